@@ -1,0 +1,72 @@
+# For GNU make 3.81 or newer, on Linux and macOS. `make` alone says what there is to make.
+
+VENV := .venv
+PY := $(VENV)/bin/python
+PIP := $(PY) -m pip --disable-pip-version-check
+INSTALL := $(PIP) install --constraint constraints.txt
+PYTHONS := python3 python3.14 python3.13 python3.12 python3.11 python
+TORCH_CPU := https://download.pytorch.org/whl/cpu
+
+.DEFAULT_GOAL := help
+.PHONY: help venv install demo test check clean
+
+help: ## say what there is to make
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-8s %s\n", $$1, $$2 }' Makefile
+
+venv: $(PY) ## a virtual environment in .venv, with Python 3.11 or newer
+
+install: $(VENV)/installed ## glassformer and what it needs, into .venv
+
+demo: install ## train on the built-in corpus, then translate: a few minutes
+	$(PY) -m glassformer demo
+
+test: $(VENV)/installed-dev ## all quick tests (ARGS="-m slow" for the slow ones)
+	$(PY) -m pytest $(ARGS)
+
+check: $(VENV)/installed-dev ## style, types and the rules of the house
+	$(PY) -m ruff check
+	$(PY) -m ruff format --check
+	$(PY) -m mypy
+	$(PY) -m pytest tests/house
+
+clean: ## remove caches and builds; .venv stays
+	rm -rf build dist .hypothesis .mypy_cache .pytest_cache .ruff_cache
+	find src tests -name __pycache__ -type d -prune -exec rm -rf {} +
+
+$(PY):
+	@for python in $(PYTHON) $(PYTHONS); do \
+	  if $$python -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then \
+	    echo "Making $(VENV) with $$($$python --version)"; \
+	    $$python -m venv $(VENV) && exit 0; \
+	    rm -rf $(VENV); \
+	    echo "$$python cannot make a virtual environment (Debian: apt install python3-venv)" >&2; \
+	    exit 1; \
+	  fi; \
+	done; \
+	echo "No Python 3.11 or newer found: install one, or make PYTHON=/path/to/python" >&2; \
+	exit 1
+
+# PyPI's torch for Linux brings 3 GB of CUDA libraries, which only an NVIDIA driver has use for.
+# First choice: a wheel that pip is told to find on this machine (its `find-links` setting).
+$(VENV)/torch: $(PY) constraints.txt
+	@if $(INSTALL) --quiet --no-index --no-deps torch 2>/dev/null; then \
+	  echo "torch: found on this machine"; \
+	elif [ "$$(uname -s)" = Linux ] && ! command -v nvidia-smi >/dev/null; then \
+	  echo "torch: downloading the CPU build, 200 MB, from $(TORCH_CPU)"; \
+	  $(INSTALL) --retries 1 --timeout 10 --index-url $(TORCH_CPU) --no-deps torch \
+	    2>/dev/null || \
+	    echo "torch: no luck there; the package index comes next, up to 3 GB"; \
+	else \
+	  echo "torch: from the package index, 100 MB (macOS) to 3 GB (Linux with CUDA)"; \
+	fi
+	@touch $@
+
+$(VENV)/installed: $(VENV)/torch pyproject.toml
+	@echo "Installing the other packages: up to 60 MB to download"
+	$(INSTALL) --quiet --editable .
+	@touch $@
+
+$(VENV)/installed-dev: $(VENV)/installed
+	@echo "Installing what tests and checks need: up to 50 MB to download"
+	$(INSTALL) --quiet --editable '.[dev]'
+	@touch $@

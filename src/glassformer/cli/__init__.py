@@ -1,0 +1,107 @@
+"""The command line: each verb parses, calls, prints; nothing is decided here.
+
+What a user can get wrong is one sentence on stderr and exit code 2; whatever else fails is a
+defect of ours and exits with 70.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import sys
+import traceback
+from collections.abc import Callable, Sequence
+from typing import Annotated
+
+import typer
+
+from .average import average
+from .demo import demo
+from .evaluate import evaluate
+from .info import info
+from .score import score
+from .train import train
+from .translate import translate
+
+VERBS: dict[str, list[Callable[..., None]]] = {
+    "Try": [demo],
+    "Train": [train, average],
+    "Use": [translate, score, info],
+    "Measure": [evaluate],
+}
+EXPECTED, DEFECT, INTERRUPTED = 2, 70, 130
+
+app = typer.Typer(no_args_is_help=True, pretty_exceptions_enable=False)
+for panel, verbs in VERBS.items():
+    for verb in verbs:
+        app.command(rich_help_panel=panel, no_args_is_help=verb is not demo)(verb)
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        from .. import __version__
+
+        print(f"glassformer {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def glassformer(
+    version: Annotated[
+        bool,
+        typer.Option("--version", is_eager=True, callback=_print_version, help="Say which it is."),
+    ] = False,
+) -> None:
+    """Train, run and see through your own translation Transformer.
+
+    Begin with "glassformer demo"; "glassformer VERB --help" explains each verb.
+    """
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command line and return its exit code; `argv` is `sys.argv[1:]` if not given."""
+    _speak_utf8()
+    try:
+        app(argv, prog_name="glassformer")
+    except SystemExit as end:  # Typer's way to end, well or with a usage error
+        return end.code if isinstance(end.code, int) else int(end.code is not None)
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    except BrokenPipeError:  # whoever read our output has seen enough
+        sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115 - until Python ends
+        return 0
+    except (ValueError, OSError) as error:
+        if os.environ.get("GLASSFORMER_DEBUG"):
+            traceback.print_exc()
+        print(f"glassformer: {_say(error)}", file=sys.stderr)
+        return EXPECTED
+    except Exception as error:
+        _report(error)
+        return DEFECT
+    return 0
+
+
+def _speak_utf8() -> None:
+    r"""Text goes out as UTF-8 and ends its lines with "\n", whatever the machine is used to."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(encoding="utf-8", newline="\n")
+
+
+def _say(error: ValueError | OSError) -> str:
+    if isinstance(error, OSError) and error.filename is not None:
+        return f"{error.filename}: {error.strerror}"
+    return str(error)
+
+
+def _report(error: Exception) -> None:
+    """An error that nobody foresaw, in one line; GLASSFORMER_DEBUG=1 shows where it happened."""
+    if os.environ.get("GLASSFORMER_DEBUG"):
+        traceback.print_exception(error)
+    said = " ".join(traceback.format_exception_only(error)[-1].split())
+    print(
+        f"glassformer: internal error: {said}\n"
+        "This is a defect of glassformer, not of your input: please report it in its issue "
+        "tracker,\nwith your command and what it prints when GLASSFORMER_DEBUG=1 is set.",
+        file=sys.stderr,
+    )

@@ -1,0 +1,51 @@
+"""glassformer score"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+from typer import Option
+
+from ..data.corpus import find
+from .options import AsJson, Device, Model, Output, Precision, Source
+from .terminal import CHUNK, cut, open_output, show_progress, to_json
+
+Target = Annotated[Path, Option(metavar="FILE", help="A translation of each line of the source.")]
+
+
+def score(
+    model: Model,
+    source: Source,
+    target: Target,
+    output: Output = None,
+    device: Device = "auto",
+    precision: Precision = "fp32",
+    as_json: AsJson = False,
+) -> None:
+    """Say how probable given translations are: a natural logarithm for each line.
+
+    \b
+    glassformer score my-model --source test.en --target test.de
+    """
+    pairs = find([source, target]).train
+    lines = pairs.fingerprints()[0].lines
+
+    from ..translator import Translator
+
+    translator = Translator.load(model, device=device, precision=precision)
+    with open_output(output) as out, show_progress("scoring", lines, beside=out) as tell:
+        for chunk in cut(pairs, CHUNK):
+            sources, targets = map(list, zip(*chunk, strict=True))
+            found = translator.score(sources, targets, progress=tell)
+            for text, translation, scored in zip(sources, targets, found, strict=True):
+                shown = {
+                    "source": text,
+                    "target": translation,
+                    "log_prob": scored.log_prob,
+                    "pieces": scored.pieces,
+                    "piece_log_probs": scored.piece_log_probs,
+                    "precision": translator.precision,
+                }
+                out.write(f"{to_json(shown) if as_json else format(scored.log_prob, '.6f')}\n")
+            out.flush()

@@ -1,0 +1,118 @@
+"""How a translation is searched for: the options, and the settings they make."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Any
+
+from typer import Option
+
+from ..config import Config, Decode
+
+# Settings that only one kind of search looks at.
+SERVES = {
+    "beam": "beam", "stop": "beam", "n_best": "beam",
+    "temperature": "sample", "top_k": "sample", "top_p": "sample", "seed": "sample",
+}  # fmt: skip
+
+SEARCH, SAMPLING = "Search (if not given: the model's own settings)", "With --search sample"
+
+Search = Annotated[
+    str | None,
+    Option(
+        metavar="beam|greedy|sample",
+        help="Keep the best beginnings, take the likeliest piece each time, or throw dice.",
+        rich_help_panel=SEARCH,
+    ),
+]
+Beam = Annotated[
+    int | None, Option(metavar="N", help="How many beginnings are kept.", rich_help_panel=SEARCH)
+]
+Penalty = Annotated[
+    str | None,
+    Option(
+        metavar="paper|power|none",
+        help="What a log-probability is divided by: ((5+n)/6)^alpha, n^alpha or 1.",
+        rich_help_panel=SEARCH,
+    ),
+]
+Alpha = Annotated[
+    float | None, Option(metavar="X", help="Larger favours longer output.", rich_help_panel=SEARCH)
+]
+Stop = Annotated[
+    str | None,
+    Option(
+        metavar="exact|first",
+        help="End when nothing better can come, or when enough have ended.",
+        rich_help_panel=SEARCH,
+    ),
+]
+MinLength = Annotated[
+    int | None, Option(metavar="N", help="Fewest pieces of output.", rich_help_panel=SEARCH)
+]
+MaxRatio = Annotated[
+    float | None,
+    Option(
+        metavar="X",
+        help="Most pieces of output: X for each source piece, and --max-extra.",
+        rich_help_panel=SEARCH,
+    ),
+]
+MaxExtra = Annotated[
+    int | None, Option(metavar="N", help="See --max-ratio.", rich_help_panel=SEARCH)
+]
+NoRepeat = Annotated[
+    int | None,
+    Option(metavar="N", help="Never the same N pieces twice; 0: off.", rich_help_panel=SEARCH),
+]
+Temperature = Annotated[
+    float | None,
+    Option(
+        metavar="X", help="Below 1: fewer bold choices; above 1: more.", rich_help_panel=SAMPLING
+    ),
+]
+TopK = Annotated[
+    int | None,
+    Option(metavar="N", help="Only among the N likeliest; 0: all.", rich_help_panel=SAMPLING),
+]
+TopP = Annotated[
+    float | None,
+    Option(
+        metavar="X",
+        help="Only among the likeliest that make up this share of the probability.",
+        rich_help_panel=SAMPLING,
+    ),
+]
+Seed = Annotated[
+    int | None,
+    Option(
+        metavar="N",
+        help="Other dice; the same seed gives the same output.",
+        rich_help_panel=SAMPLING,
+    ),
+]
+
+
+def choose_search(config: Config, given: Mapping[str, Any]) -> Decode:
+    """The model's own settings, changed by what was given (not None). ValueError if in vain."""
+    given = {name: value for name, value in given.items() if value is not None}
+    changes = {name: value for name, value in given.items() if name in Decode.model_fields}
+    decode = config.changed(decode=changes).decode
+    for name in given:
+        needed = SERVES.get(name, decode.search)
+        if needed != decode.search:
+            option = "--" + name.replace("_", "-")
+            raise ValueError(
+                f"{option} has no effect on {decode.search} search; add --search {needed}"
+            )
+    return decode
+
+
+def describe_search(decode: Decode) -> str:
+    """The settings that matter, as `--set decode.NAME=VALUE` would take them."""
+    values = decode.model_dump()
+    return " ".join(
+        f"{name}={value}"
+        for name, value in values.items()
+        if SERVES.get(name, decode.search) == decode.search
+    )

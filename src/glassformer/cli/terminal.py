@@ -1,0 +1,118 @@
+"""Lines in, lines out, and a bar while one waits."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from itertools import islice
+from pathlib import Path
+from time import monotonic
+from typing import Any, TextIO, TypeVar
+
+from ..data.files import count_lines, decode_lines, open_bytes
+
+T = TypeVar("T")
+CHUNK = 1000  # lines at work together, and in memory
+STANDARD = Path("-")
+
+# Half of a UTF-16 pair, as some programs write it; UTF-8 proper never has these bytes.
+SURROGATE = re.compile(rb"\xed[\xa0-\xbf][\x80-\xbf]")
+
+
+@contextmanager
+def open_lines(path: Path) -> Iterator[Iterator[str]]:
+    """The lines of a file, or of the standard input where `path` is "-", as they are needed."""
+    if path != STANDARD:
+        with open_bytes(path) as stream:
+            yield decode_lines(_replace_surrogates(stream), str(path))
+        return
+    if sys.stdin.isatty():
+        warn("type a line to translate it; Ctrl-D ends (Ctrl-Z and Enter on Windows)")
+    yield decode_lines(_replace_surrogates(sys.stdin.buffer), "standard input")
+
+
+def _replace_surrogates(stream: Iterable[bytes]) -> Iterator[bytes]:
+    """The same lines with U+FFFD for what is no character; at the end, says for how many."""
+    replaced = 0
+    for line in stream:
+        line, here = SURROGATE.subn("\ufffd".encode(), line)
+        replaced += here
+        yield line
+    if replaced:
+        warn(f"{replaced:,} lone surrogates in the input, each replaced by U+FFFD")
+
+
+def cut(items: Iterable[T], size: int) -> Iterator[list[T]]:
+    """So many at a time, as soon as they are there."""
+    rest = iter(items)
+    return iter(lambda: list(islice(rest, size)), [])
+
+
+def count_if_file(path: Path) -> int | None:
+    """How many lines there will be; None where only the end of the input will tell."""
+    return count_lines(path) if path.is_file() else None
+
+
+@contextmanager
+def open_output(path: Path | None) -> Iterator[TextIO]:
+    """The standard output, or a file that gets its name only when it is whole."""
+    if path is None or path == STANDARD:
+        yield sys.stdout
+        sys.stdout.flush()
+    elif path.exists() and not path.is_file():  # a pipe, /dev/null: to be written, not replaced
+        with path.open("w", encoding="utf-8", newline="\n") as file:
+            yield file
+    else:
+        partial = path.with_name(path.name + ".partial")
+        with partial.open("w", encoding="utf-8", newline="\n") as file:
+            try:
+                yield file
+            except BaseException:
+                warn(f"what was done by then is in {partial}")
+                raise
+        os.replace(partial, path)
+
+
+@contextmanager
+def show_progress(
+    what: str, total: int | None = None, *, beside: TextIO | None = None
+) -> Iterator[Callable[[int], None]]:
+    """A bar on stderr for what takes over a second; yields a function to be told what is done.
+
+    There is none where stderr is no terminal, or `beside`, which is written meanwhile, is one.
+    """
+    if not sys.stderr.isatty() or (beside is not None and beside.isatty()):
+        yield lambda done: None
+        return
+    from rich.console import Console
+    from rich.progress import MofNCompleteColumn, Progress, TimeElapsedColumn
+
+    columns = (*Progress.get_default_columns(), MofNCompleteColumn(), TimeElapsedColumn())
+    console = Console(stderr=True)
+    bar = Progress(*columns, console=console, transient=True, redirect_stdout=False)
+    task, begun = bar.add_task(what, total=total), monotonic()
+
+    def advance(done: int) -> None:
+        bar.advance(task, done)
+        if not bar.live.is_started and monotonic() - begun > 1:
+            bar.start()
+
+    try:
+        yield advance
+    finally:
+        if bar.live.is_started:
+            bar.stop()
+
+
+def to_json(value: Any) -> str:
+    """One line."""
+    return json.dumps(value, ensure_ascii=False)
+
+
+def warn(text: str) -> None:
+    """On stderr, like an error, and go on."""
+    print(f"glassformer: {text}", file=sys.stderr)

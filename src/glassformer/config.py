@@ -1,0 +1,250 @@
+"""Every setting of a model and of its training, one TOML file in, one out. Imports no torch.
+
+An unknown key is an error that names the nearest right one; a setting that is None is left out
+of the file. Where a default is not the paper's, its line says so.
+"""
+
+from __future__ import annotations
+
+import difflib
+import tomllib
+from collections.abc import Mapping, Sequence
+from copy import deepcopy
+from pathlib import Path
+from typing import Any, Literal
+
+import tomli_w
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+PAD, BOS, EOS = 0, 1, 2  # the ids that are not text: padding, begin and end of a sentence
+
+# Table 3 of the paper has `base` and `big`; `tiny` and `small` are for a laptop.
+SIZES: dict[str, dict[str, int]] = {
+    "tiny": {"d_model": 128, "d_ff": 256, "heads": 4, "encoder_layers": 4, "decoder_layers": 4},
+    "small": {"d_model": 256, "d_ff": 1024, "heads": 4, "encoder_layers": 3, "decoder_layers": 3},
+    "base": {"d_model": 512, "d_ff": 2048, "heads": 8, "encoder_layers": 6, "decoder_layers": 6},
+    "big": {"d_model": 1024, "d_ff": 4096, "heads": 16, "encoder_layers": 6, "decoder_layers": 6},
+}
+
+
+class Settings(BaseModel):
+    """One table of the file: frozen, and no unknown key gets in."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
+
+
+class Positions(Settings):
+    """How a position becomes a vector (3.5); see `model/positions.py`."""
+
+    layout: Literal["interleaved", "concatenated", "learned"] = "interleaved"
+    grid: Literal["paper", "tensor2tensor"] = "paper"  # exponents 2i/d, or i/(d/2-1)
+    offset: int = Field(0, ge=0)  # the number of the first position
+    amplitude: float = Field(1.0, ge=0)  # a factor on every value
+    longest: int = Field(1024, ge=2)  # positions in the table: the longest sentence, in pieces
+
+
+class Model(Settings):
+    """The shape of the network. Defaults: the paper's base model (table 3)."""
+
+    d_model: int = Field(512, ge=2)
+    d_ff: int = Field(2048, ge=1)
+    heads: int = Field(8, ge=1)
+    head_width: int | None = Field(None, ge=1)  # None: d_model / heads
+    encoder_layers: int = Field(6, ge=1)
+    decoder_layers: int = Field(6, ge=1)
+    dropout: float = Field(0.1, ge=0, lt=1)  # where the paper has it (5.4)
+    attention_dropout: float = Field(0.0, ge=0, lt=1)  # on the weights; not in the paper
+    hidden_dropout: float = Field(0.0, ge=0, lt=1)  # inside the feed-forward; not in the paper
+    norm: Literal["post", "pre"] = "post"
+    norm_epsilon: float = Field(1e-5, gt=0)
+    activation: Literal["relu", "silu", "gelu"] = "relu"
+    tie: Literal["three-way", "two-way", "none"] = "three-way"  # two-way: target and output
+    positions: Positions = Positions()
+
+    @model_validator(mode="after")
+    def _fits(self) -> Model:
+        if self.d_model % 2:
+            raise ValueError(f"d_model={self.d_model} must be even: positions are sin/cos pairs")
+        if self.head_width is None and self.d_model % self.heads:
+            fitting = (h for h in range(1, self.d_model + 1) if self.d_model % h == 0)
+            near = min(fitting, key=lambda h: abs(h - self.heads))
+            raise ValueError(
+                f"d_model={self.d_model} cannot be split over heads={self.heads}; "
+                f"heads={near} fits, or set head_width"
+            )
+        return self
+
+    @property
+    def width(self) -> int:
+        """K, the width of one head."""
+        return self.head_width or self.d_model // self.heads
+
+
+class Text(Settings):
+    """How text becomes pieces (5.1: byte-pair encoding, one vocabulary for both sides)."""
+
+    vocabulary: int = Field(8000, ge=300)  # pieces in all, control ids and bytes included
+    shared: bool = True  # one vocabulary for both sides
+    dropout: float = Field(0.0, ge=0, lt=1)  # subword sampling: the chance that a merge is skipped
+    samples: int = Field(8, ge=1)  # sampled segmentations kept of each side; epoch e reads e mod K
+
+
+class Data(Settings):
+    """What the pairs are. Paths are given at the command line and never stored here."""
+
+    source_lang: str | None = None
+    target_lang: str | None = None
+    max_length: int = Field(256, ge=1)  # pieces; longer pairs are left out, counted and said
+
+
+class Train(Settings):
+    """The paper's section 5."""
+
+    seed: int = Field(1, ge=0)
+    steps: int | None = Field(None, ge=1)
+    minutes: float | None = Field(None, gt=0)  # instead of steps: measured, then turned into steps
+    batch_tokens: int = Field(4096, ge=16)  # pieces a side in one micro-batch, padding included
+    accumulate: int = Field(1, ge=1)  # micro-batches summed into one update
+    learning_rate: float | None = Field(None, gt=0)  # the peak; None: (d_model * warmup) ** -0.5
+    warmup: int | None = Field(None, ge=1)  # updates; None: the paper's 4000, or a tenth of all
+    schedule: Literal["inverse_sqrt", "cosine", "linear"] = "inverse_sqrt"
+    final_rate: float = Field(0.0, ge=0, le=1)  # where cosine and linear end, a share of the peak
+    betas: tuple[float, float] = (0.9, 0.98)
+    epsilon: float = Field(1e-9, gt=0)
+    weight_decay: float = Field(0.0, ge=0)
+    label_smoothing: float = Field(0.1, ge=0, lt=1)
+    clip: float | None = Field(1.0, gt=0)  # largest gradient norm; not in the paper
+    precision: Literal["auto", "fp32", "bf16"] = "auto"
+    ema: float | None = Field(None, gt=0, lt=1)  # decay of a moving average of the weights
+    validate_every: int | None = Field(None, ge=1)  # updates; None: ten times in all
+    checkpoint_every: int | None = Field(None, ge=1)  # updates; None: at each validation
+    keep: int = Field(1, ge=1)  # latest checkpoints kept, for resuming and averaging
+    best_by: Literal["bleu", "chrf", "loss"] = "bleu"
+    patience: int | None = Field(None, ge=1)  # validations without a better score before stopping
+
+    @model_validator(mode="after")
+    def _ends(self) -> Train:
+        if self.steps is not None and self.minutes is not None:
+            raise ValueError("steps and minutes both say when to stop: give one of them")
+        if self.schedule == "inverse_sqrt" and self.final_rate:
+            raise ValueError("final_rate has no effect with schedule=inverse_sqrt")
+        return self
+
+
+class Decode(Settings):
+    """How words are chosen; `translate` starts from it. Beam 4 and alpha 0.6 in the paper (6.1)."""
+
+    search: Literal["beam", "greedy", "sample"] = "beam"
+    beam: int = Field(5, ge=1)
+    penalty: Literal["paper", "power", "none"] = "paper"  # ((5+n)/6)^alpha, n^alpha, 1
+    alpha: float = Field(0.6, ge=0)
+    stop: Literal["exact", "first"] = "exact"
+    max_ratio: float = Field(1.5, ge=0)  # longest output: ratio * source pieces + extra
+    max_extra: int = Field(50, ge=1)  # the paper: input length + 50
+    min_length: int = Field(0, ge=0)
+    no_repeat: int = Field(0, ge=0)  # no n-gram of this size twice; 0: off
+    temperature: float = Field(1.0, gt=0)
+    top_k: int = Field(0, ge=0)  # 0: all
+    top_p: float = Field(1.0, gt=0, le=1)
+
+
+class Config(Settings):
+    """Everything. `size` is where the shape in `model` started from; `model` has the last word."""
+
+    size: Literal["tiny", "small", "base", "big"] | None = None
+    model: Model = Model()
+    text: Text = Text()
+    data: Data = Data()
+    train: Train = Train()
+    decode: Decode = Decode()
+
+    @model_validator(mode="before")
+    @classmethod
+    def _grow_from_size(cls, raw: Any) -> Any:
+        if isinstance(raw, Mapping) and str(raw.get("size")) in SIZES:
+            shape, model = SIZES[raw["size"]], raw.get("model", {})
+            if isinstance(model, Mapping):
+                raw = {**raw, "model": {**shape, **model}}
+        return raw
+
+    @classmethod
+    def load(cls, path: Path | str, changes: Sequence[str] = ()) -> Config:
+        """Read a TOML file; `changes` are `train.steps=500` and the like, applied on top.
+
+        Raises ValueError, in one sentence, for an unreadable file, an unknown key or a bad value.
+        """
+        try:
+            raw = tomllib.loads(Path(path).read_text(encoding="utf-8"))
+        except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+            raise ValueError(f"{path}: not a TOML file: {error}") from None
+        return cls.read(raw, changes, name=str(path))
+
+    @classmethod
+    def read(
+        cls, raw: Mapping[str, Any], changes: Sequence[str] = (), name: str = "settings"
+    ) -> Config:
+        """Check a nested mapping, with `changes` applied on top."""
+        merged = deepcopy(dict(raw))
+        for change in changes:
+            _apply(merged, change)
+        try:
+            return cls.model_validate(merged)
+        except ValidationError as error:
+            raise ValueError(f"{name}: {_one_sentence(error)}") from None
+
+    def changed(self, **tables: Mapping[str, Any]) -> Config:
+        """The same settings but for these: `config.changed(train={"steps": 10})`."""
+        raw = self.model_dump(exclude_none=True)
+        for table, values in tables.items():
+            raw[table] = {**raw[table], **values}
+            raw[table] = {key: value for key, value in raw[table].items() if value is not None}
+        return Config.read(raw)
+
+    def to_toml(self) -> str:
+        return tomli_w.dumps(self.model_dump(mode="json", exclude_none=True))
+
+
+def _apply(raw: dict[str, Any], change: str) -> None:
+    """Set `train.steps=500` in a nested dict. The value is TOML; a bare word is a string."""
+    key, equals, text = change.partition("=")
+    if not equals:
+        raise ValueError(f"--set {change}: write it as key=value, for example train.steps=500")
+    try:
+        value = tomllib.loads(f"value = {text}")["value"]
+    except tomllib.TOMLDecodeError:
+        value = text
+    *tables, last = key.strip().split(".")
+    for table in tables:
+        raw = raw.setdefault(table, {})
+        if not isinstance(raw, dict):
+            raise ValueError(f"--set {change}: {table} is a value, not a table of settings")
+    raw[last] = value
+
+
+def _one_sentence(error: ValidationError) -> str:
+    """What is wrong with the first bad key, and what would be right."""
+    first = error.errors()[0]
+    where = [str(part) for part in first["loc"]]
+    if first["type"] != "extra_forbidden":
+        place = ".".join(where) + ": " if where else ""
+        shown = f" (got {first['input']!r})" if not isinstance(first["input"], Mapping) else ""
+        return f"{place}{first['msg'].removeprefix('Value error, ')}{shown}"
+    table, names = ".".join([*where[:-1], ""]), _all_names()
+    below = (name.removeprefix(table) for name in names if name.startswith(table))
+    fields = list(dict.fromkeys(name.split(".")[0] for name in below))
+    near = difflib.get_close_matches(where[-1], fields, 1, 0.5)
+    elsewhere = [name for name in names if name.split(".")[-1] == where[-1]]
+    known = [table + near[0]] if near else elsewhere[:1]
+    hint = f"did you mean {known[0]}?" if known else f"known here: {', '.join(fields)}"
+    return f"unknown setting {'.'.join(where)}; {hint}"
+
+
+def _all_names(table: type[BaseModel] = Config, prefix: str = "") -> list[str]:
+    names: list[str] = []
+    for name, field in table.model_fields.items():
+        kind = field.annotation
+        if isinstance(kind, type) and issubclass(kind, BaseModel):
+            names += _all_names(kind, f"{prefix}{name}.")
+        else:
+            names.append(prefix + name)
+    return names

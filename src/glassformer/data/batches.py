@@ -1,0 +1,142 @@
+"""Batches of pairs of about equal length (5.1), each a pure function of seed, epoch and index."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from ..text import BOS, EOS, PAD
+from .store import Ids, Store
+
+Integers = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """B pairs of one epoch, int64, padded on the right with PAD."""
+
+    source_BS: Integers  # pieces, EOS
+    target_BT: Integers  # BOS, pieces, EOS; the decoder reads [:, :-1] and predicts [:, 1:]
+    rows: Integers  # which pairs of the store
+
+
+class Batches:
+    """The pairs of an epoch sorted by length, cut where a batch is full, in random order.
+
+    A batch of B pairs has B * longest <= batch_tokens; a source counts its EOS, a target one
+    control id, as the decoder reads it. A pair that is longer still is a batch by itself.
+    """
+
+    def __init__(self, store: Store, *, batch_tokens: int, seed: int) -> None:
+        self._store, self._budget, self._seed = store, batch_tokens, seed
+        self._cuts: dict[int, Integers] = {}  # one for each segmentation of the store
+        self._plan: tuple[int, Integers, Integers] | None = None  # that of the latest epoch
+
+    def count(self, epoch: int) -> int:
+        """Batches in this epoch."""
+        return len(self._cut(epoch)) - 1
+
+    def batch(self, epoch: int, index: int) -> Batch:
+        if not 0 <= index < self.count(epoch):
+            raise IndexError(f"epoch {epoch} has {self.count(epoch)} batches, no batch {index}")
+        order, turns = self._planned(epoch)
+        return self._read(epoch, order, int(turns[index]))
+
+    def worst(self) -> tuple[Batch, Batch]:
+        """The batch with most cells, padding included, and that with the longest side.
+
+        Of all segmentations. Which of the two needs more memory depends on the network: try both.
+        """
+        most, longest = [], []
+        for epoch in range(self._store.samples):
+            starts, order = self._cut(epoch), self._planned(epoch)[0]
+            widths = np.array(
+                [
+                    np.maximum.reduceat(side[order], starts[:-1])
+                    for side in self._store.lengths(epoch)
+                ]
+            )
+            cells = np.diff(starts) * (widths.sum(axis=0) + 2)
+            most.append((cells.max(), epoch, cells.argmax()))
+            longest.append((widths.max(), epoch, len(cells) - 1))
+        _, epoch, number = max(most)
+        first = self._read(epoch, self._planned(epoch)[0], int(number))
+        _, epoch, number = max(longest)
+        return first, self._read(epoch, self._planned(epoch)[0], number)
+
+    def place(self, step: int, accumulate: int = 1) -> tuple[int, int]:
+        """Epoch and index of the first of the `accumulate` batches of update `step`, from 0 on."""
+        epoch, index = 0, step * accumulate
+        while index >= self.count(epoch):
+            index -= self.count(epoch)
+            epoch += 1
+        return epoch, index
+
+    def from_step(self, step: int, accumulate: int = 1) -> Iterator[Batch]:
+        """The batches from update `step` on, without end."""
+        epoch, first = self.place(step, accumulate)
+        while True:
+            for index in range(first, self.count(epoch)):
+                yield self.batch(epoch, index)
+            epoch, first = epoch + 1, 0
+
+    def _cut(self, epoch: int) -> Integers:
+        """Where each batch starts among the sorted pairs, and where the last one ends."""
+        segmentation = epoch % self._store.samples
+        if segmentation not in self._cuts:
+            longest = np.sort(np.maximum(*self._store.lengths(epoch)))
+            self._cuts[segmentation] = cut(longest.astype(np.int64) + 1, self._budget)
+        return self._cuts[segmentation]
+
+    def _planned(self, epoch: int) -> tuple[Integers, Integers]:
+        """The pairs of an epoch, sorted; and the batches of them in the order of their turns.
+
+        Sorted by the longer side, then by how much longer the source is: up for one length and
+        down for the next, so that pairs at the seam are alike. Equal ones are in random order.
+        """
+        if self._plan is None or self._plan[0] != epoch:
+            source, target = (side.astype(np.int64) for side in self._store.lengths(epoch))
+            longest = np.maximum(source, target)
+            keys = (longest << 32) + np.where(longest % 2, source - target, target - source)
+            pairs = self._shuffle(len(self._store), epoch, 0)
+            order = pairs[np.argsort(keys[pairs], kind="stable")]
+            self._plan = epoch, order, self._shuffle(self.count(epoch), epoch, 1)
+        return self._plan[1:]
+
+    def _shuffle(self, count: int, epoch: int, stream: int) -> Integers:
+        """A permutation, made of raw bits: NumPy promises that those stay the same for ever."""
+        bits = np.random.PCG64(np.random.SeedSequence((self._seed, epoch, stream)))
+        return np.argsort(bits.random_raw(count), kind="stable")
+
+    def _read(self, epoch: int, order: Integers, number: int) -> Batch:
+        start, end = self._cut(epoch)[number : number + 2]
+        rows = order[start:end]
+        return Batch(
+            _frame([self._store.source(row, epoch) for row in rows], []),
+            _frame([self._store.target(row, epoch) for row in rows], [BOS]),
+            rows,
+        )
+
+
+def cut(longest: Integers, budget: int) -> Integers:
+    """Where to cut ascending lengths so that count * last <= budget, each run as long as can be."""
+    starts = [0]
+    while (start := starts[-1]) < len(longest):
+        window = longest[start : start + max(1, budget // int(longest[start]))]
+        areas = window * np.arange(1, len(window) + 1)
+        starts.append(start + max(1, int(np.searchsorted(areas, budget, side="right"))))
+    return np.array(starts)
+
+
+def _frame(rows: Sequence[Ids], begin: list[int]) -> Integers:
+    """Rows of equal width: `begin`, pieces, EOS, padding."""
+    first, width = len(begin), len(begin) + max(map(len, rows)) + 1
+    framed = np.full((len(rows), width), PAD, dtype=np.int64)
+    framed[:, :first] = begin
+    for place, ids in enumerate(rows):
+        end = first + len(ids)
+        framed[place, first:end], framed[place, end] = ids, EOS
+    return framed

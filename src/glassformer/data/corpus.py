@@ -1,0 +1,151 @@
+"""Sentence pairs, found in the files by what a user would type."""
+
+from __future__ import annotations
+
+import atexit
+import shutil
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+from itertools import compress, zip_longest
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from .files import Fingerprint, count_lines, read_lines, take_fingerprint
+from .tables import KINDS, Pair, read_table, table_kind
+
+
+@dataclass(frozen=True, eq=False)
+class Corpus:
+    """Pairs in two line-aligned files or in one table. To iterate is to read the files anew."""
+
+    files: tuple[Path, ...]
+    source_lang: str | None = None
+    target_lang: str | None = None
+    chosen: npt.NDArray[np.bool_] | None = None  # which pairs of the files; None: all
+
+    def __iter__(self) -> Iterator[Pair]:
+        if len(self.files) == 2:
+            pairs = _read_two(*self.files)
+        else:
+            pairs = read_table(self.files[0], self.source_lang, self.target_lang)
+        return pairs if self.chosen is None else compress(pairs, self.chosen)
+
+    def fingerprints(self) -> tuple[Fingerprint, ...]:
+        """What the files hold. ValueError if one is empty, or two are of unequal length."""
+        prints = tuple(take_fingerprint(path) for path in self.files)
+        counts = [each.lines for each in prints]
+        if 0 in counts:
+            raise ValueError(f"{self.files[counts.index(0)]}: the file is empty")
+        if counts[0] != counts[-1]:
+            raise _unequal(self.files, counts)
+        return prints
+
+
+@dataclass(frozen=True)
+class Found:
+    """What `find` found; only a folder may have something to validate on."""
+
+    train: Corpus
+    valid: Corpus | None = None
+
+
+def find(
+    data: Path | str | Sequence[Path | str],
+    source_lang: str | None = None,
+    target_lang: str | None = None,
+) -> Found:
+    """The corpus that `data` means.
+
+    Two files, source first; one .tsv, .csv or .jsonl; "-", TSV on the standard input; a prefix
+    (D/train means D/train.en and D/train.de, or D/train.tsv); or a folder, which means its
+    prefix `train` and, to validate on, `valid` or `dev`. Each file may be a .gz of that name.
+    ValueError if there is none: it says what was looked for.
+    """
+    paths = [data] if isinstance(data, str | Path) else list(data)
+    langs = (source_lang, target_lang)
+    if len(paths) == 2:
+        return Found(Corpus(_two_files(*map(Path, paths)), *langs))
+    if len(paths) != 1:
+        raise ValueError(f"data is a prefix, folder, table or two files; got {len(paths)} paths")
+    path = Path(paths[0])
+    if str(path) == "-":
+        return Found(Corpus((_keep_input(),), *langs))
+    if path.is_dir():
+        valid = _at_prefix(path / "valid", *langs) or _at_prefix(path / "dev", *langs)
+        return Found(_needed(path / "train", *langs), valid)
+    if table_kind(path):
+        return Found(Corpus((_existing(path),), *langs))
+    if path.is_file():
+        raise ValueError(f"{path} is one side only: give both, or pairs as {', '.join(KINDS)}")
+    return Found(_needed(path, *langs))
+
+
+def _read_two(source: Path, target: Path) -> Iterator[Pair]:
+    for pair in zip_longest(read_lines(source), read_lines(target)):
+        if None in pair:
+            raise _unequal((source, target), [count_lines(source), count_lines(target)])
+        yield pair
+
+
+def _unequal(files: Sequence[Path], lines: Sequence[int]) -> ValueError:
+    return ValueError(
+        f"{files[0]} has {lines[0]:,} lines but {files[1]} has {lines[1]:,}: "
+        "each line of one must translate the same line of the other"
+    )
+
+
+def _at_prefix(prefix: Path, source_lang: str | None, target_lang: str | None) -> Corpus | None:
+    if source_lang and target_lang:
+        source, target = (_packed_or_not(prefix, f".{lang}") for lang in (source_lang, target_lang))
+        if source and target:
+            return Corpus(_two_files(source, target), source_lang, target_lang)
+    for kind in KINDS:
+        if table := _packed_or_not(prefix, kind):
+            return Corpus((table,), source_lang, target_lang)
+    return None
+
+
+def _packed_or_not(prefix: Path, ending: str) -> Path | None:
+    plain = prefix.with_name(prefix.name + ending)
+    return next((path for path in (plain, Path(f"{plain}.gz")) if path.is_file()), None)
+
+
+def _needed(prefix: Path, source_lang: str | None, target_lang: str | None) -> Corpus:
+    if corpus := _at_prefix(prefix, source_lang, target_lang):
+        return corpus
+    sides = [f"{prefix.name}.{lang or 'LANGUAGE'}" for lang in (source_lang, target_lang)]
+    tables = [f"{prefix.name}{kind}" for kind in KINDS]
+    beside = sorted(prefix.parent.iterdir()) if prefix.parent.is_dir() else []
+    there = [path.name for path in beside if path.name.startswith(prefix.name)]
+    raise ValueError(
+        f"{prefix}: no parallel text there; looked for {' with '.join(sides)}, "
+        f"{', '.join(tables)} (each also .gz); found {', '.join(there) or 'none of that name'}"
+    )
+
+
+def _two_files(source: Path, target: Path) -> tuple[Path, Path]:
+    if _existing(source).samefile(_existing(target)):
+        raise ValueError(f"{source} cannot be both source and target")
+    return source, target
+
+
+def _existing(path: Path) -> Path:
+    if path.is_file():
+        return path
+    beside = path.parent.iterdir() if path.parent.is_dir() else ()
+    near = get_close_matches(path.name, [each.name for each in beside], 1)
+    raise ValueError(f"{path}: no such file" + (f"; did you mean {near[0]}?" if near else ""))
+
+
+def _keep_input() -> Path:
+    """The standard input in a file, for it is read more than once; gone when Python ends."""
+    folder = Path(tempfile.mkdtemp(prefix="glassformer-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    with (folder / "stdin.tsv").open("wb") as kept:
+        shutil.copyfileobj(sys.stdin.buffer, kept)
+    return folder / "stdin.tsv"

@@ -1,0 +1,212 @@
+"""The built-in corpus: English, French and Chinese from one grammar of our own.
+
+Made for seeing. In "The animal didn't cross the street because it was too tired" the adjective
+alone says who `it` is, and French il or elle is wrong unless the right noun was found. The tables
+`lexicon.toml` and `rules.toml` are meant to be read; `rules.py` says how.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Hashable, Iterable, Iterator
+from dataclasses import replace
+from functools import cache
+from hashlib import blake2b
+from itertools import islice
+from random import Random
+from typing import Any, Literal, NamedTuple, TypeVar, get_args
+
+from glassformer.data.demo.grammar import Grammar
+from glassformer.data.demo.parser import parse
+from glassformer.data.demo.rules import Part, Tree
+from glassformer.data.demo.spelling import LANGUAGES, Style, close, undress
+from glassformer.data.demo.words import Choices, read
+
+__all__ = ["LANGUAGES", "NOTES", "Note", "PronounItem", "Split", "accepted", "pairs",
+           "pronoun_items", "split_of"]  # fmt: skip
+
+Split = Literal["train", "valid", "test"]
+SYNONYM = 0.2  # how often a source says something in another way than the preferred one
+DRESSES = ((0.82, Style()), (0.88, Style(stop=False)), (0.96, Style(False, False)),
+           (1.0, Style(capital=False)))  # fmt: skip
+T = TypeVar("T", bound=Hashable)
+
+
+class Note(NamedTuple):
+    """A sentence by which the Transformer is explained, and its split."""
+
+    en: str
+    fr: str
+    zh: str
+    split: Split
+
+
+NOTES = tuple(Note(**note) for note in read("notes.toml")["note"])
+
+
+class PronounItem(NamedTuple):
+    """A sentence whose French pronoun is right only if the right noun was found."""
+
+    source: str
+    reference: str  # in French
+    contrast: str  # the reference with the other noun's pronoun and adjective
+    right: Literal["il", "elle"]
+    wrong: Literal["il", "elle"]
+    nouns: tuple[str, str]  # in English, as they come in the sentence
+    genders: tuple[str, str]  # of the nouns in French, m or f: seldom the same
+    adjective: str  # in English; it decides
+    referent: Literal[0, 1]  # which noun
+
+    def is_resolved_by(self, translation: str) -> bool:
+        """Whether a French translation has the right pronoun, and not the wrong one."""
+        said = re.findall(r"\b(?:il|elle)\b", translation.lower())
+        return self.right in said and self.wrong not in said
+
+
+def pairs(source_lang: str, target_lang: str, count: int, seed: int,
+          split: Split = "train") -> list[tuple[str, str]]:  # fmt: skip
+    """`count` distinct sentence pairs, the same in every process.
+
+    What one split says of a (noun, place, adjective), or of any other set of content words, no
+    other split says anything of; yet the words themselves are all in `train`. The sentences of
+    NOTES that lie in the split come first. Sources come in several wordings and dresses (did not,
+    no capital, no full stop); a target is always the preferred wording, dressed like its source.
+    """
+    _check(source_lang, target_lang, split)
+
+    def make(tree: Tree, rng: Random) -> tuple[str, str]:
+        chance = rng.random()
+        style = next(style for bound, style in DRESSES if chance < bound)
+        style = style._replace(capital=style.capital or source_lang == "zh")
+        return _say(tree, source_lang, style, rng), _say(tree, target_lang, style)
+
+    rng = Random(f"{source_lang} {target_lang} {split} {seed}")
+    notes = [(getattr(note, source_lang), getattr(note, target_lang))
+             for note in NOTES if note.split == split]  # fmt: skip
+    trees = _trees(rng, source_lang, split)
+    return _distinct(notes, trees, count, lambda tree: make(tree, rng))
+
+
+def pronoun_items(count: int, seed: int, split: Split = "test",
+                  source_lang: str = "en") -> list[PronounItem]:  # fmt: skip
+    """`count` distinct sentences that ask which of two nouns `it` is, with French answers."""
+    _check(source_lang, "fr", split)
+    rng = Random(f"pronouns {source_lang} {split} {seed}")
+    trees = _trees(rng, source_lang, split, "riddle")
+    return _distinct([], trees, count, lambda tree: _item(tree, source_lang, rng))
+
+
+def accepted(sentence: str, source_lang: str, target_lang: str) -> set[str]:
+    """Every translation that the grammar allows, dressed like the sentence; empty if it has none.
+
+    Chinese has no capitals, so what comes from it begins with one.
+    """
+    _check(source_lang, target_lang)
+    _, style = undress(sentence, source_lang)
+    return {
+        close(way, target_lang, style)
+        for tree in _read(sentence, source_lang)
+        for way in _grammar().ways(tree, target_lang)
+    }
+
+
+def split_of(sentence: str, language: str) -> Split | None:
+    """The split that a sentence of the grammar belongs to; None for any other sentence."""
+    text, _ = undress(sentence, language)
+    trees = sorted(  # what prefers to say it so comes first
+        _read(sentence, language),
+        key=lambda tree: _grammar().say(tree, language).lower() != text.lower(),
+    )
+    return _split(trees[0].key()) if trees else None
+
+
+def _read(sentence: str, language: str) -> Iterator[Tree]:
+    text, _ = undress(sentence, language)
+    for start in dict.fromkeys((text[:1], text[:1].lower(), text[:1].upper())):
+        yield from parse(_grammar(), start + text[1:], language)
+
+
+def _trees(rng: Random, source: str, split: Split, category: str = "sentence") -> Iterator[Tree]:
+    while True:
+        tree = _grammar().draw(rng, source, category)
+        if _split(tree.key()) == split:
+            yield tree
+
+
+def _distinct(
+    first: Iterable[T], trees: Iterator[Tree], count: int, make: Callable[[Tree], T]
+) -> list[T]:
+    found = dict.fromkeys(first)
+    idle = 0  # draws in a row that brought nothing new
+    while len(found) < count:
+        before = len(found)
+        found[make(next(trees))] = None
+        idle = 0 if len(found) > before else idle + 1
+        if idle == 2000:
+            raise ValueError(f"count={count}: the built-in corpus yields only about {len(found)}")
+    return list(islice(found, count))
+
+
+def _split(key: tuple[str, ...]) -> Split:
+    """A twentieth each for test and valid; what is about one word only is for training."""
+    if key in _pinned():
+        return _pinned()[key]
+    if len(key) == 1:
+        return "train"
+    part = blake2b("|".join(key).encode(), digest_size=1).digest()[0] % 20
+    return "test" if part == 0 else "valid" if part == 1 else "train"
+
+
+def _say(tree: Tree, language: str, style: Style, rng: Random | None = None) -> str:
+    """With `rng` as a source, in any wording; else in the preferred one."""
+
+    def pick(choices: Choices[Any]) -> int:
+        if rng is None or choices.drawn == 1 or rng.random() >= SYNONYM:
+            return 0
+        return 1 + int(rng.random() * (choices.drawn - 1))
+
+    return close(_grammar().say(tree, language, pick), language, style, careless=rng is not None)
+
+
+def _item(tree: Tree, source: str, rng: Random) -> PronounItem:
+    who, where, why = (tree.children[slot].head for slot in ("who", "where", "why"))
+    side = tree.rule.sides["fr"].options[0]
+    agrees = next(part.agrees for part in side if isinstance(part, Part) and part.name == "why")
+    other = "where" if agrees == "who" else "who"
+    turned = [part._replace(agrees=other) if isinstance(part, Part) and part.name == "why" else part
+              for part in side]  # fmt: skip
+    rule = replace(tree.rule, sides={"fr": Choices((turned,), 1)})
+    feminine = "f" in tree.children[agrees].head.tags
+    return PronounItem(
+        source=_say(tree, source, Style(), rng),
+        reference=_say(tree, "fr", Style()),
+        contrast=_say(replace(tree, rule=rule), "fr", Style()),
+        right="elle" if feminine else "il",
+        wrong="il" if feminine else "elle",
+        nouns=(who.name, where.name),
+        genders=("f" if "f" in who.tags else "m", "f" if "f" in where.tags else "m"),
+        adjective=why.name,
+        referent=0 if agrees == "who" else 1,
+    )
+
+
+def _check(source: str, target: str, split: str = "train") -> None:
+    for language in (source, target):
+        if language not in LANGUAGES:
+            raise ValueError(f"the built-in corpus has no language {language!r}: en, fr or zh")
+    if source == target:
+        raise ValueError(f"source and target language are both {source!r}")
+    if split not in get_args(Split):
+        raise ValueError(f"the built-in corpus has no split {split!r}: train, valid or test")
+
+
+@cache
+def _grammar() -> Grammar:
+    return Grammar()
+
+
+@cache
+def _pinned() -> dict[tuple[str, ...], Split]:
+    """Where the sentences of the notes lie, by key."""
+    trees = ((tree, note) for note in NOTES for tree in _read(note.en, "en"))
+    return {tree.key(): note.split for tree, note in trees}

@@ -1,0 +1,132 @@
+"""A weighted synchronous grammar: one tree, said in three languages."""
+
+from __future__ import annotations
+
+from bisect import bisect
+from collections.abc import Callable
+from itertools import accumulate
+from random import Random
+from typing import Any, TypeVar
+
+from glassformer.data.demo import rules, words
+from glassformer.data.demo.rules import Rule, Tree, Wants
+from glassformer.data.demo.spelling import join
+from glassformer.data.demo.words import PLAIN, Agreement, Choices, Word
+
+UNLIKE = 0.85  # how often a slot that should be unlike another one has to be
+T = TypeVar("T")
+Pick = Callable[[Choices[Any]], int]  # which synonym, which side; 0 is the preferred one
+
+
+class Grammar:
+    """The lexicon and the rules, to draw trees and to say them; `parser` reads them back."""
+
+    def __init__(self) -> None:
+        self.lexicon, self.function = words.load()
+        self.rules = rules.load(words.read("rules.toml"))
+        self._options: dict[tuple[str, Wants, str], tuple[list[Any], list[float]]] = {}
+        for name in self.rules.keys() & set().union(*self.function.values()):
+            raise ValueError(f"rules.toml: {name!r} names a category and a function word")
+
+    def draw(self, rng: Random, source: str, category: str = "sentence") -> Tree:
+        """A tree by weight, without what the language `source` cannot tell from its twin."""
+        while True:  # where nothing fits a slot, or a word comes twice, start again
+            tree = self._draw(rng, source, category, ())
+            if isinstance(tree, Tree) and len(used := list(tree.words())) == len(set(used)):
+                return tree
+
+    def _draw(self, rng: Random, source: str, category: str, wants: Wants) -> Tree | Word | None:
+        options, weights = self._fitting(category, wants, source)
+        if not options:
+            return None
+        choice: Word | Rule = options[bisect(weights, rng.random() * weights[-1])]
+        if isinstance(choice, Word):
+            return choice
+        children: dict[str, Tree | Word] = {}
+        for name, slot in choice.slots.items():
+            asked = slot.tags + (wants if name == choice.head else ())
+            if slot.fits:
+                asked += (children[slot.fits].head.tags,)
+            if slot.unlike and rng.random() < UNLIKE:
+                asked += (frozenset("mf") - children[slot.unlike].head.tags,)
+            child = self._draw(rng, source, slot.category, asked)
+            if child is None:
+                return None
+            children[name] = child
+        return choice.grow(children)
+
+    def _fitting(self, category: str, wants: Wants, source: str) -> tuple[list[Any], list[float]]:
+        """The words or rules whose head has what is wanted, with their cumulative weights."""
+        key = (category, wants, source)
+        if key not in self._options:
+            found: list[Any]
+            if category in self.lexicon:
+                found = [w for w in self.lexicon[category] if all(w.tags & want for want in wants)]
+            else:
+                found = [r for r in self.rules[category] if self._can_head(r, wants, source)]
+            found = [option for option in found if source not in option.hidden]
+            weights = list(accumulate(getattr(option, "weight", 1.0) for option in found))
+            self._options[key] = (found, weights)
+        return self._options[key]
+
+    def _can_head(self, rule: Rule, wants: Wants, source: str) -> bool:
+        if not rule.head:
+            return not wants
+        slot = rule.slots[rule.head]
+        return bool(self._fitting(slot.category, slot.tags + wants, source)[0])
+
+    def say(self, tree: Tree, language: str, pick: Pick = lambda choices: 0) -> str:
+        """The sentence, spelled, without capital letter and full stop."""
+        return join(self._say(tree, language, PLAIN, pick), language)
+
+    def _say(self, tree: Tree, language: str, own: Agreement, pick: Pick) -> str:
+        children = tree.children
+        forms = {
+            name: _choose(child.synonyms[language], pick)
+            for name, child in children.items()
+            if isinstance(child, Word)
+        }
+        said = []
+        for part in _choose(tree.rule.sides[language], pick):
+            if isinstance(part, str):
+                said.append(part)
+                continue
+            name, form, agrees = part
+            agreement = (children[agrees].agreement or own) if agrees else own
+            if name in forms:
+                said.append(agreement.choose(forms[name][form]))
+            elif name in children:
+                child = children[name]
+                assert isinstance(child, Tree)
+                if not agrees and name != tree.rule.head:  # only the head agrees with the whole
+                    agreement = child.agreement or own
+                said.append(self._say(child, language, agreement, pick))
+            elif name == "measure":
+                said.append(agreement.measure)
+            else:
+                said.append(agreement.choose(self.function[language][name]))
+        return "".join(said)
+
+    def ways(self, tree: Tree, language: str) -> list[str]:
+        """Every way to say a tree, the preferred one first."""
+        found: dict[str, None] = {}
+        path: list[int] = []  # the choices made, in the order in which `say` asks for them
+        while True:
+            sizes: list[int] = []
+
+            def pick(choices: Choices[Any], sizes: list[int] = sizes) -> int:
+                sizes.append(len(choices.options))
+                if len(sizes) > len(path):
+                    path.append(0)
+                return path[len(sizes) - 1]
+
+            found[self.say(tree, language, pick)] = None
+            while path and path[-1] + 1 == sizes[len(path) - 1]:
+                path.pop()
+            if not path:
+                return list(found)
+            path[-1] += 1
+
+
+def _choose(choices: Choices[T], pick: Pick) -> T:
+    return choices.options[pick(choices) if len(choices.options) > 1 else 0]

@@ -1,0 +1,143 @@
+"""Rules, and the trees that grow from them.
+
+A rule gives a category (`np`) one right-hand side per language, all over the same slots:
+
+    [[np]]                                                       # a black cat, un chat noir
+    with = { noun = "noun count", how = "adjective colour for noun" }
+    head = "noun"
+    en = "a {how} {noun}"
+    fr = "{un} {noun} {how}"
+    zh = "一{measure}{how.by}{noun}"
+
+with    what a slot may hold, a word or a tree: `noun count` has a head that is tagged count,
+        `for noun` shares a tag with the slot noun, `unlike who` mostly not the gender of who
+head    the slot that speaks for the whole: its tags, gender, person and number are the tree's
+agree   what the rule lays down itself, such as plural
+key     what the sentence is about, for the split; else all its words
+hidden  languages that could not tell this rule from its twin, when they are the source
+
+`{slot.form}` is a form of the word, `{slot~other}` agrees with the slot `other`; without `~` a slot
+agrees with the tree it stands in. A name that is no slot is a function word, `{measure}` the
+Chinese measure word. A list offers several sides, the preferred one first; a side that begins with
+? is understood but never said. `all` is one side for all languages.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from glassformer.data.demo.spelling import LANGUAGES
+from glassformer.data.demo.words import PLAIN, Agreement, Choices, Word
+
+Wants = tuple[frozenset[str], ...]  # a head shares a tag with each
+
+
+class Part(NamedTuple):
+    """`{name.form~agrees}` in a side."""
+
+    name: str
+    form: str
+    agrees: str
+
+
+Side = list[str | Part]
+_PART = re.compile(r"\{(\w+)(?:\.(\w+))?(?:~(\w+))?\}")
+_SLOT = re.compile(r"(\w+)((?: [\w|]+)*?)(?: for (\w+))?(?: unlike (\w+))?")
+_KEYS = {"with", "head", "weight", "agree", "hidden", "key", "all", *LANGUAGES}
+
+
+class Slot(NamedTuple):
+    """`category tag tag|tag for fits unlike unlike`: what a slot may hold."""
+
+    category: str
+    tags: Wants
+    fits: str
+    unlike: str
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Rule:
+    category: str
+    weight: float
+    slots: dict[str, Slot]
+    head: str
+    agree: dict[str, Any]
+    hidden: frozenset[str]
+    key: tuple[str, ...]
+    sides: dict[str, Choices[Side]]
+    renames: bool  # only another name for its one child
+
+    def grow(self, children: dict[str, Tree | Word]) -> Tree:
+        """Put this rule over its children."""
+        if self.renames and isinstance(child := next(iter(children.values())), Tree):
+            return child
+        agreement = children[self.head].agreement if self.head else None
+        if self.agree:
+            agreement = (agreement or PLAIN)._replace(**self.agree)
+        return Tree(self, children, agreement)
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Tree:
+    rule: Rule
+    children: dict[str, Tree | Word]
+    agreement: Agreement | None  # None: it takes its parent's
+
+    @property
+    def head(self) -> Word:
+        """The word that speaks for the whole."""
+        return self.children[self.rule.head].head
+
+    def words(self) -> Iterator[Word]:
+        for child in self.children.values():
+            yield from child.words() if isinstance(child, Tree) else (child,)
+
+    def key(self) -> tuple[str, ...]:
+        """What the sentence is about; equal keys stay on one side of the split."""
+        if self.rule.key:
+            return tuple(self.children[slot].head.name for slot in self.rule.key)
+        return tuple(sorted({word.name for word in self.words()}))
+
+
+def load(table: dict[str, list[dict[str, Any]]]) -> dict[str, list[Rule]]:
+    """The rules of `rules.toml` by category."""
+    return {name: [_rule(name, entry) for entry in entries] for name, entries in table.items()}
+
+
+def _rule(category: str, entry: dict[str, Any]) -> Rule:
+    def wrong(what: str) -> ValueError:
+        return ValueError(f"rules.toml, [[{category}]] {entry.get('en', entry.get('all'))}: {what}")
+
+    if unknown := sorted(entry.keys() - _KEYS):
+        raise wrong(f"unknown key {unknown[0]!r}")
+    slots: dict[str, Slot] = {}
+    for name, text in entry.get("with", {}).items():
+        if not (match := _SLOT.fullmatch(text)):
+            raise wrong(f"cannot read the slot {text!r}")
+        tags = tuple(frozenset(tag.split("|")) for tag in match[2].split())
+        slots[name] = Slot(match[1], tags, match[3] or "", match[4] or "")
+    sides: dict[str, Choices[Side]] = {}
+    for language in LANGUAGES:
+        texts = entry.get("all") or entry[language]
+        sides[language] = Choices.read([texts] if isinstance(texts, str) else texts, _side)
+        for side in sides[language].options:
+            if missing := slots.keys() - {part.name for part in side if isinstance(part, Part)}:
+                raise wrong(f"the {language} side leaves {sorted(missing)[0]!r} out")
+    return Rule(
+        category, float(entry.get("weight", 1)), slots, entry.get("head", ""),
+        entry.get("agree", {}), frozenset(entry.get("hidden", "").split()),
+        tuple(entry.get("key", "").split()), sides, entry.get("all") == f"{{{[*slots, ''][0]}}}",
+    )  # fmt: skip
+
+
+def _side(text: str) -> Side:
+    side: Side = []
+    at = 0
+    for match in _PART.finditer(text):
+        side += [text[at : match.start()]] if match.start() > at else []
+        side.append(Part(match[1], match[2] or "", match[3] or ""))
+        at = match.end()
+    return [*side, text[at:]] if at < len(text) else side

@@ -1,0 +1,83 @@
+"""What happens to words when they meet in a sentence: l'animal, du, an apple, 动物 without spaces.
+
+`join` writes words together, `loosen` takes them apart again so that a parser can match them,
+`close` gives a sentence its capital letter and its full stop.
+"""
+
+from __future__ import annotations
+
+import re
+from itertools import product
+from typing import NamedTuple
+
+LANGUAGES = ("en", "fr", "zh")
+STOPS = {"en": ".", "fr": ".", "zh": "。"}
+ENDS = ("?", "!", "？", "！")
+
+
+class Style(NamedTuple):
+    """How a sentence is dressed; a translation is dressed like its source."""
+
+    capital: bool = True
+    stop: bool = True
+
+
+# A mute h counts as a vowel; the tables write an aspirated one as dictionaries do: *hibou.
+_VOWEL = "[aeiouhàâéèêëîïôœùAEIOUÉ]"
+_CHOICE = re.compile(rf"([^\s']+)>([^\s']+)( {_VOWEL})?")  # "ce>cet": the second before a vowel
+_ELISION = re.compile(rf"\b(l|d|n|j|qu)[ea] (?={_VOWEL})")
+_CONTRACTIONS = {"de le": "du", "de les": "des", "à le": "au", "à les": "aux"}
+_CONTRACTION = re.compile(r"\b(?:de|à) les?\b")
+_ARTICLE = re.compile(r"\ba (?=(?!eu|uni|use)[aeiou]|hour|honest)")
+_SPACE = re.compile(r"\s+")
+_APART = re.compile(r"\b(l|d|n|j|qu)'")
+_WHOLE = {"du": "de le", "au": "à le", "aux": "à les"}
+_CONTRACTED = re.compile(r"\b(?:du|aux?)\b")
+
+
+def join(text: str, language: str) -> str:
+    """Spell a string of words as the language does."""
+    if language == "zh":
+        return _SPACE.sub("", text)
+    text = _SPACE.sub(" ", text).strip().replace(" ,", ",")
+    if language == "en":
+        return _ARTICLE.sub("an ", text)
+    if ">" in text:
+        text = _CHOICE.sub(lambda m: m[2] + m[3] if m[3] else m[1], text)
+    text = _ELISION.sub(r"\1'", text)
+    text = _CONTRACTION.sub(lambda m: _CONTRACTIONS[m[0]], text)
+    return text.replace("*", "")
+
+
+def loosen(text: str, language: str) -> list[str]:
+    """Undo `join` as far as matching needs: no spaces, no elisions; "des" may hide "de les"."""
+    text = text.lower()
+    if language == "fr":
+        text = _APART.sub(r"\1e ", text)
+        text = _CONTRACTED.sub(lambda m: _WHOLE[m[0]], text)
+        pieces = re.split(r"\bdes\b", text)
+        texts = [
+            "".join(piece + word for piece, word in zip(pieces, (*words, ""), strict=True))
+            for words in product(("des", "de les"), repeat=len(pieces) - 1)
+        ]
+    elif language == "en":
+        texts = [re.sub(r"\ban\b", "a", text)]
+    else:
+        texts = [text]
+    return [_SPACE.sub("", text) for text in texts]
+
+
+def close(text: str, language: str, style: Style, careless: bool = False) -> str:
+    """Give a joined sentence its first letter and its last mark; `careless` writes i for I."""
+    if style.capital:
+        text = text[:1].upper() + text[1:]
+    elif careless and text.startswith("I "):
+        text = "i" + text[1:]
+    return text + STOPS[language] if style.stop and not text.endswith(ENDS) else text
+
+
+def undress(sentence: str, language: str) -> tuple[str, Style]:
+    """Split a sentence into its words and its dress: `close`, the other way round."""
+    text = ("" if language == "zh" else " ").join(sentence.replace("’", "'").split())
+    stop = text.endswith((STOPS[language], *ENDS))
+    return text.removesuffix(STOPS[language]), Style(not text[:1].islower(), stop)

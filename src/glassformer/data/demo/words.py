@@ -1,0 +1,117 @@
+"""The lexicon: words of three languages, what they go with and what they agree with."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from importlib.resources import files
+from typing import Any, Generic, NamedTuple, TypeVar
+
+from glassformer.data.demo.inflect import PARADIGMS, Forms, plain
+from glassformer.data.demo.spelling import LANGUAGES
+
+T = TypeVar("T")
+
+
+class Choices(NamedTuple, Generic[T]):
+    """Ways to say the same, the preferred one first; from `drawn` on they are only understood."""
+
+    options: tuple[T, ...]
+    drawn: int
+
+    @classmethod
+    def read(cls, texts: Sequence[str], make: Callable[[str], T]) -> Choices[T]:
+        """A text that begins with `?` is understood and never drawn."""
+        drawn = sum(not text.startswith("?") for text in texts)
+        return cls(tuple(make(text.removeprefix("?")) for text in texts), drawn)
+
+
+class Agreement(NamedTuple):
+    """What a noun phrase asks of the words around it."""
+
+    person: int = 3
+    plural: bool = False
+    feminine: bool = False  # the French gender
+    sex: int = 2  # he, she, it
+    measure: str = "个"  # the Chinese measure word
+
+    def choose(self, cells: tuple[str, ...]) -> str:
+        """The cell that agrees: a paradigm's length says what it varies with."""
+        match len(cells):
+            case 1:
+                return cells[0]
+            case 2:
+                return cells[self.plural]
+            case 4:
+                return cells[self.feminine + 2 * self.plural]
+            case 5:
+                return cells[3 + (self.sex == 2) if self.plural else self.sex]
+            case _:
+                return cells[self.person - 1 + 3 * self.plural]
+
+
+PLAIN = Agreement()
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Word:
+    """A word of all three languages; each language may have synonyms, the preferred one first."""
+
+    name: str
+    tags: frozenset[str]
+    hidden: frozenset[str]  # languages that cannot tell this word from its twin
+    agreement: Agreement | None
+    synonyms: dict[str, Choices[Forms]]
+
+    @property
+    def head(self) -> Word:
+        return self
+
+
+def read(name: str) -> dict[str, Any]:
+    """Read a table of this package."""
+    return tomllib.loads(files(__package__).joinpath(name).read_text(encoding="utf-8"))
+
+
+def load() -> tuple[dict[str, list[Word]], dict[str, dict[str, tuple[str, ...]]]]:
+    """The lexicon by category, and each language's function words."""
+    table = read("lexicon.toml")
+    small = table.pop("function")
+    lexicon = {
+        category: [word for title, lines in paragraphs.items()
+                   for word in _words(category, title, lines)]
+        for category, paragraphs in table.items()
+    }  # fmt: skip
+    function = {
+        language: {name: tuple(cells.split()) for name, cells in small[language].items()}
+        for language in LANGUAGES
+    }
+    return lexicon, function
+
+
+def _words(category: str, title: str, lines: str) -> Iterator[Word]:
+    paradigms = PARADIGMS.get(category, {})
+    for line in filter(str.strip, lines.splitlines()):
+        columns = [column.strip() for column in line.split("|")]
+        if not 3 <= len(columns) <= 4:
+            raise ValueError(f"lexicon.toml, {category} {title}: not three or four columns: {line}")
+        texts = [column.split(", ") for column in columns[:3]]
+        synonyms = {
+            language: Choices.read(column, paradigms.get(language, plain))
+            for language, column in zip(LANGUAGES, texts, strict=True)
+        }
+        marks = {*title.split(), *"".join(columns[3:]).split()}
+        hidden = frozenset(mark[1:] for mark in marks if mark[0] == "-")
+        tags = frozenset(mark for mark in marks if mark[0] != "-")
+        name = re.split("[ /]", texts[0][0])[0] if paradigms else texts[0][0]
+        if category != "noun":
+            yield Word(name, tags, hidden, None, synonyms)
+            continue
+        feminine = texts[1][0].endswith(" f")
+        sex = int(feminine) if tags & {"person", "kin"} else 2
+        measure = synonyms["zh"].options[0]["measure"][0]
+        tags |= {name, "f" if feminine else "m", "count" if measure else "mass"}
+        agreement = Agreement(feminine=feminine, sex=sex, measure=measure)
+        yield Word(name, tags, hidden, agreement, synonyms)

@@ -1,0 +1,67 @@
+"""Lines of text as they lie in files, plain or gzipped."""
+
+from __future__ import annotations
+
+import gzip
+import zlib
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
+from typing import BinaryIO, cast
+
+
+@dataclass(frozen=True, slots=True)
+class Fingerprint:
+    """What a file held: its name, lines, bytes as it lies on the disk, and their SHA-256."""
+
+    name: str
+    lines: int
+    bytes: int
+    sha256: str
+
+
+@contextmanager
+def open_bytes(path: Path) -> Iterator[BinaryIO]:
+    """The bytes of a file, unpacked if its name ends in .gz."""
+    try:
+        if path.suffix == ".gz":
+            with gzip.open(path) as packed:
+                yield cast(BinaryIO, packed)
+        else:
+            with path.open("rb") as plain:
+                yield plain
+    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+        raise ValueError(f"{path}: damaged, or not a .gz file: {error}") from None
+
+
+def decode_lines(stream: Iterable[bytes], name: str) -> Iterator[str]:
+    r"""Lines of UTF-8, cut at "\n" only; without a BOM at the start or a "\r" at their end."""
+    for number, raw in enumerate(stream, 1):
+        try:
+            line = raw.decode("utf-8-sig" if number == 1 else "utf-8")
+        except UnicodeDecodeError as error:
+            raise ValueError(
+                f"{name}, line {number}: not UTF-8 (byte 0x{error.object[error.start]:02X})"
+            ) from None
+        yield line.removesuffix("\n").removesuffix("\r")
+
+
+def read_lines(path: Path) -> Iterator[str]:
+    with open_bytes(path) as stream:
+        yield from decode_lines(stream, str(path))
+
+
+def count_lines(path: Path) -> int:
+    with open_bytes(path) as stream:
+        return sum(1 for _ in stream)
+
+
+def take_fingerprint(path: Path) -> Fingerprint:
+    digest, size = sha256(), 0
+    with path.open("rb") as stored:
+        while block := stored.read(1 << 20):
+            digest.update(block)
+            size += len(block)
+    return Fingerprint(path.name, count_lines(path), size, digest.hexdigest())

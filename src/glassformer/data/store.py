@@ -1,0 +1,233 @@
+"""Ids on the disk: made once, mapped into memory, so that a corpus may be larger than memory."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from itertools import chain, compress, islice
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ..text import Sampler, Tokenizer, count_surrogates
+from .files import Fingerprint
+from .tables import Pair
+
+FORMAT = 1
+INDEX = "index.json"  # written last: a folder without it is no store
+CHUNK = 2_000  # pairs encoded at a time
+SIDES = ("source", "target")
+
+Progress = Callable[[int, int | None], None]  # pairs done; pairs in all, if that is known
+Ids = npt.NDArray[np.unsignedinteger[Any]]
+Offsets = npt.NDArray[np.int64]
+Segmentations = list[list[list[int]]]  # K of them, each of the same texts
+Encoder = Callable[[list[str]], Segmentations]
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """What became of the pairs. `surrogates` counts characters, in all pairs that were read."""
+
+    kept: int = 0
+    empty: int = 0
+    too_long: int = 0
+    surrogates: int = 0
+
+    @property
+    def read(self) -> int:
+        return self.kept + self.empty + self.too_long
+
+    def __add__(self, other: Counts) -> Counts:
+        return Counts(*map(sum, zip(asdict(self).values(), asdict(other).values(), strict=True)))
+
+    def __str__(self) -> str:
+        said = f"{self.kept:,} pairs kept"
+        if self.empty or self.too_long:
+            said += f", {self.empty:,} with an empty side and {self.too_long:,} too long left out"
+        if self.surrogates:
+            said += f", {self.surrogates:,} lone surrogates replaced by U+FFFD"
+        return said
+
+
+class Store:
+    """Pairs as ids, without control ids, in K segmentations; epoch e reads number e mod K."""
+
+    def __init__(self, folder: Path, index: dict[str, Any]) -> None:
+        self.index = index  # the settings, counts and fingerprints given to `build`
+        self.counts = Counts(**index["counts"])
+        self.samples: int = index["samples"]
+        self._sides = [
+            [_map(folder, side, k, index) for k in range(self.samples)] for side in SIDES
+        ]
+
+    @classmethod
+    def open(cls, folder: Path | str) -> Store:
+        """ValueError if `folder` is not a whole store of this version."""
+        try:
+            index = json.loads((Path(folder) / INDEX).read_text(encoding="utf-8"))
+            if index["format"] == FORMAT:
+                return cls(Path(folder), index)
+        except (OSError, ValueError, KeyError, TypeError):
+            pass
+        raise ValueError(f"{folder}: not a store of ids of this version, or a damaged one")
+
+    def __len__(self) -> int:
+        return self.counts.kept
+
+    def source(self, pair: int, epoch: int) -> Ids:
+        ids, offsets = self._sides[0][epoch % self.samples]
+        return ids[offsets[pair] : offsets[pair + 1]]
+
+    def target(self, pair: int, epoch: int) -> Ids:
+        ids, offsets = self._sides[1][epoch % self.samples]
+        return ids[offsets[pair] : offsets[pair + 1]]
+
+    def lengths(self, epoch: int) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int32]]:
+        """Pieces of each source, and of each target."""
+        source, target = (side[epoch % self.samples][1] for side in self._sides)
+        return np.diff(source).astype(np.int32), np.diff(target).astype(np.int32)
+
+
+def build(
+    folder: Path | str,
+    pairs: Iterable[Pair],
+    source_tokenizer: Tokenizer,
+    target_tokenizer: Tokenizer,
+    *,
+    max_length: int,
+    samples: int = 1,
+    dropout: float = 0.0,
+    seed: int = 0,
+    fingerprints: Sequence[Fingerprint] = (),
+    total: int | None = None,
+    progress: Progress | None = None,
+) -> Counts:
+    """Encode `pairs` into `folder`, which appears when all is done; a store there before goes.
+
+    With dropout, `samples` segmentations of each side are kept. Left out are pairs with an empty
+    side, and those with more than `max_length` pieces in any segmentation of either side.
+    ValueError if no pair is left.
+    """
+    tokenizers = (source_tokenizer, target_tokenizer)
+    samples = samples if dropout else 1
+    index: dict[str, Any] = {
+        "format": FORMAT,
+        "ids": "uint16" if max(map(len, tokenizers)) < 1 << 16 else "uint32",
+        "samples": samples,
+        "max_length": max_length,
+        "dropout": dropout,
+        "seed": seed,
+        "tokenizers": [tokenizer.fingerprint for tokenizer in tokenizers],
+        "files": [asdict(each) for each in fingerprints],
+    }
+    encoders = [
+        _encoder(tokenizer, samples, dropout, f"{seed} {side}")
+        for tokenizer, side in zip(tokenizers, SIDES, strict=True)
+    ]
+    counts = Counts()
+    with _growing(Path(folder)) as partial:
+        for counted in _fill(partial, pairs, encoders, max_length, np.dtype(index["ids"])):
+            counts += counted
+            if progress:
+                progress(counts.read, total)
+        if not counts.kept:
+            raise ValueError(f"nothing to train on: {counts}")
+        text = json.dumps({**index, "counts": asdict(counts)}, indent=1)
+        (partial / INDEX).write_text(text + "\n", encoding="utf-8")
+    return counts
+
+
+def _fill(
+    folder: Path,
+    pairs: Iterable[Pair],
+    encoders: list[Encoder],
+    max_length: int,
+    ids: np.dtype[Any],
+) -> Iterator[Counts]:
+    """Write chunk after chunk; say of each what became of it."""
+    remaining = iter(pairs)
+    while chunk := list(islice(remaining, CHUNK)):
+        sides, counted = _encode(chunk, encoders, max_length)
+        for side, segmentations in zip(SIDES, sides, strict=True):
+            for k, rows in enumerate(segmentations):
+                _append(folder, side, k, rows, ids)
+        yield counted
+
+
+def _encoder(tokenizer: Tokenizer, samples: int, dropout: float, seed: str) -> Encoder:
+    if not dropout:
+        return lambda texts: [tokenizer.encode_many(texts)]
+    sampler = Sampler(tokenizer, dropout, seed)
+
+    def draw(texts: list[str]) -> Segmentations:
+        drawn = [sampler.draw(text, samples) for text in texts]
+        return [[segmentations[k] for segmentations in drawn] for k in range(samples)]
+
+    return draw
+
+
+def _encode(
+    chunk: list[Pair], encoders: list[Encoder], max_length: int
+) -> tuple[list[Segmentations], Counts]:
+    """The ids of those pairs that can be used, for each side; and what became of all."""
+    whole = [pair for pair in chunk if pair[0].strip() and pair[1].strip()]
+    sides = [encode([pair[side] for pair in whole]) for side, encode in enumerate(encoders)]
+    fits = [
+        max(map(len, every)) <= max_length
+        for every in zip(*chain.from_iterable(sides), strict=True)
+    ]
+    kept = [[list(compress(rows, fits)) for rows in side] for side in sides]
+    surrogates = sum(map(count_surrogates, chain.from_iterable(chunk)))
+    empty, fitting = len(chunk) - len(whole), sum(fits)
+    return kept, Counts(fitting, empty, len(whole) - fitting, surrogates)
+
+
+def _append(folder: Path, side: str, k: int, rows: list[list[int]], ids: np.dtype[Any]) -> None:
+    """Ids lie end to end; pair i has those from offset i to offset i + 1."""
+    ends = np.cumsum([len(row) for row in rows], dtype=np.int64)
+    with _path(folder, side, k, "ids").open("ab") as file:
+        ends += file.tell() // ids.itemsize
+        file.write(np.fromiter(chain.from_iterable(rows), ids).tobytes())
+    with _path(folder, side, k, "offsets").open("ab") as file:
+        if file.tell() == 0:
+            file.write(np.int64(0).tobytes())
+        file.write(ends.tobytes())
+
+
+def _map(folder: Path, side: str, k: int, index: dict[str, Any]) -> tuple[Ids, Offsets]:
+    """The two files of one side in one segmentation. ValueError if they are not whole."""
+    offsets = np.memmap(_path(folder, side, k, "offsets"), np.int64, "r")
+    ids = np.memmap(_path(folder, side, k, "ids"), np.dtype(index["ids"]), "r")
+    if len(offsets) != index["counts"]["kept"] + 1 or offsets[-1] != len(ids):
+        raise ValueError("a file was cut short")
+    return np.asarray(ids), np.asarray(offsets)
+
+
+def _path(folder: Path, side: str, k: int, what: str) -> Path:
+    return folder / f"{side}.{k}.{what}"
+
+
+@contextmanager
+def _growing(folder: Path) -> Iterator[Path]:
+    """A folder beside `folder` that takes its place at the end; after an error it is gone."""
+    if folder.exists() and not (folder / INDEX).is_file():
+        raise ValueError(f"{folder}: exists and is no store of ids, so it is not replaced")
+    partial, former = (folder.with_name(folder.name + end) for end in (".partial", ".former"))
+    shutil.rmtree(partial, ignore_errors=True)
+    shutil.rmtree(former, ignore_errors=True)
+    partial.mkdir(parents=True)
+    try:
+        yield partial
+        if folder.exists():
+            os.replace(folder, former)
+        os.replace(partial, folder)
+        shutil.rmtree(former, ignore_errors=True)
+    finally:
+        shutil.rmtree(partial, ignore_errors=True)

@@ -1,0 +1,99 @@
+"""Pairs in one file: TSV, CSV or JSONL, each also gzipped."""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from .files import read_lines
+
+Pair = tuple[str, str]
+Names = tuple[list[str], list[str]]  # what the source may be called, and the target
+
+KINDS = (".tsv", ".csv", ".jsonl")
+
+
+def table_kind(path: Path) -> str | None:
+    """One of KINDS; None for any other file."""
+    suffix = Path(path.name.removesuffix(".gz")).suffix
+    return suffix if suffix in KINDS else None
+
+
+def read_table(path: Path, source_lang: str | None, target_lang: str | None) -> Iterator[Pair]:
+    """The pairs of a table.
+
+    The columns or keys are those called like the languages, or "source" and "target"; a .tsv or
+    .csv without such a first row has them in its first two columns. A line break inside a field
+    becomes a space; a blank line is an empty pair. ValueError names file and line.
+    """
+    names = (
+        [name.casefold() for name in (source_lang, "source") if name],
+        [name.casefold() for name in (target_lang, "target") if name],
+    )
+    read = _read_objects if table_kind(path) == ".jsonl" else _read_columns
+    for source, target in read(path, names):
+        yield re.sub(r"\r?\n", " ", source), re.sub(r"\r?\n", " ", target)
+
+
+def _read_columns(path: Path, names: Names) -> Iterator[Pair]:
+    source, target = 0, 1
+    for row_number, (line_number, row) in enumerate(_read_rows(path)):
+        header = _find_both(row, names) if row_number == 0 else None
+        if header:
+            source, target = header
+        elif len(row) > max(source, target):
+            yield row[source], row[target]
+        elif any(row):
+            raise ValueError(
+                f"{path}, line {line_number}: {max(source, target) + 1} columns are needed, "
+                f"and there are {len(row)}"
+            )
+        else:
+            yield "", ""
+
+
+def _read_rows(path: Path) -> Iterator[tuple[int, list[str]]]:
+    """The line where a row ends, and its cells. In TSV a quote is a character like any other."""
+    if table_kind(path) == ".tsv":
+        for number, line in enumerate(read_lines(path), 1):
+            yield number, line.split("\t")
+        return
+    reader = csv.reader((line + "\n" for line in read_lines(path)), strict=True)
+    try:
+        for row in reader:
+            yield reader.line_num, row
+    except csv.Error as error:
+        raise ValueError(f"{path}, line {reader.line_num}: not CSV: {error}") from None
+
+
+def _read_objects(path: Path, names: Names) -> Iterator[Pair]:
+    for number, line in enumerate(read_lines(path), 1):
+        if not line.strip():
+            yield "", ""
+            continue
+        try:
+            row: Any = json.loads(line)
+        except (ValueError, RecursionError):
+            raise ValueError(f"{path}, line {number}: not a line of JSON") from None
+        if isinstance(row, dict):
+            row = row.get("translation", row)  # as data sets of Hugging Face have it
+        keys = list(row) if isinstance(row, dict) else []
+        found = _find_both(keys, names)
+        pair = [row[keys[place]] for place in found or ()]
+        if not pair or not all(isinstance(side, str) for side in pair):
+            wanted = " and ".join(" or ".join(map(repr, side)) for side in names)
+            raise ValueError(f"{path}, line {number}: {wanted} must be there, as strings")
+        yield pair[0], pair[1]
+
+
+def _find_both(cells: Sequence[str], names: Names) -> tuple[int, int] | None:
+    """Where the two sides are, if `cells` names both."""
+    known = [cell.strip().casefold() for cell in cells]
+    source, target = (
+        next((known.index(name) for name in side if name in known), None) for side in names
+    )
+    return None if source is None or target is None else (source, target)

@@ -1,0 +1,74 @@
+"""Beam search: the W best hypotheses of each sentence, side by side (paper 6.1).
+
+Letters: B sentences; W beam width, R = B * W rows; V vocabulary; C = 2 W candidates a sentence;
+N best wanted.
+"""
+
+from __future__ import annotations
+
+import math
+
+import torch
+from torch import Tensor
+
+from ..config import Decode
+from ..text import EOS
+from .live import Live
+from .rules import forbid, length_penalty
+from .step import Step
+from .top import find_top
+
+
+def step(logits_RV: Tensor, live: Live, settings: Decode) -> Step:
+    """Continue the hypotheses of each sentence by its best candidates. Writes on the logits.
+
+    At most one candidate of a row is EOS, so that among the best 2 W at least W go on.
+    """
+    beam = live.beams
+    normaliser_R1 = logits_RV.logsumexp(-1, keepdim=True)
+    forbidden = forbid(logits_RV, normaliser_R1, live, settings)
+
+    # The best 2 W of a sentence are among the best 2 W of each of its rows.
+    logit_RC, piece_RC = find_top(logits_RV, min(2 * beam, logits_RV.size(1)))
+    piece_log_prob_BWC = (logit_RC - normaliser_R1).view(-1, beam, logit_RC.size(1))
+    log_prob_BWC = live.log_prob_BW[..., None] + piece_log_prob_BWC
+    log_prob_BC, place_BC = log_prob_BWC.flatten(1).topk(2 * beam)
+    piece_BC = piece_RC.view(len(place_BC), -1).gather(1, place_BC)
+
+    # Those that end finish if they rank among the first W; the first W that do not end live on.
+    rank_C = torch.arange(2 * beam, device=place_BC.device)
+    ends_BC = piece_BC == EOS
+    finished_BC = ends_BC & (rank_C < beam) & (log_prob_BC > -math.inf)
+    kept_BW = (rank_C + 2 * beam * ends_BC).topk(beam, largest=False).indices
+
+    penalty_B = length_penalty(live.length_B + 1, settings)
+    score_BC = (log_prob_BC / penalty_B[:, None]).masked_fill(~finished_BC, -math.inf)
+    best_BN = torch.cat((live.best_BN, score_BC), 1).topk(live.best_BN.size(1)).values
+    finished_B = live.finished_B + finished_BC.sum(1)
+    hope_B = log_prob_BC.gather(1, kept_BW[:, :1])[:, 0]
+    return Step(
+        before=live,
+        parent_BC=place_BC // logit_RC.size(1),
+        piece_BC=piece_BC,
+        piece_log_prob_BC=piece_log_prob_BWC.flatten(1).gather(1, place_BC),
+        log_prob_BC=log_prob_BC,
+        penalty_B=penalty_B,
+        kept_BW=kept_BW,
+        finished_BC=finished_BC,
+        best_BN=best_BN,
+        stop_B=is_done(hope_B, best_BN, finished_B, live, settings) | live.is_last_B,
+        forbidden=forbidden,
+    )
+
+
+def is_done(
+    hope_B: Tensor, best_BN: Tensor, finished_B: Tensor, live: Live, settings: Decode
+) -> Tensor:
+    """Whether each sentence has what was wanted; `hope_B` is the best log-probability alive.
+
+    "first": W hypotheses have finished. "exact": no live hypothesis can still enter the N best:
+    log-probabilities only fall, and no penalty exceeds that of the greatest length.
+    """
+    if settings.stop == "first":
+        return (finished_B >= live.beams) | (hope_B == -math.inf)
+    return hope_B / length_penalty(live.limit_B, settings) <= best_BN[:, -1]

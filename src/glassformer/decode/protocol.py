@@ -1,0 +1,56 @@
+"""What a search may ask of a network, whatever the network is.
+
+R rows of a search; B sentences at work; Q new pieces a row; V vocabulary; S source pieces.
+The rows of one sentence are neighbours, and every sentence has the same number of rows
+(`state.beams`), so that R = B * beams. Every row has its own length: sentences may join late.
+"""
+
+from __future__ import annotations
+
+from typing import Protocol, TypeVar
+
+from torch import Tensor
+
+
+class State(Protocol):
+    """Where decoding stands. The network's own; a search reads only these two."""
+
+    length_R: Tensor  # int64: pieces given to each row so far
+    beams: int  # rows of each sentence
+
+
+S = TypeVar("S", bound=State)
+
+
+class Network(Protocol[S]):
+    """Read the source once, then ask for the next piece as often as needed."""
+
+    def start(self, source_BS: Tensor) -> S:
+        """Read the sources (int64, padded with 0 on the right). One row a sentence, length 0."""
+        ...
+
+    def step(self, pieces_RQ: Tensor, state: S) -> Tensor:
+        """Append Q pieces to every row; return fp32 logits_RQV of the piece after each of them.
+
+        A row with fewer new pieces is padded on the right, with any id, and cut back with
+        `rewind`. A row in which nobody lives any more is stepped along on any id, PAD included:
+        its logits are finite too. The logits are the caller's to write on.
+        """
+        ...
+
+    def keep(self, rows: Tensor, state: S) -> None:
+        """Row i of the new state continues row rows[i]; rows may repeat or vanish.
+
+        `rows` is grouped by sentence, in ascending order of the sentences that stay, the same
+        number for each: that number becomes `state.beams`. A sentence of which no row is named
+        is forgotten. At least one row is named.
+        """
+        ...
+
+    def admit(self, source_BS: Tensor, state: S) -> None:
+        """New sentences join at the end, with `state.beams` rows each, at length 0."""
+        ...
+
+    def rewind(self, length_R: Tensor, state: S) -> None:
+        """Cut each row back to a length it has had."""
+        ...

@@ -1,0 +1,73 @@
+"""What holds a choice back: the length penalty, the longest output, and what is forbidden.
+
+Letters: B sentences; R rows; V vocabulary; C forbidden candidates of a row; L pieces so far;
+n pieces of an n-gram.
+"""
+
+from __future__ import annotations
+
+import math
+
+import torch
+from torch import Tensor
+
+from ..config import Decode
+from ..text import EOS, PAD
+from .live import Live
+
+
+def length_penalty(length: Tensor, settings: Decode) -> Tensor:
+    """What the log-probability of a hypothesis of so many pieces, EOS counted, is divided by.
+
+    "paper": ((5 + n) / 6) ** alpha (Wu et al. 2016, equation 14; here 6.1); "power": n ** alpha.
+    Never below 1 and never falling as n grows: the exact stop rests on that.
+    """
+    n = length.float()
+    if settings.penalty == "paper":
+        return ((5 + n) / 6) ** settings.alpha
+    return n**settings.alpha if settings.penalty == "power" else torch.ones_like(n)
+
+
+def longest_output(source_pieces: int, settings: Decode, longest: int | None) -> int:
+    """The most pieces, EOS counted, for a source of so many, EOS not counted.
+
+    The paper (6.1) has the length of the input + 50. `longest` is as far as the network reaches.
+    """
+    limit = math.ceil(settings.max_ratio * source_pieces) + settings.max_extra
+    return limit if longest is None else min(limit, longest)
+
+
+def forbid(
+    logits_RV: Tensor, normaliser_R1: Tensor, live: Live, settings: Decode
+) -> tuple[Tensor, Tensor]:
+    """Write -inf over what no row may choose; return the pieces and their log-probabilities, R C.
+
+    PAD and BOS never come out of a search; they go without saying. A place without a forbidden
+    piece holds PAD.
+    """
+    logits_RV[:, :EOS] = -math.inf  # PAD and BOS
+    pieces = [live.pieces_RL[:, :0]]
+    if settings.min_length:
+        too_short_B = live.length_B < settings.min_length
+        eos_B = torch.where(too_short_B, EOS, PAD)
+        pieces.append(eos_B.repeat_interleave(live.beams)[:, None])
+    if settings.no_repeat:
+        pieces.append(repeats(live.pieces_RL, settings.no_repeat))
+    piece_RC = torch.cat(pieces, 1)
+    log_prob_RC = logits_RV.gather(1, piece_RC) - normaliser_R1
+    logits_RV.scatter_(1, piece_RC, -math.inf)
+    return piece_RC, log_prob_RC
+
+
+def repeats(pieces_RL: Tensor, size: int) -> Tensor:
+    """The pieces, R C, that would complete an n-gram of this size a second time.
+
+    PAD on the left does no harm: a tail that reaches into it occurs only once, or is all PAD and
+    forbids no more than PAD or BOS.
+    """
+    if pieces_RL.size(1) < size:
+        return pieces_RL[:, :0]
+    ngrams_RCn = pieces_RL.unfold(1, size, 1)
+    tail_R1n = pieces_RL[:, None, pieces_RL.size(1) - size + 1 :]
+    seen_RC = (ngrams_RCn[..., :-1] == tail_R1n).all(-1)
+    return torch.where(seen_RC, ngrams_RCn[..., -1], PAD)

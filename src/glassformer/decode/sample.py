@@ -1,0 +1,80 @@
+"""Sampling: a piece drawn from the network's distribution, each time.
+
+Letters: B sentences, one row each: R = B; V vocabulary; C of it left to choose from; L positions.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from ..config import Decode
+from .greedy import follow
+from .live import Live
+from .rules import forbid
+from .step import Step
+from .top import find_top
+
+GOLDEN = 0x9E3779B9 - 2**32  # 2 ** 32 over the golden ratio: spreads neighbouring pieces apart
+
+
+def step(logits_RV: Tensor, live: Live, settings: Decode) -> Step:
+    """Follow a piece drawn with the key of this line and position. Writes on the logits."""
+    normaliser_R1 = logits_RV.logsumexp(-1, keepdim=True)
+    forbidden = forbid(logits_RV, normaliser_R1, live, settings)
+    key_R1 = live.keys_BL.gather(1, live.length_B[:, None])
+    piece_R1 = pick(logits_RV, key_R1, settings.temperature, settings.top_k, settings.top_p)
+    logit_R1 = logits_RV.gather(1, piece_R1)
+    return follow(piece_R1, logit_R1 - normaliser_R1, live, settings, forbidden)
+
+
+def pick(logits_RV: Tensor, key_R1: Tensor, temperature: float, top_k: int, top_p: float) -> Tensor:
+    """Draw from softmax(logits / temperature): the largest of the logits plus Gumbel noise, R 1.
+
+    Left to choose from are the `top_k` most probable (0: all), and of these the fewest that
+    together have the probability `top_p` (Holtzman et al. 2020).
+    Every piece has noise of its own. One number looked up in the cumulative distribution would do
+    too, but that has V edges, and a sentence whose logits round a little differently beside other
+    sentences lands beyond one of them about once in a thousand pieces.
+    """
+    size = logits_RV.size(1)
+    logits_RC, piece_RC = logits_RV, torch.arange(size, device=logits_RV.device)[None]
+    if top_k or top_p < 1:
+        logits_RC, piece_RC = find_top(logits_RV, min(top_k or size, size))
+    if top_p < 1:
+        probability_RC = (logits_RC / temperature).softmax(-1)
+        better_RC = probability_RC.cumsum(-1) - probability_RC
+        logits_RC = logits_RC.masked_fill(better_RC >= top_p, -math.inf)
+    noisy_RC = gumbel(key_R1, piece_RC).mul_(temperature).add_(logits_RC)
+    return piece_RC.expand_as(noisy_RC).gather(1, noisy_RC.max(-1, keepdim=True).indices)
+
+
+def gumbel(key_R1: Tensor, piece_RC: Tensor) -> Tensor:
+    """Gumbel noise, fp32, a function of key and piece alone: -ln(-ln u) for a hash u in (0, 1).
+
+    The hash is Wellons' lowbias32, on int32 that wraps around.
+    """
+    x_RC = key_R1 + (piece_RC * GOLDEN).to(torch.int32)
+    for shift, factor in ((16, 0x7FEB352D), (15, 0x846CA68B - 2**32), (16, 1)):
+        x_RC ^= (x_RC >> shift).bitwise_and_(2 ** (32 - shift) - 1)
+        x_RC *= factor
+    # 1 - u rather than u, so that the rare large values are as finely spaced as all others;
+    # and never quite 1, which fp32 would round to.
+    rest_RC = x_RC.bitwise_and_(0x7FFFFFFF).float().add_(0.5).mul_(2**-31 * (1 - 2**-24))
+    return rest_RC.neg_().log1p_().neg_().log_().neg_()
+
+
+def make_keys(seed: int, lines: Sequence[int], length: int) -> Tensor:
+    """An int32 key for each line and position, B L, whatever other lines there are.
+
+    A counter-based generator keyed by seed and line (Salmon et al. 2011) counts the positions.
+    """
+    keys = np.empty((len(lines), length), np.int32)
+    for row, line in zip(keys, lines, strict=True):
+        generator = np.random.Philox(key=np.array([seed, line], np.uint64))
+        row[:] = generator.random_raw(length).astype(np.uint32).view(np.int32)
+    return torch.from_numpy(keys)

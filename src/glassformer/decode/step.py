@@ -1,0 +1,133 @@
+"""What one step of a search made of its hypotheses, and why.
+
+Letters: B sentences; W beam width, R = B * W rows; C candidates of a sentence or a row; N best
+wanted; L pieces.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from enum import Enum
+
+import torch
+from torch import Tensor
+
+from ..text import BOS, EOS
+from .live import Live
+
+
+class Fate(Enum):
+    """What became of a candidate."""
+
+    KEPT = "lives on"
+    FINISHED = "ended with EOS"
+    CUT = "is as long as allowed"
+    STOPPED = "would have lived on, but its sentence is done"
+    OUTRANKED = "others were better"
+    REPEATS = "would repeat an n-gram"
+    TOO_SHORT = "would end too early"
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """One way to continue a hypothesis by one piece."""
+
+    parent: int  # the row of its sentence that it continues
+    piece: int
+    piece_log_prob: float
+    log_prob: float  # of the whole hypothesis
+    score: float  # as if it ended here
+    fate: Fate
+
+
+@dataclass(frozen=True)
+class Step:
+    """The C best candidates of each sentence, best first, and which of them survive.
+
+    The search uses the tensors and forgets them; `candidates` is for whoever watches.
+    """
+
+    before: Live
+    parent_BC: Tensor  # the row of its sentence that each candidate continues
+    piece_BC: Tensor
+    piece_log_prob_BC: Tensor  # the network's own: no temperature, nothing left out
+    log_prob_BC: Tensor  # of the whole hypothesis; -inf: fewer than C candidates exist
+    penalty_B: Tensor
+    kept_BW: Tensor  # which candidates live on
+    finished_BC: Tensor  # bool: ended with EOS, well enough
+    best_BN: Tensor  # scores of the best that have finished by now
+    stop_B: Tensor  # bool: the sentence is done
+    forbidden: tuple[Tensor, Tensor]  # pieces_RC, PAD where there is none; log_probs_RC
+
+    @property
+    def cut_BC(self) -> Tensor:
+        """Which candidates are as long as allowed, and unfinished."""
+        lives_BC = torch.zeros_like(self.finished_BC).scatter(1, self.kept_BW, True)
+        lives_BC &= (self.log_prob_BC > -math.inf) & ~self.finished_BC
+        return lives_BC & self.before.is_last_B[:, None]
+
+    def after(self) -> Live:
+        """The hypotheses that live on, whether their sentence is done or not."""
+        live, parent_BW = self.before, self.parent_BC.gather(1, self.kept_BW)
+        past_BWL = parent_BW[..., None].expand_as(live.pieces_BWL)
+
+        def append(x_BWL: Tensor, new_BC: Tensor) -> Tensor:
+            return torch.cat(
+                (x_BWL.gather(1, past_BWL), new_BC.gather(1, self.kept_BW)[..., None]), -1
+            )
+
+        return replace(
+            live,
+            pieces_BWL=append(live.pieces_BWL, self.piece_BC),
+            piece_log_probs_BWL=append(live.piece_log_probs_BWL, self.piece_log_prob_BC),
+            log_prob_BW=self.log_prob_BC.gather(1, self.kept_BW),
+            length_B=live.length_B + 1,
+            best_BN=self.best_BN,
+            finished_B=live.finished_B + self.finished_BC.sum(1),
+        )
+
+    def candidates(self, sentence: int) -> list[Candidate]:
+        """What was considered for one of the B sentences, best first, the forbidden among them.
+
+        The k-th candidate KEPT is row k of its sentence in the next step.
+        """
+        penalty = self.penalty_B[sentence].item()
+        columns = (self.parent_BC, self.piece_BC, self.piece_log_prob_BC, self.log_prob_BC)
+        values = (x_BC[sentence].tolist() for x_BC in columns)
+        seen = [
+            Candidate(parent, piece, piece_log_prob, log_prob, log_prob / penalty, fate)
+            for parent, piece, piece_log_prob, log_prob, fate in zip(
+                *values, self._fates(sentence), strict=True
+            )
+        ]
+        worst = seen[-1].log_prob
+        seen = [candidate for candidate in seen if candidate.log_prob > -math.inf]
+        seen += [c for c in self._forbidden(sentence, penalty) if c.log_prob >= worst]
+        return sorted(seen, key=lambda candidate: -candidate.log_prob)
+
+    def _fates(self, sentence: int) -> list[Fate]:
+        fates = [Fate.OUTRANKED] * self.piece_BC.size(1)
+        for place in self.kept_BW[sentence].tolist():
+            fates[place] = Fate.STOPPED if self.stop_B[sentence] else Fate.KEPT
+        for ended_BC, fate in ((self.cut_BC, Fate.CUT), (self.finished_BC, Fate.FINISHED)):
+            for place in ended_BC[sentence].nonzero().flatten().tolist():
+                fates[place] = fate
+        return fates
+
+    def _forbidden(self, sentence: int, penalty: float) -> list[Candidate]:
+        """What the rules ruled out, once each; PAD and BOS go without saying."""
+        log_prob_W = self.before.log_prob_BW[sentence].tolist()
+        first = sentence * self.before.beams
+        rows = slice(first, first + self.before.beams)
+        pieces_WC, log_probs_WC = (x_RC[rows].tolist() for x_RC in self.forbidden)
+        found = []
+        for parent, (pieces, log_probs) in enumerate(zip(pieces_WC, log_probs_WC, strict=True)):
+            for piece, piece_log_prob in dict(zip(pieces, log_probs, strict=True)).items():
+                log_prob = log_prob_W[parent] + piece_log_prob
+                if piece > BOS and log_prob > -math.inf:
+                    fate = Fate.TOO_SHORT if piece == EOS else Fate.REPEATS
+                    found.append(
+                        Candidate(parent, piece, piece_log_prob, log_prob, log_prob / penalty, fate)
+                    )
+        return found

@@ -1,0 +1,51 @@
+"""Where the work is done, and in what precision."""
+
+from __future__ import annotations
+
+from contextlib import AbstractContextManager, nullcontext
+
+import torch
+
+DEVICES = ("auto", "cpu", "cuda", "mps")
+PRECISIONS = ("auto", "fp32", "bf16")
+
+
+def choose_device(name: str = "auto") -> torch.device:
+    """The device of that name; "auto" takes a GPU where there is one."""
+    there = {
+        "cuda": torch.cuda.is_available(),
+        "mps": torch.backends.mps.is_available(),
+        "cpu": True,
+    }
+    kind = name.partition(":")[0]
+    if name == "auto":
+        return torch.device(next(kind for kind, is_there in there.items() if is_there))
+    if not there.get(kind):
+        usable = ", ".join(kind for kind, is_there in there.items() if is_there)
+        raise ValueError(f"device={name} is not on this machine; it has {usable}")
+    return torch.device(name)
+
+
+def choose_precision(name: str, device: torch.device) -> str:
+    """ "auto" is bf16 where the hardware multiplies in it, and fp32 elsewhere."""
+    if name not in PRECISIONS:
+        raise ValueError(f"precision={name}: one of {', '.join(PRECISIONS)}")
+    if name != "auto":
+        return name
+    return "bf16" if has_bf16(device) else "fp32"
+
+
+def has_bf16(device: torch.device) -> bool:
+    """Whether matrix products in bf16 are faster than in fp32 here."""
+    if device.type == "cuda":
+        return torch.cuda.is_bf16_supported(including_emulation=False)
+    if device.type == "cpu":
+        return torch.cpu._is_amx_tile_supported() or torch.cpu._is_avx512_bf16_supported()
+    return False
+
+
+def autocast(precision: str, device: torch.device) -> AbstractContextManager[object]:
+    """Within it, matrix products are made in that precision."""
+    if precision == "fp32":
+        return nullcontext()
+    return torch.autocast(device.type, torch.bfloat16)

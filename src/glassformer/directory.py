@@ -1,0 +1,145 @@
+"""A model directory: all that raw text in, raw text out needs, and no pickle anywhere.
+
+model.safetensors   the weights, fp32, each once however often it is tied
+config.toml         every setting
+tokenizer.json      or tokenizer.source.json and tokenizer.target.json
+card.md             what it was made from, and how good it is
+golden.json         a few inputs with what they must give
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors import SafetensorError, safe_open
+from safetensors.torch import save
+from torch import Tensor
+
+from .config import Config
+from .model import Transformer
+from .text import Tokenizer
+
+WEIGHTS, CONFIG, CARD, GOLDEN = "model.safetensors", "config.toml", "card.md", "golden.json"
+SHARED, SEPARATE = "tokenizer.json", ("tokenizer.source.json", "tokenizer.target.json")
+
+
+@dataclass(frozen=True)
+class Tokenizers:
+    """The source's and the target's; one and the same where the vocabulary is shared."""
+
+    source: Tokenizer
+    target: Tokenizer
+
+    def save(self, folder: Path) -> None:
+        if self.source is self.target:
+            self.source.save(folder / SHARED)
+        else:
+            for name, tokenizer in zip(SEPARATE, (self.source, self.target), strict=True):
+                tokenizer.save(folder / name)
+
+    @classmethod
+    def load(cls, folder: Path) -> Tokenizers:
+        if (folder / SEPARATE[0]).is_file():
+            return cls(*(Tokenizer.load(folder / name) for name in SEPARATE))
+        shared = Tokenizer.load(folder / SHARED)
+        return cls(shared, shared)
+
+
+def build(config: Config, tokenizers: Tokenizers) -> Transformer:
+    """A network with fresh weights, as wide as the settings and the vocabularies say."""
+    return Transformer(config.model, len(tokenizers.source), len(tokenizers.target))
+
+
+def save_model(
+    folder: Path, config: Config, tokenizers: Tokenizers, weights: Mapping[str, Tensor]
+) -> None:
+    """Write all that translating needs; each file is whole or not there."""
+    folder.mkdir(parents=True, exist_ok=True)
+    tokenizers.save(folder)
+    write_text(folder / CONFIG, config.to_toml())
+    save_tensors(folder / WEIGHTS, weights)
+
+
+def load_model(folder: Path | str) -> tuple[Config, Tokenizers, Transformer]:
+    """Read a model directory. ValueError, in one sentence, if it is not one or not whole."""
+    folder = Path(folder)
+    for name in (CONFIG, WEIGHTS):
+        if not (folder / name).is_file():
+            raise ValueError(f"{folder} is no model directory: it has no {name}")
+    config = Config.load(folder / CONFIG)
+    if not config.model_fields_set >= set(Config.model_fields) - {"size"}:
+        raise ValueError(f"{folder / CONFIG}: cut short, or not written by a training")
+    tokenizers = Tokenizers.load(folder)
+    with torch.device("meta"):
+        shapes = {k: v.shape for k, v in build(config, tokenizers).state_dict().items()}
+    weights = load_tensors(folder / WEIGHTS, shapes)
+    model = build(config, tokenizers)
+    model.load_state_dict(weights)
+    return config, tokenizers, model.eval()
+
+
+def save_tensors(path: Path, tensors: Mapping[str, Tensor], **metadata: str) -> None:
+    """As safetensors; a tensor under several names is written once and the names are noted."""
+    first: dict[tuple[int, torch.Size], str] = {}
+    aliases: dict[str, str] = {}
+    unique: dict[str, Tensor] = {}
+    for name, tensor in tensors.items():
+        key = (tensor.data_ptr(), tensor.shape)
+        if tensor.numel() and key in first:
+            aliases[name] = first[key]
+        else:
+            first[key] = name
+            unique[name] = tensor.detach().contiguous().cpu()
+    partial = path.with_name(path.name + ".partial")
+    partial.write_bytes(save(unique, {"aliases": json.dumps(aliases), **metadata}))
+    _settle(partial, path)
+
+
+def load_tensors(path: Path, shapes: Mapping[str, torch.Size] | None = None) -> dict[str, Tensor]:
+    """Read what `save_tensors` wrote. With `shapes`, names and shapes must be just those."""
+    try:
+        with safe_open(path, "pt") as file:
+            aliases = json.loads((file.metadata() or {}).get("aliases", "{}"))
+            names = list(file.keys())
+            found = {name: torch.Size(file.get_slice(name).get_shape()) for name in names}
+            found |= {name: found[other] for name, other in aliases.items()}
+            if shapes is not None and found != shapes:
+                raise ValueError(f"{path}: {_difference(found, shapes)}")
+            tensors = {name: file.get_tensor(name) for name in names}
+    except (SafetensorError, KeyError, AttributeError, json.JSONDecodeError) as error:
+        raise ValueError(f"{path}: damaged, or no safetensors file ({error})") from None
+    return tensors | {name: tensors[other] for name, other in aliases.items()}
+
+
+def _difference(found: Mapping[str, torch.Size], wanted: Mapping[str, torch.Size]) -> str:
+    """The first thing in which the weights do not fit the settings."""
+    name = sorted(k for k in {*found, *wanted} if found.get(k) != wanted.get(k))[0]
+    if name not in wanted:
+        return f"{name} is no weight of a model with these settings"
+    if name not in found:
+        return f"{name} is missing"
+    return f"{name} is {list(found[name])}, but the settings say {list(wanted[name])}"
+
+
+def write_text(path: Path, text: str) -> None:
+    """The whole file or none of it."""
+    partial = path.with_name(path.name + ".partial")
+    partial.write_text(text, encoding="utf-8", newline="\n")
+    _settle(partial, path)
+
+
+def write_json(path: Path, value: Any) -> None:
+    write_text(path, json.dumps(value, ensure_ascii=False, indent=1) + "\n")
+
+
+def _settle(partial: Path, path: Path) -> None:
+    """Put a finished file in its place, once the disk has it."""
+    with partial.open("r+b") as file:
+        os.fsync(file.fileno())
+    os.replace(partial, path)

@@ -1,0 +1,1 @@
+"""How good a translation is: scores and their signatures, significance, references from files."""

@@ -1,0 +1,244 @@
+"""BLEU, chrF and TER as sacreBLEU computes them, each with its signature. Imports no torch.
+
+Validation, test and the command line all score here, so that their figures agree.
+
+References are a list of reference sets; a set has one entry per sentence, None where it has no
+reference for that sentence.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, cast
+
+from sacrebleu.metrics.base import Metric
+from sacrebleu.metrics.bleu import BLEU
+from sacrebleu.metrics.chrf import CHRF
+from sacrebleu.metrics.ter import TER
+
+References = Sequence[Sequence[str | None]]
+
+METRICS = ("BLEU", "chrF2", "chrF++", "TER")
+
+# sacreBLEU has more, which fetch a model from the network; we fetch nothing unasked.
+TOKENIZERS = ("13a", "intl", "zh", "ja-mecab", "ko-mecab", "char", "none")
+
+# The languages that 13a cannot cut into words, by their codes in ISO 639-1 and 639-3.
+CHINESE = {"zh", "zho", "cmn", "yue"}
+JAPANESE = {"ja", "jpn"}
+KOREAN = {"ko", "kor"}
+
+
+@dataclass(frozen=True)
+class Score:
+    """One figure, in percent; `signature` says all that is needed to compute it again."""
+
+    name: str
+    value: float
+    signature: str
+    detail: str = ""
+
+
+@dataclass(frozen=True)
+class Quality:
+    """The scores of one list of translations.
+
+    exact_match: the share of sentences, 0 to 1, that equal one of their references.
+    """
+
+    sentences: int
+    scores: tuple[Score, ...]
+    exact_match: float
+
+    def __getitem__(self, name: str) -> Score:
+        return {score.name: score for score in self.scores}[name]
+
+    def to_json(self) -> dict[str, Any]:
+        """What `json.dumps` takes, every digit kept."""
+        scores = {
+            score.name: {"value": score.value, "signature": score.signature, "detail": score.detail}
+            for score in self.scores
+        }
+        return {"sentences": self.sentences, "exact_match": self.exact_match, "scores": scores}
+
+    def __str__(self) -> str:
+        """A line a score: two decimals, the signature; details below it."""
+        rows = []
+        for score in self.scores:
+            rows.append((score.name, f"{score.value:.2f}", score.signature))
+            rows.extend(("", "", line) for line in score.detail.splitlines())
+        share = f"{100 * self.exact_match:.2f}"
+        rows.append(("exact match", share, f"% of {self.sentences} sentences"))
+        width = max(len(name) for name, _, _ in rows)
+        return "\n".join(f"{name:<{width}}  {value:>6}  {text}" for name, value, text in rows)
+
+
+def score(
+    hypotheses: Sequence[str],
+    references: References,
+    *,
+    target_lang: str | None = None,
+    tokenize: str | None = None,
+    metrics: Sequence[str] = METRICS,
+    literature: bool = False,
+) -> Quality:
+    """Score translations against one or more reference sets.
+
+    target_lang: a language code; it chooses how BLEU and TER cut text into words.
+    tokenize: one of `TOKENIZERS` for BLEU, instead of the choice by language.
+    literature: also the figure of older papers; see `score_as_literature`.
+    metrics: some of `METRICS`; TER is slow where translations are bad, 0.1 s for a long sentence.
+
+    Raises ValueError where the numbers of lines differ, a sentence has no reference, a name is
+    unknown, or a tokeniser's package is not installed; `check_settings` tells the latter early.
+    """
+    check_lines(hypotheses, references)
+    scores = []
+    for name in metrics:
+        metric = build_metric(name, target_lang=target_lang, tokenize=tokenize)
+        scores.append(_apply(metric, name, hypotheses, references))
+    if literature:
+        scores.append(score_as_literature(hypotheses, references, target_lang))
+    return Quality(len(hypotheses), tuple(scores), exact_match(hypotheses, references))
+
+
+def score_as_literature(
+    hypotheses: Sequence[str], references: References, target_lang: str | None
+) -> Score:
+    """BLEU as papers on Multi30k and IWSLT give it (multi-bleu.perl, fairseq-generate).
+
+    Text is lower-cased, its punctuation normalised, and cut by the Moses tokeniser; no smoothing.
+    The German side of Multi30k test2016 then has 12103 tokens, the number those papers report.
+    """
+    cut, cutter = _build_moses(target_lang)
+    metric = BLEU(tokenize="none", lowercase=True, smooth_method="none", force=True)
+    metric.tokenizer_signature = cutter
+    result = _apply(
+        metric,
+        "literature BLEU",
+        [cut(line) for line in hypotheses],
+        [[None if line is None else cut(line) for line in lines] for lines in references],
+    )
+    warning = "tokenised and lower-cased, as in papers: not comparable with BLEU above"
+    return replace(result, detail=f"{result.detail}\n{warning}")
+
+
+def score_sentences(hypotheses: Sequence[str], references: References) -> list[float]:
+    """chrF2 of each sentence by itself, 0 to 100: good enough to find the worst ones."""
+    check_lines(hypotheses, references)
+    metric = CHRF()
+    return [
+        metric.sentence_score(hypothesis, [line for line in lines if line is not None]).score
+        for hypothesis, *lines in zip(hypotheses, *references, strict=True)
+    ]
+
+
+def exact_match(hypotheses: Sequence[str], references: References) -> float:
+    """The share of translations that equal one of their references; outer space is no matter."""
+    check_lines(hypotheses, references)
+    hits = sum(
+        any(line is not None and line.strip() == hypothesis.strip() for line in lines)
+        for hypothesis, *lines in zip(hypotheses, *references, strict=True)
+    )
+    return hits / len(hypotheses)
+
+
+def build_metric(name: str, *, target_lang: str | None, tokenize: str | None) -> Metric:
+    """sacreBLEU's object for one of `METRICS`, cutting words as the language needs it."""
+    if name == "BLEU":
+        return _build_bleu(tokenize or choose_tokenizer(target_lang))
+    if name in ("chrF2", "chrF++"):
+        return CHRF(word_order=2 if name == "chrF++" else 0)
+    if name == "TER":
+        unspaced = _primary(target_lang) in CHINESE | JAPANESE  # else a sentence is one word
+        return TER(normalized=unspaced, asian_support=unspaced)
+    raise ValueError(f"there is no metric {name!r}; there are {', '.join(METRICS)}")
+
+
+def choose_tokenizer(target_lang: str | None) -> str:
+    """The BLEU tokeniser for a language, as sacreBLEU chooses it; 13a where none is given."""
+    language = _primary(target_lang)
+    if language in CHINESE:
+        return "zh"
+    if language in JAPANESE:
+        return "ja-mecab"
+    return "ko-mecab" if language in KOREAN else "13a"
+
+
+def check_settings(
+    *, target_lang: str | None = None, tokenize: str | None = None, literature: bool = False
+) -> None:
+    """Raise now what `score` would raise of these after an hour of training or translating."""
+    build_metric("BLEU", target_lang=target_lang, tokenize=tokenize)
+    if literature:
+        _build_moses(target_lang)
+
+
+def check_lines(hypotheses: Sequence[str], references: References) -> None:
+    """Raise ValueError unless each translation has a line in every set, and one reference."""
+    if not hypotheses or not references:
+        raise ValueError("nothing to score: give at least one translation and one reference set")
+    for number, lines in enumerate(references, start=1):
+        if isinstance(lines, str):
+            raise ValueError("references are a list of reference sets, not a list of sentences")
+        if len(lines) != len(hypotheses):
+            raise ValueError(
+                f"the numbers of lines differ: {len(hypotheses)} in the translations, "
+                f"{len(lines)} in reference set {number}"
+            )
+    for number, lines in enumerate(zip(*references, strict=True), start=1):
+        if all(line is None for line in lines):
+            raise ValueError(f"line {number} has no reference")
+
+
+def _apply(metric: Metric, name: str, hypotheses: Sequence[str], references: References) -> Score:
+    known = cast(Sequence[Sequence[str]], references)  # its types forget that None is allowed
+    result = metric.corpus_score(hypotheses, known)
+    detail = ""
+    if isinstance(metric, BLEU):
+        detail = (
+            f"{result.prec_str}, brevity penalty {result.bp:.3f}, "
+            f"{result.sys_len} tokens for {result.ref_len}"
+        )
+    elif isinstance(metric, TER):
+        detail = f"{result.num_edits} edits for {result.ref_length:.0f} words: fewer are better"
+    return Score(name, result.score, str(metric.get_signature()), detail)
+
+
+def _build_bleu(tokenize: str) -> BLEU:
+    if tokenize not in TOKENIZERS:
+        raise ValueError(f"there is no tokeniser {tokenize!r}; there are {', '.join(TOKENIZERS)}")
+    try:
+        return BLEU(tokenize=tokenize)
+    except RuntimeError as error:  # what sacreBLEU raises where the package is absent
+        extra = f"glassformer[{tokenize.partition('-')[0]}]"
+        message = f"the tokeniser {tokenize} is an extra: pip install '{extra}'"
+        raise ValueError(message) from error
+
+
+def _build_moses(target_lang: str | None) -> tuple[Callable[[str], str], str]:
+    """A function from a line to its lower-case tokens, and its name for the signature."""
+    language = _primary(target_lang)
+    if not language or language in CHINESE | JAPANESE | KOREAN:
+        raise ValueError(
+            "the literature BLEU needs a target language written with spaces between words, "
+            f"and the target language is {target_lang or 'not given'}"
+        )
+    try:
+        import sacremoses
+    except ImportError as error:
+        message = "the literature BLEU is an extra: pip install 'glassformer[moses]'"
+        raise ValueError(message) from error
+    normalizer = sacremoses.MosesPunctNormalizer(lang=language)
+    tokenizer = sacremoses.MosesTokenizer(lang=language)
+
+    def cut(line: str) -> str:
+        return str(tokenizer.tokenize(normalizer.normalize(line.lower()), return_str=True))
+
+    return cut, f"moses-{language}-sacremoses-{sacremoses.__version__}"
+
+
+def _primary(language: str | None) -> str:
+    """`zh` of `zh-Hant` and of `zh_CN`; empty where no language is given."""
+    return (language or "").replace("_", "-").partition("-")[0].lower()

@@ -1,0 +1,1 @@
+"""Operations worth a second, faster version, each beside its plain twin."""

@@ -1,0 +1,64 @@
+"""Attention (paper 3.2).
+
+Letters: B sentences; Q query positions; M memory positions, that is keys and values;
+L either; D model width; H heads; K width of one head.
+"""
+
+import math
+
+from torch import Tensor, nn
+
+from ..config import Model
+from ..kernels.attend import attend
+from ..kernels.dropout import Dropout
+from ..tap import Watchable, tap
+
+
+class MultiHeadAttention(Watchable):
+    """H attentions side by side, each in its own subspace of width K (3.2.2).
+
+    One class serves the paper's three uses (3.2.3): the caller decides who asks (`x`)
+    and who answers (`memory`).
+    """
+
+    def __init__(self, settings: Model):
+        super().__init__()
+        d_model, all_heads = settings.d_model, settings.heads * settings.width
+        self.heads = settings.heads
+        self.to_query = nn.Linear(d_model, all_heads)  # the W_Q of all heads, stacked
+        self.to_key = nn.Linear(d_model, all_heads)
+        self.to_value = nn.Linear(d_model, all_heads)
+        self.to_output = nn.Linear(all_heads, d_model)  # W_O
+        self.dropout = Dropout(settings.attention_dropout)
+
+    def forward(self, x_BQD: Tensor, memory_BMD: Tensor, mask: Tensor) -> Tensor:
+        """What each position of `x` reads from `memory`, B Q D; `mask` True where it may look."""
+        return self.look(x_BQD, self.keys_values(memory_BMD), mask)
+
+    def keys_values(self, memory_BMD: Tensor) -> tuple[Tensor, Tensor]:
+        """What memory offers: keys to be found by, values to be read; each B H M K."""
+        return (
+            tap(self, "key", self._split(self.to_key(memory_BMD))),
+            tap(self, "value", self._split(self.to_value(memory_BMD))),
+        )
+
+    def look(self, x_BQD: Tensor, keys_values: tuple[Tensor, Tensor], mask: Tensor) -> Tensor:
+        """Ask keys and values that are there already: decoding keeps them from step to step."""
+        q_BHQK = tap(self, "query", self._split(self.to_query(x_BQD)))
+        if self.recorder is None:
+            z_BHQK = attend(q_BHQK, *keys_values, mask, self.dropout)
+        else:
+            z_BHQK = self.attend(q_BHQK, *keys_values, mask)
+        z_BHQK = tap(self, "heads", z_BHQK)
+        return tap(self, "output", self.to_output(z_BHQK.transpose(1, 2).flatten(2)))
+
+    def attend(self, q_BHQK: Tensor, k_BHMK: Tensor, v_BHMK: Tensor, mask: Tensor) -> Tensor:
+        """softmax(Q Kᵀ / √d_k) V: equation 1, one step per line."""
+        scores_BHQM = q_BHQK @ k_BHMK.mT / math.sqrt(q_BHQK.size(-1))
+        scores_BHQM = tap(self, "scores", scores_BHQM)
+        masked_BHQM = scores_BHQM.masked_fill(~tap(self, "mask", mask), -math.inf)
+        weights_BHQM = tap(self, "weights", masked_BHQM.softmax(-1))
+        return self.dropout(weights_BHQM) @ v_BHMK
+
+    def _split(self, x_BLD: Tensor) -> Tensor:
+        return x_BLD.unflatten(-1, (self.heads, -1)).transpose(1, 2)  # B H L K

@@ -1,0 +1,41 @@
+"""Embeddings (paper 3.4) and where positions join them (3.5).
+
+Letters: B sentences; L positions; D model width.
+"""
+
+import math
+
+import torch
+from torch import Tensor, nn
+
+from ..config import Model
+from ..kernels.dropout import Dropout
+from ..tap import Watchable, tap
+from .positions import sinusoids
+
+
+class Embedding(Watchable):
+    """ids -> vectors with a sense of place. Source and target have one each, around one table
+    or two."""
+
+    places_LD: Tensor
+
+    def __init__(self, table: nn.Embedding, settings: Model):
+        super().__init__()
+        self.table = table  # row i = one-hot(i) times this matrix
+        self.dropout = Dropout(settings.dropout)
+        if settings.positions.layout == "learned":
+            shape = settings.positions.longest, settings.d_model
+            self.places_LD = nn.Parameter(torch.randn(shape) * settings.d_model**-0.5)
+        else:
+            places_LD = sinusoids(settings.positions, settings.d_model).float()
+            self.register_buffer("places_LD", places_LD, persistent=False)
+
+    def forward(self, ids_BL: Tensor, position_BL: Tensor | None = None) -> Tensor:
+        """The sum of word and place, B L D. Without `position_BL`, counting from 0."""
+        words_BLD = tap(self, "words", self.table(ids_BL) * math.sqrt(self.table.embedding_dim))
+        if position_BL is None:
+            places = self.places_LD[: ids_BL.size(1)]
+        else:
+            places = self.places_LD[position_BL]
+        return tap(self, "sum", self.dropout(words_BLD + tap(self, "places", places)))

@@ -1,0 +1,35 @@
+"""The position-wise feed-forward network (paper 3.3).
+
+Letters: B sentences; L positions; D model width; F inner width.
+"""
+
+from collections.abc import Callable
+
+from torch import Tensor, nn
+from torch.nn import functional
+
+from ..config import Model
+from ..kernels.dropout import Dropout
+from ..tap import Watchable, tap
+
+ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
+    "relu": functional.relu,
+    "silu": functional.silu,
+    "gelu": functional.gelu,
+}
+
+
+class FeedForward(Watchable):
+    """max(0, x W₁ + b₁) W₂ + b₂, to every position by itself: no word sees another here."""
+
+    def __init__(self, settings: Model):
+        super().__init__()
+        self.inner = nn.Linear(settings.d_model, settings.d_ff)
+        self.outer = nn.Linear(settings.d_ff, settings.d_model)
+        self.activation = ACTIVATIONS[settings.activation]
+        self.dropout = Dropout(settings.hidden_dropout)
+
+    def forward(self, x_BLD: Tensor) -> Tensor:
+        inner_BLF = tap(self, "inner", self.inner(x_BLD))
+        hidden_BLF = tap(self, "hidden", self.activation(inner_BLF))
+        return tap(self, "output", self.outer(self.dropout(hidden_BLF)))

@@ -1,0 +1,88 @@
+"""One encoder layer, one decoder layer (paper 3.1, figure 1).
+
+Letters: B sentences; R rows of a search; Q new positions; S source; T target; L any length;
+D model width.
+"""
+
+from collections.abc import Callable
+
+from torch import Tensor, nn
+
+from ..config import Model
+from ..kernels.dropout import Dropout
+from ..kernels.precision import lower
+from ..tap import Watchable, tap
+from .attention import MultiHeadAttention
+from .feed_forward import FeedForward
+from .past import Past
+
+
+class Road(Watchable):
+    """A residual road around a sub-layer: LayerNorm(x + Sublayer(x)) in the paper ("post");
+    x + Sublayer(LayerNorm(x)) in most later work ("pre")."""
+
+    def __init__(self, settings: Model):
+        super().__init__()
+        self.norm = nn.LayerNorm(settings.d_model, eps=settings.norm_epsilon)
+        self.dropout = Dropout(settings.dropout)
+        self.post = settings.norm == "post"
+
+    def forward(self, x_BLD: Tensor, sublayer: Callable[[Tensor], Tensor]) -> Tensor:
+        if self.post:
+            sum_BLD = tap(self, "sum", x_BLD + self.dropout(sublayer(lower(x_BLD))))
+            return tap(self, "normed", self.norm(sum_BLD))
+        normed_BLD = tap(self, "normed", self.norm(x_BLD))
+        return tap(self, "sum", x_BLD + self.dropout(sublayer(lower(normed_BLD))))
+
+
+class EncoderLayer(Watchable):
+    """Look at each other, then think alone."""
+
+    def __init__(self, settings: Model):
+        super().__init__()
+        self.self_attention = MultiHeadAttention(settings)
+        self.feed_forward = FeedForward(settings)
+        self.self_attention_road, self.feed_forward_road = Road(settings), Road(settings)
+
+    def forward(self, x_BSD: Tensor, mask: Tensor) -> Tensor:
+        x_BSD = self.self_attention_road(x_BSD, lambda x: self.self_attention(x, x, mask))
+        return self.feed_forward_road(x_BSD, self.feed_forward)
+
+
+class DecoderLayer(Watchable):
+    """Look at what is written, look at the source, then think alone."""
+
+    def __init__(self, settings: Model):
+        super().__init__()
+        self.self_attention = MultiHeadAttention(settings)
+        self.cross_attention = MultiHeadAttention(settings)
+        self.feed_forward = FeedForward(settings)
+        self.self_attention_road = Road(settings)
+        self.cross_attention_road = Road(settings)
+        self.feed_forward_road = Road(settings)
+
+    def forward(
+        self, y_BTD: Tensor, memory_BSD: Tensor, mask: Tensor, source_mask: Tensor
+    ) -> Tensor:
+        """All target positions at once, as in training."""
+        y_BTD = self.self_attention_road(y_BTD, lambda y: self.self_attention(y, y, mask))
+        y_BTD = self.cross_attention_road(
+            y_BTD, lambda y: self.cross_attention(y, memory_BSD, source_mask)
+        )
+        return self.feed_forward_road(y_BTD, self.feed_forward)
+
+    def step(self, y_RQD: Tensor, past: Past, mask: Tensor, source_mask: Tensor) -> Tensor:
+        """The same for the newest positions; `past` has the keys and values of all others."""
+
+        def look_back(y_RQD: Tensor) -> Tensor:
+            keys_values = past.append(*self.self_attention.keys_values(y_RQD))
+            return self.self_attention.look(y_RQD, keys_values, mask)
+
+        def look_at_source(y_RQD: Tensor) -> Tensor:
+            y_BQD = y_RQD.reshape(source_mask.size(0), -1, y_RQD.size(-1))  # a sentence's rows
+            z_BQD = self.cross_attention.look(y_BQD, past.source, source_mask)  # share its memory
+            return z_BQD.view_as(y_RQD)
+
+        y_RQD = self.self_attention_road(y_RQD, look_back)
+        y_RQD = self.cross_attention_road(y_RQD, look_at_source)
+        return self.feed_forward_road(y_RQD, self.feed_forward)

@@ -1,0 +1,41 @@
+"""Positional encoding (paper 3.5), in the paper's layout and in Tensor2Tensor's.
+
+Letters: L positions; D model width; I = D / 2 frequencies. Made in float64, where the
+angles of late positions are still exact; the caller keeps one fp32 table.
+"""
+
+import math
+
+import torch
+from torch import Tensor
+
+from ..config import Positions
+
+BASE = 10000.0
+
+
+def rates(d_model: int, grid: str = "paper") -> Tensor:
+    """Radians a position, for each frequency; shape I, float64.
+
+    "paper": BASE^(-2i/D), so that the slowest wave falls short of 1/BASE. "tensor2tensor":
+    BASE^(-i/(D/2-1)), so that the slowest is 1/BASE exactly. One is no reordering of the other.
+    """
+    i_I = torch.arange(d_model // 2, dtype=torch.float64)
+    steps = d_model / 2 if grid == "paper" else max(d_model // 2 - 1, 1)
+    return torch.exp(-math.log(BASE) * i_I / steps)
+
+
+def sinusoids(settings: Positions, d_model: int) -> Tensor:
+    """The table of the first `longest` positions; shape L D, float64.
+
+    "interleaved" (the paper): dimension 2i is the sine, 2i+1 the cosine of frequency i.
+    "concatenated" (Tensor2Tensor): all sines, then all cosines.
+    """
+    position_L = torch.arange(settings.longest, dtype=torch.float64) + settings.offset
+    angle_LI = position_L[:, None] * rates(d_model, settings.grid)
+    waves = (angle_LI.sin(), angle_LI.cos())
+    if settings.layout == "interleaved":
+        table_LD = torch.stack(waves, dim=-1).flatten(1)
+    else:
+        table_LD = torch.cat(waves, dim=-1)
+    return table_LD * settings.amplitude

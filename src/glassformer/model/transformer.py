@@ -1,0 +1,126 @@
+"""The whole network (paper 3.1, figure 1), and how it is used one piece at a time.
+
+Letters: B sentences; S source positions; T target positions; R rows of a search; Q new
+positions; D model width; V vocabulary.
+"""
+
+import torch
+from torch import Tensor, nn
+
+from ..config import Model
+from ..kernels.linear import project
+from ..kernels.precision import lower
+from ..tap import Watchable, tap
+from .embedding import Embedding
+from .layers import DecoderLayer, EncoderLayer
+from .masks import cached_mask, causal_mask, padding_mask
+from .past import Past, State
+
+
+class Transformer(Watchable):
+    """Encoder and decoder. Two vocabularies of different size cannot be tied three ways."""
+
+    def __init__(self, settings: Model, source_vocabulary: int, target_vocabulary: int):
+        super().__init__()
+        self.settings = settings
+        source_table, target_table, output_table = _tables(
+            settings, source_vocabulary, target_vocabulary
+        )
+        self.source_embedding = Embedding(source_table, settings)
+        self.target_embedding = Embedding(target_table, settings)
+        self.encoder = nn.ModuleList(EncoderLayer(settings) for _ in range(settings.encoder_layers))
+        self.decoder = nn.ModuleList(DecoderLayer(settings) for _ in range(settings.decoder_layers))
+        self.encoder_norm, self.decoder_norm = _last_norm(settings), _last_norm(settings)
+        self.output_table = output_table  # 3.4: the pre-softmax linear map shares its matrix
+        for part in (self.encoder, self.decoder):
+            for parameter in part.parameters():
+                if parameter.dim() > 1:
+                    nn.init.xavier_uniform_(parameter)
+
+    def forward(self, source_BS: Tensor, target_BT: Tensor) -> Tensor:
+        """All target positions at once: logits B T V; row t is about piece t + 1."""
+        return self.logits(self.read(source_BS, target_BT))
+
+    def read(self, source_BS: Tensor, target_BT: Tensor) -> Tensor:
+        """All but the last linear map, B T D."""
+        source_mask = padding_mask(source_BS)
+        mask = causal_mask(target_BT.size(1), target_BT.device) & padding_mask(target_BT)
+        memory_BSD = self.encode(source_BS, source_mask)
+        y_BTD = self.target_embedding(target_BT)
+        for layer in self.decoder:
+            y_BTD = layer(y_BTD, memory_BSD, mask, source_mask)
+        return tap(self, "last", self.decoder_norm(y_BTD))
+
+    def encode(self, source_BS: Tensor, source_mask: Tensor) -> Tensor:
+        """The encoder's answer, called memory, B S D."""
+        x_BSD = self.source_embedding(source_BS)
+        for layer in self.encoder:
+            x_BSD = layer(x_BSD, source_mask)
+        return lower(tap(self, "memory", self.encoder_norm(x_BSD)))
+
+    def logits(self, y_BTD: Tensor) -> Tensor:
+        """One number for each piece of the vocabulary, B T V (3.4)."""
+        return tap(self, "logits", project(y_BTD, self.output_table.weight))
+
+    # The search protocol (decode/protocol.py): one piece at a time.
+
+    def start(self, source_BS: Tensor) -> State:
+        """Read the sources once; each decoder layer makes its own keys and values of memory."""
+        source_mask = padding_mask(source_BS)
+        memory_BSD = self.encode(source_BS, source_mask)
+        layers = []
+        for layer in self.decoder:
+            assert isinstance(layer, DecoderLayer)
+            k_BHSK, v_BHSK = layer.cross_attention.keys_values(memory_BSD)
+            layers.append(Past((k_BHSK, v_BHSK), (k_BHSK[:, :, :0], v_BHSK[:, :, :0])))
+        length_R = torch.zeros(len(source_BS), dtype=torch.long, device=source_BS.device)
+        return State(source_mask, layers, length_R)
+
+    def step(self, pieces_RQ: Tensor, state: State) -> Tensor:
+        """Append pieces to each row; logits R Q V of what follows each of them, fp32."""
+        position_RQ = state.make_room(pieces_RQ.size(1))
+        mask = cached_mask(state.length_R, pieces_RQ.size(1), state.capacity)
+        y_RQD = self.target_embedding(pieces_RQ, position_RQ)
+        for layer, past in zip(self.decoder, state.layers, strict=True):
+            assert isinstance(layer, DecoderLayer)
+            y_RQD = layer.step(y_RQD, past, mask, state.source_mask)
+        state.length_R = state.length_R + pieces_RQ.size(1)
+        return self.logits(tap(self, "last", self.decoder_norm(y_RQD))).float()
+
+    def keep(self, rows: Tensor, state: State) -> None:
+        state.keep(rows)
+
+    def admit(self, source_BS: Tensor, state: State) -> None:
+        new = self.start(source_BS)
+        rows = torch.arange(len(source_BS), device=source_BS.device)
+        new.keep(rows.repeat_interleave(state.beams))
+        state.join(new)
+
+    def rewind(self, length_R: Tensor, state: State) -> None:
+        state.length_R = length_R
+
+
+def _tables(settings: Model, source: int, target: int) -> tuple[nn.Embedding, ...]:
+    """Source, target and output matrix: one, two or three of them (3.4 has one)."""
+
+    def table(vocabulary: int) -> nn.Embedding:
+        made = nn.Embedding(vocabulary, settings.d_model)
+        nn.init.normal_(made.weight, std=settings.d_model**-0.5)
+        return made
+
+    if settings.tie == "three-way":
+        if source != target:
+            raise ValueError(
+                f"tie=three-way needs one vocabulary, but the source has {source} pieces and the "
+                f"target {target}: use tie=two-way, or text.shared=true"
+            )
+        return (table(source),) * 3
+    targets = table(target)
+    return table(source), targets, targets if settings.tie == "two-way" else table(target)
+
+
+def _last_norm(settings: Model) -> nn.Module:
+    """Pre-norm leaves the residual stream unnormalised, so it ends in one norm more."""
+    if settings.norm == "post":
+        return nn.Identity()
+    return nn.LayerNorm(settings.d_model, eps=settings.norm_epsilon)

@@ -1,0 +1,77 @@
+"""Named windows in a forward pass. They cost one attribute test when nobody looks.
+
+Recording runs on a view: new module objects around the same parameters, each carrying the
+recorder. The model itself is never touched: other threads keep their fused path bit for bit,
+and recordings nest.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from copy import copy
+from typing import TypeVar
+
+from torch import Tensor, nn
+
+Edit = Callable[[Tensor], Tensor]
+Trace = dict[str, list[Tensor]]
+Net = TypeVar("Net", bound=nn.Module)
+
+
+class Watchable(nn.Module):
+    """A module with windows. `recorder` is set on the modules of a view, never on a model's own."""
+
+    recorder: Recorder | None = None
+
+
+def tap(owner: Watchable, name: str, x: Tensor) -> Tensor:
+    """Offer `x` to whoever is recording; return it, or the recorder's edit of it."""
+    return x if owner.recorder is None else owner.recorder(owner, name, x)
+
+
+class Recorder:
+    """Keeps what passes the windows of one view, and edits what it was told to edit."""
+
+    def __init__(self, keep: Callable[[str], bool], edit: Mapping[str, Edit]):
+        self.keep, self.edit = keep, edit
+        self.names: dict[nn.Module, str] = {}
+        self.trace: Trace = defaultdict(list)
+
+    def __call__(self, owner: Watchable, name: str, x: Tensor) -> Tensor:
+        full = f"{self.names[owner]}.{name}".lstrip(".")
+        if full in self.edit:
+            x = self.edit[full](x)
+        if self.keep(full):
+            self.trace[full].append(x.detach().clone())
+        return x
+
+
+def _view(module: Net, recorder: Recorder, name: str, seen: dict[nn.Module, nn.Module]) -> Net:
+    """The same parameters and buffers in new module objects; a module shared stays shared."""
+    if module not in seen:
+        seen[module] = twin = copy(module)
+        twin.__dict__ = dict(module.__dict__, recorder=recorder, training=False)
+        recorder.names[twin] = name
+        twin.__dict__["_modules"] = {
+            child: _view(part, recorder, f"{name}.{child}".lstrip("."), seen) if part else part
+            for child, part in module._modules.items()
+        }
+    return seen[module]  # type: ignore[return-value]
+
+
+@contextmanager
+def record(
+    model: Net,
+    keep: Callable[[str], bool] = lambda name: True,
+    edit: Mapping[str, Edit] | None = None,
+) -> Iterator[tuple[Net, Trace]]:
+    """Yield (view, trace): run the view; trace maps each full name to one tensor a call.
+
+    A full name is the dotted path of the module and the window's own name, as in
+    `decoder.2.cross_attention.weights`. `keep` says by name what is stored; `edit` maps full
+    names to functions whose answer takes the value's place. A view is always in eval mode.
+    """
+    recorder = Recorder(keep, edit or {})
+    yield _view(model, recorder, "", {}), recorder.trace

@@ -1,0 +1,81 @@
+"""BPE dropout (Provilkov et al. 2020): the same text in other pieces, by a seed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from heapq import heapify, heappop, heappush
+from random import Random
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from .tokenizer import Tokenizer
+
+MOST_SAMPLES = 64  # segmentations kept of a word; once there are so many, one of them is drawn
+MOST_WORDS = 32_768  # words whose segmentations are kept: some 200 MB at most
+
+Merges = Mapping[tuple[int, int], tuple[int, int]]  # two neighbours -> rank, id of both together
+Candidate = tuple[int, int, int]  # rank, place of the left one, id of both together
+
+
+def merge(symbols: Sequence[int], merges: Merges, dropout: float, random: Random) -> list[int]:
+    """Merge the symbols of a word until nothing is left to merge: lowest rank first, then leftmost.
+
+    Before each merge, every candidate is set aside with probability `dropout`; when all are, the
+    word is done. Candidates are asked in their order, and only up to the first that stays.
+    """
+    ids, end = list(symbols), len(symbols)
+    after, before = list(range(1, end + 1)), list(range(-1, end - 1))
+
+    def find(left: int) -> Candidate | None:
+        if left < 0 or ids[left] < 0 or after[left] == end:
+            return None
+        found = merges.get((ids[left], ids[after[left]]))
+        return found and (found[0], left, found[1])
+
+    candidates = [found for found in map(find, range(end)) if found]
+    heapify(candidates)
+    aside: list[Candidate] = []
+    while candidates:
+        best = heappop(candidates)
+        _, left, together = best
+        if best != find(left):
+            continue  # an earlier merge took one of the two
+        if random.random() < dropout:
+            aside.append(best)
+            continue
+        right = after[left]
+        ids[left], ids[right], after[left] = together, -1, after[right]
+        if after[left] < end:
+            before[after[left]] = left
+        for found in (find(before[left]), find(left), *aside):
+            if found:
+                heappush(candidates, found)
+        aside.clear()
+    return [id for id in ids if id >= 0]
+
+
+class Sampler:
+    """Samples a corpus fast: words come again, so their segmentations are kept.
+
+    What it draws depends on the seed and on the texts before, and on nothing else.
+    """
+
+    def __init__(self, tokenizer: Tokenizer, dropout: float, seed: int | str) -> None:
+        self._tokenizer, self._dropout, self._random = tokenizer, dropout, Random(seed)
+        self._kept: dict[str, list[list[int]]] = {}
+
+    def draw(self, text: str, samples: int) -> list[list[int]]:
+        """The ids of so many segmentations of a text."""
+        words = self._tokenizer.words(text)
+        return [[id for word in words for id in self._draw_word(word)] for _ in range(samples)]
+
+    def _draw_word(self, word: str) -> list[int]:
+        kept = self._kept.get(word)
+        if kept is None:
+            if len(self._kept) == MOST_WORDS:
+                return self._tokenizer.sample_word(word, self._dropout, self._random)
+            kept = self._kept[word] = []
+        if len(kept) == MOST_SAMPLES:
+            return kept[int(self._random.random() * MOST_SAMPLES)]
+        kept.append(self._tokenizer.sample_word(word, self._dropout, self._random))
+        return kept[-1]

@@ -1,0 +1,90 @@
+"""What stands where in a vocabulary, and tokenizer.json, the file that says all of it.
+
+The file is in the format of Hugging Face `tokenizers` and needs nothing else beside it.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+CONTROLS = ("<pad>", "<s>", "</s>")  # config.PAD, BOS, EOS
+BYTES = tuple(f"<0x{byte:02X}>" for byte in range(256))
+FIRST_BYTE = len(CONTROLS)
+FIRST_CHARACTER = FIRST_BYTE + len(BYTES)
+
+# No piece reaches across these: letters with their marks and inner apostrophes, digits, or other
+# characters, each with the space before it; or white space. So none that is made from text is
+# spelled like "<s>" or "<0x41>", which mix them.
+WORD = (
+    r" ?[\p{L}\p{M}]+(?:['’][\p{L}\p{M}]+)*"
+    r"| ?\p{N}+"
+    r"| ?[^\s\p{L}\p{M}\p{N}]+"
+    r"|\s+(?!\S)|\s+"
+)
+
+Merges = Sequence[tuple[str, str]]
+
+
+def write_layout(vocabulary: Sequence[str], merges: Merges) -> str:
+    """The text of tokenizer.json."""
+    return json.dumps(_describe(vocabulary, merges), ensure_ascii=False, indent=1) + "\n"
+
+
+def read_layout(path: Path | str) -> tuple[list[str], list[tuple[str, str]]]:
+    """The vocabulary and the merges. ValueError for a file that `write_layout` would not write."""
+    try:
+        found = json.loads(Path(path).read_text(encoding="utf-8"))
+        ids: dict[str, int] = found["model"]["vocab"]
+        vocabulary = sorted(ids, key=ids.__getitem__)
+        merges = [(left, right) for left, right in found["model"]["merges"]]
+        whole = {left + right for left, right in merges}.union(*merges) <= ids.keys()
+        starts_right = vocabulary[:FIRST_CHARACTER] == [*CONTROLS, *BYTES]
+        if whole and starts_right and found == _describe(vocabulary, merges):
+            "".join(vocabulary).encode()  # fails on half a character
+            return vocabulary, merges
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        pass
+    raise ValueError(f"{path}: not a tokenizer of glassformer, or a damaged one")
+
+
+def _describe(vocabulary: Sequence[str], merges: Merges) -> dict[str, Any]:
+    return {
+        "version": "1.0",
+        "truncation": None,
+        "padding": None,
+        "added_tokens": [],
+        "normalizer": {
+            "type": "Sequence",
+            "normalizers": [{"type": "NFC"}, {"type": "Prepend", "prepend": " "}],
+        },
+        "pre_tokenizer": {
+            "type": "Split",
+            "pattern": {"Regex": WORD},
+            "behavior": "Isolated",
+            "invert": False,
+        },
+        "post_processor": None,
+        "decoder": {
+            "type": "Sequence",
+            "decoders": [
+                {"type": "ByteFallback"},
+                {"type": "Fuse"},
+                {"type": "Strip", "content": " ", "start": 1, "stop": 0},
+            ],
+        },
+        "model": {
+            "type": "BPE",
+            "dropout": None,
+            "unk_token": None,
+            "continuing_subword_prefix": None,
+            "end_of_word_suffix": None,
+            "fuse_unk": False,
+            "byte_fallback": True,
+            "ignore_merges": False,
+            "vocab": {piece: id for id, piece in enumerate(vocabulary)},
+            "merges": [list(pair) for pair in merges],
+        },
+    }

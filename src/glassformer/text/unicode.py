@@ -1,0 +1,64 @@
+"""Unicode: the form of a text that is cut into pieces, and where its characters came from."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from unicodedata import combining, is_normalized, normalize
+
+Span = tuple[int, int]  # start and end, in characters
+
+_SURROGATE = re.compile("[\ud800-\udfff]")
+
+
+def clean(text: str) -> str:
+    """`text` in NFC, each lone surrogate as U+FFFD: it stands for no character."""
+    return normalize("NFC", _replace_surrogates(text))
+
+
+def count_surrogates(text: str) -> int:
+    """How many characters `clean` has to replace."""
+    return 0 if text.isascii() else len(_SURROGATE.findall(text))
+
+
+def clean_with_spans(text: str) -> tuple[str, list[Span]]:
+    """`clean(text)`, and for each of its characters the span of `text` that it came from.
+
+    Characters that NFC composes or reorders share the span of their whole cluster.
+    """
+    text = _replace_surrogates(text)
+    if is_normalized("NFC", text):
+        return text, [(i, i + 1) for i in range(len(text))]
+    cleaned: list[str] = []
+    spans: list[Span] = []
+    for start, end in _clusters(text):
+        composed = normalize("NFC", text[start:end])
+        cleaned.append(composed)
+        if composed == text[start:end]:
+            spans += [(i, i + 1) for i in range(start, end)]
+        else:
+            spans += [(start, end)] * len(composed)
+    return "".join(cleaned), spans
+
+
+def _replace_surrogates(text: str) -> str:
+    return text if text.isascii() else _SURROGATE.sub("\ufffd", text)
+
+
+def _clusters(text: str) -> Iterator[Span]:
+    """Cut `text` wherever the NFC of the whole is the NFC of both sides, joined."""
+    start = 0
+    for i in range(1, len(text)):
+        if text[i] < "\u0300" or not _joins(text, start, i):
+            yield start, i
+            start = i
+    yield start, len(text)
+
+
+def _joins(text: str, start: int, i: int) -> bool:
+    """May character i compose, or change places, with what stands before it in its cluster?"""
+    first = normalize("NFD", text[i])[0]
+    if combining(first):
+        return True
+    before = text[start:i]
+    return normalize("NFC", before + first) != normalize("NFC", before) + first

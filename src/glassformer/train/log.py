@@ -1,0 +1,114 @@
+"""What a training says: bars for people, metrics.jsonl and TensorBoard for programs."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
+
+from ..directory import write_text
+
+Advance = Callable[..., None]  # advance(done, total=None, note="")
+
+
+class Reporter:
+    """Speaks on stderr: a bar with ETA for every phase on a terminal, plain lines elsewhere."""
+
+    def __init__(self, quiet: bool = False):
+        self.console = Console(stderr=True, quiet=quiet, soft_wrap=True, highlight=False)
+        self.every = 15.0  # seconds between lines where no bar can be drawn
+
+    def say(self, text: str) -> None:
+        self.console.print(text, markup=False)
+
+    @contextmanager
+    def phase(self, name: str, total: int | None = None) -> Iterator[Advance]:
+        """A stretch of work; call what is yielded with how much is done."""
+        if not (self.console.is_terminal and sys.stderr.isatty()):
+            yield self._lines(name, total)
+            return
+        columns = (
+            TextColumn("{task.description:<12}"),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TimeElapsedColumn(),
+            TextColumn("left"),
+            TimeRemainingColumn(),
+            TextColumn("{task.fields[note]}"),
+        )
+        with Progress(*columns, console=self.console, transient=True) as progress:
+            task = progress.add_task(name, total=total, note="")
+
+            def advance(done: int, total: int | None = total, note: str = "") -> None:
+                progress.update(task, completed=done, total=total, note=note)
+
+            yield advance
+
+    def _lines(self, name: str, total: int | None) -> Advance:
+        began = last = time.monotonic()
+        first: int | None = None
+
+        def advance(done: int, total: int | None = total, note: str = "") -> None:
+            nonlocal last, first
+            now = time.monotonic()
+            first = done if first is None else first
+            if now - last < self.every:
+                return
+            last = now
+            left = ""
+            if total and done > first:
+                left = f", {(now - began) / (done - first) * (total - done):.0f} s left"
+            of = f" of {total:,}" if total else ""
+            self.say(f"{name}: {done:,}{of}{left} {note}".rstrip())
+
+        return advance
+
+
+class Metrics:
+    """`metrics.jsonl`, one object a line, and the same numbers for TensorBoard if installed."""
+
+    def __init__(self, folder: Path, step: int):
+        """Lines after `step` are from a run that was cut short, and are made again."""
+        self.path = folder / "metrics.jsonl"
+        kept = []
+        if self.path.is_file():
+            for line in self.path.read_text(encoding="utf-8").splitlines():
+                try:
+                    is_old = json.loads(line)["step"] <= step
+                except (ValueError, KeyError):
+                    continue  # the line that a kill cut in two
+                if is_old:
+                    kept.append(line + "\n")
+        write_text(self.path, "".join(kept))
+        self.board = _tensorboard(folder / "tensorboard", step)
+
+    def write(self, step: int, values: Mapping[str, Any]) -> None:
+        with self.path.open("a", encoding="utf-8") as file:
+            file.write(json.dumps({"step": step, **values}, ensure_ascii=False) + "\n")
+        if self.board:
+            for name, value in values.items():
+                if isinstance(value, int | float):
+                    self.board.add_scalar(name, value, step)
+            self.board.flush()
+
+
+def _tensorboard(folder: Path, step: int) -> Any:
+    try:
+        from torch.utils.tensorboard import SummaryWriter
+    except ImportError:
+        return None
+    return SummaryWriter(str(folder), purge_step=step + 1)

@@ -1,0 +1,31 @@
+"""The learning rate of each update (paper 5.3), and two schedules that end at their low point."""
+
+from __future__ import annotations
+
+import math
+
+from ..config import Train
+
+PAPER_WARMUP = 4000
+
+
+def warmup_of(train: Train, steps: int) -> int:
+    """Updates until the peak: as set, else the paper's 4000 or a tenth of a shorter training."""
+    return train.warmup or max(1, min(PAPER_WARMUP, steps // 10))
+
+
+def rate(step: int, train: Train, d_model: int, steps: int) -> float:
+    """The rate of update `step`, counted from 1, of `steps`.
+
+    Linear up to the peak, then: inverse_sqrt, as step ** -0.5 (the paper's equation 3 where the
+    peak is not set); cosine or linear, down to final_rate * peak at the last update.
+    """
+    warmup = warmup_of(train, steps)
+    peak = train.learning_rate or (d_model * warmup) ** -0.5
+    if step <= warmup:
+        return peak * step / warmup
+    if train.schedule == "inverse_sqrt":
+        return peak * math.sqrt(warmup / step)
+    done = min((step - warmup) / max(steps - warmup, 1), 1.0)
+    fall = done if train.schedule == "linear" else (1 - math.cos(math.pi * done)) / 2
+    return peak * (1 - fall * (1 - train.final_rate))

@@ -1,0 +1,27 @@
+"""What every test may use."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import hypothesis
+import pytest
+
+# Read by torch when it is first imported: as many threads as the smallest machine has cores.
+os.environ.setdefault("OMP_NUM_THREADS", "2")
+
+# A busy machine is no reason to fail.
+hypothesis.settings.register_profile("glassformer", deadline=None)
+hypothesis.settings.load_profile("glassformer")
+
+
+@pytest.fixture(scope="session")
+def data() -> Path:
+    """The folder of real parallel text, which is no part of the project."""
+    folder = os.environ.get("GLASSFORMER_DATA")
+    if not folder:
+        pytest.skip("GLASSFORMER_DATA is not set: it names the folder of real parallel text")
+    if not Path(folder).is_dir():
+        pytest.fail(f"GLASSFORMER_DATA={folder} is not a folder")
+    return Path(folder)

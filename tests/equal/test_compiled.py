@@ -1,0 +1,48 @@
+"""The compiled and the exported network give the same numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+import torch
+from torch import Tensor
+
+from glassformer.model import Transformer
+
+Batch = tuple[Tensor, Tensor]
+Check = Callable[..., None]
+
+
+@pytest.fixture(autouse=True)
+def forget_what_was_compiled() -> None:
+    torch.compiler.reset()
+
+
+def test_compiled_without_a_break(network: Transformer, batch: Batch, equal: Check) -> None:
+    compiled = torch.compile(network, fullgraph=True, backend="eager")
+    with torch.no_grad():
+        equal(compiled(*batch), network(*batch))
+
+
+def test_compiled_training(network: Transformer, batch: Batch, equal: Check) -> None:
+    """Gradients, with dropout layers in the graph; none drops, so that there is a right answer."""
+    network.train()
+    for module in network.modules():
+        if hasattr(module, "p"):
+            module.p = 0.0
+    slopes = []
+    for forward in (network, torch.compile(network, fullgraph=True, backend="eager")):
+        network.zero_grad()
+        forward(*batch).square().mean().backward()
+        slopes.append([parameter.grad.clone() for parameter in network.parameters()])
+    for own, other in zip(*slopes, strict=True):
+        equal(own, other)
+
+
+def test_exported(network: Transformer, batch: Batch, equal: Check) -> None:
+    """Once, and run on a batch of other values."""
+    exported = torch.export.export(network, batch).module()
+    other = tuple(ids.flip(0) for ids in batch)
+    with torch.no_grad():
+        equal(exported(*other), network(*other))

@@ -1,0 +1,129 @@
+"""A training that was cut short and resumed is the same, bit for bit, as one that was not."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+import torch
+
+from glassformer.config import Config
+from glassformer.directory import load_tensors
+from glassformer.train import resume, train
+
+LINES = [
+    f"the {a} {b} runs {c}" for a in ("red", "old", "big") for b in ("cat", "dog") for c in "xyz"
+]
+SETTINGS = {
+    "model": {
+        "d_model": 16, "d_ff": 32, "heads": 2, "encoder_layers": 1, "decoder_layers": 1,
+        "dropout": 0.3, "attention_dropout": 0.1,
+    },
+    "text": {"vocabulary": 320, "dropout": 0.1, "samples": 2},
+    "train": {
+        "steps": 12, "batch_tokens": 64, "accumulate": 2, "validate_every": 6,
+        "checkpoint_every": 4, "ema": 0.9, "schedule": "cosine",
+    },
+    "decode": {"max_extra": 5},
+}  # fmt: skip
+
+
+@pytest.fixture
+def corpus(tmp_path):
+    (tmp_path / "a.en").write_text("\n".join(LINES) + "\n", encoding="utf-8")
+    (tmp_path / "a.xx").write_text("\n".join(x[::-1] for x in LINES) + "\n", encoding="utf-8")
+    return [tmp_path / "a.en", tmp_path / "a.xx"]
+
+
+def settings(precision):
+    return Config.read({**SETTINGS, "train": {**SETTINGS["train"], "precision": precision}})
+
+
+def last_checkpoint(out):
+    return max((out / "run" / "checkpoints").iterdir())
+
+
+def assert_equal_trainings(one, other):
+    a, b = last_checkpoint(one), last_checkpoint(other)
+    assert a.name == b.name
+    for name in ("weights", "averaged", "optimizer"):
+        left, right = (load_tensors(path / f"{name}.safetensors") for path in (a, b))
+        assert left.keys() == right.keys()
+        for key in left:
+            assert torch.equal(left[key], right[key]), key
+    left, right = (load_tensors(path / "model.safetensors") for path in (one, other))
+    assert all(torch.equal(left[key], right[key]) for key in left)
+
+
+@pytest.mark.parametrize("precision", ["fp32", "bf16"])
+def test_killed_after_a_checkpoint(tmp_path, corpus, precision, monkeypatch):
+    whole, broken = tmp_path / "whole", tmp_path / "broken"
+    train(settings(precision), corpus, whole, quiet=True)
+
+    from glassformer.train.updates import Updater
+
+    update = Updater.update
+
+    def dies(self, step, *rest):
+        if step == 7:
+            raise KeyboardInterrupt
+        return update(self, step, *rest)
+
+    monkeypatch.setattr(Updater, "update", dies)
+    with pytest.raises(KeyboardInterrupt):
+        train(settings(precision), corpus, broken, quiet=True)
+    monkeypatch.undo()
+    torch.manual_seed(99)  # whatever state the process is in
+    torch.rand(3)
+    summary = resume(broken, quiet=True)
+    assert summary.is_finished
+    assert_equal_trainings(whole, broken)
+    written = (broken / "run/metrics.jsonl").read_text(encoding="utf-8").splitlines()
+    steps = [json.loads(line)["step"] for line in written]
+    assert steps == sorted(steps)
+
+
+def test_a_validation_more_does_not_change_the_weights(tmp_path, corpus):
+    often = settings("fp32").changed(train={"validate_every": 2})
+    train(settings("fp32"), corpus, tmp_path / "seldom", quiet=True)
+    train(often, corpus, tmp_path / "often", quiet=True)
+    left, right = (
+        load_tensors(last_checkpoint(tmp_path / name) / "weights.safetensors")
+        for name in ("seldom", "often")
+    )
+    assert all(torch.equal(left[key], right[key]) for key in left)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="sends POSIX signals")
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
+def test_a_process_stopped_from_outside(tmp_path, corpus, number):
+    whole, broken = tmp_path / "whole", tmp_path / "broken"
+    config = settings("fp32").changed(train={"steps": 200, "validate_every": 100})
+    train(config, corpus, whole, quiet=True)
+    (tmp_path / "settings.toml").write_text(config.to_toml(), encoding="utf-8")
+    program = (
+        "import sys; from glassformer.config import Config; from glassformer.train import train;"
+        "import torch; torch.set_num_threads(int(sys.argv[5]));"
+        "print(train(Config.load(sys.argv[1]), sys.argv[2:4], sys.argv[4]).text)"
+    )
+    arguments = [tmp_path / "settings.toml", *corpus, broken, torch.get_num_threads()]
+    process = subprocess.Popen(
+        [sys.executable, "-c", program, *map(str, arguments)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        encoding="utf-8",
+    )
+    folder = broken / "run" / "checkpoints"
+    until = time.monotonic() + 60
+    while not list(folder.glob("*[0-9]")) and time.monotonic() < until:
+        time.sleep(0.01)
+    process.send_signal(number)
+    said, _ = process.communicate(timeout=60)
+    if number == signal.SIGINT:
+        assert f"train --resume {broken}" in said
+    assert int(last_checkpoint(broken).name.partition(".")[0]) < 200
+    resume(broken, quiet=True)
+    assert_equal_trainings(whole, broken)

@@ -1,0 +1,139 @@
+"""Who may import whom: down the table, never up, never sideways."""
+
+from __future__ import annotations
+
+import ast
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+SOURCE = Path(__file__).parents[2] / "src"
+PACKAGE = SOURCE / "glassformer"
+
+# From the top floor to the ground. A part is a module or folder right under the package.
+TABLE = [
+    ["__init__", "__main__"],
+    ["cli"],
+    ["serve", "bench"],
+    ["bridge", "see"],
+    ["train"],
+    ["evaluate"],
+    ["translator"],
+    ["engine"],
+    ["decode", "data"],
+    ["model", "text"],
+    ["kernels", "tap", "config"],
+]
+FLOOR = {part: floor for floor, parts in enumerate(reversed(TABLE)) for part in parts}
+
+# `decode` knows the search protocol and no class behind it.
+STRANGERS = {("decode", "model")}
+
+# What these may import besides the standard library and parts further down.
+PACKAGES = {"kernels": {"torch"}, "tap": {"torch"}, "model": {"torch"}}
+TORCH_FREE = (
+    "config", "text", "data", "see.draw",
+    "evaluate.quality", "evaluate.references", "evaluate.significance",
+)  # fmt: skip
+
+
+def _list_modules() -> Iterator[tuple[str, ast.Module]]:
+    """Dotted names below `glassformer`, and their syntax trees."""
+    for path in sorted(PACKAGE.rglob("*.py")):
+        name = ".".join(path.relative_to(PACKAGE).with_suffix("").parts)
+        yield name, ast.parse(path.read_text(encoding="utf-8"), filename=str(path))
+
+
+def _list_imports(module: str, tree: ast.Module) -> Iterator[tuple[int, str]]:
+    """Line and full dotted name of everything imported, at the top or inside a function."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from ((node.lineno, alias.name) for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            above = ["glassformer", *module.split(".")][: -node.level] if node.level else []
+            start = ".".join([*above, node.module] if node.module else above)
+            yield from ((node.lineno, f"{start}.{alias.name}") for alias in node.names)
+
+
+def _is_torch_free(module: str) -> bool:
+    return any(f"{module}.".startswith(f"{free}.") for free in TORCH_FREE)
+
+
+MODULES = dict(_list_modules())
+IMPORTS = [
+    (module, line, name) for module, tree in MODULES.items()
+    for line, name in _list_imports(module, tree)
+]  # fmt: skip
+
+
+def test_every_part_has_its_place() -> None:
+    assert {module.split(".")[0] for module in MODULES} <= FLOOR.keys()
+
+
+def test_imports_go_down() -> None:
+    wrong = []
+    for module, line, name in IMPORTS:
+        root, *rest = name.split(".")
+        here, there = module.split(".")[0], rest[0] if rest else "__init__"
+        if root != "glassformer" or here == there:
+            continue
+        sideways_or_up = FLOOR.get(there, len(TABLE)) >= FLOOR[here]
+        if sideways_or_up or (here, there) in STRANGERS:
+            wrong.append(f"{module}:{line} imports {name}")
+    assert not wrong
+
+
+def test_packages_of_the_ground_floors() -> None:
+    known = sys.stdlib_module_names | {"glassformer"}
+    wrong = [
+        f"{module}:{line} imports {name}"
+        for module, line, name in IMPORTS
+        if (part := module.split(".")[0]) in PACKAGES
+        and name.split(".")[0] not in known | PACKAGES[part]
+    ]
+    assert not wrong
+
+
+def test_taps_live_in_the_model_alone() -> None:
+    users = {module.split(".")[0] for module, _, name in IMPORTS if name == "glassformer.tap.tap"}
+    assert users == {"model"}
+
+
+def _run(code: str) -> str:
+    result = subprocess.run(
+        [sys.executable, "-c", code],
+        env={**os.environ, "PYTHONPATH": str(SOURCE)},
+        capture_output=True,
+        encoding="utf-8",
+        check=False,
+    )
+    assert result.returncode == 0, result.stderr
+    return result.stdout
+
+
+def test_torch_stays_outside() -> None:
+    """In a new process, and lazy imports by their names."""
+    wrong = [
+        f"{module}:{line}" for module, line, name in IMPORTS
+        if _is_torch_free(module) and name.split(".")[0] == "torch"
+    ]  # fmt: skip
+    assert not wrong
+    free = [name.removesuffix(".__init__") for name in MODULES if _is_torch_free(name)]
+    lines = "\n".join(
+        f"import glassformer.{name}; assert 'torch' not in sys.modules, '{name}'" for name in free
+    )
+    _run(f"import sys, glassformer; assert 'torch' not in sys.modules\n{lines}")
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["train", "--help"]])
+def test_help_needs_no_torch(arguments: list[str]) -> None:
+    shown = _run(
+        "import sys\nfrom glassformer.cli import main\n"
+        f"code = main({arguments})\nassert not code, code\n"
+        "assert 'torch' not in sys.modules, 'torch was imported'"
+    )
+    assert "Usage" in shown

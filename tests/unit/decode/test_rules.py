@@ -1,0 +1,51 @@
+"""Penalties, lengths and what is forbidden, against their definitions."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from glassformer.config import Decode
+from glassformer.decode.rules import length_penalty, longest_output, repeats
+
+
+@pytest.mark.parametrize(
+    ("penalty", "alpha", "length", "divisor"),
+    [
+        ("paper", 0.6, 1, 1.0),
+        ("paper", 1.0, 7, 2.0),
+        ("paper", 2.0, 13, 9.0),
+        ("paper", 0.0, 30, 1.0),
+        ("power", 1.0, 7, 7.0),
+        ("power", 0.5, 16, 4.0),
+        ("none", 0.6, 16, 1.0),
+    ],
+)
+def test_length_penalty(penalty: str, alpha: float, length: int, divisor: float) -> None:
+    settings = Decode(penalty=penalty, alpha=alpha)
+    assert length_penalty(torch.tensor([length]), settings).item() == pytest.approx(divisor)
+
+
+def test_longest_output() -> None:
+    settings = Decode(max_ratio=1.5, max_extra=10)
+    assert [longest_output(n, settings, None) for n in (0, 3, 4)] == [10, 15, 16]
+    assert longest_output(100, settings, 64) == 64
+
+
+@given(
+    st.lists(st.lists(st.integers(3, 5), max_size=12), min_size=1, max_size=4), st.integers(1, 4)
+)
+def test_repeats_are_what_a_loop_finds(rows: list[list[int]], size: int) -> None:
+    histories = [[1, *row] for row in rows]  # BOS
+    width = max(map(len, histories))
+    pieces_RL = torch.tensor([[0] * (width - len(row)) + row for row in histories])
+    found = [{p for p in row if p > 2} for row in repeats(pieces_RL, size).tolist()]
+    for row, pieces in zip(rows, found, strict=True):
+        ngrams = {tuple(row[i : i + size]) for i in range(len(row) - size + 1)}
+        tail = row[len(row) - size + 1 :]
+        expected = (
+            {p for p in (3, 4, 5) if (*tail, p) in ngrams} if len(tail) == size - 1 else set()
+        )
+        assert pieces == expected
