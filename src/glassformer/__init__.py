@@ -1,3 +1,35 @@
-"""Train, run and see through your own translation Transformer."""
+"""Train, run and see through your own translation Transformer.
+
+Each name is imported when it is first asked for, so that `import glassformer` costs nothing.
+`train` and `evaluate` are packages: `from glassformer.train import train`.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from .config import Config, Decode
+    from .tap import record
+    from .translator import Scored, Translation, Translator
 
 __version__ = "0.1.0.dev0"
+__all__ = ["Config", "Decode", "Scored", "Translation", "Translator", "record"]
+
+_HOMES = {
+    "config": ("Config", "Decode"),
+    "tap": ("record",),
+    "translator": ("Scored", "Translation", "Translator"),
+}
+
+
+def __getattr__(name: str) -> Any:
+    for module, names in _HOMES.items():
+        if name in names:
+            return getattr(import_module(f".{module}", __name__), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -234,7 +234,7 @@ def _one_sentence(error: ValidationError) -> str:
     fields = list(dict.fromkeys(name.split(".")[0] for name in below))
     near = difflib.get_close_matches(where[-1], fields, 1, 0.5)
     elsewhere = [name for name in names if name.split(".")[-1] == where[-1]]
-    known = [table + near[0]] if near else elsewhere[:1]
+    known = elsewhere[:1] or [table + name for name in near]
     hint = f"did you mean {known[0]}?" if known else f"known here: {', '.join(fields)}"
     return f"unknown setting {'.'.join(where)}; {hint}"
 

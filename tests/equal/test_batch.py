@@ -44,8 +44,8 @@ def copier() -> Transformer:
     settings = Model(d_model=64, d_ff=96, heads=4, encoder_layers=2, decoder_layers=2, norm="pre")
     network = Transformer(settings, V, V)
     optimiser = torch.optim.Adam(network.parameters(), lr=3e-3)
-    for _ in range(120):
-        words_BL = torch.randint(3, V, (32, 6))
+    for _ in range(160):
+        words_BL = torch.randint(3, V, (32, 4))
         begin, end = (words_BL.new_full((len(words_BL), 1), piece) for piece in (BOS, EOS))
         source_BS, target_BT = torch.cat([words_BL, end], 1), torch.cat([begin, words_BL], 1)
         y_ND = network.read(source_BS, target_BT).flatten(0, 1)

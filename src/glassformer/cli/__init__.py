@@ -15,26 +15,21 @@ from typing import Annotated
 
 import typer
 
-from .average import average
-from .demo import demo
-from .evaluate import evaluate
-from .info import info
-from .score import score
-from .train import train
-from .translate import translate
+from . import average, demo, evaluate, info, score, train, translate
+from .terminal import INTERRUPTED
 
 VERBS: dict[str, list[Callable[..., None]]] = {
-    "Try": [demo],
-    "Train": [train, average],
-    "Use": [translate, score, info],
-    "Measure": [evaluate],
+    "Try": [demo.demo],
+    "Train": [train.train, average.average],
+    "Use": [translate.translate, score.score, info.info],
+    "Measure": [evaluate.evaluate],
 }
-EXPECTED, DEFECT, INTERRUPTED = 2, 70, 130
+EXPECTED, DEFECT = 2, 70
 
 app = typer.Typer(no_args_is_help=True, pretty_exceptions_enable=False)
 for panel, verbs in VERBS.items():
     for verb in verbs:
-        app.command(rich_help_panel=panel, no_args_is_help=verb is not demo)(verb)
+        app.command(rich_help_panel=panel, no_args_is_help=verb is not demo.demo)(verb)
 
 
 def _print_version(wanted: bool) -> None:
@@ -62,14 +57,14 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit code; `argv` is `sys.argv[1:]` if not given."""
     _speak_utf8()
     try:
-        app(argv, prog_name="glassformer")
-    except SystemExit as end:  # Typer's way to end, well or with a usage error
-        return end.code if isinstance(end.code, int) else int(end.code is not None)
+        code = _run(argv)
+        sys.stdout.flush()
+        return code
     except KeyboardInterrupt:
         return INTERRUPTED
     except BrokenPipeError:  # whoever read our output has seen enough
-        sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115 - until Python ends
-        return 0
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1  # as Typer has it, where it sees this first
     except (ValueError, OSError) as error:
         if os.environ.get("GLASSFORMER_DEBUG"):
             traceback.print_exc()
@@ -78,6 +73,13 @@ def main(argv: Sequence[str] | None = None) -> int:
     except Exception as error:
         _report(error)
         return DEFECT
+
+
+def _run(argv: Sequence[str] | None) -> int:
+    try:
+        app(argv, prog_name="glassformer")
+    except SystemExit as end:  # Typer's way to end, well or with a usage error
+        return end.code if isinstance(end.code, int) else int(end.code is not None)
     return 0
 
 

@@ -5,21 +5,26 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from typer import Option
+from typer import Exit, Option
 
 from ..config import Config
 from .options import Device
-from .terminal import warn
+from .terminal import INTERRUPTED, warn
 
 if TYPE_CHECKING:
     from ..data.demo import Split
 
 SETTINGS = {
     "size": "tiny",
-    "model": {"norm": "pre"},
+    "model": {"norm": "pre", "encoder_layers": 3, "decoder_layers": 3},
     "text": {"vocabulary": 2000},
     "data": {"source_lang": "en", "target_lang": "fr"},
-    "train": {"warmup": 300, "learning_rate": 0.003, "schedule": "linear"},
+    "train": {
+        "batch_tokens": 1024,
+        "learning_rate": 0.004,
+        "warmup": 200,
+        "schedule": "linear",
+    },
     "decode": {"search": "greedy"},
 }
 PAIRS: dict[Split, int] = {"train": 40_000, "valid": 500}
@@ -47,7 +52,7 @@ def demo(
     summary = training.train(config, [out / "pairs"], out / "model", device=device)
     print(summary.text)
     if not summary.is_finished:
-        return
+        raise Exit(INTERRUPTED)
     sources = [note.en for note in NOTES]
     translations = Translator.load(out / "model", device=device).translate(sources)
     print()

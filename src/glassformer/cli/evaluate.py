@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import nullcontext
+from dataclasses import dataclass
 from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING, Annotated, Any
 
 from typer import Argument, Option
 
-from ..config import Config
+from ..config import Config, Decode
 from ..data.files import read_lines
-from .options import AsJson, Changes, Device, Output, Precision
-from .search import describe_search
+from .decoding import describe_search
+from .options import AsJson, Device, Precision
 from .terminal import open_output, show_progress, to_json
 
 if TYPE_CHECKING:
+    from ..evaluate.quality import Quality
+    from ..evaluate.significance import Comparison
     from ..translator import Translator
 
 Model = Annotated[
@@ -38,9 +41,24 @@ Against = Annotated[
     Path | None,
     Option(metavar="FILE", help="Another system's translations: is the difference chance?"),
 ]
+Output = Annotated[
+    Path | None,
+    Option("--output", "-o", metavar="FILE", help="Keep the model's translations here."),
+]
+Changes = Annotated[
+    list[str] | None,
+    Option(
+        "--set",
+        metavar="KEY=VALUE",
+        help="Search in another way than the model's own settings say, like decode.beam=1; "
+        "again for each further setting.",
+    ),
+]
 TargetLang = Annotated[
     str | None,
-    Option(metavar="CODE", help="Says how words are told apart; a model knows it by itself."),
+    Option(
+        metavar="CODE", help="What the translations are in, to tell words apart; a model knows it."
+    ),
 ]
 Tokenize = Annotated[
     str | None, Option(metavar="NAME", help="sacreBLEU's tokeniser, instead of the language's.")
@@ -77,28 +95,25 @@ def evaluate(
     from ..evaluate.references import read_references
     from ..evaluate.significance import compare
 
-    mine, sets = list(read_lines(text)), [read_references(path) for path in reference]
+    ours, sets = list(read_lines(text)), [read_references(path) for path in reference]
     theirs = list(read_lines(against)) if against else []
-    counts = [(text, len(mine)), *zip(reference, (len(lines[0]) for lines in sets), strict=True)]
-    check_counts([*counts, (against, len(theirs))] if against else counts)
+    check_counts(text, len(ours), zip(reference, (len(each[0]) for each in sets), strict=True))
+    check_counts(text, len(ours), [(against, len(theirs))] if against else [])
     translator = load(model, device, precision) if model else None
     if translator:
         target_lang = target_lang or translator.config.data.target_lang
     scoring: dict[str, Any] = {"target_lang": target_lang, "tokenize": tokenize}
     check_settings(**scoring, literature=literature)
-    facts: dict[str, object] = {}
-    if translator:
-        mine, facts = translate_all(translator, mine, changes or (), output)
+    work = None
+    if model and translator:
+        ours, work = translate_all(model, translator, ours, changes or (), output)
     references = [lines for each in sets for lines in each]
-    quality = score(mine, references, **scoring, literature=literature)
-    comparison = compare(mine, theirs, references, **scoring) if against else None
+    quality = score(ours, references, **scoring, literature=literature)
+    comparison = compare(ours, theirs, references, **scoring) if against else None
     if as_json:
-        compared = comparison and comparison.to_json()
-        print(to_json({**facts, **quality.to_json(), "comparison": compared}))
-        return
-    print(*(f"{name:<11}  {value}" for name, value in facts.items()), quality, sep="\n")
-    if comparison:
-        print(f"\n{comparison}")
+        print_json(work, quality, comparison)
+    else:
+        print(*filter(None, (work, quality, comparison)), sep="\n\n")
 
 
 def choose_text(
@@ -117,13 +132,12 @@ def choose_text(
     return hypothesis
 
 
-def check_counts(counts: Sequence[tuple[Path, int]]) -> None:
-    """Raise ValueError unless all files have as many lines."""
-    (first, lines), *others = counts
+def check_counts(file: Path, lines: int, others: Iterable[tuple[Path, int]]) -> None:
+    """Raise ValueError unless the other files have as many lines."""
     for path, count in others:
         if count != lines:
             raise ValueError(
-                f"{first} has {lines:,} lines but {path} has {count:,}: they must go line by line"
+                f"{file} has {lines:,} lines but {path} has {count:,}: they must go line by line"
             )
 
 
@@ -133,23 +147,42 @@ def load(model: Path, device: str, precision: str) -> Translator:
     return Translator.load(model, device=device, precision=precision)
 
 
+@dataclass(frozen=True)
+class Work:
+    """How translations were made."""
+
+    model: str
+    decode: Decode
+    device: str
+    precision: str
+    seconds: float
+
+    def __str__(self) -> str:
+        return (
+            f"model        {self.model}, {self.device} {self.precision}, {self.seconds:.1f} s\n"
+            f"search       {describe_search(self.decode)}"
+        )
+
+
 def translate_all(
-    translator: Translator, texts: list[str], changes: Sequence[str], output: Path | None
-) -> tuple[list[str], dict[str, object]]:
-    """The translations, and how they were made. ValueError if a change is not of the search."""
+    model: Path, translator: Translator, texts: list[str], changes: Sequence[str], to: Path | None
+) -> tuple[list[str], Work]:
+    """The translations, also written to a file. ValueError if a change is not of the search."""
     for change in changes:
         if not change.startswith("decode."):
             raise ValueError(f"--set {change}: of a trained model only decode.* can be changed")
     decode = Config.read({"decode": translator.config.decode.model_dump()}, changes).decode
     begun = monotonic()
-    with open_output(output) if output else nullcontext() as out:
+    with open_output(to) if to else nullcontext() as out:
         with show_progress("translating", len(texts)) as tell:
             found = translator.translate(texts, decode=decode, progress=tell)
         if out:
             out.writelines(f"{line}\n" for line in found)
-    return found, {
-        "search": describe_search(decode),
-        "device": str(translator.device),
-        "precision": translator.precision,
-        "seconds": round(monotonic() - begun, 1),
-    }
+    seconds = round(monotonic() - begun, 2)
+    return found, Work(str(model), decode, str(translator.device), translator.precision, seconds)
+
+
+def print_json(work: Work | None, quality: Quality, comparison: Comparison | None) -> None:
+    made = {**vars(work), "decode": work.decode.model_dump(mode="json")} if work else {}
+    compared = {"comparison": comparison.to_json()} if comparison else {}
+    print(to_json({**made, **quality.to_json(), **compared}))

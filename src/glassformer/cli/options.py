@@ -15,10 +15,6 @@ Output = Annotated[
     Path | None,
     Option("--output", "-o", metavar="FILE", help="Write here instead of the standard output."),
 ]
-Changes = Annotated[
-    list[str] | None,
-    Option("--set", metavar="KEY=VALUE", help="Change a setting; again for each one more."),
-]
 AsJson = Annotated[bool, Option("--json", help="Print JSON, for programs to read.")]
 
 MACHINE = "Machine"

@@ -18,6 +18,7 @@ from ..data.files import count_lines, decode_lines, open_bytes
 T = TypeVar("T")
 CHUNK = 1000  # lines at work together, and in memory
 STANDARD = Path("-")
+INTERRUPTED = 130  # the exit code of what Ctrl-C ended
 
 # Half of a UTF-16 pair, as some programs write it; UTF-8 proper never has these bytes.
 SURROGATE = re.compile(rb"\xed[\xa0-\xbf][\x80-\xbf]")
@@ -68,13 +69,20 @@ def open_output(path: Path | None) -> Iterator[TextIO]:
             yield file
     else:
         partial = path.with_name(path.name + ".partial")
-        with partial.open("w", encoding="utf-8", newline="\n") as file:
-            try:
+        try:
+            with partial.open("w", encoding="utf-8", newline="\n") as file:
                 yield file
-            except BaseException:
-                warn(f"what was done by then is in {partial}")
-                raise
-        os.replace(partial, path)
+            os.replace(partial, path)
+        finally:
+            _keep_if_any(partial)
+
+
+def _keep_if_any(partial: Path) -> None:
+    """After an error the file is still there: hours of work, perhaps."""
+    if partial.is_file() and partial.stat().st_size:
+        warn(f"what was done by then is in {partial}")
+    else:
+        partial.unlink(missing_ok=True)
 
 
 @contextmanager

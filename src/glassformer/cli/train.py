@@ -7,11 +7,11 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Annotated
 
-from typer import Argument, Option
+from typer import Argument, Exit, Option
 
 from ..config import SIZES, Config
-from .options import AsJson, Changes, Device
-from .terminal import to_json
+from .options import AsJson, Device
+from .terminal import INTERRUPTED, to_json
 
 Recipe = Annotated[
     str | None,
@@ -43,6 +43,14 @@ Out = Annotated[Path | None, Option(metavar="FOLDER", help="Where the model goes
 Minutes = Annotated[
     float | None, Option(metavar="N", help="Train so long, instead of a number of steps.")
 ]
+Changes = Annotated[
+    list[str] | None,
+    Option(
+        "--set",
+        metavar="KEY=VALUE",
+        help="Change a setting, like train.batch_tokens=2048; again for each further one.",
+    ),
+]
 Resume = Annotated[
     Path | None, Option(metavar="FOLDER", help="Go on where this run stopped; needs nothing else.")
 ]
@@ -66,10 +74,8 @@ def train(
     """Train a model on sentence pairs of your own. Ctrl-C saves it, --resume goes on.
 
     \b
-    glassformer train small --data corpus/train --source-lang en --target-lang de \\
-        --out my-model --minutes 60
-    glassformer train recipe.toml --data train.en --data train.de --out my-model \\
-        --set train.seed=2
+    glassformer train small --source-lang en --target-lang de --minutes 60 \\
+        --data train.en --data train.de --out my-model
     glassformer train --resume my-model
     """
     if resume:
@@ -85,6 +91,8 @@ def train(
 
         summary = training.train(config, data, out, valid=valid or None, device=device, quiet=quiet)
     print(to_json(summary.to_json()) if as_json else summary.text)
+    if not summary.is_finished:
+        raise Exit(INTERRUPTED)  # what comes after "&&" does not want half a model
 
 
 def _refuse(*settings: object) -> None:

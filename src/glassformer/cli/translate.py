@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict
-from itertools import zip_longest
+from itertools import count, zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from typer import Argument, Option
+from typer import Argument, Context, Option
 
 from ..data.files import read_lines
-from . import search as s
+from . import decoding
 from .options import AsJson, Device, Model, Output, Precision
 from .terminal import (
     CHUNK,
@@ -26,18 +26,18 @@ from .terminal import (
 )
 
 if TYPE_CHECKING:
-    from ..translator import Translation
+    from ..translator import Translation, Translator
 
 File = Annotated[
     Path, Argument(metavar="FILE", help="Text, one sentence a line; - is the standard input.")
 ]
 NBest = Annotated[
-    int,
+    int | None,
     Option(
         metavar="N",
         min=1,
         help="Print the N best: number of the line, score, translation, with tabs between.",
-        rich_help_panel=s.SEARCH,
+        rich_help_panel=decoding.SEARCH,
     ),
 ]
 PrefixFile = Annotated[
@@ -45,7 +45,7 @@ PrefixFile = Annotated[
     Option(
         metavar="FILE",
         help="How each translation has to begin, one a line.",
-        rich_help_panel=s.SEARCH,
+        rich_help_panel=decoding.SEARCH,
     ),
 ]
 Chunk = Annotated[
@@ -60,24 +60,25 @@ Chunk = Annotated[
 
 
 def translate(
+    context: Context,
     model: Model,
     file: File = STANDARD,
     output: Output = None,
-    n_best: NBest = 1,
-    search: s.Search = None,
-    beam: s.Beam = None,
-    penalty: s.Penalty = None,
-    alpha: s.Alpha = None,
-    stop: s.Stop = None,
-    min_length: s.MinLength = None,
-    max_ratio: s.MaxRatio = None,
-    max_extra: s.MaxExtra = None,
-    no_repeat: s.NoRepeat = None,
+    n_best: NBest = None,
+    search: decoding.Search = None,
+    beam: decoding.Beam = None,
+    penalty: decoding.Penalty = None,
+    alpha: decoding.Alpha = None,
+    stop: decoding.Stop = None,
+    min_length: decoding.MinLength = None,
+    max_ratio: decoding.MaxRatio = None,
+    max_extra: decoding.MaxExtra = None,
+    no_repeat: decoding.NoRepeat = None,
     prefix_file: PrefixFile = None,
-    temperature: s.Temperature = None,
-    top_k: s.TopK = None,
-    top_p: s.TopP = None,
-    seed: s.Seed = None,
+    temperature: decoding.Temperature = None,
+    top_k: decoding.TopK = None,
+    top_p: decoding.TopP = None,
+    seed: decoding.Seed = None,
     device: Device = "auto",
     precision: Precision = "auto",
     chunk: Chunk = None,
@@ -89,68 +90,57 @@ def translate(
     echo "The cat is on the mat." | glassformer translate my-model
     glassformer translate my-model book.en -o book.de --beam 8
     """
-    given = {
-        "search": search, "beam": beam, "penalty": penalty, "alpha": alpha, "stop": stop,
-        "min_length": min_length, "max_ratio": max_ratio, "max_extra": max_extra,
-        "no_repeat": no_repeat, "temperature": temperature, "top_k": top_k, "top_p": top_p,
-        "seed": seed, "n_best": n_best if n_best > 1 else None,
-    }  # fmt: skip
     from ..translator import Translator
 
     size = chunk or (1 if file == STANDARD and sys.stdin.isatty() else CHUNK)
     with open_lines(file) as lines:
         translator = Translator.load(model, device=device, precision=precision)
-        decode = s.choose_search(translator.config, given)
-        write = write_json(translator.precision, n_best) if as_json else write_text(n_best)
-        total, line = count_if_file(file), 0
+        decode = decoding.choose_search(translator.config, context.params)  # what is given above
+        chunks, total = cut(join_prefixes(lines, prefix_file), size), count_if_file(file)
         with open_output(output) as out, show_progress("translating", total, beside=out) as tell:
-            for pairs in cut(join_prefixes(lines, prefix_file), size):
-                texts, prefixes = map(list, zip(*pairs, strict=True))
-                found = translator.search(
-                    texts, decode=decode, n_best=n_best, prefixes=prefixes, seed=seed or 0,
-                    first_line=line, progress=tell,
-                )  # fmt: skip
-                for text, best in zip(texts, found, strict=True):
-                    line += 1
-                    out.write(write(line, text, best))
-                out.flush()
+            found = search_chunks(
+                translator, chunks, decode=decode, n_best=n_best or 1, seed=seed or 0, progress=tell
+            )
+            for line, text, best in found:
+                in_json = as_json and show_json(text, best, n_best, translator.precision)
+                print(in_json or show_text(line, best, n_best), file=out, flush=True)
 
 
 def join_prefixes(lines: Iterator[str], file: Path | None) -> Iterator[tuple[str, str]]:
-    """Each line, and how its translation has to begin: "" is anyhow."""
+    """Each line, and how its translation has to begin; "" leaves it free."""
     if file is None:
         yield from ((line, "") for line in lines)
         return
     for line, prefix in zip_longest(lines, read_lines(file)):
         if line is None or prefix is None:
-            count = "more" if line is None else "fewer"
-            raise ValueError(f"{file} has {count} lines than the text; it needs one for each")
+            which = "more" if line is None else "fewer"
+            raise ValueError(f"{file} has {which} lines than the text; it needs one for each")
         yield line, prefix
 
 
-Writer = Callable[[int, str, "list[Translation]"], str]  # number of the line, source, best
+def search_chunks(
+    translator: Translator, chunks: Iterable[list[tuple[str, str]]], **how: Any
+) -> Iterator[tuple[int, str, list[Translation]]]:
+    """The number of each line, the line, and its best translations; chunk by chunk."""
+    done = 0
+    for chunk in chunks:
+        texts, prefixes = map(list, zip(*chunk, strict=True))
+        found = translator.search(texts, prefixes=prefixes, first_line=done, **how)
+        yield from zip(count(done + 1), texts, found, strict=False)
+        done += len(chunk)
 
 
-def write_text(n_best: int) -> Writer:
+def show_text(line: int, best: list[Translation], n_best: int | None) -> str:
     """The translation and nothing else; or, of several, which line and how good."""
-    if n_best == 1:
-        return lambda number, source, best: f"{best[0].text}\n"
-    return lambda number, source, best: "".join(
-        f"{number}\t{each.score:.4f}\t{each.text}\n" for each in best
-    )
+    if n_best is None:
+        return best[0].text
+    return "\n".join(f"{line}\t{each.score:.4f}\t{each.text}" for each in best)
 
 
-def write_json(precision: str, n_best: int) -> Writer:
-    """A line of JSON: the best translation and, if several were asked for, all of them."""
-
-    def write(number: int, source: str, best: list[Translation]) -> str:
-        shown = {"source": source, **name(best[0]), "precision": precision}
-        if n_best > 1:
-            shown["n_best"] = [name(each) for each in best]
-        return to_json(shown) + "\n"
-
-    def name(found: Translation) -> dict[str, Any]:
-        fields = asdict(found)
-        return {"translation": fields.pop("text"), **fields}
-
-    return write
+def show_json(text: str, best: list[Translation], n_best: int | None, precision: str) -> str:
+    """The best translation and, if several were asked for, all of them."""
+    named = [{"translation": each.text, **asdict(each)} for each in best]
+    for each in named:
+        del each["text"]
+    several = {"n_best": named} if n_best else {}
+    return to_json({"source": text, **named[0], "precision": precision, **several})

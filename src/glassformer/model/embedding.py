@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from ..config import Model
 from ..kernels.dropout import Dropout
 from ..tap import Watchable, tap
-from .positions import sinusoids
+from .positions import check_reach, sinusoids
 
 
 class Embedding(Watchable):
@@ -35,6 +35,7 @@ class Embedding(Watchable):
         """The sum of word and place, B L D. Without `position_BL`, counting from 0."""
         words_BLD = tap(self, "words", self.table(ids_BL) * math.sqrt(self.table.embedding_dim))
         if position_BL is None:
+            check_reach(ids_BL.size(1), len(self.places_LD))
             places = self.places_LD[: ids_BL.size(1)]
         else:
             places = self.places_LD[position_BL]

@@ -11,6 +11,8 @@ import torch
 from torch import Tensor
 from torch.nn.functional import pad
 
+from .positions import check_reach
+
 Pair = tuple[Tensor, Tensor]  # keys and values
 
 GROWTH = 32  # positions added to a cache that is full
@@ -40,6 +42,7 @@ class State:
     source_mask: Tensor  # B 1 1 M
     layers: list[Past]
     length_R: Tensor
+    longest: int  # positions that the network has
     beams: int = 1
 
     @property
@@ -49,7 +52,9 @@ class State:
     def make_room(self, queries: int) -> Tensor:
         """Let every row hold `queries` more; return where they go, R Q."""
         position_RQ = self.length_R[:, None] + torch.arange(queries, device=self.length_R.device)
-        missing = int(self.length_R.max()) + queries - self.capacity
+        needed = int(self.length_R.max()) + queries
+        check_reach(needed, self.longest)
+        missing = needed - self.capacity
         rows_R1 = torch.arange(len(position_RQ), device=position_RQ.device)[:, None]
         for past in self.layers:
             if missing > 0:

@@ -25,6 +25,12 @@ def rates(d_model: int, grid: str = "paper") -> Tensor:
     return torch.exp(-math.log(BASE) * i_I / steps)
 
 
+def check_reach(pieces: int, longest: int) -> None:
+    """ValueError where there are more pieces than positions."""
+    if pieces > longest:
+        raise ValueError(f"{pieces} pieces, but positions.longest={longest}")
+
+
 def sinusoids(settings: Positions, d_model: int) -> Tensor:
     """The table of the first `longest` positions; shape L D, float64.
 

@@ -74,7 +74,7 @@ class Transformer(Watchable):
             k_BHSK, v_BHSK = layer.cross_attention.keys_values(memory_BSD)
             layers.append(Past((k_BHSK, v_BHSK), (k_BHSK[:, :, :0], v_BHSK[:, :, :0])))
         length_R = torch.zeros(len(source_BS), dtype=torch.long, device=source_BS.device)
-        return State(source_mask, layers, length_R)
+        return State(source_mask, layers, length_R, self.settings.positions.longest)
 
     def step(self, pieces_RQ: Tensor, state: State) -> Tensor:
         """Append pieces to each row; logits R Q V of what follows each of them, fp32."""

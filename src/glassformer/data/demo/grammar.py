@@ -32,7 +32,7 @@ class Grammar:
         """A tree by weight, without what the language `source` cannot tell from its twin."""
         while True:  # where nothing fits a slot, or a word comes twice, start again
             tree = self._draw(rng, source, category, ())
-            if isinstance(tree, Tree) and len(used := list(tree.words())) == len(set(used)):
+            if isinstance(tree, Tree) and len(used := tree.words()) == len(set(used)):
                 return tree
 
     def _draw(self, rng: Random, source: str, category: str, wants: Wants) -> Tree | Word | None:
@@ -80,12 +80,7 @@ class Grammar:
         return join(self._say(tree, language, PLAIN, pick), language)
 
     def _say(self, tree: Tree, language: str, own: Agreement, pick: Pick) -> str:
-        children = tree.children
-        forms = {
-            name: _choose(child.synonyms[language], pick)
-            for name, child in children.items()
-            if isinstance(child, Word)
-        }
+        children, function = tree.children, self.function[language]
         said = []
         for part in _choose(tree.rule.sides[language], pick):
             if isinstance(part, str):
@@ -93,18 +88,17 @@ class Grammar:
                 continue
             name, form, agrees = part
             agreement = (children[agrees].agreement or own) if agrees else own
-            if name in forms:
-                said.append(agreement.choose(forms[name][form]))
-            elif name in children:
-                child = children[name]
-                assert isinstance(child, Tree)
+            child = children.get(name)
+            if isinstance(child, Word):
+                said.append(agreement.choose(_choose(child.synonyms[language], pick)[form]))
+            elif child:
                 if not agrees and name != tree.rule.head:  # only the head agrees with the whole
                     agreement = child.agreement or own
                 said.append(self._say(child, language, agreement, pick))
             elif name == "measure":
                 said.append(agreement.measure)
             else:
-                said.append(agreement.choose(self.function[language][name]))
+                said.append(agreement.choose(function[name]))
         return "".join(said)
 
     def ways(self, tree: Tree, language: str) -> list[str]:

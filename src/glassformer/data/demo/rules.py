@@ -25,7 +25,6 @@ Chinese measure word. A list offers several sides, the preferred one first; a si
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -91,9 +90,11 @@ class Tree:
         """The word that speaks for the whole."""
         return self.children[self.rule.head].head
 
-    def words(self) -> Iterator[Word]:
+    def words(self) -> list[Word]:
+        found: list[Word] = []
         for child in self.children.values():
-            yield from child.words() if isinstance(child, Tree) else (child,)
+            found += child.words() if isinstance(child, Tree) else [child]
+        return found
 
     def key(self) -> tuple[str, ...]:
         """What the sentence is about; equal keys stay on one side of the split."""

@@ -1,0 +1,161 @@
+"""Train a recipe with several seeds, score it on its test sets, write the figures into its head.
+
+    python benchmarks/recipe.py recipes/multi30k-en-de.toml --data DIR --test test2016 \
+        --test test2017 --seeds 1 2 3 --out runs/multi30k-en-de
+
+DIR has train.* and, to validate on, valid.*; or --data and --valid are prefixes or files as
+`glassformer train` takes them. Each --test is a prefix beside DIR/train. A seed whose folder is
+there already is resumed or, if finished, only scored. The head of the recipe is its comment.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import platform
+import statistics
+import time
+from pathlib import Path
+from typing import Any
+
+import sacrebleu
+import torch
+
+from glassformer.config import Config
+from glassformer.data.corpus import find
+from glassformer.directory import write_text
+from glassformer.evaluate.quality import score
+from glassformer.evaluate.references import read_references
+from glassformer.train import resume, train
+from glassformer.translator import Translator
+
+
+def main() -> None:
+    options = parse()
+    results = [run(options, seed) for seed in options.seeds]
+    options.out.mkdir(parents=True, exist_ok=True)
+    write_text(options.out / "results.json", json.dumps(results, indent=1) + "\n")
+    head = render(options, results)
+    print(head)
+    recipe = options.recipe.read_text(encoding="utf-8")
+    body = "\n".join(line for line in recipe.splitlines() if not line.startswith("#")).strip()
+    write_text(options.recipe, f"{head}\n{body}\n")
+
+
+def parse() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("recipe", type=Path)
+    parser.add_argument("--data", nargs="+", required=True)
+    parser.add_argument("--valid", nargs="+")
+    parser.add_argument("--test", action="append", required=True)
+    parser.add_argument("--seeds", type=int, nargs="+", default=[1, 2, 3])
+    parser.add_argument("--out", type=Path, required=True)
+    parser.add_argument("--minutes", type=float, help="instead of the recipe's own")
+    return parser.parse_args()
+
+
+def run(options: argparse.Namespace, seed: int) -> dict[str, Any]:
+    """Train with one seed, then score every test set with the recipe's own search."""
+    out = options.out / f"seed-{seed}"
+    config = Config.load(options.recipe).changed(train={"seed": seed})
+    if options.minutes:
+        config = config.changed(train={"minutes": options.minutes, "steps": None})
+    began = time.perf_counter()
+    if (out / "run").exists():
+        summary = resume(out)
+    else:
+        summary = train(config, options.data, out, valid=options.valid)
+    wall = time.perf_counter() - began
+    made = summary.to_json()
+    tests = {name: test(out, options, config, name) for name in options.test}
+    return {
+        "seed": seed,
+        "minutes": wall / 60,
+        "cpu_seconds": made["cpu_seconds"],
+        "updates": made["steps"],
+        "pieces": made["source_pieces"] + made["target_pieces"],
+        "valid": made["scores"],
+        "tests": tests,
+    }
+
+
+def test(out: Path, options: argparse.Namespace, config: Config, name: str) -> dict[str, Any]:
+    """Every score of one test set; nothing was chosen on it."""
+    source, references = read_test(options, config, name)
+    translator = Translator.load(out)
+    began = time.perf_counter()
+    found = translator.translate(source)
+    seconds = time.perf_counter() - began
+    literature = config.data.target_lang in ("de", "fr")
+    quality = score(found, references, target_lang=config.data.target_lang, literature=literature)
+    write_text(out / f"{Path(name).name}.translation", "".join(f"{x}\n" for x in found))
+    return {"seconds": seconds, **quality.to_json()}
+
+
+def read_test(
+    options: argparse.Namespace, config: Config, name: str
+) -> tuple[list[str], list[list[str | None]]]:
+    """Source lines and reference sets of PREFIX.multiref.tsv if there is one, else of the pair."""
+    base = Path(options.data[0])
+    prefix = (base if base.is_dir() else base.parent) / name
+    several = prefix.with_name(prefix.name + ".multiref.tsv")
+    pairs = list(find([prefix], config.data.source_lang, config.data.target_lang).train)
+    source = [pair[0] for pair in pairs]
+    if several.is_file():
+        return source, read_references(several)
+    return source, [[pair[1] for pair in pairs]]
+
+
+def render(options: argparse.Namespace, results: list[dict[str, Any]]) -> str:
+    """The head: command, machine, cost, and mean and spread of each score."""
+    seeds = " ".join(str(each["seed"]) for each in results)
+    tests = " ".join(f"--test {name}" for name in options.test)
+    lines = [
+        f"{options.recipe.stem}: measured by",
+        f"  python benchmarks/recipe.py recipes/{options.recipe.name} --data DATA {tests} "
+        f"--seeds {seeds} --out RUNS",
+        f"on {machine()}.",
+        f"Training: {spread(results, 'minutes', 1)} minutes, {spread(results, 'cpu_seconds', 0)} "
+        f"CPU-seconds, {spread(results, 'updates', 0)} updates, "
+        f"{statistics.mean(each['pieces'] for each in results) / 1e6:.1f} M source+target pieces.",
+        "Everything was chosen on the validation text. Mean and standard deviation over "
+        f"{len(results)} seed{'s' if len(results) > 1 else ''}:",
+    ]
+    for name in options.test:
+        found = [each["tests"][name] for each in results]
+        for key, entry in found[0]["scores"].items():
+            values = [each["scores"][key]["value"] for each in found]
+            lines.append(f"  {Path(name).name} {key} {mean(values, 2)}  {entry['signature']}")
+        matches = [100 * each["exact_match"] for each in found]
+        lines.append(f"  {Path(name).name} exact match {mean(matches, 2)} %")
+    return "\n".join(f"# {line}" for line in lines) + "\n"
+
+
+def spread(results: list[dict[str, Any]], key: str, digits: int) -> str:
+    return mean([each[key] for each in results], digits)
+
+
+def mean(values: list[float], digits: int) -> str:
+    said = f"{statistics.mean(values):,.{digits}f}"
+    if len(values) > 1:
+        said += f" +- {statistics.stdev(values):,.{digits}f}"
+    return said
+
+
+def machine() -> str:
+    """The processor, as far as the system tells, and the libraries."""
+    processor = platform.processor() or platform.machine()
+    info = Path("/proc/cpuinfo")
+    if info.is_file():
+        names = [x for x in info.read_text(encoding="utf-8").splitlines() if "model name" in x]
+        processor = f"{len(names)} x {names[0].split(':')[1].strip()}" if names else processor
+    capability = torch.backends.cpu.get_cpu_capability()
+    amx = ", AMX" if torch.cpu._is_amx_tile_supported() else ""
+    return (
+        f"{processor} ({capability}{amx}), torch {torch.__version__} with "
+        f"{torch.get_num_threads()} threads, sacreBLEU {sacrebleu.__version__}"
+    )
+
+
+if __name__ == "__main__":
+    main()

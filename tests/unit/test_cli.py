@@ -1,0 +1,420 @@
+"""The command line, run in this process on a model so small that it knows nothing."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import sacrebleu
+from typer.main import get_command
+
+from glassformer import cli
+from glassformer.cli import demo, main, terminal
+from glassformer.cli.train import read_recipe
+from glassformer.data.demo import pairs
+
+ROOT = Path(__file__).parents[2]
+COMMANDS = get_command(cli.app).commands
+SMALL = (
+    "model.d_model=16 model.heads=2 model.encoder_layers=1 model.decoder_layers=1 "
+    "text.vocabulary=400 decode.beam=2 decode.max_extra=5"
+)
+
+Run = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture(scope="session")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with text, and a model that was trained for two updates."""
+    folder = tmp_path_factory.mktemp("home")
+    for side, texts in zip(("en", "fr"), zip(*pairs("en", "fr", 60, 1), strict=True), strict=True):
+        (folder / f"train.{side}").write_text("\n".join(texts[:50]) + "\n", encoding="utf-8")
+        (folder / f"test.{side}").write_text("\n".join(texts[50:]) + "\n", encoding="utf-8")
+    sets = [word for change in SMALL.split() for word in ("--set", change)]
+    files = [word for side in ("en", "fr") for word in ("--data", str(folder / f"train.{side}"))]
+    last = ["--set", "train.keep=2", "--set", "train.checkpoint_every=1", "--quiet"]
+    langs = ["--source-lang", "en", "--target-lang", "fr", "--set", "train.steps=2"]
+    assert main(["train", "tiny", *files, "--out", str(folder / "m"), *langs, *sets, *last]) == 0
+    return folder
+
+
+@pytest.fixture
+def run(home: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Run:
+    """Run a command in the folder of texts; gives the exit code, stdout and stderr."""
+    monkeypatch.chdir(home)
+
+    def run(command: str, text: bytes = b"") -> tuple[int, str, str]:
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(text)))
+        capfd.readouterr()
+        code = main(shlex.split(command))
+        return code, *capfd.readouterr()
+
+    return run
+
+
+def _translate(run: Run, options: str, text: str) -> list[str]:
+    code, out, err = run(f"translate m {options}", text.encode())
+    assert (code, err) == (0, "")
+    return out.split("\n")[:-1]
+
+
+# ---- what is wrong is said in one sentence --------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("command", "sentence"),
+    [
+        ("translate m nosuch.en", "nosuch.en: No such file or directory"),
+        ("translate nosuch test.en", "nosuch is no model directory: it has no config.toml"),
+        ("translate . test.en", ". is no model directory: it has no config.toml"),
+        ("translate m test.en -o no/such.fr", "no/such.fr.partial: No such file or directory"),
+        ("translate m test.en --beam 0", "settings: decode.beam: .* greater than or equal to 1"),
+        ("translate m test.en --search bean", "decode.search: .*'beam', 'greedy' or 'sample'"),
+        ("translate m test.en --n-best 9", "n_best=9 needs a beam as wide, not beam=2"),
+        ("translate m test.en --top-k 5", "--top-k has no effect on beam search; add --search sa"),
+        ("translate m test.en --search greedy --beam 3", "--beam has no effect on greedy search"),
+        ("translate m test.en --device tpu", "device=tpu is not on this machine; it has .*cpu"),
+        ("translate m test.en --precision fp8", "precision=fp8: one of auto, fp32, bf16"),
+        ("translate m test.en --prefix-file train.fr", "train.fr has more lines than the text"),
+        ("score m --source test.en --target train.fr", "test.en has 10 lines but .* has 50"),
+        ("score m --source test.en --target test.fx", "test.fx: no such file; did you mean test."),
+        ("evaluate --reference test.fr", "evaluate needs a MODEL and --source, or --hypothesis"),
+        ("evaluate m --reference test.fr", "to evaluate MODEL, give --source"),
+        ("evaluate m --source test.en --reference train.fr", "test.en has 10 lines but train.fr"),
+        ("evaluate --hypothesis test.fr --reference test.fr -o x", "--output has no effect with"),
+        ("evaluate --hypothesis test.fr --reference test.fr --against train.fr", "train.fr has 50"),
+        ("evaluate --hypothesis test.fr --reference test.fr --tokenize 14a", "no tokeniser '14a'"),
+        ("evaluate m --source test.en --reference test.fr --set train.seed=2", "only decode.*"),
+        ("train tiny", "train needs RECIPE, --data and --out, or --resume alone"),
+        ("train smal --data . --out x", "smal is neither a size nor .*did you mean small?"),
+        ("train nosuch.toml --data . --out x", "the sizes are tiny, small, base, big"),
+        ("train tiny --data . --out x --set train.stps=5", "did you mean train.steps?"),
+        ("train tiny --data . --out x --set train.steps", "write it as key=value"),
+        ("train tiny --data . --out x --set train.steps=many", "train.steps: .*valid integer"),
+        ("train tiny --data . --out x --minutes 1 --set train.steps=5", "both say when to stop"),
+        ("train tiny --data train.en --out one", "train.en is one side only"),
+        ("train tiny --data train.en --data test.fr --out two", "has 50 lines but .* has 10"),
+        ("train tiny --data train.en --data train.fr --out m", "m holds a training already"),
+        ("train --resume nosuch", "nosuch holds no training to resume"),
+        ("train --resume m --minutes 3", "--resume takes everything from the run itself"),
+        ("average m --last 9 --out x", "last=9 is not possible"),
+        ("average nosuch --out x", "nosuch holds no training with checkpoints"),
+        ("info nosuch", "nosuch is no model directory"),
+        ("demo --out .", r"\. is there already"),
+        ("transalte m", "No such command 'transalte'"),
+        ("translate m --baem 3", "--baem .*--beam"),
+        ("translate m --beam five", "--beam"),
+    ],
+)
+def test_bad_input_is_one_sentence_and_code_2(run: Run, command: str, sentence: str) -> None:
+    code, _, err = run(command)
+    assert code == 2
+    assert re.search(sentence, err) and "Traceback" not in err
+    if err.startswith("glassformer: "):
+        assert err.count("\n") == 1
+
+
+def test_text_that_is_not_utf8_is_named_by_its_line(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "latin.fr").write_bytes("un\ndéjà\n".encode("latin-1"))
+    code, out, err = run(f"translate m {tmp_path / 'latin.fr'} --chunk 1")
+    assert (code, out.count("\n")) == (2, 1)
+    assert err.endswith("latin.fr, line 2: not UTF-8 (byte 0xE9)\n")
+
+
+@pytest.mark.parametrize(
+    ("error", "code", "said"),
+    [
+        (ValueError("a is no b"), 2, "glassformer: a is no b\n"),
+        (FileNotFoundError(2, "No such file", "x.en"), 2, "glassformer: x.en: No such file\n"),
+        (OSError(28, "No space left on device"), 2, "[Errno 28] No space left on device\n"),
+        (KeyboardInterrupt(), 130, ""),
+        (SystemExit("stopped"), 1, ""),
+        (KeyError("lost"), 70, "glassformer: internal error: KeyError: 'lost'\n"),
+        (RuntimeError("two\nlines"), 70, "internal error: RuntimeError: two lines\n"),
+    ],
+)
+def test_each_kind_of_error_has_its_code(
+    error: BaseException,
+    code: int,
+    said: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    def fail(argv: object, prog_name: str) -> None:
+        raise error
+
+    monkeypatch.setattr(cli, "app", fail)
+    monkeypatch.delenv("GLASSFORMER_DEBUG", raising=False)
+    assert main([]) == code
+    err = capsys.readouterr().err
+    assert said in err and "Traceback" not in err
+    monkeypatch.setenv("GLASSFORMER_DEBUG", "1")
+    main([])
+    assert ("Traceback" in capsys.readouterr().err) == isinstance(error, Exception)
+
+
+def test_a_reader_that_stops_early_hears_no_complaint() -> None:
+    command = [sys.executable, "-c", "import sys; from glassformer.cli import main\nmain(['-h'])"]
+    command[2] = command[2].replace("-h", "--help")
+    env = {**os.environ, "PYTHONPATH": str(ROOT / "src")}
+    read, write = os.pipe()
+    os.close(read)
+    with os.fdopen(write, "wb") as broken:
+        ended = subprocess.run(command, stdout=broken, stderr=subprocess.PIPE, env=env, check=False)
+    assert ended.stderr == b""
+
+
+# ---- translate ------------------------------------------------------------------------------
+
+
+def test_a_line_out_for_each_line_in(run: Run) -> None:
+    text = "The cat.\n\nA\u2028b\x0bc\x85d\r\n \nThe last line, without an end"
+    lines = _translate(run, "", text)
+    assert len(lines) == 5
+    assert lines[1] == lines[3] == "" and all(lines[place] for place in (0, 2, 4))
+    assert not any(len(line.splitlines()) > 1 for line in lines)
+    assert _translate(run, "", "") == []
+
+
+@pytest.mark.parametrize("search", ["beam", "greedy", "sample --seed 3"])
+def test_chunks_and_files_change_nothing(run: Run, home: Path, search: str) -> None:
+    text = (home / "test.en").read_text(encoding="utf-8")
+    whole = _translate(run, f"--search {search}", text)
+    assert len(set(whole)) > 1
+    assert _translate(run, f"--search {search} --chunk 1", text) == whole
+    assert _translate(run, f"test.en --search {search} --chunk 3", "") == whole
+    assert _translate(run, f"test.en --search {search} -o out.fr", "") == []
+    assert (home / "out.fr").read_bytes().decode() == "".join(f"{line}\n" for line in whole)
+    assert not (home / "out.fr.partial").exists()
+
+
+def test_another_seed_gives_another_sample(run: Run) -> None:
+    first, second = (_translate(run, f"--search sample --seed {n}", "A cat.") for n in (1, 2))
+    assert first != second
+
+
+def test_json_says_all_there_is(run: Run) -> None:
+    lines = [json.loads(line) for line in _translate(run, "--json", "The cat is old.\n\n")]
+    assert [line["source"] for line in lines] == ["The cat is old.", ""]
+    assert lines[0].keys() == {
+        "source", "translation", "score", "log_prob", "pieces", "piece_log_probs", "finished",
+        "precision",
+    }  # fmt: skip
+    assert lines[0]["log_prob"] == pytest.approx(sum(lines[0]["piece_log_probs"]), rel=1e-5)
+    assert "".join(lines[0]["pieces"]).split() == lines[0]["translation"].split()
+    assert lines[1]["translation"] == ""
+
+
+def test_n_best_are_listed_best_first(run: Run) -> None:
+    text = "The cat is old.\nThe dog.\n"
+    rows = [line.split("\t") for line in _translate(run, "--n-best 2", text)]
+    assert [row[0] for row in rows] == ["1", "1", "2", "2"]
+    objects = [json.loads(line) for line in _translate(run, "--n-best 2 --json", text)]
+    named = [each for line in objects for each in line["n_best"]]
+    assert [row[2] for row in rows] == [each["translation"] for each in named]
+    for line in objects:
+        assert line["n_best"][0].items() <= line.items()
+        assert line["n_best"][0]["score"] >= line["n_best"][1]["score"]
+
+
+def test_each_translation_begins_as_told(run: Run, home: Path) -> None:
+    (home / "begin.fr").write_text("Le chat\n\nUn\n", encoding="utf-8")
+    free = _translate(run, "", "A.\nB.\nC.\n")
+    told = _translate(run, "--prefix-file begin.fr --chunk 2", "A.\nB.\nC.\n")
+    assert told[0].startswith("Le chat") and told[1] == free[1] and told[2].startswith("Un")
+
+
+def test_half_characters_are_replaced_and_counted(run: Run) -> None:
+    code, out, err = run("translate m --json", b"a \xed\xa0\x80 b\n\xed\xbf\xbf\nc\n")
+    assert code == 0
+    assert [json.loads(line)["source"] for line in out.splitlines()] == [
+        "a \ufffd b",
+        "\ufffd",
+        "c",
+    ]
+    assert err == "glassformer: 2 lone surrogates in the input, each replaced by U+FFFD\n"
+
+
+def test_what_was_done_before_an_error_is_kept(run: Run, home: Path) -> None:
+    (home / "long.en").write_text("A cat.\n" + "a " * 5000 + "\n", encoding="utf-8")
+    code, _, err = run("translate m long.en --chunk 1 -o long.fr")
+    assert code == 2
+    assert "what was done by then is in long.fr.partial" in err
+    assert "line 2: the source is" in err
+    assert (home / "long.fr.partial").read_text(encoding="utf-8").count("\n") == 1
+    assert not (home / "long.fr").exists()
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no named pipes")
+def test_what_is_no_plain_file_is_written_and_not_replaced(run: Run, tmp_path: Path) -> None:
+    pipe, heard = tmp_path / "pipe", []
+    os.mkfifo(pipe)
+    listener = threading.Thread(target=lambda: heard.append(pipe.read_text(encoding="utf-8")))
+    listener.start()
+    assert _translate(run, f"-o {pipe}", "A cat.\nA dog.\n") == []
+    listener.join(timeout=10)
+    assert heard[0].count("\n") == 2 and pipe.is_fifo()
+
+
+# ---- the other verbs ------------------------------------------------------------------------
+
+
+def test_score_gives_a_number_for_each_line(run: Run) -> None:
+    code, out, _ = run("score m --source test.en --target test.fr")
+    _, in_json, _ = run("score m --source test.en --target test.fr --json")
+    objects = [json.loads(line) for line in in_json.splitlines()]
+    assert code == 0 and len(objects) == 10
+    assert [float(line) for line in out.split()] == pytest.approx(
+        [sum(each["piece_log_probs"]) for each in objects], abs=1e-5
+    )
+
+
+def test_evaluate_is_sacrebleu_on_what_was_translated(run: Run, home: Path) -> None:
+    command = "evaluate m --source test.en --reference test.fr --set decode.beam=1 -o ours.fr"
+    code, out, _ = run(f"{command} --json")
+    found = json.loads(out)
+    ours, reference = (
+        (home / name).read_text(encoding="utf-8").splitlines() for name in ("ours.fr", "test.fr")
+    )
+    assert code == 0 and found["sentences"] == 10 and found["decode"]["beam"] == 1
+    expected = sacrebleu.corpus_chrf(ours, [reference]).score
+    assert found["scores"]["chrF2"]["value"] == expected
+    _, again, _ = run("evaluate --hypothesis ours.fr --reference test.fr --json")
+    assert json.loads(again)["scores"] == found["scores"]
+    _, text, _ = run(f"{command} --against ours.fr --literature")
+    assert re.search(rf"^chrF2 +{expected:.2f}  nrefs:1", text, re.M)
+    for part in ("beam=1", "cpu fp32", "|tok:13a|", "literature BLEU", "paired bootstrap"):
+        assert part in text
+
+
+def test_average_makes_a_model(run: Run) -> None:
+    assert run("average m --last 2 --out averaged")[0] == 0
+    code, out, _ = run("info averaged --json")
+    assert code == 0 and json.loads(out)["settings"]["model"]["d_model"] == 16
+
+
+def test_info_shows_settings(run: Run) -> None:
+    code, out, _ = run("info m")
+    assert code == 0 and "d_model = 16" in out and re.search(r"^parameters +\d+,\d+$", out, re.M)
+
+
+def test_resume_needs_nothing_else(run: Run) -> None:
+    code, out, _ = run("train --resume m --json --quiet")
+    assert code == 0 and json.loads(out)["finished"] is True
+
+
+def test_a_training_that_was_stopped_exits_like_what_was_interrupted(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import glassformer.train as training
+
+    resume = training.resume
+    monkeypatch.setattr(
+        training, "resume", lambda *args, **how: replace(resume(*args, **how), is_finished=False)
+    )
+    assert run("train --resume m --quiet")[0] == 130
+
+
+def test_the_command_line_is_laid_over_the_recipe(tmp_path: Path) -> None:
+    recipe = tmp_path / "recipe.toml"
+    recipe.write_text('size = "small"\n[train]\nsteps = 7\n[data]\nsource_lang = "de"\n', "utf-8")
+    assert read_recipe("base", None, None, None, []).model.d_model == 512
+    plain = read_recipe(str(recipe), None, "no", None, ["model.heads=8"])
+    assert (plain.train.steps, plain.model.heads, plain.model.d_model) == (7, 8, 256)
+    assert (plain.data.source_lang, plain.data.target_lang) == ("de", "no")
+    timed = read_recipe(str(recipe), "en", None, 2.5, [])
+    assert (timed.train.steps, timed.train.minutes, timed.data.source_lang) == (None, 2.5, "en")
+
+
+def test_the_demo_writes_pairs_and_translates(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(demo, "PAIRS", {"train": 50, "valid": 5})
+    smaller = {"model": {"d_model": 16, "heads": 2}, "text": {"vocabulary": 400}}
+    monkeypatch.setattr(demo, "SETTINGS", {**demo.SETTINGS, **smaller})
+    code, out, _ = run(f"demo --out {tmp_path / 'demo'} --minutes 0.002")
+    assert code == 0
+    assert "The cat is on the mat.\n" in out and out.count("\n    ") == 15
+    assert len((tmp_path / "demo/pairs/train.fr").read_text(encoding="utf-8").splitlines()) == 50
+
+
+# ---- help, documents, bars ------------------------------------------------------------------
+
+
+def _find_examples(text: str) -> Iterator[str]:
+    """Lines of a text that run glassformer, with their continuations."""
+    for line in text.replace("\\\n", " ").splitlines():
+        found = re.search(r"(?:^|\| )\s*(?:\$ )?(glassformer [a-z-].*)", line)
+        if found:
+            yield found[1]
+
+
+DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+EXAMPLES = [
+    *((verb, line) for verb, each in COMMANDS.items() for line in _find_examples(each.help or "")),
+    *((p.name, line) for p in DOCUMENTS for line in _find_examples(p.read_text(encoding="utf-8"))),
+]
+
+
+@pytest.mark.parametrize(("where", "line"), EXAMPLES)
+def test_every_command_that_we_show_can_be_parsed(where: str, line: str) -> None:
+    words = shlex.split(re.split(r" [|<>] ", line)[0], comments=True)[1:]
+    with COMMANDS[words[0]].make_context(words[0], words[1:]) as context:
+        assert context.params
+
+
+def test_every_verb_and_the_readme_show_a_command() -> None:
+    assert {where for where, _ in EXAMPLES} >= {*COMMANDS, "README.md"}
+
+
+def test_the_python_of_the_readme_runs(
+    home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for side, name in (("en", "train.en"), ("fr", "train.de")):
+        shutil.copy(home / f"train.{side}", tmp_path / name)
+    monkeypatch.chdir(tmp_path)
+    first, *others = re.findall(r"```python\n(.*?)```", DOCUMENTS[0].read_text("utf-8"), re.S)
+    quick = '"train": {"steps": 1}, "text": {"vocabulary": 400}'
+    assert '"train": {"minutes": 20}' in first
+    for code in (first.replace('"train": {"minutes": 20}', quick), *others):
+        exec(compile(code, "README.md", "exec"), {})
+
+
+def test_version_and_help(run: Run) -> None:
+    assert re.fullmatch(r"glassformer \d+\.\d+\.\d+\S*\n", run("--version")[1])
+    for verb in COMMANDS:
+        code, out, _ = run(f"{verb} --help")
+        assert code == 0 and f"glassformer {verb}" in out
+    for command in ("", "train"):
+        code, out, _ = run(command)
+        assert code == 2 and "Usage" in out
+
+
+class _Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.mark.parametrize(("seconds", "beside", "drawn"), [(2, None, True), (0.5, None, False),
+                                                         (2, _Terminal(), False)])  # fmt: skip
+def test_a_bar_is_drawn_only_while_one_waits(
+    seconds: float, beside: io.StringIO | None, drawn: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    screen, times = _Terminal(), iter([0.0, seconds, seconds])
+    monkeypatch.setattr(sys, "stderr", screen)
+    monkeypatch.setattr(terminal, "monotonic", lambda: next(times))
+    with terminal.show_progress("counting", 2, beside=beside) as tell:
+        tell(1)
+        tell(1)
+    assert ("counting" in screen.getvalue()) == drawn

@@ -1,0 +1,208 @@
+"""Settings: what gets in, what it says when something does not, and the way to TOML and back."""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as some
+from pydantic import BaseModel, ValidationError
+
+from glassformer.config import SIZES, Config, Model
+
+# A setting that differs from its default, for every setting there is.
+OTHERS: dict[str, Any] = {
+    "size": "tiny",
+    "model.d_model": 24, "model.d_ff": 48, "model.heads": 4, "model.head_width": 7,
+    "model.encoder_layers": 2, "model.decoder_layers": 3, "model.dropout": 0.2,
+    "model.attention_dropout": 0.3, "model.hidden_dropout": 0.25, "model.norm": "pre",
+    "model.norm_epsilon": 1e-6, "model.activation": "silu", "model.tie": "none",
+    "model.positions.layout": "concatenated", "model.positions.grid": "tensor2tensor",
+    "model.positions.offset": 1, "model.positions.amplitude": 0.5, "model.positions.longest": 77,
+    "text.vocabulary": 999, "text.shared": False, "text.dropout": 0.1, "text.samples": 3,
+    "data.source_lang": "en", "data.target_lang": "zh", "data.max_length": 99,
+    "train.seed": 7, "train.steps": 500, "train.minutes": 2.5, "train.batch_tokens": 1000,
+    "train.accumulate": 2, "train.learning_rate": 3e-4, "train.warmup": 10,
+    "train.schedule": "cosine", "train.final_rate": 0.1, "train.betas": [0.8, 0.9],
+    "train.epsilon": 1e-8, "train.weight_decay": 0.01, "train.label_smoothing": 0.2,
+    "train.clip": 2.0, "train.precision": "bf16", "train.ema": 0.99, "train.validate_every": 5,
+    "train.checkpoint_every": 6, "train.keep": 4, "train.best_by": "chrf", "train.patience": 3,
+    "decode.search": "greedy", "decode.beam": 9, "decode.penalty": "power", "decode.alpha": 1.0,
+    "decode.stop": "first", "decode.max_ratio": 2.0, "decode.max_extra": 9,
+    "decode.min_length": 2, "decode.no_repeat": 3, "decode.temperature": 0.7,
+    "decode.top_k": 5, "decode.top_p": 0.9,
+}  # fmt: skip
+NEEDS = {"train.final_rate": ["train.schedule=cosine"]}  # settings without effect on their own
+
+
+def list_settings(table: type[BaseModel] = Config, prefix: str = "") -> list[str]:
+    found = []
+    for name, field in table.model_fields.items():
+        kind = field.annotation
+        is_table = isinstance(kind, type) and issubclass(kind, BaseModel)
+        found += list_settings(kind, f"{prefix}{name}.") if is_table else [prefix + name]
+    return found
+
+
+def get(config: Config, name: str) -> Any:
+    value: Any = config
+    for part in name.split("."):
+        value = getattr(value, part)
+    return list(value) if isinstance(value, tuple) else value
+
+
+def read_back(config: Config) -> Config:
+    return Config.read(tomllib.loads(config.to_toml()))
+
+
+def test_no_setting_is_forgotten_here() -> None:
+    assert sorted(OTHERS) == sorted(list_settings())
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_set_from_the_command_line_to_toml_and_back(name: str) -> None:
+    value = OTHERS[name]
+    text = str(value).lower() if isinstance(value, bool) else value
+    config = Config.read({}, [*NEEDS.get(name, []), f"{name}={text}"])
+    assert get(config, name) == value != get(Config(), name)
+    assert read_back(config) == config
+
+
+def test_none_is_left_out() -> None:
+    assert "learning_rate" not in Config().to_toml()
+    assert read_back(Config()) == Config()
+
+
+@given(
+    some.floats(min_value=1e-12, max_value=1e12),
+    some.text(some.characters(exclude_categories=["Cs"])),  # a lone surrogate is no text
+)
+def test_any_number_and_any_text_survive_toml(number: float, text: str) -> None:
+    raw = {"train": {"learning_rate": number}, "data": {"source_lang": text}}
+    config = Config.read(raw)
+    assert read_back(config) == config
+    assert config.train.learning_rate == number and config.data.source_lang == text
+
+
+def test_load_reads_utf8_and_changes_have_the_last_word(tmp_path: Path) -> None:
+    path = tmp_path / "recipe.toml"
+    path.write_text("# naïve 配方\n[train]\nsteps = 10\nseed = 4\n", encoding="utf-8")
+    config = Config.load(path, ["train.steps=20", "train.steps=30"])
+    assert (config.train.steps, config.train.seed) == (30, 4)
+
+
+@pytest.mark.parametrize(
+    ("change", "value"),
+    [
+        ("model.norm=pre", "pre"),  # a bare word
+        ('model.norm="pre"', "pre"),
+        ("train.betas=[0.5, 0.75]", [0.5, 0.75]),
+        ("train.learning_rate=1e-4", 1e-4),
+        ("text.shared=false", False),
+        (" train.steps =5", 5),
+        ("data.source_lang=a=b", "a=b"),
+    ],
+)
+def test_set(change: str, value: object) -> None:
+    assert get(Config.read({}, [change]), change.partition("=")[0].strip()) == value
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_a_size_is_a_shape_and_the_model_has_the_last_word(size: str) -> None:
+    config = Config.read({"size": size, "model": {"d_ff": 44}})
+    assert config.model == Model(**{**SIZES[size], "d_ff": 44})
+    assert read_back(config) == config
+
+
+def test_base_is_the_papers() -> None:
+    assert Config(size="base").model == Model() == Config().model
+
+
+@pytest.mark.parametrize(
+    ("raw", "message"),
+    [
+        ({"modle": {}}, "unknown setting modle; did you mean model?"),
+        ({"train": {"step": 3}}, "unknown setting train.step; did you mean train.steps?"),
+        ({"model": {"positions": {"layuot": 1}}}, "did you mean model.positions.layout?"),
+        ({"train": {"beam": 3}}, "unknown setting train.beam; did you mean decode.beam?"),
+        ({"longest": 3}, "unknown setting longest; did you mean model.positions.longest?"),
+        ({"data": {"qqq": 3}}, "known here: source_lang, target_lang, max_length"),
+        ({"train": {"steps": 0}}, "train.steps: Input should be greater than or equal to 1"),
+        ({"model": {"norm": "prenorm"}}, "model.norm: Input should be 'post' or 'pre'"),
+        ({"size": "large"}, "'tiny', 'small', 'base' or 'big' (got 'large')"),
+        ({"size": ["tiny"]}, "size: Input should be 'tiny', 'small', 'base' or 'big'"),
+        ({"model": 3}, "model: Input should be a valid dictionary"),
+        ({"train": {"learning_rate": float("nan")}}, "Input should be a finite number"),
+    ],
+)  # fmt: skip
+def test_what_is_wrong_is_said_in_one_sentence(raw: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError) as caught:
+        Config.read(raw, name="my.toml")
+    said = str(caught.value)
+    assert said.startswith("my.toml: ") and message in said and "\n" not in said
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        (["model.d_model=15"], "d_model=15 must be even"),
+        (["model.d_model=30", "model.heads=7"], "cannot be split over heads=7; heads=6 fits"),
+        (["train.steps=9", "train.minutes=1"], "steps and minutes both say when to stop"),
+        (["train.final_rate=0.1"], "final_rate has no effect with schedule=inverse_sqrt"),
+    ],
+)
+def test_impossible_together(changes: list[str], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        Config.read({}, changes)
+
+
+def test_a_free_head_width_needs_no_division() -> None:
+    assert Model(d_model=30, heads=7, head_width=5).width == 5
+    assert Model(d_model=30, heads=6).width == 5
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ("train.steps", "write it as key=value"),
+        ("size.steps=3", "size is a value, not a table"),
+        ("=3", "unknown setting"),
+    ],
+)
+def test_a_bad_set(change: str, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        Config.read({"size": "tiny"}, [change])
+
+
+@pytest.mark.parametrize("content", [b"[train", b"steps == 3", b"\xff\xfe"])
+def test_a_file_that_is_no_toml(tmp_path: Path, content: bytes) -> None:
+    (tmp_path / "bad.toml").write_bytes(content)
+    with pytest.raises(ValueError, match=r"bad\.toml: not a TOML file"):
+        Config.load(tmp_path / "bad.toml")
+
+
+def test_settings_are_frozen() -> None:
+    config = Config()
+    with pytest.raises(ValidationError, match="frozen"):
+        config.train.steps = 3  # type: ignore[misc]
+    with pytest.raises(ValidationError, match="frozen"):
+        config.model = Model()  # type: ignore[misc]
+
+
+def test_reading_leaves_the_mapping_alone() -> None:
+    raw = {"train": {"steps": 3}}
+    Config.read(raw, ["train.steps=4", "model.norm=pre"])
+    assert raw == {"train": {"steps": 3}}
+
+
+def test_changed() -> None:
+    config = Config.read({"size": "tiny", "train": {"steps": 3, "clip": 2.0}})
+    other = config.changed(train={"steps": None, "minutes": 2.0}, model={"norm": "pre"})
+    assert (other.train.steps, other.train.minutes, other.train.clip) == (None, 2.0, 2.0)
+    assert (other.model.norm, other.model.d_model) == ("pre", 128)
+    assert config.train.steps == 3 and config.changed() == config
+    with pytest.raises(ValueError, match=r"did you mean train\.steps"):
+        config.changed(train={"step": 3})
