@@ -9,12 +9,13 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from .version import __version__ as __version__
+
 if TYPE_CHECKING:
     from .config import Config, Decode
     from .tap import record
     from .translator import Scored, Translation, Translator
 
-__version__ = "0.1.0.dev0"
 __all__ = ["Config", "Decode", "Scored", "Translation", "Translator", "record"]
 
 _HOMES = {

@@ -6,7 +6,6 @@ of the file. Where a default is not the paper's, its line says so.
 
 from __future__ import annotations
 
-import difflib
 import tomllib
 from collections.abc import Mapping, Sequence
 from copy import deepcopy
@@ -15,6 +14,8 @@ from typing import Any, Literal
 
 import tomli_w
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+from .mistakes import explain
 
 PAD, BOS, EOS = 0, 1, 2  # the ids that are not text: padding, begin and end of a sentence
 
@@ -41,6 +42,12 @@ class Positions(Settings):
     offset: int = Field(0, ge=0)  # the number of the first position
     amplitude: float = Field(1.0, ge=0)  # a factor on every value
     longest: int = Field(1024, ge=2)  # positions in the table: the longest sentence, in pieces
+
+    @model_validator(mode="after")
+    def _has_effect(self) -> Positions:
+        if self.layout == "learned" and (self.grid, self.offset, self.amplitude) != ("paper", 0, 1):
+            raise ValueError("grid, offset and amplitude have no effect with layout=learned")
+        return self
 
 
 class Model(Settings):
@@ -190,7 +197,7 @@ class Config(Settings):
         try:
             return cls.model_validate(merged)
         except ValidationError as error:
-            raise ValueError(f"{name}: {_one_sentence(error)}") from None
+            raise ValueError(f"{name}: {explain(error, Config)}") from None
 
     def changed(self, **tables: Mapping[str, Any]) -> Config:
         """The same settings but for these: `config.changed(train={"steps": 10})`."""
@@ -219,32 +226,3 @@ def _apply(raw: dict[str, Any], change: str) -> None:
         if not isinstance(raw, dict):
             raise ValueError(f"--set {change}: {table} is a value, not a table of settings")
     raw[last] = value
-
-
-def _one_sentence(error: ValidationError) -> str:
-    """What is wrong with the first bad key, and what would be right."""
-    first = error.errors()[0]
-    where = [str(part) for part in first["loc"]]
-    if first["type"] != "extra_forbidden":
-        place = ".".join(where) + ": " if where else ""
-        shown = f" (got {first['input']!r})" if not isinstance(first["input"], Mapping) else ""
-        return f"{place}{first['msg'].removeprefix('Value error, ')}{shown}"
-    table, names = ".".join([*where[:-1], ""]), _all_names()
-    below = (name.removeprefix(table) for name in names if name.startswith(table))
-    fields = list(dict.fromkeys(name.split(".")[0] for name in below))
-    near = difflib.get_close_matches(where[-1], fields, 1, 0.5)
-    elsewhere = [name for name in names if name.split(".")[-1] == where[-1]]
-    known = elsewhere[:1] or [table + name for name in near]
-    hint = f"did you mean {known[0]}?" if known else f"known here: {', '.join(fields)}"
-    return f"unknown setting {'.'.join(where)}; {hint}"
-
-
-def _all_names(table: type[BaseModel] = Config, prefix: str = "") -> list[str]:
-    names: list[str] = []
-    for name, field in table.model_fields.items():
-        kind = field.annotation
-        if isinstance(kind, type) and issubclass(kind, BaseModel):
-            names += _all_names(kind, f"{prefix}{name}.")
-        else:
-            names.append(prefix + name)
-    return names

@@ -38,10 +38,12 @@ class Recorder:
         self.keep, self.edit = keep, edit
         self.names: dict[nn.Module, str] = {}
         self.trace: Trace = defaultdict(list)
+        self.unused = set(edit)
 
     def __call__(self, owner: Watchable, name: str, x: Tensor) -> Tensor:
         full = f"{self.names[owner]}.{name}".lstrip(".")
         if full in self.edit:
+            self.unused.discard(full)
             x = self.edit[full](x)
         if self.keep(full):
             self.trace[full].append(x.detach().clone())
@@ -72,6 +74,9 @@ def record(
     A full name is the dotted path of the module and the window's own name, as in
     `decoder.2.cross_attention.weights`. `keep` says by name what is stored; `edit` maps full
     names to functions whose answer takes the value's place. A view is always in eval mode.
+    ValueError at the end if a name to edit never came by.
     """
     recorder = Recorder(keep, edit or {})
     yield _view(model, recorder, "", {}), recorder.trace
+    if recorder.unused:
+        raise ValueError(f"{min(recorder.unused)}: no window of that name was passed")

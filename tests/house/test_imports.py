@@ -24,9 +24,11 @@ TABLE = [
     ["evaluate"],
     ["translator"],
     ["engine"],
+    ["directory"],
     ["decode", "data"],
     ["model", "text"],
-    ["kernels", "tap", "config"],
+    ["kernels", "tap", "config", "device"],
+    ["mistakes", "version"],
 ]
 FLOOR = {part: floor for floor, parts in enumerate(reversed(TABLE)) for part in parts}
 
@@ -34,9 +36,14 @@ FLOOR = {part: floor for floor, parts in enumerate(reversed(TABLE)) for part in 
 STRANGERS = {("decode", "model")}
 
 # What these may import besides the standard library and parts further down.
-PACKAGES = {"kernels": {"torch"}, "tap": {"torch"}, "model": {"torch"}}
+PACKAGES = {
+    "kernels": {"torch", "numpy"},
+    "tap": {"torch"},
+    "model": {"torch"},
+    "device": {"torch"},
+}
 TORCH_FREE = (
-    "config", "text", "data", "see.draw",
+    "config", "mistakes", "text", "data", "see.draw",
     "evaluate.quality", "evaluate.references", "evaluate.significance",
 )  # fmt: skip
 

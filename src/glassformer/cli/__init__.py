@@ -34,7 +34,7 @@ for panel, verbs in VERBS.items():
 
 def _print_version(wanted: bool) -> None:
     if wanted:
-        from .. import __version__
+        from ..version import __version__
 
         print(f"glassformer {__version__}")
         raise typer.Exit

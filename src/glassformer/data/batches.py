@@ -13,6 +13,8 @@ from .store import Ids, Store
 
 Integers = npt.NDArray[np.int64]
 
+WIDTHS, ROWS = 4, 8
+
 
 @dataclass(frozen=True, slots=True)
 class Batch:
@@ -27,7 +29,9 @@ class Batches:
     """The pairs of an epoch sorted by length, cut where a batch is full, in random order.
 
     A batch of B pairs has B * longest <= batch_tokens; a source counts its EOS, a target one
-    control id, as the decoder reads it. A pair that is longer still is a batch by itself.
+    control id, as the decoder reads it. A pair that is longer still is a batch by itself. Lengths
+    are rounded up to WIDTHS and B down to ROWS, so that few shapes occur: processors and compilers
+    prepare their matrix products for each, which costs more than the padding.
     """
 
     def __init__(self, store: Store, *, batch_tokens: int, seed: int) -> None:
@@ -55,11 +59,11 @@ class Batches:
             starts, order = self._cut(epoch), self._planned(epoch)[0]
             widths = np.array(
                 [
-                    np.maximum.reduceat(side[order], starts[:-1])
+                    round_up(np.maximum.reduceat(side[order], starts[:-1]) + 1)
                     for side in self._store.lengths(epoch)
                 ]
             )
-            cells = np.diff(starts) * (widths.sum(axis=0) + 2)
+            cells = np.diff(starts) * widths.sum(axis=0)
             most.append((cells.max(), epoch, cells.argmax()))
             longest.append((widths.max(), epoch, len(cells) - 1))
         _, epoch, number = max(most)
@@ -88,7 +92,7 @@ class Batches:
         segmentation = epoch % self._store.samples
         if segmentation not in self._cuts:
             longest = np.sort(np.maximum(*self._store.lengths(epoch)))
-            self._cuts[segmentation] = cut(longest.astype(np.int64) + 1, self._budget)
+            self._cuts[segmentation] = cut(round_up(longest.astype(np.int64) + 1), self._budget)
         return self._cuts[segmentation]
 
     def _planned(self, epoch: int) -> tuple[Integers, Integers]:
@@ -127,13 +131,22 @@ def cut(longest: Integers, budget: int) -> Integers:
     while (start := starts[-1]) < len(longest):
         window = longest[start : start + max(1, budget // int(longest[start]))]
         areas = window * np.arange(1, len(window) + 1)
-        starts.append(start + max(1, int(np.searchsorted(areas, budget, side="right"))))
+        fitting = max(1, int(np.searchsorted(areas, budget, side="right")))
+        if fitting > ROWS and start + fitting < len(longest):
+            fitting -= fitting % ROWS
+        starts.append(start + fitting)
     return np.array(starts)
+
+
+def round_up(lengths: Integers) -> Integers:
+    """To the next multiple of WIDTHS."""
+    return -(-lengths // WIDTHS) * WIDTHS
 
 
 def _frame(rows: Sequence[Ids], begin: list[int]) -> Integers:
     """Rows of equal width: `begin`, pieces, EOS, padding."""
-    first, width = len(begin), len(begin) + max(map(len, rows)) + 1
+    first, read = len(begin), np.array(max(map(len, rows)) + 1)
+    width = first + int(round_up(read))
     framed = np.full((len(rows), width), PAD, dtype=np.int64)
     framed[:, :first] = begin
     for place, ids in enumerate(rows):

@@ -11,10 +11,12 @@ from typing import Any
 
 import torch
 from torch import Tensor
+from torch.nn.functional import pad
 
 from .precision import working_dtype
 
 CELLS = 1 << 22  # logits alive at once
+ROWS = 64  # chunks are multiples of it: matrix products are prepared for each shape that occurs
 SMALLEST = 1e-30  # sums of exponentials between this and its inverse lost nothing in fp32
 
 
@@ -39,11 +41,13 @@ class _CrossEntropy(torch.autograd.Function):
         loss = -(y.float() * wanted_ND).sum()
         slope_ND = torch.empty_like(wanted_ND)
         slope_VD = table_VD.new_zeros(vocabulary, width, dtype=torch.float32)
-        rows = max(CELLS // vocabulary, 16)
-        for y_CD, slope_CD in zip(y.split(rows), slope_ND.split(rows), strict=True):
-            odds_CV, sum_C1, log_sum = _exponentials(y_CD @ table.T)
-            loss += log_sum
-            slope_CD.copy_((odds_CV @ table).float().div_(sum_C1))
+        rows = max(CELLS // vocabulary // ROWS, 1) * ROWS
+        for real_CD, slope_CD in zip(y.split(rows), slope_ND.split(rows), strict=True):
+            real = len(real_CD)
+            y_CD = pad(real_CD, (0, 0, 0, -real % ROWS))  # rows of zeros leave no slope
+            odds_CV, sum_C1, log_sum_C1 = _exponentials(y_CD @ table.T)
+            loss += log_sum_C1[:real].sum()
+            slope_CD.copy_((odds_CV @ table)[:real].float().div_(sum_C1[:real]))
             slope_VD += odds_CV.T @ (y_CD / sum_C1).to(dtype)
         slope_VD.index_add_(0, target_N, y.float(), alpha=smoothing - 1)
         slope_VD.sub_(y.float().sum(0), alpha=smoothing / vocabulary)
@@ -57,14 +61,14 @@ class _CrossEntropy(torch.autograd.Function):
 
 
 def _exponentials(logits_CV: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    """exp of the logits up to a factor a row; their sums C 1; and the summed log-sum-exp."""
+    """exp of the logits up to a factor a row; their sums C 1; and the log-sum-exp C 1."""
     if logits_CV.device.type == "cpu":  # most rows need no shift, and on a CPU asking is cheap
         odds_CV = logits_CV.exp()
         sum_C1 = odds_CV.sum(-1, keepdim=True, dtype=torch.float32)
         low, high = sum_C1.aminmax()
         if low.item() > SMALLEST and high.item() < 1 / SMALLEST:
-            return odds_CV, sum_C1, sum_C1.log().sum()
+            return odds_CV, sum_C1, sum_C1.log()
     top_C1 = logits_CV.amax(-1, keepdim=True)
     odds_CV = (logits_CV - top_C1).exp_()
     sum_C1 = odds_CV.sum(-1, keepdim=True, dtype=torch.float32)
-    return odds_CV, sum_C1, (sum_C1.log() + top_C1.float()).sum()
+    return odds_CV, sum_C1, sum_C1.log() + top_C1.float()

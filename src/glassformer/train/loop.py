@@ -114,13 +114,14 @@ class Loop:
         taken: list[float] = []
         batches = self.batches.from_step(0, self.config.train.accumulate)
         with self.report.phase("measuring") as advance:
-            while sum(taken) < enough or len(taken) < 3:
+            while sum(taken) < enough or len(taken) < 6:
                 began = time.perf_counter()
                 self.updater.update(1, 0.0, list(islice(batches, self.config.train.accumulate)))
                 taken.append(time.perf_counter() - began)
                 advance(len(taken))
         self.updater = self._fresh()
-        return sum(taken[1:]) / len(taken[1:])
+        settled = taken[len(taken) // 3 :]  # the first ones also prepare what later ones use
+        return sum(settled) / len(settled)
 
     def _update(self, batches: list[Any]) -> Outcome:
         progress, began_cpu = self.progress, time.process_time()
@@ -175,7 +176,7 @@ class Loop:
                 turn=progress.step // self._validate_every(),
                 progress=count,
             )
-        metrics.write(progress.step, found.values())
+        metrics.write(progress.step, {f"valid {k}": v for k, v in found.values().items()})
         score = found.by(train.best_by)
         is_best = progress.best is None or score > progress.best
         self._say_scores(found, is_best)

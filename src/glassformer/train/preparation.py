@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import json
 import platform
+import shutil
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from itertools import chain
@@ -26,7 +27,7 @@ from ..data.files import read_lines
 from ..data.holdout import hold_out
 from ..data.store import Store
 from ..data.store import build as build_store
-from ..directory import CONFIG, SHARED, Tokenizers, write_json, write_text
+from ..directory import CONFIG, Tokenizers, write_json, write_text
 from ..text import Tokenizer
 from .log import Reporter
 
@@ -61,6 +62,13 @@ def open_run(
     write_text(folder / CONFIG, config.to_toml())
     paths = {"data": _absolute(data), "valid": _absolute(valid) if valid else None}
     write_json(folder / RECORD, {**paths, "machine": describe_machine()})
+
+
+def close_run(out: Path) -> None:
+    """Take back what `open_run` began."""
+    shutil.rmtree(out / RUN)
+    if not any(out.iterdir()):
+        out.rmdir()
 
 
 def prepare(out: Path, report: Reporter) -> Prepared:
@@ -163,6 +171,3 @@ def describe_machine() -> dict[str, Any]:
         "capability": torch.backends.cpu.get_cpu_capability(),
         "python": platform.python_version(),
     }
-
-
-__all__ = ["CHECKPOINTS", "RUN", "SHARED", "Prepared", "describe_machine", "open_run", "prepare"]

@@ -9,14 +9,14 @@ from typing import Any
 
 import torch
 
-from .. import __version__
 from ..config import Config
 from ..directory import CARD, GOLDEN, WEIGHTS, write_json, write_text
 from ..translator import Translator
+from ..version import __version__
 from .checkpoint import Progress
 from .log import Reporter
 from .loop import Loop
-from .preparation import Prepared, describe_machine, open_run, prepare
+from .preparation import Prepared, close_run, describe_machine, open_run, prepare
 from .validation import GREEDY
 
 GOLDEN_LINES = 4
@@ -55,8 +55,14 @@ def train(
     `data` and `valid` are as `data.corpus.find` takes them; without `valid`, and where the data
     folder has none, pairs are held out. Raises ValueError, in one sentence, for bad input.
     """
-    open_run(Path(out), config, data, valid)
-    return resume(out, device=device, quiet=quiet)
+    out, report = Path(out), Reporter(quiet)
+    open_run(out, config, data, valid)
+    try:
+        prepared = prepare(out, report)
+    except (ValueError, OSError):  # nothing was made of these data: `out` is free again
+        close_run(out)
+        raise
+    return _run(out, prepared, report, device)
 
 
 def resume(out: Path | str, *, device: str = "auto", quiet: bool = False) -> Summary:
@@ -65,6 +71,10 @@ def resume(out: Path | str, *, device: str = "auto", quiet: bool = False) -> Sum
     out, report = Path(out), Reporter(quiet)
     prepared = prepare(out, report)
     _say_differences(prepared, report)
+    return _run(out, prepared, report, device)
+
+
+def _run(out: Path, prepared: Prepared, report: Reporter, device: str) -> Summary:
     loop = Loop(out, prepared, report, device)
     progress = loop.run()
     is_finished = not loop.stopped
@@ -72,7 +82,10 @@ def resume(out: Path | str, *, device: str = "auto", quiet: bool = False) -> Sum
         _describe(out, prepared, progress, loop)
     scores = ", ".join(f"{name} {value:.2f}" for name, value in progress.scores.items())
     if is_finished:
-        text = f"Best after update {progress.best_step:,}: {scores}\nThe model is in {out}"
+        text = (
+            f"Best on the validation text after update {progress.best_step:,}: {scores}\n"
+            f"The model is in {out}"
+        )
     else:
         text = (
             f"Stopped after update {progress.step:,} of {loop.steps:,}. "

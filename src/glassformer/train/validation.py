@@ -29,7 +29,7 @@ class Validation:
         return {"bleu": self.bleu, "chrf": self.chrf, "loss": -self.loss}[name]
 
     def values(self) -> dict[str, float]:
-        return {"valid_bleu": self.bleu, "valid_chrf": self.chrf, "valid_loss": self.loss}
+        return {"BLEU": self.bleu, "chrF2": self.chrf, "loss": self.loss}
 
 
 def validate(

@@ -13,13 +13,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from glassformer.data.batches import Batch, Batches, cut
+from glassformer.data.batches import ROWS, WIDTHS, Batch, Batches, cut
 from glassformer.data.corpus import find
 from glassformer.data.store import Store, build
 from glassformer.data.tables import Pair
 from glassformer.text import BOS, EOS, PAD, Tokenizer
 
-BUDGET = 200
+BUDGET = 90
 
 
 @pytest.fixture(scope="module")
@@ -68,8 +68,14 @@ def test_a_batch_holds_the_ids_of_its_pairs(batches: Batches, store: Store, epoc
             assert source.tolist() == pieces + [PAD] * (len(source) - len(pieces))
             pieces = [BOS, *store.target(row, epoch), EOS]
             assert target.tolist() == pieces + [PAD] * (len(target) - len(pieces))
-        assert batch.source_BS[:, -1].any()
-        assert batch.target_BT[:, -1].any()
+        assert batch.source_BS[:, -WIDTHS:].any(0)[0]
+        assert batch.target_BT[:, -WIDTHS:].any(0)[0]
+
+
+def test_few_shapes_occur(batches: Batches) -> None:
+    for batch in read_epoch(batches, 0):
+        assert batch.source_BS.shape[1] % WIDTHS == 0
+        assert (batch.target_BT.shape[1] - 1) % WIDTHS == 0
 
 
 @pytest.mark.parametrize("budget", [1, 25, 200, 10**6])
@@ -81,7 +87,7 @@ def test_the_budget_is_kept(store: Store, budget: int) -> None:
     assert batches.count(0) == {1: 300, 10**6: 1}.get(budget, batches.count(0))
 
 
-@given(st.lists(st.integers(1, 60), min_size=1, max_size=80), st.integers(1, 200))
+@given(st.lists(st.integers(1, 9), min_size=1, max_size=80), st.integers(1, 200))
 def test_no_cut_is_early(lengths: list[int], budget: int) -> None:
     lengths.sort()
     starts = cut(np.array(lengths), budget).tolist()
@@ -89,7 +95,9 @@ def test_no_cut_is_early(lengths: list[int], budget: int) -> None:
     assert starts[-1] == len(lengths)
     for start, end in pairwise(starts):
         assert end - start == 1 or (end - start) * lengths[end - 1] <= budget
-        assert end == len(lengths) or (end + 1 - start) * lengths[end] > budget
+        more = end - start + (1 if end - start < ROWS else ROWS)
+        assert start + more > len(lengths) or more * lengths[start + more - 1] > budget
+        assert end - start <= ROWS or (end - start) % ROWS == 0 or end == len(lengths)
 
 
 def test_epochs_and_seeds_differ(store: Store, batches: Batches) -> None:
@@ -124,7 +132,7 @@ def test_the_same_in_another_process(folder: Path, batches: Batches) -> None:
     program = (
         "import sys; from glassformer.data.batches import Batches; "
         "from glassformer.data.store import Store; "
-        "batches = Batches(Store.open(sys.argv[1]), batch_tokens=200, seed=1); "
+        f"batches = Batches(Store.open(sys.argv[1]), batch_tokens={BUDGET}, seed=1); "
         "batch = batches.batch(4, 2); "
         "print([batch.rows.tolist(), batch.source_BS.tolist(), batch.target_BT.tolist()])"
     )
@@ -168,4 +176,4 @@ def test_little_of_real_text_is_padding(data: Path, tmp_path: Path) -> None:
         for side in (batch.source_BS, batch.target_BT):
             padding += int((side == PAD).sum())
             cells += side.size
-    assert padding < 0.04 * cells
+    assert padding < 0.14 * cells  # a quarter of it for rounding lengths
