@@ -110,10 +110,11 @@ def render(options: argparse.Namespace, results: list[dict[str, Any]]) -> str:
     """The head: command, machine, cost, and mean and spread of each score."""
     seeds = " ".join(str(each["seed"]) for each in results)
     tests = " ".join(f"--test {name}" for name in options.test)
+    minutes = f" --minutes {options.minutes:g}" if options.minutes else ""
     lines = [
         f"{options.recipe.stem}: measured by",
         f"  python benchmarks/recipe.py recipes/{options.recipe.name} --data DATA {tests} "
-        f"--seeds {seeds} --out RUNS",
+        f"--seeds {seeds}{minutes} --out RUNS",
         f"on {machine()}.",
         f"Training: {spread(results, 'minutes', 1)} minutes, {spread(results, 'cpu_seconds', 0)} "
         f"CPU-seconds, {spread(results, 'updates', 0)} updates, "

@@ -30,6 +30,7 @@ class Progress:
     cpu_seconds: float = 0.0
     seconds: float = 0.0
     scores: dict[str, float] = field(default_factory=dict)  # of the best validation
+    signature: str = ""  # of its BLEU
 
 
 def checkpoints(folder: Path) -> list[Path]:

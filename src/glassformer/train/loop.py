@@ -182,7 +182,8 @@ class Loop:
         self._say_scores(found, is_best)
         if is_best:
             progress.best, progress.best_step = score, progress.step
-            progress.scores, progress.validations_since_best = found.values(), 0
+            progress.scores, progress.signature = found.values(), found.signature
+            progress.validations_since_best = 0
             weights = self.updater.best_model.state_dict()
             save_model(self.out, self.config, self.prepared.tokenizers, weights)
         else:

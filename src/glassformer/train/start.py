@@ -146,5 +146,6 @@ glassformer {__version__}, torch {torch.__version__}.
 
 On the validation text, greedy, of the stored weights:
 {scores}
+- signature of BLEU: {progress.signature}
 """,
     )
