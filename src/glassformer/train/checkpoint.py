@@ -24,7 +24,7 @@ class Progress:
     best: float | None = None  # of the score that `train.best_by` names; larger is better
     best_step: int = 0
     validations_since_best: int = 0
-    skipped: int = 0  # updates left out because a gradient was not finite
+    skipped: int = 0  # latest updates in a row left out: no finite gradient
     source_pieces: int = 0  # seen in training, padding not counted, eos counted
     target_pieces: int = 0
     cpu_seconds: float = 0.0

@@ -152,7 +152,7 @@ class Loop:
         }
 
     def _validate_every(self) -> int:
-        return self.config.train.validate_every or max(1, self.steps // VALIDATIONS)
+        return self.config.train.validate_every or -(-self.steps // VALIDATIONS)
 
     def _validate(self, metrics: Metrics) -> None:
         """Score the model on the validation text, and keep it if it is the best so far."""

@@ -77,7 +77,7 @@ def resume(out: Path | str, *, device: str = "auto", quiet: bool = False) -> Sum
 def _run(out: Path, prepared: Prepared, report: Reporter, device: str) -> Summary:
     loop = Loop(out, prepared, report, device)
     progress = loop.run()
-    is_finished = not loop.stopped
+    is_finished = not loop.stopped or progress.step >= loop.steps
     if (out / WEIGHTS).is_file():
         _describe(out, prepared, progress, loop)
     scores = ", ".join(f"{name} {value:.2f}" for name, value in progress.scores.items())
