@@ -17,7 +17,7 @@ venv: $(PY) ## a virtual environment in .venv, with Python 3.11 or newer
 
 install: $(VENV)/installed ## glassformer and what it needs, into .venv
 
-demo: install ## train on the built-in corpus, then translate: a few minutes
+demo: install ## translate, then train on the built-in corpus and translate again: 3 minutes
 	$(PY) -m glassformer demo
 
 test: $(VENV)/installed-dev ## all quick tests (ARGS="-m slow" for the slow ones)
@@ -67,6 +67,6 @@ $(VENV)/installed: $(VENV)/torch pyproject.toml
 	@touch $@
 
 $(VENV)/installed-dev: $(VENV)/installed
-	@echo "Installing what tests and checks need: up to 50 MB to download"
+	@echo "Installing what tests and checks need: up to 110 MB to download"
 	$(INSTALL) --quiet --editable '.[dev]'
 	@touch $@

@@ -13,13 +13,15 @@ from .version import __version__ as __version__
 
 if TYPE_CHECKING:
     from .config import Config, Decode
+    from .see.trace import Trace
     from .tap import record
     from .translator import Scored, Translation, Translator
 
-__all__ = ["Config", "Decode", "Scored", "Translation", "Translator", "record"]
+__all__ = ["Config", "Decode", "Scored", "Trace", "Translation", "Translator", "record"]
 
 _HOMES = {
     "config": ("Config", "Decode"),
+    "see.trace": ("Trace",),
     "tap": ("record",),
     "translator": ("Scored", "Translation", "Translator"),
 }

@@ -66,6 +66,7 @@ class Model(Settings):
     norm_epsilon: float = Field(1e-5, gt=0)
     activation: Literal["relu", "silu", "gelu"] = "relu"
     tie: Literal["three-way", "two-way", "none"] = "three-way"  # two-way: target and output
+    output_bias: bool = False  # a bias on the logits, as Marian has it; not in the paper
     positions: Positions = Positions()
 
     @model_validator(mode="after")
@@ -94,6 +95,8 @@ class Text(Settings):
     shared: bool = True  # one vocabulary for both sides
     dropout: float = Field(0.0, ge=0, lt=1)  # subword sampling: the chance that a merge is skipped
     samples: int = Field(8, ge=1)  # sampled segmentations kept of each side; epoch e reads e mod K
+    # A source of more pieces is translated in parts; None: the 99th percentile of the training's.
+    split_above: int | None = Field(None, ge=1)
 
 
 class Data(Settings):
@@ -112,6 +115,7 @@ class Train(Settings):
     minutes: float | None = Field(None, gt=0)  # instead of steps: measured, then turned into steps
     batch_tokens: int = Field(4096, ge=16)  # pieces a side in one micro-batch, padding included
     accumulate: int = Field(1, ge=1)  # micro-batches summed into one update
+    optimizer: Literal["adam", "muon"] = "adam"
     learning_rate: float | None = Field(None, gt=0)  # the peak; None: (d_model * warmup) ** -0.5
     warmup: int | None = Field(None, ge=1)  # updates; None: the paper's 4000, or a tenth of all
     schedule: Literal["inverse_sqrt", "cosine", "linear"] = "inverse_sqrt"
@@ -128,6 +132,8 @@ class Train(Settings):
     keep: int = Field(1, ge=1)  # latest checkpoints kept, for resuming and averaging
     best_by: Literal["bleu", "chrf", "loss"] = "bleu"
     patience: int | None = Field(None, ge=1)  # validations without a better score before stopping
+    freeze: tuple[str, ...] = ()  # parts that are not trained, like "encoder" or "decoder.0"
+    watch: int = Field(3, ge=0)  # sentences looked at on the way, kept in run/watch; 0: none
 
     @model_validator(mode="after")
     def _ends(self) -> Train:
@@ -156,9 +162,12 @@ class Decode(Settings):
 
 
 class Config(Settings):
-    """Everything. `size` is where the shape in `model` started from; `model` has the last word."""
+    """Everything. `size` is where the shape in `model` started from; `model` has the last word.
 
-    size: Literal["tiny", "small", "base", "big"] | None = None
+    With size auto, what is not set is chosen when a training knows its corpus: see `train/auto.py`.
+    """
+
+    size: Literal["auto", "tiny", "small", "base", "big"] | None = None
     model: Model = Model()
     text: Text = Text()
     data: Data = Data()
@@ -201,14 +210,16 @@ class Config(Settings):
 
     def changed(self, **tables: Mapping[str, Any]) -> Config:
         """The same settings but for these: `config.changed(train={"steps": 10})`."""
-        raw = self.model_dump(exclude_none=True)
+        raw = self.model_dump(exclude_none=True, exclude_unset=True)
         for table, values in tables.items():
-            raw[table] = {**raw[table], **values}
+            raw[table] = {**raw.get(table, {}), **values}
             raw[table] = {key: value for key, value in raw[table].items() if value is not None}
         return Config.read(raw)
 
     def to_toml(self) -> str:
-        return tomli_w.dumps(self.model_dump(mode="json", exclude_none=True))
+        is_open = self.size == "auto"  # what is left out is still to be chosen
+        raw = self.model_dump(mode="json", exclude_none=True, exclude_unset=is_open)
+        return tomli_w.dumps(raw)
 
 
 def _apply(raw: dict[str, Any], change: str) -> None:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import ctypes
 from contextlib import AbstractContextManager, nullcontext
 
 import torch
 
 DEVICES = ("auto", "cpu", "cuda", "mps")
 PRECISIONS = ("auto", "fp32", "bf16")
+TRIM_THRESHOLD, MMAP_THRESHOLD = -1, -3  # of mallopt, in glibc's malloc.h
 
 
 def choose_device(name: str = "auto") -> torch.device:
@@ -49,3 +51,17 @@ def autocast(precision: str, device: torch.device) -> AbstractContextManager[obj
     if precision == "fp32":
         return nullcontext()
     return torch.autocast(device.type, torch.bfloat16)
+
+
+def keep_memory() -> None:
+    """Let this process keep what it frees, instead of handing it back to the system.
+
+    The C library of Linux returns large blocks at once, and getting one again costs a page fault
+    for every 4 KiB of it: a tenth of the time of a training on a processor. Elsewhere, nothing.
+    """
+    try:
+        set_option = ctypes.CDLL(None).mallopt
+    except (OSError, AttributeError, TypeError):
+        return
+    set_option(TRIM_THRESHOLD, 2**31 - 1)
+    set_option(MMAP_THRESHOLD, 2**30)

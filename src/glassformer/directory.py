@@ -1,6 +1,6 @@
 """A model directory: all that raw text in, raw text out needs, and no pickle anywhere.
 
-model.safetensors   the weights, fp32, each once however often it is tied
+model.safetensors   the weights, each once however often it is tied; fp32, or fp16 to be small
 config.toml         every setting
 tokenizer.json      or tokenizer.source.json and tokenizer.target.json
 card.md             what it was made from, and how good it is
@@ -13,6 +13,7 @@ import json
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +27,7 @@ from .model import Transformer
 from .text import Tokenizer
 
 WEIGHTS, CONFIG, CARD, GOLDEN = "model.safetensors", "config.toml", "card.md", "golden.json"
+SHIPPED = Path(__file__).parent / "models"  # those that come with the package, found by name
 SHARED, SEPARATE = "tokenizer.json", ("tokenizer.source.json", "tokenizer.target.json")
 
 
@@ -56,22 +58,38 @@ def build(config: Config, tokenizers: Tokenizers) -> Transformer:
     return Transformer(config.model, len(tokenizers.source), len(tokenizers.target))
 
 
+def locate(model: Path | str) -> Path:
+    """The folder of a model: a path, or the name of one that comes with the package.
+
+    A model of that name in the working directory goes first.
+    """
+    folder, shipped = Path(model), SHIPPED / model
+    is_here = any((folder / name).exists() for name in (CONFIG, WEIGHTS))
+    is_name = len(folder.parts) == 1 and (shipped / WEIGHTS).is_file()
+    return shipped if is_name and not is_here else folder
+
+
 def save_model(
-    folder: Path, config: Config, tokenizers: Tokenizers, weights: Mapping[str, Tensor]
+    folder: Path,
+    config: Config,
+    tokenizers: Tokenizers,
+    weights: Mapping[str, Tensor],
+    *,
+    half: bool = False,
 ) -> None:
-    """Write all that translating needs; each file is whole or not there."""
+    """Write all that translating needs; each file is whole or not there. `half`: in fp16."""
     folder.mkdir(parents=True, exist_ok=True)
     tokenizers.save(folder)
     write_text(folder / CONFIG, config.to_toml())
-    save_tensors(folder / WEIGHTS, weights)
+    save_tensors(folder / WEIGHTS, weights, dtype=torch.float16 if half else None)
 
 
-def load_model(folder: Path | str) -> tuple[Config, Tokenizers, Transformer]:
-    """Read a model directory. ValueError, in one sentence, if it is not one or not whole."""
-    folder = Path(folder)
+def load_model(model: Path | str) -> tuple[Config, Tokenizers, Transformer]:
+    """Read a model directory, into fp32. ValueError, in one sentence, if it is not one or whole."""
+    folder = locate(model)
     for name in (CONFIG, WEIGHTS):
         if not (folder / name).is_file():
-            raise ValueError(f"{folder} is no model directory: it has no {name}")
+            raise ValueError(f"{folder} is no model directory: it has no {name}{_suggest(folder)}")
     config = Config.load(folder / CONFIG)
     if not config.model_fields_set >= set(Config.model_fields) - {"size"}:
         raise ValueError(f"{folder / CONFIG}: cut short, or not written by a training")
@@ -79,12 +97,25 @@ def load_model(folder: Path | str) -> tuple[Config, Tokenizers, Transformer]:
     with torch.device("meta"):
         shapes = {k: v.shape for k, v in build(config, tokenizers).state_dict().items()}
     weights = load_tensors(folder / WEIGHTS, shapes)
-    model = build(config, tokenizers)
-    model.load_state_dict(weights)
-    return config, tokenizers, model.eval()
+    network = build(config, tokenizers)
+    network.load_state_dict(weights)
+    return config, tokenizers, network.eval()
 
 
-def save_tensors(path: Path, tensors: Mapping[str, Tensor], **metadata: str) -> None:
+def _suggest(folder: Path) -> str:
+    """For a folder that is not there: the shipped model that may be meant."""
+    names = sorted(path.name for path in SHIPPED.glob("*"))
+    near = [] if folder.exists() else get_close_matches(str(folder), names, 1)
+    return f" (did you mean {near[0]}?)" if near else ""
+
+
+def save_tensors(
+    path: Path,
+    tensors: Mapping[str, Tensor],
+    *,
+    dtype: torch.dtype | None = None,
+    **metadata: str,
+) -> None:
     """As safetensors; a tensor under several names is written once and the names are noted."""
     first: dict[tuple[int, torch.Size], str] = {}
     aliases: dict[str, str] = {}
@@ -95,7 +126,7 @@ def save_tensors(path: Path, tensors: Mapping[str, Tensor], **metadata: str) -> 
             aliases[name] = first[key]
         else:
             first[key] = name
-            unique[name] = tensor.detach().contiguous().cpu()
+            unique[name] = tensor.detach().to("cpu", dtype).contiguous()
     partial = path.with_name(path.name + ".partial")
     partial.write_bytes(save(unique, {"aliases": json.dumps(aliases), **metadata}))
     _settle(partial, path)

@@ -1,44 +1,33 @@
-"""The data's way: text -> pieces -> ids -> batch -> network -> search -> ids -> text."""
+"""The data's way: text -> sentences -> pieces -> ids -> network -> search -> ids -> text."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from importlib import import_module
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
 import torch
 
 from .config import EOS, Config, Decode
-from .decode import Hypothesis, score, search
+from .decode import score, search
 from .device import autocast, choose_device, choose_precision
 from .directory import Tokenizers, load_model
 from .model import Transformer
+from .text import Pieces
+from .text.clauses import split_clauses
+from .text.sentences import split_sentences
+from .text.spacing import close_up, close_up_with_spans, is_unspaced
+from .text.unicode import Span
+from .translation import Part, Scored, Translation, combine, compose
+
+__all__ = ["Part", "Progress", "Scored", "Translation", "Translator"]
 
 Progress = Callable[[int], object]  # told how many more lines are done
-LINE_BREAKS = str.maketrans({c: " " for c in "\n\r\v\f\x1c\x1d\x1e\x85\u2028\u2029"})
 
-
-@dataclass(frozen=True)
-class Translation:
-    """One translation with what the model thinks of it; natural logarithms."""
-
-    text: str
-    pieces: list[str]
-    log_prob: float  # of all pieces and the end
-    score: float  # log_prob over the length penalty
-    piece_log_probs: list[float]  # one a piece, the end's last
-    finished: bool  # False: cut at the greatest length
-
-
-@dataclass(frozen=True)
-class Scored:
-    """How probable a given translation is; natural logarithms."""
-
-    log_prob: float
-    pieces: list[str]
-    piece_log_probs: list[float]  # one a piece, the end's last
+PART = 1 << 40  # sampling is keyed by line + PART * part: more lines than that has no text
 
 
 class Translator:
@@ -74,11 +63,14 @@ class Translator:
         *,
         decode: Decode | None = None,
         prefixes: Sequence[str] | None = None,
+        split: bool = True,
         seed: int = 0,
         progress: Progress | None = None,
     ) -> list[str]:
-        """One translation of each text, in order; an empty text stays empty."""
-        found = self.search(texts, decode=decode, prefixes=prefixes, seed=seed, progress=progress)
+        """One translation of each text, in order: the best that `search` finds."""
+        found = self.search(
+            texts, decode=decode, prefixes=prefixes, split=split, seed=seed, progress=progress
+        )
         return [best[0].text for best in found]
 
     def search(
@@ -88,36 +80,72 @@ class Translator:
         decode: Decode | None = None,
         n_best: int = 1,
         prefixes: Sequence[str] | None = None,
+        split: bool = True,
         seed: int = 0,
         first_line: int = 0,
         progress: Progress | None = None,
     ) -> list[list[Translation]]:
-        """The `n_best` translations of each text, best first.
+        """The `n_best` translations of each text, best first; an empty text stays empty.
 
-        decode: settings; None takes the model's own. prefixes: how each translation begins.
+        decode: settings; None takes the model's own. prefixes: how each translation begins, that
+        is, its first part. split: translate the parts of a text, as `split` has them, one by one,
+        and keep the white space around them; the n best are the best combinations.
         Sampling is keyed by `seed` and by the number of the line, counted from `first_line`.
         """
-        full = [place for place, text in enumerate(texts) if text.strip()]
+        decode = decode or self.config.decode
+        spans = [self.split(text) if split else _whole(text) for text in texts]
+        jobs = [
+            (line, part, text[start:end])
+            for line, (text, places) in enumerate(zip(texts, spans, strict=True), first_line)
+            for part, (start, end) in enumerate(places)
+        ]
+        key = PART if decode.search == "sample" else 0
         with self._at_work():
             found = search(
                 self.model,
-                self._sources([texts[place] for place in full], first_line, full),
-                decode or self.config.decode,
+                self._sources([text for *_, text in jobs], [line for line, *_ in jobs]),
+                decode,
                 n_best=n_best,
-                prefixes=None if prefixes is None else self._prefixes(texts, prefixes, full),
-                lines=[first_line + place for place in full],
+                prefixes=None if prefixes is None else self._prefixes(texts, prefixes, spans),
+                lines=[line + key * part for line, part, _ in jobs],
                 seed=seed,
                 longest=self.longest,
                 budget=self.budget,
                 device=self.device,
-                progress=progress,
+                progress=progress and _count_lines(progress, len(texts), len(jobs)),
             )
-        results = [[Translation("", [], 0.0, 0.0, [], True)] for _ in texts]
-        for place, hypotheses in zip(full, found, strict=True):
-            results[place] = [self._in_words(hypothesis) for hypothesis in hypotheses]
-        if progress and len(full) < len(texts):
-            progress(len(texts) - len(full))
-        return results
+        if progress and not jobs:
+            progress(len(texts))
+        rest = iter(found)
+        ways = (combine(islice(rest, len(places)), n_best) for places in spans)
+        return [
+            [compose(text, places, way, self.tokenizers.target) for way in best]
+            for text, places, best in zip(texts, spans, ways, strict=True)
+        ]
+
+    def split(self, text: str) -> list[Span]:
+        """What of a text is translated on its own: sentences, and clauses of those too long.
+
+        Too long is a sentence of more pieces than nearly all in training (text.split_above).
+        Between the spans is white space alone.
+        """
+        most = min(self.config.text.split_above or self.longest, self.longest - 1)
+        spans: list[Span] = []
+        for start, stop in split_sentences(text, self.config.data.source_lang):
+            sentence = text[start:stop]
+            is_long = len(self._encode([sentence])[0]) > most
+            clauses = split_clauses(sentence, most, self.read) if is_long else [(0, stop - start)]
+            spans += [(start + begin, start + end) for begin, end in clauses]
+        return spans
+
+    def read(self, text: str) -> Pieces:
+        """The source pieces of a text, and where in it each comes from."""
+        if not is_unspaced(self.config.data.source_lang):
+            return self.tokenizers.source.pieces(text)
+        closed, origins = close_up_with_spans(text)
+        found = self.tokenizers.source.pieces(closed)
+        spans = tuple((origins[start][0], origins[end - 1][1]) for start, end in found.spans)
+        return Pieces(found.ids, found.texts, spans)
 
     def score(
         self, sources: Sequence[str], targets: Sequence[str], *, progress: Progress | None = None
@@ -125,14 +153,13 @@ class Translator:
         """How probable each target is as a translation of its source."""
         if len(sources) != len(targets):
             raise ValueError(f"{len(sources)} sources but {len(targets)} targets")
-        everywhere = range(len(sources))
         target_ids = self.tokenizers.target.encode_many(targets)
         for place, ids in enumerate(target_ids):
             self._check(len(ids) + 1, place, "target")
         with self._at_work():
             found = score(
                 self.model,
-                self._sources(sources, 0, everywhere),
+                self._sources(sources, range(len(sources))),
                 target_ids,
                 budget=self.budget,
                 device=self.device,
@@ -143,6 +170,10 @@ class Translator:
             Scored(sum(log_probs), [piece(id) for id in ids], log_probs)
             for ids, log_probs in zip(target_ids, found, strict=True)
         ]
+
+    def see(self, text: str, **how: Any) -> Any:
+        """A recording of one sentence's translation, a `Trace`; `how` as in `see.record`."""
+        return import_module(".see", __package__).record(self, text, **how)
 
     @property
     def longest(self) -> int:
@@ -171,33 +202,49 @@ class Translator:
         with torch.inference_mode(), autocast(self.precision, self.device):
             yield
 
-    def _sources(self, texts: Sequence[str], first: int, places: Sequence[int]) -> list[list[int]]:
-        ids = [[*row, EOS] for row in self.tokenizers.source.encode_many(texts)]
-        for place, row in zip(places, ids, strict=True):
-            self._check(len(row), first + place, "source")
+    def _sources(self, texts: Sequence[str], lines: Sequence[int]) -> list[list[int]]:
+        ids = [[*row, EOS] for row in self._encode(texts)]
+        for line, row in zip(lines, ids, strict=True):
+            self._check(len(row), line, "source")
         return ids
 
+    def _encode(self, texts: Sequence[str]) -> list[list[int]]:
+        if is_unspaced(self.config.data.source_lang):
+            texts = [close_up(text) for text in texts]
+        return self.tokenizers.source.encode_many(texts)
+
     def _prefixes(
-        self, texts: Sequence[str], prefixes: Sequence[str], full: Sequence[int]
+        self, texts: Sequence[str], prefixes: Sequence[str], spans: Sequence[Sequence[Span]]
     ) -> list[list[int]]:
+        """One for each part: the first of a text begins as wanted, the others as they like."""
         if len(prefixes) != len(texts):
             raise ValueError(f"{len(texts)} texts but {len(prefixes)} prefixes")
-        return self.tokenizers.target.encode_many([prefixes[place] for place in full])
+        parts = [
+            "" if part else prefix
+            for prefix, places in zip(prefixes, spans, strict=True)
+            for part in range(len(places))
+        ]
+        return self.tokenizers.target.encode_many(parts)
 
-    def _check(self, pieces: int, place: int, side: str) -> None:
+    def _check(self, pieces: int, line: int, side: str) -> None:
         if pieces > self.longest:
             raise ValueError(
-                f"line {place + 1}: the {side} is {pieces} pieces long, but this model has "
+                f"line {line + 1}: the {side} is {pieces} pieces long, but this model has "
                 f"{self.longest} positions (model.positions.longest): split it into sentences"
             )
 
-    def _in_words(self, found: Hypothesis) -> Translation:
-        target = self.tokenizers.target
-        return Translation(
-            target.decode(found.pieces).translate(LINE_BREAKS).strip(),
-            [target.piece(id) for id in found.pieces],
-            found.log_prob,
-            found.score,
-            found.piece_log_probs,
-            found.finished,
-        )
+
+def _whole(text: str) -> list[Span]:
+    return [(0, len(text))] if text.strip() else []
+
+
+def _count_lines(progress: Progress, lines: int, parts: int) -> Progress:
+    """A function that is told of parts and tells `progress` of lines."""
+    done = 0
+
+    def tell(more: int) -> None:
+        nonlocal done
+        before, done = done, done + more
+        progress(lines * done // parts - lines * before // parts)
+
+    return tell

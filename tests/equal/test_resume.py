@@ -38,8 +38,9 @@ def corpus(tmp_path):
     return [tmp_path / "a.en", tmp_path / "a.xx"]
 
 
-def settings(precision):
-    return Config.read({**SETTINGS, "train": {**SETTINGS["train"], "precision": precision}})
+def settings(precision, optimizer="adam"):
+    chosen = {"precision": precision, "optimizer": optimizer}
+    return Config.read({**SETTINGS, "train": {**SETTINGS["train"], **chosen}})
 
 
 def last_checkpoint(out):
@@ -58,10 +59,12 @@ def assert_equal_trainings(one, other):
     assert all(torch.equal(left[key], right[key]) for key in left)
 
 
+@pytest.mark.parametrize("optimizer", ["adam", "muon"])
 @pytest.mark.parametrize("precision", ["fp32", "bf16"])
-def test_killed_after_a_checkpoint(tmp_path, corpus, precision, monkeypatch):
+def test_killed_after_a_checkpoint(tmp_path, corpus, precision, optimizer, monkeypatch):
     whole, broken = tmp_path / "whole", tmp_path / "broken"
-    train(settings(precision), corpus, whole, quiet=True)
+    config = settings(precision, optimizer)
+    train(config, corpus, whole, quiet=True)
 
     from glassformer.train.updates import Updater
 
@@ -74,7 +77,7 @@ def test_killed_after_a_checkpoint(tmp_path, corpus, precision, monkeypatch):
 
     monkeypatch.setattr(Updater, "update", dies)
     with pytest.raises(KeyboardInterrupt):
-        train(settings(precision), corpus, broken, quiet=True)
+        train(config, corpus, broken, quiet=True)
     monkeypatch.undo()
     torch.manual_seed(99)  # whatever state the process is in
     torch.rand(3)

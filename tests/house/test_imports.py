@@ -23,6 +23,7 @@ TABLE = [
     ["train"],
     ["evaluate"],
     ["translator"],
+    ["translation"],
     ["engine"],
     ["directory"],
     ["decode", "data"],

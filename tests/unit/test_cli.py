@@ -22,7 +22,9 @@ from typer.main import get_command
 from glassformer import cli
 from glassformer.cli import demo, main, terminal
 from glassformer.cli.train import read_recipe
+from glassformer.config import Config
 from glassformer.data.demo import pairs
+from glassformer.directory import Tokenizers
 
 ROOT = Path(__file__).parents[2]
 COMMANDS = get_command(cli.app).commands
@@ -96,9 +98,9 @@ def _translate(run: Run, options: str, text: str) -> list[str]:
         ("evaluate --hypothesis test.fr --reference test.fr --against train.fr", "train.fr has 50"),
         ("evaluate --hypothesis test.fr --reference test.fr --tokenize 14a", "no tokeniser '14a'"),
         ("evaluate m --source test.en --reference test.fr --set train.seed=2", "only decode.*"),
-        ("train tiny", "train needs RECIPE, --data and --out, or --resume alone"),
+        ("train tiny", "train needs --data and --out, or --resume alone"),
         ("train smal --data . --out x", "smal is neither a size nor .*did you mean small?"),
-        ("train nosuch.toml --data . --out x", "the sizes are tiny, small, base, big"),
+        ("train nosuch.toml --data . --out x", "the sizes are auto, tiny, small, base, big"),
         ("train tiny --data . --out x --set train.stps=5", "did you mean train.steps?"),
         ("train tiny --data . --out x --set train.steps", "write it as key=value"),
         ("train tiny --data . --out x --set train.steps=many", "train.steps: .*valid integer"),
@@ -199,6 +201,16 @@ def test_chunks_and_files_change_nothing(run: Run, home: Path, search: str) -> N
     assert not (home / "out.fr.partial").exists()
 
 
+def test_training_stores_how_long_its_sentences_are(home: Path) -> None:
+    """99 of 100 are no longer: those are translated whole."""
+    tokenizers = Tokenizers.load(home / "m")
+    lines = (home / "train.en").read_text(encoding="utf-8").splitlines()
+    valid = (home / "m" / "run" / "valid.source").read_text(encoding="utf-8").splitlines()
+    lengths = sorted(map(len, tokenizers.source.encode_many(set(lines) - set(valid))))
+    above = Config.load(home / "m" / "config.toml").text.split_above
+    assert above in lengths[-2:]
+
+
 def test_another_seed_gives_another_sample(run: Run) -> None:
     first, second = (_translate(run, f"--search sample --seed {n}", "A cat.") for n in (1, 2))
     assert first != second
@@ -209,11 +221,40 @@ def test_json_says_all_there_is(run: Run) -> None:
     assert [line["source"] for line in lines] == ["The cat is old.", ""]
     assert lines[0].keys() == {
         "source", "translation", "score", "log_prob", "pieces", "piece_log_probs", "finished",
-        "precision",
+        "parts", "precision",
     }  # fmt: skip
     assert lines[0]["log_prob"] == pytest.approx(sum(lines[0]["piece_log_probs"]), rel=1e-5)
-    assert "".join(lines[0]["pieces"]).split() == lines[0]["translation"].split()
-    assert lines[1]["translation"] == ""
+    assert _spell(lines[0]["pieces"]).split() == lines[0]["translation"].split()
+    assert lines[1]["translation"] == "" and lines[1]["parts"] == []
+
+
+def _spell(pieces: list[str]) -> str:
+    """The text of pieces as they are shown."""
+
+    def read(shown: re.Match[str]) -> str:
+        return bytes.fromhex(shown[0].replace("<0x", "").replace(">", "")).decode(errors="replace")
+
+    return re.sub("(?:<0x[0-9A-F]{2}>)+", read, "".join(pieces))
+
+
+def test_a_line_is_translated_sentence_by_sentence(run: Run) -> None:
+    text = " The cat is old.  The dog.\tA bird"
+    alone = _translate(run, "", "The cat is old.\nThe dog.\nA bird\n")
+    assert _translate(run, "", text) == [" {}  {}\t{}".format(*alone)]
+    line = json.loads(_translate(run, "--json", text)[0])
+    parts = line["parts"]
+    cut = {
+        side: [line[side][slice(*part[name])] for part in parts]
+        for side, name in (("source", "source"), ("translation", "target"))
+    }
+    assert cut == {"source": ["The cat is old.", "The dog.", "A bird"], "translation": alone}
+    assert [_spell(line["pieces"][slice(*part["pieces"])]).split() for part in parts] == [
+        each.split() for each in alone
+    ]
+    for name in ("score", "log_prob"):
+        assert line[name] == pytest.approx(sum(part[name] for part in parts))
+    whole = json.loads(_translate(run, "--json --no-split", text)[0])
+    assert [part["source"] for part in whole["parts"]] == [[0, len(text)]]
 
 
 def test_n_best_are_listed_best_first(run: Run) -> None:
@@ -248,7 +289,7 @@ def test_half_characters_are_replaced_and_counted(run: Run) -> None:
 
 def test_what_was_done_before_an_error_is_kept(run: Run, home: Path) -> None:
     (home / "long.en").write_text("A cat.\n" + "a " * 5000 + "\n", encoding="utf-8")
-    code, _, err = run("translate m long.en --chunk 1 -o long.fr")
+    code, _, err = run("translate m long.en --chunk 1 -o long.fr --no-split")
     assert code == 2
     assert "what was done by then is in long.fr.partial" in err
     assert "line 2: the source is" in err
@@ -337,16 +378,29 @@ def test_the_command_line_is_laid_over_the_recipe(tmp_path: Path) -> None:
     assert (timed.train.steps, timed.train.minutes, timed.data.source_lang) == (None, 2.5, "en")
 
 
-def test_the_demo_writes_pairs_and_translates(
+def test_the_demo_trains_translates_and_scores(
     run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(demo, "PAIRS", {"train": 50, "valid": 5})
+    monkeypatch.setattr(demo, "QUESTIONS", 5)
     smaller = {"model": {"d_model": 16, "heads": 2}, "text": {"vocabulary": 400}}
     monkeypatch.setattr(demo, "SETTINGS", {**demo.SETTINGS, **smaller})
     code, out, _ = run(f"demo --out {tmp_path / 'demo'} --minutes 0.002")
     assert code == 0
-    assert "The cat is on the mat.\n" in out and out.count("\n    ") == 15
+    assert out.count("The cat is on the mat.\n    Le chat est sur le tapis.\n") >= 1
+    assert out.count("\n    ") == 30 and "(wrong)" in out
+    assert out.count(" % of 5\n") == 2
     assert len((tmp_path / "demo/pairs/train.fr").read_text(encoding="utf-8").splitlines()) == 50
+    assert f"translate {tmp_path / 'demo/model'}\n" in out and "translate demo\n" in out
+
+
+def test_the_demo_without_training_writes_nothing(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    code, out, _ = run("demo --no-train")
+    assert code == 0 and out.count("\n    ") == 15 and "(wrong)" not in out
+    assert not list(tmp_path.iterdir())
 
 
 # ---- help, documents, bars ------------------------------------------------------------------

@@ -1,11 +1,20 @@
 import json
+from pathlib import Path
 
 import pytest
 import torch
 from safetensors import safe_open
 
+from glassformer import directory
 from glassformer.config import Config
-from glassformer.directory import Tokenizers, build, load_model, load_tensors, save_model
+from glassformer.directory import (
+    Tokenizers,
+    build,
+    load_model,
+    load_tensors,
+    locate,
+    save_model,
+)
 from glassformer.text import Tokenizer
 
 SMALL = {"d_model": 16, "d_ff": 24, "heads": 2, "encoder_layers": 1, "decoder_layers": 1}
@@ -80,3 +89,38 @@ def test_an_alias_to_nothing(tmp_path):
     save_file({"a": torch.ones(2)}, tmp_path / "x", {"aliases": json.dumps({"b": "c"})})
     with pytest.raises(ValueError, match="damaged"):
         load_tensors(tmp_path / "x")
+
+
+@pytest.mark.parametrize("tie", ["three-way", "none"])
+def test_half_the_bytes_come_back_as_whole_numbers(tmp_path, tie):
+    config, model = make(tmp_path / "whole", tie)
+    tokenizers = load_model(tmp_path / "whole")[1]
+    save_model(tmp_path / "half", config, tokenizers, model.state_dict(), half=True)
+    _, _, loaded = load_model(tmp_path / "half")
+    for name, tensor in model.state_dict().items():
+        found = loaded.state_dict()[name]
+        assert found.dtype == torch.float32
+        assert torch.equal(found, tensor.half().float()), name
+    sizes = [(tmp_path / each / "model.safetensors").stat().st_size for each in ("whole", "half")]
+    saved = 2 * sum(p.numel() for p in model.parameters())
+    assert sizes[0] - sizes[1] == pytest.approx(saved, rel=0.01)
+
+
+def test_a_shipped_model_goes_by_its_name(tmp_path, monkeypatch):
+    shipped, here = tmp_path / "shipped", tmp_path / "here"
+    make(shipped / "demo")
+    here.mkdir()
+    monkeypatch.setattr(directory, "SHIPPED", shipped)
+    monkeypatch.chdir(here)
+    assert locate("demo") == locate(Path("demo")) == shipped / "demo"
+    assert locate("demi") == Path("demi") and locate("./x/demo") == Path("x/demo")
+    assert load_model("demo")[0] == load_model(shipped / "demo")[0]
+    with pytest.raises(ValueError, match=r"demmo is no model directory.*did you mean demo\?"):
+        load_model("demmo")
+    (here / "demo").mkdir()
+    assert locate("demo") == shipped / "demo", "a folder here that is no model does not hide it"
+    make(here / "demo")
+    assert locate("demo") == Path("demo"), "a model here goes first"
+    (here / "demo/config.toml").unlink()
+    with pytest.raises(ValueError, match=r"demo is no model directory: it has no config\.toml$"):
+        load_model("demo")

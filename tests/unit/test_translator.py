@@ -4,8 +4,10 @@ import pytest
 import torch
 
 from glassformer.config import BOS, EOS, Config, Decode
+from glassformer.decode import Hypothesis
 from glassformer.directory import Tokenizers, build
 from glassformer.text import Tokenizer
+from glassformer.translation import compose
 from glassformer.translator import Translator
 
 LINES = ["the cat is on the mat", "a dog runs", "two birds sing in the old tree", "yes", "so it is"]
@@ -61,11 +63,10 @@ def test_empty_lines_stay_and_order_is_kept(translator):
 
 def test_one_line_in_one_line_out(translator):
     """Whatever the pieces spell, a translation holds no line break."""
-    newline = translator.tokenizers.target.encode("a\nb\u2028c\rd")
-    from glassformer.decode import Hypothesis
-
-    made = translator._in_words(Hypothesis(newline, -1.0, -1.0, [-1.0], True))
-    assert made.text == "a b c d"
+    target = translator.tokenizers.target
+    found = Hypothesis(target.encode("a\nb\u2028c\rd"), -1.0, -1.0, [-1.0], True)
+    made = compose("x.\x85y.", [(0, 2), (3, 5)], [found, found], target)
+    assert made.text == "a b c d a b c d"
 
 
 def test_scores_are_those_of_a_plain_forward_pass(translator):
@@ -94,7 +95,7 @@ def test_n_best_is_sorted_and_distinct(translator):
 
 def test_too_long_a_line_is_named(translator):
     with pytest.raises(ValueError, match=r"line 2: .* 64 positions"):
-        translator.translate(["yes", "xyz" * 40])
+        translator.translate(["yes", "xyz" * 40], split=False)
     with pytest.raises(ValueError, match="line 1: the target"):
         translator.score(["yes"], ["xyz" * 40])
 
@@ -104,6 +105,103 @@ def test_unequal_numbers(translator):
         translator.score(["a"], ["b", "c"])
     with pytest.raises(ValueError, match="2 texts but 1 prefixes"):
         translator.translate(["a", "b"], prefixes=["c"])
+
+
+SENTENCES = [
+    "The cat is old.", "Is it?", "Two dogs run!", "So it is...", "Yes.", "No.", "Dr. A ran.",
+    "The end of the tree",
+]  # fmt: skip
+
+
+def paragraph(gaps):
+    return "".join(gap + text for gap, text in zip(gaps, SENTENCES, strict=True))
+
+
+@pytest.mark.parametrize("decode", SEARCHES[:3], ids=lambda d: f"{d.search}-{d.stop}")
+def test_a_paragraph_gives_the_translations_of_its_sentences(translator, decode):
+    gaps = ["  ", " ", "\t", "   ", " \u3000", " ", "\u00a0", " "]
+    alone = translator.translate(SENTENCES, decode=decode, split=False)
+    assert alone == translator.translate(SENTENCES, decode=decode)
+    texts = ["Yes.", paragraph(gaps) + " ", ""]
+    found = translator.search(texts, decode=decode)
+    assert found[1][0].text == "".join(g + t for g, t in zip(gaps, alone, strict=True)) + " "
+    assert found[0][0].text == alone[4] and found[2][0].text == ""
+
+
+def test_parts_say_what_came_from_where(translator):
+    text = paragraph([" "] * len(SENTENCES))
+    ((found,),) = translator.search([text])
+    singles = [best for (best,) in translator.search(SENTENCES)]
+    assert [text[slice(*part.source)] for part in found.parts] == SENTENCES
+    assert [found.text[slice(*part.target)] for part in found.parts] == [x.text for x in singles]
+    pieces = [found.pieces[slice(*part.pieces)] for part in found.parts]
+    assert pieces == [x.pieces for x in singles]
+    assert [part.finished for part in found.parts] == [x.finished for x in singles]
+    for name in ("log_prob", "score"):
+        each = [getattr(part, name) for part in found.parts]
+        assert each == pytest.approx([getattr(x, name) for x in singles], rel=1e-4)
+        assert getattr(found, name) == pytest.approx(sum(each))
+    assert sum(found.piece_log_probs) == pytest.approx(found.log_prob, rel=1e-4)
+    assert len(found.piece_log_probs) == sum(len(x.piece_log_probs) for x in singles)
+
+
+def test_without_splitting_a_line_is_one_part(translator):
+    ((found,),) = translator.search([" Yes. No. "], split=False)
+    assert [part.source for part in found.parts] == [(0, 10)]
+    assert [part.target for part in found.parts] == [(0, len(found.text))]
+
+
+def test_only_the_first_part_begins_as_told(translator):
+    free = translator.search(["Yes. No.", "No."])
+    told = translator.search(["Yes. No.", "No."], prefixes=["the dog", ""])
+    assert told[0][0].text.startswith("the dog") and told[1][0].text == free[1][0].text
+    seconds = [best.text[slice(*best.parts[1].target)] for best in (free[0][0], told[0][0])]
+    assert seconds[0] == seconds[1]
+
+
+def test_each_part_is_sampled_on_its_own(translator):
+    """The first as if it were alone on its line; the same sentence again with other dice."""
+    decode = Decode(search="sample", temperature=4.0, max_extra=6)
+    ((many,),) = translator.search(["Yes. " * 6], decode=decode)
+    ((one,),) = translator.search(["Yes."], decode=decode)
+    drawn = [tuple(many.pieces[slice(*part.pieces)]) for part in many.parts]
+    assert drawn[0] == tuple(one.pieces) and len(set(drawn)) > 1
+
+
+@pytest.mark.parametrize("above", [None, 12])
+def test_what_is_too_long_is_cut_and_nothing_is_lost(translator, above):
+    config = translator.config.changed(text={"split_above": above})
+    other = Translator(config, translator.tokenizers, translator.model, device="cpu")
+    text = "the cat is on the mat, " * 8 + "xyz" * 40
+    spans = other.split(text)
+    parts = [text[start:end] for start, end in spans]
+    assert len(parts) > 3 and "".join(parts).replace(" ", "") == text.replace(" ", "")
+    longest = max(len(other.tokenizers.source.encode(part)) for part in parts)
+    assert longest <= (above or other.longest - 1)
+    ((found,),) = other.search([text])
+    assert [part.source for part in found.parts] == spans
+
+
+def test_spaces_between_chinese_characters_are_ignored(translator):
+    tokenizer = Tokenizer.train(["我喜欢学习编程。", "你好 AI"] * 2, 320)
+    tokenizers = Tokenizers(tokenizer, tokenizer)
+    config = translator.config.changed(data={"source_lang": "zh-CN"})
+    chinese = Translator(config, tokenizers, build(config, tokenizers), device="cpu")
+    spaced, plain = "我 喜欢 学习\u3000编程 。", "我喜欢学习编程。"
+    assert chinese.translate([spaced]) == chinese.translate([plain])
+    assert chinese.score([spaced], ["x"]) == chinese.score([plain], ["x"])
+    pieces = chinese.read(spaced)
+    assert list(pieces.ids) == tokenizer.encode(plain) == list(chinese.read(plain).ids)
+    assert "".join(spaced[start:end] for start, end in pieces.spans) == spaced
+    for text, (start, end) in zip(pieces.texts, pieces.spans, strict=True):
+        assert text.strip() == "".join(spaced[start:end].split())
+
+
+def test_progress_counts_lines(translator):
+    told = []
+    translator.translate(["Yes. No. Yes.", "", "No."], progress=told.append)
+    translator.translate(["", " "], progress=told.append)
+    assert sum(told) == 5 and min(told) >= 0
 
 
 def test_a_device_that_is_not_here():

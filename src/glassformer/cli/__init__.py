@@ -15,21 +15,37 @@ from typing import Annotated
 
 import typer
 
-from . import average, demo, evaluate, info, score, train, translate
+from . import (
+    average,
+    check_data,
+    demo,
+    doctor,
+    evaluate,
+    export,
+    import_model,
+    info,
+    score,
+    see,
+    train,
+    translate,
+)
 from .terminal import INTERRUPTED
 
 VERBS: dict[str, list[Callable[..., None]]] = {
     "Try": [demo.demo],
-    "Train": [train.train, average.average],
-    "Use": [translate.translate, score.score, info.info],
+    "Train": [check_data.check_data, train.train, average.average],
+    "Use": [translate.translate, see.see, score.score, info.info, doctor.doctor],
     "Measure": [evaluate.evaluate],
+    "Exchange": [import_model.import_, export.export],
 }
+ALONE = (demo.demo, doctor.doctor)  # these do something without an argument
 EXPECTED, DEFECT = 2, 70
 
 app = typer.Typer(no_args_is_help=True, pretty_exceptions_enable=False)
 for panel, verbs in VERBS.items():
     for verb in verbs:
-        app.command(rich_help_panel=panel, no_args_is_help=verb is not demo.demo)(verb)
+        name = verb.__name__.strip("_").replace("_", "-")
+        app.command(name, rich_help_panel=panel, no_args_is_help=verb not in ALONE)(verb)
 
 
 def _print_version(wanted: bool) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shutil
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -9,66 +11,120 @@ from typer import Exit, Option
 
 from ..config import Config
 from .options import Device
-from .terminal import INTERRUPTED, warn
+from .terminal import INTERRUPTED
 
 if TYPE_CHECKING:
     from ..data.demo import Split
+    from ..translator import Translator
 
+NAME = "demo"
 SETTINGS = {
     "size": "tiny",
-    "model": {"norm": "pre", "encoder_layers": 3, "decoder_layers": 3},
-    "text": {"vocabulary": 2000},
+    "model": {"norm": "pre", "encoder_layers": 3, "decoder_layers": 3, "dropout": 0.0},
+    "text": {"vocabulary": 2000, "split_above": 64},  # no sentence has more
     "data": {"source_lang": "en", "target_lang": "fr"},
     "train": {
         "batch_tokens": 1024,
         "learning_rate": 0.004,
         "warmup": 200,
         "schedule": "linear",
+        "best_by": "loss",
     },
     "decode": {"search": "greedy"},
 }
-PAIRS: dict[Split, int] = {"train": 40_000, "valid": 500}
+PAIRS: dict[Split, int] = {"train": 40_000, "valid": 300}
+QUESTIONS = 500  # of the exam, a kind
+ENOUGH = 0.95  # of the sentences; two minutes of two free cores give more
+ABOUT_IT = """
+The first two differ in one adjective, and it alone says whether `it` is the animal, il, or the
+street, elle. The model never saw either of them."""
 
 Out = Annotated[Path, Option(metavar="FOLDER", help="Where the pairs and the model go.")]
 Minutes = Annotated[float, Option(metavar="N", help="How long to train.")]
+Train = Annotated[bool, Option("--train/--no-train", help="Train a model, or show the one here.")]
 
 
 def demo(
-    out: Out = Path("glassformer-demo"), minutes: Minutes = 2.0, device: Device = "auto"
+    out: Out = Path("glassformer-demo"),
+    minutes: Minutes = 2.0,
+    train: Train = True,
+    device: Device = "auto",
 ) -> None:
-    """Train English to French on built-in sentences, then translate some: minutes in all.
+    """Translate with a model that is here, then train one on built-in sentences: 3 minutes.
 
     \b
     glassformer demo
     """
-    if out.exists():
+    if train and out.exists():
         raise ValueError(f"{out} is there already: delete it, or choose another --out")
-    from .. import train as training
-    from ..data.demo import NOTES
+    from ..directory import SHIPPED
     from ..translator import Translator
 
-    config = Config.read(SETTINGS).changed(train={"minutes": minutes})
-    write_pairs(out / "pairs")
-    summary = training.train(config, [out / "pairs"], out / "model", device=device)
-    print(summary.text)
-    if not summary.is_finished:
-        raise Exit(INTERRUPTED)
+    print(f"The model that comes with glassformer, {NAME}, translates English to French:\n")
+    show_notes(Translator.load(SHIPPED / NAME, device=device))
+    print(ABOUT_IT)
+    if train:
+        own = train_own(out, minutes, device)
+        print("\nYour own model says:\n")
+        show_notes(own, with_sources=False)
+        print()
+        grade(own)
+        print(f"\nThe sentences are in {out / 'pairs'}, the model is {out / 'model'}.")
+    say_what_is_next(out / "model" if train else None)
+
+
+def show_notes(translator: Translator, *, with_sources: bool = True) -> None:
+    """The sentences by which the Transformer is explained, and what the model makes of them."""
+    from ..data.demo import NOTES, accepted
+
     sources = [note.en for note in NOTES]
-    translations = Translator.load(out / "model", device=device).translate(sources)
-    print()
-    for source, translation in zip(sources, translations, strict=True):
-        print(f"{source}\n    {translation}")
-    print(f'\nNow your own: echo "The dog is tired." | glassformer translate {out / "model"}')
+    for source, said in zip(sources, translator.translate(sources), strict=True):
+        if with_sources:
+            print(source)
+        is_right = said in accepted(source, "en", "fr")
+        print(f"    {said}" if is_right else f"    {said}    (wrong)", flush=True)
 
 
-def write_pairs(folder: Path) -> None:
-    """The built-in corpus as anybody's data: two files that go line by line, for each split."""
-    from ..data.demo import pairs
+def train_own(out: Path, minutes: float, device: str) -> Translator:
+    from .. import train as training
+    from ..data.demo.files import write_pairs
+    from ..translator import Translator
 
-    folder.mkdir(parents=True)
-    for split, count in PAIRS.items():
-        warn(f"writing {count:,} pairs of sentences to {folder / split}.en and .fr")
-        sides = zip(*pairs("en", "fr", count, seed=1, split=split), strict=True)
-        for language, lines in zip(("en", "fr"), sides, strict=True):
-            text = "".join(f"{line}\n" for line in lines)
-            (folder / f"{split}.{language}").write_text(text, encoding="utf-8", newline="\n")
+    print(f"\nNow one of your own: {PAIRS['train']:,} other pairs, {minutes:g} minutes", flush=True)
+    write_pairs(out / "pairs", "en", "fr", PAIRS)
+    config = Config.read(SETTINGS).changed(train={"minutes": minutes})
+    summary = training.train(config, [out / "pairs"], out / "model", device=device)
+    if not summary.is_finished:
+        print(summary.text)
+        raise Exit(INTERRUPTED)
+    return Translator.load(out / "model", device=device)
+
+
+def grade(translator: Translator) -> None:
+    """How much is right of what is held out: no training text had those words together."""
+    from ..data.demo.exam import mark_exact, mark_pronouns
+
+    exact = mark_exact(translator.translate, "en", "fr", QUESTIONS)
+    resolved = mark_pronouns(translator.translate, "en", QUESTIONS)
+    print(f"New sentences translated right, letter by letter:  {exact}")
+    print(f"New riddles of `it` with the right il or elle:     {resolved}")
+    if exact.share < ENOUGH:
+        print("That is too little time for this machine: try more --minutes.")
+
+
+def say_what_is_next(own: Path | None) -> None:
+    program = find_program()
+    print("\nGo on with sentences of your own:\n")
+    for model in (own, NAME) if own else (NAME,):
+        print(f'  echo "The dog is tired." | {program} translate {model}')
+    print(f"  {program} info {NAME}")
+    print("\ndemo-fr-en and demo-en-zh are here too. Your own language: glassformer train --help")
+
+
+def find_program() -> str:
+    """How this command line is called from here."""
+    if shutil.which("glassformer"):
+        return "glassformer"
+    python = Path(sys.executable)
+    near = python.relative_to(Path.cwd()) if python.is_relative_to(Path.cwd()) else python
+    return f"{near} -m glassformer"

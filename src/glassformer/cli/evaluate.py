@@ -175,7 +175,7 @@ def translate_all(
     begun = monotonic()
     with open_output(to) if to else nullcontext() as out:
         with show_progress("translating", len(texts)) as tell:
-            found = translator.translate(texts, decode=decode, progress=tell)
+            found = translator.translate(texts, decode=decode, split=False, progress=tell)
         if out:
             out.writelines(f"{line}\n" for line in found)
     seconds = round(monotonic() - begun, 2)

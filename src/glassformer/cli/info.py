@@ -2,25 +2,64 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
+from typing import Any
+
 from .options import AsJson, Model
 from .terminal import to_json
 
 
 def info(model: Model, as_json: AsJson = False) -> None:
-    """Show what a model is: its size, its languages and every setting.
+    """Show what a model is: sizes, scores, what it was made from, and every setting.
 
     \b
     glassformer info my-model
     """
+    from ..directory import locate
+    from ..train.card import read_facts
     from ..translator import Translator
 
     translator = Translator.load(model)
-    facts = translator.describe()
+    sizes, card = translator.describe(), read_facts(locate(model))
     if as_json:
-        print(to_json(facts))
+        print(to_json({**sizes, "card": card}))
         return
-    for name, value in facts.items():
-        if name != "settings":
-            shown = f"{value:,}" if isinstance(value, int) else value
-            print(f"{name.replace('_', ' '):<18}  {shown}")
+    sizes.pop("settings")
+    rows = [(name.replace("_", " "), _show(value)) for name, value in sizes.items()]
+    rows += tell_card(card)
+    width = max(len(name) for name, _ in rows)
+    for name, value in rows:
+        print(f"{name:<{width}}  {value}")
     print(f"\n{translator.config.to_toml()}", end="")
+
+
+def tell_card(card: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """Scores, training and data, as rows; none where the card has no facts."""
+    for name, value in card.get("scores", {}).items():
+        yield f"valid {name}", f"{value:.2f}"
+    if made := card.get("training"):
+        pieces = made["source_pieces"] + made["target_pieces"]
+        yield "updates", f"{made['steps']:,}, best after {made['best_step']:,}"
+        yield "pieces seen", f"{pieces:,}"
+        yield "CPU-seconds", f"{made['cpu_seconds']:,.0f}, {made['device']} {made['precision']}"
+        if made["frozen"]:
+            yield "frozen", ", ".join(made["frozen"])
+    if "counts" in card:
+        yield "pairs", card["counts"]
+    yield from tell_origin(card)
+    if "versions" in card:
+        yield "made with", ", ".join(f"{name} {it}" for name, it in card["versions"].items())
+
+
+def tell_origin(made: Mapping[str, Any], whose: str = "") -> Iterator[tuple[str, str]]:
+    """The data, and the model that training started from, with its data and its parent."""
+    for each in made.get("data", ()):
+        said = f"{each['name']}, {each['lines']:,} lines, sha256 {each['sha256'][:16]}"
+        yield f"{whose}data", said
+    if parent := made.get("parent"):
+        yield f"{whose}parent", f"{parent['name']}, sha256 {parent['sha256'][:16]}"
+        yield from tell_origin(parent, "its ")
+
+
+def _show(value: Any) -> str:
+    return f"{value:,}" if isinstance(value, int) else str(value)

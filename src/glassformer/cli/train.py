@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 from typer import Argument, Exit, Option
 
@@ -13,11 +14,12 @@ from ..config import SIZES, Config
 from .options import AsJson, Device
 from .terminal import INTERRUPTED, to_json
 
+ALL_SIZES = ("auto", *SIZES)
 Recipe = Annotated[
     str | None,
     Argument(
         metavar="RECIPE",
-        help=f"A size ({', '.join(SIZES)}) or a TOML file of settings.",
+        help=f"A size ({', '.join(ALL_SIZES)}) or a TOML file of settings; auto if not given.",
     ),
 ]
 Data = Annotated[
@@ -51,6 +53,25 @@ Changes = Annotated[
         help="Change a setting, like train.batch_tokens=2048; again for each further one.",
     ),
 ]
+From = Annotated[
+    Path | None,
+    Option(
+        "--from",
+        metavar="MODEL",
+        help="Start from this model: its weights, pieces and settings, but a new schedule.",
+    ),
+]
+NewTokenizer = Annotated[
+    bool,
+    Option(
+        "--new-tokenizer",
+        help="With --from: learn pieces of these data; those that MODEL knows keep their vectors.",
+    ),
+]
+Freeze = Annotated[
+    list[str] | None,
+    Option(metavar="PART", help="Leave a part as it is, like encoder; again for each further one."),
+]
 Resume = Annotated[
     Path | None, Option(metavar="FOLDER", help="Go on where this run stopped; needs nothing else.")
 ]
@@ -66,6 +87,9 @@ def train(
     valid: Valid = None,
     minutes: Minutes = None,
     changes: Changes = None,
+    parent: From = None,
+    new_tokenizer: NewTokenizer = False,
+    freeze: Freeze = None,
     resume: Resume = None,
     device: Device = "auto",
     quiet: Quiet = False,
@@ -73,23 +97,33 @@ def train(
 ) -> None:
     """Train a model on sentence pairs of your own. Ctrl-C saves it, --resume goes on.
 
+    The size auto chooses what is not set, from the data and this machine, and says why.
+
     \b
+    glassformer train --source-lang en --target-lang de --data my-folder --out my-model
     glassformer train small --source-lang en --target-lang de --minutes 60 \\
         --data train.en --data train.de --out my-model
+    glassformer train --from my-model --data my-other-folder --out my-other-model --minutes 10
     glassformer train --resume my-model
     """
+    changes = [*(changes or ()), *([f"train.freeze={json.dumps(freeze)}"] if freeze else ())]
+    asked = (source_lang, target_lang, minutes, changes)
+    how: dict[str, Any] = {"device": device, "quiet": quiet}
     if resume:
-        _refuse(recipe, data, source_lang, target_lang, out, valid, minutes, changes)
+        _refuse(recipe, data, out, valid, *asked, parent, new_tokenizer)
         from .. import train as training
 
-        summary = training.resume(resume, device=device, quiet=quiet)
+        summary = training.resume(resume, **how)
     else:
-        if not (recipe and data and out):
-            raise ValueError("train needs RECIPE, --data and --out, or --resume alone")
-        config = read_recipe(recipe, source_lang, target_lang, minutes, changes or ())
+        if not (data and out):
+            raise ValueError("train needs --data and --out, or --resume alone")
+        if new_tokenizer and not parent:
+            raise ValueError("--new-tokenizer has no effect without --from")
+        config = read_parent(parent, recipe, *asked) if parent else read_recipe(recipe, *asked)
         from .. import train as training
 
-        summary = training.train(config, data, out, valid=valid or None, device=device, quiet=quiet)
+        how |= {"valid": valid or None, "parent": parent, "new_pieces": new_tokenizer}
+        summary = training.train(config, data, out, **how)
     print(to_json(summary.to_json()) if as_json else summary.text)
     if not summary.is_finished:
         raise Exit(INTERRUPTED)  # what comes after "&&" does not want half a model
@@ -101,25 +135,51 @@ def _refuse(*settings: object) -> None:
 
 
 def read_recipe(
-    recipe: str,
+    recipe: str | None,
     source_lang: str | None,
     target_lang: str | None,
     minutes: float | None,
     changes: Sequence[str],
 ) -> Config:
     """The settings of a size or a TOML file, with those given at the command line on top."""
-    langs = {"source_lang": source_lang, "target_lang": target_lang}
-    changes = [f"data.{name}={lang}" for name, lang in langs.items() if lang] + list(changes)
-    if recipe in SIZES:
+    changes = _lay_on_top(source_lang, target_lang, minutes, changes)
+    recipe = recipe or "auto"
+    if recipe in ALL_SIZES:
         config = Config.read({"size": recipe}, changes)
     elif Path(recipe).is_file():
         config = Config.load(recipe, changes)
     else:
-        near = get_close_matches(recipe, SIZES, 1)
-        hint = f"did you mean {near[0]}?" if near else f"the sizes are {', '.join(SIZES)}"
+        near = get_close_matches(recipe, ALL_SIZES, 1)
+        hint = f"did you mean {near[0]}?" if near else f"the sizes are {', '.join(ALL_SIZES)}"
         raise ValueError(f"{recipe} is neither a size nor a TOML file that is there; {hint}")
-    if minutes is None:
-        return config
-    if any(change.startswith("train.steps") for change in changes):
+    return _limit(config, minutes)
+
+
+def read_parent(
+    parent: Path,
+    recipe: str | None,
+    source_lang: str | None,
+    target_lang: str | None,
+    minutes: float | None,
+    changes: Sequence[str],
+) -> Config:
+    """The settings of a model, with those given at the command line on top."""
+    if recipe:
+        raise ValueError(f"--from keeps the settings of {parent}: leave {recipe} out, use --set")
+    from ..train.parent import inherit
+
+    config = inherit(parent, _lay_on_top(source_lang, target_lang, minutes, changes))
+    return _limit(config, minutes)
+
+
+def _lay_on_top(
+    source_lang: str | None, target_lang: str | None, minutes: float | None, changes: Sequence[str]
+) -> list[str]:
+    if minutes is not None and any(change.startswith("train.steps") for change in changes):
         raise ValueError("--minutes and --set train.steps both say when to stop: give one of them")
-    return config.changed(train={"minutes": minutes, "steps": None})
+    langs = {"source_lang": source_lang, "target_lang": target_lang}
+    return [*(f"data.{name}={lang}" for name, lang in langs.items() if lang), *changes]
+
+
+def _limit(config: Config, minutes: float | None) -> Config:
+    return config.changed(train={"minutes": minutes, "steps": None}) if minutes else config

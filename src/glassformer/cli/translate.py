@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from ..translator import Translation, Translator
 
 File = Annotated[
-    Path, Argument(metavar="FILE", help="Text, one sentence a line; - is the standard input.")
+    Path, Argument(metavar="FILE", help="Text of any length a line; - is the standard input.")
 ]
 NBest = Annotated[
     int | None,
@@ -44,7 +44,15 @@ PrefixFile = Annotated[
     Path | None,
     Option(
         metavar="FILE",
-        help="How each translation has to begin, one a line.",
+        help="How the translation of each line has to begin.",
+        rich_help_panel=decoding.SEARCH,
+    ),
+]
+NoSplit = Annotated[
+    bool,
+    Option(
+        "--no-split",
+        help="Translate each line whole, not sentence by sentence, nor a long one by clauses.",
         rich_help_panel=decoding.SEARCH,
     ),
 ]
@@ -75,6 +83,7 @@ def translate(
     max_extra: decoding.MaxExtra = None,
     no_repeat: decoding.NoRepeat = None,
     prefix_file: PrefixFile = None,
+    no_split: NoSplit = False,
     temperature: decoding.Temperature = None,
     top_k: decoding.TopK = None,
     top_p: decoding.TopP = None,
@@ -86,6 +95,9 @@ def translate(
 ) -> None:
     """Translate text: a line out for each line in, in order.
 
+    A line is translated sentence by sentence; what is longer than the sentences of the training,
+    clause by clause. White space stays.
+
     \b
     echo "The cat is on the mat." | glassformer translate my-model
     glassformer translate my-model book.en -o book.de --beam 8
@@ -96,12 +108,10 @@ def translate(
     with open_lines(file) as lines:
         translator = Translator.load(model, device=device, precision=precision)
         decode = decoding.choose_search(translator.config, context.params)  # what is given above
+        how = {"decode": decode, "n_best": n_best or 1, "seed": seed or 0, "split": not no_split}
         chunks, total = cut(join_prefixes(lines, prefix_file), size), count_if_file(file)
         with open_output(output) as out, show_progress("translating", total, beside=out) as tell:
-            found = search_chunks(
-                translator, chunks, decode=decode, n_best=n_best or 1, seed=seed or 0, progress=tell
-            )
-            for line, text, best in found:
+            for line, text, best in search_chunks(translator, chunks, progress=tell, **how):
                 in_json = as_json and show_json(text, best, n_best, translator.precision)
                 print(in_json or show_text(line, best, n_best), file=out, flush=True)
 
@@ -138,7 +148,7 @@ def show_text(line: int, best: list[Translation], n_best: int | None) -> str:
 
 
 def show_json(text: str, best: list[Translation], n_best: int | None, precision: str) -> str:
-    """The best translation and, if several were asked for, all of them."""
+    """The best translation and, if several were asked for, all of them; spans are [start, end]."""
     named = [{"translation": each.text, **asdict(each)} for each in best]
     for each in named:
         del each["text"]

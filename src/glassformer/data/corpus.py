@@ -6,7 +6,7 @@ import atexit
 import shutil
 import sys
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from itertools import compress, zip_longest
@@ -15,8 +15,10 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
+from .doctor import explain_inequality
 from .files import Fingerprint, count_lines, read_lines, take_fingerprint
 from .tables import KINDS, Pair, read_table, table_kind
+from .zipped import find_members
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,6 +37,10 @@ class Corpus:
             pairs = read_table(self.files[0], self.source_lang, self.target_lang)
         return pairs if self.chosen is None else compress(pairs, self.chosen)
 
+    def sides(self) -> tuple[Iterable[str], Iterable[str]]:
+        """Each side for itself; to iterate is to read anew."""
+        return _Side(self, 0), _Side(self, 1)
+
     def fingerprints(self) -> tuple[Fingerprint, ...]:
         """What the files hold. ValueError if one is empty, or two are of unequal length."""
         prints = tuple(take_fingerprint(path) for path in self.files)
@@ -42,8 +48,19 @@ class Corpus:
         if 0 in counts:
             raise ValueError(f"{self.files[counts.index(0)]}: the file is empty")
         if counts[0] != counts[-1]:
-            raise _unequal(self.files, counts)
+            raise explain_inequality(*self.sides(), names=(str(self.files[0]), str(self.files[1])))
         return prints
+
+
+@dataclass(frozen=True)
+class _Side:
+    corpus: Corpus
+    number: int
+
+    def __iter__(self) -> Iterator[str]:
+        if len(self.corpus.files) == 2 and self.corpus.chosen is None:
+            return read_lines(self.corpus.files[self.number])
+        return (pair[self.number] for pair in self.corpus)
 
 
 @dataclass(frozen=True)
@@ -61,7 +78,8 @@ def find(
 ) -> Found:
     """The corpus that `data` means.
 
-    Two files, source first; one .tsv, .csv or .jsonl; "-", TSV on the standard input; a prefix
+    Two files, source first; one .tsv, .csv, .jsonl or .tmx; a .zip of two files that end in the
+    languages; "-", TSV on the standard input; a prefix
     (D/train means D/train.en and D/train.de, or D/train.tsv); or a folder, which means its
     prefix `train` and, to validate on, `valid` or `dev`. Each file may be a .gz of that name.
     ValueError if there is none: it says what was looked for.
@@ -80,6 +98,8 @@ def find(
         return Found(_needed(path / "train", *langs), valid)
     if table_kind(path):
         return Found(Corpus((_existing(path),), *langs))
+    if path.suffix == ".zip":
+        return Found(Corpus(find_members(_existing(path), *langs), *langs))
     if path.is_file():
         raise ValueError(f"{path} is one side only: give both, or pairs as {', '.join(KINDS)}")
     return Found(_needed(path, *langs))

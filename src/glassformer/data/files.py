@@ -11,6 +11,8 @@ from hashlib import sha256
 from pathlib import Path
 from typing import BinaryIO, cast
 
+from .zipped import open_member, split_member
+
 
 @dataclass(frozen=True, slots=True)
 class Fingerprint:
@@ -24,9 +26,12 @@ class Fingerprint:
 
 @contextmanager
 def open_bytes(path: Path) -> Iterator[BinaryIO]:
-    """The bytes of a file, unpacked if its name ends in .gz."""
+    """The bytes of a file, unpacked if its name ends in .gz, or leads into a .zip."""
     try:
-        if path.suffix == ".gz":
+        if member := split_member(path):
+            with open_member(*member) as stream:
+                yield stream
+        elif path.suffix == ".gz":
             with gzip.open(path) as packed:
                 yield cast(BinaryIO, packed)
         else:
@@ -59,8 +64,9 @@ def count_lines(path: Path) -> int:
 
 
 def take_fingerprint(path: Path) -> Fingerprint:
+    """Of a file as it is stored; of a member of a .zip as it is inside."""
     digest, size = sha256(), 0
-    with path.open("rb") as stored:
+    with open_bytes(path) if split_member(path) else path.open("rb") as stored:
         while block := stored.read(1 << 20):
             digest.update(block)
             size += len(block)

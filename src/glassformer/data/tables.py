@@ -1,4 +1,4 @@
-"""Pairs in one file: TSV, CSV or JSONL, each also gzipped."""
+"""Pairs in one file: TSV, CSV, JSONL or TMX, each also gzipped."""
 
 from __future__ import annotations
 
@@ -10,11 +10,12 @@ from pathlib import Path
 from typing import Any
 
 from .files import read_lines
+from .tmx import read_tmx
 
 Pair = tuple[str, str]
 Names = tuple[list[str], list[str]]  # what the source may be called, and the target
 
-KINDS = (".tsv", ".csv", ".jsonl")
+KINDS = (".tsv", ".csv", ".jsonl", ".tmx")
 
 
 def table_kind(path: Path) -> str | None:
@@ -28,8 +29,12 @@ def read_table(path: Path, source_lang: str | None, target_lang: str | None) -> 
 
     The columns or keys are those called like the languages, or "source" and "target"; a .tsv or
     .csv without such a first row has them in its first two columns. A line break inside a field
-    becomes a space; a blank line is an empty pair. ValueError names file and line.
+    becomes a space; a blank line is an empty pair. A .tmx has its languages inside. ValueError
+    names file and line.
     """
+    if table_kind(path) == ".tmx":
+        yield from read_tmx(path, source_lang, target_lang)
+        return
     names = (
         [name.casefold() for name in (source_lang, "source") if name],
         [name.casefold() for name in (target_lang, "target") if name],

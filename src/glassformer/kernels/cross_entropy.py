@@ -11,12 +11,14 @@ from typing import Any
 
 import torch
 from torch import Tensor
+from torch.nn import functional
 from torch.nn.functional import pad
 
 from .precision import working_dtype
 
-CELLS = 1 << 22  # logits alive at once
+CELLS = 1 << 23  # logits alive at once
 ROWS = 64  # chunks are multiples of it: matrix products are prepared for each shape that occurs
+PARTS = 32  # of the vocabulary, summed apart: bf16 keeps 8 bits of a sum, fp32 adds them up
 SMALLEST = 1e-30  # sums of exponentials between this and its inverse lost nothing in fp32
 
 
@@ -33,21 +35,23 @@ class _CrossEntropy(torch.autograd.Function):
     def forward(
         ctx: Any, y_ND: Tensor, table_VD: Tensor, target_N: Tensor, smoothing: float
     ) -> Tensor:
-        dtype, (vocabulary, width) = working_dtype(y_ND), table_VD.shape
+        dtype, vocabulary = working_dtype(y_ND), len(table_VD)
         table, y = table_VD.to(dtype), y_ND.to(dtype)
         right_ND = table[target_N].float()  # the row of the right piece
         mean_D = table.float().mean(0)
         wanted_ND = right_ND.mul_(1 - smoothing).add_(mean_D, alpha=smoothing)
         loss = -(y.float() * wanted_ND).sum()
         slope_ND = torch.empty_like(wanted_ND)
-        slope_VD = table_VD.new_zeros(vocabulary, width, dtype=torch.float32)
+        slope_VD = torch.zeros_like(table_VD, dtype=torch.float32)
+        table_and_parts = torch.cat((table, _parts(table)), dim=1)  # one product gives both
         rows = max(CELLS // vocabulary // ROWS, 1) * ROWS
+        room_CV = y.new_empty(min(rows, len(y) + -len(y) % ROWS), vocabulary)
         for real_CD, slope_CD in zip(y.split(rows), slope_ND.split(rows), strict=True):
             real = len(real_CD)
             y_CD = pad(real_CD, (0, 0, 0, -real % ROWS))  # rows of zeros leave no slope
-            odds_CV, sum_C1, log_sum_C1 = _exponentials(y_CD @ table.T)
-            loss += log_sum_C1[:real].sum()
-            slope_CD.copy_((odds_CV @ table)[:real].float().div_(sum_C1[:real]))
+            odds_CV, means_CD, sum_C1, shift_C1 = _odds(y_CD, table_and_parts, room_CV)
+            loss += (sum_C1.log() + shift_C1)[:real].sum()
+            slope_CD.copy_(means_CD[:real].div_(sum_C1[:real]))
             slope_VD += odds_CV.T @ (y_CD / sum_C1).to(dtype)
         slope_VD.index_add_(0, target_N, y.float(), alpha=smoothing - 1)
         slope_VD.sub_(y.float().sum(0), alpha=smoothing / vocabulary)
@@ -60,15 +64,29 @@ class _CrossEntropy(torch.autograd.Function):
         return slope_ND * grads[0], slope_VD * grads[0], None, None
 
 
-def _exponentials(logits_CV: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    """exp of the logits up to a factor a row; their sums C 1; and the log-sum-exp C 1."""
-    if logits_CV.device.type == "cpu":  # most rows need no shift, and on a CPU asking is cheap
-        odds_CV = logits_CV.exp()
-        sum_C1 = odds_CV.sum(-1, keepdim=True, dtype=torch.float32)
+def _parts(table_VD: Tensor) -> Tensor:
+    """V rows, PARTS columns: 1 where a piece belongs to a part."""
+    part_V = torch.arange(len(table_VD), device=table_VD.device) * PARTS // len(table_VD)
+    return functional.one_hot(part_V, PARTS).to(table_VD.dtype)
+
+
+def _odds(y_CD: Tensor, table_and_parts: Tensor, room_CV: Tensor) -> tuple[Tensor, ...]:
+    """exp(logits - shift), in `room_CV`; its product with the table and its sums C 1, in fp32;
+    and the shift, C 1."""
+    table_VD, room_CV = table_and_parts[:, :-PARTS], room_CV[: len(y_CD)]
+
+    def take_exponentials() -> tuple[Tensor, Tensor, Tensor]:
+        odds_CV = logits_CV.exp_()
+        means_CD, sums = (odds_CV @ table_and_parts).float().split((y_CD.size(1), PARTS), 1)
+        return odds_CV, means_CD, sums.sum(-1, keepdim=True)
+
+    logits_CV = torch.mm(y_CD, table_VD.T, out=room_CV)
+    if y_CD.device.type == "cpu":  # most rows need no shift, and on a CPU asking is cheap
+        odds_CV, means_CD, sum_C1 = take_exponentials()
         low, high = sum_C1.aminmax()
         if low.item() > SMALLEST and high.item() < 1 / SMALLEST:
-            return odds_CV, sum_C1, sum_C1.log()
+            return odds_CV, means_CD, sum_C1, torch.zeros_like(sum_C1)
+        logits_CV = torch.mm(y_CD, table_VD.T, out=room_CV)
     top_C1 = logits_CV.amax(-1, keepdim=True)
-    odds_CV = (logits_CV - top_C1).exp_()
-    sum_C1 = odds_CV.sum(-1, keepdim=True, dtype=torch.float32)
-    return odds_CV, sum_C1, sum_C1.log() + top_C1.float()
+    logits_CV.sub_(top_C1)
+    return *take_exponentials(), top_C1.float()

@@ -4,6 +4,6 @@ from torch import Tensor
 from torch.nn.functional import linear
 
 
-def project(y_BTD: Tensor, table_VD: Tensor) -> Tensor:
-    """y Wᵀ, B T V."""
-    return linear(y_BTD, table_VD)
+def project(y_BTD: Tensor, table_VD: Tensor, bias_V: Tensor | None = None) -> Tensor:
+    """y Wᵀ, B T V; the paper has no bias here."""
+    return linear(y_BTD, table_VD, bias_V)

@@ -32,6 +32,8 @@ class Transformer(Watchable):
         self.decoder = nn.ModuleList(DecoderLayer(settings) for _ in range(settings.decoder_layers))
         self.encoder_norm, self.decoder_norm = _last_norm(settings), _last_norm(settings)
         self.output_table = output_table  # 3.4: the pre-softmax linear map shares its matrix
+        bias_V = nn.Parameter(torch.zeros(target_vocabulary))
+        self.output_bias = bias_V if settings.output_bias else None  # not in the paper
         for part in (self.encoder, self.decoder):
             for parameter in part.parameters():
                 if parameter.dim() > 1:
@@ -60,7 +62,7 @@ class Transformer(Watchable):
 
     def logits(self, y_BTD: Tensor) -> Tensor:
         """One number for each piece of the vocabulary, B T V (3.4)."""
-        return tap(self, "logits", project(y_BTD, self.output_table.weight))
+        return tap(self, "logits", project(y_BTD, self.output_table.weight, self.output_bias))
 
     # The search protocol (decode/protocol.py): one piece at a time.
 

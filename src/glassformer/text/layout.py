@@ -33,6 +33,14 @@ def write_layout(vocabulary: Sequence[str], merges: Merges) -> str:
     return json.dumps(_describe(vocabulary, merges), ensure_ascii=False, indent=1) + "\n"
 
 
+def is_unigram(path: Path | str) -> bool:
+    """Whether the file has pieces with probabilities (`unigram.py`) instead of merges."""
+    try:
+        return bool(json.loads(Path(path).read_bytes())["model"]["type"] == "Unigram")
+    except (ValueError, KeyError, TypeError, RecursionError):
+        return False
+
+
 def read_layout(path: Path | str) -> tuple[list[str], list[tuple[str, str]]]:
     """The vocabulary and the merges. ValueError for a file that `write_layout` would not write."""
     try:

@@ -22,7 +22,16 @@ from tokenizers.pre_tokenizers import Split
 from tokenizers.trainers import BpeTrainer
 
 from .dropout import merge
-from .layout import BYTES, CONTROLS, FIRST_BYTE, FIRST_CHARACTER, WORD, read_layout, write_layout
+from .layout import (
+    BYTES,
+    CONTROLS,
+    FIRST_BYTE,
+    FIRST_CHARACTER,
+    WORD,
+    is_unigram,
+    read_layout,
+    write_layout,
+)
 from .unicode import Span, clean, clean_with_spans
 
 
@@ -91,6 +100,10 @@ class Tokenizer:
     @classmethod
     def load(cls, path: Path | str) -> Tokenizer:
         """Read a tokenizer.json. ValueError for one that is not ours, or is damaged."""
+        if is_unigram(path):  # of an imported model
+            from .unigram import Unigram
+
+            return Unigram.load(path)
         return cls(*read_layout(path))
 
     def save(self, path: Path | str) -> None:

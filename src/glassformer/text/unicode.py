@@ -13,7 +13,7 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 
 def clean(text: str) -> str:
     """`text` in NFC, each lone surrogate as U+FFFD: it stands for no character."""
-    return normalize("NFC", _replace_surrogates(text))
+    return normalize("NFC", replace_surrogates(text))
 
 
 def count_surrogates(text: str) -> int:
@@ -26,7 +26,7 @@ def clean_with_spans(text: str) -> tuple[str, list[Span]]:
 
     Characters that NFC composes or reorders share the span of their whole cluster.
     """
-    text = _replace_surrogates(text)
+    text = replace_surrogates(text)
     if is_normalized("NFC", text):
         return text, [(i, i + 1) for i in range(len(text))]
     cleaned: list[str] = []
@@ -41,7 +41,7 @@ def clean_with_spans(text: str) -> tuple[str, list[Span]]:
     return "".join(cleaned), spans
 
 
-def _replace_surrogates(text: str) -> str:
+def replace_surrogates(text: str) -> str:
     return text if text.isascii() else _SURROGATE.sub("\ufffd", text)
 
 

@@ -13,8 +13,6 @@ from torch import Tensor, nn
 
 from ..directory import load_tensors, save_tensors, write_json
 
-MOMENTS = ("exp_avg", "exp_avg_sq")
-
 
 @dataclass
 class Progress:
@@ -76,25 +74,22 @@ def load(
     model.load_state_dict(load_tensors(path / "weights.safetensors", shapes))
     if averaged is not None:
         averaged.load_state_dict(load_tensors(path / "averaged.safetensors", shapes))
-    moments = load_tensors(path / "optimizer.safetensors")
+    parameters = dict(model.named_parameters())
     try:
         progress = Progress(**json.loads((path / "progress.json").read_text(encoding="utf-8")))
-        step = moments["step"]
-        for name, parameter in model.named_parameters():
-            state = {key: moments[f"{key}.{name}"].to(parameter.device) for key in MOMENTS}
-            optimizer.state[parameter] = {"step": step.clone(), **state}
+        for name, tensor in load_tensors(path / "optimizer.safetensors").items():
+            key, _, owner = name.partition(".")
+            parameter = parameters[owner]
+            optimizer.state[parameter][key] = tensor.to(parameter.device)
     except (KeyError, TypeError, ValueError) as error:
         raise ValueError(f"{path}: damaged, or of another version ({error})") from None
     return progress
 
 
 def _moments(model: nn.Module, optimizer: torch.optim.Optimizer) -> dict[str, Tensor]:
-    """Adam's two moments of every parameter, by its name, and the count of updates."""
-    found: dict[str, Tensor] = {"step": torch.zeros(())}
-    for name, parameter in model.named_parameters():
-        state = optimizer.state.get(parameter)
-        for key in MOMENTS:
-            found[f"{key}.{name}"] = state[key] if state else torch.zeros_like(parameter)
-        if state:
-            found["step"] = state["step"]
-    return found
+    """What the optimizer remembers of every parameter, as `exp_avg.encoder.0. ...`."""
+    return {
+        f"{key}.{name}": tensor
+        for name, parameter in model.named_parameters()
+        for key, tensor in optimizer.state.get(parameter, {}).items()
+    }

@@ -82,18 +82,8 @@ class Metrics:
     """`metrics.jsonl`, one object a line, and the same numbers for TensorBoard if installed."""
 
     def __init__(self, folder: Path, step: int):
-        """Lines after `step` are from a run that was cut short, and are made again."""
         self.path = folder / "metrics.jsonl"
-        kept = []
-        if self.path.is_file():
-            for line in self.path.read_text(encoding="utf-8").splitlines():
-                try:
-                    is_old = json.loads(line)["step"] <= step
-                except (ValueError, KeyError):
-                    continue  # the line that a kill cut in two
-                if is_old:
-                    kept.append(line + "\n")
-        write_text(self.path, "".join(kept))
+        cut_after(self.path, step)
         self.board = _tensorboard(folder / "tensorboard", step)
 
     def write(self, step: int, values: Mapping[str, Any]) -> None:
@@ -104,6 +94,20 @@ class Metrics:
                 if isinstance(value, int | float):
                     self.board.add_scalar(name, value, step)
             self.board.flush()
+
+
+def cut_after(path: Path, step: int) -> None:
+    """Drop the lines after `step`: they are from a run that was cut short, and are made again."""
+    kept = []
+    if path.is_file():
+        for line in path.read_text(encoding="utf-8").splitlines():
+            try:
+                is_old = json.loads(line)["step"] <= step
+            except (ValueError, KeyError):
+                continue  # the line that a kill cut in two
+            if is_old:
+                kept.append(line + "\n")
+    write_text(path, "".join(kept))
 
 
 def _tensorboard(folder: Path, step: int) -> Any:

@@ -15,20 +15,22 @@ from typing import Any
 import torch
 
 from ..data.batches import Batches
-from ..device import choose_device, choose_precision
+from ..device import choose_device, choose_precision, keep_memory
 from ..directory import CONFIG, build, save_model, write_text
 from . import checkpoint
 from .checkpoint import Progress
 from .log import Metrics, Reporter
+from .pace import measure_pace
+from .parent import adopt, freeze
 from .preparation import CHECKPOINTS, RUN, Prepared
 from .schedule import rate
 from .updates import Outcome, Updater
 from .validation import Validation, validate
+from .watch import Watch
 
 VALIDATIONS = 10  # in a training that does not say how many
 DEFAULT_MINUTES = 20.0
 LOG_EVERY = 20  # updates
-MEASURE_SECONDS = 10.0
 RESERVE = 0.06  # of the minutes, for validations and checkpoints
 MOST_SKIPPED = 20  # updates in a row without a finite gradient
 
@@ -40,6 +42,7 @@ class Loop:
         self.out, self.folder, self.report = out, out / RUN, report
         self.prepared, self.config = prepared, prepared.config
         self.device = choose_device(device)
+        keep_memory()
         self.precision = choose_precision(self.config.train.precision, self.device)
         train = self.config.train
         self.batches = Batches(prepared.store, batch_tokens=train.batch_tokens, seed=train.seed)
@@ -53,12 +56,17 @@ class Loop:
         self._probe()
         self._settle_steps()
         train, steps = self.config.train, self.steps
+        watch = self._watch()
         metrics = Metrics(self.folder, self.progress.step)
         batches = self.batches.from_step(self.progress.step, train.accumulate)
+        watch.look(self.progress.step, self.updater.best_model)
         with self._signals(), self.report.phase("training", steps) as advance:
             while self.progress.step < steps and not (self.stopped or self._is_over()):
-                outcome = self._update(list(islice(batches, train.accumulate)))
-                step = self.progress.step
+                step = self.progress.step + 1
+                with watch.listen(step, self.updater) as norms:
+                    outcome = self._update(list(islice(batches, train.accumulate)))
+                watch.note(step, norms, outcome.gradient_norm)
+                watch.look(step, self.updater.best_model)
                 if step % LOG_EVERY == 0 or step == steps:
                     metrics.write(step, self._values(outcome))
                 advance(step, note=f"loss {outcome.loss:.3f}")
@@ -75,9 +83,11 @@ class Loop:
         return self.config.train.steps
 
     def _fresh(self) -> Updater:
-        """A model as the seed makes it."""
+        """A model as the seed makes it, or as its parent is."""
         torch.manual_seed(self.config.train.seed)
         model = build(self.config, self.prepared.tokenizers)
+        adopt(model, self.folder, self.prepared.tokenizers)
+        freeze(model, self.config.train.freeze)
         return Updater(model, self.config.train, self.device, self.precision)
 
     def _go_on_from_checkpoint(self) -> None:
@@ -98,7 +108,7 @@ class Loop:
         train = self.config.train
         if train.steps is None:
             minutes = train.minutes or DEFAULT_MINUTES
-            seconds = self._measure(min(MEASURE_SECONDS, minutes * 60 / 20))
+            seconds = self._measure(minutes * 60)
             steps = max(1, int(minutes * 60 * (1 - RESERVE) / seconds))
             self.config = self.config.changed(train={"steps": steps, "minutes": None})
             write_text(self.folder / CONFIG, self.config.to_toml())
@@ -109,19 +119,29 @@ class Loop:
             f"{self.device} {self.precision}"
         )
 
-    def _measure(self, enough: float) -> float:
+    def _measure(self, whole: float) -> float:
         """Seconds an update takes here; the model is as fresh afterwards as before."""
-        taken: list[float] = []
         batches = self.batches.from_step(0, self.config.train.accumulate)
         with self.report.phase("measuring") as advance:
-            while sum(taken) < enough or len(taken) < 6:
-                began = time.perf_counter()
-                self.updater.update(1, 0.0, list(islice(batches, self.config.train.accumulate)))
-                taken.append(time.perf_counter() - began)
-                advance(len(taken))
+
+            def update(number: int) -> int:
+                some = list(islice(batches, self.config.train.accumulate))
+                outcome = self.updater.update(1, 0.0, some)
+                advance(number)
+                return outcome.source_pieces + outcome.target_pieces
+
+            seconds, is_steady = measure_pace(update, whole / 20)
+        if not is_steady:
+            self.report.say("Other work disturbs the measurement: the time may be missed")
         self.updater = self._fresh()
-        settled = taken[len(taken) // 3 :]  # the first ones also prepare what later ones use
-        return sum(settled) / len(settled)
+        return seconds
+
+    def _watch(self) -> Watch:
+        prepared = self.prepared
+        steps, every = self.steps, self._validate_every()
+        watch = Watch(self.folder, self.config, prepared.tokenizers, prepared.valid, steps, every)
+        watch.begin(self.progress.step)
+        return watch
 
     def _update(self, batches: list[Any]) -> Outcome:
         progress, began_cpu = self.progress, time.process_time()
@@ -202,16 +222,9 @@ class Loop:
         return patience is not None and self.progress.validations_since_best >= patience
 
     def _save(self) -> None:
-        updater = self.updater
-        folder = self.folder / CHECKPOINTS
-        checkpoint.save(
-            folder,
-            self.progress,
-            updater.model,
-            updater.averaged,
-            updater.optimizer,
-            self.config.train.keep,
-        )
+        folder, updater, keep = self.folder / CHECKPOINTS, self.updater, self.config.train.keep
+        weights = updater.model, updater.averaged
+        checkpoint.save(folder, self.progress, *weights, updater.optimizer, keep)
 
     @contextmanager
     def _signals(self) -> Iterator[None]:

@@ -10,16 +10,16 @@ from typing import Any
 import torch
 
 from ..config import Config
-from ..directory import CARD, GOLDEN, WEIGHTS, write_json, write_text
-from ..translator import Translator
+from ..directory import WEIGHTS
 from ..version import __version__
+from .card import hash_files, write_card
 from .checkpoint import Progress
+from .golden import write_golden
 from .log import Reporter
 from .loop import Loop
-from .preparation import Prepared, close_run, describe_machine, open_run, prepare
-from .validation import GREEDY
-
-GOLDEN_LINES = 4
+from .machine import describe_machine
+from .parent import Parent
+from .preparation import Prepared, close_run, open_run, prepare
 
 
 @dataclass(frozen=True)
@@ -47,16 +47,21 @@ def train(
     out: Path | str,
     *,
     valid: Sequence[str | Path] | None = None,
+    parent: Path | str | None = None,
+    new_pieces: bool = False,
     device: str = "auto",
     quiet: bool = False,
 ) -> Summary:
     """Train a model of `data` into the model directory `out`.
 
     `data` and `valid` are as `data.corpus.find` takes them; without `valid`, and where the data
-    folder has none, pairs are held out. Raises ValueError, in one sentence, for bad input.
+    folder has none, pairs are held out. `parent` is a model directory to start from, with its
+    pieces or, if `new_pieces`, with pieces learned from `data`; `parent.inherit` has its settings.
+    Raises ValueError, in one sentence, for bad input.
     """
     out, report = Path(out), Reporter(quiet)
-    open_run(out, config, data, valid)
+    start = None if parent is None else Parent.load(parent, config, new_pieces)
+    open_run(out, config, data, valid, start)
     try:
         prepared = prepare(out, report)
     except (ValueError, OSError):  # nothing was made of these data: `out` is free again
@@ -106,46 +111,31 @@ def _say_differences(prepared: Prepared, report: Reporter) -> None:
 
 
 def _describe(out: Path, prepared: Prepared, progress: Progress, loop: Loop) -> None:
-    """The card, and a few inputs with what they must give, in fp32 on a CPU."""
-    translator = Translator.load(out, device="cpu", precision="fp32")
-    sources = prepared.valid[0][:GOLDEN_LINES]
-    found = translator.search(sources, decode=GREEDY)
-    golden = [
-        {"source": source, "translation": best.text, "log_prob": best.log_prob}
-        for source, (best, *_) in zip(sources, found, strict=True)
-    ]
-    write_json(out / GOLDEN, {"search": "greedy", "precision": "fp32", "lines": golden})
-    data = loop.config.data
-    files = "\n".join(
-        f"- {each['name']}: {each['lines']:,} lines, sha256 {each['sha256']}"
-        for each in prepared.record["fingerprints"]
-    )
-    scores = "\n".join(f"- {name}: {value:.3f}" for name, value in progress.scores.items())
-    write_text(
-        out / CARD,
-        f"""# Model card
-
-Translates {data.source_lang or "source"} to {data.target_lang or "target"}.
-{sum(p.numel() for p in loop.updater.model.parameters()):,} parameters, size {loop.config.size}.
-
-## Data
-
-{prepared.record["counts"]}.
-{files}
-
-Mind the licence of the data: the weights were made from it.
-
-## Training
-
-Best after update {progress.best_step:,} of {loop.steps:,}; {progress.source_pieces:,} source and
-{progress.target_pieces:,} target pieces seen, {progress.cpu_seconds:,.0f} CPU-seconds,
-{loop.device} {loop.precision}.
-glassformer {__version__}, torch {torch.__version__}.
-
-## Scores
-
-On the validation text, greedy, of the stored weights:
-{scores}
-- signature of BLEU: {progress.signature}
-""",
-    )
+    """The card, and a few inputs with what they must give."""
+    write_golden(out, prepared.valid[0])
+    data, train = loop.config.data, loop.config.train
+    training = {
+        "best_step": progress.best_step,
+        "steps": loop.steps,
+        "source_pieces": progress.source_pieces,
+        "target_pieces": progress.target_pieces,
+        "cpu_seconds": round(progress.cpu_seconds, 1),
+        "device": str(loop.device),
+        "precision": loop.precision,
+        "frozen": list(train.freeze),
+    }
+    parent = prepared.record.get("parent")
+    facts = {
+        "language": [data.source_lang, data.target_lang],
+        "parameters": sum(p.numel() for p in loop.updater.model.parameters()),
+        "size": loop.config.size,
+        "counts": prepared.record["counts"],
+        "data": prepared.record["fingerprints"],
+        **({"parent": parent} if parent else {}),
+        "training": training,
+        "scores": progress.scores,
+        "signature": progress.signature,
+        "versions": {"glassformer": __version__, "torch": torch.__version__},
+        "sha256": hash_files(out),
+    }
+    write_card(out, facts)

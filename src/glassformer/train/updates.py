@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 import torch
 from torch import Tensor, nn
+from torch.nn.functional import pad
 
 from ..config import PAD, Train
 from ..data.batches import Batch
@@ -20,6 +21,7 @@ from ..device import autocast
 from ..kernels.cross_entropy import smoothed_cross_entropy
 from ..kernels.dropout import seed_dropout
 from ..model import Transformer
+from .optimizer import make_optimizer
 
 
 @dataclass(frozen=True)
@@ -48,15 +50,7 @@ class Updater:
         self.model, self.train = model.to(device), train
         self.device, self.precision = device, precision
         self.averaged = copy.deepcopy(self.model).eval() if train.ema else None
-        kind = torch.optim.AdamW if train.weight_decay else torch.optim.Adam
-        self.optimizer = kind(
-            self.model.parameters(),
-            lr=0.0,
-            betas=train.betas,
-            eps=train.epsilon,
-            weight_decay=train.weight_decay,
-            fused=device.type in ("cpu", "cuda"),
-        )
+        self.optimizer = make_optimizer(self.model, train, precision)
 
     @property
     def best_model(self) -> Transformer:
@@ -88,12 +82,12 @@ class Updater:
             y_BTD = self.model.read(source_BS, target_BT[:, :-1])
             wanted_BT = target_BT[:, 1:]
             is_piece_BT = wanted_BT != PAD
-            loss = smoothed_cross_entropy(
-                y_BTD[is_piece_BT],
-                self.model.output_table.weight,
-                wanted_BT[is_piece_BT],
-                self.train.label_smoothing,
-            )
+            y_ND, table_VD = y_BTD[is_piece_BT], self.model.output_table.weight
+            if self.model.output_bias is not None:  # one more column, beside a width of ones
+                y_ND = pad(y_ND, (0, 1), value=1.0)
+                table_VD = torch.cat((table_VD, self.model.output_bias[:, None]), dim=1)
+            wanted_N = wanted_BT[is_piece_BT]
+            loss = smoothed_cross_entropy(y_ND, table_VD, wanted_N, self.train.label_smoothing)
         share = loss / targets
         share.backward()
         return share.detach()

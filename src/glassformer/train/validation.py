@@ -46,7 +46,7 @@ def validate(
     """Translate and score the validation text; `turn` chooses the sample that is shown."""
     sources, references = valid
     translator = Translator(config, tokenizers, model, device=device, precision=precision)
-    found = translator.translate(sources, decode=GREEDY, progress=progress)
+    found = translator.translate(sources, decode=GREEDY, split=False, progress=progress)
     quality = score(found, [references], target_lang=config.data.target_lang, metrics=METRICS)
     scored = translator.score(sources, references)
     pieces = sum(len(each.piece_log_probs) for each in scored)

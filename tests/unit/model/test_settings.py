@@ -30,6 +30,7 @@ CHANGES = {
     "norm_epsilon": (0.1, "outputs"),
     "activation": ("silu", "outputs"),
     "tie": ("none", "parameters"),
+    "output_bias": (True, "parameters"),
 }
 PLACES = {
     "layout": ("concatenated", "outputs"),

@@ -1,0 +1,160 @@
+"""The size auto against settings chosen by hand, for the same minutes: a Markdown table.
+
+    python benchmarks/auto.py --data DIR/train --valid DIR/valid --test DIR/test \
+        --source-lang en --target-lang fr --pairs 5000 50000 160000 --minutes 15 --out runs/auto
+
+Each is a prefix (DIR/train is DIR/train.en and DIR/train.fr). For each number of pairs, drawn
+by seed from --data, every configuration trains for the minutes and translates --test with the
+same beam search. What is there already is not trained again. A difference counts once it is
+larger than what another seed makes: run with --seed 2 and 3.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from glassformer.config import Config
+from glassformer.data.corpus import find
+from glassformer.directory import WEIGHTS, write_text
+from glassformer.evaluate.quality import score
+from glassformer.evaluate.references import read_references
+from glassformer.train import resume, train
+from glassformer.train.machine import look_at_machine
+from glassformer.translator import Translator
+
+PRE = {"norm": "pre"}
+FAST = {"learning_rate": 0.004, "warmup": 300, "schedule": "cosine", "ema": 0.998}
+BY_HAND: dict[str, dict[str, Any]] = {
+    "tiny, the recipe of Multi30k": {
+        "size": "tiny", "model": {**PRE, "dropout": 0.2}, "train": FAST,
+    },
+    "tiny, dropout 0.1, 4,000 pieces": {
+        "size": "tiny", "model": {**PRE, "dropout": 0.1}, "text": {"vocabulary": 4000},
+        "train": FAST,
+    },
+    "tiny, dropout 0.3, batches of 2,048": {
+        "size": "tiny", "model": {**PRE, "dropout": 0.3}, "text": {"vocabulary": 4000},
+        "train": {**FAST, "batch_tokens": 2048},
+    },
+    "small, pre-norm, dropout 0.1": {
+        "size": "small", "model": {**PRE, "dropout": 0.1}, "text": {"vocabulary": 12_000},
+        "train": {**FAST, "learning_rate": 0.002},
+    },
+    "small, the paper's settings": {"size": "small", "text": {"vocabulary": 8000}},
+}  # fmt: skip
+AUTO = "auto"
+
+
+def main() -> None:
+    options = parse()
+    results = {
+        pairs: {name: run(options, pairs, name) for name in (AUTO, *BY_HAND)}
+        for pairs in options.pairs
+    }
+    print(render(options, results))
+
+
+def parse() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    for name in ("data", "valid", "test", "out"):
+        parser.add_argument(f"--{name}", type=Path, required=True)
+    for name in ("source-lang", "target-lang"):
+        parser.add_argument(f"--{name}", required=True)
+    parser.add_argument("--pairs", type=int, nargs="+", default=[5000, 50_000, 160_000])
+    parser.add_argument("--minutes", type=float, default=15.0)
+    parser.add_argument("--seed", type=int, default=1)
+    return parser.parse_args()
+
+
+def run(options: argparse.Namespace, pairs: int, name: str) -> dict[str, Any]:
+    """Train one configuration on so many pairs, and score it."""
+    place = "".join(c if c.isalnum() else "-" for c in name)
+    out = options.out / f"{pairs}-seed-{options.seed}" / place
+    if not (out / "score.json").is_file():
+        if (out / "run" / "run.json").is_file():
+            summary = resume(out)
+        else:
+            data = draw_pairs(options, pairs)
+            summary = train(settle(options, name), [data], out, valid=[options.valid])
+        made = {"steps": summary.steps, "cpu_seconds": summary.progress.cpu_seconds}
+        write_text(out / "score.json", json.dumps({**test(options, out), **made}) + "\n")
+    return json.loads((out / "score.json").read_text(encoding="utf-8"))
+
+
+def settle(options: argparse.Namespace, name: str) -> Config:
+    langs = {"source_lang": options.source_lang, "target_lang": options.target_lang}
+    raw = {"size": "auto"} if name == AUTO else BY_HAND[name]
+    ends = {"minutes": options.minutes, "seed": options.seed}
+    return Config.read({**raw, "data": langs, "train": {**raw.get("train", {}), **ends}})
+
+
+def draw_pairs(options: argparse.Namespace, count: int) -> Path:
+    """A prefix of two files with so many pairs, the same for every configuration."""
+    prefix = options.out / f"{count}-seed-{options.seed}" / "train"
+    langs = (options.source_lang, options.target_lang)
+    if not prefix.with_suffix(f".{langs[1]}").is_file():
+        everything = list(find([options.data], *langs).train)
+        order = np.random.default_rng(options.seed).permutation(len(everything))[:count]
+        prefix.parent.mkdir(parents=True, exist_ok=True)
+        for side, lang in enumerate(langs):
+            text = "".join(f"{everything[place][side]}\n" for place in sorted(order))
+            write_text(prefix.with_suffix(f".{lang}"), text)
+    return prefix
+
+
+def test(options: argparse.Namespace, out: Path) -> dict[str, Any]:
+    """chrF++ and BLEU of the test set; PREFIX.multiref.tsv has more references, if it is there."""
+    pairs = list(find([options.test], options.source_lang, options.target_lang).train)
+    several = options.test.with_name(f"{options.test.name}.multiref.tsv")
+    references = read_references(several) if several.is_file() else [[b for _, b in pairs]]
+    found = Translator.load(out).translate([a for a, _ in pairs])
+    quality = score(found, references, target_lang=options.target_lang)
+    return {name: quality[name].value for name in ("chrF++", "BLEU")} | {
+        "signature": quality["chrF++"].signature,
+        "parameters": sum(x.numel() for x in Translator.load(out).model.parameters()),
+        "bytes": (out / WEIGHTS).stat().st_size,
+    }
+
+
+def render(options: argparse.Namespace, results: dict[int, dict[str, dict[str, Any]]]) -> str:
+    """A row for each configuration; the best of each column is bold."""
+    counts = list(results)
+    lines = [
+        f"| chrF++ after {options.minutes:g} minutes | "
+        + " | ".join(f"{count:,} pairs" for count in counts)
+        + " |",
+        "|---|" + "---:|" * len(counts),
+    ]
+    for name in (AUTO, *BY_HAND):
+        cells = []
+        for count in counts:
+            found = results[count]
+            best = max(each["chrF++"] for each in found.values())
+            value = f"{found[name]['chrF++']:.2f}"
+            bold = "**" if found[name]["chrF++"] == best else ""
+            cells.append(f"{bold}{value}{bold} ({found[name]['steps']:,} updates)")
+        lines.append(f"| {name} | {' | '.join(cells)} |")
+    behind = []
+    for count in counts:
+        by_hand = max(results[count][name]["chrF++"] for name in BY_HAND)
+        behind.append(f"{results[count][AUTO]['chrF++'] - by_hand:+.2f}")
+    lines.append(f"| auto against the best by hand | {' | '.join(behind)} |")
+    machine = look_at_machine()
+    return "\n".join(
+        [
+            *lines,
+            "",
+            f"{machine.processor}, {machine.threads} threads, {machine.device}, torch "
+            f"{torch.__version__}, seed {options.seed}; {results[counts[0]][AUTO]['signature']}",
+        ]
+    )
+
+
+if __name__ == "__main__":
+    main()

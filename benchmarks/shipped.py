@@ -1,0 +1,97 @@
+"""Make the models that ship with the package, of the built-in corpus and recipes/demo.toml.
+
+    python benchmarks/shipped.py --out RUNS [demo demo-fr-en demo-en-zh]
+
+For each: write the pairs, train, store the weights in fp16 under src/glassformer/models, and let
+the stored model take the exam: held-out sentences, the riddles of `it`, the sentences of the notes.
+A model whose training is in RUNS already is only stored and examined.
+"""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+from glassformer.config import Config
+from glassformer.data.demo import NOTES
+from glassformer.data.demo.exam import Mark, mark_exact, mark_notes, mark_pronouns, speak
+from glassformer.data.demo.files import write_pairs
+from glassformer.directory import CARD, SHIPPED, WEIGHTS, load_model, save_model, write_text
+from glassformer.train import train
+from glassformer.train.card import hash_files, read_facts, write_card
+from glassformer.train.golden import write_golden
+from glassformer.translator import Translator
+
+RECIPE = Path(__file__).parents[1] / "recipes" / "demo.toml"
+LANGUAGES = {"demo": ("en", "fr"), "demo-fr-en": ("fr", "en"), "demo-en-zh": ("en", "zh")}
+PAIRS = {"train": 60_000, "valid": 300}
+QUESTIONS = 2_000
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("names", nargs="*", default=list(LANGUAGES), metavar="NAME")
+    parser.add_argument("--out", type=Path, required=True)
+    options = parser.parse_args()
+    for name in options.names:
+        if name not in LANGUAGES:
+            parser.error(f"no shipped model is called {name}: {', '.join(LANGUAGES)}")
+    for name in options.names:
+        make(name, options.out / name)
+
+
+def make(name: str, out: Path) -> None:
+    source, target = LANGUAGES[name]
+    if not (out / "model" / CARD).exists():
+        write_pairs(out / "pairs", source, target, PAIRS)
+        langs = {"source_lang": source, "target_lang": target}
+        train(Config.load(RECIPE).changed(data=langs), [out / "pairs"], out / "model")
+    folder = SHIPPED / name
+    config, tokenizers, network = load_model(out / "model")
+    save_model(folder, config, tokenizers, network.state_dict(), half=True)
+    write_golden(folder, [speak(note, source) for note in NOTES])
+    marks = examine(Translator.load(folder, device="cpu"), source, target)
+    facts = read_facts(out / "model")
+    shares = {what: {"asked": mark.asked, "right": mark.share} for what, mark in marks.items()}
+    describe(folder, {**facts, "exam": shares, "licence": "MIT"}, marks)
+    print(f"{name}: {(folder / WEIGHTS).stat().st_size / 1e6:.2f} MB of weights")
+    for what, mark in marks.items():
+        wrong = (f"    {text} -> {said}" for text, said in mark.wrong)
+        print(f"  {what}: {mark}", *wrong, sep="\n")
+
+
+def examine(translator: Translator, source: str, target: str) -> dict[str, Mark]:
+    """Greedy, in fp32, of the weights as they are stored."""
+    ask = translator.translate
+    marks = {
+        "held-out sentences": mark_exact(ask, source, target, QUESTIONS),
+        "sentences of the notes": mark_notes(ask, source, target),
+    }
+    if target == "fr":
+        marks["riddles of il and elle"] = mark_pronouns(ask, source, QUESTIONS)
+    return marks
+
+
+def describe(folder: Path, facts: dict[str, Any], marks: dict[str, Mark]) -> None:
+    write_card(folder, {**facts, "size": "demo", "sha256": hash_files(folder)})
+    card = (folder / CARD).read_text(encoding="utf-8")
+    right = "".join(f"- {what}: {mark} right\n" for what, mark in marks.items())
+    write_text(
+        folder / CARD,
+        f"""{card}
+## Exam
+
+Of these weights, which are rounded to fp16, greedy, in fp32. Right is any translation that the
+grammar allows; no training text had the content words of a held-out sentence together.
+{right}
+## Made by
+
+`python benchmarks/shipped.py --out RUNS {folder.name}`, of the built-in corpus, which is our own.
+Licence of data and weights: MIT.
+""",
+    )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""Models of others, in and out: one file a format, each with an equality test."""

@@ -1,0 +1,89 @@
+"""The weights of a MarianMT checkpoint, under our names."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from pickle import UnpicklingError
+
+import torch
+from torch import Tensor
+
+from ..config import BOS
+from ..directory import load_tensors
+from ..model import Transformer
+
+NEVER = -200.0  # a bias that leaves a piece no share of the probability that fp32 could tell
+
+ATTENTION = {
+    "to_query": "q_proj",
+    "to_key": "k_proj",
+    "to_value": "v_proj",
+    "to_output": "out_proj",
+}
+LAYER = {
+    **{f"self_attention.{ours}": f"self_attn.{theirs}" for ours, theirs in ATTENTION.items()},
+    **{f"cross_attention.{ours}": f"encoder_attn.{theirs}" for ours, theirs in ATTENTION.items()},
+    "feed_forward.inner": "fc1",
+    "feed_forward.outer": "fc2",
+    "self_attention_road.norm": "self_attn_layer_norm",
+    "cross_attention_road.norm": "encoder_attn_layer_norm",
+    "feed_forward_road.norm": "final_layer_norm",
+}
+SOURCE = ("model.shared.weight", "model.encoder.embed_tokens.weight")
+TARGET = ("model.shared.weight", "model.decoder.embed_tokens.weight", "lm_head.weight")
+
+Weights = dict[str, Tensor]
+
+
+def read_weights(folder: Path) -> tuple[Path, Weights]:
+    """And the file that they came from. A pickle is read as data; what would run is refused."""
+    path, old = folder / "model.safetensors", folder / "pytorch_model.bin"
+    if path.is_file():
+        return path, load_tensors(path)
+    if not old.is_file():
+        raise ValueError(f"{folder} has no weights: neither {path.name} nor {old.name}")
+    try:
+        return old, torch.load(old, map_location="cpu", weights_only=True)
+    except (RuntimeError, EOFError, UnpicklingError) as error:
+        raise ValueError(f"{old}: damaged, or more than weights: {error}".split("\n")[0]) from None
+
+
+def rename(path: Path, found: Weights, rows: list[list[int]], network: Transformer) -> Weights:
+    """Under the names of `network`, in its order of ids, in fp32.
+
+    `rows`: for source and target, the row of the checkpoint that each id takes.
+    """
+    output = TARGET if network.settings.tie != "none" else ("lm_head.weight",)
+    tables = {
+        "source_embedding.table": (SOURCE, rows[0]),
+        "target_embedding.table": (TARGET, rows[1]),
+        "output_table": (output, rows[1]),
+    }
+    weights: Weights = {}
+    for name, value in network.state_dict().items():
+        part, _, kind = name.rpartition(".")
+        if name == "output_bias":
+            zeros = torch.zeros(1, len(rows[1]))
+            weight = found.get("final_logits_bias", zeros).flatten()[rows[1]]
+            weight[BOS] = NEVER
+        elif part in tables:
+            theirs, chosen = tables[part]
+            table = _take(path, found, *theirs)
+            if len(table) != max(chosen) + 1:
+                raise ValueError(f"{path}: {len(table)} rows for {max(chosen) + 1} pieces")
+            weight = table[chosen]
+        else:
+            side, layer, place = part.split(".", 2)
+            weight = _take(path, found, f"model.{side}.layers.{layer}.{LAYER[place]}.{kind}")
+        if weight.shape != value.shape:
+            there, here = list(weight.shape), list(value.shape)
+            raise ValueError(f"{path}: {name} is {there}, but config.json says {here}")
+        weights[name] = weight.float()
+    return weights
+
+
+def _take(path: Path, found: Weights, *names: str) -> Tensor:
+    for name in names:
+        if name in found:
+            return found[name]
+    raise ValueError(f"{path}: {names[-1]} is missing")

@@ -1,0 +1,178 @@
+"""Export to CTranslate2, the C++ engine that many already run; what is written has been compared.
+
+The folder holds CTranslate2's own files, the tokenizer, the settings, the card, and parity.json.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from ..config import BOS, EOS, Model
+from ..directory import CARD, CONFIG, Tokenizers, load_model, locate, write_json, write_text
+from ..model import Transformer
+from ..model.attention import MultiHeadAttention
+from ..model.embedding import Embedding
+from ..model.feed_forward import FeedForward
+from ..model.positions import sinusoids
+from .parity import Parity, Progress, ask, choose, compare
+
+if TYPE_CHECKING:
+    from ctranslate2.specs import TransformerSpec
+
+# float16 and bfloat16 are for GPUs: on a processor CTranslate2 computes them in float32.
+QUANTIZATIONS = ("float32", "int8", "int16", "float16", "bfloat16")
+ACTIVATIONS = {"relu": "RELU", "silu": "SWISH", "gelu": "GELU"}
+REACH = 2048  # positions written at least: beyond its table CTranslate2 gives up
+PARITY = "parity.json"
+
+
+def export(
+    model: Path | str,
+    out: Path,
+    *,
+    quantization: str = "float32",
+    texts: Sequence[str] | None = None,
+    progress: Progress | None = None,
+) -> Parity:
+    """Write `model` for CTranslate2 to the new folder `out`, unless it computes something else.
+
+    Compared on `texts`, the first 200; on random pieces if there are none. ValueError where the
+    difference is larger than rounding explains; then there is no `out`.
+    """
+    if quantization not in QUANTIZATIONS:
+        known = ", ".join(QUANTIZATIONS)
+        raise ValueError(f"quantization={quantization}: one of {known}")
+    if out.exists():
+        raise ValueError(f"{out} is there already: name a new folder")
+    _need()
+    config, tokenizers, network = load_model(model)
+    sources = choose(tokenizers.source, config.model.positions.longest, texts)
+    wanted = ask(network, sources, progress)
+    out.parent.mkdir(parents=True, exist_ok=True)
+    with TemporaryDirectory(prefix=f".{out.name}.", dir=out.parent) as scratch:
+        exact, final = Path(scratch) / "float32", Path(scratch) / quantization
+        _write(exact, config.model, network, tokenizers, "float32")
+        parity = compare(exact, "float32", network, tokenizers, wanted)
+        parity.check()
+        if final != exact:
+            _write(final, config.model, network, tokenizers, quantization)
+            parity = compare(final, quantization, network, tokenizers, wanted)
+            parity.check()
+        tokenizers.save(final)
+        write_text(final / CONFIG, config.to_toml())
+        if (locate(model) / CARD).is_file():
+            shutil.copyfile(locate(model) / CARD, final / CARD)
+        write_json(final / PARITY, asdict(parity))
+        final.rename(out)
+    return parity
+
+
+def _need() -> None:
+    try:
+        import ctranslate2  # noqa: F401
+    except ImportError:
+        raise ValueError(
+            'CTranslate2 is not installed: pip install "glassformer[bridge]"'
+        ) from None
+
+
+def _write(
+    folder: Path, settings: Model, network: Transformer, tokenizers: Tokenizers, quantization: str
+) -> None:
+    folder.mkdir()
+    spec = describe(settings, network, tokenizers)
+    spec.validate()
+    spec.optimize(quantization)
+    spec.save(str(folder))
+
+
+def describe(settings: Model, network: Transformer, tokenizers: Tokenizers) -> TransformerSpec:
+    """The network in CTranslate2's terms."""
+    from ctranslate2.specs import common_spec, transformer_spec
+
+    shape: dict[str, Any] = {
+        "num_heads": settings.heads,
+        "head_dim": settings.width,
+        "pre_norm": settings.norm == "pre",
+        "activation": common_spec.Activation[ACTIVATIONS[settings.activation]],
+    }
+    spec = transformer_spec.TransformerSpec(
+        transformer_spec.TransformerEncoderSpec(settings.encoder_layers, **shape),
+        transformer_spec.TransformerDecoderSpec(settings.decoder_layers, **shape),
+    )
+    _set_stack(spec.encoder, network.encoder, network.encoder_norm)
+    _set_stack(spec.decoder, network.decoder, network.decoder_norm)
+    _set_embedding(spec.encoder, spec.encoder.embeddings[0], network.source_embedding, settings)
+    _set_embedding(spec.decoder, spec.decoder.embeddings, network.target_embedding, settings)
+    spec.decoder.projection.weight = _numbers(network.output_table.weight)
+    if network.output_bias is not None:
+        spec.decoder.projection.bias = _numbers(network.output_bias)
+    source, target = tokenizers.source.vocabulary, tokenizers.target.vocabulary
+    spec.register_source_vocabulary(list(source))
+    spec.register_target_vocabulary(list(target))
+    spec.config.bos_token = spec.config.decoder_start_token = target[BOS]
+    spec.config.eos_token = target[EOS]
+    spec.config.unk_token = "<unk>" if "<unk>" in target else target[BOS]  # ours know no unknown
+    spec.config.add_source_eos = True
+    spec.config.layer_norm_epsilon = settings.norm_epsilon
+    return spec
+
+
+def _set_stack(spec: Any, layers: Any, last_norm: nn.Module) -> None:
+    for part, layer in zip(spec.layer, layers, strict=True):
+        _set_attention(part.self_attention, layer.self_attention, layer.self_attention_road.norm)
+        if hasattr(part, "attention"):
+            _set_attention(part.attention, layer.cross_attention, layer.cross_attention_road.norm)
+        _set_feed_forward(part.ffn, layer.feed_forward, layer.feed_forward_road.norm)
+    if isinstance(last_norm, nn.LayerNorm):
+        _set_norm(spec.layer_norm, last_norm)
+
+
+def _set_attention(spec: Any, attention: MultiHeadAttention, norm: nn.LayerNorm) -> None:
+    """Self-attention has W_Q, W_K and W_V in one matrix, cross-attention the last two."""
+    _set_norm(spec.layer_norm, norm)
+    inward = [attention.to_query, attention.to_key, attention.to_value]
+    if len(spec.linear) == 3:
+        _set_linear(spec.linear[0], inward.pop(0))
+    _set_linear(spec.linear[-2], *inward)
+    _set_linear(spec.linear[-1], attention.to_output)
+
+
+def _set_feed_forward(spec: Any, feed_forward: FeedForward, norm: nn.LayerNorm) -> None:
+    _set_norm(spec.layer_norm, norm)
+    _set_linear(spec.linear_0, feed_forward.inner)
+    _set_linear(spec.linear_1, feed_forward.outer)
+
+
+def _set_embedding(spec: Any, table: Any, embedding: Embedding, settings: Model) -> None:
+    """CTranslate2 scales by √d_model by itself; the positions are given as a table."""
+    table.weight = _numbers(embedding.table.weight)
+    places_LD = embedding.places_LD
+    if settings.positions.layout != "learned":
+        longest = max(settings.positions.longest, REACH)
+        positions = settings.positions.model_copy(update={"longest": longest})
+        places_LD = sinusoids(positions, settings.d_model)
+    spec.position_encodings.encodings = _numbers(places_LD)
+
+
+def _set_linear(spec: Any, *linears: nn.Linear) -> None:
+    spec.weight = np.concatenate([_numbers(linear.weight) for linear in linears])
+    spec.bias = np.concatenate([_numbers(linear.bias) for linear in linears])
+
+
+def _set_norm(spec: Any, norm: nn.LayerNorm) -> None:
+    spec.gamma, spec.beta = _numbers(norm.weight), _numbers(norm.bias)
+
+
+def _numbers(x: Tensor) -> np.ndarray[Any, np.dtype[np.float32]]:
+    """A copy: quantising overwrites."""
+    return x.detach().to(torch.float32, copy=True).numpy()

@@ -1,0 +1,185 @@
+"""Import of a MarianMT checkpoint as Hugging Face keeps it: the OPUS-MT models.
+
+Our ids begin with <pad>, <s>, </s>; then come its pieces in their order. Its decoder starts with
+what it calls <pad>, whose row becomes our <s>. What it computes stays the same but for one
+choice, the grid of the positions; see `Import`.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from ..config import Config
+from ..directory import CARD, Tokenizers, build, save_model, write_text
+from ..model import Transformer
+from ..text.layout import CONTROLS
+from ..text.unigram import UNKNOWN
+from .checkpoint import read_weights, rename
+from .parity import choose, score_pieces, translate
+from .sentencepiece import Sentencepiece
+
+GRIDS = {"transformers": "paper", "marian": "tensor2tensor"}
+ACTIVATIONS = {"swish": "silu", "silu": "silu", "relu": "relu", "gelu": "gelu"}
+MOST = 50  # sentences on which the two grids are compared
+
+
+@dataclass(frozen=True)
+class Import:
+    """What came in, and how much the choice of the positional grid matters.
+
+    Marian trains with exponents i/(d/2-1) ("marian"); `transformers` computes with 2i/d.
+    """
+
+    grid: str
+    parameters: int
+    sentences: int
+    mean_difference: float  # of a piece's log-probability under the two grids
+    largest_difference: float
+
+    def __str__(self) -> str:
+        return (
+            f"{self.parameters:,} parameters, grid {self.grid}; with the other grid, the "
+            f"log-probability of a piece differs by {self.mean_difference:.2g} on average, "
+            f"{self.largest_difference:.2g} at most ({self.sentences} sentences)"
+        )
+
+
+def import_marian(
+    folder: Path, out: Path, *, grid: str = "transformers", texts: Sequence[str] | None = None
+) -> Import:
+    """Make the new model directory `out`. ValueError, in one sentence, for what cannot be read.
+
+    The two grids are compared on `texts`, the first 50; on random pieces if there are none.
+    """
+    if grid not in GRIDS:
+        raise ValueError(f"grid={grid}: one of {', '.join(GRIDS)}")
+    if out.exists():
+        raise ValueError(f"{out} is there already: name a new folder")
+    raw = _read_json(folder / "config.json")
+    config = _translate_settings(folder, raw, grid)
+    tokenizers, rows = _read_pieces(folder, raw)
+    config = config.changed(text={"vocabulary": max(300, len(tokenizers.target)), "shared": False})
+    network = build(config, tokenizers).eval()
+    network.load_state_dict(rename(*read_weights(folder), rows, network))
+    sources = choose(tokenizers.source, config.model.positions.longest, texts)[:MOST]
+    found = _compare_grids(network, config, tokenizers, sources, grid)
+    out.parent.mkdir(parents=True, exist_ok=True)
+    with TemporaryDirectory(prefix=f".{out.name}.", dir=out.parent) as scratch:
+        whole = Path(scratch) / "model"
+        save_model(whole, config, tokenizers, network.state_dict())
+        write_text(whole / CARD, _CARD.format(name=folder.resolve().name, grid=grid))
+        whole.rename(out)
+    return found
+
+
+_CARD = """# Model card
+
+Imported from {name}, a MarianMT checkpoint, with the positional grid "{grid}".
+Its licence, its data and its scores are those of that model; nothing was trained or measured here.
+"""
+
+
+def _read_json(path: Path) -> dict[str, Any]:
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise ValueError(f"{path}: not JSON: {error}") from None
+    if not isinstance(found, dict):
+        raise ValueError(f"{path}: not a JSON object")
+    return found
+
+
+def _translate_settings(folder: Path, raw: Mapping[str, Any], grid: str) -> Config:
+    path = folder / "config.json"
+    if raw.get("model_type") != "marian":
+        raise ValueError(f"{path}: model_type is {raw.get('model_type')}, not marian")
+    wanted = {
+        "normalize_before": False, "normalize_embedding": False, "add_final_layer_norm": False,
+        "static_position_embeddings": True, "scale_embedding": True,
+        "decoder_attention_heads": raw.get("encoder_attention_heads"),
+        "decoder_ffn_dim": raw.get("encoder_ffn_dim"),
+    }  # fmt: skip
+    for key, value in wanted.items():
+        if raw.get(key, value) != value:
+            raise ValueError(f"{path}: {key}={raw[key]}: only models with {value} can be imported")
+    activation = raw.get("activation_function")
+    if activation not in ACTIVATIONS:
+        known = ", ".join(ACTIVATIONS)
+        raise ValueError(f"{path}: activation_function={activation}: known are {known}")
+    shared = raw.get("share_encoder_decoder_embeddings", True)
+    tied = raw.get("tie_word_embeddings", True)
+    search = raw
+    if (folder / "generation_config.json").is_file():
+        search = {**raw, **_read_json(folder / "generation_config.json")}
+    try:
+        model = {
+            "d_model": raw["d_model"],
+            "d_ff": raw["encoder_ffn_dim"],
+            "heads": raw["encoder_attention_heads"],
+            "encoder_layers": raw["encoder_layers"],
+            "decoder_layers": raw["decoder_layers"],
+            "dropout": raw.get("dropout", 0.1),
+            "activation": ACTIVATIONS[activation],
+            "tie": "none" if not tied else "three-way" if shared else "two-way",
+            "output_bias": True,
+            "positions": {
+                "layout": "concatenated",
+                "grid": GRIDS[grid],
+                "longest": raw["max_position_embeddings"],
+            },
+        }
+    except KeyError as error:
+        raise ValueError(f"{path}: {error.args[0]} is missing") from None
+    beam, alpha = search.get("num_beams") or 1, search.get("length_penalty") or 1.0
+    decode = {"search": "beam", "beam": beam, "penalty": "power", "alpha": alpha}
+    return Config.read({"model": model, "decode": decode}, name=str(path))
+
+
+def _read_pieces(folder: Path, raw: Mapping[str, Any]) -> tuple[Tokenizers, list[list[int]]]:
+    """Both tokenizers, and for each side the row of its table that each of our ids takes."""
+    names = ["vocab.json", "vocab.json"]
+    if (folder / "target_vocab.json").is_file():
+        names[1] = "target_vocab.json"
+    start = raw.get("decoder_start_token_id", raw.get("pad_token_id"))
+    tokenizers, rows = [], []
+    for side, name in zip(("source", "target"), names, strict=True):
+        ids = _read_json(folder / name)
+        if sorted(ids.values()) != list(range(len(ids))) or start not in ids.values():
+            raise ValueError(f"{folder / name}: its ids are not the numbers from 0 on")
+        for piece in (CONTROLS[0], CONTROLS[2], UNKNOWN):
+            if piece not in ids:
+                raise ValueError(f"{folder / name}: it has no {piece}")
+        others = sorted(ids.keys() - set(CONTROLS), key=ids.__getitem__)
+        rows.append([ids[CONTROLS[0]], start, ids[CONTROLS[2]], *map(ids.__getitem__, others)])
+        pieces = Sentencepiece.read(folder / f"{side}.spm")
+        tokenizers.append(pieces.to_tokenizer([*CONTROLS, *others]))
+    return Tokenizers(*tokenizers), rows
+
+
+def _compare_grids(
+    network: Transformer,
+    config: Config,
+    tokenizers: Tokenizers,
+    sources: list[list[int]],
+    grid: str,
+) -> Import:
+    """Greedy translations, under both."""
+    (other,) = GRIDS.keys() - {grid}
+    positions = {**config.model.positions.model_dump(), "grid": GRIDS[other]}
+    twin = build(config.changed(model={"positions": positions}), tokenizers).eval()
+    twin.load_state_dict(network.state_dict())
+    targets = translate(network, sources, "greedy")
+    both = (score_pieces(each, sources, targets) for each in (network, twin))
+    apart = [abs(a - b) for pair in zip(*both, strict=True) for a, b in zip(*pair, strict=True)]
+    return Import(
+        grid=grid,
+        parameters=sum(p.numel() for p in network.parameters()),
+        sentences=len(sources),
+        mean_difference=sum(apart) / len(apart),
+        largest_difference=max(apart),
+    )

@@ -1,0 +1,199 @@
+"""Whether an exported model still says the same: log-probabilities, and translations."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import torch
+
+from ..config import BOS, EOS, PAD, Decode
+from ..decode import score, search
+from ..directory import Tokenizers
+from ..model import Transformer
+from ..text import Tokenizer
+
+MOST = 200  # sentences
+SOURCE, OUTPUT = 60, 100  # pieces of a random source and of a translation, at most
+ROUNDING = 1e-5  # of the largest log-probability; at least of 1
+COARSE = 0.05  # nats a piece that quantised weights may be off, on average
+TIE = 1e-4  # translations this close in log-probability are equally good
+SEARCHES = {
+    name: Decode(search=name, beam=5, penalty="none", max_ratio=0, max_extra=OUTPUT)
+    for name in ("greedy", "beam")
+}
+
+Rows = list[list[int]]
+Progress = Callable[[int], object]  # told how many more are done
+
+
+@dataclass(frozen=True)
+class Parity:
+    """What a comparison on so many sentences found; log-probabilities are natural."""
+
+    quantization: str
+    sentences: int
+    pieces: int
+    largest_difference: float  # of the log-probability of a piece
+    mean_difference: float
+    allowed: float  # of the largest; quantised: of the mean
+    different: dict[str, int]  # translations that are another's, ties apart, by search
+    ties: dict[str, int]
+
+    @property
+    def is_exact(self) -> bool:
+        return self.quantization == "float32"
+
+    def check(self) -> None:
+        """ValueError if the export is another model than the one it was made from."""
+        found = self.largest_difference if self.is_exact else self.mean_difference
+        if not found <= self.allowed:  # not a number is not allowed
+            raise ValueError(
+                f"not exported: in {self.quantization}, log-probabilities differ by {found:.2g} "
+                f"nats a piece, and {self.allowed:.2g} is allowed"
+            )
+        if self.is_exact and any(self.different.values()):
+            told = ", ".join(f"{count} with {name}" for name, count in self.different.items())
+            raise ValueError(
+                f"not exported: of {self.sentences} translations, others than the model's: {told}"
+            )
+
+    def __str__(self) -> str:
+        same = ", ".join(
+            f"{self.sentences - count} of {self.sentences} with {name}"
+            for name, count in self.different.items()
+        )
+        return (
+            f"{self.quantization}: log-probabilities differ by {self.largest_difference:.2g} at "
+            f"most, {self.mean_difference:.2g} on average; same translations: {same}"
+        )
+
+
+@dataclass(frozen=True)
+class Answers:
+    """What a model says, to be compared with: ids, EOS not included."""
+
+    sources: Rows
+    translations: dict[str, Rows]  # by search
+    log_probs: list[list[float]]  # of each piece of the greedy translations
+
+
+def choose(tokenizer: Tokenizer, longest: int, texts: Sequence[str] | None) -> Rows:
+    """The ids to compare on: of the first texts that are not empty, or without texts random."""
+    if texts is None:
+        random, most = Random(1), min(SOURCE, longest - 1)
+        ids = range(EOS + 1, len(tokenizer))
+        return [random.choices(ids, k=random.randint(1, most)) for _ in range(MOST)]
+    rows = [row for row in tokenizer.encode_many(texts[:MOST]) if row]
+    if not rows:
+        raise ValueError("there is no text to compare on")
+    return [row[: longest - 1] for row in rows]
+
+
+def ask(network: Transformer, sources: Rows, progress: Progress | None = None) -> Answers:
+    """In fp32, by the plain path. `progress` hears of each sentence once a search."""
+    translations = {name: translate(network, sources, name, progress) for name in SEARCHES}
+    return Answers(sources, translations, score_pieces(network, sources, translations["greedy"]))
+
+
+def compare(
+    folder: Path, quantization: str, network: Transformer, tokenizers: Tokenizers, wanted: Answers
+) -> Parity:
+    """Ask CTranslate2 the same."""
+    exact = quantization == "float32"
+    longest = min(OUTPUT, _reach(network))
+    theirs = _Theirs(folder, "float32" if exact else "default", tokenizers, longest)
+    found = theirs.score(wanted.sources, wanted.translations["greedy"])
+    pairs = [
+        pair for ours, other in zip(wanted.log_probs, found, strict=True)
+        for pair in zip(ours, other, strict=True)
+    ]  # fmt: skip
+    apart = [abs(ours - other) for ours, other in pairs]
+    different, ties = {}, {}
+    for name, ours in wanted.translations.items():
+        others = theirs.search(wanted.sources, name)
+        unequal = [i for i in range(len(ours)) if ours[i] != others[i]]
+        rows, left, right = ([x[i] for i in unequal] for x in (wanted.sources, ours, others))
+        scores = score_pieces(network, rows, left), score_pieces(network, rows, right)
+        ties[name] = sum(map(_is_tie, left, right, *scores))
+        different[name] = len(unequal) - ties[name]
+    return Parity(
+        quantization=quantization,
+        sentences=len(wanted.sources),
+        pieces=len(pairs),
+        largest_difference=max(apart),
+        mean_difference=sum(apart) / len(apart),
+        allowed=ROUNDING * max(1.0, *(abs(ours) for ours, _ in pairs)) if exact else COARSE,
+        different=different,
+        ties=ties,
+    )
+
+
+def _is_tie(left: list[int], right: list[int], ours: list[float], theirs: list[float]) -> bool:
+    """Equally probable as a whole, or (greedy) where they part."""
+    pairs = zip([*left, EOS], [*right, EOS], strict=False)
+    part = next(place for place, (one, other) in enumerate(pairs) if one != other)
+    return min(abs(sum(ours) - sum(theirs)), abs(ours[part] - theirs[part])) <= TIE
+
+
+def translate(
+    network: Transformer, rows: Rows, name: str, progress: Progress | None = None
+) -> Rows:
+    with torch.inference_mode():
+        found = search(
+            network,
+            [[*row, EOS] for row in rows],
+            SEARCHES[name],
+            longest=_reach(network),
+            progress=progress,
+        )
+    return [list(best[0].pieces) for best in found]
+
+
+def _reach(network: Transformer) -> int:
+    """The most pieces of a translation that can be scored: BOS goes before it."""
+    return network.settings.positions.longest - 1
+
+
+def score_pieces(network: Transformer, rows: Rows, targets: Rows) -> list[list[float]]:
+    with torch.inference_mode():
+        return score(network, [[*row, EOS] for row in rows], targets)
+
+
+class _Theirs:
+    """CTranslate2, speaking ids."""
+
+    def __init__(self, folder: Path, precision: str, tokenizers: Tokenizers, longest: int) -> None:
+        from ctranslate2 import Translator
+
+        threads = torch.get_num_threads()
+        self.engine = Translator(str(folder), compute_type=precision, intra_threads=threads)
+        self.longest = longest
+        self.source, self.target = tokenizers.source.vocabulary, tokenizers.target.vocabulary
+        self.ids = {piece: id for id, piece in enumerate(self.target)}
+
+    def score(self, rows: Rows, targets: Rows) -> list[list[float]]:
+        found = self.engine.score_batch(
+            _spell(rows, self.source), _spell(targets, self.target), max_input_length=0
+        )
+        return [list(result.log_probs) for result in found]
+
+    def search(self, rows: Rows, name: str) -> Rows:
+        options: dict[str, Any] = {"beam_size": 1}
+        if name == "beam":  # until nothing can get better, as ours
+            options = {"beam_size": SEARCHES[name].beam, "length_penalty": 0, "patience": 100}
+        found = self.engine.translate_batch(
+            _spell(rows, self.source),
+            suppress_sequences=[[self.target[PAD]], [self.target[BOS]]],
+            max_input_length=0,
+            max_decoding_length=self.longest,
+            **options,
+        )
+        return [[self.ids[piece] for piece in result.hypotheses[0]] for result in found]
+
+
+def _spell(rows: Rows, vocabulary: Sequence[str]) -> list[list[str]]:
+    return [[vocabulary[id] for id in row] for row in rows]

@@ -1,0 +1,150 @@
+"""glassformer check-data"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+from typer import Option
+
+from ..data.corpus import Corpus, find
+from ..data.tables import table_kind
+from .options import AsJson
+from .terminal import open_output, show_progress, to_json
+from .train import SourceLang, TargetLang
+
+if TYPE_CHECKING:
+    from ..data.doctor import Report
+
+Data = Annotated[
+    list[Path],
+    Option(
+        metavar="PATH",
+        help="Sentence pairs: a folder or prefix (DIR/train is DIR/train.en and DIR/train.de), a "
+        ".tsv, .csv, .jsonl or .tmx file, a .zip of two text files, or two text files, --data "
+        "twice, source first.",
+    ),
+]
+HeldOut = Annotated[
+    list[Path] | None,
+    Option(
+        "--test",
+        "--valid",
+        metavar="PATH",
+        help="Pairs to test or validate on, of which none should be in the data; again for each "
+        "further prefix or file.",
+    ),
+]
+Quick = Annotated[
+    bool, Option("--quick", help="Do not compare lines with their partners by their words.")
+]
+ReportTo = Annotated[
+    Path | None, Option("--report", metavar="FILE", help="Keep all this, as text or as .json.")
+]
+Fix = Annotated[
+    Path | None,
+    Option(metavar="PREFIX", help="Write what is left, mended, as PREFIX.en and PREFIX.de."),
+]
+
+
+def check_data(
+    data: Data,
+    source_lang: SourceLang = None,
+    target_lang: TargetLang = None,
+    held_out: HeldOut = None,
+    quick: Quick = False,
+    report_to: ReportTo = None,
+    fix: Fix = None,
+    as_json: AsJson = False,
+) -> None:
+    """Find what is wrong with sentence pairs, and in which lines, before a model learns it.
+
+    \b
+    glassformer check-data --data train.en --data train.de --report report.txt
+    glassformer check-data --data corpus/train --test corpus/test \\
+        --source-lang en --target-lang de --fix clean
+    """
+    if fix and not (source_lang and target_lang):
+        raise ValueError("--fix names its files by --source-lang and --target-lang: give both")
+    from ..data.doctor import examine
+
+    found = find(data, source_lang, target_lang)
+    corpus = found.train
+    others = _find_others(held_out or (), source_lang, target_lang)
+    if found.valid:
+        others["valid"] = found.valid
+    with show_progress("checking") as tell:
+        report = examine(
+            *corpus.sides(),
+            source_lang=source_lang,
+            target_lang=target_lang,
+            held_out={name: other.sides() for name, other in others.items()},
+            thorough=not quick,
+            names=(str(corpus.files[0]), str(corpus.files[-1])),
+            progress=tell,
+        )
+    if report_to:
+        in_json = json.dumps(report.to_json(), ensure_ascii=False, indent=1) + "\n"
+        with open_output(report_to) as out:
+            out.write(in_json if report_to.suffix == ".json" else str(report))
+    if as_json:
+        print(to_json(report.to_json()))
+    else:
+        _print(report)
+    if fix:
+        paths = [Path(f"{fix}.{lang}") for lang in (source_lang, target_lang)]
+        kept = _write_fixed(corpus, report, paths)
+        if not as_json:
+            print(f"\n{kept:,} pairs are in {paths[0]} and {paths[1]}")
+
+
+def _find_others(
+    paths: Sequence[Path], source_lang: str | None, target_lang: str | None
+) -> dict[str, Corpus]:
+    """Corpora by name: two text files are one, each other path is one for itself."""
+    if len(paths) == 2 and not any(table_kind(path) or not path.is_file() for path in paths):
+        return {str(paths[0]): find(paths).train}
+    return {str(path): find(path, source_lang, target_lang).train for path in paths}
+
+
+def _print(report: Report) -> None:
+    """A short table, and an example of each finding."""
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    console = Console(highlight=False, soft_wrap=False)
+    if not report.findings:
+        print(f"{report.pairs:,} pairs: nothing found")
+        return
+    table = Table("finding", "pairs", "%", "first lines", "what it is", box=None, pad_edge=False)
+    for column in (1, 2):
+        table.columns[column].justify = "right"
+    for each in report.findings:
+        lines = ", ".join(map(str, each.lines[:3])) + " ..." * (each.count > 3)
+        table.add_row(each.kind, f"{each.count:,}", f"{100 * each.share:.2f}", lines, each.meaning)
+    print(f"{report.pairs:,} pairs\n")
+    console.print(table)
+    for each in report.findings:
+        example = each.examples[0]
+        about = each.note or example.note
+        print(f"\n{each.kind}, line {example.line}" + (f" ({about})" if about else ""))
+        for text in (example.source, example.target):
+            console.print(Text("  " + text), overflow="ellipsis", no_wrap=True)
+        print(f"  -> {each.advice}")
+
+
+def _write_fixed(corpus: Corpus, report: Report, paths: Sequence[Path]) -> int:
+    from ..data.doctor import fix
+
+    kept = 0
+    with ExitStack() as stack:
+        files = [stack.enter_context(open_output(path)) for path in paths]
+        for pair in fix(*corpus.sides(), report):
+            for file, text in zip(files, pair, strict=True):
+                file.write(text + "\n")
+            kept += 1
+    return kept

@@ -1,0 +1,67 @@
+"""glassformer doctor"""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+from typer import Argument, Exit, Option
+
+from .options import AsJson
+from .terminal import to_json
+
+if TYPE_CHECKING:
+    from ..train.health import Finding
+
+Model = Annotated[
+    Path | None,
+    Argument(metavar="[MODEL]", help="The folder of a trained model; none: look at this machine."),
+]
+Here = Annotated[Path, Option(metavar="FOLDER", help="Whose disk is looked at.")]
+
+
+def doctor(model: Model = None, here: Here = Path(), as_json: AsJson = False) -> None:
+    """Say what this machine can do, or whether a model is whole and translates as it did.
+
+    Where something can be done about what is missing, the line with ">" says so. The exit code
+    is 1 if something is wrong.
+
+    \b
+    glassformer doctor
+    glassformer doctor my-model
+    """
+    findings, facts = _examine(model, here)
+    if as_json:
+        print(to_json({**facts, "findings": [asdict(each) for each in findings]}))
+    else:
+        print(render(findings))
+    if any(each.is_wrong for each in findings):
+        raise Exit(1)
+
+
+def _examine(model: Path | None, here: Path) -> tuple[list[Finding], dict[str, object]]:
+    try:
+        import torch  # noqa: F401
+    except (ImportError, OSError) as error:  # OSError: a library of the system is missing
+        raise ValueError(
+            f"torch cannot be loaded ({error}): install it anew, as "
+            "https://pytorch.org/get-started says for your system"
+        ) from None
+    from ..train.health import examine_machine, examine_model
+    from ..train.machine import list_versions, look_at_machine
+
+    if model:
+        return examine_model(model), {}
+    machine, versions = look_at_machine(here), list_versions()
+    return examine_machine(machine, versions), {**machine.to_json(), "versions": versions}
+
+
+def render(findings: list[Finding]) -> str:
+    width = max(len(each.about) for each in findings)
+    lines = []
+    for each in findings:
+        lines.append(f"{'!' if each.is_wrong else ' '} {each.about:<{width}}  {each.said}")
+        if each.advice:
+            lines.append(f"  {'':<{width}}  > {each.advice}")
+    return "\n".join(lines)

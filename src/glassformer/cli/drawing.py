@@ -1,0 +1,82 @@
+"""Pictures of a recording: what `glassformer see --picture` and `--gallery` do."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+from typer import Option
+
+from .terminal import warn
+
+if TYPE_CHECKING:
+    from ..see import Trace
+
+PANEL = "Pictures"
+Picture = Annotated[
+    str | None, Option(metavar="Vnn", help="Draw this picture.", rich_help_panel=PANEL)
+]
+Gallery = Annotated[
+    Path | None,
+    Option(metavar="FOLDER", help="Draw them all, with a page.", rich_help_panel=PANEL),
+]
+Query = Annotated[
+    str | None,
+    Option(metavar="PIECE", help="Of what this piece reads.", rich_help_panel=PANEL),
+]
+Language = Annotated[
+    str, Option("--lang", metavar="en|zh", help="Of the words in them.", rich_help_panel=PANEL)
+]
+Drawn = Annotated[
+    Path | None,
+    Option(
+        "--output", "-o", metavar="FILE", help="A .svg, .pdf, .png, .gif.", rich_help_panel=PANEL
+    ),
+]
+OPTIONS = {
+    "picture": (Picture, None), "gallery": (Gallery, None), "query": (Query, None),
+    "lang": (Language, "en"), "output": (Drawn, None),
+}  # fmt: skip
+
+
+def is_wanted(given: dict[str, Any]) -> bool:
+    return bool(given["picture"] or given["gallery"])
+
+
+def draw_what_is_wanted(trace: Trace, given: dict[str, Any]) -> None:
+    """Write the picture, or the folder of pictures, and say where."""
+    from ..see.draw import draw, gallery, save_figure
+    from ..see.draw.animate import Animation
+
+    if given["gallery"]:
+        made = gallery(trace, given["gallery"], lang=given["lang"])
+        warn(f"{len(made) - 1} files and {made[-1]}")
+    if given["picture"]:
+        out = given["output"] or Path(f"{given['picture']}.svg")
+        names = ("layer", "head", "query", "lang")
+        asked = {name: given[name] for name in names if given[name] is not None}
+        if given["lang"] == "en":
+            del asked["lang"]
+        drawn = draw(trace, given["picture"], **asked)
+        drawn.save(out) if isinstance(drawn, Animation) else save_figure(drawn, out)
+        warn(f"{out}")
+
+
+def with_pictures(verb: Callable[..., None]) -> Callable[..., None]:
+    """The verb with these options too; they reach it through its context."""
+    own = inspect.signature(verb, eval_str=True)
+
+    @functools.wraps(verb)
+    def wider(**given: Any) -> None:
+        verb(**{name: value for name, value in given.items() if name in own.parameters})
+
+    more = [
+        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=kind)
+        for name, (kind, default) in OPTIONS.items()
+    ]
+    wider.__signature__ = own.replace(parameters=[*own.parameters.values(), *more])  # type: ignore[attr-defined]
+    wider.__annotations__ = verb.__annotations__ | {each.name: each.annotation for each in more}
+    return wider

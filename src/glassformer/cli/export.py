@@ -1,0 +1,65 @@
+"""glassformer export"""
+
+from __future__ import annotations
+
+from itertools import islice
+from pathlib import Path
+from typing import Annotated
+
+from typer import Option
+
+from ..data.files import read_lines
+from .options import AsJson, Model
+from .terminal import show_progress, to_json
+
+FORMATS = ("ctranslate2",)
+
+Format = Annotated[str, Option("--format", metavar="ctranslate2", help="For which engine.")]
+Out = Annotated[Path, Option(metavar="FOLDER", help="Where the export goes: a new folder.")]
+Quantization = Annotated[
+    str,
+    Option(
+        metavar="float32|int8|int16|float16|bfloat16",
+        help="How weights are stored; int8 is small, fast and a little coarser.",
+    ),
+]
+Compare = Annotated[
+    Path | None,
+    Option(
+        "--source",
+        metavar="FILE",
+        help="Text to compare the export on, its first 200 lines; random pieces if not given.",
+    ),
+]
+
+
+def export(
+    model: Model,
+    out: Out,
+    form: Format = "ctranslate2",
+    quantization: Quantization = "float32",
+    source: Compare = None,
+    as_json: AsJson = False,
+) -> None:
+    """Write a model for another engine, and check that it still says the same.
+
+    The export is compared with the model: log-probabilities and translations, first in float32.
+    If it differs by more than rounding explains, nothing is written.
+
+    \b
+    glassformer export my-model --format ctranslate2 --out my-model-ct2 --source test.en
+    glassformer export my-model --out my-model-int8 --quantization int8
+    """
+    if form not in FORMATS:
+        raise ValueError(f"--format {form}: the only format is {', '.join(FORMATS)}")
+    texts = None if source is None else list(islice(read_lines(source), 200))
+
+    from dataclasses import asdict
+
+    from ..bridge.ctranslate2 import export as write
+    from ..bridge.parity import MOST, SEARCHES
+
+    sentences = MOST if texts is None else sum(bool(text.strip()) for text in texts)
+    with show_progress("comparing", sentences * len(SEARCHES)) as tell:
+        parity = write(model, out, quantization=quantization, texts=texts, progress=tell)
+    print(to_json(asdict(parity)) if as_json else f"{out}: {parity}")

@@ -1,0 +1,58 @@
+"""glassformer import"""
+
+from __future__ import annotations
+
+from itertools import islice
+from pathlib import Path
+from typing import Annotated
+
+from typer import Argument, Option
+
+from ..data.files import read_lines
+from .options import AsJson
+from .terminal import to_json
+
+Checkpoint = Annotated[
+    Path,
+    Argument(metavar="FOLDER", help="A MarianMT checkpoint of Hugging Face, such as OPUS-MT."),
+]
+Out = Annotated[Path, Option(metavar="MODEL", help="Where the model goes: a new folder.")]
+Grid = Annotated[
+    str,
+    Option(
+        metavar="transformers|marian",
+        help="The positions of Hugging Face's transformers, or those the model was trained with.",
+    ),
+]
+Compare = Annotated[
+    Path | None,
+    Option(
+        "--source",
+        metavar="FILE",
+        help="Text to compare the two grids on, its first 50 lines; random pieces if not given.",
+    ),
+]
+
+
+def import_(
+    folder: Checkpoint,
+    out: Out,
+    grid: Grid = "transformers",
+    source: Compare = None,
+    as_json: AsJson = False,
+) -> None:
+    """Make a model of another's checkpoint: to translate with, to look into, to train further.
+
+    Says by how much log-probabilities depend on the choice of --grid.
+
+    \b
+    glassformer import opus-mt-en-de --out en-de --source test.en
+    """
+    texts = None if source is None else list(islice(read_lines(source), 50))
+
+    from dataclasses import asdict
+
+    from ..bridge.marian import import_marian
+
+    found = import_marian(folder, out, grid=grid, texts=texts)
+    print(to_json(asdict(found)) if as_json else f"{out}: {found}")

@@ -1,0 +1,196 @@
+"""glassformer see"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+from typer import Argument, Context, Option
+
+from ..config import Decode
+from . import decoding
+from .drawing import draw_what_is_wanted, is_wanted, with_pictures
+from .options import AsJson, Device, Precision
+from .terminal import to_json, warn
+
+if TYPE_CHECKING:
+    from ..see import Comparison, Trace
+
+Seen = Annotated[
+    Path, Argument(metavar="MODEL", help="The folder of a trained model, or of a saved trace.")
+]
+Text = Annotated[str | None, Argument(metavar="TEXT", help="One sentence in the source language.")]
+Cell = Annotated[
+    str | None,
+    Option(metavar="NAME[i,j,k]", help="Say how one number was made; -1 is the last."),
+]
+Form = Annotated[
+    str, Option(metavar="text|latex|numpy", help="How --cell says it, if not as --json.")
+]
+Layer = Annotated[int | None, Option(metavar="N", help="Of this layer; 0 the first, -1 the last.")]
+Head = Annotated[int | None, Option(metavar="N", help="Of this head; 0 the first, -1 the last.")]
+Top = Annotated[int, Option(metavar="N", min=0, help="How many other pieces to show a step.")]
+WhatIf = Annotated[
+    Path | None, Option("--edit", metavar="FILE", help="What if: edits in JSON, before and after.")
+]
+Save = Annotated[
+    Path | None, Option(metavar="FOLDER", help="Keep the recording, to be seen again.")
+]
+Compact = Annotated[bool, Option("--compact", help="Save fp16 rather than fp32.")]
+Weights = Annotated[
+    bool, Option("--parameters", help="Save the model's weights with it, so that --cell works.")
+]
+Target = Annotated[
+    str | None, Option(metavar="TEXT", help="Look at this translation, not at the model's own.")
+]
+Prefix = Annotated[
+    str | None,
+    Option(
+        metavar="TEXT", help="How the translation has to begin.", rich_help_panel=decoding.SEARCH
+    ),
+]
+Level = Annotated[
+    str,
+    Option(metavar="attention|states|everything", help="How much of the network to record."),
+]
+FORMS = ("text", "latex", "numpy")
+
+
+@with_pictures
+def see(
+    context: Context,
+    model: Seen,
+    text: Text = None,
+    cell: Cell = None,
+    form: Form = "text",
+    layer: Layer = None,
+    head: Head = None,
+    top: Top = 3,
+    edit: WhatIf = None,
+    save: Save = None,
+    compact: Compact = False,
+    parameters: Weights = False,
+    level: Level = "everything",
+    target: Target = None,
+    prefix: Prefix = None,
+    search: decoding.Search = None,
+    beam: decoding.Beam = None,
+    penalty: decoding.Penalty = None,
+    alpha: decoding.Alpha = None,
+    stop: decoding.Stop = None,
+    min_length: decoding.MinLength = None,
+    max_ratio: decoding.MaxRatio = None,
+    max_extra: decoding.MaxExtra = None,
+    no_repeat: decoding.NoRepeat = None,
+    temperature: decoding.Temperature = None,
+    top_k: decoding.TopK = None,
+    top_p: decoding.TopP = None,
+    seed: decoding.Seed = None,
+    device: Device = "auto",
+    precision: Precision = "fp32",
+    as_json: AsJson = False,
+) -> None:
+    """Look inside one translation: every number of it, and what if.
+
+    \b
+    glassformer see my-model "The cat is on the mat."
+    glassformer see my-model "The cat is on the mat." --cell "memory[3,0]"
+    glassformer see my-model "The cat is on the mat." --picture V49 -o cat.svg
+    glassformer see my-model "The cat is on the mat." --edit silence-a-head.json
+    """
+    check(context.params)
+    trace, changed = obtain(context.params)
+    if save:
+        trace.save(save, compact=compact, parameters=parameters)
+        warn(f"saved in {save}")
+    answer(trace, changed, context.params)
+
+
+def answer(trace: Trace, changed: Comparison | None, given: dict[str, Any]) -> None:
+    """The cell, the pictures or the summary: what was asked for."""
+    if given["cell"]:
+        print(show_cell(trace, given["cell"], given["form"], given["as_json"]))
+    elif is_wanted(given):
+        draw_what_is_wanted(trace, given)
+    else:
+        print(show(trace, changed, given))
+
+
+def check(given: dict[str, Any]) -> None:
+    """ValueError for what is wrong or in vain."""
+    if given["form"] not in FORMS:
+        raise ValueError(f"--form {given['form']}: one of {', '.join(FORMS)}")
+    if given["form"] != "text" and not given["cell"]:
+        raise ValueError("--form has no effect without --cell")
+    for name in ("compact", "parameters"):
+        if given[name] and not given["save"]:
+            raise ValueError(f"--{name} has no effect without --save")
+
+
+def obtain(given: dict[str, Any]) -> tuple[Trace, Comparison | None]:
+    """The recording that was asked for, and with --edit what it is compared with."""
+    from ..see import Trace, compare, record
+    from ..see.edit import read_edits
+
+    folder, text = given["model"], given["text"]
+    if (folder / "trace.json").is_file():
+        if text is not None or given["edit"]:
+            raise ValueError(f"{folder} is a trace: it has its text, and no model to run again")
+        return Trace.load(folder), None
+    if text is None:
+        raise ValueError('there is no text to look into: glassformer see MODEL "A sentence."')
+    if given["target"] is not None:
+        _check_unsought(given)
+    edits = read_edits(given["edit"]) if given["edit"] else None
+
+    from ..translator import Translator
+
+    translator = Translator.load(folder, device=given["device"], precision=given["precision"])
+    how: dict[str, Any] = {"level": given["level"], "target": given["target"]}
+    if given["target"] is None:
+        how["decode"] = decoding.choose_search(translator.config, given)
+        how |= {"prefix": given["prefix"] or "", "seed": given["seed"] or 0}
+    if edits is None:
+        return record(translator, text, **how), None
+    changed = compare(translator, text, edits, **how)
+    return changed.after, changed
+
+
+def _check_unsought(given: dict[str, Any]) -> None:
+    """ValueError for an option of a search where none is made."""
+    searching = (*Decode.model_fields, "prefix", "seed")
+    if vain := [name for name in searching if given.get(name) is not None]:
+        raise ValueError(f"--{vain[0].replace('_', '-')} has no effect with --target")
+
+
+def show(trace: Trace, changed: Comparison | None, given: dict[str, Any]) -> str:
+    """The recording at a glance, or what the edits did."""
+    from ..see import summary
+
+    if given["cell"]:
+        return show_cell(trace, given["cell"], given["form"], given["as_json"])
+    if given["as_json"]:
+        return to_json(changed.to_json() if changed else trace.to_json())
+    if changed:
+        return summary.tell_comparison(changed)
+    return summary.summarise(trace, given["top"], given["layer"], given["head"])
+
+
+def show_cell(trace: Trace, cell: str, form: str, as_json: bool) -> str:
+    from ..see.summary import tell_cell
+
+    found = trace.explain(*read_cell(cell))
+    if as_json:
+        return to_json(found.to_json())
+    if form == "text":
+        return tell_cell(found)
+    return found.to_latex() if form == "latex" else found.to_numpy()
+
+
+def read_cell(cell: str) -> tuple[str, tuple[int, ...]]:
+    """`NAME[i,j,k]` as name and index."""
+    found = re.fullmatch(r"\s*([^\[\]]+)\[\s*(-?\d+(?:\s*,\s*-?\d+)*)\s*\]\s*", cell)
+    if not found:
+        raise ValueError(f"--cell {cell}: write it as NAME[i,j,k], such as memory[0,3]")
+    return found[1], tuple(map(int, found[2].split(",")))

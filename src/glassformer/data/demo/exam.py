@@ -1,0 +1,53 @@
+"""How much of the built-in corpus a model has understood, on sentences that it never saw."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from glassformer.data.demo import NOTES, Note, accepted, pairs, pronoun_items
+
+Translate = Callable[[list[str]], Sequence[str]]
+SEED = 2026  # of what is asked
+
+
+@dataclass(frozen=True)
+class Mark:
+    """Of how many questions how many were answered right, and the wrong answers."""
+
+    asked: int
+    wrong: list[tuple[str, str]]  # a source, and what was said
+
+    @property
+    def share(self) -> float:
+        return 1 - len(self.wrong) / self.asked
+
+    def __str__(self) -> str:
+        return f"{100 * self.share:.1f} % of {self.asked:,}"
+
+
+def mark_exact(translate: Translate, source: str, target: str, count: int) -> Mark:
+    """Held-out sentences whose translation is, letter by letter, one that the grammar allows."""
+    return _mark(translate, [pair[0] for pair in pairs(source, target, count, SEED, "test")],
+                 lambda text, said: said in accepted(text, source, target))  # fmt: skip
+
+
+def mark_notes(translate: Translate, source: str, target: str) -> Mark:
+    """The sentences of the notes, likewise."""
+    return _mark(translate, [speak(note, source) for note in NOTES],
+                 lambda text, said: said in accepted(text, source, target))  # fmt: skip
+
+
+def mark_pronouns(translate: Translate, source: str, count: int) -> Mark:
+    """Held-out riddles in whose French translation `it` is the right one of il and elle."""
+    items = {item.source: item for item in pronoun_items(count, SEED, "test", source)}
+    return _mark(translate, list(items), lambda text, said: items[text].is_resolved_by(said))
+
+
+def speak(note: Note, language: str) -> str:
+    return str(getattr(note, language))
+
+
+def _mark(translate: Translate, sources: list[str], is_right: Callable[[str, str], bool]) -> Mark:
+    answers = zip(sources, translate(sources), strict=True)
+    return Mark(len(sources), [each for each in answers if not is_right(*each)])

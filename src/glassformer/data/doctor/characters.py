@@ -1,0 +1,194 @@
+"""Characters that do not belong: broken encoding, foreign scripts, letters that look alike."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from unicodedata import category
+
+import numpy as np
+
+from .ragged import Array, Block
+
+# The letters of each script, as first-last in hexadecimal.
+SCRIPTS = {
+    "Latin": "41-5A 61-7A AA-AA BA-BA C0-D6 D8-F6 F8-24F 1E00-1EFF 2C60-2C7F A720-A7FF FF21-FF5A",
+    "Greek": "370-3FF 1F00-1FFF",
+    "Cyrillic": "400-52F 1C80-1C8F 2DE0-2DFF A640-A69F",
+    "Armenian": "531-58F",
+    "Hebrew": "5D0-5F2 FB1D-FB4F",
+    "Arabic": "620-64A 66E-6D3 6FA-6FF 750-77F 8A0-8C7 FB50-FDFB FE70-FEFC",
+    "Devanagari": "900-963 971-97F",
+    "Bengali": "980-9E3",
+    "Gurmukhi": "A01-A5E A70-A76",
+    "Gujarati": "A81-AE3",
+    "Oriya": "B01-B63",
+    "Tamil": "B82-BD7",
+    "Telugu": "C00-C63",
+    "Kannada": "C80-CE3",
+    "Malayalam": "D00-D63",
+    "Sinhala": "D81-DDF",
+    "Thai": "E01-E3A E40-E4E",
+    "Lao": "E81-ECD",
+    "Tibetan": "F40-FBC",
+    "Burmese": "1000-103F",
+    "Georgian": "10A0-10FF 1C90-1CBF 2D00-2D2D",
+    "Hangul": "1100-11FF 3130-318F AC00-D7AF",
+    "Ethiopic": "1200-135A",
+    "Khmer": "1780-17D3",
+    "Mongolian": "1820-18AA",
+    "Kana": "3041-30FA 30FC-30FF 31F0-31FF FF66-FF9D",
+    "Han": "3005-3007 3400-4DBF 4E00-9FFF F900-FAFF 20000-3FFFF",
+}
+NAMES = ("none", *SCRIPTS)
+LATIN, GREEK, CYRILLIC = (NAMES.index(name) for name in ("Latin", "Greek", "Cyrillic"))
+HOME = 0.2  # the least share of the letters of a side that a script has which is at home there
+
+# Signs of text that was decoded wrongly: controls, surrogates, U+FFFD, a BOM, private use.
+BROKEN = "0-8 B-C E-1F 7F-9F D800-DFFF E000-F8FF FEFF-FEFF FFFD-FFFF"
+REMOVABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ufeff]")
+LOST = re.compile("[\ud800-\udfff\ufffd\ufffe\uffff\ue000-\uf8ff]")
+
+# UTF-8 read as Latin-1 or Windows-1252: what such a first byte, and a later one, came to look like.
+_LATER = "\u0080-\u00bf" + "".join(
+    bytes([byte]).decode("cp1252")
+    for byte in range(0x80, 0xA0)
+    if byte not in b"\x81\x8d\x8f\x90\x9d"
+)
+MOJIBAKE = re.compile(
+    f"[\u00c2-\u00c5][{_LATER}]|(?:[\u00ce-\u00d1][{_LATER}]){{2,}}"
+    f"|\u00e2[{_LATER}]{{2}}|(?:[\u00e0-\u00ef][{_LATER}]{{2}}){{2,}}|\u00f0\u0178[{_LATER}]{{2}}"
+)
+
+# Letters of one script that are drawn like those of another.
+TO_LATIN = str.maketrans(
+    "аеорсухіјѕԁһАВЕЅІЈКМНОРСТУХ" + "οΑΒΕΖΗΙΚΜΝΟΡΤΥΧ",
+    "aeopcyxijsdhABESIJKMHOPCTYX" + "oABEZHIKMNOPTYX",
+)
+TO_CYRILLIC = str.maketrans("aeopcyxijsABESIJKMHOPCTYX", "аеорсухіјѕАВЕЅІЈКМНОРСТУХ")
+TO_GREEK = str.maketrans("oABEZHIKMNOPTYX", "οΑΒΕΖΗΙΚΜΝΟΡΤΥΧ")
+WORD = re.compile(r"[^\W\d_]{2,}")
+
+
+@cache
+def script_table() -> Array:
+    """The number of the script of each code point, in NAMES."""
+    table = np.zeros(0x110000, np.uint8)
+    for number, ranges in enumerate(SCRIPTS.values(), 1):
+        _mark(table, ranges, number)
+    return table
+
+
+@cache
+def _broken_table() -> Array:
+    """1 for what is broken by itself; 2 and 4 for the first and later half of mojibake."""
+    table = np.zeros(0x110000, np.uint8)
+    _mark(table, BROKEN, 1)
+    later = re.compile(f"[{_LATER}]")
+    table[[code for code in range(0x80, 0x2200) if later.match(chr(code))]] |= 4
+    table[0xC2:0xF1] |= 2
+    return table
+
+
+def _mark(table: Array, ranges: str, value: int) -> None:
+    for span in ranges.split():
+        first, last = (int(end, 16) for end in span.split("-"))
+        table[first : last + 1] = value
+
+
+@cache
+def lower_table() -> Array:
+    """Each code point in lower case, where that is one code point too."""
+    table = np.arange(0x110000, dtype=np.uint32)
+    for code in range(0x20000):  # there is no case beyond
+        lower = chr(code).lower()
+        if len(lower) == 1:
+            table[code] = ord(lower)
+    return table
+
+
+@cache
+def word_table() -> Array:
+    """The same, with a space for punctuation, symbols, separators and controls."""
+    apart = [code for code in range(0x110000) if category(chr(code))[0] in "PSZC"]
+    table = lower_table().copy()
+    table[apart] = ord(" ")
+    return table
+
+
+def count_scripts(block: Block) -> Array:
+    """How many letters of each script (columns, by NAMES) each line (rows) has."""
+    key = block.line * len(NAMES) + script_table()[block.codes]
+    return np.bincount(key, minlength=block.size * len(NAMES)).reshape(block.size, -1)
+
+
+def find_home(counts: Array) -> frozenset[int]:
+    """The scripts that a side is written in."""
+    letters = counts[:, 1:].sum(0)
+    home = {int(each) + 1 for each in np.flatnonzero(letters > HOME * max(letters.sum(), 1))}
+    return frozenset(home | ({NAMES.index("Han")} if NAMES.index("Kana") in home else set()))
+
+
+def find_foreign(counts: Array, home: frozenset[int]) -> Array:
+    """Lines most of whose letters are of a script that is not at home."""
+    letters = counts[:, 1:].sum(1)
+    at_home = counts[:, sorted(home)].sum(1)
+    return np.flatnonzero((letters > 1) & (2 * at_home < letters)) if home else np.zeros(0, int)
+
+
+def find_broken(block: Block, texts: list[str]) -> list[int]:
+    """Lines whose encoding was damaged somewhere on the way."""
+    if int(block.codes.max(initial=0)) < 0x7F and not REMOVABLE.search("".join(texts)):
+        return []
+    marks = _broken_table()[block.codes]
+    halves = np.flatnonzero((marks[:-1] & 2 > 0) & (marks[1:] & 4 > 0))
+    suspects = np.unique(block.line[halves]).tolist()
+    garbled = {number for number in suspects if MOJIBAKE.search(texts[number])}
+    return sorted(garbled | set(block.lines_with(marks & 1 > 0)))
+
+
+def repair_encoding(text: str) -> str | None:
+    """The text with what can be undone undone; None if characters are lost for good."""
+    text = REMOVABLE.sub("", MOJIBAKE.sub(_decode_again, text))
+    return None if LOST.search(text) else text
+
+
+def _decode_again(found: re.Match[str]) -> str:
+    raw = bytearray()
+    for character in found[0]:
+        raw += character.encode("latin-1" if ord(character) < 0x100 else "cp1252")
+    try:
+        return raw.decode("utf-8")
+    except UnicodeDecodeError:
+        return found[0]
+
+
+def find_lookalikes(counts: Array, texts: list[str]) -> list[int]:
+    """Lines with a word that is a word of one script only if letters of another are replaced."""
+    foreign = counts[:, GREEK] + counts[:, CYRILLIC]
+    suspects = np.flatnonzero((counts[:, LATIN] > 0) & (foreign > 0)).tolist()
+    return [number for number in suspects if repair_lookalikes(texts[number]) != texts[number]]
+
+
+def repair_lookalikes(text: str) -> str:
+    """Each such word in the script that most of its letters have."""
+    return WORD.sub(lambda word: _unmix(word[0]), text)
+
+
+def _unmix(word: str) -> str:
+    if word.isascii():
+        return word
+    scripts = script_table()[[ord(letter) for letter in word]]
+    latin, greek, cyrillic = (int((scripts == each).sum()) for each in (LATIN, GREEK, CYRILLIC))
+    if not latin or not greek + cyrillic or len(word) < 3:
+        return word
+    ways = [
+        (latin, LATIN, TO_LATIN),
+        (cyrillic, CYRILLIC, TO_CYRILLIC),
+        (greek, GREEK, TO_GREEK),
+    ]
+    for _, script, table in sorted(ways, key=lambda way: -way[0]):
+        pure = word.translate(table)
+        if all(script_table()[ord(letter)] == script for letter in pure):
+            return pure
+    return word

@@ -1,0 +1,158 @@
+"""Which words translate which, learned from the pairs themselves; so, which lines are partners.
+
+IBM model 1 (Brown et al. 1993) in both directions. Each half of the lines, the even and the odd,
+has a lexicon of its own that judges the other half: no pair vouches for itself.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from .ragged import Array, Cross, Ragged
+
+ITERATIONS = 4
+LEARNED = 50_000  # pairs that a half is learned from, at most
+LONGEST = 2_500  # words times words of a pair to learn from
+AT_ONCE = 2_000  # pairs
+BY_CHANCE = 0.1  # the probability that a word has no partner in the other line
+DISCOUNT = 0.5  # off each count: what was seen once means little
+RARE = 4.0  # nats for each rare word that both lines have: a number, a name, an address
+STEADY = 3.0  # nats that lengths say at most
+
+
+@dataclass(frozen=True, eq=False)
+class Side:
+    """All lines of one side."""
+
+    known: Ragged
+    rare: Ragged
+    lengths: Array  # characters
+
+    def __len__(self) -> int:
+        return len(self.known)
+
+
+class Lexicon:
+    """Evidence in nats that lines translate each other: positive for, negative against."""
+
+    def __init__(self, source: Side, target: Side, sizes: tuple[int, int], offsets: Array) -> None:
+        """Learn from source line i and target line i + offsets[i]; `sizes` of vocabularies."""
+        self.source, self.target = source, target
+        i = np.arange(len(source))
+        j = i + offsets
+        size = np.diff(source.known.starts)[i]
+        inside = (j >= 0) & (j < len(target))
+        size = size * np.where(inside, np.diff(target.known.starts)[np.where(inside, j, 0)], 0)
+        usable = (size > 0) & (size <= LONGEST)
+        self.halves = []
+        for half in (0, 1):
+            chosen = np.flatnonzero(usable & (i % 2 == half))
+            chosen = chosen[:: max(1, -(-len(chosen) // LEARNED))]
+            self.halves.append(_Half(source.known, target.known, sizes, chosen, j[chosen]))
+        self.mean, self.spread, self.usual_spread = _fit_lengths(
+            source.lengths[i[inside]], target.lengths[j[inside]]
+        )
+
+    def judge(self, i: Array, j: Array) -> Array:
+        """The evidence that source line i[k] and target line j[k] are partners."""
+        i, j = np.asarray(i), np.asarray(j)
+        found = np.zeros(len(i), np.float32)
+        for half in (0, 1):
+            places = np.flatnonzero(i % 2 != half)
+            for start in range(0, len(places), AT_ONCE):
+                at = places[start : start + AT_ONCE]
+                found[at] = self.halves[half].judge(
+                    self.source.known, self.target.known, i[at], j[at]
+                ) + self._judge_rest(i[at], j[at])
+        return found
+
+    def _judge_rest(self, i: Array, j: Array) -> Array:
+        cross = Cross.of(self.source.rare, self.target.rare, i, j)
+        shared = np.bincount(cross.pair[cross.left == cross.right], minlength=len(i))
+        ratio = _log_ratio(self.source.lengths[i], self.target.lengths[j]) - self.mean
+        near = -0.5 * (ratio / self.spread) ** 2 - np.log(self.spread)
+        far = -0.5 * (ratio / self.usual_spread) ** 2 - np.log(self.usual_spread)
+        return RARE * shared + np.clip(near - far, -STEADY, STEADY)
+
+
+class _Half:
+    """Translation probabilities in both directions, for the word pairs seen together."""
+
+    def __init__(
+        self, source: Ragged, target: Ragged, sizes: tuple[int, int], i: Array, j: Array
+    ) -> None:
+        self.width = max(sizes[1], 1)
+        cross = Cross.of(source, target, i, j)
+        keys, place = np.unique(
+            cross.left.astype(np.int64) * self.width + cross.right, return_inverse=True
+        )
+        self.keys = keys
+        left, right = np.divmod(keys, self.width)
+        self.left_share = _share(cross.left, cross.left_slot, sizes[0])
+        self.right_share = _share(cross.right, cross.right_slot, sizes[1])
+        self.to_left = _learn(place, cross.left_slot, right, len(keys), self.width)
+        self.to_right = _learn(place, cross.right_slot, left, len(keys), max(sizes[0], 1))
+
+    def judge(self, source: Ragged, target: Ragged, i: Array, j: Array) -> Array:
+        if not len(self.keys):
+            return np.zeros(len(i))
+        cross = Cross.of(source, target, i, j)
+        key = cross.left.astype(np.int64) * self.width + cross.right
+        place = np.minimum(np.searchsorted(self.keys, key), len(self.keys) - 1)
+        place = np.where(self.keys[place] == key, place, -1)  # the last entry is for the unseen
+        left = _weigh(self.to_left[place], cross.left_slot, cross.left, self.left_share)
+        right = _weigh(self.to_right[place], cross.right_slot, cross.right, self.right_share)
+        return 0.5 * (
+            _sum_up(left, cross.left_owner, cross.left_size, cross.right_size)
+            + _sum_up(right, cross.right_owner, cross.right_size, cross.left_size)
+        )
+
+
+def _share(words: Array, slots: Array, size: int) -> Array:
+    """How often each word comes, of all."""
+    first = np.unique(slots, return_index=True)[1]
+    counts = np.bincount(words[first], minlength=max(size, 1)) + 0.5
+    return np.asarray(counts / counts.sum())
+
+
+def _learn(place: Array, slot: Array, given: Array, keys: int, size: int) -> Array:
+    """P(word | the other side's word) for each key, by expectation maximisation; 0 at the end."""
+    weight: Array = np.ones(keys)
+    total: Array = np.bincount(given, weight, minlength=size)
+    for _ in range(ITERATIONS):
+        expected = (weight / np.maximum(total[given], 1e-9))[place]
+        expected /= np.maximum(np.bincount(slot, expected), 1e-30)[slot]
+        weight = np.bincount(place, expected, minlength=keys)
+        total = np.bincount(given, weight, minlength=size)
+    return np.append(np.maximum(weight - DISCOUNT, 0) / (total[given] + 1), 0.0)
+
+
+def _weigh(probability: Array, slot: Array, word: Array, share: Array) -> Array:
+    """For each slot: how much likelier its word is beside that line than in any."""
+    return np.bincount(slot, probability / share[word])
+
+
+def _sum_up(weights: Array, owner: Array, size: Array, other_size: Array) -> Array:
+    """The evidence of each pair; a line without known words opposite says nothing."""
+    filled = np.zeros(len(owner))
+    filled[: len(weights)] = weights
+    opposite = np.maximum(other_size, 1)[owner]
+    evidence = np.log((1 - BY_CHANCE) * filled / opposite + BY_CHANCE)
+    return np.bincount(owner, evidence * (other_size > 0)[owner], minlength=len(size))
+
+
+def _log_ratio(source: Array, target: Array) -> Array:
+    return np.log(target + 3.0) - np.log(source + 3.0)
+
+
+def _fit_lengths(source: Array, target: Array) -> tuple[float, float, float]:
+    """Mean and spread of the log ratio of partners, and its spread in pairs made by chance."""
+    if len(source) < 2:
+        return 0.0, 1.0, 1.0
+    ratio = _log_ratio(source, target)
+    chance = _log_ratio(source, np.roll(target, len(target) // 2))
+    middle = float(np.median(ratio))
+    spread = max(1.4826 * float(np.median(np.abs(ratio - middle))), 0.05)
+    return middle, spread, max(float(np.std(chance)), spread)

@@ -1,0 +1,84 @@
+"""Both sides line against line, by their words."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from .lexicon import Lexicon, Side
+from .order import Slip, find_slips, guess_offsets
+from .ragged import Array, Block, Ragged, cut
+from .sample import Sample, Texts
+from .words import Vocabulary, split_words
+
+BLOCK = 5_000  # lines at a time
+LAST, SURE = 20, 40.0  # the last lines fit, if together they have so many nats
+
+
+class Gathered:
+    """The words of a side, as numbers, gathered block by block."""
+
+    def __init__(self, sample: Sequence[Sequence[str]]) -> None:
+        self.vocabulary = Vocabulary(sample)
+        self.known: list[Ragged] = []
+        self.rare: list[Ragged] = []
+        self.lengths: list[Array] = []
+
+    def add(self, texts: Sequence[str], words: Sequence[Sequence[str]]) -> None:
+        known, rare = self.vocabulary.look_up(words)
+        self.known.append(known)
+        self.rare.append(rare)
+        self.lengths.append(np.fromiter(map(len, texts), np.int32, len(texts)))
+
+    def side(self) -> Side:
+        """All that was gathered; nothing is left here, for it may be much."""
+        found = Side(
+            Ragged.stack(self.known), Ragged.stack(self.rare), np.concatenate(self.lengths)
+        )
+        self.known, self.rare, self.lengths = [], [], []
+        return found
+
+
+def compare(source: Gathered, target: Gathered) -> tuple[Array, list[Slip]]:
+    """Evidence that the lines of each number are partners, and the slips."""
+    sides = source.side(), target.side()
+    offsets = guess_offsets(sides[0].lengths, sides[1].lengths)
+    lexicon = Lexicon(*sides, (len(source.vocabulary), len(target.vocabulary)), offsets)
+    lines = np.arange(min(map(len, sides)))
+    straight = lexicon.judge(lines, lines)
+    return straight, find_slips(lexicon, straight)
+
+
+def explain_inequality(
+    source: Texts, target: Texts, names: tuple[str, str] = ("the source", "the target")
+) -> ValueError:
+    """The error for sides of unequal length: both counts, and where they slip first."""
+    sample = Sample(source, target)
+    counts = sample.counts
+    if 0 in counts:
+        return ValueError(f"{names[counts.index(0)]}: the file is empty")
+    sides = [Gathered(words) for words in sample.words]
+    for side, texts in zip(sides, (source, target), strict=True):
+        for block in cut(texts, BLOCK):
+            side.add(block, split_words(Block(block)))
+    evidence, slips = compare(*sides)
+    where = ""
+    if slips:
+        where = f"; {describe(slips[0], names)}"
+    elif evidence[-LAST:].sum() > SURE:
+        where = f"; they fit up to line {min(counts):,}, so the lines after it are too many"
+    return ValueError(
+        f"{names[0]} has {counts[0]:,} lines but {names[1]} has {counts[1]:,}: "
+        f"each line of one must translate the same line of the other{where}"
+    )
+
+
+def describe(slip: Slip, names: Sequence[str]) -> str:
+    """Which lines have no partner; line numbers from 1."""
+    own, other = (names[0], names[1]) if slip.lost < 0 else (names[1], names[0])
+    line = slip.line + 1 + (slip.before if slip.lost > 0 else 0)
+    lines = f"line {line:,}"
+    if abs(slip.lost) > 1:
+        lines = f"lines {line:,} to {line + abs(slip.lost) - 1:,}"
+    return f"{lines} of {own} without partner in {other}"

@@ -1,0 +1,51 @@
+"""What is there more than once: pairs, and lines of the text that a model is tested on."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+
+from .ragged import Array, Block, cut
+from .words import DIGITS, split_words
+
+
+class Repeats:
+    """Hashes of all pairs, as they are and without case, punctuation and digits."""
+
+    def __init__(self) -> None:
+        self.exact, self.loose = array("q"), array("q")
+
+    def add(self, sides: Sequence[Sequence[str]], plain: Sequence[Sequence[str]]) -> None:
+        """A block of both sides, and of both sides as `join_words` gives them."""
+        self.exact.extend(map(hash, zip(*sides, strict=True)))
+        self.loose.extend(map(hash, zip(*map(_hide_digits, plain), strict=True)))
+
+    def find(self) -> tuple[Array, Array]:
+        """Pairs that are there before, exactly; and those that nearly are."""
+        exact, loose = (_find_later(hashes) for hashes in (self.exact, self.loose))
+        return np.flatnonzero(exact), np.flatnonzero(loose & ~exact)
+
+
+def join_words(words: Sequence[Sequence[str]]) -> list[str]:
+    return [" ".join(line) for line in words]
+
+
+def hash_lines(lines: Iterable[str]) -> frozenset[int]:
+    """What lines are, but for case and punctuation; not of lines without a word."""
+    blocks = cut(lines, 10_000)
+    return frozenset(
+        hash(line) for block in blocks for line in join_words(split_words(Block(block))) if line
+    )
+
+
+def _hide_digits(lines: Sequence[str]) -> list[str]:
+    return DIGITS.sub("0", "\n".join(lines)).split("\n")
+
+
+def _find_later(hashes: array[int]) -> Array:
+    """True for each value that is not the first of its kind."""
+    later = np.ones(len(hashes), bool)
+    later[np.unique(np.array(hashes, np.int64), return_index=True)[1]] = False
+    return later

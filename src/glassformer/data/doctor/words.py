@@ -1,0 +1,57 @@
+"""A line as words: for hashing, for function words and for the lexicon."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from zlib import crc32
+
+import numpy as np
+
+from .characters import word_table
+from .ragged import MARGIN, Block, Ragged
+
+STEM = 5  # letters: inflections of a word are taken for one
+MOST, RAREST = 20_000, 3  # words a lexicon knows (16 bits), and how often each is seen at least
+
+# Scripts written without spaces: every character is a word.
+UNSPACED = re.compile("([\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3005-\u30ff\u3400-\u9fff])")
+FIRST_UNSPACED = 0x0E00
+DIGITS = re.compile(r"\d+")
+
+
+def split_words(block: Block) -> list[list[str]]:
+    """The words of each line, without case and punctuation."""
+    codes = word_table()[block.codes]
+    codes[block.starts - len(MARGIN)] = ord("\n")  # the only line breaks left
+    joined = codes.tobytes().decode("utf-32-le")
+    if codes.max(initial=0) >= FIRST_UNSPACED:
+        joined = UNSPACED.sub(r" \1 ", joined)
+    return [line.split() for line in joined.split("\n")[1:]]
+
+
+class Vocabulary:
+    """The commoner words of one side, by number; other words become a hash."""
+
+    def __init__(self, lines: Iterable[Sequence[str]]) -> None:
+        counts = Counter(stem for words in lines for stem in {word[:STEM] for word in words})
+        common = (word for word, count in counts.most_common(MOST) if count >= RAREST)
+        self.numbers = {word: number for number, word in enumerate(common)}
+
+    def __len__(self) -> int:
+        return len(self.numbers)
+
+    def look_up(self, lines: Sequence[Sequence[str]]) -> tuple[Ragged, Ragged]:
+        """The known words of each line as numbers, and the hashes of the others; each once."""
+        known, rare = [], []
+        get = self.numbers.get
+        for words in lines:
+            numbers = {word: get(word[:STEM]) for word in words}
+            known.append(list({n: None for n in numbers.values() if n is not None}))
+            rare.append([_hash(word) for word, n in numbers.items() if n is None])
+        return Ragged.join(known, np.uint16), Ragged.join(rare)
+
+
+def _hash(word: str) -> int:
+    return crc32(word.encode("utf-8", "surrogatepass"))

@@ -1,0 +1,108 @@
+"""Translation memories (TMX): the pairs of two languages, without inline markup."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from xml.parsers.expat import ExpatError, ParserCreate
+
+from .files import open_bytes
+
+CHUNK = 1 << 16  # bytes
+NATIVE = {"bpt", "ept", "it", "ph", "ut"}  # elements that hold codes of a document, and no text
+SPACE = re.compile(r"[ \t\r\n]+")
+
+Unit = dict[str, str]  # language to text
+
+
+def read_tmx(path: Path, source: str | None, target: str | None) -> Iterator[tuple[str, str]]:
+    """The pairs of two languages; en means en-GB as well, where a unit has no en.
+
+    Units without either are left out; white space becomes one space. ValueError for what is not
+    XML, declares entities (nothing is ever expanded or fetched), or has no such pair.
+    """
+    if not (source and target):
+        raise ValueError(f"{path}: a .tmx has many languages: say --source-lang and --target-lang")
+    languages: set[str] = set()
+    found = False
+    for unit in _read_units(path):
+        languages |= unit.keys()
+        pair = _choose(unit, source), _choose(unit, target)
+        if pair[0] is not None and pair[1] is not None:
+            found = True
+            yield pair[0], pair[1]
+    if not found:
+        there = ", ".join(sorted(languages)) or "none"
+        raise ValueError(f"{path}: no pair of {source} and {target}; languages there: {there}")
+
+
+def _choose(unit: Unit, lang: str) -> str | None:
+    wanted = _plain(lang)
+    kinds = (each for each in unit if each == wanted or each.startswith(wanted + "-"))
+    return unit.get(wanted, unit.get(next(kinds, ""), None))
+
+
+def _plain(lang: str) -> str:
+    return lang.lower().replace("_", "-")
+
+
+def _read_units(path: Path) -> Iterator[Unit]:
+    reader = _Reader(path)
+    parser = ParserCreate()
+    parser.buffer_text = True
+    parser.StartElementHandler = reader.start
+    parser.EndElementHandler = reader.end
+    parser.CharacterDataHandler = reader.add
+    parser.EntityDeclHandler = reader.refuse
+    try:
+        with open_bytes(path) as stream:
+            while chunk := stream.read(CHUNK):
+                parser.Parse(chunk)
+                yield from reader.take()
+        parser.Parse(b"", True)
+    except ExpatError as error:
+        raise ValueError(f"{path}, line {error.lineno}: not XML: {error}") from None
+
+
+class _Reader:
+    """Gathers units while the parser goes through the file."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.units: list[Unit] = []
+        self.unit: Unit = {}
+        self.lang = ""
+        self.text: list[str] | None = None  # of the segment that is open
+        self.native = 0  # elements open that hold no text
+
+    def start(self, name: str, attributes: dict[str, str]) -> None:
+        if name == "tu":
+            self.unit = {}
+        elif name == "tuv":
+            self.lang = _plain(attributes.get("xml:lang") or attributes.get("lang") or "")
+        elif name == "seg":
+            self.text, self.native = [], 0
+        elif name in NATIVE:
+            self.native += 1
+
+    def end(self, name: str) -> None:
+        if name == "seg" and self.text is not None:
+            text = SPACE.sub(" ", "".join(self.text)).strip(" ")
+            self.unit.setdefault(self.lang, text)
+            self.text = None
+        elif name == "tu":
+            self.units.append(self.unit)
+        elif name in NATIVE:
+            self.native -= 1
+
+    def add(self, text: str) -> None:
+        if self.text is not None and not self.native:
+            self.text.append(text)
+
+    def refuse(self, name: str, *_: object) -> None:
+        raise ValueError(f"{self.path}: declares the entity {name}: take the declaration out")
+
+    def take(self) -> list[Unit]:
+        units, self.units = self.units, []
+        return units

@@ -1,0 +1,213 @@
+"""Edits as functions of what passes the windows, several of them one after the other.
+
+Letters: B sentences; H heads; Q query positions; M memory positions; L positions.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Iterator
+from difflib import get_close_matches
+
+import torch
+from torch import Tensor
+
+from ..config import Model
+from ..tap import Edit
+from .opgraph import build
+from .ops import Op
+from .trace import resolve
+from .wording import find_side
+
+
+class Changes:
+    """The edits of one view; new ones for each, as some remember what they saw."""
+
+    def __init__(self, settings: Model, source: int, longest: int):
+        self.settings = settings
+        self.graph = build(settings, source, longest, 0, 0)
+        self.edits: defaultdict[str, list[Edit]] = defaultdict(list)
+        self.watched: set[str] = set()
+        self.seen: dict[str, Tensor] = {}
+
+    def compose(self) -> dict[str, Edit]:
+        """One function for each window; what another one needs is remembered last."""
+        for name in self.watched:
+            self.edits[name].append(self._remember(name))
+        return {name: _chain(edits) for name, edits in self.edits.items()}
+
+    def silence(self, block: str, head: int | None) -> None:
+        self._change_block(block, head, torch.zeros_like)
+
+    def average(self, block: str, head: int | None) -> None:
+        """The mean over all positions; in the decoder, over those up to each."""
+        is_causal = block.startswith("decoder")
+        self._change_block(block, head, _average_so_far if is_causal else _average)
+
+    def _change_block(self, block: str, head: int | None, change: Edit) -> None:
+        block = self._check_block(block)
+        if head is None:
+            self.edits[f"{block}.output"].append(change)
+            return
+        heads, head = self._check_heads(block, head)
+        self.edits[heads].append(lambda x: _set_head(x, head, change(x)))
+
+    def pin(self, block: str, head: int | None, query: int | None, key: int) -> None:
+        """All attention of a query on one key; those that may not see it are left alone."""
+        block = self._check_block(block)
+        heads, head = self._check_heads(block, head or 0)[0], head
+        if head is not None:
+            head = self._check_heads(block, head)[1]
+        op = self._check_window(heads.removesuffix("heads") + "weights")
+        key = _check_position(key, op, 2, f"key of {block}")
+        if query is not None:
+            query = _check_position(query, op, 1, f"query of {block}")
+        first = key if block.startswith("decoder") and "self_attention" in block else 0
+
+        def edit(weights_BHQM: Tensor) -> Tensor:
+            changed = weights_BHQM.clone()
+            if key < changed.size(-1):
+                which = slice(None) if head is None else slice(head, head + 1)
+                rows = slice(first, None) if query is None else slice(max(query, first), query + 1)
+                changed[:, which, rows] = 0
+                changed[:, which, rows, key] = 1
+            return changed
+
+        self.edits[op.name].append(edit)
+
+    def replace(self, name: str, position: int, head: int | None, values: Tensor) -> None:
+        """Other values in the vector of one position."""
+        last = self._check_window(name).axes[-1]
+        if last.dim != "key" and values.size(-1) != last.size:
+            raise ValueError(f"{name} has {last.size} values a position, not {values.size(-1)}")
+        self._change_row(name, position, head, lambda row: values[..., : row.size(-1)].to(row))
+
+    def multiply(self, name: str, position: int, head: int | None, factor: float) -> None:
+        """The vector of one position, times a factor."""
+        self._change_row(name, position, head, lambda row: row * factor)
+
+    def _change_row(self, name: str, position: int, head: int | None, change: Edit) -> None:
+        op = self._check_window(name)
+        position = _check_position(position, op, -2, f"position of {name}")
+        if head is not None:
+            if op.axes[0].dim != "head":
+                raise ValueError(f"{name} has no heads")
+            head = _check_place(head, op.axes[0].size, f"head of {name}")
+
+        def edit(x: Tensor) -> Tensor:
+            if position >= x.size(-2):  # not written yet
+                return x
+            changed = x.clone()
+            row = changed[..., position, :] if head is None else changed[:, head, position]
+            row.copy_(change(row))
+            return changed
+
+        self.edits[op.name].append(edit)
+
+    def remove(self, what: str, name: str | None) -> None:
+        """Do without positions, scale, mask, residual or norm, everywhere or in a part."""
+        found = [op for op in self._find(what) if name is None or _is_part(op.name, name)]
+        if not found:
+            raise ValueError(f"there is no {what} in {name}")
+        for op in found:
+            if what == "positions":
+                self.edits[op.name].append(torch.zeros_like)
+            elif what == "mask":
+                self.edits[op.name].append(torch.ones_like)
+            elif what == "scale":
+                self.edits[op.name].append(self._unscale)
+            else:
+                source = op.operands[-1 if what == "residual" else 0].name
+                self.watched.add(source)
+                self.edits[op.name].append(self._recall(source))
+
+    def _find(self, what: str) -> Iterator[Op]:
+        """The windows that show what is to be taken away."""
+        for op in self.graph.values():
+            yield from (op,) * {
+                "positions": op.name.endswith(".places"),
+                "scale": op.kind == "dot",
+                "mask": op.kind == "mask" and bool(op.detail),
+                "residual": op.name.endswith("_road.sum"),
+                "norm": op.kind == "layernorm",
+            }[what]
+
+    def _unscale(self, scores_BHQM: Tensor) -> Tensor:
+        return scores_BHQM * math.sqrt(self.settings.width)
+
+    def _remember(self, name: str) -> Edit:
+        def edit(x: Tensor) -> Tensor:
+            self.seen[name] = x
+            return x
+
+        return edit
+
+    def _recall(self, name: str) -> Edit:
+        return lambda x: self.seen[name].to(x.dtype)
+
+    def _check_block(self, name: str) -> str:
+        name = resolve(name, self.settings)
+        if f"{name}.output" not in self.graph:
+            windows = (each for each in self.graph if each.endswith(".output"))
+            blocks = [each.removesuffix(".output") for each in windows]
+            raise ValueError(f"there is no block {name}; {_suggest(name, blocks)}")
+        return name
+
+    def _check_heads(self, block: str, head: int) -> tuple[str, int]:
+        if f"{block}.heads" not in self.graph:
+            raise ValueError(f"{block} has no heads")
+        return f"{block}.heads", _check_place(head, self.settings.heads, f"head of {block}")
+
+    def _check_window(self, name: str) -> Op:
+        name = resolve(name, self.settings)
+        op = self.graph.get(name)
+        if op is None or op.derived or op.kind in ("parameter", "input"):
+            windows = [op.name for op in self.graph.values() if op.axes and not op.derived]
+            raise ValueError(f"there is no window {name}; {_suggest(name, windows)}")
+        return op
+
+
+def _chain(edits: list[Edit]) -> Edit:
+    def edit(x: Tensor) -> Tensor:
+        for each in edits:
+            x = each(x)
+        return x
+
+    return edit
+
+
+def _is_part(name: str, part: str) -> bool:
+    return name == part or name.startswith((f"{part}.", f"{part}_road."))
+
+
+def _average(x: Tensor) -> Tensor:
+    return x.mean(-2, keepdim=True).expand_as(x)
+
+
+def _average_so_far(x: Tensor) -> Tensor:
+    count = torch.arange(1, x.size(-2) + 1, device=x.device)[:, None]
+    return (x.cumsum(-2) / count).to(x.dtype)
+
+
+def _set_head(x_BHLK: Tensor, head: int, new_BHLK: Tensor) -> Tensor:
+    changed = x_BHLK.clone()
+    changed[:, head] = new_BHLK[:, head]
+    return changed
+
+
+def _check_place(place: int, size: int, what: str) -> int:
+    if not -size <= place < size:
+        raise ValueError(f"{what}: {place} is out of range, it goes from 0 to {size - 1}")
+    return place % size
+
+
+def _check_position(place: int, op: Op, axis: int, what: str) -> int:
+    if place < 0 and find_side(op.name, op.axes[axis].dim) == "target":
+        raise ValueError(f"{what}: {place} counts from an end that is not written yet")
+    return _check_place(place, op.axes[axis].size, what)
+
+
+def _suggest(name: str, known: list[str]) -> str:
+    near = get_close_matches(name, known, 1, 0.3) or known[:1]
+    return f"did you mean {near[0]}?"

@@ -1,0 +1,156 @@
+"""What is computed from a trace rather than recorded, each with its definition. No torch.
+
+One cell at a time, `trace.explain` tells how it was made; also of these, which any trace computes
+when asked: `X.masked`, scores with -inf where the mask hides; `X.contributions`, Z_h W_O,h of
+each head h; `X.mean` and `X.deviation` of each LayerNorm; `probabilities`, and `choice`, the most
+probable piece of each row.
+
+Letters: H heads; Q query positions; M key positions; S source; T rows of the decoder; D d_model;
+V vocabulary.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from .document import Piece
+from .trace import Array, Trace
+
+
+def entropy(weights: Array) -> Array:
+    """-Σ w ln w over the keys: 0 where all attention is on one, ln n where n share it alike."""
+    logs = np.log(weights, out=np.zeros_like(weights), where=weights > 0)
+    return -(weights * logs).sum(-1)
+
+
+def mean_over_heads(weights_HQM: Array) -> Array:
+    """Q M; rows still sum to 1."""
+    return weights_HQM.mean(0)
+
+
+def max_over_heads(weights_HQM: Array) -> Array:
+    """Q M; rows no longer sum to 1."""
+    return weights_HQM.max(0)
+
+
+def weigh_values(trace: Trace, block: str) -> Array:
+    """Weight times the length of the value that it is given to, H Q M (Kobayashi et al. 2020)."""
+    lengths_HM = np.linalg.norm(trace[f"{block}.value"], axis=-1)
+    return trace[f"{block}.weights"] * lengths_HM[:, None]
+
+
+def roll_out(trace: Trace, side: str = "encoder") -> Array:
+    """Attention followed through all layers (Abnar and Zuidema 2020); rows sum to 1.
+
+    In each sub-layer half of a position stays what it was, half is the mean of its heads. The
+    encoder's is S S; the decoder's T (T + S): its own pieces first, then those of the source.
+    """
+    sources = len(trace.source)
+    if side == "encoder":
+        return _mix(trace, "encoder", trace.settings.encoder_layers, np.eye(sources))
+    targets = len(trace.target)
+    memory = np.hstack((np.zeros((sources, targets)), roll_out(trace)))
+    start = np.hstack((np.eye(targets), np.zeros((targets, sources))))
+    return _mix(trace, "decoder", trace.settings.decoder_layers, start, memory)
+
+
+def _mix(trace: Trace, side: str, layers: int, x: Array, memory: Array | None = None) -> Array:
+    for layer in range(layers):
+        x = (x + mean_over_heads(trace[f"{side}.{layer}.self_attention.weights"]) @ x) / 2
+        if memory is not None:
+            weights = mean_over_heads(trace[f"{side}.{layer}.cross_attention.weights"])
+            x = (x + weights @ memory) / 2
+    return x
+
+
+def read_lens(trace: Trace) -> Array:
+    """The logit lens (nostalgebraist 2020): what each decoder layer's answer would choose if it
+    were the last; layers T V. The last of them are the logits."""
+    window, logits = "normed" if trace.settings.norm == "post" else "sum", []
+    for layer in range(trace.settings.decoder_layers):
+        y = trace[f"decoder.{layer}.feed_forward_road.{window}"].astype(np.float64)
+        if trace.settings.norm == "pre":
+            deviation = np.sqrt(y.var(-1, keepdims=True) + trace.settings.norm_epsilon)
+            y = (y - y.mean(-1, keepdims=True)) / deviation
+            y = y * trace["decoder_norm.weight"] + trace["decoder_norm.bias"]
+        logits.append(y @ trace["output_table.weight"].T + _output_bias(trace))
+    return np.stack(logits).astype(np.float32)
+
+
+def attribute_logit(trace: Trace, row: int, piece: int) -> dict[str, float]:
+    """How much each head and block wrote directly to one logit; they sum to it.
+
+    Each LayerNorm on the way divides by the deviation that it had, so that what is written adds
+    up. `norms` is what their biases add. What a block wrote for later blocks to read is theirs.
+    """
+    written = {
+        f"target_embedding.{window}": trace[f"target_embedding.{window}"][row].astype(np.float64)
+        for window in ("words", "places")
+    }
+    written["norms"] = np.zeros(trace.settings.d_model)
+    for layer in range(trace.settings.decoder_layers):
+        for block in ("self_attention", "cross_attention", "feed_forward"):
+            name = f"decoder.{layer}.{block}"
+            written |= _list_writes(trace, name, row)
+            if trace.settings.norm == "post":
+                written = _pass_norm(trace, written, f"{name}_road", f"{name}_road.norm", row)
+    if trace.settings.norm == "pre":
+        written = _pass_norm(trace, written, "last", "decoder_norm", row)
+    vector = trace["output_table.weight"][piece]
+    found = {name: float(each @ vector) for name, each in written.items()}
+    if trace.settings.output_bias:
+        found["output_bias"] = float(_output_bias(trace)[piece])
+    return found
+
+
+def _output_bias(trace: Trace) -> Array:
+    """Of each piece; 0 where the model has none."""
+    return trace["output_bias"] if trace.settings.output_bias else np.zeros(1)
+
+
+def _list_writes(trace: Trace, block: str, row: int) -> dict[str, Array]:
+    if block.endswith("feed_forward"):
+        return {block: trace[f"{block}.output"][row].astype(np.float64)}
+    heads = trace[f"{block}.contributions"][:, row].astype(np.float64)
+    bias = trace[f"{block}.to_output.bias"].astype(np.float64)
+    return {f"{block}.{head}": each for head, each in enumerate(heads)} | {f"{block}.bias": bias}
+
+
+def _pass_norm(
+    trace: Trace, written: dict[str, Array], stem: str, module: str, row: int
+) -> dict[str, Array]:
+    gain = trace[f"{module}.weight"] / trace[f"{stem}.deviation"][row]
+    normed = {name: (each - each.mean()) * gain for name, each in written.items()}
+    normed["norms"] = normed["norms"] + trace[f"{module}.bias"]
+    return normed
+
+
+def group_words(pieces: Sequence[Piece], text: str) -> list[list[int]]:
+    """The places of the pieces of each word; marks and punctuation stand alone.
+
+    A word begins at a space, or where letters and digits begin or end; an apostrophe is inside.
+    """
+    groups: list[list[int]] = []
+    before = None
+    for place, piece in enumerate(pieces):
+        said = text[piece.start : piece.end]
+        core = said.strip()[:1]
+        kind = (core.isalnum() or core in "'’") if said else None
+        if before is None or kind != before or said[:1].isspace():
+            groups.append([])
+        groups[-1].append(place)
+        before = kind
+    return groups
+
+
+def merge_words(
+    weights: Array, queries: Sequence[Sequence[int]], keys: Sequence[Sequence[int]]
+) -> Array:
+    """Attention between words: summed over the pieces of a key, averaged over those of a query.
+
+    Rows still sum to 1. The last two axes are queries and keys.
+    """
+    summed = np.stack([weights[..., list(group)].sum(-1) for group in keys], -1)
+    return np.stack([summed[..., list(group), :].mean(-2) for group in queries], -2)

@@ -1,0 +1,113 @@
+"""What `trace.json` holds: a recording without its tensors. Imports no torch.
+
+These types are the published format: `trace-schema.json` is made from them, and a change that
+an older reader would trip over raises `VERSION`.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from pydantic import Field
+
+from ..config import Decode, Model, Settings
+
+VERSION = 1
+Level = Literal["attention", "states", "everything"]
+LEVELS: tuple[Level, ...] = ("attention", "states", "everything")
+
+
+class Piece(Settings):
+    """A piece, and which characters of its text it stands for; a mark stands for none."""
+
+    text: str
+    id: int
+    start: int
+    end: int
+
+
+class Prediction(Settings):
+    """What the network expects after one piece of the decoder's input; natural logarithms."""
+
+    log_prob: float  # of the piece that came
+    rank: int  # of that piece, from 0
+    entropy: float
+    ids: tuple[int, ...]  # the most probable, best first
+    texts: tuple[str, ...]
+    log_probs: tuple[float, ...]
+
+
+class Considered(Settings):
+    """A way to continue a hypothesis that the search looked at, and what became of it."""
+
+    parent: int  # the row that it continues
+    row: int | None  # the row that it is in the next step, if it lives on
+    id: int
+    text: str
+    piece_log_prob: float
+    log_prob: float  # of the whole hypothesis
+    score: float  # as if it ended here
+    fate: str  # KEPT, FINISHED, CUT, STOPPED, OUTRANKED, REPEATS or TOO_SHORT
+    why: str
+
+
+class Found(Settings):
+    """A hypothesis that ended."""
+
+    ids: tuple[int, ...]  # without BOS and EOS
+    text: str
+    log_prob: float
+    score: float
+    finished: bool  # False: cut at the greatest length
+
+
+class Search(Settings):
+    """How the translation was found, step by step. The n-th step continues n + prefix pieces."""
+
+    settings: Decode
+    seed: int
+    prefix: int  # pieces that were forced
+    hypotheses: tuple[Found, ...]  # all that ended, best first
+    chosen: int | None  # which of them was recorded; None: a text that was given
+    steps: tuple[tuple[Considered, ...], ...]  # best first
+
+
+class Numerics(Settings):
+    """In what the translation was made, in what it was recorded, and how far they are apart."""
+
+    decoded_in: str
+    recorded_in: str
+    device: str
+    largest_difference: float | None  # of log-probabilities; None: nothing was decoded
+    chosen_differently: tuple[int, ...]  # rows whose most probable piece is another in each
+
+
+class Stored(Settings):
+    """A tensor on disk."""
+
+    file: str
+    shape: tuple[int, ...]
+    dims: tuple[str, ...]
+
+
+class Document(Settings):
+    """One recorded translation, but for the numbers, which lie beside it as safetensors."""
+
+    schema_version: Literal[1] = 1
+    glassformer: str  # the version that recorded it
+    text: str
+    translation: str
+    source: tuple[Piece, ...]
+    target: tuple[Piece, ...]  # the rows of the decoder: BOS, and what was written
+    predicted: tuple[Piece, ...]  # what came after each of them
+    settings: Model
+    source_vocabulary: int
+    target_vocabulary: int
+    weights_sha256: str | None = None
+    level: Level
+    predictions: tuple[Prediction, ...]
+    search: Search | None
+    numerics: Numerics
+    edits: tuple[dict[str, Any], ...] = ()
+    tolerance: float | None = None  # of a compact trace: of the largest value of each tensor
+    tensors: dict[str, Stored] = Field(default_factory=dict)

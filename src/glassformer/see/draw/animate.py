@@ -1,0 +1,174 @@
+"""Pictures that move: steps appear one after the other, with a sentence first and a pause after.
+
+One thing moves at a time, for a third of a second, slowing towards its end; then it rests for as
+long as its sentence takes to read.
+"""
+
+from __future__ import annotations
+
+import io
+import itertools
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from matplotlib.artist import Artist
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+from matplotlib.text import Text
+
+from . import theme
+
+APPEARING, FRAMES = 0.3, 4  # seconds and frames in which a step fades in
+SHORTEST, READING = 1.2, 0.055  # seconds a step rests, and more for each character to read
+LAST = 4.0  # seconds the complete picture stays
+MAXIMUM, COLOURS = 900, 128  # pixels of the longer side; colours of a .gif
+
+
+@dataclass
+class Step:
+    """What appears together, and the sentence that says why."""
+
+    caption: str
+    artists: list[Artist]
+
+
+class Animation:
+    """Steps of one figure, which is complete when nobody plays it."""
+
+    def __init__(self, figure: Figure, steps: Sequence[Step], captions: Sequence[Text]):
+        self.figure, self.steps, self.captions = figure, steps, captions
+
+    def __len__(self) -> int:
+        return len(self.steps)
+
+    def _repr_png_(self) -> bytes:
+        buffer = io.BytesIO()
+        self.figure.savefig(buffer, format="png")
+        return buffer.getvalue()
+
+    def show(self, step: int, share: float = 1.0) -> None:
+        """Bring the figure to a step, 0 the first, of which this share has appeared."""
+        for number, each in enumerate(self.steps):
+            for artist in each.artists:
+                artist.set_visible(number <= step)
+                if number == step:
+                    _fade(artist, share)
+        for number, caption in enumerate(self.captions):
+            listed = len(self.captions) <= 8
+            caption.set_visible(number <= step if listed else number == step)
+            caption.set_color(theme.INK if number == step else theme.SOFT)
+
+    def complete(self) -> None:
+        """Bring the figure back to what it was."""
+        if self.steps:
+            self.show(len(self.steps) - 1)
+            for caption in self.captions:
+                caption.set_color(theme.INK)
+
+    def frames(self) -> Iterator[float]:
+        """Bring the figure to each frame in turn, and yield the seconds that it stays."""
+        for number, step in enumerate(self.steps):
+            self.show(number, 0.0)
+            yield 0.5  # the sentence, before anything moves
+            for frame in range(1, FRAMES + 1):
+                self.show(number, 1 - (1 - frame / FRAMES) ** 2)
+                rest = max(SHORTEST, READING * len(step.caption))
+                yield APPEARING / FRAMES if frame < FRAMES else rest
+        self.complete()
+        yield LAST
+
+    def save(self, path: Path | str) -> None:
+        """Write .gif or .mp4; any other ending gives the complete picture."""
+        path = Path(path)
+        if path.suffix == ".gif":
+            self._write_gif(path)
+        elif path.suffix == ".mp4":
+            self._write_mp4(path)
+        else:
+            save_figure(self.figure, path)
+
+    def _paint(self) -> Iterator[tuple[Any, float]]:
+        """Frames as arrays of bytes, height width 3, sides even; the complete one first, 0 s."""
+        canvas, before = FigureCanvasAgg(self.figure), self.figure.dpi
+        self.figure.set_dpi(min(100.0, MAXIMUM / max(self.figure.get_size_inches())))
+        try:
+            for seconds in itertools.chain([0.0], self.frames()):
+                canvas.draw()  # type: ignore[no-untyped-call]
+                yield _as_array(canvas.buffer_rgba()), seconds  # type: ignore[no-untyped-call]
+        finally:
+            self.figure.set_dpi(before)
+
+    def _write_gif(self, path: Path) -> None:
+        """In the colours of the complete picture, so that each frame stores only what changed."""
+        from PIL import Image
+
+        painted = self._paint()
+        palette = Image.fromarray(next(painted)[0]).quantize(COLOURS)
+        images, lengths = [], []
+        for array, seconds in painted:
+            frame = Image.fromarray(array).quantize(palette=palette, dither=Image.Dither.NONE)
+            images.append(frame)
+            lengths.append(round(seconds * 100) * 10)
+        buffer = io.BytesIO()
+        rest = images[1:]
+        images[0].save(
+            buffer, "GIF", save_all=True, append_images=rest, duration=lengths, loop=0, disposal=1
+        )
+        write_bytes(path, buffer.getvalue())
+
+    def _write_mp4(self, path: Path) -> None:
+        try:
+            import imageio_ffmpeg  # type: ignore[import-not-found, unused-ignore]
+        except ImportError as error:
+            raise ValueError(
+                f"{path}: MP4 needs an extra: pip install 'glassformer[video]'; .gif needs none"
+            ) from error  # fmt: skip
+        part = path.with_name(f".{path.stem}.part.mp4")
+        rate, writer = 20, None
+        for array, seconds in self._paint():
+            if writer is None:
+                size = array.shape[1], array.shape[0]
+                writer = imageio_ffmpeg.write_frames(str(part), size, fps=rate, macro_block_size=1)
+                writer.send(None)
+            for _ in range(round(seconds * rate)):
+                writer.send(array.tobytes())
+        if writer is not None:
+            writer.close()
+        os.replace(part, path)
+
+
+def _fade(artist: Artist, share: float) -> None:
+    if not hasattr(artist, "whole_alpha"):
+        alpha = artist.get_alpha()
+        artist.whole_alpha = 1.0 if alpha is None else alpha  # type: ignore[attr-defined]
+    artist.set_alpha(artist.whole_alpha * share)  # type: ignore[attr-defined]
+
+
+def _as_array(pixels: Any) -> Any:
+    """RGB, with even sides, as video wants them."""
+    import numpy as np
+
+    array = np.asarray(pixels)[..., :3]
+    height, width = (size - size % 2 for size in array.shape[:2])
+    return np.ascontiguousarray(array[:height, :width])
+
+
+def save_figure(figure: Figure, path: Path | str, *, dpi: float = 144) -> None:
+    """Write .svg, .pdf or .png, by the ending; the file is whole or not there."""
+    path = Path(path)
+    kind = path.suffix.lstrip(".").lower()
+    if kind not in ("svg", "pdf", "png"):
+        raise ValueError(f"{path}: a picture is .svg, .pdf or .png, a moving one .gif or .mp4")
+    buffer = io.BytesIO()
+    dates = {"svg": {"Date": None}, "pdf": {"CreationDate": None}, "png": {}}
+    figure.savefig(buffer, format=kind, dpi=dpi, metadata=dates[kind])
+    write_bytes(path, buffer.getvalue())
+
+
+def write_bytes(path: Path, data: bytes) -> None:
+    part = path.with_name(f".{path.name}.part")
+    part.write_bytes(data)
+    os.replace(part, path)

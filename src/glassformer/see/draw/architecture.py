@@ -1,0 +1,243 @@
+"""Figure 1 of the paper for the reader's own model: all at once (V07), or bottom-up (V09)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from matplotlib.figure import Figure
+
+from . import theme
+from .animate import Animation
+from .canvas import Page, Point, Rect
+from .fonts import shorten
+
+WIDE, TALL, THIN, GAP = 178.0, 40.0, 20.0, 12.0
+PARTS = {
+    "self_attention": ("Multi-Head\nSelf-Attention", "多头自注意力", "attention"),
+    "masked": ("Masked Multi-Head\nSelf-Attention", "带掩码的多头自注意力", "attention"),
+    "cross_attention": ("Multi-Head\nCross-Attention", "多头交叉注意力", "attention"),
+    "feed_forward": ("Feed Forward", "前馈网络", "feed_forward"),
+}  # fmt: skip
+TOLD = {
+    "self_attention": ("Every piece looks at every other,", "每个词元看所有其他词元，"),
+    "masked": ("The decoder looks back at what is written,", "解码器回看已写出的部分，"),
+    "cross_attention": (
+        "then at the memory: what the encoder found,", "再看 memory：编码器的发现，",
+    ),
+    "feed_forward": ("and thinks by itself.", "然后各自思考。"),
+}  # fmt: skip
+
+
+def count_parameters(trace: Any, prefix: str) -> int:
+    """How many learned numbers have names that begin so."""
+    return sum(v.size for k, v in trace.parameters.items() if k.startswith(prefix))
+
+
+class Blueprint:
+    """The figure in the making, from the bottom up; `told`: a step for each part."""
+
+    def __init__(self, page: Page, trace: Any, told: bool):
+        self.page, self.trace, self.told = page, trace, told
+        self.pre = trace.settings.norm == "pre"
+
+    def tell(self, en: str, zh: str) -> None:
+        if self.told:
+            self.page.step(en, zh)
+
+    def part(self, x: float, y: float, tall: float, role: str, label: str, count: int = 0) -> Rect:
+        """A box that stands on y, with its count of learned numbers beside it."""
+        ink = theme.role(role)
+        rect = self.page.box(
+            x, y - tall, WIDE, tall, fill=ink.fill, edge=ink.ink, line=1.4, label=label,
+            bold=tall > THIN, size=theme.TEXT if tall > THIN else theme.SMALL, layer=4,
+        )  # fmt: skip
+        if count:
+            left = x == 0
+            self.page.text(
+                x - 26 if left else rect.right + 26, rect.centre[1], f"{count:,}", size=theme.SMALL,
+                color=theme.SOFT, ha="right" if left else "left",
+            )  # fmt: skip
+        return rect
+
+    def up(self, x: float, y: float, length: float = GAP) -> None:
+        self.page.arrow((x + WIDE / 2, y), (x + WIDE / 2, y - length + 1), color=theme.INK)
+
+    def ground(self, x: float, side: str) -> float:
+        """Text, embedding and positions; gives where the first layer begins."""
+        page, trace = self.page, self.trace
+        source = side == "encoder"
+        text = trace.text if source else page.say("begin mark, ", "句首标记，") + trace.translation
+        self.tell(
+            *(
+                ("The sentence comes in.", "句子进来。")
+                if source
+                else ("The translation so far comes in,", "已写出的译文进来，")
+            )
+        )  # fmt: skip
+        page.text(
+            x + WIDE / 2, 46, shorten(text, WIDE + 50, theme.SMALL), size=theme.SMALL, ha="center",
+            color=theme.role(side).ink,
+        )  # fmt: skip
+        self.up(x, 34, 30)
+        self.tell("Each piece becomes a vector,", "每个词元变成一个向量，")
+        table = "source_embedding.table" if source else "target_embedding.table"
+        name = (
+            page.say("Input Embedding", "输入嵌入")
+            if source
+            else page.say("Output Embedding", "输出嵌入")
+        )  # fmt: skip
+        self.part(x, 0, 30, "words", name, count_parameters(trace, table))
+        self.tell("and learns where it stands.", "并获知自己的位置。")
+        middle = x + WIDE / 2
+        self.up(x, -30, 14)
+        page.box(
+            middle - 9, -62, 18, 18, round=9, edge=theme.role("places").ink,
+            fill=theme.role("places").fill, label="+", size=12,
+        )  # fmt: skip
+        away = middle - 60 if source else middle + 60
+        page.text(
+            away + (-34 if source else 34), -53, page.say("positions", "位置"), size=theme.SMALL,
+            ha="center", color=theme.role("places").ink,
+        )  # fmt: skip
+        page.arrow(
+            (away, -53), (middle + (-11 if source else 11), -53), color=theme.role("places").ink
+        )  # fmt: skip
+        return -62.0
+
+    def road(self, x: float, y: float, side: str, kind: str, window: str) -> tuple[float, Rect]:
+        """A sub-layer with its residual around it and its norm, before or after."""
+        page, trace = self.page, self.trace
+        en, zh, role = PARTS[kind]
+        self.tell(*TOLD[kind])
+        start = y - 8
+        norm = count_parameters(trace, f"{side}.0.{window}_road.norm")
+        self.up(x, y, 8 + GAP)
+        y -= 8 + GAP
+        if self.pre:
+            y = self.part(x, y, THIN, "norm", "LayerNorm", norm).y
+            self.up(x, y)
+            y -= GAP
+        rect = self.part(
+            x, y, TALL, role, page.say(en, zh), count_parameters(trace, f"{side}.0.{window}.")
+        )  # fmt: skip
+        self.up(x, rect.y)
+        y = rect.y - GAP
+        label = page.say("Add", "相加") if self.pre else page.say("Add & Norm", "相加并归一")
+        added = self.part(x, y, THIN, "norm", label, 0 if self.pre else norm)
+        outer = x - 14 if side == "encoder" else x + WIDE + 14
+        edge = x if side == "encoder" else x + WIDE
+        page.line(
+            [
+                (x + WIDE / 2, start), (outer, start), (outer, added.centre[1]),
+                (edge, added.centre[1]),
+            ],
+            color=theme.role("residual").ink, dashed=True, head=True,
+        )  # fmt: skip
+        return added.y, rect
+
+    def tower(self, x: float, side: str) -> tuple[float, dict[str, Rect]]:
+        """One layer, N times; gives its upper end and its sub-layers."""
+        y = self.ground(x, side)
+        bottom, rects = y - 4, {}
+        kinds = (
+            [("self_attention", "self_attention")]
+            if side == "encoder"
+            else [("masked", "self_attention"), ("cross_attention",) * 2]
+        )  # fmt: skip
+        for kind, window in [*kinds, ("feed_forward", "feed_forward")]:
+            y, rects[kind] = self.road(x, y, side, kind, window)
+        layers = getattr(self.trace.settings, f"{side}_layers")
+        self.tell(f"That {layers} times over.", f"如此重复 {layers} 次。")
+        ink = theme.role(side)
+        frame = self.page.box(
+            x - 22, y - 8, WIDE + 44, bottom - y + 8, fill=ink.fill, edge=ink.ink, round=10,
+            line=1.4, layer=0,
+        )  # fmt: skip
+        self.page.text(
+            frame.x + 10 if side == "encoder" else frame.right - 10, frame.y - 10, f"× {layers}",
+            size=12, bold=True, color=ink.ink, ha="left" if side == "encoder" else "right",
+        )  # fmt: skip
+        return y, rects
+
+    def top(self, x: float, y: float) -> None:
+        """From the last layer to words."""
+        page, trace = self.page, self.trace
+        self.tell(
+            "A linear map gives one number for each piece of the vocabulary,",
+            "线性映射给词表中每个词元一个数，",
+        )  # fmt: skip
+        self.up(x, y, 30)
+        y = self.part(
+            x, y - 30, 26, "linear", page.say("Linear", "线性层"),
+            0 if trace.settings.tie != "none" else count_parameters(trace, "output_table"),
+        ).y  # fmt: skip
+        if trace.settings.tie != "none":
+            page.text(
+                x + WIDE + 26, y + 13, page.say("shared with the embedding", "与嵌入共享"),
+                size=theme.SMALL, color=theme.SOFT,
+            )  # fmt: skip
+        self.tell("the softmax makes probabilities of them,", "softmax 把它们变成概率，")
+        self.up(x, y)
+        y = self.part(x, y - GAP, 26, "softmax", "softmax").y
+        self.tell("and the next piece is chosen.", "由此选出下一个词元。")
+        self.up(x, y, 18)
+        page.text(
+            x + WIDE / 2, y - 28, page.say("next piece", "下一个词元"), ha="center", bold=True,
+            color=theme.role("decoder").ink,
+        )  # fmt: skip
+
+    def draw(self) -> None:
+        """Both towers and the memory between them."""
+        page = self.page
+        right = WIDE + 110.0
+        height, _ = self.tower(0, "encoder")
+        roof, rects = self.tower(right, "decoder")
+        self.tell(
+            "The memory goes to each decoder layer, which makes keys and values of it.",
+            "memory 送往解码器每一层，由其算出键和值。",
+        )  # fmt: skip
+        ink, goal = theme.role("memory").ink, rects["cross_attention"]
+        points: list[Point] = [
+            (WIDE / 2, height), (WIDE / 2, height - 24), (WIDE + 50, height - 24),
+            (WIDE + 50, goal.centre[1]), (goal.x - 2, goal.centre[1]),
+        ]  # fmt: skip
+        page.line(points, color=ink, width=2.2, head=True, layer=6)
+        page.text(WIDE / 2 + 8, height - 34, "memory", size=theme.SMALL, color=ink, bold=True)
+        self.top(right, roof)
+
+
+def _describe(page: Page, trace: Any) -> str:
+    """Sizes, where the norms stand, and what the marks mean."""
+    s = trace.settings
+    words = {
+        "pre": ("before each sub-layer; the paper has it after", "在子层之前；论文在之后"),
+        "post": ("after each sum, as in the paper", "在相加之后，与论文相同"),
+    }
+    norm = page.say(*words[s.norm])
+    return page.say(
+        f"d_model {s.d_model}, d_ff {s.d_ff}, {s.heads} heads. LayerNorm {norm}. Numbers at the "
+        "side: learned parameters, of one layer; dashed: residual connections.",
+        f"d_model {s.d_model}，d_ff {s.d_ff}，{s.heads} 个头。LayerNorm {norm}。"
+        "旁边的数：一层中学到的参数个数；虚线：残差连接。",
+    )
+
+
+def draw_figure_1(trace: Any, *, lang: str = "en") -> Figure:
+    """The paper's figure 1, with this model's sizes."""
+    page = Page(lang)
+    Blueprint(page, trace, told=False).draw()
+    return page.finish(
+        page.say("The Transformer: this model", "Transformer：这个模型"), _describe(page, trace)
+    )  # fmt: skip
+
+
+def draw_growing(trace: Any, *, lang: str = "en") -> Animation:
+    """The same, drawn from the bottom up."""
+    page = Page(lang)
+    Blueprint(page, trace, told=True).draw()
+    note = page.say(
+        "The order of drawing is not that of computing: all pieces go up at once, and the encoder "
+        "has finished before the decoder begins.",
+        "绘制次序并非计算次序：所有词元同时向上，且编码器先于解码器完成。",
+    )  # fmt: skip
+    return page.animate(page.say("Drawing the Transformer", "画出 Transformer"), note)

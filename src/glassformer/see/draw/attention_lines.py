@@ -1,0 +1,233 @@
+"""Where one word looks, as lines: one head, two, all of them (V49-V52)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.collections import LineCollection
+from matplotlib.colors import to_rgb
+from matplotlib.figure import Figure
+
+from . import theme
+from .canvas import Page
+from .selection import Array, Attention, find_attention, find_query, pick, show_pieces
+
+GAP, WIDEST = 170.0, 108.0
+
+
+def draw_one_head(
+    trace: Any, *, lang: str = "en", ax: Axes | None = None, side: str = "encoder",
+    kind: str = "self_attention", layer: int = -1, head: int | None = None,
+    query: int | str | None = None,
+    measured: str = "",
+) -> Figure:  # fmt: skip
+    """V49. measured: what was found for this head over many sentences, for the title."""
+    page, attention, row, weights = _begin(trace, lang, ax, (side, layer, kind), query)
+    head = _find_sharpest(weights, row) if head is None else pick(head, len(weights), "head")
+    _draw_row(page, attention, weights, row, [head])
+    word = attention.queries[row]
+    title = page.say(f"Where “{word}” looks", f"“{word}”在看哪里") + (measured and f" – {measured}")
+    return page.finish(title, _describe(page, attention, [head]))
+
+
+def draw_two_heads(
+    trace: Any, *, lang: str = "en", ax: Axes | None = None, side: str = "encoder",
+    kind: str = "self_attention", layer: int = -1, heads: tuple[int, int] | None = None,
+    query: int | str | None = None,
+) -> Figure:  # fmt: skip
+    """V50."""
+    page, attention, row, weights = _begin(trace, lang, ax, (side, layer, kind), query)
+    first = _find_sharpest(weights, row)
+    apart = np.abs(weights[:, row] - weights[first, row]).sum(-1)
+    chosen = heads or (first, int(apart.argmax()))
+    shown = list(dict.fromkeys(pick(head, len(weights), "head") for head in chosen))
+    _draw_row(page, attention, weights, row, shown)
+    word = attention.queries[row]
+    title = page.say(f"Where “{word}” looks: two heads", f"“{word}”在看哪里：两个头")
+    return page.finish(title, _describe(page, attention, shown))
+
+
+def draw_all_heads(
+    trace: Any, *, lang: str = "en", ax: Axes | None = None, side: str = "encoder",
+    kind: str = "self_attention", layer: int = -1, query: int | str | None = None,
+    share_of_heads: bool = False,
+) -> Figure:  # fmt: skip
+    """V51. share_of_heads: each weight over the sum of all heads, as Tensor2Tensor draws it: which
+    head looks there most, not how much it looks there."""
+    page, attention, row, weights = _begin(trace, lang, ax, (side, layer, kind), query)
+    heads = list(range(len(weights)))
+    _draw_row(page, attention, weights, row, heads, share_of_heads)
+    word = attention.queries[row]
+    title = page.say(f"Where “{word}” looks: all heads", f"“{word}”在看哪里：所有的头")
+    note = _describe(page, attention, heads)
+    if share_of_heads:
+        title += page.say(" (share of heads)", "（各头占比）")
+        note = page.say(
+            "Share of heads: each weight is divided by the sum over all heads of this layer, so a "
+            "column sums to no fixed number. It says which head looks at a piece, not how much.",
+            "各头占比：每个权重除以该层所有头之和，因此各列之和不固定。它说明是哪个头在看，而不是看"
+            "得多重。",
+        )  # fmt: skip
+    return page.finish(title, note)
+
+
+def _begin(
+    trace: Any, lang: str, ax: Axes | None, which: tuple[str, int, str], query: int | str | None
+) -> tuple[Page, Attention, int, Array]:
+    page, attention = Page(lang, ax), find_attention(trace, *which)
+    row = find_query(attention.queries, query)
+    return page, attention, row, trace[f"{attention.name}.weights"]
+
+
+def _find_sharpest(weights: Array, row: int) -> int:
+    """The head that looks hardest at one piece, the piece itself aside."""
+    seen = weights[:, row].copy()
+    if weights.shape[1] == weights.shape[2]:
+        seen[:, row] = 0
+    return int(seen.max(-1).argmax())
+
+
+def _draw_row(
+    page: Page, attention: Attention, weights: Array, row: int, heads: list[int],
+    share: bool = False,
+) -> None:  # fmt: skip
+    """Two columns of pieces, and between them the lines of one row of each head."""
+    values = weights[heads, row]
+    if share:
+        values = values / np.maximum(weights[:, row].sum(0), 1e-30)
+    pitch = 19.0 if max(len(attention.queries), len(attention.keys)) <= 26 else 15.0
+    size = theme.TEXT if pitch > 16 else theme.SMALL
+    left, cell = 0.0, 26.0 if len(heads) <= 2 else 17.0
+    right, texts = GAP + len(heads) * cell, GAP + len(heads) * cell + 8
+    ink = theme.role("query").ink
+    for i, text in enumerate(attention.queries):
+        lit = i == row
+        page.text(left, i * pitch, text, size=size, mono=True, ha="right", width=WIDEST * 1.4,
+                  color=ink if lit else theme.SOFT, bold=lit)  # fmt: skip
+    fill = theme.role("query").fill
+    page.box(left - 4 - WIDEST, row * pitch - pitch / 2 + 1, WIDEST + 8, pitch - 2, fill=fill,
+             edge=ink, layer=1)  # fmt: skip
+    for j, text in enumerate(attention.keys):
+        page.text(texts, j * pitch, text, size=size, mono=True, width=WIDEST)
+    for n, head in enumerate(heads):
+        _draw_head(page, attention, values[n], row, head, n, cell, pitch, share)
+    _write_heads(page, heads, cell, len(attention.keys) * pitch)
+    page.text(left, -30, page.say("reads (query)", "读取者（查询）"), ha="right", color=ink,
+              bold=True)  # fmt: skip
+    page.text(texts, -30, page.say("is read (key)", "被读者（键）"),
+              color=theme.role("key").ink, bold=True)  # fmt: skip
+    page.reach(right, 0)
+
+
+def _draw_head(
+    page: Page, attention: Attention, values: Array, row: int, head: int, n: int,
+    cell: float, pitch: float, share: bool,
+) -> None:  # fmt: skip
+    """A line to each piece, as strong as its weight, and a column of cells."""
+    colour = theme.HEADS[head % len(theme.HEADS)]
+    for j, value in enumerate(values.tolist()):
+        if value >= 0.005:
+            page.line([(8, row * pitch), (GAP - 4, j * pitch)], color=colour, layer=1 + value,
+                      width=0.5 + 4 * value, alpha=min(1.0, 0.12 + value))  # fmt: skip
+        shade = tuple(1 - value * (1 - c) for c in to_rgb(colour))
+        x, y = GAP + n * cell, j * pitch - pitch / 2 + 1
+        page.box(x, y, cell - 1, pitch - 2, fill=shade, edge=theme.FAINT, line=0.4,
+                 round=1)  # fmt: skip
+        if cell > 20:
+            of = f"{attention.name}.weights", (head, row, j)
+            page.number(x + cell / 2 - 0.5, j * pitch, value, of, size=theme.SMALL - 0.5,
+                        color=theme.ink_on(shade) if value >= 0.005 else theme.FAINT)  # fmt: skip
+    if not share:
+        y = (len(values) - 0.5) * pitch + 10
+        total = f'derived:trace["{attention.name}.weights"][{head},{row}].sum()'
+        small = theme.SMALL - 0.5 if cell > 20 else 5.5
+        page.number(GAP + (n + 0.5) * cell - 0.5, y, float(values.sum()), total, size=small,
+                    bold=True)  # fmt: skip
+        if n == 0:
+            page.text(GAP - 6, y, "Σ", ha="right", bold=True)
+
+
+def _write_heads(page: Page, heads: list[int], cell: float, bottom: float) -> None:
+    for n, head in enumerate(heads):
+        colour = theme.HEADS[head % len(theme.HEADS)]
+        page.box(GAP + n * cell, -21, cell - 1, 11, fill=colour, edge=None, round=2)
+        page.text(GAP + (n + 0.5) * cell - 0.5, -15.5, str(head), size=theme.TINY + 0.5, bold=True,
+                  color=theme.PAPER, ha="center")  # fmt: skip
+    page.text(GAP - 6, -15.5, page.say("head", "头"), size=theme.SMALL, ha="right",
+              color=theme.SOFT)  # fmt: skip
+
+
+def _describe(page: Page, attention: Attention, heads: Sequence[int]) -> str:
+    place = attention.title(page.lang)
+    which, heads_en = ", ".join(map(str, heads)), "heads" if len(heads) > 1 else "head"
+    return page.say(
+        f"{place[0].upper()}{place[1:]}, {heads_en} {which}. Softmax weights of one row; they sum "
+        "to 1. "
+        "They say where this layer reads, not why the model decides as it does.",
+        f"{place}，头 {which}。一行的 softmax 权重，和为 1。它们说明这一层读了哪里，并不说明模型为"
+        "何如此决定。",
+    )  # fmt: skip
+
+
+def draw_selectors(
+    trace: Any, *, lang: str = "en", ax: Axes | None = None, layer: int = -1,
+    heads: Sequence[int] | None = None,
+) -> Figure:  # fmt: skip
+    """V52: the three attentions side by side, each row's lines; the heads that are on."""
+    page = Page(lang, ax)
+    count = trace.settings.heads
+    on = sorted({pick(head, count, "head") for head in (range(count) if heads is None else heads)})
+    titles = {
+        ("encoder", "self_attention"): page.say("source reads source", "源句读源句"),
+        ("decoder", "cross_attention"): page.say("target reads source", "译文读源句"),
+        ("decoder", "self_attention"): page.say("target reads target", "译文读译文"),
+    }
+    longest = max(len(trace.source), len(trace.target))
+    pitch, x = (16.0 if longest <= 26 else 11.0), 0.0
+    for (side, kind), title in titles.items():
+        attention = find_attention(trace, side, layer, kind)
+        rows = show_pieces(trace.source if side == "encoder" else trace.target)
+        page.text(x + 155, -40, title, size=11, bold=True, ha="center")
+        page.text(x + 155, -24, attention.title(page.lang), size=theme.SMALL, color=theme.SOFT,
+                  ha="center")  # fmt: skip
+        _draw_bundle(page, x + 95, rows, attention, trace[f"{attention.name}.weights"], on, pitch)
+        x += 312
+    _draw_switches(page, count, on, longest * pitch + 14)
+    return page.finish(
+        page.say("Choose a layer, an attention, the heads", "选择层、注意力和头"),
+        page.say(
+            "Every row at once; a line is as strong as its weight. A filled number is a head that "
+            "is drawn, an empty one a head that is off.",
+            "一次画出所有行；线条越浓，权重越大。实心数字的头被画出，空心的头关闭。",
+        ),
+    )
+
+
+def _draw_bundle(
+    page: Page, x: float, rows: list[str], attention: Attention, weights: Array,
+    heads: Sequence[int], pitch: float,
+) -> None:  # fmt: skip
+    size = theme.SMALL if pitch > 12 else theme.TINY
+    for texts, place, ha in ((rows, x - 4, "right"), (attention.keys, x + 124, "left")):
+        for i, text in enumerate(texts):
+            page.text(place, i * pitch, text, size=size, mono=True, ha=ha, width=84)
+    for head in heads:
+        picked = np.argwhere(weights[head] >= 0.02)
+        lines = [[(x, i * pitch), (x + 120, j * pitch)] for i, j in picked]
+        colours = [(*to_rgb(theme.HEADS[head % len(theme.HEADS)]), float(weights[head, i, j]))
+                   for i, j in picked]  # fmt: skip
+        bundle = LineCollection(lines, colors=colours, linewidths=1.3, zorder=2)
+        page.ax.add_collection(bundle, autolim=False)
+        page.keep(bundle)
+
+
+def _draw_switches(page: Page, count: int, on: Sequence[int], y: float) -> None:
+    page.text(0, y + 8, page.say("heads", "头"), bold=True)
+    for head in range(count):
+        colour, x = theme.HEADS[head % len(theme.HEADS)], 44 + head * 24
+        page.box(x, y, 18, 16, fill=colour if head in on else theme.PAPER, edge=colour, line=1.4,
+                 label=str(head), color=theme.PAPER if head in on else colour, bold=True,
+                 size=theme.SMALL)  # fmt: skip

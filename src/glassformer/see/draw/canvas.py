@@ -1,0 +1,245 @@
+"""A page to draw on, measured in points with y downwards, as large as what is drawn on it.
+
+A picture makes a `Page`, draws, and calls `finish`. Sizes of type are points too, so that what is
+laid out without overlap stays so. Every printed number says which cell it is: `Page.number`.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from matplotlib.artist import Artist
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.patches import FancyArrowPatch, FancyBboxPatch, Patch, PathPatch
+from matplotlib.path import Path
+from matplotlib.text import Text
+
+from . import theme
+from .animate import Animation, Step
+from .fonts import check_language, choose_font, make_writable, measure, shorten
+from .layout import lay_out
+
+Point = tuple[float, float]
+Of = tuple[str, Sequence[int]] | str
+Colour = str | tuple[float, ...]
+MARGIN = 22.0
+
+
+class Rect(NamedTuple):
+    """Where something lies; y is its upper edge."""
+
+    x: float
+    y: float
+    width: float
+    height: float
+
+    @property
+    def right(self) -> float:
+        return self.x + self.width
+
+    @property
+    def bottom(self) -> float:
+        return self.y + self.height
+
+    @property
+    def centre(self) -> Point:
+        return self.x + self.width / 2, self.y + self.height / 2
+
+    def at(self, across: float, down: float) -> Point:
+        """A point of it: (0, 0) is the upper left corner, (1, 1) the lower right one."""
+        return self.x + across * self.width, self.y + down * self.height
+
+
+def name_cell(of: Of) -> str:
+    """The tag of a number: `memory[3,0]`, or the words that stand for one."""
+    return of if isinstance(of, str) else f"{of[0]}[{','.join(str(int(i)) for i in of[1])}]"
+
+
+def spell_number(value: float, digits: int = 2) -> str:
+    """A number as pictures print it, with a true minus; -inf is −∞ and no zero is negative."""
+    if value == float("-inf"):
+        return "−∞"
+    text = f"{value:.{digits}f}"
+    return text.lstrip("-") if float(text) == 0 else text.replace("-", "−")
+
+
+def _find_figure(ax: Axes | None) -> Figure:
+    figure = Figure(facecolor=theme.PAPER) if ax is None else ax.get_figure(root=True)
+    assert isinstance(figure, Figure), "axes without a figure cannot be drawn on"
+    return figure
+
+
+class Page:
+    """One picture in the making. Draw in any order; `layer` says what lies on top."""
+
+    def __init__(self, lang: str = "en", ax: Axes | None = None):
+        check_language(lang)
+        self.lang, self.own = lang, ax is None
+        self.figure = _find_figure(ax)
+        self.ax = self.figure.add_axes((0, 0, 1, 1)) if ax is None else ax
+        self.ax.set_axis_off()
+        self.left = self.top = float("inf")
+        self.right = self.bottom = float("-inf")
+        self.cells: Counter[str] = Counter()
+        self.steps: list[Step] = []
+        self.resting = True
+
+    def say(self, en: str, zh: str) -> str:
+        """A text in the picture's language."""
+        return zh if self.lang == "zh" else en
+
+    def step(self, en: str, zh: str) -> None:
+        """What is drawn from here on appears with this sentence, if the picture moves."""
+        self.steps.append(Step(self.say(en, zh), []))
+        self.resting = False
+
+    def rest(self) -> None:
+        """What is drawn from here on is there from the first."""
+        self.resting = True
+
+    def keep(self, artist: Artist) -> None:
+        """Put something of one's own on the page, to appear with the present step."""
+        if artist.axes is None and isinstance(artist, Patch):
+            self.ax.add_patch(artist)
+        if not self.resting:
+            self.steps[-1].artists.append(artist)
+
+    def reach(self, x: float, y: float, width: float = 0, height: float = 0) -> Rect:
+        """Make the page large enough for this rectangle."""
+        self.left, self.right = min(self.left, x), max(self.right, x + width)
+        self.top, self.bottom = min(self.top, y), max(self.bottom, y + height)
+        return Rect(x, y, width, height)
+
+    def text(
+        self, x: float, y: float, text: str, *, size: float = theme.TEXT, color: Colour = theme.INK,
+        ha: str = "left", va: str = "center", bold: bool = False, mono: bool = False,
+        width: float | None = None, rotation: float = 0, layer: float = 5, alpha: float = 1,
+        gid: str | None = None, math: bool = False,
+    ) -> Text:  # fmt: skip
+        """Write; what is wider than `width` ends in an ellipsis. Several lines are welcome."""
+        lines = make_writable(text).split("\n")
+        if width is not None:
+            lines = [shorten(line, width, size, bold, mono) for line in lines]
+        shown = "\n".join(lines)
+        font = choose_font(shown, size, bold, mono)
+        artist = self.ax.text(
+            x, y, shown, color=color, ha=ha, va="center_baseline" if va == "center" else va,
+            fontproperties=font, rotation=rotation, rotation_mode="anchor", zorder=layer,
+            alpha=alpha, gid=gid, linespacing=1.3, parse_math=math,
+        )  # fmt: skip
+        long = max(measure(line, size, bold, mono, math) for line in lines)
+        high = size * 1.35 * len(lines)
+        place = {"left": 0.0, "center": 0.5, "right": 1.0, "top": 0.0, "bottom": 1.0}
+        if rotation == 90:  # upwards
+            self.reach(x - high / 2, y - long * (1 - place[ha]), high, long)
+        else:
+            self.reach(x - long * place[ha], y - high * place.get(va, 0.5), long, high)
+        self.keep(artist)
+        return artist
+
+    def number(
+        self, x: float, y: float, value: float, of: Of, *, digits: int = 2,
+        size: float = theme.SMALL, color: Colour = theme.INK, ha: str = "center",
+        bold: bool = False, alpha: float = 1, layer: float = 6, before: str = "",
+    ) -> Text:  # fmt: skip
+        """Print a number. `of`: (tensor, index), or "schematic", "worked", "derived:expression".
+
+        The expression is Python over `trace` and `np`. Both go into the artist's gid, by which a
+        test compares what is printed with what it stands for. `before`: as "Σ = ".
+        """
+        tag = name_cell(of)
+        self.cells[tag] += 1
+        gid = tag if self.cells[tag] == 1 else f"{tag}#{self.cells[tag]}"
+        text = before + spell_number(value, digits)
+        return self.text(
+            x, y, text, size=size, color=color, ha=ha, bold=bold, alpha=alpha, layer=layer, gid=gid
+        )  # fmt: skip
+
+    def formula(
+        self, x: float, y: float, tex: str, *, size: float = 12, color: Colour = theme.INK,
+        ha: str = "center",
+    ) -> Text:  # fmt: skip
+        r"""Mathematics, as in `r"\frac{QK^\top}{\sqrt{d_k}}"`."""
+        return self.text(x, y, f"${tex}$", size=size, color=color, ha=ha, math=True)
+
+    def box(
+        self, x: float, y: float, width: float, height: float, *, fill: Colour = theme.PAPER,
+        edge: Colour | None = theme.INK, line: float = 1.0, dashed: bool = False, round: float = 4,
+        label: str = "", size: float = theme.TEXT, color: Colour | None = None, bold: bool = False,
+        hatch: str | None = None, layer: float = 2, alpha: float = 1,
+    ) -> Rect:  # fmt: skip
+        """A rectangle, its label in the middle. `edge=None` draws no frame."""
+        round = min(round, width / 2, height / 2)
+        patch = FancyBboxPatch(
+            (x, y), width, height, boxstyle=f"round,pad=0,rounding_size={round}", facecolor=fill,
+            edgecolor="none" if edge is None else edge, linewidth=line, zorder=layer, alpha=alpha,
+            linestyle=(0, (3, 2)) if dashed else "solid", hatch=hatch, joinstyle="round",
+            hatchcolor=theme.FAINT, hatch_linewidth=0.7,
+        )  # fmt: skip
+        self.keep(patch)
+        if label:
+            self.text(
+                x + width / 2, y + height / 2, label, size=size, color=color or edge or theme.INK,
+                ha="center", bold=bold, width=width - 4, layer=layer + 0.5,
+            )  # fmt: skip
+        return self.reach(x, y, width, height)
+
+    def arrow(
+        self, start: Point, end: Point, *, color: Colour = theme.SOFT, width: float = 1.2,
+        bend: float = 0, dashed: bool = False, head: bool = True, layer: float = 3,
+        alpha: float = 1,
+    ) -> None:  # fmt: skip
+        """From point to point; `bend` is how far it curves, as a share of its length."""
+        size = 3.2 + 1.6 * width
+        patch = FancyArrowPatch(
+            start, end,
+            arrowstyle=f"-|>,head_length={size / 2},head_width={size / 4}" if head else "-",
+            connectionstyle=f"arc3,rad={bend}", shrinkA=0, shrinkB=0, mutation_scale=2, color=color,
+            linewidth=width, zorder=layer, alpha=alpha,
+            linestyle=(0, (3, 2)) if dashed else "solid", capstyle="butt", joinstyle="miter",
+        )  # fmt: skip
+        self.keep(patch)
+        self.reach(
+            min(start[0], end[0]), min(start[1], end[1]), abs(end[0] - start[0]),
+            abs(end[1] - start[1]),
+        )  # fmt: skip
+
+    def line(
+        self, points: Sequence[Point], *, color: Colour = theme.SOFT, width: float = 1.2,
+        dashed: bool = False, head: bool = False, layer: float = 3, alpha: float = 1,
+    ) -> None:  # fmt: skip
+        """Through points, with corners; `head` ends it in an arrow."""
+        if head:
+            self.arrow(points[-2], points[-1], color=color, width=width, layer=layer, alpha=alpha)
+            (x0, y0), (x1, y1) = points[-2:]
+            short = 1 - min(1.0, 4 / max(abs(x1 - x0) + abs(y1 - y0), 1e-9))
+            points = [*points[:-1], (x0 + (x1 - x0) * short, y0 + (y1 - y0) * short)]
+        patch = PathPatch(
+            Path(list(points)), facecolor="none", edgecolor=color, linewidth=width, zorder=layer,
+            linestyle=(0, (3, 2)) if dashed else "solid", alpha=alpha, joinstyle="round",
+        )  # fmt: skip
+        self.keep(patch)
+        for x, y in points:
+            self.reach(x, y)
+
+    def brace(
+        self, start: float, end: float, y: float, label: str, *, down: bool = True,
+        color: Colour = theme.SOFT, size: float = theme.SMALL,
+    ) -> None:  # fmt: skip
+        """A bracket below (or above) what lies between two x, and what it says."""
+        tip = 4 if down else -4
+        self.line([(start, y), (start, y + tip), (end, y + tip), (end, y)], color=color, width=0.9)
+        self.text((start + end) / 2, y + 3 * tip, label, size=size, color=color, ha="center")
+
+    def finish(self, title: str, note: str = "", *, width: float = 0) -> Figure:
+        """Add title and note, fit the page to what is on it, and give the figure."""
+        lay_out(self, title, note, width)
+        return self.figure
+
+    def animate(self, title: str, note: str = "", *, width: float = 0) -> Animation:
+        """The same, as an animation that goes through the steps; its figure is complete."""
+        captions = lay_out(self, title, note, width)
+        return Animation(self.figure, self.steps, captions)

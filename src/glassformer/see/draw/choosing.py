@@ -1,0 +1,206 @@
+"""From the last vector to a word (V79, V80, V83)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from . import theme
+from .aligning import find_aligner
+from .canvas import Page
+from .cells import find_limit, heat, legend, strip
+from .selection import Array, find_query, show_piece, show_pieces
+from .sublayers import as_raster
+
+K = 10
+
+
+def find_step(trace: Any, step: int | str | None) -> int:
+    """A row of the decoder: by number, or by the piece that came out; None: the third, if any."""
+    if step is None:
+        return min(2, len(trace.predicted) - 1)
+    return find_query(show_pieces(trace.predicted), step)
+
+
+def draw_final(
+    trace: Any, *, lang: str = "en", ax: Axes | None = None, step: int | str | None = None,
+) -> Figure:  # fmt: skip
+    """V80: vector, linear map, softmax, the most probable piece."""
+    page, t = Page(lang, ax), find_step(trace, step)
+    logits = trace["logits"][t]
+    strip(page, 0, 60, trace["last"][t], "decoder", ("last", (t,)), shown=6, cell=(36, 20),
+          upright=True)  # fmt: skip
+    page.text(18, 44, page.say("last vector", "最后的向量"), size=theme.SMALL, ha="center",
+              bold=True)  # fmt: skip
+    for x, role, label, size in ((66, "linear", page.say("Linear", "线性"),
+                                  f"{trace['last'].shape[1]} × {len(logits)}"),
+                                 (348, "softmax", "Softmax", "")):  # fmt: skip
+        look = theme.role(role)
+        page.arrow((x - 22, 120), (x, 120))
+        page.box(x + 2, 96, 62, 48, fill=look.fill, edge=look.ink,
+                 line=2 if role == "linear" else 1, label=label, bold=True)  # fmt: skip
+        page.text(x + 33, 154, size, size=theme.TINY, color=theme.SOFT, ha="center")
+        page.arrow((x + 66, 120), (x + 86, 120))
+    raster, limit = as_raster(logits), find_limit(logits)
+    high = 160 * raster.shape[0] / raster.shape[1]
+    heat(page, 156, 120 - high / 2, raster, 160, high, role="logits", limit=limit)
+    page.text(236, 120 - high / 2 - 11, page.say(f"{len(logits)} logits, one a piece",
+                                                 f"{len(logits)} 个 logit，每词元一个"),
+              size=theme.SMALL, ha="center", bold=True, color=theme.role("logits").ink)  # fmt: skip
+    legend(page, 181, 120 + high / 2 + 8, "signed", limit)
+    _place_best(page, raster, int(logits.argmax()), (156, 120 - high / 2, 160, high))
+    _list_best(page, trace, t, 446)
+    given, written = (show_piece(side[t].text) for side in (trace.target, trace.predicted))
+    return page.finish(
+        page.say(f"From a vector to a word: “{written}”", f"从向量到词：“{written}”"),
+        page.say(
+            f"Row {t} of the decoder, which reads “{given}”. The ring is the largest logit; the "
+            "exponentials of all "
+            "logits, divided by their sum, are the probabilities.",
+            f"解码器第 {t} 行，读入“{given}”。圆圈处是最大的 logit；所有 logit 取指数再除以总和即为"
+            "概率。",
+        ),
+    )  # fmt: skip
+
+
+def _place_best(page: Page, raster: Array, best: int, rect: tuple[float, float, float,
+                                                                  float]) -> None:  # fmt: skip
+    """A ring around one unit of a raster."""
+    row, column = divmod(best, raster.shape[1])
+    x = rect[0] + (column + 0.5) / raster.shape[1] * rect[2]
+    y = rect[1] + (row + 0.5) / raster.shape[0] * rect[3]
+    page.box(x - 6, y - 6, 12, 12, fill="none", edge="#b03030", round=6, line=2, layer=6)
+
+
+def _list_best(page: Page, trace: Any, t: int, x: float) -> None:
+    """The most probable pieces: id, text, logit, probability."""
+    heads = (("id", 22, "right"), (page.say("piece", "词元"), 32, "left"), ("logit", 150, "right"),
+             (page.say("probability", "概率"), 166, "left"))  # fmt: skip
+    for text, offset, ha in heads:
+        page.text(x + offset, 0, text, size=theme.SMALL, color=theme.SOFT, ha=ha)
+    role = theme.role("softmax")
+    for n, choice in enumerate(trace.top(t, min(K, len(trace.predictions[t].ids)))):
+        y, share = 20 + n * 21, float(np.exp(choice.log_prob))
+        taken = choice.id == trace.predicted[t].id
+        page.text(x + 22, y, str(choice.id), size=theme.TINY, color=theme.SOFT, ha="right",
+                  gid="id")  # fmt: skip
+        page.text(x + 32, y, show_piece(choice.text), mono=True, bold=taken, width=84)
+        page.number(x + 150, y, float(trace["logits"][t, choice.id]), ("logits", (t, choice.id)),
+                    ha="right")  # fmt: skip
+        page.box(x + 166, y - 8, max(130 * share, 0.5), 16, fill=role.ink if taken else role.fill,
+                 edge=role.ink, line=0.6, round=2)  # fmt: skip
+        page.number(x + 172 + 130 * share, y, share,
+                    f"derived:np.exp(trace.top({t}, {K})[{n}].log_prob)",
+                    ha="left", digits=3, bold=taken)  # fmt: skip
+
+
+def draw_walk(trace: Any, *, lang: str = "en", ax: Axes | None = None) -> Figure:
+    """V79: the whole translation as a table, a line for each step."""
+    page = Page(lang, ax)
+    layer, head = find_aligner(trace)
+    weights = trace[f"decoder.{layer}.cross_attention.weights"][head]
+    sources = show_pieces(trace.source)
+    columns = ((0, page.say("goes in", "输入")), (96, page.say("looks most at", "最看重")),
+               (236, page.say("most probable next pieces", "最可能的下一词元")),
+               (560, page.say("written so far", "已写出")))  # fmt: skip
+    for x, text in columns:
+        page.text(x, -16, text, size=theme.SMALL, color=theme.SOFT)
+    for t, piece in enumerate(trace.predicted):
+        y = t * 23.0
+        if t % 2 == 0:
+            page.box(-6, y - 11, 800, 23, fill="#f7f8fa", edge=None, round=3, layer=0.5)
+        page.text(0, y, show_piece(trace.target[t].text), mono=True, width=90)
+        best = int(weights[t].argmax())
+        page.text(96, y, sources[best], mono=True, width=84, color=theme.role("key").ink)
+        page.number(214, y, float(weights[t, best]), (f"decoder.{layer}.cross_attention.weights",
+                                                      (head, t, best)),
+                    ha="right", size=theme.TINY)  # fmt: skip
+        for n, choice in enumerate(trace.top(t, 3)):
+            taken, x = choice.id == piece.id, 236 + n * 104
+            page.text(x, y, show_piece(choice.text), mono=True, bold=taken, width=64,
+                      color=theme.INK if taken else theme.SOFT)  # fmt: skip
+            page.number(x + 92, y, float(np.exp(choice.log_prob)),
+                        f"derived:np.exp(trace.top({t}, 3)[{n}].log_prob)",
+                        size=theme.TINY, ha="right", bold=taken)  # fmt: skip
+        end = trace.predicted[t].end
+        text = trace.translation[:end]
+        page.text(560, y, text if len(text) <= 38 else f"…{text[-37:]}", size=theme.SMALL,
+                  width=228)  # fmt: skip
+    return page.finish(
+        page.say("The whole way, step by step", "完整的一路，逐步"),
+        page.say(
+            f"“{trace.text}” Looks most at: decoder layer {layer}, cross-attention head {head}, "
+            "the one whose rows say most "
+            "about where it looks. Bold: what was written.",
+            f"“{trace.text}” 最看重：解码器第 {layer} 层交叉注意力头 {head}，其各行最能说明看向哪里"
+            "。粗体：写下的词元。",
+        ),
+    )  # fmt: skip
+
+
+def draw_sampling(
+    trace: Any, *, lang: str = "en", ax: Axes | None = None, step: int | str | None = None,
+    temperatures: tuple[float, float] = (0.5, 1.5), top_k: int = 3, top_p: float = 0.9,
+) -> Figure:  # fmt: skip
+    """V83: one prediction as it is, colder, hotter, and cut by top-k and top-p."""
+    page = Page(lang, ax)
+    t = max(range(len(trace.predictions)), key=lambda i: trace.predictions[
+        i].entropy) if step is None else find_step(trace, step)  # fmt: skip
+    z = trace["logits"][t].astype(np.float64)
+    choices = trace.top(t, 8)
+    panels = [(page.say("as it is", "原样"), 1.0, len(z), 1.0)]
+    panels += [(page.say(f"temperature {h:g}", f"温度 {h:g}"), h, len(z), 1.0)
+               for h in temperatures]  # fmt: skip
+    panels += [(f"top-k {top_k}", 1.0, top_k, 1.0), (f"top-p {top_p:g}", 1.0, len(z), top_p)]
+    for n, choice in enumerate(choices):
+        page.text(-10, 20 + n * 22, show_piece(choice.text), mono=True, ha="right", width=90)
+    page.text(-10, 20 + len(choices) * 22, page.say("all others", "其余"), ha="right",
+              color=theme.SOFT)  # fmt: skip
+    for column, (label, warmth, k, p) in enumerate(panels):
+        share = cut_off(z / warmth, k, p)
+        expression = f'cut_off(trace["logits"][{t}].astype(np.float64) / {warmth}, {k}, {p})'
+        _draw_distribution(page, column * 132.0, label, share, [c.id for c in choices], expression)
+    return page.finish(
+        page.say("Drawing the next piece by lot", "抽签决定下一个词元"),
+        page.say(
+            f"After “{show_piece(trace.target[t].text)}”. Temperature divides the logits before "
+            "the softmax; top-k keeps the k "
+            "best, top-p the fewest that together reach p; what is left is scaled up to sum to 1. "
+            "Crossed out: cannot be drawn.",
+            f"在“{show_piece(trace.target[t].text)}”之后。温度在 softmax 之前除 logit；top-k 只留最"
+            "好的 k 个，"
+            "top-p 留下合计达到 p 的最少几个；剩下的重新归一。划掉的不会被抽中。",
+        ),
+    )  # fmt: skip
+
+
+def cut_off(logits: Array, k: int, p: float) -> Array:
+    """Probabilities after top-k and top-p: the smallest set of best pieces that reaches p."""
+    share = np.exp(logits - np.logaddexp.reduce(logits))
+    order = np.argsort(-share, kind="stable")
+    before = np.cumsum(share[order]) - share[order]
+    out = order[(before >= p) | (np.arange(len(order)) >= k)]
+    share[out] = 0
+    return np.asarray(share / share.sum())
+
+
+def _draw_distribution(
+    page: Page, x: float, label: str, share: Array, ids: list[int], expression: str
+) -> None:
+    role = theme.role("softmax")
+    page.text(x, 0, label, bold=True, size=theme.SMALL)
+    for n, id in enumerate([*ids, None]):
+        y = 20 + n * 22.0
+        value = float(share[id]) if id is not None else max(0.0, 1 - float(share[ids].sum()))
+        of = f"{expression}[{id}]" if id is not None else f"1 - {expression}[{ids}].sum()"
+        out = value < 1e-12
+        page.box(x, y - 7, max(74 * value, 0.5), 14, fill=role.fill if id is not None
+                 else theme.FAINT,
+                 edge=role.ink if id is not None else theme.SOFT, line=0.6, round=2)  # fmt: skip
+        page.number(x + 80 * value + 5, y, value, f"derived:{of}", ha="left", size=theme.TINY + 0.5,
+                    digits=3, color=theme.FAINT if out else theme.INK)  # fmt: skip
+        if out:
+            page.line([(x + 2, y), (x + 34, y)], color=theme.SOFT, width=0.9, layer=7)

@@ -1,0 +1,112 @@
+"""What runs at once, and what attention costs (V72, V73)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from . import theme
+from .canvas import Page, Rect
+from .cells import heat
+from .charts import Chart
+from .selection import show_pieces
+
+
+def draw_parallel(trace: Any, *, lang: str = "en", ax: Axes | None = None) -> Figure:
+    """V72: what can run at once; the Transformer's half of the comparison."""
+    page, settings = Page(lang, ax), trace.settings
+    layers, steps = min(settings.decoder_layers, 6), min(len(trace.target), 8)
+    cell = 15.0
+    texts = show_pieces(trace.target)[:steps]
+    lanes = ((page.say("training: every position at once", "训练：所有位置同时"), False),
+             (page.say("decoding: one after the other", "解码：逐个位置"), True))  # fmt: skip
+    for n, (label, waits) in enumerate(lanes):
+        top = n * (steps * 19 + 66.0)
+        page.text(0, top - 12, label, bold=True)
+        for t, text in enumerate(texts):
+            y = top + t * 19
+            page.text(-8, y + 8, text, size=theme.SMALL, mono=True, ha="right", width=90)
+            for layer in range(layers):
+                x = (t * layers * waits + layer) * cell
+                page.box(x, y, cell - 1.5, 15, fill=theme.role("decoder").fill,
+                         edge=theme.role("decoder").ink, line=0.8, round=2,
+                         label=str(layer), size=theme.TINY - 1)  # fmt: skip
+        end = layers * (steps if waits else 1)
+        page.line([(0, top + steps * 19 + 6), (end * cell, top + steps * 19 + 6)], color=theme.INK,
+                  head=True)  # fmt: skip
+        page.text(end * cell + 6, top + steps * 19 + 6, page.say("time", "时间"), size=theme.SMALL,
+                  color=theme.SOFT)  # fmt: skip
+    return page.finish(
+        page.say("What runs at once, and what has to wait", "什么可以同时算，什么必须等待"),
+        page.say(
+            f"Schematic: one box is one layer at one position ({layers} layers, the first {steps} "
+            "pieces). Within a layer nothing waits; "
+            "a layer waits for the one below; a word to be written waits for the words before it. "
+            "In training they are known. "
+            "This is the Transformer's half: the recurrent network is not drawn here.",
+            f"示意图：一格是一个位置上的一层（{layers} 层，前 {steps} 个词元）。层内无需等待；上层"
+            "等下层；要写的词等前面的词，"
+            "而训练时前面的词已知。这里只画 Transformer 这一半，未画循环网络。",
+        ),
+    )  # fmt: skip
+
+
+def count_products(length: int, settings: Any) -> dict[str, float]:
+    """Multiplications of one encoder layer, in millions."""
+    width = settings.heads * settings.width
+    parts = {
+        "attention": 2 * length**2 * width, "projections": 4 * length * settings.d_model * width,
+        "feed-forward": 2 * length * settings.d_model * settings.d_ff,
+    }  # fmt: skip
+    return {name: count / 1e6 for name, count in parts.items()}
+
+
+def draw_cost(trace: Any, *, lang: str = "en", ax: Axes | None = None,
+              longest: int = 1024) -> Figure:  # fmt: skip
+    """V73: the square grows with the sentence; counted, not timed."""
+    page, settings = Page(lang, ax), trace.settings
+    x = 0.0
+    for scale in (1, 2, 4):
+        length, side = len(trace.source) * scale, 38.0 * scale
+        page.box(x, 152 - side, side, side, fill=theme.role("weights").fill,
+                 edge=theme.role("weights").ink, round=0)  # fmt: skip
+        if scale == 1:
+            heat(page, x, 152 - side, trace["encoder.0.self_attention.weights"][0], side, side,
+                 role="weights", scale="share", limit=1)  # fmt: skip
+        page.text(x + side / 2, 164, f"{length} × {length}", size=theme.SMALL, ha="center",
+                  color=theme.SOFT)  # fmt: skip
+        x += side + 16
+    lengths = np.unique(np.linspace(1, longest, 60).astype(int)).tolist()
+    counts = [count_products(n, settings) for n in lengths]
+    top = max(max(c.values()) for c in counts)
+    chart = Chart(page, Rect(x + 60, 0, 330, 220), (0, longest), (0, top * 1.02),
+                  across=page.say("pieces", "词元数"),
+                  up=page.say("million multiplications in one encoder layer",
+                              "编码器一层的乘法次数（百万）"))  # fmt: skip
+    names = {"attention": ("attention", "注意力", "weights"),
+             "projections": ("projections", "投影", "query"),
+             "feed-forward": ("feed-forward", "前馈", "feed_forward")}  # fmt: skip
+    ends = sorted(names, key=lambda name: -counts[-1][name])
+    last = -1e9
+    for name in ends:
+        en, zh, role = names[name]
+        ink = theme.role(role).ink
+        chart.curve(lengths, [c[name] for c in counts], ink, width=2)
+        place = chart.at(longest, counts[-1][name])
+        last = max(place[1], last + 12)
+        page.text(place[0] + 6, last, page.say(en, zh), size=theme.SMALL, color=ink, bold=True)
+    even = 2 * settings.d_model + settings.d_ff * settings.d_model / (
+        settings.heads * settings.width)  # fmt: skip
+    return page.finish(
+        page.say("Twice the pieces, four times the square", "词元加倍，方阵四倍"),
+        page.say(
+            "Counted for this model's sizes: attention grows with L², all else with L. They meet "
+            f"at {even:.0f} pieces. Below that, "
+            "attention is not what costs.",
+            f"按该模型尺寸计数：注意力随 L² 增长，其余随 L 增长，在 {even:.0f} 个词元处相等；更短时"
+            "注意力并不是主要开销。",
+        ),
+    )  # fmt: skip

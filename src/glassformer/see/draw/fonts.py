@@ -1,0 +1,148 @@
+"""Fonts for every script: the system's are searched, and what none can write is said in words.
+
+Nothing here changes matplotlib's settings: each text gets the families that it needs.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+import warnings
+from functools import cache, lru_cache
+
+from matplotlib.font_manager import FontProperties, findfont, findSystemFonts, fontManager, get_font
+from matplotlib.textpath import text_to_path
+
+SANS, MONO = "DejaVu Sans", "DejaVu Sans Mono"  # both come with matplotlib
+PREFERRED = (
+    "Noto Sans CJK SC", "Source Han Sans SC", "Noto Sans SC", "PingFang SC", "Microsoft YaHei",
+    "WenQuanYi Micro Hei", "WenQuanYi Zen Hei", "Hiragino Sans GB", "SimHei", "Noto Sans",
+)  # fmt: skip
+BITMAPS = ("Noto Color", "Apple Color", "Twitter Color")
+PACKAGES = {
+    "CJK": "fonts-noto-cjk", "HIRAGANA": "fonts-noto-cjk", "KATAKANA": "fonts-noto-cjk",
+    "HANGUL": "fonts-noto-cjk", "IDEOGRAPHIC": "fonts-noto-cjk", "FULLWIDTH": "fonts-noto-cjk",
+}  # fmt: skip
+
+
+@cache
+def _read_characters(path: str) -> frozenset[int]:
+    return frozenset(get_font(path).get_charmap())
+
+
+@cache
+def _list_fonts() -> tuple[tuple[str, str], ...]:
+    """Name and file of all fonts of this machine, those that are preferred first.
+
+    matplotlib's own list is a cache, which may be older than the last installed font.
+    """
+    known = {entry.fname for entry in fontManager.ttflist}
+    for path in findSystemFonts():
+        if path not in known:
+            try:
+                fontManager.addfont(path)
+            except (RuntimeError, OSError):  # a file that FreeType cannot read
+                continue
+    plain = {(f.name, f.fname) for f in fontManager.ttflist if f.style == "normal"}
+    order = {name: place for place, name in enumerate((SANS, MONO, *PREFERRED))}
+    # Not those of bitmaps, like emoji, and not the one that has a box for every character.
+    drawable = (font for font in plain if not font[0].startswith(("Last Resort", *BITMAPS)))
+    return tuple(sorted(drawable, key=lambda font: (order.get(font[0], len(order)), font)))
+
+
+@cache
+def find_family(character: str) -> str | None:
+    """A family that has this character; None where no font on this machine has."""
+    own = findfont(FontProperties(family=SANS))
+    if character.isspace() or ord(character) in _read_characters(own):
+        return SANS
+    return next(
+        (name for name, path in _list_fonts() if ord(character) in _read_characters(path)), None
+    )
+
+
+def name_package(character: str) -> str:
+    """What to install on Debian for a character that no font has."""
+    script = unicodedata.name(character, "UNKNOWN").split()[0].split("-")[0]
+    return PACKAGES.get(script, "fonts-noto-core")
+
+
+def check_language(lang: str) -> None:
+    """ValueError if pictures cannot be written in this language on this machine."""
+    if lang not in ("en", "zh"):
+        raise ValueError(f"lang={lang}: one of en, zh")
+    if lang == "zh" and find_family("图") is None:
+        raise ValueError(
+            "no font on this machine has Chinese characters: install one, on Debian "
+            f"`apt install {name_package('图')}`"
+        )  # fmt: skip
+
+
+@lru_cache(maxsize=4096)
+def make_writable(text: str) -> str:
+    """The text itself; a character that no font has becomes its code point, and a warning."""
+    missing = [c for c in dict.fromkeys(text) if find_family(c) is None]
+    for character in missing:
+        text = text.replace(character, f"[{ord(character):04X}]")
+    if missing:
+        warnings.warn(
+            f"no font on this machine has {', '.join(f'U+{ord(c):04X}' for c in missing)}: "
+            f"drawn as numbers; on Debian, `apt install {name_package(missing[0])}`",
+            stacklevel=2,
+        )  # fmt: skip
+    return text
+
+
+@lru_cache(maxsize=4096)
+def choose_font(text: str, size: float, bold: bool = False, mono: bool = False) -> FontProperties:
+    """The font of one text, with a family for each character that the first has not."""
+    first = MONO if mono else SANS
+    others = (find_family(c) for c in dict.fromkeys(text))
+    families = list(dict.fromkeys([first, *(name for name in others if name and name != first)]))
+    heavy = bold and all(map(_has_bold, families))
+    return FontProperties(family=families, size=size, weight="bold" if heavy else "normal")
+
+
+@cache
+def _has_bold(family: str) -> bool:
+    weights = (font.weight for font in fontManager.ttflist if font.name == family)
+    return any(weight in ("bold", "heavy", "black") or weight == 700 for weight in weights)
+
+
+@lru_cache(maxsize=16384)
+def measure(
+    text: str, size: float, bold: bool = False, mono: bool = False, math: bool = False
+) -> float:  # fmt: skip
+    """How wide a text is, in points."""
+    font = choose_font(text, size, bold, mono)
+    width, *_ = text_to_path.get_text_width_height_descent(text, font, math)
+    return float(width)
+
+
+def wrap(text: str, width: float, size: float, bold: bool = False) -> list[str]:
+    """Lines no wider than this; Chinese breaks after any character."""
+    lines = [""]
+    for word in re.findall(
+        r"[\u3000-\u9fff\uff00-\uffef]|[^\s\u3000-\u9fff\uff00-\uffef]+|\s+", text
+    ):  # fmt: skip
+        if lines[-1] and measure(lines[-1] + word.rstrip(), size, bold) > width:
+            lines.append("")
+        lines[-1] += word if lines[-1] else word.lstrip()
+    return [line.rstrip() for line in lines]
+
+
+def wrap_most(text: str, width: float, size: float, most: int) -> str:
+    """At most so many lines, ending in an ellipsis if that is not all."""
+    lines = wrap(text, width, size)
+    return "\n".join(lines if len(lines) <= most else [*lines[: most - 1], f"{lines[most - 1]}…"])
+
+
+def shorten(text: str, width: float, size: float, bold: bool = False, mono: bool = False) -> str:
+    """As much of a text as fits, ending in an ellipsis if that is not all."""
+    if measure(text, size, bold, mono) <= width:
+        return text
+    for end in range(len(text) - 1, 0, -1):
+        short = f"{text[:end].rstrip()}…"
+        if measure(short, size, bold, mono) <= width:
+            return short
+    return "…"

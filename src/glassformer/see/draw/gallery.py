@@ -1,0 +1,91 @@
+"""All pictures of one recording in a folder, and one page that shows them, without a network."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+from matplotlib.figure import Figure
+
+from .animate import Animation, save_figure, write_bytes
+from .pictures import PICTURES, Picture, draw, find_picture
+
+_STYLE = """
+body{font:16px/1.5 system-ui,sans-serif;color:#2f3640;margin:2rem auto;
+  max-width:75rem;padding:0 1rem}
+h1{font-size:1.7rem;margin-bottom:0}.text{color:#68717d}
+main{display:grid;grid-template-columns:repeat(auto-fill,minmax(22rem,1fr));gap:1.25rem}
+figure{margin:0;border:1px solid #dfe3e8;border-radius:8px;padding:.75rem;background:#fff}
+figure img{width:100%;height:18rem;object-fit:contain}
+figcaption{border-top:1px solid #eef0f3;padding-top:.4rem;font-size:.9rem}
+figcaption b{color:#2946d8;margin-right:.4rem}.out{font-size:.9rem;color:#68717d}
+"""  # fmt: skip
+
+
+def gallery(
+    trace: Any, folder: Path | str, *, lang: str = "en", format: str = "svg", moving: bool = True,
+    ids: Iterable[str] | None = None, progress: Callable[[str], object] = lambda id: None,
+    **options: Any,
+) -> list[Path]:  # fmt: skip
+    """Draw all pictures (or `ids`) into a folder with an `index.html`; give the files.
+
+    moving: animated pictures as .gif too. A picture that this recording cannot make is named on
+    the page, with the reason. options: for the pictures that have them.
+    """
+    folder = Path(folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    made: list[tuple[Picture, Path]] = []
+    left_out: list[tuple[Picture, str]] = []
+    files: list[Path] = []
+    for id in ids or PICTURES:
+        picture = find_picture(id)
+        chosen = {name: value for name, value in options.items() if name in picture.options}
+        try:
+            drawn = draw(trace, id, lang=lang, **chosen)
+        except ValueError as error:
+            left_out.append((picture, str(error)))
+            continue
+        written = _write(drawn, folder / f"{id}.{format}", moving)
+        files += written
+        made.append((picture, written[-1]))
+        progress(id)
+    page = folder / "index.html"
+    write_bytes(page, _make_page(trace, made, left_out, lang).encode())
+    return [*files, page]
+
+
+def _write(drawn: Figure | Animation, path: Path, moving: bool) -> list[Path]:
+    if isinstance(drawn, Figure):
+        save_figure(drawn, path)
+        return [path]
+    drawn.save(path)
+    if not moving:
+        return [path]
+    drawn.save(path.with_suffix(".gif"))
+    return [path, path.with_suffix(".gif")]
+
+
+def _make_page(
+    trace: Any, made: list[tuple[Picture, Path]], left_out: list[tuple[Picture, str]], lang: str
+) -> str:  # fmt: skip
+    source, target = html.escape(trace.text), html.escape(trace.translation)
+    figures = "\n".join(
+        f'<figure id="{picture.id}"><a href="{path.name}"><img loading="lazy" src="{path.name}" '
+        f'alt="{html.escape(picture.title(lang))}"></a><figcaption><b>{picture.id}</b>'
+        f"{html.escape(picture.title(lang))}</figcaption></figure>"
+        for picture, path in made
+    )  # fmt: skip
+    missing = "\n".join(
+        f"<li><b>{picture.id}</b> {html.escape(picture.title(lang))}: {html.escape(reason)}</li>"
+        for picture, reason in left_out
+    )  # fmt: skip
+    heading = "一句译文的全部图画" if lang == "zh" else "One translation, seen through"
+    return (
+        f'<!doctype html>\n<html lang="{"zh-CN" if lang == "zh" else "en"}">\n'
+        f'<meta charset="utf-8"><meta name="viewport" content="width=device-width">\n'
+        f"<title>{heading}</title><style>{_STYLE}</style>\n<h1>{heading}</h1>\n"
+        f'<p class="text"><bdi>{source}</bdi> → <bdi>{target}</bdi></p>\n'
+        f'<main>\n{figures}\n</main>\n<ul class="out">\n{missing}\n</ul>\n</html>\n'
+    )  # fmt: skip

@@ -1,0 +1,207 @@
+"""Loss, label smoothing, learning rate, teacher forcing, gradients (V88-V91)."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from . import theme
+from .canvas import Page, Rect
+from .cells import heat, legend
+from .charts import Chart
+from .runs import read_watched
+from .selection import show_piece
+from .training import Place
+
+
+def draw_loss(trace: Any, *, lang: str = "en", ax: Axes | None = None) -> Figure:
+    """V88: -ln P of each piece that was written, and their sum."""
+    page, role = Page(lang, ax), theme.role("softmax")
+    losses = [-prediction.log_prob for prediction in trace.predictions]
+    worst = max([*losses, 1e-9])
+    for x, text, ha in ((0, page.say("piece", "词元"), "right"), (60, "P", "right"),
+                        (76, "−ln P", "left"),
+                        (330, page.say("sum so far", "累计"), "right")):  # fmt: skip
+        page.text(x, -14, text, size=theme.SMALL, color=theme.SOFT, ha=ha)
+    for t, loss in enumerate(losses):
+        y, name = t * 20.0 + 6, f"trace.predictions[{t}].log_prob"
+        page.text(0, y, show_piece(trace.predicted[t].text), mono=True, ha="right", width=120)
+        page.number(60, y, math.exp(-loss), f"derived:np.exp({name})", ha="right", digits=3)
+        page.box(76, y - 7, max(150 * loss / worst, 0.6), 14, fill=role.fill, edge=role.ink,
+                 line=0.8, round=2)  # fmt: skip
+        page.number(82 + 150 * loss / worst, y, loss, f"derived:-{name}", ha="left", digits=3)
+        page.number(330, y, sum(losses[: t + 1]),
+                    f"derived:-sum(p.log_prob for p in trace.predictions[:{t + 1}])",
+                    ha="right", digits=2, bold=t == len(losses) - 1)  # fmt: skip
+    page.formula(470, 40, r"-\sum_t \ln P(y_t \mid y_{<t}, x)", size=14)
+    mean = sum(losses) / len(losses)
+    for n, (label, value, expression) in enumerate(
+        (
+            (page.say("mean", "平均"), mean, "-np.mean([p.log_prob for p in trace.predictions])"),
+            (
+                page.say("perplexity", "困惑度"),
+                math.exp(mean),
+                "np.exp(-np.mean([p.log_prob for p in trace.predictions]))",
+            ),
+            (
+                page.say("mean entropy", "平均熵"),
+                float(np.mean([p.entropy for p in trace.predictions])),
+                "np.mean([p.entropy for p in trace.predictions])",
+            ),
+        )
+    ):
+        page.number(400, 90 + 22 * n, value, f"derived:{expression}", ha="left",
+                    before=f"{label}: ", size=11, digits=3)  # fmt: skip
+    return page.finish(
+        page.say("The loss, piece by piece", "逐词元的损失"),
+        page.say(
+            "Cross-entropy with a wanted distribution that is all on one piece is −ln P of that "
+            "piece; what cross-entropy has over "
+            "the entropy of the target is the Kullback-Leibler divergence, here the same, because "
+            "that entropy is 0.",
+            "当目标分布全在一个词元上时，交叉熵就是该词元的 −ln P；交叉熵减去目标的熵即 KL 散度，此"
+            "处二者相同，因为目标的熵为 0。",
+        ),
+    )  # fmt: skip
+
+
+def learning_rate(step: float, width: int, warmup: int) -> float:
+    """Equation 3 of the paper."""
+    return float(width**-0.5 * min(step**-0.5, step * warmup**-1.5))
+
+
+def smoothed_loss(x: float, smoothing: float, pieces: int) -> float:
+    """Divergence of a smoothed target from a prediction with 1 - x on the right piece."""
+    right, wrong = 1 - smoothing + smoothing / pieces, smoothing / pieces
+    target = [right] + [wrong] * (pieces - 1)
+    found = [1 - x] + [x / (pieces - 1)] * (pieces - 1)
+    return sum(p * math.log(p / q) for p, q in zip(target, found, strict=True) if p > 0)
+
+
+def draw_schedules(trace: Any = None, *, lang: str = "en", ax: Axes | None = None,
+                   smoothing: float = 0.1, pieces: int = 6) -> Figure:  # fmt: skip
+    """V89: what smoothing costs a sure model, and how the learning rate goes."""
+    page = Page(lang, ax)
+    places = np.linspace(0.002, 0.6, 150).tolist()
+    chart = Chart(page, Rect(0, 0, 300, 200), (0, 0.6), (0, 1.2),
+                  up=page.say("divergence from the target, nats", "与目标的散度（nat）"),
+                  across=page.say("probability that is not on the right piece",
+                                  "不在正确词元上的概率"))  # fmt: skip
+    for amount, role in ((0.0, "residual"), (smoothing, "softmax")):
+        values = [min(smoothed_loss(x, amount, pieces), 1.2) for x in places]
+        chart.curve(places, values, theme.role(role).ink, width=2)
+        page.text(178, 150 - 110 * (amount == 0) + 16, page.say(f"smoothing {amount:g}",
+                                                                f"平滑 {amount:g}"),
+                  size=theme.SMALL, bold=True,
+                  color=theme.role(role).ink)  # fmt: skip
+    best = smoothing * (pieces - 1) / pieces
+    x, y = chart.at(best, smoothed_loss(best, smoothing, pieces))
+    page.box(x - 4, y - 4, 8, 8, fill=theme.role("softmax").ink, edge=theme.PAPER, round=4, layer=5)
+    page.number(x + 4, y - 14, best, f"derived:{smoothing} * {pieces - 1} / {pieces}", ha="left",
+                digits=3, before=page.say("best at ", "最优 "))  # fmt: skip
+    steps = np.unique(np.linspace(1, 20000, 240).astype(int)).tolist()
+    curves = ((512, 4000, "query"), (512, 8000, "key"), (256, 4000, "value"))
+    top = 1000 * max(learning_rate(warmup, width, warmup) for width, warmup, _ in curves)
+    rates = Chart(page, Rect(400, 0, 330, 200), (0, 20000), (0, top * 1.05),
+                  across=page.say("updates", "更新次数"),
+                  up=page.say("learning rate, thousandths", "学习率（千分之一）"))  # fmt: skip
+    for n, (width, warmup, role) in enumerate(curves):
+        rates.curve(steps, [1000 * learning_rate(s, width, warmup) for s in steps],
+                    theme.role(role).ink, width=2)  # fmt: skip
+        page.line([(612, 14 + 15 * n), (630, 14 + 15 * n)], color=theme.role(role).ink, width=2)
+        page.text(634, 14 + 15 * n, f"d {width}, {page.say('warm-up', '预热')} {warmup}",
+                  size=theme.SMALL, color=theme.role(role).ink)  # fmt: skip
+    return page.finish(
+        page.say("Label smoothing and the learning rate", "标签平滑与学习率"),
+        page.say(
+            f"Left: a target smoothed over {pieces} pieces is missed by a model that is too sure. "
+            "Right: the paper's schedule, "
+            "up during the warm-up, then down with the square root of the step.",
+            f"左：目标在 {pieces} 个词元上平滑后，过于自信的模型反而受罚。右：论文的学习率，预热期"
+            "上升，之后随步数的平方根下降。",
+        ),
+    )  # fmt: skip
+
+
+def draw_teacher_forcing(trace: Any, *, lang: str = "en", ax: Axes | None = None,
+                         columns: int = 10) -> Figure:  # fmt: skip
+    """V90: what is fed, what is predicted, what should have come; all rows at once."""
+    page, wide = Page(lang, ax), 76.0
+    lines = ((page.say("fed", "输入"), "words"), (page.say("most probable", "最可能"), "softmax"),
+             (page.say("wanted", "目标"), "decoder"))  # fmt: skip
+    for t, prediction in enumerate(trace.predictions):
+        row, column = divmod(t, columns)
+        x, y = column * wide, row * 112.0
+        shown = show_piece(trace.target[t].text), show_piece(prediction.texts[0]), show_piece(
+            trace.predicted[t].text)  # fmt: skip
+        right = prediction.rank == 0
+        for n, ((label, role), text) in enumerate(zip(lines, shown, strict=True)):
+            look, top = theme.role(role), y + n * 32
+            page.box(x, top, wide - 6, 22, fill=look.fill, edge=look.ink,
+                     line=1 if n != 1 or right else 2, dashed=n == 1 and not right)  # fmt: skip
+            page.text(x + wide / 2 - 3, top + 11, text, size=theme.SMALL, mono=True, ha="center",
+                      width=wide - 10)  # fmt: skip
+            if not column:
+                page.text(-10, top + 11, label, ha="right", bold=True, color=look.ink)
+        page.arrow((x + wide / 2 - 3, y + 23), (x + wide / 2 - 3, y + 31))
+        page.text(x + wide / 2 - 3, y + 59, "=" if right else "≠", ha="center", bold=True,
+                  size=theme.TEXT)  # fmt: skip
+        if column + 1 < columns and t + 1 < len(trace.predictions):
+            page.line([(x + wide - 7, y + 64), (x + wide - 3, y + 64), (x + wide - 3, y + 11),
+                       (x + wide, y + 11)], dashed=True, width=0.8, alpha=0.7)  # fmt: skip
+    missed = sum(prediction.rank > 0 for prediction in trace.predictions)
+    return page.finish(
+        page.say("Teacher forcing: the right words go in, whatever was predicted",
+                 "教师强制：无论预测什么，都输入正确的词"),
+        page.say(
+            "What is fed is what is wanted, one place to the right. All rows are computed at "
+            "once. Here the translation itself is the "
+            f"teacher; at {missed} of {len(trace.predictions)} places another piece was more "
+            "probable (dashed).",
+            f"输入就是目标右移一位，所有行同时计算。这里以译文本身为老师；{len(trace.predictions)} "
+            f"处中有 {missed} 处另一个词元更可能（虚框）。",
+        ),
+    )  # fmt: skip
+
+
+def draw_gradients(trace: Any = None, *, lang: str = "en", ax: Axes | None = None,
+                   watch: Place = None) -> Figure:  # fmt: skip
+    """V91: the norm of the gradient of each block, at each step that was noted."""
+    page, run = Page(lang, ax), read_watched(watch)
+    if not run.gradients:
+        raise ValueError(f"{watch}: no gradients were noted in this training")
+    blocks = [name for name in run.gradients[0] if name not in ("step", "total")]
+    keep = sorted({round(n) for n in np.linspace(0, len(run.gradients) - 1, 200)})
+    lines = [run.gradients[n] for n in keep]
+    values = np.array([[line.get(block, 0.0) for line in lines] for block in blocks])
+    high, limit = max(13.0, 200 / len(blocks)), float(values.max()) or 1.0
+    heat(page, 0, 0, values, 460, high * len(blocks), role="softmax", scale="share", limit=limit)
+    for n, block in enumerate(blocks):
+        page.text(-6, (n + 0.5) * high, block.replace("_", " "), size=theme.SMALL, ha="right")
+        last = keep[-1]
+        page.number(470, (n + 0.5) * high, float(values[n, -1]),
+                    f"derived:watch.gradients[{last}]['{block}']", ha="left", size=theme.TINY,
+                    digits=3)  # fmt: skip
+    bottom = high * len(blocks)
+    page.text(470, -8, page.say("at the end", "最后"), size=theme.TINY, color=theme.SOFT)
+    for n in (0, len(lines) // 2, len(lines) - 1):
+        x = (n + 0.5) * 460 / len(lines)
+        page.text(x, bottom + 10, str(int(lines[n]["step"])), size=theme.TINY, color=theme.SOFT,
+                  ha="center", gid="scale")  # fmt: skip
+    page.text(230, bottom + 24, page.say("updates noted", "记录的更新"), size=theme.SMALL,
+              color=theme.SOFT, ha="center")  # fmt: skip
+    legend(page, 0, bottom + 38, "share", limit, label=page.say("norm of the gradient",
+                                                                "梯度的范数"))  # fmt: skip
+    own = page.say("A model of six words, trained for these pictures.", "为这些图训练的六词模型。")
+    where = own if watch is None else page.say("A training of yours.", "你的一次训练。")
+    return page.finish(
+        page.say("Every block is told how to change", "每一块都得知该如何改变"),
+        where + page.say(
+            " The loss goes backwards through all blocks; each column is one update, before "
+            "clipping.",
+                         "损失反向传过所有块；每列是一次更新，裁剪之前。"),
+    )  # fmt: skip

@@ -1,0 +1,194 @@
+"""Who may look at whom: the causal mask, a worked example, before and after, three uses
+(V56-V58, V62)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from . import theme
+from .canvas import Page
+from .cells import find_limit, heat, legend, matrix
+from .selection import Array, find_attention, get_mask, pick, show_pieces
+
+WORDS = {"en": ("I", "like", "learning", "coding"), "zh": ("我", "喜欢", "学习", "编程")}
+X = np.array([[0.5, 0.1, 0.3], [0.7, 0.2, 0.9], [0.6, 0.4, 0.8], [0.8, 0.3, 0.5]])
+W_K = np.array([[0.5, 0.1, 0.3], [0.2, 0.7, 0.1], [0.3, 0.1, 0.6]])
+
+
+def work_out() -> dict[str, Array]:
+    """Masked attention on four words of three numbers; W_Q and W_V are the identity."""
+    k = X @ W_K
+    scores = X @ k.T
+    scaled = scores / np.sqrt(3)
+    masked = np.where(np.tri(4, dtype=bool), scaled, -np.inf)
+    weights = np.exp(masked) / np.exp(masked).sum(1, keepdims=True)
+    return {"X": X, "K": k, "QKᵀ": scores, "QKᵀ / √3": scaled, "+ M": masked, "softmax": weights,
+            "· V": weights @ X}  # fmt: skip
+
+
+def write_columns(page: Page, texts: list[str], x: float, y: float, cell: float,
+                  size: float) -> None:  # fmt: skip
+    """Names above columns, upright."""
+    for j, text in enumerate(texts):
+        page.text(x + (j + 0.5) * cell + 1, y - 5, text, size=size, mono=True, rotation=90,
+                  width=70)  # fmt: skip
+    longest = max(len(text) for text in texts)
+    page.reach(x, y - 8 - min(70.0, longest * size * 0.62), len(texts) * cell)
+
+
+def write_rows(page: Page, texts: list[str], x: float, y: float, cell: float, size: float) -> None:
+    for i, text in enumerate(texts):
+        page.text(x - 6, y + (i + 0.5) * cell, text, size=size, mono=True, ha="right", width=150)
+
+
+def fit_cell(count: int, most: float, widest: float = 24.0) -> tuple[float, float]:
+    """The size of a cell so that `count` of them take at most `most`; and of its type."""
+    cell = min(widest, most / count)
+    return cell, max(4.5, min(theme.SMALL, cell * 0.55))
+
+
+def draw_causal_mask(trace: Any, *, lang: str = "en", ax: Axes | None = None) -> Figure:
+    """V56: M for four positions, and for this translation."""
+    page = Page(lang, ax)
+    small = np.where(np.tri(4, dtype=bool), 0.0, -np.inf)
+    matrix(page, 0, 60, small, "scores", "schematic", masked=np.isinf(small), digits=0,
+           cell=(34, 34), size=11)  # fmt: skip
+    page.text(68, 40, page.say("M for 4 positions", "4 个位置的 M"), bold=True, ha="center")
+    may = get_mask(trace, "decoder.0.self_attention")
+    cell, size = fit_cell(len(may), 420)
+    texts = show_pieces(trace.target)
+    heat(page, 310, 0, np.zeros(may.shape), cell * len(may), cell * len(may), role="scores",
+         masked=~may)  # fmt: skip
+    write_columns(page, texts, 310, 0, cell, size)
+    write_rows(page, texts, 310, 0, cell, size)
+    for t in range(len(may)) if cell >= 16 else ():
+        for j in range(len(may)):
+            value = 0.0 if may[t, j] else -np.inf
+            of = f'derived:np.where(trace["decoder.0.self_attention.mask"][0], 0, -np.inf)[{t},{j}]'
+            page.number(310 + (j + 0.5) * cell, (t + 0.5) * cell, value, of, digits=0, size=size,
+                        color=theme.SOFT)  # fmt: skip
+    return page.finish(
+        page.say("The causal mask: nobody looks ahead", "因果掩码：谁也不能往后看"),
+        page.say(
+            "Added to the scores before the softmax: 0 leaves a score as it is, −∞ (hatched) makes "
+            "its weight exactly 0. "
+            "Hidden is what lies strictly above the diagonal; each position sees itself.",
+            "在 softmax 之前加到得分上：0 不改变得分，−∞（阴影）使权重恰为 0。被遮住的是严格的上三"
+            "角；每个位置都看得到自己。",
+        ),
+    )  # fmt: skip
+
+
+def draw_worked_mask(trace: Any, *, lang: str = "en", ax: Axes | None = None) -> Figure:
+    """V57: the worked example, from X to the answer; asks nothing of the recording."""
+    page = Page(lang, ax)
+    roles = ("words", "key", "scores", "scores", "scores", "weights", "heads")
+    x, y = 70.0, 0.0
+    for (name, values), role in zip(work_out().items(), roles, strict=True):
+        if name in ("QKᵀ / √3", "· V"):
+            x, y = 70.0, y + 138
+        masked = ~np.tri(4, dtype=bool) if name in ("+ M", "softmax") else None
+        digits = 4 if name in ("QKᵀ / √3", "+ M", "softmax", "· V") else 3 if name == "QKᵀ" else 2
+        page.text(x + 2, y - 10, name, bold=True, color=theme.role(role).ink)
+        shown = f"derived:work_out()['{name}'][{{i}},{{j}}]"
+        rect = matrix(page, x, y, values, role, shown, masked=masked, digits=digits, cell=(44, 24))
+        if x == 70:
+            for i, word in enumerate(WORDS[lang]):
+                page.text(62, y + 12 + 24 * i, word, ha="right", size=theme.SMALL)
+        x = rect.right + 34
+    return page.finish(
+        page.say("Masked attention, worked out by hand", "手算带掩码的注意力"),
+        page.say(
+            "Four words of three numbers, W_Q = W_V = 1, so Q = V = X; K = X W_K. d_k = 3. The "
+            "first word can see "
+            "only itself, so its answer is its own value.",
+            "四个词，每个三个数，W_Q = W_V = 1，因此 Q = V = X；K = X W_K，d_k = 3。第一个词只能看"
+            "到自己，所以结果就是它自己的值。",
+        ),
+    )  # fmt: skip
+
+
+def draw_before_and_after(
+    trace: Any, *, lang: str = "en", ax: Axes | None = None, layer: int = 0, head: int = 0,
+) -> Figure:  # fmt: skip
+    """V58: scores, masked scores, weights of the decoder's self-attention, side by side."""
+    page, attention = Page(lang, ax), find_attention(trace, "decoder", layer)
+    head, name = pick(head, trace.settings.heads, "head"), attention.name
+    may, scores, weights = get_mask(trace, name), trace[f"{name}.scores"][head], trace[
+        f"{name}.weights"][head]  # fmt: skip
+    cell, size = fit_cell(len(scores), 300, 34)
+    limit, wide = find_limit(scores), cell * len(scores)
+    texts = show_pieces(trace.target)
+    stages = (
+        (page.say("scores", "得分"), scores, None, "scores"),
+        (page.say("+ M: hidden are −∞", "+ M：遮住处为 −∞"), scores, ~may, "scores"),
+        (page.say("softmax: hidden are 0", "softmax：遮住处为 0"), weights, ~may, "weights"),
+    )
+    for n, (label, values, masked, role) in enumerate(stages):
+        x, share = n * (wide + 46), role == "weights"
+        heat(page, x, 0, values, wide, wide, role=role, scale="share" if share else "signed",
+             limit=1 if share else limit, masked=masked)  # fmt: skip
+        write_columns(page, texts, x, 0, cell, size)
+        page.text(x + wide / 2, wide + 16, label, bold=True, ha="center",
+                  color=theme.role(role).ink)  # fmt: skip
+        legend(page, x, wide + 30, "share" if share else "signed", 1 if share else limit)
+        for t, j in np.ndindex(values.shape) if cell >= 20 else ():
+            hidden = masked is not None and bool(masked[t, j])
+            value = float(-np.inf if hidden and not share else values[t, j])
+            window = "weights" if share else "scores"
+            plain = f'trace["{name}.{window}"][{head},{t},{j}]'
+            of = "derived:-np.inf" if hidden and not share else f"derived:{plain}"
+            shade = theme.SHARE(value) if share else theme.SIGNED(0.5 + values[t, j] / limit / 2)
+            page.number(x + (j + 0.5) * cell, (t + 0.5) * cell, value, of, digits=2,
+                        size=size * 0.72,
+                        color=theme.SOFT if hidden else theme.ink_on(shade))  # fmt: skip
+    write_rows(page, attention.queries, 0, 0, cell, size)
+    return page.finish(
+        page.say("Where the mask goes: between the scores and the softmax",
+                 "掩码加在哪里：得分与 softmax 之间"),
+        f"{attention.title(lang)}, {page.say('head', '头')} {head}.".capitalize() + page.say(
+            " A row of weights sums to 1 over what may be seen.",
+            " 每行权重在可见范围内之和为 1。"),
+    )  # fmt: skip
+
+
+def draw_three_masks(trace: Any, *, lang: str = "en", ax: Axes | None = None) -> Figure:
+    """V62: the encoder's, the decoder's and the one between, with three places of padding."""
+    page, padding = Page(lang, ax), 3
+    pad = ["<pad>"] * padding
+    source, target = show_pieces(trace.source) + pad, show_pieces(trace.target) + pad
+    s, t = (np.arange(len(side)) < len(side) - padding for side in (source, target))
+    uses = (
+        (page.say("encoder", "编码器"), source, source, np.broadcast_to(s, (len(s), len(s))),
+         page.say("padding", "填充")),
+        (page.say("decoder, itself", "解码器自身"), target, target, np.tri(len(t), dtype=bool) & t,
+         page.say("padding and what comes later", "填充和后面的词")),
+        (page.say("decoder reads source", "解码器读源句"), target, source,
+         np.broadcast_to(s, (len(t), len(s))), page.say("padding of the source", "源句的填充")),
+    )  # fmt: skip
+    cell, size = fit_cell(max(len(source), len(target)), 280, 18)
+    x = 0.0
+    for title, rows, columns, may, why in uses:
+        rect = heat(page, x, 0, np.where(may, 0.28, 0.0), cell * len(columns), cell * len(rows),
+                    role="attention", scale="share", limit=1, masked=~may)  # fmt: skip
+        write_columns(page, columns, x, 0, cell, size)
+        write_rows(page, rows, x, 0, cell, size)
+        page.text(rect.centre[0], rect.bottom + 16, title, bold=True, ha="center")
+        page.text(rect.centre[0], rect.bottom + 31, page.say(f"hidden: {why}", f"遮住：{why}"),
+                  size=theme.SMALL, ha="center", color=theme.SOFT)  # fmt: skip
+        x = rect.right + 96
+    return page.finish(
+        page.say("One attention, three masks", "一种注意力，三种掩码"),
+        page.say(
+            "Rows read, columns are read; hatched cells are hidden. The three places of padding "
+            "are added here, as they "
+            "would be beside a longer sentence. Rows of padding do read; nobody uses what they "
+            "find.",
+            "行读取，列被读；阴影处不可见。三个填充位是为说明而加，如同与更长的句子同批。填充行也会"
+            "读取，但结果无人使用。",
+        ),
+    )  # fmt: skip

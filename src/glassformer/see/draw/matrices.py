@@ -1,0 +1,193 @@
+"""Self-attention as matrices (V39-V41)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from matplotlib.figure import Figure
+from numpy.typing import NDArray
+
+from . import theme
+from .bars import draw_weights
+from .canvas import Page
+from .cells import find_limit, heat, legend, panel, span
+from .selection import (
+    find_attention,
+    find_input,
+    find_query,
+    get_mask,
+    keep_largest,
+    pick,
+    weight_of_head,
+)
+
+Array = NDArray[Any]
+PROJECTIONS = ("query", "key", "value")
+RELATIVE = "of the largest in each panel", "相对于每幅图中最大的绝对值"
+
+
+def draw_projections(trace: Any, *, lang: str = "en", layer: int = 0, head: int = 0) -> Figure:
+    """X times W_Q, W_K and W_V, for one head."""
+    page = Page(lang)
+    attention = find_attention(trace, "encoder", layer)
+    head = pick(head, trace.settings.heads, "head")
+    name = find_input(trace, "encoder", attention.layer, "self_attention")
+    x = trace[name]
+    limits = [find_limit(x), 0.0, 0.0]
+    y = 0.0
+    for projection in PROJECTIONS:
+        letter = projection[0].upper()
+        weight, result = (
+            weight_of_head(trace, attention.name, projection, head),
+            trace[f"{attention.name}.{projection}"][head],
+        )  # fmt: skip
+        limits[1:] = max(limits[1], find_limit(weight)), max(limits[2], find_limit(result))
+        left = panel(page, 0, y, x, "words", "X")
+        middle = panel(
+            page, left.right + 50, y, weight, projection, f"W^{letter}_{{{head}}}", learned=True
+        )  # fmt: skip
+        right = panel(page, middle.right + 50, y, result, projection, f"{letter}_{{{head}}}")
+        line = y + left.height / 2
+        page.text(left.right + 25, line, "×", size=16, color=theme.SOFT, ha="center")
+        page.text(middle.right + 25, line, "=", size=16, color=theme.SOFT, ha="center")
+        rows_of_text = [
+            ("query", "what each piece asks", "每个词元问什么"),
+            ("key", "what it is found by", "凭什么被找到"), ("value", "what it gives", "给出什么"),
+        ]  # fmt: skip
+        _, en, zh = rows_of_text[PROJECTIONS.index(projection)]
+        page.text(right.right + 18, line, page.say(en, zh), color=theme.role(projection).ink)
+        y += max(left.height, middle.height, right.height) + 52
+    legend(page, 0, y, "signed", 1.0, digits=0, label=page.say(*RELATIVE))
+    return page.finish(
+        page.say("Queries, keys and values: three matrix products", "查询、键与值：三次矩阵乘法"),
+        page.say(
+            f"{attention.title(lang)}, head {head}. Every row of X is a piece. Thick frames are "
+            "learned weights; to each product a learned bias is added, which the paper leaves out. "
+            "Every panel of X is the same.",
+            f"{attention.title(lang)}，头 {head}。X 的每一行是一个词元。粗框是学到的权重；"
+            "每个乘积还要加上偏置（论文未写）。三个 X 是同一个矩阵。",
+        ),
+    )  # fmt: skip
+
+
+def draw_matrix_form(
+    trace: Any, *, lang: str = "en", layer: int = 0, head: int = 0, side: str = "encoder"
+) -> Figure:
+    """softmax(Q K^T / sqrt(d_k)) V = Z, every stage."""
+    page = Page(lang)
+    attention = find_attention(trace, side, layer)
+    head = pick(head, trace.settings.heads, "head")
+    first, second = _list_stages(trace, attention.name, head)
+    right = _draw_row(page, 0, first)
+    y = max(span(len(first[0][0])), span(first[0][0].shape[1])) + 66
+    _draw_row(page, y, second)
+    y += span(len(first[0][0])) + 40
+    legend(page, 0, y, "signed", 1.0, digits=0, label=page.say(*RELATIVE))
+    most = float(trace[f"{attention.name}.weights"][head].max())
+    label = page.say("weight; rows sum to 1", "权重；每行之和为 1")
+    legend(page, 300, y, "share", most, label=label)
+    inner = r"\mathrm{softmax}\left(\frac{QK^\top}{\sqrt{d_k}}\right)V"
+    page.formula(right / 2, -62, rf"\mathrm{{Attention}}(Q,K,V)={inner}=Z", size=15)
+    where = page.say(f"{attention.title(lang)}, head {head}", f"{attention.title(lang)}，头 {head}")
+    width = trace.settings.width
+    return page.finish(
+        page.say("Attention in one line of matrices", "一行矩阵写完注意力"),
+        page.say(
+            f"{where}, d_k = {width}. Rows read (queries), columns are read (keys). Hatched: "
+            "masked. Dashed: derived from what was recorded.",
+            f"{where}，d_k = {width}。行：读取者（查询）；列：被读者（键）。斜线：被掩盖。"
+            "虚线框：由记录推算。",
+        ),
+    )
+
+
+def _list_stages(trace: Any, name: str, head: int) -> tuple[list[Any], list[Any]]:
+    """Up to the scaled scores; from the mask, if it hides anything, to Z. Signs are alone."""
+    q, k, v, z, scores, weights = (
+        trace[f"{name}.{window}"][head]
+        for window in ("query", "key", "value", "heads", "scores", "weights")
+    )
+    hidden = ~np.broadcast_to(get_mask(trace, name), scores.shape)
+    raw, scaled = scores * np.sqrt(trace.settings.width), r"QK^\top/\sqrt{d_k}"
+    first: list[Any] = [
+        (q, "query", "Q", {}), ("×",), (k.T, "key", r"K^\top", {}), ("=",),
+        (raw, "scores", r"QK^\top", {"derived": True}), ("÷√d_k",), (scores, "scores", scaled, {}),
+    ]  # fmt: skip
+    masked = {"masked": hidden, "derived": True}
+    mask = [("+ M",), (scores, "scores", rf"{scaled}+M", masked)] if hidden.any() else []
+    share = {"scale": "share", "limit": float(weights.max()), "masked": hidden}
+    second: list[Any] = [
+        *mask, ("softmax",), (weights, "weights", "A", share), ("×",), (v, "value", "V", {}),
+        ("=",), (z, "heads", "Z", {}),
+    ]  # fmt: skip
+    return first, second
+
+
+def _draw_row(page: Page, y: float, parts: list[Any]) -> float:
+    """Panels and the signs between them, centred on one line."""
+    tall = max(span(len(part[0])) for part in parts if len(part) > 1)
+    x = 0.0
+    for part in parts:
+        if len(part) == 1:
+            sign = part[0]
+            wide = 26 if len(sign) == 1 else 52
+            page.text(
+                x + wide / 2 + 6, y + tall / 2, sign, size=15 if len(sign) == 1 else 10,
+                color=theme.SOFT, ha="center",
+            )  # fmt: skip
+            x += wide + 12
+            continue
+        values, role, name, options = part
+        rect = panel(page, x, y + (tall - span(len(values))) / 2, values, role, name, **options)
+        x = rect.right
+    return x
+
+
+def draw_row_of_scores(
+    trace: Any, *, lang: str = "en", layer: int = 0, head: int = 0, query: int | str | None = None
+) -> Figure:
+    """One query against all keys: one row of the matrix."""
+    page = Page(lang)
+    attention = find_attention(trace, "encoder", layer)
+    head = pick(head, trace.settings.heads, "head")
+    row = find_query(attention.queries, query)
+    name = f"{attention.name}.weights"
+    side = _draw_weights_map(page, trace[name][head], row, attention.queries)
+    shown = keep_largest(trace[name][head, row], 14, (row,))
+    x, y, ink = side + 110, side / 2 - len(shown) * 10, theme.role("query").ink
+    lit = side / len(attention.keys) * (row + 0.5)
+    page.line([(side + 4, lit), (side + 18, lit), (side + 18, y - 24), (x - 40, y - 24)],
+              color=ink, head=True)  # fmt: skip
+    word = attention.queries[row]
+    page.text(x - 34, y - 24, page.say(f"“{word}” reads", f"“{word}”读取"), bold=True, color=ink)
+    draw_weights(page, x, y, trace, name, (head, row), attention.keys, shown, 20)
+    return page.finish(
+        page.say("One piece looks at all the others: one row", "一个词元看所有词元：矩阵的一行"),
+        page.say(f"{attention.title(lang)}, head {head}.", f"{attention.title(lang)}，头 {head}。"),
+    )
+
+
+def _draw_weights_map(page: Page, weights: Array, row: int, texts: list[str]) -> float:
+    """The whole matrix with its row lit; gives its side."""
+    side = max(120.0, min(500.0, len(weights) * 14.0))
+    cell, limit = side / len(weights), float(weights.max())
+    size = min(8.0, cell * 0.8)
+    heat(page, 0, 0, weights, side, side, role="weights", scale="share", limit=limit)
+    page.box(
+        -2, row * cell - 1, side + 4, cell + 2, fill="none", edge=theme.role("query").ink, line=2,
+        round=2, layer=6,
+    )  # fmt: skip
+    for i, text in enumerate(texts if cell >= 8 else ()):
+        middle = (i + 0.5) * cell
+        page.text(-6, middle, text, size=size, mono=True, ha="right", bold=i == row, width=80)
+        page.text(middle, -6, text, size=size, mono=True, rotation=90, width=80)
+    axes = (
+        ("is read (key) →", "被读（键）→"),
+        ("↑ each row reads (query)", "↑ 每行是读取者（查询）"),
+    )
+    for line, words in enumerate(axes):
+        y = side + 12 + 12 * line
+        page.text(side / 2, y, page.say(*words), size=theme.SMALL, color=theme.SOFT, ha="center")
+    legend(page, 0, side + 40, "share", limit, label=page.say("weight", "权重"))
+    return side

@@ -1,0 +1,104 @@
+"""Without positions, order does not matter (V28)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from matplotlib.figure import Figure
+from numpy.typing import NDArray
+
+from . import theme
+from .canvas import Page
+from .cells import heat, legend
+from .selection import show_pieces
+
+Array = NDArray[Any]
+
+
+def attend_first(trace: Any, x: Array) -> Array:
+    """The first encoder layer's self-attention with its residual, by hand, in float64."""
+    name, settings = "encoder.0.self_attention", trace.settings
+
+    def load(parameter: str) -> Array:
+        return np.asarray(trace[f"{name}{parameter}"], dtype=float)
+
+    def norm(x: Array) -> Array:
+        centred = x - x.mean(-1, keepdims=True)
+        spread = np.sqrt((centred**2).mean(-1, keepdims=True) + settings.norm_epsilon)
+        normed: Array = centred / spread * load("_road.norm.weight") + load("_road.norm.bias")
+        return normed
+
+    def project(x: Array, which: str) -> Array:
+        return x @ load(f".to_{which}.weight").T + load(f".to_{which}.bias")
+
+    pre = settings.norm == "pre"
+    read = norm(x) if pre else x
+    q, k, v = (
+        project(read, which).reshape(len(x), settings.heads, -1).transpose(1, 0, 2)
+        for which in ("query", "key", "value")
+    )
+    scores = q @ k.transpose(0, 2, 1) / np.sqrt(settings.width)
+    weights = np.exp(scores - scores.max(-1, keepdims=True))
+    weights /= weights.sum(-1, keepdims=True)
+    found = project((weights @ v).transpose(1, 0, 2).reshape(len(x), -1), "output")
+    return x + found if pre else norm(x + found)
+
+
+def compare_orders(trace: Any, count: int) -> list[tuple[Array, Array]]:
+    """What the first pieces receive in their order and backwards, each pair in one order.
+
+    First without positions, then with.
+    """
+    words, places = (
+        np.asarray(trace[f"source_embedding.{name}"][:count], dtype=float)
+        for name in ("words", "places")
+    )
+    return [
+        (attend_first(trace, words + extra), attend_first(trace, words[::-1] + extra)[::-1])
+        for extra in (np.zeros_like(places), places)
+    ]
+
+
+def draw_permutation(trace: Any, *, lang: str = "en") -> Figure:
+    """Without positions, another order gives the same vectors in another order."""
+    page = Page(lang)
+    count = min(6, len(trace.source) - 1)
+    texts = show_pieces(trace.source)[:count]
+    pairs = compare_orders(trace, count)
+    limit = max(float(np.abs(one).max()) for one, _ in pairs)
+    names = page.say("without positions", "不加位置"), page.say("with positions", "加上位置")
+    for row, (pair, name) in enumerate(zip(pairs, names, strict=True)):
+        page.text(0, row * (count * 18 + 92.0) - 34, name, bold=True, size=11)
+        _draw_case(page, row * (count * 18 + 92.0), texts, pair, limit)
+    legend(page, 80, 2 * (count * 18 + 92.0) - 50, "signed", limit)
+    return page.finish(
+        page.say("Without positions, order does not matter", "没有位置，就没有次序"),
+        page.say(
+            "This model's first self-attention, on the first pieces of the sentence and on the "
+            "same backwards. Each row is one piece, in the order of the sentence: what it "
+            "receives depends on the order only through the positional encoding.",
+            "用本模型的第一层自注意力，分别处理句首若干词元及其倒序。每行是同一个词元；"
+            "只有位置编码才让次序起作用。",
+        ),
+    )
+
+
+def _draw_case(
+    page: Page, y: float, texts: list[str], pair: tuple[Array, Array], limit: float
+) -> None:
+    """The two outcomes side by side, equal or not."""
+    tall = len(texts) * 18.0
+    for column, values in enumerate(pair):
+        x, label = 80 + column * 370.0, " ".join(texts[:: -1 if column else 1])
+        page.text(x, y - 14, label, mono=True, size=theme.SMALL, width=270)
+        heat(page, x, y, values, 260, tall, limit=limit, derived=True)
+        for row, text in enumerate(texts):
+            middle = y + row * 18 + 9
+            page.text(x - 5, middle, text, size=theme.TINY, mono=True, ha="right", width=70)
+    apart = float(np.abs(pair[0] - pair[1]).max())
+    same = apart < 1e-9 * max(1.0, limit)
+    color = theme.role("words").ink if same else theme.role("softmax").ink
+    page.text(360, y + tall / 2, "=" if same else "≠", size=20, ha="center", color=color, bold=True)
+    before = page.say("largest difference of the same piece: ", "同一词元的最大差异：")
+    page.number(80, y + tall + 14, apart, "computed", ha="left", color=theme.SOFT, before=before)

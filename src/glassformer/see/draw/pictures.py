@@ -1,0 +1,227 @@
+"""Every picture by its number: what it shows, the function that draws it, and what that needs."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from difflib import get_close_matches
+from typing import Any, Literal, NamedTuple
+
+from matplotlib.figure import Figure
+
+from . import (
+    architecture,
+    attention_grids,
+    attention_lines,
+    beams,
+    blocks,
+    choosing,
+    code,
+    costs,
+    crossing,
+    decoding,
+    heads,
+    losses,
+    masks,
+    matrices,
+    meaning,
+    order,
+    overview,
+    padding,
+    position_facts,
+    positions,
+    reasons,
+    recap,
+    roads,
+    splitting,
+    stacks,
+    steps,
+    sublayers,
+    training,
+    vectors,
+    vocabulary,
+    wave_pictures,
+    wiring,
+    words,
+)
+from .animate import Animation
+
+Needs = Literal["", "states", "everything", "search", "watch"]
+
+
+class Picture(NamedTuple):
+    """needs: the level of the recording, or a search, or the `watch` folder of a training."""
+
+    id: str
+    en: str
+    zh: str
+    function: Callable[..., Figure | Animation]
+    kind: Literal["still", "animated"] = "still"
+    needs: Needs = "everything"
+
+    def title(self, lang: str = "en") -> str:
+        return self.zh if lang == "zh" else self.en
+
+    @property
+    def options(self) -> tuple[str, ...]:
+        """What may be chosen, as layer and head."""
+        return tuple(inspect.signature(self.function).parameters)[1:]
+
+
+_ALL = (
+    # A.1 The whole model, from outside inwards
+    Picture("V01", "A black box", "一个黑盒子", overview.draw_black_box, needs=""),
+    Picture(
+        "V02", "Two boxes and a connection", "两个盒子与一条连接", overview.draw_sequences, needs=""
+    ),
+    Picture("V03", "The box opened", "打开盒子", overview.draw_opened, needs=""),
+    Picture("V04", "Two stacks of layers", "两摞层", overview.draw_stacks, needs=""),
+    Picture("V05", "One encoder layer", "一个编码器层", blocks.draw_encoder, needs=""),
+    Picture(
+        "V06", "Encoder and decoder layer", "编码器层与解码器层", blocks.draw_layers, needs=""
+    ),
+    Picture("V07", "The architecture of the paper", "论文的架构图", architecture.draw_figure_1),
+    Picture("V08", "Two layers of each, with residuals", "各两层，含残差", wiring.draw_two_layers),
+    Picture(
+        "V09", "Drawing the Transformer", "画出 Transformer", architecture.draw_growing, "animated"
+    ),
+    # A.2 Words become numbers
+    Picture("V10", "Pieces and their ids", "词元与编号", words.draw_tokens, needs=""),
+    Picture("V11", "The vocabulary", "词表", vocabulary.draw_vocabulary, needs=""),
+    Picture("V12", "One-hot vectors", "独热向量", vocabulary.draw_one_hot, needs=""),
+    Picture(
+        "V13", "One-hot: “am”", "独热：“am”", vocabulary.draw_one_hot_of_am, needs=""
+    ),
+    Picture("V14", "Looking up a row", "查一行", words.draw_lookup),
+    Picture("V15", "Each word a vector", "每个词一个向量", words.draw_word_vectors),
+    Picture("V16", "A map of words", "词的地图", meaning.draw_map),
+    Picture("V17", "The sentence as a matrix", "句子成为矩阵", words.draw_sentence_matrix),
+    Picture("V18", "A word in its sentence", "句中的词", meaning.draw_context),
+    # A.3 Positions
+    Picture("V19", "Word plus place", "词加位置", positions.draw_sum),
+    Picture(
+        "V20", "Two layouts, four wide", "两种排列，宽度 4", positions.draw_four_wide, needs=""
+    ),
+    Picture(
+        "V21", "Tensor2Tensor's layout", "Tensor2Tensor 的排列", positions.draw_concatenated,
+        needs="",
+    ),
+    Picture("V22", "The paper's layout", "论文的排列", positions.draw_interleaved, needs=""),
+    Picture("V23", "Waves", "波", wave_pictures.draw_waves, needs=""),
+    Picture(
+        "V24", "One encoding by hand", "手算位置编码", wave_pictures.draw_one_word, needs=""
+    ),
+    Picture("V25", "Position 0", "位置 0", wave_pictures.draw_position_0, needs=""),
+    Picture("V26", "Properties", "性质", position_facts.draw_properties, needs=""),
+    Picture("V27", "Code and picture", "代码与图", wave_pictures.draw_code, needs=""),
+    Picture(
+        "V28", "Without positions, no order", "没有位置，就没有次序",
+        order.draw_permutation,
+    ),
+    Picture("V29", "How loud is the place?", "位置的声音有多大？", position_facts.draw_amplitude),
+    # A.4 Self-attention as vectors
+    Picture("V30", "The flow through one layer", "穿过一层", vectors.draw_flow),
+    Picture("V31", "Two words, two layers", "两个词，两层", vectors.draw_two_words),
+    Picture(
+        "V32", "Step 1: queries, keys, values", "第一步：查询、键、值", vectors.draw_step_1,
+        "animated",
+    ),
+    Picture("V33", "Step 2: scores", "第二步：得分", steps.draw_step_2, "animated"),
+    Picture("V34", "Step 3: scaled", "第三步：缩放", steps.draw_step_3, "animated"),
+    Picture("V35", "Step 4: softmax", "第四步：softmax", steps.draw_step_4, "animated"),
+    Picture("V36", "Step 5: weighted values", "第五步：加权的值", steps.draw_step_5, "animated"),
+    Picture("V37", "Step 6: their sum", "第六步：求和", steps.draw_step_6, "animated"),
+    Picture("V38", "Attention is a weighted average", "注意力是加权平均", vectors.draw_average),
+    # A.5 Self-attention as matrices
+    Picture("V39", "Three matrix products", "三次矩阵乘法", matrices.draw_projections),
+    Picture("V40", "Attention as matrices", "矩阵形式的注意力", matrices.draw_matrix_form),
+    Picture("V41", "One query, one row", "一个查询，一行", matrices.draw_row_of_scores),
+    # A.6 Several heads
+    Picture("V42", "Two heads", "两个头", heads.draw_two_heads),
+    Picture("V43", "All heads", "所有的头", heads.draw_all_heads),
+    Picture("V44", "Heads side by side, times W_O", "各头并排，乘以 W_O", heads.draw_concatenation),
+    Picture("V45", "Multi-head attention on one page", "一页看懂多头注意力", recap.draw_recap),
+    Picture("V46", "Head by head", "一个头接一个头", recap.draw_growing_heads, "animated"),
+    Picture("V47", "Cut into heads", "切成多个头", splitting.draw_split, "animated"),
+    Picture("V48", "Formulas and tensors", "公式与张量", splitting.draw_formulas),
+    # A.7 Attention on a sentence
+    Picture("V49", "Where a word looks", "一个词看向哪里", attention_lines.draw_one_head, needs=""),
+    Picture("V50", "Two heads", "两个头", attention_lines.draw_two_heads, needs=""),
+    Picture("V51", "All heads at once", "所有的头一起", attention_lines.draw_all_heads, needs=""),
+    Picture(
+        "V52", "Layer, attention, heads", "层、注意力、头", attention_lines.draw_selectors, needs=""
+    ),
+    Picture("V53", "Every head at a glance", "每个头一览", attention_grids.draw_overview, needs=""),
+    Picture("V54", "Alignment", "对齐", attention_grids.draw_alignment, needs=""),
+    Picture(
+        "V55", "Weighted sums of the source", "源句的加权和", attention_grids.draw_weighted_sum
+    ),
+    # A.8 Masks, padding, the longest sentence
+    Picture("V56", "The causal mask", "因果掩码", masks.draw_causal_mask),
+    Picture(
+        "V57", "Masked attention by hand", "手算带掩码的注意力", masks.draw_worked_mask, needs=""
+    ),
+    Picture("V58", "Where the mask goes", "掩码加在哪里", masks.draw_before_and_after),
+    Picture("V59", "Padding", "填充", padding.draw_padding, "animated"),
+    Picture("V60", "Too long", "过长", padding.draw_longest, needs=""),
+    Picture("V61", "A batch", "一个批次", padding.draw_batch, needs=""),
+    Picture("V62", "Three masks", "三种掩码", masks.draw_three_masks, needs=""),
+    # A.9 Feed-forward, residual, norm
+    Picture("V63", "The feed-forward network", "前馈网络", sublayers.draw_feed_forward, "animated"),
+    Picture("V64", "The bend between", "中间的弯", sublayers.draw_activation),
+    Picture("V65", "The residual road", "残差之路", roads.draw_residual, "animated"),
+    Picture("V66", "Inside LayerNorm", "LayerNorm 之内", roads.draw_norm),
+    Picture("V67", "Why normalise", "为什么要归一化", reasons.draw_why_norm),
+    Picture("V68", "LayerNorm, a line at a time", "LayerNorm 逐行", roads.draw_norm_steps),
+    Picture("V69", "The residual stream", "残差流", roads.draw_stream),
+    # A.10 Stacks, flow, what runs at once
+    Picture("V70", "Shapes through a layer", "穿过一层的形状", stacks.draw_shapes),
+    Picture("V71", "The stack at work", "层叠工作", stacks.draw_stack, "animated"),
+    Picture("V72", "What runs at once", "什么可以同时算", costs.draw_parallel, needs=""),
+    Picture("V73", "What attention costs", "注意力的开销", costs.draw_cost),
+    # A.11 The decoder writes
+    Picture("V74", "The first word", "第一个词", decoding.draw_first_word, "animated"),
+    Picture(
+        "V75", "The following words", "随后的词", decoding.draw_following_words, "animated", ""
+    ),
+    Picture(
+        "V76", "A row longer each step", "每步多一行", decoding.draw_growing_mask, "animated", ""
+    ),
+    Picture("V77", "Looking at the source", "看向源句", crossing.draw_cross_attention, "animated"),
+    Picture("V78", "One memory for all layers", "一份记忆供各层", stacks.draw_memory_to_all),
+    Picture("V79", "The whole way", "完整的一路", choosing.draw_walk),
+    Picture("V80", "From a vector to a word", "从向量到词", choosing.draw_final),
+    Picture("V81", "The greedy path", "贪婪路径", beams.draw_greedy_path, needs=""),
+    Picture("V82", "The beam", "束搜索", beams.draw_beam_tree, "animated", "search"),
+    Picture("V83", "Drawing by lot", "抽签", choosing.draw_sampling),
+    # A.12 Training
+    Picture("V84", "Before training", "训练之前", training.draw_untrained, needs="watch"),
+    Picture("V85", "What is wanted", "想要的", training.draw_targets, needs="watch"),
+    Picture("V86", "After training", "训练之后", training.draw_trained, needs="watch"),
+    Picture("V87", "Learning", "学习", training.draw_learning, "animated", "watch"),
+    Picture("V88", "The loss", "损失", losses.draw_loss, needs=""),
+    Picture("V89", "Smoothing and rate", "平滑与学习率", losses.draw_schedules, needs=""),
+    Picture("V90", "Teacher forcing", "教师强制", losses.draw_teacher_forcing, needs=""),
+    Picture("V91", "Gradients", "梯度", losses.draw_gradients, needs="watch"),
+    # A.14 Code and picture
+    Picture("V105", "Code and tensors", "代码与张量", code.draw_code),
+)  # fmt: skip
+PICTURES: Mapping[str, Picture] = {picture.id: picture for picture in _ALL}
+
+
+def find_picture(id: str) -> Picture:
+    """ValueError, naming the nearest, where there is none of this number."""
+    found = PICTURES.get(id.upper())
+    if found is None:
+        near = get_close_matches(id.upper(), PICTURES, 1, 0.0)
+        raise ValueError(f"there is no picture {id}; did you mean {near[0]}?")
+    return found
+
+
+def draw(trace: Any, id: str, **options: Any) -> Figure | Animation:
+    """Draw one picture of a recording; options are those of its function, as layer, head, lang."""
+    picture = find_picture(id)
+    for name in options:
+        if name not in picture.options:
+            raise ValueError(f"{picture.id} has no option {name}; {', '.join(picture.options)}")
+    return picture.function(trace, **options)

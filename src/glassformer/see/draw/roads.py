@@ -1,0 +1,226 @@
+"""The residual road and its norm (V65, V66, V68, V69)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from . import theme
+from .animate import Animation
+from .canvas import Page, Rect
+from .cells import find_limit, heat, legend, strip
+from .charts import Chart
+from .selection import find_input, find_output, show_pieces
+from .sublayers import find_place, name_layer
+
+SUBLAYERS = ("self_attention", "cross_attention", "feed_forward")
+WIDE = 300.0
+
+
+def find_stream(trace: Any, side: str, layer: int, sublayer: str) -> str:
+    """What goes around a sub-layer: post-norm, what it reads; pre-norm, the sum before."""
+    if sublayer not in SUBLAYERS or (side, sublayer) == ("encoder", "cross_attention"):
+        raise ValueError(f"sublayer={sublayer}: one of {', '.join(SUBLAYERS)}")
+    if trace.settings.norm == "post":
+        return find_input(trace, side, layer, sublayer)
+    order = [s for s in SUBLAYERS if side == "decoder" or s != "cross_attention"]
+    place = order.index(sublayer)
+    if place:
+        return f"{side}.{layer}.{order[place - 1]}_road.sum"
+    if layer:
+        return f"{side}.{layer - 1}.feed_forward_road.sum"
+    return f"{'source' if side == 'encoder' else 'target'}_embedding.sum"
+
+
+def name_sublayer(page: Page, sublayer: str) -> str:
+    zh = {"self_attention": "自注意力", "cross_attention": "交叉注意力", "feed_forward": "前馈网络"}
+    return page.say(sublayer.replace("_", "-"), zh[sublayer])
+
+
+def _draw_vector(
+    page: Page, y: float, name: str, row: int, trace: Any, role: str, label: str, limit: float
+) -> Rect:
+    """First numbers, then the whole vector as colours, then its length."""
+    values = trace[name][row]
+    page.text(-10, y + 11, label, ha="right", bold=True, color=theme.role(role).ink)
+    strip(page, 0, y, values, role, (name, (row,)), cell=(36, 22))
+    rect = heat(page, 182, y, values[None], WIDE, 22, role=role, limit=limit)
+    page.number(rect.right + 12, y + 11, float(np.linalg.norm(values)),
+                f'derived:np.linalg.norm(trace["{name}"][{row}])', ha="left",
+                before="‖·‖ = ")  # fmt: skip
+    return Rect(0, y, rect.right, 22)
+
+
+def draw_residual(
+    trace: Any, *, lang: str = "en", ax: Axes | None = None, side: str = "encoder", layer: int = 0,
+    sublayer: str = "self_attention", query: int | str | None = None,
+) -> Animation:  # fmt: skip
+    """V65: x, what the sub-layer adds, and their sum."""
+    page = Page(lang, ax)
+    layer, row, text = find_place(trace, side, layer, query)
+    stream, part = find_stream(trace, side, layer, sublayer), f"{side}.{layer}.{sublayer}"
+    names = [stream, f"{part}.output", f"{part}_road.sum"]
+    x, change, total = (trace[name][row].astype(float) for name in names)
+    limit = max(find_limit(v) for v in (x, change, total))
+    which = name_sublayer(page, sublayer)
+    role = theme.role("feed_forward" if sublayer == "feed_forward" else "attention")
+    page.step(f"“{text}” comes in as x.", f"“{text}”以 x 进入。")
+    _draw_vector(page, 0, stream, row, trace, "residual", "x", limit)
+    page.step(f"One copy goes through {which}.", f"一份经过{which}。")
+    page.arrow((72, 26), (72, 44))
+    page.box(10, 46, 124, 26, fill=role.fill, edge=role.ink, label=which, bold=True)
+    page.arrow((72, 74), (72, 90))
+    _draw_vector(page, 92, names[1], row, trace, "heads", "f(x)", limit)
+    page.step("The other goes around it untouched.", "另一份原样绕行。")
+    page.line([(-22, 11), (-62, 11), (-62, 137), (60, 137)], dashed=True,
+              color=theme.role("residual").ink, width=1.6, head=True)  # fmt: skip
+    page.step("Both are added, number by number.", "两份逐数相加。")
+    page.arrow((72, 117), (72, 127))
+    page.box(62, 127, 20, 20, round=10, label="+", size=13, bold=True)
+    page.arrow((72, 147), (72, 160))
+    _draw_vector(page, 162, names[2], row, trace, "sum", "x + f(x)", limit)
+    legend(page, 182, 194, "signed", limit, label=page.say("all numbers of the vector",
+                                                           "向量的全部数"))  # fmt: skip
+    for i, (a, b, label) in enumerate(((0, 2, "cos(x, x + f(x))"), (0, 1, "cos(x, f(x))"))):
+        u, v = (f'trace["{names[n]}"][{row}]' for n in (a, b))
+        value = float(np.dot((x, change, total)[a], (x, change, total)[b]))
+        value /= float(np.linalg.norm((x, change, total)[a]) * np.linalg.norm(
+            (x, change, total)[b])) or 1.0  # fmt: skip
+        page.number(0, 222 + 16 * i, value,
+                    f"derived:({u} @ {v}) / np.linalg.norm({u}) / np.linalg.norm({v})",
+                    ha="left", before=f"{label} = ", size=theme.TEXT)  # fmt: skip
+    return page.animate(
+        page.say("The residual road: x goes around and is added", "残差之路：x 绕行后相加"),
+        f"{name_layer(page, side, layer)}, {which}.".capitalize(),
+    )
+
+
+def draw_norm(
+    trace: Any, *, lang: str = "en", ax: Axes | None = None, side: str = "encoder", layer: int = 0,
+    sublayer: str = "self_attention", query: int | str | None = None,
+) -> Figure:  # fmt: skip
+    """V66: inside "add and normalise": before and after, with mean and spread."""
+    page = Page(lang, ax)
+    layer, row, text = find_place(trace, side, layer, query)
+    road = f"{side}.{layer}.{sublayer}_road"
+    before = f"{road}.sum" if trace.settings.norm == "post" else find_stream(trace, side, layer,
+            sublayer)  # fmt: skip
+    after = f"{road}.normed"
+    role = theme.role("norm")
+    page.box(-110, -18, 690, 218, fill=role.fill, edge=role.ink, line=1.6, round=12, layer=0.5)
+    for y, name, label in ((0, before, page.say("before", "之前")),
+                           (150, after, page.say("after", "之后"))):  # fmt: skip
+        limit = find_limit(trace[name][row])
+        _draw_vector(page, y, name, row, trace, "sum" if y == 0 else "norm", label, limit)
+        legend(page, 182, y + 26, "signed", limit)
+        for i, (letter, call) in enumerate((("μ", "mean"), ("σ", "std"))):
+            value = float(getattr(trace[name][row].astype(np.float64), call)())
+            of = f'derived:trace["{name}"][{row}].astype(np.float64).{call}()'
+            page.number(i * 76, y + 35, value, of, ha="left", before=f"{letter} = ",
+                        size=theme.TEXT, bold=True)  # fmt: skip
+    page.arrow((72, 52), (72, 142), width=2)
+    page.formula(230, 98, r"\alpha \cdot \frac{x - \mu}{\sqrt{\sigma^2 + \epsilon}} + \beta",
+                 size=16)  # fmt: skip
+    page.text(90, 98, "LayerNorm", bold=True, color=role.ink, size=12)
+    norm = trace.settings.norm
+    return page.finish(
+        page.say(f"LayerNorm, as “{text}” passes", f"“{text}”经过 LayerNorm"),
+        f"{name_layer(page, side, layer)}, {name_sublayer(page, sublayer)}. ".capitalize()
+        + page.say(
+            "Post-norm: after the sum, as in the paper. " if norm == "post" else
+            "Pre-norm: before the sub-layer; the paper normalises after the sum. ",
+            "post-norm：在相加之后，与论文一致。" if norm == "post"
+            else "pre-norm：在子层之前；论文是在相加之后。",
+        ) + page.say("After it μ and σ need not be 0 and 1: α and β are learned.",
+                     "之后的 μ 与 σ 不必是 0 与 1：α 和 β 是学来的。"),
+    )  # fmt: skip
+
+
+def draw_norm_steps(
+    trace: Any, *, lang: str = "en", ax: Axes | None = None, side: str = "encoder", layer: int = 0,
+    sublayer: str = "self_attention", query: int | str | None = None,
+) -> Figure:  # fmt: skip
+    """V68: the formula a line at a time, on the first numbers of one vector."""
+    page = Page(lang, ax)
+    layer, row, text = find_place(trace, side, layer, query)
+    road, norm = f"{side}.{layer}.{sublayer}_road", trace.settings.norm
+    before = f"{road}.sum" if norm == "post" else find_stream(trace, side, layer, sublayer)
+    x = trace[before][row].astype(np.float64)
+    alpha, beta = (trace[f"{road}.norm.{n}"].astype(np.float64) for n in ("weight", "bias"))
+    vector = f'trace["{before}"][{row}].astype(np.float64)'
+    spread = f"np.sqrt({vector}.var() + {trace.settings.norm_epsilon})"
+    centred, scaled = f"({vector} - {vector}.mean())", f"({vector} - {vector}.mean()) / {spread}"
+    sigma = np.sqrt(x.var() + trace.settings.norm_epsilon)
+    lines = (
+        ("x", x, before, "sum"), ("x − μ", x - x.mean(), centred, "plain"),
+        ("(x − μ) / √(σ² + ε)", (x - x.mean()) / sigma, scaled, "plain"),
+        ("α", alpha, f"{road}.norm.weight", "linear"), ("β", beta, f"{road}.norm.bias", "linear"),
+        ("α · … + β", trace[f"{road}.normed"][row], f"{road}.normed", "norm"),
+    )  # fmt: skip
+    for n, (label, values, source, role) in enumerate(lines):
+        y = n * 34.0
+        page.text(-12, y + 11, label, ha="right", bold=True, color=theme.role(role).ink)
+        for i, value in enumerate(values[:8].tolist()):
+            derived = n in (1, 2)
+            index = () if n in (3, 4) else (row,)
+            of = f"derived:({source})[{i}]" if derived else (source, (*index, i))
+            page.box(i * 44, y, 44, 22, fill=theme.role(role).fill, edge=theme.role(role).ink,
+                     line=2 if n in (3, 4) else 0.8, dashed=derived, round=0)  # fmt: skip
+            page.number(i * 44 + 22, y + 11, value, of)
+        page.text(358, y + 11, f"+{len(values) - 8}" if len(values) > 8 else "", size=theme.TINY,
+                  color=theme.SOFT)  # fmt: skip
+    for i, (name, value, of) in enumerate((("μ", x.mean(), f"{vector}.mean()"),
+                                           ("σ²", x.var(), f"{vector}.var()"))):  # fmt: skip
+        page.number(400, 11 + 22 * i, float(value), f"derived:{of}", ha="left", before=f"{name} = ",
+                    size=11, bold=True, digits=3)  # fmt: skip
+    return page.finish(
+        page.say(f"LayerNorm on “{text}”, a line at a time", f"“{text}”上的 LayerNorm，逐行计算"),
+        name_layer(page, side, layer).capitalize() + page.say(
+            ". μ and σ² are taken over all numbers of this one vector, σ² with 1/d. Thick: "
+            "learned; dashed: on the way.",
+            "。μ 与 σ² 只在这一个向量的所有数上计算，σ² 除以 d。粗框：学到的；虚框：中间结果。",
+        ),
+    )  # fmt: skip
+
+
+def draw_stream(
+    trace: Any, *, lang: str = "en", ax: Axes | None = None, side: str = "encoder",
+) -> Figure:  # fmt: skip
+    """V69: each piece's vector through the layers: how long, and how like the first."""
+    page = Page(lang, ax)
+    layers = getattr(trace.settings, f"{side}_layers")
+    names = [f"{'source' if side == 'encoder' else 'target'}_embedding.sum"]
+    names += [find_output(trace, side, n) for n in range(layers)]
+    stream = np.stack([trace[name].astype(np.float64) for name in names])
+    length = np.linalg.norm(stream, axis=-1)
+    cosine = (stream * stream[0]).sum(-1) / (length * length[0])
+    texts = show_pieces(trace.source if side == "encoder" else trace.target)
+    steps, low = list(range(layers + 1)), min(0.0, float(cosine.min()))
+    charts = (
+        (page.say("length of the vector", "向量的长度"), length, (0.0, float(length.max()) * 1.05)),
+        (page.say("cosine to what came in at the bottom", "与最初输入的余弦"), cosine, (low, 1.0)),
+    )
+    for place, (label, values, span) in enumerate(charts):
+        chart = Chart(page, Rect(place * 360, 0, 270, 230), (0, layers), span, up=label,
+                      x_ticks=steps,
+                      across=page.say("layers passed", "经过的层数"))  # fmt: skip
+        marked = {0: texts[0], len(texts) // 2: texts[len(texts) // 2], len(texts) - 1: texts[-1]}
+        ends = sorted(marked, key=lambda i: -values[-1, i])
+        for i in range(len(texts)):
+            colour = theme.HEADS[ends.index(i)] if i in marked else theme.FAINT
+            chart.curve(steps, values[:, i].tolist(), colour, width=1.8 if i in marked else 0.8,
+                        dots=i in marked)  # fmt: skip
+        last = -1e9
+        for i in ends:
+            x, y = chart.at(layers, values[-1, i])
+            last = max(y, last + 11)
+            page.text(x + 7, last, marked[i], size=theme.SMALL, mono=True,
+                      color=theme.HEADS[ends.index(i)])  # fmt: skip
+    return page.finish(
+        page.say("The residual stream, layer by layer", "逐层的残差流"),
+        page.say(f"Each line is a piece of the {side}; three are named.",
+                 "每条线是一个词元；标出了三个。"),
+    )  # fmt: skip

@@ -1,0 +1,115 @@
+"""What a training left to be looked at, read without torch: `run/watch`, or the toy."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from .selection import Array
+
+TOY = Path(__file__).with_name("toy.json")
+WIDEST = 12  # columns of a distribution; of a larger vocabulary, the pieces of the reference
+
+
+@dataclass(frozen=True)
+class Sentence:
+    source: str
+    reference: str
+    source_pieces: list[str]
+    reference_pieces: list[str]
+
+
+@dataclass(frozen=True)
+class Watched:
+    """A training seen from beside; arrays by the names of its snapshots."""
+
+    sentences: list[Sentence]
+    vocabulary: list[str]
+    steps: list[int]
+    snapshots: list[Mapping[str, Array]]
+    gradients: list[dict[str, float]]
+
+    def columns(self, sentence: int) -> list[int]:
+        """The pieces whose probabilities are drawn, by their ids."""
+        if len(self.vocabulary) <= WIDEST:
+            return list(range(len(self.vocabulary)))
+        wanted = dict.fromkeys(self.sentences[sentence].reference_pieces)
+        return [self.vocabulary.index(piece) for piece in wanted][: 2 * WIDEST]
+
+    def share(self, snapshot: int, sentence: int) -> Array:
+        """Probabilities, T x columns; not a number where none was kept."""
+        tensors, columns = self.snapshots[snapshot], self.columns(sentence)
+        whole = tensors.get(f"{sentence}.log_probabilities")
+        if whole is not None:
+            return np.exp(whole[:, columns].astype(np.float64))
+        ids, kept = (tensors[f"{sentence}.top_{n}"] for n in ("ids", "log_probabilities"))
+        found = np.full((len(ids), len(columns)), np.nan)
+        for row, place in zip(*np.nonzero(np.isin(ids, columns)), strict=True):
+            found[row, columns.index(int(ids[row, place]))] = np.exp(float(kept[row, place]))
+        own = np.exp(tensors[f"{sentence}.reference_log_probabilities"].astype(np.float64))
+        for row, id in enumerate(self.wanted(sentence)):
+            if id in columns:
+                found[row, columns.index(id)] = own[row]
+        return found
+
+    def wanted(self, sentence: int) -> list[int]:
+        return [self.vocabulary.index(piece) for piece in self.sentences[sentence].reference_pieces]
+
+    def loss(self, snapshot: int, sentence: int) -> float:
+        """Mean of -ln P over the pieces of a reference."""
+        tensors = self.snapshots[snapshot]
+        own = tensors.get(f"{sentence}.reference_log_probabilities")
+        if own is None:
+            table = tensors[f"{sentence}.log_probabilities"]
+            own = table[np.arange(len(table)), self.wanted(sentence)]
+        return float(-own.astype(np.float64).mean())
+
+    def names(self, sentence: int) -> list[str]:
+        return [self.vocabulary[id].strip(" ") or "▁" for id in self.columns(sentence)]
+
+
+def read_watched(path: Path | str | None = None) -> Watched:
+    """path: a model directory, its `run` or `run/watch`; None: the toy. ValueError without one."""
+    if path is None:
+        return _read_toy()
+    places = [Path(path), Path(path) / "watch", Path(path) / "run" / "watch"]
+    folder = next((p for p in places if (p / "sentences.json").is_file()), None)
+    if folder is None:
+        raise ValueError(f"{path}: no watched training here: train with train.watch=3")
+    from safetensors.numpy import load_file
+
+    from ...text import Tokenizer
+
+    sentences = json.loads((folder / "sentences.json").read_text(encoding="utf-8"))
+    files = sorted(folder.glob("*.safetensors"))
+    if not sentences or not files:
+        raise ValueError(f"{folder}: nothing was kept of this training")
+    homes = [folder.parent, folder.parent.parent]
+    names = ("tokenizer.target.json", "tokenizer.json")
+    tokenizer = next((h / n for h in homes for n in names if (h / n).is_file()), None)
+    if tokenizer is None:
+        raise ValueError(f"{folder.parent}: there is no tokenizer.json")
+    lines = (folder / "gradients.jsonl").read_text(encoding="utf-8").splitlines()
+    return Watched(
+        [Sentence(**each) for each in sentences], list(Tokenizer.load(tokenizer).vocabulary),
+        [int(file.stem) for file in files], [load_file(file) for file in files],
+        [json.loads(line) for line in lines],
+    )  # fmt: skip
+
+
+@lru_cache(maxsize=1)
+def _read_toy() -> Watched:
+    told: dict[str, Any] = json.loads(TOY.read_text(encoding="utf-8"))
+    return Watched(
+        [Sentence(**each) for each in told["sentences"]], told["vocabulary"],
+        [each["step"] for each in told["snapshots"]],
+        [{f"{n}.log_probabilities": np.array(table) for n,
+          table in enumerate(each["log_probabilities"])}
+         for each in told["snapshots"]], told["gradients"],
+    )  # fmt: skip

@@ -1,0 +1,159 @@
+"""What of a recording a picture shows: which layer, head and pieces, and how they are called.
+
+Letters: Q queries; M keys.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[Any]
+MOST = 7  # more keys than that are drawn together as one
+
+
+def show_piece(text: str) -> str:
+    """A piece without the space before it; the space alone is a mark."""
+    return text.strip() or "▁"
+
+
+def show_pieces(pieces: Sequence[Any]) -> list[str]:
+    return [show_piece(piece.text) for piece in pieces]
+
+
+def pick(number: int, size: int, name: str) -> int:
+    """A layer or head, counted from the end if negative. ValueError where there is none."""
+    if not -size <= number < size:
+        raise ValueError(f"{name}={number}: there are {size}, 0 to {size - 1}")
+    return number % size
+
+
+class Attention(NamedTuple):
+    """One attention of the model, and what stands on its axes."""
+
+    name: str  # encoder.2.self_attention
+    side: str
+    layer: int
+    kind: str  # self_attention or cross_attention
+    queries: list[str]
+    keys: list[str]
+
+    def title(self, lang: str) -> str:
+        """As "encoder, layer 2, self-attention"."""
+        words = {
+            "encoder": ("encoder", "编码器"), "decoder": ("decoder", "解码器"),
+            "self_attention": ("self-attention", "自注意力"),
+            "cross_attention": ("cross-attention", "交叉注意力"),
+        }  # fmt: skip
+        index = lang == "zh"
+        layer = f"第 {self.layer} 层" if index else f"layer {self.layer}"
+        parts = words[self.side][index], layer, words[self.kind][index]
+        return "".join(parts) if index else ", ".join(parts)
+
+
+def find_attention(trace: Any, side: str, layer: int, kind: str = "self_attention") -> Attention:
+    """side: encoder or decoder; a decoder row is called by what it reads and what it predicts."""
+    if side not in ("encoder", "decoder"):
+        raise ValueError(f"side={side}: one of encoder, decoder")
+    if kind not in ("self_attention", "cross_attention") or (side, kind)[1:] == ("encoder",):
+        raise ValueError(f"kind={kind}: one of self_attention, cross_attention")
+    layers = getattr(trace.settings, f"{side}_layers")
+    layer = pick(layer, layers, "layer")
+    source, target = show_pieces(trace.source), show_pieces(trace.target)
+    queries = source if side == "encoder" else label_rows(trace)
+    keys = target if (side, kind) == ("decoder", "self_attention") else source
+    return Attention(f"{side}.{layer}.{kind}", side, layer, kind, queries, keys)
+
+
+def label_rows(trace: Any) -> list[str]:
+    """The decoder's rows: what each reads → what it predicts."""
+    pairs = zip(show_pieces(trace.target), show_pieces(trace.predicted), strict=True)
+    return [f"{given} → {predicted}" for given, predicted in pairs]
+
+
+def find_query(texts: Sequence[str], query: int | str | None) -> int:
+    """A row by number or by its piece; without either, `it`, or else the longest piece."""
+    if isinstance(query, int):
+        return pick(query, len(texts), "query")
+    if query is not None:
+        for place, text in enumerate(texts):
+            if query in (text, *text.split(" → ")):
+                return place
+        raise ValueError(f"query={query}: the pieces are {', '.join(texts)}")
+    if "it" in texts:
+        return texts.index("it")
+    inner = texts[:-1] or texts
+    return max(range(len(inner)), key=lambda i: len(inner[i]))
+
+
+def find_input(trace: Any, side: str, layer: int, sublayer: str) -> str:
+    """The tensor that a sub-layer reads: the last one normed, or in layer 0 the embedding."""
+    if trace.settings.norm == "pre":
+        return f"{side}.{layer}.{sublayer}_road.normed"
+    order = ["self_attention", "cross_attention", "feed_forward"]
+    if side == "encoder":
+        order.remove("cross_attention")
+    place = order.index(sublayer)
+    if place:
+        return f"{side}.{layer}.{order[place - 1]}_road.normed"
+    if layer:
+        return f"{side}.{layer - 1}.feed_forward_road.normed"
+    return f"{'source' if side == 'encoder' else 'target'}_embedding.sum"
+
+
+def find_output(trace: Any, side: str, layer: int) -> str:
+    """What a layer hands on."""
+    window = "sum" if trace.settings.norm == "pre" else "normed"
+    return f"{side}.{layer}.feed_forward_road.{window}"
+
+
+def get_mask(trace: Any, name: str) -> Array:
+    """True where an attention may look; Q M, or 1 M where it is the same for all rows."""
+    mask: Array = np.asarray(trace[f"{name}.mask"])[0].astype(bool)
+    return mask
+
+
+def keep_largest(
+    weights: Sequence[float] | Array, most: int, always: Sequence[int] = ()
+) -> list[int]:  # fmt: skip
+    """The places of the largest weights and those wanted, in the order of the sentence."""
+    order = [*always, *np.argsort(-np.asarray(weights), kind="stable").tolist()]
+    return sorted(list(dict.fromkeys(order))[:most])
+
+
+def weight_of_head(trace: Any, name: str, projection: str, head: int) -> Array:
+    """The paper's W for one head, D K: the stored matrix has all heads below each other."""
+    width = trace.settings.width
+    stored = trace[f"{name}.to_{projection}.weight"]
+    return np.asarray(stored[head * width : (head + 1) * width]).T
+
+
+class Look(NamedTuple):
+    """One query of one head, and the keys that are drawn one by one."""
+
+    name: str
+    layer: int
+    head: int
+    query: int
+    keys: list[str]
+    shown: list[int]
+    title: str
+
+    @property
+    def rest(self) -> list[int]:
+        return [i for i in range(len(self.keys)) if i not in self.shown]
+
+
+def choose_look(trace: Any, layer: int, head: int, query: int | str | None, lang: str) -> Look:
+    """Encoder self-attention; the keys with most weight, and the query itself."""
+    attention = find_attention(trace, "encoder", layer)
+    head = pick(head, trace.settings.heads, "head")
+    row = find_query(attention.queries, query)
+    weights = trace[f"{attention.name}.weights"][head, row]
+    most = MOST if len(weights) <= MOST else MOST - 1
+    shown = keep_largest(weights, most, (row,))
+    name = f"{attention.title(lang)}, {'头' if lang == 'zh' else 'head'} {head}"
+    return Look(attention.name, attention.layer, head, row, attention.keys, shown, name)

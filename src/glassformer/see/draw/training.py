@@ -1,0 +1,202 @@
+"""How a model learns, seen on one sentence (V84-V87)."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from . import theme
+from .animate import Animation
+from .canvas import Page, Rect
+from .cells import heat, legend
+from .charts import Chart
+from .runs import Watched, read_watched
+from .selection import Array, pick
+
+Place = Path | str | None
+
+
+def _open(watch: Place, sentence: int) -> tuple[Watched, int]:
+    run = read_watched(watch)
+    return run, pick(sentence, len(run.sentences), "sentence")
+
+
+def _say_where(page: Page, watch: Place, run: Watched, sentence: int) -> str:
+    each = run.sentences[sentence]
+    own = page.say("A model of six words, trained for these pictures", "为这些图训练的六词模型")
+    where = own if watch is None else page.say("A training of yours", "你的一次训练")
+    return f"{where}: {each.source} → {each.reference}. "
+
+
+def draw_grid(
+    page: Page, run: Watched, values: Array, sentence: int, x: float, y: float, expression: str, *,
+    cell: tuple[float, float] = (48, 26),
+) -> Rect:  # fmt: skip
+    """A row for each piece of the reference, a column for each piece that could come."""
+    rows, columns = run.sentences[sentence].reference_pieces, run.names(sentence)
+    wide, high = cell
+    rect = heat(page, x, y, np.nan_to_num(values), wide * values.shape[1], high * len(values),
+                role="softmax",
+                scale="share", limit=1,
+                masked=np.isnan(values) if np.isnan(values).any() else None)  # fmt: skip
+    for j, text in enumerate(columns):
+        page.text(x + (j + 0.5) * wide + 1, y - 6, text, size=theme.SMALL, mono=True, rotation=40,
+                  width=60)  # fmt: skip
+    page.reach(x, y - 44)
+    for i, text in enumerate(rows):
+        page.text(x - 6, y + (i + 0.5) * high, text.strip(" ") or "▁", size=theme.SMALL, mono=True,
+                  ha="right", width=80)  # fmt: skip
+        for j, value in enumerate(values[i].tolist()):
+            if not np.isnan(value) and wide >= 26:
+                page.number(x + (j + 0.5) * wide, y + (i + 0.5) * high, value,
+                            f"derived:{expression}[{i},{j}]",
+                            size=theme.TINY + 0.5,
+                            color=theme.ink_on(theme.SHARE(value)))  # fmt: skip
+    return rect
+
+
+def fit_grid(run: Watched, sentence: int) -> tuple[float, float]:
+    wide = min(48.0, 560 / len(run.columns(sentence)))
+    return wide, 26.0 if len(run.sentences[sentence].reference_pieces) <= 14 else 18.0
+
+
+def make_target(run: Watched, sentence: int, smoothing: float) -> Array:
+    """What training asks for: all on the right piece, but `smoothing` spread over all pieces."""
+    columns, wanted = run.columns(sentence), run.wanted(sentence)
+    hit = np.array([[float(id == column) for column in columns] for id in wanted])
+    return (1 - smoothing) * hit + smoothing / len(run.vocabulary)
+
+
+def draw_untrained(
+    trace: Any = None, *, lang: str = "en", ax: Axes | None = None, watch: Place = None,
+    sentence: int = 0,
+    row: int = 0,
+) -> Figure:  # fmt: skip
+    """V84: the first prediction of a model that has learnt nothing, and what is wanted."""
+    page = Page(lang, ax)
+    run, sentence = _open(watch, sentence)
+    row = pick(row, len(run.sentences[sentence].reference_pieces), "row")
+    share, target = run.share(0, sentence)[row], make_target(run, sentence, 0.0)[row]
+    sides = ((page.say("what the untrained model says", "未训练的模型所说"), share, "softmax",
+              f"watch.share(0, {sentence})[{row}]"),
+             (page.say("what is wanted", "想要的"), target, "heads",
+              f"make_target(watch, {sentence}, 0.0)[{row}]"))  # fmt: skip
+    for n, (label, values, name, expression) in enumerate(sides):
+        x, role = n * 300.0, theme.role(name)
+        page.text(x + 60, -14, label, bold=True, color=role.ink)
+        for j, (text, value) in enumerate(zip(run.names(sentence), values.tolist(), strict=True)):
+            y = j * 24.0
+            page.text(x + 52, y + 10, text, mono=True, ha="right", width=90)
+            if np.isnan(value):
+                page.text(x + 62, y + 10, page.say("not kept", "未保留"), size=theme.TINY,
+                          color=theme.SOFT)  # fmt: skip
+                continue
+            page.box(x + 60, y, max(130 * value, 0.6), 20, fill=role.fill, edge=role.ink, line=0.8,
+                     round=2)  # fmt: skip
+            page.number(x + 66 + 130 * value, y + 10, value, f"derived:{expression}[{j}]",
+                        ha="left", digits=3)  # fmt: skip
+    place = int(target.argmax())
+    page.number(60, page.bottom + 16, -float(np.log(share[place])), before="−ln P = ", ha="left",
+                of=f"derived:-np.log(watch.share(0, {sentence})[{row},{place}])", digits=3,
+                size=theme.TEXT, bold=True)  # fmt: skip
+    wanted = run.names(sentence)[place]
+    return page.finish(
+        page.say(f"Before training: wanted is “{wanted}”", f"训练之前：想要的是“{wanted}”"),
+        _say_where(page, watch, run, sentence) + page.say(
+            "The difference is measured by −ln P of the wanted piece, not by subtraction.",
+            "差距用想要词元的 −ln P 衡量，而不是相减。",
+        ),
+    )  # fmt: skip
+
+
+def draw_targets(
+    trace: Any = None, *, lang: str = "en", ax: Axes | None = None, watch: Place = None,
+    sentence: int = -1,
+    smoothing: float = 0.1,
+) -> Figure:  # fmt: skip
+    """V85: the wanted distributions, plain and smoothed."""
+    page = Page(lang, ax)
+    run, sentence = _open(watch, sentence)
+    cell = fit_grid(run, sentence)
+    y = 0.0
+    for amount, label in ((0.0, page.say("all on the right piece", "全部给正确词元")),
+                          (smoothing, page.say(f"smoothed by {smoothing:g}",
+                                               f"平滑 {smoothing:g}"))):  # fmt: skip
+        values = make_target(run, sentence, amount)
+        page.text(0, y - 56, label, bold=True)
+        rect = draw_grid(page, run, values, sentence, 0, y,
+                         f"make_target(watch, {sentence}, {amount})", cell=cell)  # fmt: skip
+        y = rect.bottom + 92
+    legend(page, 0, y - 78, "share", 1, label=page.say("probability", "概率"))
+    return page.finish(
+        page.say("What training asks for", "训练所要求的"),
+        _say_where(page, watch, run, sentence) + page.say(
+            "Rows: positions of the reference; columns: pieces.", "行：参考译文的位置；列：词元。"),
+    )  # fmt: skip
+
+
+def draw_trained(
+    trace: Any = None, *, lang: str = "en", ax: Axes | None = None, watch: Place = None,
+    sentence: int = -1,
+) -> Figure:  # fmt: skip
+    """V86: what the model says in the end; each row sums to 1 over the whole vocabulary."""
+    page = Page(lang, ax)
+    run, sentence = _open(watch, sentence)
+    last = len(run.steps) - 1
+    rect = draw_grid(page, run, run.share(last, sentence), sentence, 0, 0,
+                     f"watch.share({last}, {sentence})", cell=fit_grid(run, sentence))  # fmt: skip
+    legend(page, 0, rect.bottom + 14, "share", 1, label=page.say("probability", "概率"))
+    more = page.say(" Hatched: not among the pieces that were kept.",
+                    "阴影：不在保留的词元之中。") if np.isnan(
+        run.share(last, sentence)).any() else ""  # fmt: skip
+    return page.finish(
+        page.say(f"After {run.steps[last]} updates", f"{run.steps[last]} 次更新之后"),
+        _say_where(page, watch, run, sentence) + page.say("Each row is one prediction.",
+                                                          "每行是一次预测。") + more,
+    )  # fmt: skip
+
+
+def draw_learning(
+    trace: Any = None, *, lang: str = "en", ax: Axes | None = None, watch: Place = None,
+    sentence: int = -1,
+) -> Animation:  # fmt: skip
+    """V87: from the first snapshot to the last, with the loss."""
+    page = Page(lang, ax)
+    run, sentence = _open(watch, sentence)
+    losses = [run.loss(n, sentence) for n in range(len(run.steps))]
+    shown = sorted({round(n) for n in np.linspace(0, len(run.steps) - 1, min(9, len(run.steps)))})
+    wide = min(20.0, 190 / len(run.columns(sentence)))
+    high = min(20.0, 190 / len(run.sentences[sentence].reference_pieces))
+    across, down = (
+        wide * len(run.columns(sentence)) + 26,
+        high * len(run.sentences[sentence].reference_pieces) + 34,
+    )
+    chart = Chart(page, Rect(0, 0, 3 * across - 26, 130), (0, run.steps[-1]),
+                  (0, max(losses) * 1.05), log=True,
+                  x_ticks=[run.steps[n] for n in shown], across=page.say("updates", "更新次数"),
+                  up=page.say("mean −ln P of the reference", "参考译文的平均 −ln P"))  # fmt: skip
+    chart.curve(run.steps, losses, theme.role("softmax").ink, width=2)
+    for place, n in enumerate(shown):
+        step = run.steps[n]
+        page.step(f"After {step} updates: {losses[n]:.2f}.", f"{step} 次更新后：{losses[n]:.2f}。")
+        x, y = chart.at(step, losses[n])
+        page.box(x - 4, y - 4, 8, 8, fill=theme.role("softmax").ink, edge=theme.PAPER, round=4,
+                 layer=5)  # fmt: skip
+        left, top = place % 3 * across, 200 + place // 3 * down
+        page.text(left, top - 10, page.say(f"step {step}", f"第 {step} 步"), size=theme.SMALL,
+                  bold=True)  # fmt: skip
+        values = run.share(n, sentence)
+        heat(page, left, top, np.nan_to_num(values), across - 26, down - 34, role="softmax",
+             scale="share", limit=1)  # fmt: skip
+        page.number(left + across - 28, top - 10, losses[n], f"derived:watch.loss({n}, {sentence})",
+                    ha="right", size=theme.SMALL)  # fmt: skip
+    legend(page, 0, 200 + (len(shown) + 2) // 3 * down, "share", 1,
+           label=page.say("probability; rows: positions, columns: pieces",
+                          "概率；行：位置，列：词元"))  # fmt: skip
+    return page.animate(page.say("Learning, from the first step to the last",
+                                 "学习：从第一步到最后一步"),
+                        _say_where(page, watch, run, sentence))  # fmt: skip

@@ -1,0 +1,177 @@
+"""From text to numbers (V10-V15, V17)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from matplotlib.figure import Figure
+
+from . import theme
+from .canvas import Page
+from .cells import find_limit, heat, legend, span, strip
+from .fonts import measure, wrap
+from .selection import find_query, show_pieces
+
+ACROSS = 760.0  # how wide a line of pieces may be
+
+
+def draw_tokens(trace: Any, *, lang: str = "en") -> Figure:
+    """The text, its pieces with their places in it, and their ids."""
+    page = Page(lang)
+    ink = theme.role("words")
+    page.text(0, 0, page.say("text", "文本"), color=theme.SOFT)
+    lines = wrap(trace.text, ACROSS, 11)
+    for line, text in enumerate(lines):
+        page.text(60, line * 16.0, text, size=11)
+    top = 30.0 + 16 * len(lines)
+    x, y = 60.0, top
+    for piece in trace.source:
+        marked = piece.text.replace(" ", "▁")
+        mark = piece.start == piece.end
+        width = max(30.0, measure(marked, 10, mono=True) + 12)
+        if x + width > ACROSS + 60:
+            x, y = 60.0, y + 78
+        page.box(
+            x, y, width, 24, fill=theme.ROLES["plain"].fill if mark else ink.fill,
+            edge=theme.SOFT if mark else ink.ink, dashed=mark, round=3, line=1,
+        )  # fmt: skip
+        page.text(x + width / 2, y + 12, marked, mono=True, size=10, ha="center")
+        page.text(
+            x + width / 2, y + 36, str(piece.id), size=theme.SMALL, bold=True, ha="center",
+            color=ink.ink,
+        )  # fmt: skip
+        span_of = page.say("mark", "标记") if mark else f"{piece.start}–{piece.end}"
+        page.text(x + width / 2, y + 50, span_of, size=theme.TINY, color=theme.SOFT, ha="center")
+        x += width + 5
+    for offset, words in ((12, ("pieces", "词元")), (36, ("ids", "编号")), (50, ("place", "位置"))):
+        page.text(0, top + offset, page.say(*words), color=theme.SOFT)
+    return page.finish(
+        page.say("Text becomes pieces, pieces become numbers", "文本变成词元，词元变成编号"),
+        page.say(
+            f"{len(trace.source)} pieces of a vocabulary of {trace.document.source_vocabulary}. ▁ "
+            "is a space; place: characters of the text. "
+            "A mark stands for no characters: it says where the sentence ends.",
+            f"共 {len(trace.source)} 个词元，词表大小 {trace.document.source_vocabulary}。▁ 表示空"
+            "格；位置：文本中的字符。标记不对应任何字符：表示句子结束。",
+        ),
+    )  # fmt: skip
+
+
+def draw_lookup(trace: Any, *, lang: str = "en", query: int | str | None = None) -> Figure:
+    """One-hot times the embedding matrix is one row of it."""
+    page = Page(lang)
+    place = find_query(show_pieces(trace.source), query)
+    piece = trace.source[place]
+    name = "source_embedding.table.weight"
+    table = trace[name]
+    around = 7
+    first = max(0, min(piece.id - around // 2, len(table) - around))
+    rows = table[first : first + around]
+    limit, wide = find_limit(rows), max(200.0, span(table.shape[1]))
+    _draw_one_hot(page, first, around, piece.id)
+    page.text(140, 24 + around * 10, "×", size=16, ha="center", color=theme.SOFT)
+    heat(page, 168, 24, rows, wide, around * 20, role="words", limit=limit, learned=True)
+    page.formula(168 + wide / 2, 10, "E", color=theme.role("words").ink)
+    page.text(
+        168 + wide / 2, 24 + around * 20 + 10, f"{len(table)} × {table.shape[1]}", size=theme.TINY,
+        ha="center", color=theme.role("words").ink,
+    )  # fmt: skip
+    own = 24 + (piece.id - first) * 20.0
+    page.box(165, own - 1, wide + 6, 22, fill="none", edge="#d03030", line=2, round=2, layer=7)
+    page.text(168 + wide + 26, 24 + around * 10, "=", size=16, ha="center", color=theme.SOFT)
+    strip(
+        page, 168 + wide + 50, 14 + around * 10, table[piece.id], "words", (name, (piece.id,)),
+        digits=3, cell=(40, 22),
+    )  # fmt: skip
+    page.text(168 + wide + 50, around * 10, show_pieces([piece])[0], mono=True, bold=True)
+    legend(page, 168, 24 + around * 20 + 28, "signed", limit)
+    return page.finish(
+        page.say("Embedding is looking up a row", "嵌入就是查一行"),
+        page.say(
+            f"Rows {first} to {first + around - 1} of the matrix. A product with a one-hot vector "
+            "gives one row; nobody multiplies, it is looked up.",
+            f"矩阵的第 {first} 到 {first + around - 1} 行。乘以独热向量得到其中一行；实际上并不相"
+            "乘，而是直接查表。",
+        ),
+    )  # fmt: skip
+
+
+def _draw_one_hot(page: Page, first: int, count: int, own: int) -> None:
+    """The part of the one-hot vector that lies beside the rows drawn."""
+    ink = theme.role("words")
+    page.text(96, 10, page.say("one-hot", "独热"), size=theme.SMALL, color=ink.ink, ha="center")
+    for row in range(count):
+        y, lit = 24 + row * 20.0, first + row == own
+        fill = ink.fill if lit else theme.PAPER
+        page.box(80, y, 32, 20, fill=fill, edge=ink.ink, round=0, line=0.8)
+        page.number(96, y + 10, float(lit), "worked", digits=0, bold=lit)
+        color = theme.INK if lit else theme.SOFT
+        page.text(74, y + 10, str(first + row), size=theme.SMALL, ha="right", bold=lit, color=color)
+    page.text(96, 38 + count * 20, "⋮", size=14, ha="center", color=theme.SOFT)
+
+
+def draw_word_vectors(trace: Any, *, lang: str = "en") -> Figure:
+    """Each word a box of numbers."""
+    page = Page(lang)
+    texts = show_pieces(trace.source)
+    shown = min(6, len(texts))
+    tensor = "source_embedding.words"
+    for i in range(shown):
+        page.text(84, i * 34.0 + 10, texts[i], mono=True, ha="right", width=84, bold=True)
+        page.arrow((90, i * 34.0 + 10), (112, i * 34.0 + 10))
+        rect = strip(page, 140, i * 34.0, trace[tensor][i], "words", (tensor, (i,)), cell=(40, 22))
+        page.formula(127, i * 34.0 + 11, f"x_{{{i}}}", color=theme.role("words").ink)
+        heat(
+            page, rect.right + 44, i * 34.0, trace[tensor][i : i + 1], 330, 22, role="words",
+            limit=find_limit(trace[tensor]),
+        )  # fmt: skip
+    page.text(
+        140 + 80, -14, page.say("the first four numbers", "前四个数"), size=theme.SMALL,
+        color=theme.SOFT, ha="center",
+    )  # fmt: skip
+    page.text(
+        344 + 165, -14,
+        page.say(f"all {trace.settings.d_model}", f"全部 {trace.settings.d_model} 个"),
+        size=theme.SMALL, color=theme.SOFT, ha="center",
+    )  # fmt: skip
+    legend(page, 344, shown * 34 + 4, "signed", find_limit(trace[tensor]))
+    hidden = len(texts) - shown
+    more = (
+        page.say(f" {hidden} more pieces are left out.", f"其余 {hidden} 个词元从略。")
+        if hidden
+        else ""
+    )  # fmt: skip
+    return page.finish(
+        page.say("Each word becomes a vector", "每个词变成一个向量"),
+        page.say(
+            f"Rows of the embedding matrix, times √d.{more}", f"嵌入矩阵的行，乘以 √d。{more}"
+        ),
+    )  # fmt: skip
+
+
+def draw_sentence_matrix(trace: Any, *, lang: str = "en") -> Figure:
+    """All word vectors below each other: the matrix X."""
+    page = Page(lang)
+    texts, name = show_pieces(trace.source), "source_embedding.words"
+    values = trace[name]
+    step = max(7.0, min(18.0, 480 / len(texts)))
+    wide = max(260.0, span(values.shape[1]) * 1.6)
+    heat(page, 0, 0, values, wide, len(texts) * step, role="words")
+    for i, text in enumerate(texts):
+        page.text(
+            -6, (i + 0.5) * step, text, mono=True, size=min(theme.TEXT, step * 0.8), ha="right",
+            width=90,
+        )  # fmt: skip
+    page.brace(0, wide, len(texts) * step + 4, f"d_model = {values.shape[1]}")
+    page.text(
+        wide + 12, len(texts) * step / 2, page.say(f"{len(texts)} pieces", f"{len(texts)} 个词元"),
+        color=theme.SOFT,
+    )  # fmt: skip
+    legend(page, 0, len(texts) * step + 34, "signed", find_limit(values))
+    return page.finish(
+        page.say("The sentence as a matrix X", "句子成为矩阵 X"),
+        page.say(
+            "One row for each piece; the mark at the end has one, too.",
+            "每个词元一行；句末标记也有一行。",
+        ),
+    )  # fmt: skip

@@ -1,0 +1,220 @@
+"""What if: changes to a sentence and to what passes the windows, as JSON that replays.
+
+{"do": "silence", "name": "encoder.1.self_attention", "head": 2}     without "head": the block
+{"do": "mean", "name": "decoder.0.cross_attention", "head": 0}       the mean in place of each
+{"do": "pin", "name": "decoder.1.cross_attention", "head": 0, "query": 3, "key": 5}
+{"do": "row", "name": "memory", "position": 2, "factor": 0.5}        or "values": [...]
+{"do": "swap", "name": "memory", "position": 2, "sentence": "a dog", "other": 1}
+{"do": "word", "word": "street", "by": "road"}
+{"do": "prefix", "text": "Das"}
+{"do": "without", "what": "scale", "name": "decoder.1"}              without "name": everywhere
+
+An edit is a function of the value and of what the pass has seen so far, in absolute positions,
+so that a step of edited decoding equals its row of the edited pass. The one exception is the
+mask: without it a row sees what comes after, which decoding has not written yet.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import torch
+from pydantic import Field, TypeAdapter, ValidationError, model_validator
+from torch import Tensor
+
+from ..config import Settings
+from ..decode import Network
+from ..tap import Edit
+from ..tap import record as watch
+from ..translator import Translator
+from .changes import Changes
+from .pieces import read_source
+from .uncached import Uncached
+
+
+class Silence(Settings):
+    do: Literal["silence"]
+    name: str
+    head: int | None = None
+
+
+class Mean(Settings):
+    do: Literal["mean"]
+    name: str
+    head: int | None = None
+
+
+class Pin(Settings):
+    do: Literal["pin"]
+    name: str
+    key: int
+    head: int | None = None
+    query: int | None = None
+
+
+class Row(Settings):
+    do: Literal["row"]
+    name: str
+    position: int
+    head: int | None = None
+    values: tuple[float, ...] | None = None
+    factor: float | None = None
+
+    @model_validator(mode="after")
+    def _says_one(self) -> Row:
+        if (self.values is None) == (self.factor is None):
+            raise ValueError("give either values or a factor")
+        return self
+
+
+class Swap(Settings):
+    do: Literal["swap"]
+    name: str
+    position: int
+    sentence: str
+    other: int
+
+
+class Word(Settings):
+    do: Literal["word"]
+    word: str
+    by: str
+
+
+class Prefix(Settings):
+    do: Literal["prefix"]
+    text: str
+
+
+class Without(Settings):
+    do: Literal["without"]
+    what: Literal["positions", "scale", "mask", "residual", "norm"]
+    name: str | None = None
+
+
+Change = Annotated[
+    Silence | Mean | Pin | Row | Swap | Word | Prefix | Without, Field(discriminator="do")
+]
+NAMES = ("silence", "mean", "pin", "row", "swap", "word", "prefix", "without")
+_ADAPTER: TypeAdapter[Change] = TypeAdapter(Change)
+
+
+@dataclass(frozen=True)
+class Edited:
+    """A sentence and a network as the edits have them."""
+
+    translator: Translator
+    text: str
+    prefix: str
+    edits: tuple[dict[str, Any], ...]
+    vectors: Mapping[int, Tensor]  # what "swap" takes from other sentences, by number of edit
+    source: int  # pieces of the sentence, EOS included
+
+    def functions(self) -> dict[str, Edit]:
+        """New ones for each view: they remember what they saw."""
+        if not self.edits:
+            return {}
+        changes = Changes(self.translator.config.model, self.source, self.translator.longest)
+        for number, edit in enumerate(self.edits):
+            change = _ADAPTER.validate_python(edit)
+            try:
+                _apply(changes, change, self.vectors.get(number))
+            except ValueError as error:
+                raise ValueError(f"edit {number + 1}: {error}") from None
+        return changes.compose()
+
+    @contextmanager
+    def network(self) -> Iterator[Network[Any]]:
+        """What a search asks: the model itself, or an edited view that reads all again."""
+        if not (functions := self.functions()):
+            yield self.translator.model
+            return
+        with watch(self.translator.model, lambda name: False, functions) as (view, _):
+            yield Uncached(view)
+
+
+def read_edits(path: Path | str) -> list[dict[str, Any]]:
+    """A JSON list of edits, or an object with one under "edits"."""
+    try:
+        found = json.loads(Path(path).read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise ValueError(f"{path}: no JSON ({error})") from None
+    edits = found.get("edits") if isinstance(found, dict) else found
+    if not isinstance(edits, list):
+        raise ValueError(f'{path}: a list of edits is needed, such as [{{"do": "silence", ...}}]')
+    return edits
+
+
+def prepare(
+    translator: Translator, text: str, prefix: str, edits: Iterable[Mapping[str, Any]]
+) -> Edited:
+    """Check the edits, and do those that change the text. ValueError naming the edit, from 1."""
+    plain, vectors = [dict(edit) for edit in edits], {}
+    for number, edit in enumerate(plain):
+        change = _check(number, edit)
+        if isinstance(change, Word):
+            text, found = re.subn(rf"(?<!\w){re.escape(change.word)}(?!\w)", change.by, text)
+            if not found:
+                raise ValueError(f"edit {number + 1}: there is no word {change.word!r} in {text!r}")
+        elif isinstance(change, Prefix):
+            prefix = change.text
+        elif isinstance(change, Swap):
+            vectors[number] = _borrow(translator, number, change)
+    source = len(read_source(translator, text))
+    edited = Edited(translator, text, prefix, tuple(plain), vectors, source)
+    edited.functions()  # says now what is wrong
+    return edited
+
+
+def _check(number: int, edit: dict[str, Any]) -> Change:
+    try:
+        return _ADAPTER.validate_python(edit)
+    except ValidationError as error:
+        first = error.errors()[0]
+        if first["type"].startswith("union_tag"):
+            raise ValueError(f'edit {number + 1}: "do" is one of {", ".join(NAMES)}') from None
+        where = ".".join(map(str, first["loc"][1:])) + ": " if first["loc"][1:] else ""
+        message = first["msg"].removeprefix("Value error, ")
+        raise ValueError(f"edit {number + 1}: {where}{message}") from None
+
+
+def _borrow(translator: Translator, number: int, change: Swap) -> Tensor:
+    """The vector of the other sentence."""
+    from .recording import record
+
+    try:
+        array = record(translator, change.sentence)[change.name]
+    except ValueError as error:
+        raise ValueError(f"edit {number + 1}: {error}") from None
+    if not -array.shape[-2] <= change.other < array.shape[-2]:
+        raise ValueError(
+            f"edit {number + 1}: other {change.other} is out of range: "
+            f"{change.name} of {change.sentence!r} goes from 0 to {array.shape[-2] - 1}"
+        )
+    return torch.tensor(array[..., change.other, :])
+
+
+def _apply(changes: Changes, change: Change, vector: Tensor | None) -> None:
+    match change:
+        case Silence():
+            changes.silence(change.name, change.head)
+        case Mean():
+            changes.average(change.name, change.head)
+        case Pin():
+            changes.pin(change.name, change.head, change.query, change.key)
+        case Row(values=None, factor=float(factor)):
+            changes.multiply(change.name, change.position, change.head, factor)
+        case Row():
+            values = torch.tensor(change.values)
+            changes.replace(change.name, change.position, change.head, values)
+        case Swap():
+            assert vector is not None
+            changes.replace(change.name, change.position, None, vector)
+        case Without():
+            changes.remove(change.what, change.name)

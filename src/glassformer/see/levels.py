@@ -1,0 +1,20 @@
+"""How much a recording keeps. Each level has all of the one before."""
+
+from __future__ import annotations
+
+from .document import LEVELS, Level
+
+WINDOWS: dict[Level, set[str]] = {
+    "attention": {"weights", "mask"},
+    "states": {"query", "key", "value", "heads", "sum", "normed", "memory", "last"},
+}
+
+
+def find_level(name: str) -> Level:
+    """The first level that keeps a tensor of this name."""
+    window = name.rpartition(".")[2]
+    return next((level for level in WINDOWS if window in WINDOWS[level]), "everything")
+
+
+def belongs(name: str, level: Level) -> bool:
+    return LEVELS.index(find_level(name)) <= LEVELS.index(level)

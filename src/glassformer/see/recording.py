@@ -1,0 +1,184 @@
+"""Recording one translation: found on the fast path, then run once more with open windows.
+
+Letters: B one sentence; S source; T rows of the decoder; V vocabulary.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from ..config import Decode
+from ..device import autocast
+from ..model import Transformer
+from ..tap import record as watch
+from ..translator import Translator
+from ..version import __version__
+from .document import LEVELS, Document, Level, Numerics, Piece, Prediction
+from .edit import Edited, prepare
+from .levels import belongs
+from .parameters import Parameters
+from .pieces import read_source, read_target
+from .searching import Passage, find
+from .trace import Array, Trace
+
+TOP = 10  # pieces kept of each prediction
+
+
+def record(
+    translator: Translator,
+    text: str,
+    *,
+    level: Level = "everything",
+    decode: Decode | None = None,
+    prefix: str = "",
+    hypothesis: int = 0,
+    target: str | Trace | None = None,
+    seed: int = 0,
+    edits: Iterable[Mapping[str, Any]] = (),
+) -> Trace:
+    """Translate a text as one sentence, and record it.
+
+    level: attention (and the likeliest pieces), states (and query, key, value, residual stream) or
+    everything. prefix: how the translation begins. hypothesis: which of those that ended, 0 the
+    best. target: record this translation, a text or another trace's, instead of searching for one.
+    edits: see `edit`.
+    The translation is made in the translator's precision, the recording in fp32.
+    """
+    if level not in LEVELS:
+        raise ValueError(f"level={level}: one of {', '.join(LEVELS)}")
+    if target is not None and (decode, prefix, hypothesis) != (None, "", 0):
+        raise ValueError("decode, prefix and hypothesis have no effect where the target is given")
+    edited = prepare(translator, text, prefix, edits)
+    source = _read(translator, edited.text)
+    with torch.inference_mode():
+        passage = find(
+            translator, edited, [piece.id for piece in source], decode, hypothesis, target, seed
+        )
+        keep = {"keep": lambda name: belongs(name, level), "edit": edited.functions()}
+        with watch(translator.model, **keep) as (view, taken):  # type: ignore[arg-type]
+            logits_TV = _pass(view, passage, translator.device)
+        numerics = _compare(translator, edited, passage, logits_TV)
+        predictions = _predict(translator, passage, logits_TV)
+    document = _describe(translator, edited, source, passage, level, predictions, numerics)
+    return Trace(
+        document,
+        {name: _to_array(name, values) for name, values in taken.items()},
+        Parameters(translator.model.state_dict()),
+        translator.tokenizers.target.vocabulary,
+    )
+
+
+def _read(translator: Translator, text: str) -> list[Piece]:
+    source = read_source(translator, text)
+    if len(source) == 1:
+        raise ValueError("there is no text to look into")
+    if len(source) > translator.longest:
+        raise ValueError(
+            f"the sentence is {len(source)} pieces long, but this model has {translator.longest} "
+            "positions (model.positions.longest): look into a part of it"
+        )
+    return source
+
+
+def _pass(network: Transformer, passage: Passage, device: torch.device) -> Tensor:
+    """All rows of the decoder at once; logits T V."""
+    source_BS, target_BT = (
+        torch.tensor([ids], device=device) for ids in (passage.source, passage.given)
+    )
+    return network(source_BS, target_BT)[0].float()
+
+
+def _compare(
+    translator: Translator, edited: Edited, passage: Passage, logits_TV: Tensor
+) -> Numerics:
+    """The recording beside the translation, in the precision in which that was made."""
+    largest, differently = None, ()
+    fast_TV = logits_TV
+    if translator.precision != "fp32":
+        with (
+            watch(translator.model, lambda name: False, edited.functions()) as (view, _),
+            autocast(translator.precision, translator.device),
+        ):
+            fast_TV = _pass(view, passage, translator.device)
+        apart_TV = (fast_TV.log_softmax(-1) - logits_TV.log_softmax(-1)).abs()
+        largest = apart_TV.max().item()
+        differs_T = fast_TV.argmax(-1) != logits_TV.argmax(-1)
+        differently = tuple(differs_T.nonzero().flatten().tolist())
+    if passage.log_probs is not None:
+        wanted_T1 = torch.tensor(passage.wanted, device=logits_TV.device)[:, None]
+        own_T = logits_TV.log_softmax(-1).gather(1, wanted_T1)[:, 0]
+        apart_T = (own_T.cpu() - torch.tensor(passage.log_probs)).abs()
+        largest = max(largest or 0.0, apart_T.max().item())
+    return Numerics(
+        decoded_in=translator.precision,
+        recorded_in="fp32",
+        device=str(translator.device),
+        largest_difference=largest,
+        chosen_differently=differently,
+    )
+
+
+def _predict(translator: Translator, passage: Passage, logits_TV: Tensor) -> tuple[Prediction, ...]:
+    log_prob_TV = logits_TV.double().log_softmax(-1)
+    own_T1 = log_prob_TV.gather(1, torch.tensor(passage.wanted, device=logits_TV.device)[:, None])
+    best = log_prob_TV.topk(min(TOP, log_prob_TV.size(1)))
+    entropy_T = -(log_prob_TV.exp() * log_prob_TV).sum(-1)
+    columns = (
+        own_T1[:, 0], (log_prob_TV > own_T1).sum(-1), entropy_T, best.indices, best.values
+    )  # fmt: skip
+    piece = translator.tokenizers.target.piece
+    return tuple(
+        Prediction(
+            log_prob=log_prob,
+            rank=rank,
+            entropy=entropy,
+            ids=ids,
+            texts=tuple(piece(id) for id in ids),
+            log_probs=log_probs,
+        )
+        for log_prob, rank, entropy, ids, log_probs in zip(
+            *(column.tolist() for column in columns), strict=True
+        )
+    )
+
+
+def _describe(
+    translator: Translator,
+    edited: Edited,
+    source: list[Piece],
+    passage: Passage,
+    level: Level,
+    predictions: tuple[Prediction, ...],
+    numerics: Numerics,
+) -> Document:
+    tokenizers = translator.tokenizers
+    target, predicted = read_target(
+        tokenizers.target, passage.written, passage.text, passage.finished
+    )
+    return Document(
+        glassformer=__version__,
+        text=edited.text,
+        translation=passage.text,
+        source=tuple(source),
+        target=tuple(target),
+        predicted=tuple(predicted),
+        settings=translator.config.model,
+        source_vocabulary=len(tokenizers.source),
+        target_vocabulary=len(tokenizers.target),
+        level=level,
+        predictions=predictions,
+        search=passage.search,
+        numerics=numerics,
+        edits=edited.edits,
+    )
+
+
+def _to_array(name: str, values: list[Tensor]) -> Array:
+    """The one value of a name, without its batch axis; positions have none."""
+    (value,) = values
+    array: Array = (value if name.endswith(".places") else value[0]).cpu().numpy()
+    return array

@@ -1,0 +1,138 @@
+"""The translation to be recorded: searched for on the fast path, each step kept."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ..config import BOS, EOS, Decode
+from ..decode import Fate, Hypothesis, Step, search
+from ..decode.results import endings
+from ..device import autocast
+from ..text import Tokenizer
+from ..translator import Translator
+from .document import Considered, Found, Search
+from .edit import Edited
+from .pieces import spell
+from .trace import Trace
+
+
+@dataclass(frozen=True)
+class Passage:
+    """What goes through the network once, teacher-forced."""
+
+    source: Sequence[int]  # EOS included
+    written: Sequence[int]  # without BOS and EOS
+    finished: bool  # False: cut at the greatest length
+    text: str
+    log_probs: Sequence[float] | None = None  # as the search had them, EOS's last
+    search: Search | None = None
+
+    @property
+    def wanted(self) -> list[int]:
+        """What each row of the decoder should predict."""
+        return [*self.written, EOS] if self.finished else [*self.written]
+
+    @property
+    def given(self) -> list[int]:
+        """The rows of the decoder."""
+        return [BOS, *self.wanted[:-1]]
+
+
+def find(
+    translator: Translator,
+    edited: Edited,
+    source: list[int],
+    decode: Decode | None,
+    hypothesis: int,
+    target: str | Trace | None,
+    seed: int,
+) -> Passage:
+    """The hypothesis asked for, or the target given. ValueError where there is none such."""
+    tokenizer = translator.tokenizers.target
+    if target is not None:
+        return _force(translator, source, target)
+    settings, forced = decode or translator.config.decode, tokenizer.encode(edited.prefix)
+    steps: list[Step] = []
+    with autocast(translator.precision, translator.device), edited.network() as network:
+        search(
+            network,
+            [source],
+            settings,
+            prefixes=[forced],
+            seed=seed,
+            longest=translator.longest,
+            device=translator.device,
+            watch=lambda _, step: steps.append(step),
+        )
+    found = sorted(
+        (ended for step in steps for _, ended in endings(step)),
+        key=lambda ended: (not ended.finished, -ended.score),
+    )
+    if not 0 <= hypothesis < len(found):
+        raise ValueError(f"hypothesis={hypothesis}: {len(found)} ended, 0 to {len(found) - 1}")
+    chosen = found[hypothesis]
+    return Passage(
+        source,
+        chosen.pieces,
+        chosen.finished,
+        spell(tokenizer, chosen.pieces),
+        chosen.piece_log_probs,
+        Search(
+            settings=settings,
+            seed=seed,
+            prefix=len(forced),
+            hypotheses=tuple(_tell(tokenizer, each) for each in found),
+            chosen=hypothesis,
+            steps=tuple(_replay(tokenizer, step) for step in steps),
+        ),
+    )
+
+
+def _force(translator: Translator, source: list[int], target: str | Trace) -> Passage:
+    """A translation that is given: as text, or as another trace has it, piece by piece."""
+    tokenizer = translator.tokenizers.target
+    if isinstance(target, str):
+        written, finished = tokenizer.encode(target), True
+    else:
+        written, finished = [piece.id for piece in target.predicted], False
+        if written[-1] == EOS:
+            written, finished = written[:-1], True
+    if len(written) + finished > translator.longest:
+        raise ValueError(
+            f"the target is {len(written) + finished} pieces long, but this model has "
+            f"{translator.longest} positions (model.positions.longest)"
+        )
+    return Passage(source, written, finished, spell(tokenizer, written))
+
+
+def _tell(tokenizer: Tokenizer, found: Hypothesis) -> Found:
+    return Found(
+        ids=tuple(found.pieces),
+        text=spell(tokenizer, found.pieces),
+        log_prob=found.log_prob,
+        score=found.score,
+        finished=found.finished,
+    )
+
+
+def _replay(tokenizer: Tokenizer, step: Step) -> tuple[Considered, ...]:
+    """The candidates of one step; the k-th that is KEPT is row k of the next."""
+    told, row = [], 0
+    for candidate in step.candidates(0):
+        lives = candidate.fate is Fate.KEPT
+        told.append(
+            Considered(
+                parent=candidate.parent,
+                row=row if lives else None,
+                id=candidate.piece,
+                text=tokenizer.piece(candidate.piece),
+                piece_log_prob=candidate.piece_log_prob,
+                log_prob=candidate.log_prob,
+                score=candidate.score,
+                fate=candidate.fate.name,
+                why=candidate.fate.value,
+            )
+        )
+        row += lives
+    return tuple(told)

@@ -1,0 +1,94 @@
+"""A recording in a terminal: what was written, what else was likely, and where it looked."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+import numpy as np
+
+from .derive import mean_over_heads
+from .explain import Explanation
+from .trace import Array, Trace
+from .whatif import Comparison
+
+SHADES = " ▁▂▃▄▅▆▇█"  # an eighth of the attention each
+HEIGHT = 12  # characters of a source piece that are shown
+
+
+def summarise(trace: Trace, k: int = 3, layer: int | None = None, head: int | None = None) -> str:
+    """The translation, the `k` likeliest pieces at each step, and cross-attention."""
+    widest = max(len(_show(piece.text)) for piece in trace.predicted)
+    lines = [trace.text, trace.translation, "", "what came, and what could have come:"]
+    for row, (piece, expected) in enumerate(zip(trace.predicted, trace.predictions, strict=True)):
+        others = "  ".join(
+            f"{_show(choice.text)} {_percent(choice.log_prob)}"
+            for choice in [each for each in trace.top(row, k + 1) if each.id != piece.id][:k]
+        )
+        own = f"{_show(piece.text):{widest}} {_percent(expected.log_prob):>6}"
+        lines.append(f"  {row:3} {own}   {others}".rstrip())
+    return "\n".join([*lines, "", *_draw_attention(trace, layer, head)])
+
+
+def _draw_attention(trace: Trace, layer: int | None, head: int | None) -> Iterator[str]:
+    weights, which = _choose(trace, layer, head)
+    widest = max(len(_show(piece.text)) for piece in trace.predicted)
+    yield f"cross-attention, {which}: what each piece reads while it is chosen"
+    names = [_show(piece.text)[:HEIGHT] for piece in trace.source]
+    tallest = max(map(len, names))
+    for line in range(tallest):
+        letters = (name.rjust(tallest)[line] for name in names)
+        yield f"  {'':{widest}}  {' '.join(letters)}".rstrip()
+    for piece, row in zip(trace.predicted, weights, strict=True):
+        shades = (SHADES[round(float(weight) * 8)] for weight in row)
+        yield f"  {_show(piece.text):{widest}}  {' '.join(shades)}".rstrip()
+
+
+def _choose(trace: Trace, layer: int | None, head: int | None) -> tuple[Array, str]:
+    """One head's weights, or the mean of several, and which they are."""
+    layers = range(trace.settings.decoder_layers)
+    if layer is not None:
+        if not -len(layers) <= layer < len(layers):
+            raise ValueError(f"layer {layer} is out of range: 0 to {len(layers) - 1}, or -1")
+        layers = layers[layer : layer + 1 or None]
+    blocks = [trace[f"decoder.{number}.cross_attention.weights"] for number in layers]
+    place = f"layer {layers[0]}" if layer is not None else "the mean of all layers"
+    if head is None:
+        mean = np.mean([mean_over_heads(block) for block in blocks], 0)
+        return mean, f"{place} and all heads (derived)"
+    if not -len(blocks[0]) <= head < len(blocks[0]):
+        raise ValueError(f"head {head} is out of range: 0 to {len(blocks[0]) - 1}, or -1")
+    return np.mean([block[head] for block in blocks], 0), f"{place}, head {head % len(blocks[0])}"
+
+
+def tell_comparison(found: Comparison, k: int = 12) -> str:
+    """The translations, the pieces that lost or won most, and the tensors that moved most."""
+    lines = [f"before  {found.before.translation}", f"after   {found.after.translation}", ""]
+    lines.append("the translation before, piece by piece: probability before and after")
+    for change in found.changes:
+        instead = f"   now {_show(change.instead)}" if change.instead != change.piece else ""
+        lines.append(
+            f"  {_show(change.piece):12} {change.before:7.2%} -> {change.after:7.2%}{instead}"
+        )
+    moved = [(name, size) for name, size in found.differences.items() if size]
+    lines += ["", f"{len(moved)} of {len(found.differences)} tensors moved; the most:"]
+    moved.sort(key=lambda pair: -pair[1])
+    return "\n".join([*lines, *(f"  {name} by {size:.4g}" for name, size in moved[:k])])
+
+
+def tell_cell(found: Explanation) -> str:
+    """One number, and the way down from it to a word."""
+    way = [
+        f"  {step.name}[{','.join(map(str, step.index))}] = {step.value:.6g}"
+        for step in found.chain[1:]
+    ]
+    return "\n".join([found.to_text(), "", "by its largest terms it goes back to", *way])
+
+
+def _show(text: str) -> str:
+    """A piece with its leading space made visible."""
+    return text.replace(" ", "▁", 1) if text.startswith(" ") else text
+
+
+def _percent(log_prob: float) -> str:
+    return f"{math.exp(log_prob):.1%}"

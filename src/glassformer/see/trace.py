@@ -1,0 +1,179 @@
+"""One translation, recorded: what every reader of it reads. Imports no torch.
+
+Names are those of `catalogue.toml` with the number of the layer in place of the star; arrays
+have no batch axis. Letters: H heads, S source, T rows of the decoder, K width of a head.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from difflib import get_close_matches
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..config import Model
+from .document import Document, Piece
+
+if TYPE_CHECKING:
+    from .explain import Explanation
+    from .ops import Graph
+
+Array = NDArray[Any]
+
+
+class Choice(NamedTuple):
+    """A piece that could come next."""
+
+    text: str
+    id: int
+    log_prob: float
+
+
+class Trace:
+    """A recording. `trace["decoder.2.cross_attention.weights"]` is an array, H T S.
+
+    What was not recorded but follows from it, as `trace["probabilities"]`, is computed when asked
+    for; parameters go by their names in the model, if the trace has them.
+    """
+
+    def __init__(
+        self,
+        document: Document,
+        tensors: Mapping[str, Array],
+        parameters: Mapping[str, Array] | None = None,
+        vocabulary: Sequence[str] | None = None,
+    ):
+        self.document, self.tensors = document, tensors
+        self.parameters = {} if parameters is None else parameters
+        self.vocabulary = vocabulary  # the texts of all target pieces
+        self.text, self.translation = document.text, document.translation
+        self.source: tuple[Piece, ...] = document.source  # EOS included
+        self.target: tuple[Piece, ...] = document.target  # the decoder's rows, BOS included
+        self.predicted: tuple[Piece, ...] = document.predicted  # what came after each row
+        self.settings, self.level = document.settings, document.level
+        self.predictions, self.search = document.predictions, document.search
+        self.numerics, self.edits = document.numerics, document.edits
+
+    def __repr__(self) -> str:
+        size = f"{len(self.tensors)} tensors, level={self.level}"
+        return f"<Trace {self.text!r} -> {self.translation!r}: {size}>"
+
+    def names(self) -> list[str]:
+        """What was recorded, in the order in which it was computed."""
+        return list(self.tensors)
+
+    def __contains__(self, name: str) -> bool:
+        return self.resolve(name) in self.tensors
+
+    def __getitem__(self, name: str) -> Array:
+        name = self.resolve(name)
+        if name in self.tensors:
+            return self.tensors[name]
+        if name in self.ids:
+            return self.ids[name]
+        if name in self.parameters:
+            return self.parameters[name]
+        if name in self._computed:
+            return self._computed[name]
+        op = self.graph.get(name)
+        if op is None or not op.derived:
+            raise ValueError(self._say_missing(name))
+        from .recompute import recompute
+
+        self._computed[name] = recompute(op, self.__getitem__).astype(np.float32)
+        return self._computed[name]
+
+    @cached_property
+    def _computed(self) -> dict[str, Array]:
+        return {}
+
+    @cached_property
+    def ids(self) -> dict[str, Array]:
+        """What the network was given."""
+        sides = {"source.ids": self.source, "target.ids": self.target}
+        return {name: np.array([piece.id for piece in side]) for name, side in sides.items()}
+
+    @cached_property
+    def graph(self) -> Graph:
+        """How each tensor is made of others, by name: see `opgraph`."""
+        from .opgraph import build
+
+        vocabularies = self.document.source_vocabulary, self.document.target_vocabulary
+        return build(self.settings, len(self.source), len(self.target), *vocabularies)
+
+    def resolve(self, name: str) -> str:
+        """The full name: -1 in it is the last layer, -2 the one before."""
+        return resolve(name, self.settings)
+
+    def top(self, step: int, k: int = 5) -> list[Choice]:
+        """The `k` pieces that the decoder's row `step` held most probable to come next."""
+        step = _check_place(step, len(self.predictions), "step")
+        kept = self.predictions[step]
+        if k <= len(kept.ids):
+            columns = zip(kept.texts, kept.ids, kept.log_probs, strict=True)
+            return [Choice(*row) for row in columns][:k]
+        if "logits" not in self or self.vocabulary is None:
+            raise ValueError(
+                f"k={k}: this trace keeps the {len(kept.ids)} most probable pieces of each step; "
+                "record with level=everything to have all"
+            )
+        logits = self["logits"][step].astype(np.float64)
+        log_probs = logits - np.logaddexp.reduce(logits)
+        best = np.argsort(-log_probs, kind="stable")[:k].tolist()
+        return [Choice(self.vocabulary[id], id, float(log_probs[id])) for id in best]
+
+    def explain(self, name: str, index: Sequence[int] = ()) -> Explanation:
+        """Where one number comes from: `trace.explain("memory", (3, 0))`; -1 is the last."""
+        from .explain import explain
+
+        return explain(self, self.resolve(name), index)
+
+    def to_json(self) -> dict[str, Any]:
+        """All but the tensors."""
+        return self.document.model_dump(mode="json", exclude={"tensors"})
+
+    def save(self, path: Path | str, *, compact: bool = False, parameters: bool = False) -> None:
+        """Write a folder: `trace.json`, and tensors as safetensors, small to large.
+
+        compact: fp16 in place of fp32. parameters: the model's weights too, so that every number
+        explains itself where the model is not at hand.
+        """
+        from .files import save
+
+        save(self, Path(path), compact, parameters)
+
+    @classmethod
+    def load(cls, path: Path | str) -> Trace:
+        """Read what `save` wrote. ValueError, in one sentence, if it is no trace, or damaged."""
+        from .files import load
+
+        return cls(*load(Path(path)))
+
+    def _say_missing(self, name: str) -> str:
+        if name in self.graph:
+            if self.graph[name].kind == "parameter":
+                return f"{name}: this trace was saved without the model's parameters"
+            return f"{name} is not in a recording with level={self.level}: use level=everything"
+        near = get_close_matches(name, [*self.graph], 1, 0.3)
+        return f"there is no {name}; did you mean {near[0] if near else self.names()[0]}?"
+
+
+def resolve(name: str, settings: Model) -> str:
+    """`decoder.-1.feed_forward.output` with the number of the last layer."""
+    layers = {"encoder": settings.encoder_layers, "decoder": settings.decoder_layers}
+    side, _, rest = name.partition(".")
+    number, dot, window = rest.partition(".")
+    if side in layers and number.startswith("-") and number[1:].isdecimal():
+        return f"{side}.{layers[side] + int(number)}{dot}{window}"
+    return name
+
+
+def _check_place(place: int, size: int, axis: str) -> int:
+    """A place on an axis, counted from its end if negative. ValueError where it is beyond."""
+    if not -size <= place < size:
+        raise ValueError(f"{axis} {place} is out of range: there are {size}, 0 to {size - 1}")
+    return place % size

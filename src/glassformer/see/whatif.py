@@ -1,0 +1,74 @@
+"""Before and after an edit: the translation, the probabilities, and every tensor."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..translator import Translator
+from .recording import record
+from .trace import Trace
+
+
+class Change(NamedTuple):
+    """What an edit did to the probability of one piece of the translation before it."""
+
+    piece: str
+    before: float
+    after: float
+    instead: str  # the most probable piece after the edit
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """A recording, the same translation under the edits, and what the edited network says."""
+
+    before: Trace
+    forced: Trace  # edited, along the translation before: row by row the same pieces
+    after: Trace  # edited, with a translation of its own
+
+    @property
+    def changes(self) -> list[Change]:
+        """For each row of the decoder."""
+        rows = zip(
+            self.before.predicted, self.before.predictions, self.forced.predictions, strict=True
+        )
+        return [
+            Change(piece.text, math.exp(one.log_prob), math.exp(other.log_prob), other.texts[0])
+            for piece, one, other in rows
+        ]
+
+    @property
+    def differences(self) -> dict[str, float | None]:
+        """How far each tensor moved, at most; None where it has another shape now."""
+        found: dict[str, float | None] = {}
+        for name in self.before.names():
+            one, other = self.before[name], self.forced[name]
+            same = one.shape == other.shape
+            apart = np.abs(one.astype(np.float64) - other).max() if same else None
+            found[name] = None if apart is None else float(apart)
+        return found
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "edits": list(self.after.edits),
+            "before": self.before.translation,
+            "after": self.after.translation,
+            "pieces": [change._asdict() for change in self.changes],
+            "differences": self.differences,
+        }
+
+
+def compare(
+    translator: Translator, text: str, edits: Iterable[Mapping[str, Any]], **how: Any
+) -> Comparison:
+    """Record a text as it is and as edited; `how` is passed on to `record`."""
+    edits = list(edits)
+    before = record(translator, text, **how)
+    level = {"level": how["level"]} if "level" in how else {}
+    forced = record(translator, text, target=before, edits=edits, **level)
+    return Comparison(before, forced, record(translator, text, edits=edits, **how))

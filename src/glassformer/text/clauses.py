@@ -1,0 +1,67 @@
+"""A sentence longer than a network is used to, cut where it hurts least."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Callable, Sequence
+from math import ceil
+
+from .tokenizer import Pieces
+from .unicode import Span
+
+_CLOSED = "[\"'”’»)\\]]*+"
+_CLAUSE = re.compile(
+    rf"[,;:–!?…،؛]{_CLOSED}(?=\s)|(?<=\w\w\w)\.{_CLOSED}(?=\s)|—|[，；：、。！？][”’）」』]*+"
+)
+_SPACE = re.compile(r"\s++")
+
+
+def split_clauses(text: str, most: int, read: Callable[[str], Pieces]) -> list[Span]:
+    """The spans of parts with at most `most` pieces, between which is white space alone.
+
+    Parts are about equally long. They end at clauses where that is possible, or else at white
+    space, or else between two pieces. A single character may have more pieces than `most`.
+    """
+    spans = read(text).spans
+    if len(spans) <= most:
+        return [(0, len(text))]
+    starts, ends = [start for start, _ in spans], [end for _, end in spans]
+    places = [
+        [found.end() for found in _CLAUSE.finditer(text)],
+        [found.start() for found in _SPACE.finditer(text)],
+        sorted({*starts, len(text)}),
+    ]
+    parts: list[Span] = []
+    begin = 0
+    while begin < len(text):
+        first = bisect_right(ends, begin)
+        room = most
+        end = _choose_end(places, ends, begin, first, room)
+        while room > 1 and len(read(text[begin:end]).ids) > most:  # cut off, it has other pieces
+            room -= 1
+            end = _choose_end(places, ends, begin, first, room)
+        parts.append((begin, end))
+        gap = _SPACE.match(text, end)
+        begin = gap.end() if gap else end
+    return parts
+
+
+def _choose_end(
+    places: Sequence[Sequence[int]], ends: Sequence[int], begin: int, first: int, room: int
+) -> int:
+    """Where the part from `begin`, which is in piece `first`, ends, `room` pieces later at most.
+
+    It is the best kind of place that there is, and of that kind the nearest to an equal share.
+    """
+    rest = len(ends) - first
+    if rest <= room:
+        return ends[-1]
+    share = ceil(rest / ceil(rest / room))
+    ideal, limit = ends[first + share - 1], ends[first + room - 1]
+    for kind in places:
+        there = kind[bisect_right(kind, begin) : bisect_right(kind, limit)]
+        if there:
+            return min(there, key=lambda place: abs(place - ideal))
+    last = places[-1]
+    return last[bisect_right(last, begin)]

@@ -1,0 +1,132 @@
+"""A text's sentences, found by rule: where a mark ends one, and where it does not.
+
+The rules are those of European, Chinese, Japanese, Arabic and Indic writing. They read a text
+once, from left to right, and look no further back than one word.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Iterator
+from importlib.resources import files
+
+from .spacing import is_eastern
+from .unicode import Span
+
+ENDS_BEFORE_SPACE = ".!?…‥‼⁇⁈⁉"
+ENDS_ANYWHERE = "。！？｡．।॥۔؟።፧։။។"
+CLOSERS = r"\"'”’»›)\]}）］】」』》〉〕｝"
+OPENERS = "\"'“”„‚‘’«‹»›([{（［【「『《〈〔｛¿¡*•·–—-"
+CONTINUERS = frozenset(f"{ENDS_BEFORE_SPACE}{ENDS_ANYWHERE},;:)]}}，、；：）】」』》〉،؛")
+
+# Quotes and brackets that close belong to the sentence: after a mark that white space must follow
+# also German “ and «, and French ones at a distance.
+_MARKS = re.compile(
+    rf"(?P<anywhere>[{ENDS_BEFORE_SPACE}]*+[{ENDS_ANYWHERE}][{ENDS_BEFORE_SPACE}{ENDS_ANYWHERE}]*+)"
+    rf"[{CLOSERS}]*+"
+    rf"|(?P<spaced>[{ENDS_BEFORE_SPACE}]++)"
+    rf"[{CLOSERS}“‘«‹]*+(?:\s[»›](?![^\s.,;:!?)\]]))?"
+)
+_NEXT_WORD = re.compile(rf"[\s{re.escape(OPENERS)}]*+(\w*\.?)")
+_BETWEEN_WORDS = re.compile(r"[\s\-–—/()\[\]«»‹›„“”\"‚‘]|(?<!\w)['’]")
+_FIRST_LETTER, _LAST_LETTER = re.compile(r"\w"), re.compile(r"\w\W*+\Z")
+_LABEL = re.compile(r"\W*(?:\d{1,3}(?:\.\d+)*|[^\W\d_]|[ivxIVX]{1,5})\.")  # 1. or (a.
+_INITIALS = re.compile(r"(?:[^\W\d_]\.)*[^\W\d_]")
+_CHAIN = re.compile(r"(?:^|\W)[^\W\d_]\.\s[^\W\d_]\Z")  # J. S or z. B
+_ORDINAL = re.compile(r"\d{1,2}|[IVX]+")
+_CHARACTER = re.compile("[\u3040-\u9fff\uac00-\ud7af]")
+_WORDS_OF_ONE = re.compile(f"[ayà]\\Z|{_CHARACTER.pattern}\\Z")  # they are no initials
+_LONGEST_WORD = 24  # characters, of one that may be an abbreviation
+
+_LISTS = tomllib.loads(
+    files("glassformer.text").joinpath("abbreviations.toml").read_text(encoding="utf-8")
+)
+NEVER_LAST, SELDOM_LAST, BEFORE_NUMBER, STARTERS = (
+    frozenset(_LISTS[name].split())
+    for name in ("never_last", "seldom_last", "before_number", "starters")
+)
+# Languages that write "3." for "3rd".
+DOTTED_ORDINALS = {
+    "bs", "cs", "da", "de", "et", "eu", "fi", "fo", "hr", "hu", "is", "lb", "lv", "nb", "nn", "no",
+    "pl", "sk", "sl", "sr", "tr",
+}  # fmt: skip
+
+
+def split_sentences(text: str, language: str | None = None) -> list[Span]:
+    """The spans of the sentences, in order; between and around them is white space alone.
+
+    Each has a letter or digit, unless the text has none. `language`, a code like "de", says
+    whether "3." may be an ordinal; where it is not known, it may.
+    """
+    spans: list[Span] = []
+    begin = _skip_space(text, 0)
+    for end in _find_ends(text, language):
+        spans.append((begin, end))
+        begin = _skip_space(text, end)
+    end = len(text.rstrip())
+    return [*spans, (begin, end)] if begin < end else spans
+
+
+def _find_ends(text: str, language: str | None) -> Iterator[int]:
+    """Where sentences end that are not the last."""
+    code = re.split("[-_]", language or "")[0].lower()
+    has_ordinals = not code or code in DOTTED_ORDINALS
+    last = _LAST_LETTER.search(text)
+    begin, first = 0, _FIRST_LETTER.search(text)
+    for mark in _MARKS.finditer(text, 0, last.start() if last else 0):
+        if first and first.start() < mark.start():
+            is_small = first[0].islower()
+            end = _find_end(text, mark, begin, is_small, has_ordinals)
+            if end:
+                yield end
+                begin, first = end, _FIRST_LETTER.search(text, end)
+
+
+def _find_end(
+    text: str, mark: re.Match[str], begin: int, is_small: bool, has_ordinals: bool
+) -> int | None:
+    """Where the sentence from `begin` ends, if it does with `mark`.
+
+    `is_small`: it began with a small letter, as do those of a writer without capitals.
+    """
+    end, run = mark.end(), mark["spaced"]
+    start = _skip_space(text, end)
+    if text[start] in CONTINUERS:
+        return None
+    if run is None:
+        return None if mark[0] == "．" and text[end].isdigit() else end
+    if start == end:  # nothing but Chinese and Japanese goes on without white space
+        east = [is_eastern(text[mark.start() - 1]), is_eastern(text[end])]
+        ends = any(east) if run in ("?", "!") else all(east) and run == "."
+        return end if ends else None
+    following = _NEXT_WORD.match(text, end)
+    next_word = following[1] if following else ""
+    if run == "." and _belongs_to_word(text, begin, mark.start(), next_word, has_ordinals):
+        return None
+    is_closed = end > mark.end("spaced")
+    return None if next_word[:1].islower() and (is_closed or not is_small) else end
+
+
+def _belongs_to_word(text: str, begin: int, at: int, next_word: str, has_ordinals: bool) -> bool:
+    """Whether the full stop at `at` is that of an abbreviation, an ordinal or a label."""
+    if at - begin < _LONGEST_WORD and _LABEL.fullmatch(text, begin, at + 1):
+        return not _CHARACTER.match(text, at - 1)
+    before = text[max(begin, at - _LONGEST_WORD) : at]
+    word = _BETWEEN_WORDS.split(before)[-1]
+    if word in NEVER_LAST:
+        return True
+    if word in BEFORE_NUMBER:
+        return next_word[:1].isdigit()
+    if _CHAIN.search(before):
+        return True
+    is_initial = _INITIALS.fullmatch(word) and not _WORDS_OF_ONE.match(word)
+    if is_initial or word in SELDOM_LAST or (has_ordinals and _ORDINAL.fullmatch(word)):
+        return next_word not in STARTERS
+    return False
+
+
+def _skip_space(text: str, at: int) -> int:
+    while at < len(text) and text[at].isspace():
+        at += 1
+    return at

@@ -1,0 +1,70 @@
+"""White space where scripts differ: Chinese and Japanese are written without any."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from .unicode import Span
+
+UNSPACED = {"zh", "zho", "chi", "cmn", "yue", "wuu", "lzh", "ja", "jpn"}
+
+# Chinese characters, kana, bopomofo, their punctuation and their wide forms; no white space.
+EAST = "\u2e80-\u2fff\u3001-\u312f\u3190-\u9fff\uf900-\ufaff\ufe30-\ufe4f\uff01-\uff9f"
+EAST += "\U00020000-\U0003ffff"
+_EASTERN = re.compile(f"[{EAST}]")
+_IDLE = re.compile(rf"(?<=[{EAST}])\s++(?=[{EAST}])")
+
+
+def is_unspaced(language: str | None) -> bool:
+    """Whether a language, named like zh, zh-CN or jpn, is written without spaces."""
+    return re.split("[-_]", language or "")[0].lower() in UNSPACED
+
+
+def is_eastern(character: str) -> bool:
+    return bool(_EASTERN.match(character))
+
+
+def close_up(text: str) -> str:
+    """`text` without the white space between Chinese or Japanese characters."""
+    return _IDLE.sub("", text)
+
+
+def close_up_with_spans(text: str) -> tuple[str, list[Span]]:
+    """`close_up(text)`, and for each of its characters the span of `text` that it came from.
+
+    White space that goes belongs to the character after it.
+    """
+    spans: list[Span] = []
+    at = 0
+    for idle in _IDLE.finditer(text):
+        spans += [(i, i + 1) for i in range(at, idle.start())]
+        at = idle.end() + 1
+        spans.append((idle.start(), at))
+    spans += [(i, i + 1) for i in range(at, len(text))]
+    return close_up(text), spans
+
+
+def join(text: str, spans: Sequence[Span], translations: Sequence[str]) -> tuple[str, list[Span]]:
+    """`text` with another text in the place of each span; and where those are.
+
+    The spans are in order, and what lies around them stays. Where there is nothing between two of
+    them because the text is Chinese or Japanese, what is neither gets a space.
+    """
+    places: list[Span] = []
+    written: list[str] = []
+    at = before = 0
+    for span, translation in zip(spans, translations, strict=True):
+        gap = text[before : span[0]]
+        if written and not gap and _needs_space(text, span[0], written[-1], translation):
+            gap = " "
+        written += [gap, translation]
+        places.append((at + len(gap), at + len(gap) + len(translation)))
+        at, before = places[-1][1], span[1]
+    return "".join([*written, text[before:]]), places
+
+
+def _needs_space(text: str, cut: int, left: str, right: str) -> bool:
+    was_unspaced = is_eastern(text[cut - 1]) or is_eastern(text[cut])
+    is_unspaced = is_eastern(left[-1:]) or is_eastern(right[:1])
+    return was_unspaced and not is_unspaced

@@ -1,0 +1,154 @@
+"""Pieces of a unigram language model (Kudo 2018), as SentencePiece cuts a text into them.
+
+Nothing is learned here: such a vocabulary comes with a model that is imported. Unlike ours, it
+loses something: a text comes back in the form that its normaliser gave it, and what it has no
+pieces for is unknown.
+"""
+
+from __future__ import annotations
+
+import json
+from base64 import b64decode, b64encode
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NoReturn
+
+from tokenizers import Encoding
+from tokenizers import Tokenizer as Backend
+
+from .layout import CONTROLS
+from .tokenizer import Pieces, Tokenizer
+from .unicode import Span, replace_surrogates
+
+SPACE = "▁"  # what a space is inside a piece
+UNKNOWN = "<unk>"
+OUT_OF_REACH = " "  # before a piece that no text yields: there are no spaces where pieces are found
+
+
+class Unigram(Tokenizer):
+    """Text to ids and back. Ids: pad 0, bos 1, eos 2, then pieces, "<unk>" one of them.
+
+    A language code like ">>fra<<" is one piece; it says what to translate into.
+    """
+
+    def __init__(
+        self, vocabulary: Sequence[str], scores: Sequence[float | None], charsmap: bytes
+    ) -> None:
+        """The pieces in the order of their ids, their ln p (None: no text yields it), and the
+        normaliser in SentencePiece's compiled form; empty for none."""
+        self.vocabulary, self.merges = tuple(vocabulary), ()
+        self.scores, self.charsmap = tuple(scores), charsmap
+        self._bytes = [_read(piece).encode() for piece in vocabulary]
+        self._backend = Backend.from_str(self._layout())
+        self._unknown = self.vocabulary.index(UNKNOWN)
+        self._ids = {piece: id for id, piece in enumerate(vocabulary) if id >= len(CONTROLS)}
+
+    @classmethod
+    def load(cls, path: Path | str) -> Unigram:
+        """Read a tokenizer.json. ValueError for one that `save` would not write."""
+        try:
+            return cls._parse(json.loads(Path(path).read_text(encoding="utf-8")))
+        except (ValueError, KeyError, TypeError, AttributeError, IndexError, RecursionError):
+            raise ValueError(f"{path}: not a tokenizer of glassformer, or a damaged one") from None
+
+    @classmethod
+    def _parse(cls, found: Mapping[str, Any]) -> Unigram:
+        entries: list[tuple[str, float]] = [tuple(entry) for entry in found["model"]["vocab"]]
+        vocabulary = [piece.removeprefix(OUT_OF_REACH) for piece, _ in entries]
+        scores = [
+            None if piece.startswith(OUT_OF_REACH) or _is_code(piece) else score
+            for piece, score in entries
+        ]
+        first = found["normalizer"]["normalizers"][0]
+        charsmap = b64decode(first.get("precompiled_charsmap", ""))
+        if vocabulary[: len(CONTROLS)] != list(CONTROLS) or found != _describe(
+            vocabulary, scores, charsmap
+        ):
+            raise ValueError
+        return cls(vocabulary, scores, charsmap)
+
+    def encode_many(self, texts: Sequence[str]) -> list[list[int]]:
+        found = self._backend.encode_batch([replace_surrogates(text) for text in texts])
+        return [self._look_up(encoding) for encoding in found]
+
+    def pieces(self, text: str) -> Pieces:
+        """`encode`, and where in the text each piece comes from."""
+        found = self._backend.encode(replace_surrogates(text))
+        ids = tuple(self._look_up(found))
+        texts = tuple(self.vocabulary[id] for id in ids)
+        return Pieces(ids, texts, tuple(_cover(found.offsets, len(text))))
+
+    def words(self, text: str) -> NoReturn:
+        raise ValueError("text.dropout skips merges, but this vocabulary has none: set it to 0")
+
+    def _look_up(self, found: Encoding) -> list[int]:
+        """What this side cannot spell may still be a piece of the other, in their joint vocabulary:
+        a name in another script, say."""
+        if self._unknown not in found.ids:
+            return found.ids
+        return [
+            self._ids.get(token, id) if id == self._unknown else id
+            for id, token in zip(found.ids, found.tokens, strict=True)
+        ]
+
+    def _layout(self) -> str:
+        described = _describe(self.vocabulary, self.scores, self.charsmap)
+        return json.dumps(described, ensure_ascii=False, indent=1) + "\n"
+
+
+def _is_code(piece: str) -> bool:
+    return piece.startswith(">>") and piece.endswith("<<")
+
+
+def _read(piece: str) -> str:
+    if piece == UNKNOWN:
+        return "\ufffd"
+    return "" if piece in CONTROLS or _is_code(piece) else piece.replace(SPACE, " ")
+
+
+def _cover(offsets: Iterable[Span], length: int) -> Iterator[Span]:
+    """Spans without gaps: what the normaliser left out goes with the piece that follows."""
+    found = list(offsets)
+    end = 0
+    for place, (start, stop) in enumerate(found):
+        start, end = min(start, end), max(stop, end)
+        yield start, length if place == len(found) - 1 else end
+
+
+def _describe(
+    vocabulary: Sequence[str], scores: Sequence[float | None], charsmap: bytes
+) -> dict[str, Any]:
+    clean = [{"type": "Precompiled", "precompiled_charsmap": b64encode(charsmap).decode()}]
+    trim = [
+        {"type": "Replace", "pattern": {"Regex": pattern}, "content": content}
+        for pattern, content in (("^ +| +$", ""), (" {2,}", " "))
+    ]
+    space = {"type": "Metaspace", "replacement": SPACE, "prepend_scheme": "always", "split": False}
+    near = {"type": "Replace", "pattern": {"String": OUT_OF_REACH}, "content": ""}
+    return {
+        "version": "1.0",
+        "truncation": None,
+        "padding": None,
+        "added_tokens": [
+            {
+                "id": id, "content": piece, "special": True, "single_word": False,
+                "lstrip": False, "rstrip": False, "normalized": False,
+            }
+            for id, piece in enumerate(vocabulary) if _is_code(piece)
+        ],
+        "normalizer": {"type": "Sequence", "normalizers": [*clean[: len(charsmap)], *trim]},
+        "pre_tokenizer": space,
+        "post_processor": None,
+        "decoder": {"type": "Sequence", "decoders": [near, space]},
+        "model": {
+            "type": "Unigram",
+            "unk_id": vocabulary.index(UNKNOWN),
+            "vocab": [
+                [piece, 0.0] if _is_code(piece)
+                else [OUT_OF_REACH + piece, 0.0] if score is None
+                else [piece, score]
+                for piece, score in zip(vocabulary, scores, strict=True)
+            ],
+            "byte_fallback": False,
+        },
+    }  # fmt: skip

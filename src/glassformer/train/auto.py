@@ -1,0 +1,209 @@
+"""Settings for a corpus and a machine: the size `auto`.
+
+Every rule is one line of `choose`, its reason beside it; what is set by hand is kept, and what
+comes after it follows. The rules are anchored in one measured point: Multi30k, 29,000 pairs, size
+tiny with pre-norm, 8,000 pieces, dropout 0.2, 4,096 pieces a side in a batch, some 5,000 updates
+in 15 to 20 minutes on two cores.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from ..config import SIZES, Config
+from .machine import Machine
+
+CORE_FLOPS = {True: 1e12, False: 1e11}  # one core's matrix products, with bf16 and without
+CORE_SECONDS = 4.4e-8  # one core's other work for one number of a layer's width
+GPU_FLOPS, GPU_PIECES = 2e13, 4e5  # reached by a GPU; small networks do not fill it
+REFERENCE = 30_000  # pairs of the measured point
+MILLION = 10**6
+NEEDED = {  # pairs, and pieces a side to be seen in training
+    "big": (10 * MILLION, 1000 * MILLION),
+    "base": (1 * MILLION, 100 * MILLION),
+    "small": (60_000, 12 * MILLION),
+}
+MOST_MINUTES = 240  # that we decide on alone
+SPACED = 0.1  # of the characters are spaces where words are written apart
+CHARACTERS_PER_PIECE = {True: 4.0, False: 1.5}  # with spaces, and without
+
+
+@dataclass(frozen=True)
+class Extent:
+    """How much text there is."""
+
+    pairs: int
+    pieces: int  # a side, about
+    alphabet: int  # different characters
+
+
+@dataclass(frozen=True)
+class Choice:
+    key: str
+    value: Any
+    why: str
+
+
+def measure_extent(pairs: Iterable[tuple[str, str]]) -> Extent:
+    """Reads every pair once."""
+    count, pieces, alphabet = 0, 0.0, set[str]()
+    letters, spaces = [0, 0], [0, 0]
+    for pair in pairs:
+        count += 1
+        for side, text in enumerate(pair):
+            letters[side] += len(text)
+            spaces[side] += text.count(" ")
+            alphabet.update(text)
+    for side in (0, 1):
+        is_spaced = spaces[side] > SPACED * letters[side]
+        pieces += letters[side] / CHARACTERS_PER_PIECE[is_spaced] / 2
+    return Extent(count, max(1, round(pieces)), len(alphabet))
+
+
+class Choices:
+    """The table as it grows: what is given by hand stands, and is said to be."""
+
+    def __init__(self, given: dict[str, Any]):
+        self.given, self.rows = given, list[Choice]()
+
+    def add(self, key: str, value: Any, why: str) -> Any:
+        table, _, name = key.rpartition(".")
+        yours = self.given.get(table, {}) if table else self.given
+        if name in yours:
+            value, why = yours[name], "yours"
+        self.rows.append(Choice(key, value, why))
+        return value
+
+    def settle(self) -> Config:
+        raw: dict[str, Any] = {**self.given}
+        for row in self.rows:
+            table, _, name = row.key.rpartition(".")
+            if table:
+                raw[table] = {**raw.get(table, {}), name: row.value}
+            else:
+                raw[name] = row.value
+        return Config.read(raw)
+
+
+def choose(config: Config, extent: Extent, machine: Machine) -> tuple[Config, list[Choice]]:
+    """All settings, and how the chosen ones came about."""
+    given = config.model_dump(exclude_unset=True, exclude_none=True, exclude={"size"})
+    choices, pairs = Choices(given), extent.pairs
+    add = choices.add
+    growth = pairs / REFERENCE
+    vocabulary = add(
+        "text.vocabulary",
+        max(_round(_clamp(8000 * growth ** (1 / 3), 2000, 32_000)), _round(extent.alphabet + 2000)),
+        "the cube root of the pairs, 8,000 for 30,000; room for every character",
+    )
+    train = given.get("train", {})
+    size, passes, minutes = _choose_size(given, vocabulary, extent, machine)
+    add("size", size, _explain_size(size))
+    if "steps" in train:
+        passes = train["steps"] * train.get("batch_tokens", 4096) / extent.pieces
+    else:
+        add("train.minutes", minutes, f"some {passes:.1f} passes over the pairs on this machine")
+    d_model = {**SIZES[size], **given.get("model", {})}["d_model"]
+    _add_model(choices, passes)
+    batch = add(
+        "train.batch_tokens",
+        _choose_batch(extent.pieces, machine),
+        "pieces a side: as many as keep the machine busy, and 30 batches a pass",
+    )
+    updates = train.get("steps", round(passes * extent.pieces / batch))
+    add("train.learning_rate", _round(0.5 / d_model, 0.0001), "a half over the width")
+    warmup = max(1, round(_clamp(updates / 20, min(50, updates / 4), 2000)))
+    add("train.warmup", warmup, f"a twentieth of some {updates:,} updates")
+    add("train.schedule", "cosine", "ends at its low point when the time is over")
+    add(
+        "train.label_smoothing",
+        0.2 if pairs < 10_000 else 0.1,
+        "the paper's, and twice that under 10,000 pairs",
+    )
+    add(
+        "train.ema",
+        round(_clamp(1 - 10 / max(1, updates), 0.99, 0.9998), 4),
+        "averages the weights of the last tenth",
+    )
+    return choices.settle(), choices.rows
+
+
+def _add_model(choices: Choices, passes: float) -> None:
+    choices.add("model.norm", "pre", "trains with a short warm-up")
+    dropout = 0.3 if passes > 60 else 0.2 if passes > 15 else 0.1
+    choices.add("model.dropout", dropout, "0.1 for few passes, 0.2 over 15, 0.3 over 60")
+
+
+def _choose_size(
+    given: dict[str, Any], vocabulary: int, extent: Extent, machine: Machine
+) -> tuple[str, float, float]:
+    """The largest size that has pairs and time enough; the passes it makes, and their minutes."""
+    wanted = _clamp(40 * math.sqrt(REFERENCE / extent.pairs), 3, 60)
+    for size in (*NEEDED, "tiny"):
+        shape = {**SIZES[size], **given.get("model", {})}
+        a_pass = 2 * extent.pieces / estimate_speed(shape, vocabulary, machine) / 60
+        minutes = math.ceil(_clamp(wanted * a_pass, 2, MOST_MINUTES))
+        minutes = given.get("train", {}).get("minutes", minutes)
+        pairs, pieces = NEEDED.get(size, (0, 0))
+        if extent.pairs >= pairs and minutes / a_pass * extent.pieces >= pieces:
+            break
+    return size, minutes / a_pass, minutes
+
+
+def _explain_size(size: str) -> str:
+    shape = SIZES[size]
+    layers = f"{shape['encoder_layers']}+{shape['decoder_layers']} layers"
+    why = "the largest with pairs and time enough" if size != "tiny" else "for so few pairs or time"
+    return f"{layers}, width {shape['d_model']}: {why}"
+
+
+def estimate_speed(shape: dict[str, Any], vocabulary: int, machine: Machine) -> float:
+    """Source and target pieces a second in training; right within a factor of two or so."""
+    d, f = shape["d_model"], shape["d_ff"]
+    encoder = shape["encoder_layers"] * (4 * d * d + 2 * d * f)
+    decoder = shape["decoder_layers"] * (8 * d * d + 2 * d * f) + d * vocabulary
+    flops_a_piece = 6 * (encoder + decoder) / 2  # forward 2 a weight, backward 4
+    if machine.device == "cpu":
+        layers = shape["encoder_layers"] + shape["decoder_layers"]
+        seconds = CORE_SECONDS * d * layers + flops_a_piece / CORE_FLOPS[machine.has_bf16]
+        return machine.threads / seconds
+    return min(GPU_PIECES, GPU_FLOPS / flops_a_piece)
+
+
+def _choose_batch(pieces: int, machine: Machine) -> int:
+    most = 4096 if machine.device == "cpu" else 16_384
+    return int(_clamp(2 ** round(math.log2(max(2, pieces / 30))), 512, most))
+
+
+def render(choices: list[Choice], extent: Extent, machine: Machine) -> str:
+    """The table, for people."""
+    cores = f"{machine.threads} core{'s' if machine.threads > 1 else ''}"
+    where = cores if machine.device == "cpu" else machine.device
+    precision = "bf16" if machine.has_bf16 else "fp32"
+    rows = [(each.key, _show(each.value)) for each in choices]
+    widths = [max(len(row[column]) for row in rows) for column in (0, 1)]
+    lines = [
+        f"  {key:<{widths[0]}}  {value:>{widths[1]}}  {each.why}"
+        for (key, value), each in zip(rows, choices, strict=True)
+    ]
+    head = (
+        f"Chosen for {extent.pairs:,} pairs, about {extent.pieces:,} pieces a side, "
+        f"on {where} in {precision} (change any with --set KEY=VALUE):"
+    )
+    return "\n".join([head, *lines])
+
+
+def _show(value: Any) -> str:
+    return f"{value:,}" if isinstance(value, int) else str(value)
+
+
+def _clamp(value: float, least: float, most: float) -> float:
+    return min(max(value, least), most)
+
+
+def _round(value: float, step: float = 1000) -> Any:
+    rounded = round(value / step) * step
+    return round(rounded, 6) if step < 1 else int(rounded)

@@ -1,0 +1,98 @@
+"""What a model says of itself: card.md, for people, with the same facts at its head for programs.
+
+The head is YAML whose values are JSON, one fact a line between two lines of `---`.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from hashlib import file_digest
+from pathlib import Path
+from typing import Any
+
+from ..directory import CARD, CONFIG, SEPARATE, SHARED, WEIGHTS, write_text
+
+FENCE = "---"
+HASHED = (WEIGHTS, CONFIG, SHARED, *SEPARATE)
+
+
+def hash_file(path: Path) -> str:
+    with path.open("rb") as file:
+        return file_digest(file, "sha256").hexdigest()
+
+
+def hash_files(folder: Path) -> dict[str, str]:
+    """The SHA-256 of each file that decides how a model translates."""
+    return {name: hash_file(folder / name) for name in HASHED if (folder / name).is_file()}
+
+
+def write_card(folder: Path, facts: Mapping[str, Any]) -> None:
+    head = "".join(f"{name}: {json.dumps(facts[name], ensure_ascii=False)}\n" for name in facts)
+    write_text(folder / CARD, f"{FENCE}\n{head}{FENCE}\n{_in_words(facts)}")
+
+
+def read_facts(folder: Path) -> dict[str, Any]:
+    """The facts at the head of a card; none where there is no card, or it has no such head."""
+    card = folder / CARD
+    lines = card.read_text(encoding="utf-8").splitlines() if card.is_file() else []
+    facts: dict[str, Any] = {}
+    if lines[:1] != [FENCE]:
+        return facts
+    for number, line in enumerate(lines[1:], 2):
+        if line == FENCE:
+            break
+        name, _, value = line.partition(": ")
+        try:
+            facts[name] = json.loads(value)
+        except ValueError:
+            raise ValueError(f"{card}, line {number}: not a fact of the form name: JSON") from None
+    return facts
+
+
+def _in_words(facts: Mapping[str, Any]) -> str:
+    source, target = facts["language"]
+    made, scores = facts["training"], facts["scores"]
+    return f"""# Model card
+
+Translates {source or "source"} to {target or "target"}.
+{facts["parameters"]:,} parameters{f", size {facts['size']}" if facts["size"] else ""}.
+
+## Data
+
+{facts["counts"]}.
+{_list_files(facts["data"])}
+{_tell_parent(facts.get("parent"), made["frozen"])}
+Mind the licence of the data: the weights were made from it.
+
+## Training
+
+Best after update {made["best_step"]:,} of {made["steps"]:,}; {made["source_pieces"]:,} source and
+{made["target_pieces"]:,} target pieces seen, {made["cpu_seconds"]:,.0f} CPU-seconds,
+{made["device"]} {made["precision"]}.
+{", ".join(f"{name} {version}" for name, version in facts["versions"].items())}.
+
+## Scores
+
+On the validation text, greedy, of the stored weights:
+{"".join(f"- {name}: {value:.3f}{chr(10)}" for name, value in scores.items())}\
+- signature of BLEU: {facts["signature"]}
+"""
+
+
+def _list_files(data: list[dict[str, Any]]) -> str:
+    return "\n".join(
+        f"- {each['name']}: {each['lines']:,} lines, sha256 {each['sha256']}" for each in data
+    )
+
+
+def _tell_parent(parent: dict[str, Any] | None, frozen: list[str]) -> str:
+    """What the training began with, and what that was made from."""
+    if parent is None:
+        return ""
+    told = f"\nTrained from {parent['name']} (weights sha256 {parent['sha256']}), "
+    told += f"its pieces {parent['pieces']}"
+    told += f"; frozen: {', '.join(frozen)}.\n" if frozen else ".\n"
+    if "data" in parent:
+        told += f"{parent['name']} itself was made from\n{_list_files(parent['data'])}\n"
+    return told + _tell_parent(parent.get("parent"), [])

@@ -1,0 +1,52 @@
+"""A few inputs with what they must give: written when a training ends, compared by `doctor`."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from ..directory import GOLDEN, write_json
+from ..translator import Translator
+from .validation import GREEDY
+
+LINES = 4
+TOLERANCE = 1e-3  # of a log-probability; processors differ by about 1e-5
+
+
+def write_golden(folder: Path, sources: Sequence[str]) -> None:
+    """Greedy, in fp32 on a CPU."""
+    lines = _translate(folder, sources[:LINES])
+    write_json(folder / GOLDEN, {"search": "greedy", "precision": "fp32", "lines": lines})
+
+
+def check_golden(folder: Path) -> list[str]:
+    """What does not come out as it did; empty if everything does. ValueError without the file."""
+    try:
+        expected = json.loads((folder / GOLDEN).read_text(encoding="utf-8"))["lines"]
+        found = _translate(folder, [line["source"] for line in expected])
+        return [
+            wrong
+            for line, (old, new) in enumerate(zip(expected, found, strict=True), 1)
+            if (wrong := _differ(line, old, new))
+        ]
+    except (KeyError, TypeError, json.JSONDecodeError) as error:
+        raise ValueError(f"{folder / GOLDEN}: damaged, or of another version ({error})") from None
+
+
+def _translate(folder: Path, sources: Sequence[str]) -> list[dict[str, Any]]:
+    translator = Translator.load(folder, device="cpu", precision="fp32")
+    found = translator.search(sources, decode=GREEDY, split=False)
+    return [
+        {"source": source, "translation": best.text, "log_prob": best.log_prob}
+        for source, (best, *_) in zip(sources, found, strict=True)
+    ]
+
+
+def _differ(line: int, old: dict[str, Any], new: dict[str, Any]) -> str:
+    if new["translation"] != old["translation"]:
+        return f"line {line} gives {new['translation']!r}, not {old['translation']!r}"
+    if abs(new["log_prob"] - old["log_prob"]) > TOLERANCE * max(1, abs(old["log_prob"])):
+        return f"line {line} has log-probability {new['log_prob']:.6f}, not {old['log_prob']:.6f}"
+    return ""

@@ -1,0 +1,123 @@
+"""What `glassformer doctor` says: of this machine, and of a model directory."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from ..directory import CARD, CONFIG, GOLDEN, SEPARATE, SHARED, WEIGHTS, load_model, locate
+from .card import hash_file, read_facts
+from .golden import check_golden
+from .machine import OPTIONAL, Machine
+
+LITTLE_MEMORY, LITTLE_DISK = 2.0, 2.0  # GiB
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing looked at; `advice` where something can be done, `is_wrong` where it must be."""
+
+    about: str
+    said: str
+    advice: str = ""
+    is_wrong: bool = False
+
+
+def examine_machine(machine: Machine, versions: Mapping[str, str | None]) -> list[Finding]:
+    return [
+        Finding("processor", f"{machine.processor}, {machine.cores} cores"),
+        _examine_threads(machine),
+        _examine_precision(machine),
+        _examine_gpu(machine),
+        _examine_room("memory", machine.memory, LITTLE_MEMORY, "lower train.batch_tokens"),
+        _examine_room("free disk", machine.disk, LITTLE_DISK, "make room before training"),
+        Finding("versions", ", ".join(f"{name} {found}" for name, found in versions.items()
+                                      if found)),
+        *(
+            Finding(name, "not installed", f'if wanted: pip install "glassformer[{extra}]"')
+            for name, extra in OPTIONAL.items()
+            if not versions.get(name)
+        ),
+    ]  # fmt: skip
+
+
+def _examine_threads(machine: Machine) -> Finding:
+    said = f"torch computes with {machine.threads}"
+    if machine.threads < machine.cores:
+        return Finding("threads", said, f"unset OMP_NUM_THREADS to use all {machine.cores} cores")
+    if machine.threads > machine.cores:
+        advice = f"set OMP_NUM_THREADS={machine.cores}: more threads than cores are slower"
+        return Finding("threads", said, advice)
+    return Finding("threads", said)
+
+
+def _examine_precision(machine: Machine) -> Finding:
+    vectors = machine.vectors + (" with AMX" if machine.has_amx else "")
+    if machine.has_bf16:
+        return Finding("precision", f"{vectors}; bf16, the faster, is what training takes")
+    return Finding("precision", f"{vectors}; no fast bf16, so training takes fp32, some 2x slower")
+
+
+def _examine_gpu(machine: Machine) -> Finding:
+    if machine.gpus:
+        return Finding("GPU", "; ".join(machine.gpus))
+    if machine.has_nvidia_driver:
+        advice = "install torch for CUDA, as https://pytorch.org/get-started says for your driver"
+        return Finding("GPU", "there is an NVIDIA driver, but torch cannot use it", advice)
+    return Finding("GPU", "none that torch can use")
+
+
+def _examine_room(about: str, gib: float | None, least: float, advice: str) -> Finding:
+    if gib is None:
+        return Finding(about, "this system does not tell")
+    return Finding(about, f"{gib:.1f} GiB", advice if gib < least else "")
+
+
+def examine_model(model: Path | str) -> list[Finding]:
+    """Whether it is whole, unchanged, and translates as it did when it was made."""
+    folder = locate(model)
+    if not folder.is_dir():
+        raise ValueError(f"{folder}: no such folder")
+    known = read_facts(folder).get("sha256", {})
+    found = [_examine_file(folder / name, known.get(name)) for name in _expect_files(folder)]
+    try:
+        _, tokenizers, network = load_model(folder)
+    except (ValueError, OSError) as error:
+        return [*found, Finding("loading", str(error), "get the files anew", is_wrong=True)]
+    parameters = sum(each.numel() for each in network.parameters())
+    pieces = sorted({len(tokenizers.source), len(tokenizers.target)})
+    said = f"{parameters:,} parameters, {' and '.join(f'{n:,}' for n in pieces)} pieces"
+    return [*found, Finding("loading", said), _examine_golden(folder)]
+
+
+def _expect_files(folder: Path) -> tuple[str, ...]:
+    is_separate = any((folder / name).exists() for name in SEPARATE)
+    return (WEIGHTS, CONFIG, *(SEPARATE if is_separate else (SHARED,)), CARD, GOLDEN)
+
+
+def _examine_file(path: Path, known: str | None) -> Finding:
+    if not path.is_file():
+        is_needed = path.name not in (CARD, GOLDEN)
+        return Finding(path.name, "missing", "get it anew" if is_needed else "", is_needed)
+    digest = hash_file(path)
+    said = f"{path.stat().st_size:,} bytes, sha256 {digest[:16]}"
+    if known is None:
+        return Finding(path.name, said)
+    if digest != known:
+        advice = f"{CARD} says sha256 {known[:16]}: the file has changed since it was made"
+        return Finding(path.name, said, advice, is_wrong=True)
+    return Finding(path.name, f"{said}, as {CARD} says")
+
+
+def _examine_golden(folder: Path) -> Finding:
+    if not (folder / GOLDEN).is_file():
+        return Finding("golden", "none to compare with")
+    try:
+        wrong = check_golden(folder)
+    except ValueError as error:
+        return Finding("golden", str(error), "get it anew", is_wrong=True)
+    if wrong:
+        advice = "the weights, the versions or this machine differ from those that made it"
+        return Finding("golden", "; ".join(wrong), advice, is_wrong=True)
+    return Finding("golden", "every stored translation comes out as it did")

@@ -1,0 +1,121 @@
+"""What this machine has to compute with."""
+
+from __future__ import annotations
+
+import os
+import platform
+import shutil
+from dataclasses import asdict, dataclass
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from ..device import choose_device, has_bf16
+from ..version import __version__
+
+NEEDED = ("torch", "numpy", "tokenizers", "safetensors", "pydantic", "sacrebleu", "matplotlib")
+OPTIONAL = {"tensorboard": "tensorboard", "sacremoses": "moses", "ctranslate2": "bridge"}
+GIB = 2**30
+
+
+@dataclass(frozen=True)
+class Machine:
+    """Sizes in GiB; memory is None where the system does not tell."""
+
+    processor: str
+    cores: int  # that this process may use
+    threads: int  # that torch uses
+    vectors: str  # the widest instructions that torch uses: AVX2, AVX512, ...
+    has_amx: bool
+    has_bf16: bool  # on `device`, faster than fp32
+    device: str  # that "auto" takes
+    gpus: tuple[str, ...]
+    memory: float | None
+    disk: float  # free, where we are
+    has_nvidia_driver: bool
+
+    def to_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+def look_at_machine(folder: Path | None = None) -> Machine:
+    device = choose_device()
+    return Machine(
+        processor=_name_processor(),
+        cores=count_cores(),
+        threads=torch.get_num_threads(),
+        vectors=torch.backends.cpu.get_cpu_capability(),
+        has_amx=torch.cpu._is_amx_tile_supported(),
+        has_bf16=has_bf16(device),
+        device=str(device),
+        gpus=tuple(_list_gpus()),
+        memory=_measure_memory(),
+        disk=shutil.disk_usage(folder or Path()).free / GIB,
+        has_nvidia_driver=shutil.which("nvidia-smi") is not None,
+    )
+
+
+def list_versions() -> dict[str, str | None]:
+    """Of everything we stand on; None: not installed, and not needed."""
+    found: dict[str, str | None] = {"glassformer": __version__}
+    found["python"] = platform.python_version()
+    for name in (*NEEDED, *OPTIONAL):
+        try:
+            found[name] = version(name)
+        except PackageNotFoundError:
+            found[name] = None
+    return found
+
+
+def describe_machine() -> dict[str, Any]:
+    """What decides whether a resumed training is the same bit for bit."""
+    return {
+        "torch": torch.__version__,
+        "threads": torch.get_num_threads(),
+        "processor": platform.processor() or platform.machine(),
+        "capability": torch.backends.cpu.get_cpu_capability(),
+        "python": platform.python_version(),
+    }
+
+
+def count_cores() -> int:
+    """Those that the system lets us have; a container may be given less than the machine."""
+    if hasattr(os, "sched_getaffinity"):
+        cores = len(os.sched_getaffinity(0))
+    else:
+        cores = os.cpu_count() or 1
+    quota = Path("/sys/fs/cgroup/cpu.max")  # "200000 100000": two cores
+    if quota.is_file():
+        most, _, period = quota.read_text(encoding="utf-8").strip().partition(" ")
+        if most.isdigit() and period.isdigit():
+            cores = min(cores, max(1, round(int(most) / int(period))))
+    return cores
+
+
+def _name_processor() -> str:
+    info = Path("/proc/cpuinfo")
+    if info.is_file():
+        for line in info.read_text(encoding="utf-8", errors="replace").splitlines():
+            if line.startswith("model name"):
+                return line.partition(":")[2].strip()
+    return platform.processor() or platform.machine()
+
+
+def _list_gpus() -> list[str]:
+    if torch.backends.mps.is_available():
+        return ["Apple GPU (mps)"]
+    found = [torch.cuda.get_device_properties(n) for n in range(torch.cuda.device_count())]
+    return [f"{each.name}, {each.total_memory / GIB:.0f} GiB" for each in found]
+
+
+def _measure_memory() -> float | None:
+    """All that this process may ever have."""
+    if "SC_PHYS_PAGES" not in getattr(os, "sysconf_names", {}):
+        return None
+    memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    limit = Path("/sys/fs/cgroup/memory.max")
+    if limit.is_file() and (most := limit.read_text(encoding="utf-8").strip()).isdigit():
+        memory = min(memory, int(most))
+    return memory / GIB

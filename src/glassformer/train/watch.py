@@ -1,0 +1,201 @@
+"""How a model changes while it learns: run/watch/, to be looked at afterwards.
+
+gradients.jsonl        each noted step: the norm of the gradient of every block, before clipping
+sentences.json         what is looked at: the first validation pairs that are not long
+00000008.safetensors   after 8 updates, of the weights that validation uses, per sentence n:
+                       n.<attention>.weights H Q M, of one pass over the reference, and either
+                       n.log_probabilities T V or, with a vocabulary over WHOLE, n.top_ids and
+                       n.top_log_probabilities T K, n.reference_log_probabilities T, n.entropy T
+00000008.json          the translations, greedy
+
+Row t of a distribution is about piece t of the reference, the last about its end. Logarithms are
+natural, numbers fp16, ids int32. Snapshots are taken at steps 0, 1, 2, 4, 8 ... and at each
+validation: as many of them, and of as many sentences, as fit into MOST_BYTES.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import torch
+from torch import Tensor, nn
+
+from ..config import BOS, EOS, Config, Decode
+from ..directory import Tokenizers, load_tensors, save_tensors, write_json
+from ..model import Transformer
+from ..tap import record
+from ..translator import Translator
+from .log import cut_after
+from .updates import Updater
+
+WATCH, GRADIENTS, SENTENCES = "watch", "gradients.jsonl", "sentences.json"
+MOST_BYTES = 20 * 10**6
+WHOLE = 1024  # the largest vocabulary of which every probability is kept
+TOP = 16
+LONGEST = 48  # pieces a side
+NOTES, EVERY = 500, 20  # lines of gradients in a long training; updates between them in a short one
+GREEDY = Decode(search="greedy", max_extra=10)  # an untrained model does not know when to stop
+
+
+@dataclass(frozen=True)
+class Watched:
+    """A sentence with its reference, in pieces: what the model reads and has to predict."""
+
+    source: str
+    reference: str
+    source_pieces: list[str]  # the last is the end mark
+    reference_pieces: list[str]
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    step: int
+    translations: list[str]
+    tensors: dict[str, Tensor]
+
+
+class Watch:
+    """Looks at a training from beside: nothing here draws a random number or sets a weight."""
+
+    def __init__(
+        self,
+        run: Path,
+        config: Config,
+        tokenizers: Tokenizers,
+        valid: tuple[Sequence[str], Sequence[str]],
+        steps: int,
+        validate_every: int,
+    ):
+        self.folder, self.config, self.tokenizers = run / WATCH, config, tokenizers
+        self.every = max(EVERY, steps // NOTES)
+        planned = plan(steps, validate_every)
+        found = self._choose(*valid)
+        room = MOST_BYTES // max([1, *map(self._count_bytes, found)])  # snapshots of one sentence
+        self.sentences = found[: max(1, room // len(planned))]
+        self.steps = set(planned[:: -(-len(planned) // room)]) if found else set()
+
+    def begin(self, step: int) -> None:
+        """Go on after `step`."""
+        if self.config.train.watch:
+            self.folder.mkdir(exist_ok=True)
+            cut_after(self.folder / GRADIENTS, step)
+            write_json(self.folder / SENTENCES, [asdict(each) for each in self.sentences])
+
+    @contextmanager
+    def listen(self, step: int, updater: Updater) -> Iterator[dict[str, float]]:
+        """Around update number `step`: yields what will be the clipped norm of each block."""
+        norms: dict[str, float] = {}
+        if not self.config.train.watch or (step % self.every and step not in self.steps):
+            yield norms
+            return
+        hook = updater.optimizer.register_step_pre_hook(
+            lambda *_: norms.update(measure_blocks(updater.model))
+        )
+        try:
+            yield norms
+        finally:
+            hook.remove()
+
+    def note(self, step: int, norms: dict[str, float], total: float) -> None:
+        """Write the norms, unclipped: `total` is that of the whole gradient before clipping."""
+        if norms:
+            scale = total / max(math.hypot(*norms.values()), 1e-30)
+            line = {"step": step, "total": total, **{k: v * scale for k, v in norms.items()}}
+            with (self.folder / GRADIENTS).open("a", encoding="utf-8") as file:
+                file.write(json.dumps(line) + "\n")
+
+    def look(self, step: int, model: Transformer) -> None:
+        """Take a snapshot, if it is time for one and it is not there yet."""
+        path = self.folder / f"{step:08d}.safetensors"
+        if step not in self.steps or path.is_file():
+            return
+        device = next(model.parameters()).device
+        translator = Translator(
+            self.config, self.tokenizers, model, device=str(device), precision="fp32"
+        )
+        sources = [each.source for each in self.sentences]
+        found = translator.translate(sources, decode=GREEDY, split=False)
+        tensors: dict[str, Tensor] = {}
+        for number, each in enumerate(self.sentences):
+            for name, tensor in self._look_at(each, model, device).items():
+                tensors[f"{number}.{name}"] = tensor
+        write_json(path.with_suffix(".json"), {"step": step, "translations": found})
+        save_tensors(path, tensors)
+
+    def _look_at(
+        self, each: Watched, model: Transformer, device: torch.device
+    ) -> dict[str, Tensor]:
+        """One forced pass over the reference."""
+        source = [*self.tokenizers.source.encode(each.source), EOS]
+        target = self.tokenizers.target.encode(each.reference)
+        ids = [torch.tensor([row], device=device) for row in (source, [BOS, *target])]
+        wanted = torch.tensor([*target, EOS], device=device)
+        with torch.inference_mode(), record(model, keep=is_attention) as (view, trace):
+            found = view(*ids)[0].float().log_softmax(-1)
+        kept = {name: values[0][0].half() for name, values in trace.items()}
+        if found.size(-1) <= WHOLE:
+            return {**kept, "log_probabilities": found.half()}
+        values, top = found.topk(TOP)
+        return {
+            **kept,
+            "top_ids": top.int(),
+            "top_log_probabilities": values.half(),
+            "reference_log_probabilities": found.gather(-1, wanted[:, None])[:, 0].half(),
+            "entropy": -(found.exp() * found).sum(-1).half(),
+        }
+
+    def _choose(self, sources: Sequence[str], references: Sequence[str]) -> list[Watched]:
+        """The first pairs of which no side is long."""
+        found: list[Watched] = []
+        for pair in zip(sources, references, strict=True):
+            if len(found) == self.config.train.watch:
+                break
+            coders = (self.tokenizers.source, self.tokenizers.target)
+            pieces = [
+                [coder.piece(id) for id in (*coder.encode(text), EOS)]
+                for coder, text in zip(coders, pair, strict=True)
+            ]
+            if max(map(len, pieces)) <= min(LONGEST, self.config.model.positions.longest):
+                found.append(Watched(*pair, *pieces))
+        return found
+
+    def _count_bytes(self, each: Watched) -> int:
+        """Of a snapshot of one sentence."""
+        s, t = len(each.source_pieces), len(each.reference_pieces)
+        model, vocabulary = self.config.model, len(self.tokenizers.target)
+        weights = model.encoder_layers * s * s + model.decoder_layers * t * (s + t)
+        kept = 2 * vocabulary if vocabulary <= WHOLE else 6 * TOP + 4
+        return 2 * model.heads * weights + t * kept
+
+
+def plan(steps: int, validate_every: int) -> list[int]:
+    """0, 1, 2, 4, 8 ..., each validation and the end."""
+    doubling = [1 << n for n in range(steps.bit_length())]
+    return sorted({0, *doubling, *range(validate_every, steps, validate_every), steps})
+
+
+def is_attention(name: str) -> bool:
+    return name.endswith("attention.weights")
+
+
+def measure_blocks(model: nn.Module) -> dict[str, float]:
+    """The norm of the gradient of each block: `encoder.0`, `decoder_norm`, `source_embedding`."""
+    blocks: dict[str, list[Tensor]] = defaultdict(list)
+    for name, parameter in model.named_parameters():
+        if parameter.grad is not None:
+            first, second, *_ = [*name.split("."), ""]
+            blocks[f"{first}.{second}" if second.isdigit() else first].append(parameter.grad)
+    return {name: nn.utils.get_total_norm(each).item() for name, each in blocks.items()}
+
+
+def read_snapshots(run: Path) -> Iterator[Snapshot]:
+    """Those of one training, the oldest first; `run` is the folder `run` in its model directory."""
+    for path in sorted((run / WATCH).glob("*.safetensors")):
+        told = json.loads(path.with_suffix(".json").read_text(encoding="utf-8"))
+        yield Snapshot(told["step"], told["translations"], load_tensors(path))

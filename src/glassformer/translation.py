@@ -1,0 +1,86 @@
+"""What translating gives: text, what the network thinks of it, and the parts it is made of."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import accumulate, pairwise
+
+from .decode import Hypothesis
+from .text import Tokenizer
+from .text.spacing import join
+from .text.unicode import Span
+
+LINE_BREAKS = str.maketrans({c: " " for c in "\n\r\v\f\x1c\x1d\x1e\x85\u2028\u2029"})
+
+
+@dataclass(frozen=True)
+class Part:
+    """A sentence or clause that was translated on its own; natural logarithms."""
+
+    source: Span  # in the text, in characters
+    target: Span  # in the translation, in characters
+    pieces: Span  # among the pieces of the translation
+    log_prob: float  # of its pieces and its end
+    score: float  # log_prob over the length penalty
+    finished: bool  # False: cut at the greatest length
+
+
+@dataclass(frozen=True)
+class Translation:
+    """The translation of a text, with what the model thinks of it; natural logarithms."""
+
+    text: str
+    pieces: list[str]
+    log_prob: float  # the sum of the parts'
+    score: float  # the sum of the parts'
+    piece_log_probs: list[float]  # of each part one a piece, and its end's
+    finished: bool  # whether every part is
+    parts: list[Part]
+
+
+@dataclass(frozen=True)
+class Scored:
+    """How probable a given translation is; natural logarithms."""
+
+    log_prob: float
+    pieces: list[str]
+    piece_log_probs: list[float]  # one a piece, the end's last
+
+
+def combine(found: Iterable[Sequence[Hypothesis]], number: int) -> list[tuple[Hypothesis, ...]]:
+    """The best ways to take one hypothesis of each part: few that were cut, then a high sum."""
+    best: list[tuple[int, float, tuple[Hypothesis, ...]]] = [(0, 0.0, ())]
+    for hypotheses in found:
+        longer = [
+            (cut + (not each.finished), worse - each.score, (*before, each))
+            for cut, worse, before in best
+            for each in hypotheses
+        ]
+        best = sorted(longer, key=lambda way: way[:2])[:number]
+    return [way for *_, way in best]
+
+
+def compose(
+    text: str, spans: Sequence[Span], found: Sequence[Hypothesis], target: Tokenizer
+) -> Translation:
+    """One hypothesis for each span of `text`, together; what was around them stays.
+
+    One line gives one line: line breaks become spaces. Blank text gives the empty one.
+    """
+    said = [target.decode(each.pieces).strip() for each in found]
+    joined, places = join(text if spans else "", spans, said)
+    ends = accumulate((len(each.pieces) for each in found), initial=0)
+    parts = zip(spans, places, pairwise(ends), found, strict=True)
+    return Translation(
+        text=joined.translate(LINE_BREAKS),
+        pieces=[target.piece(id) for each in found for id in each.pieces],
+        log_prob=sum((each.log_prob for each in found), 0.0),
+        score=sum((each.score for each in found), 0.0),
+        piece_log_probs=[log_prob for each in found for log_prob in each.piece_log_probs],
+        finished=all(each.finished for each in found),
+        parts=[
+            Part(source, place, pieces, each.log_prob, each.score, each.finished)
+            for source, place, pieces, each in parts
+        ],
+    )

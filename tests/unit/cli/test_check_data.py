@@ -1,0 +1,127 @@
+"""glassformer check-data"""
+
+from __future__ import annotations
+
+import json
+import shlex
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from glassformer.cli import main
+from glassformer.data.demo import pairs
+
+Run = Callable[[str], tuple[int, str, str]]
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    source, target = map(list, zip(*pairs("en", "fr", 1200, 2), strict=True))
+    target[7] = ""
+    target[1100] = source[1100]
+    for name, part in (("train", slice(0, 1150)), ("test", slice(1100, 1200))):
+        for lang, side in (("en", source), ("fr", target)):
+            text = "".join(line + "\n" for line in side[part])
+            (tmp_path / f"{name}.{lang}").write_text(text, encoding="utf-8")
+    return tmp_path
+
+
+@pytest.fixture
+def run(folder: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Run:
+    monkeypatch.chdir(folder)
+
+    def run(options: str) -> tuple[int, str, str]:
+        capfd.readouterr()
+        code = main(["check-data", *shlex.split(options)])
+        return code, *capfd.readouterr()
+
+    return run
+
+
+LANGS = "--source-lang en --target-lang fr"
+
+
+def test_a_table_with_examples(run: Run) -> None:
+    code, out, err = run(f"--data train {LANGS} --test test")
+    assert (code, err) == (0, "")
+    assert out.startswith("1,150 pairs\n")
+    assert "\nempty, line 8\n" in out and "-> never trained on" in out
+    assert "\nleak, line " in out and "(test)" in out
+
+
+def test_json_and_reports(run: Run, folder: Path) -> None:
+    code, out, _ = run(f"--data train {LANGS} --json --report r.json --quick")
+    found = json.loads(out)
+    assert code == 0 and not found["thorough"] and found["languages"] == ["en", "fr"]
+    assert [each["lines"] for each in found["findings"] if each["kind"] == "empty"] == [[8]]
+    assert json.loads((folder / "r.json").read_text(encoding="utf-8")) == found
+    assert run(f"--data train.en --data train.fr --report r.txt {LANGS}")[0] == 0
+    assert "empty: 1 pairs" in (folder / "r.txt").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("test", ["--test test", "--test test.en --test test.fr",
+                                  "--valid test --test test.tsv"])  # fmt: skip
+def test_mended_files_have_nothing_left(run: Run, folder: Path, test: str) -> None:
+    lines = [(folder / f"test.{lang}").read_text("utf-8").split("\n") for lang in ("en", "fr")]
+    table = "\n".join(map("\t".join, zip(*lines, strict=True)))
+    (folder / "test.tsv").write_text(table, encoding="utf-8")
+    code, out, _ = run(f"--data train {LANGS} {test} --fix clean")
+    assert code == 0 and "pairs are in clean.en and clean.fr" in out
+    _, again, _ = run(f"--data clean {LANGS} {test} --json")
+    kinds = {each["kind"] for each in json.loads(again)["findings"]}
+    assert not kinds & {"empty", "leak", "duplicate", "copy"}
+    counts = {
+        len((folder / f"clean.{lang}").read_text("utf-8").split("\n")) for lang in ("en", "fr")
+    }
+    assert len(counts) == 1 and counts.pop() > 900
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        ("--data nosuch", "nosuch: no parallel text there"),
+        ("--data train.en --data trian.fr", "trian.fr: no such file; did you mean train.fr?"),
+        ("--data train.en --data test.fr", "train.en has 1,150 lines but test.fr has 100: each"),
+        ("--data train.en --data short.fr", "; line 601 of train.en without partner in short.fr"),
+        ("--data train.en --data binary.fr", "binary.fr, line 1: not UTF-8 (byte 0xFF)"),
+        ("--data train.en --data empty.fr", "empty.fr: the file is empty"),
+        ("--data train.en --data train.fr --fix x", "--fix names its files by --source-lang"),
+        (f"--data train {LANGS} --test nosuch", "nosuch: no parallel text there"),
+        (f"--data train {LANGS} --report no/such", "no/such.partial: No such file"),
+        ("--data train.zip --source-lang en --target-lang fr", "train.zip: no such file"),
+    ],
+)
+def test_bad_input_is_one_sentence(run: Run, folder: Path, options: str, sentence: str) -> None:
+    lines = (folder / "train.fr").read_bytes().splitlines(keepends=True)
+    (folder / "short.fr").write_bytes(b"".join(lines[:600] + lines[601:]))
+    (folder / "binary.fr").write_bytes(b"\xff\x00\x01" * 100)
+    (folder / "empty.fr").write_bytes(b"")
+    code, _, err = run(options)
+    assert code == 2 and sentence in err and err.count("\n") == 1
+
+
+def test_odd_characters_are_shown_as_what_they_are(run: Run, folder: Path) -> None:
+    (folder / "odd.jsonl").write_text(
+        '{"source": "half \\ud800 \\u001b[2J", "target": "b"}\n', encoding="utf-8"
+    )
+    for options in ("", "--json"):
+        code, out, _ = run(f"--data odd.jsonl {options}")
+        assert code == 0 and "\x1b" not in out and "ud800" in out
+
+
+def test_a_training_says_what_is_wrong(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(folder)
+    small = (
+        "model.d_model=16 model.heads=2 model.encoder_layers=1 model.decoder_layers=1 "
+        "text.vocabulary=400 train.steps=1 decode.beam=2 decode.max_extra=5"
+    )
+    sets = " ".join(f"--set {change}" for change in small.split())
+    files = "--data train.en --data train.fr --valid test.en --valid test.fr"
+    assert main(["train", "tiny", *shlex.split(f"{files} {LANGS} {sets} --out m")]) == 0
+    err = capfd.readouterr().err
+    assert "pairs, from line 1,101 on: target is a copy of the source\n" in err
+    assert "is in the text to validate or test on" in err
+    assert "glassformer check-data shows which" in err

@@ -1,0 +1,166 @@
+"""`glassformer see`, in this process, on a model that was never trained."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import torch
+
+from glassformer import Trace
+from glassformer.cli import main
+from glassformer.config import Config
+from glassformer.directory import Tokenizers, build, save_model
+from glassformer.see.explain import KEYS
+from glassformer.text import Tokenizer
+from glassformer.translator import Translator
+
+LINES = ["the cat is on the mat", "a dog runs", "two birds sing in the old tree", "so it is"]
+TEXT = "the cat is on a tree"
+
+Run = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    torch.manual_seed(2)
+    folder = tmp_path_factory.mktemp("see") / "m"
+    shape = {
+        "d_model": 16, "heads": 2, "d_ff": 24, "encoder_layers": 1, "decoder_layers": 2,
+        "positions": {"longest": 40},
+    }  # fmt: skip
+    config = Config.read({"model": shape, "decode": {"beam": 2, "max_extra": 4, "max_ratio": 0.5}})
+    tokenizers = Tokenizers(*[Tokenizer.train(LINES, 310)] * 2)
+    weights = build(config, tokenizers).state_dict()
+    save_model(folder, config, tokenizers, weights)
+    return folder
+
+
+@pytest.fixture
+def run(model: Path, capfd: pytest.CaptureFixture[str]) -> Run:
+    def run(*arguments: object, what: object = model) -> tuple[int, str, str]:
+        code = main(["see", str(what), *map(str, arguments)])
+        return code, *capfd.readouterr()
+
+    return run
+
+
+@pytest.fixture
+def trace(model: Path) -> Trace:
+    return Translator.load(model, device="cpu").see(TEXT)
+
+
+def test_a_summary(run: Run, trace: Trace) -> None:
+    code, out, _ = run(TEXT, "--top", 2)
+    assert code == 0
+    lines = out.splitlines()
+    assert lines[:2] == [TEXT, trace.translation]
+    steps = lines[4 : 4 + len(trace.predicted)]
+    for row, (line, piece) in enumerate(zip(steps, trace.predicted, strict=True)):
+        assert line.split()[:2] == [str(row), piece.text.replace(" ", "▁", 1)]
+        others = [choice for choice in trace.top(row, 3) if choice.id != piece.id]
+        assert line.count("%") == 1 + min(2, len(others))
+    blocks = lines[-len(trace.predicted) :]
+    weights = trace["decoder.0.cross_attention.weights"].mean(0)
+    weights = (weights + trace["decoder.1.cross_attention.weights"].mean(0)) / 2
+    shade = " ▁▂▃▄▅▆▇█"[round(float(weights[0, 0]) * 8)]
+    widest = max(len(piece.text) for piece in trace.predicted)
+    assert blocks[0].ljust(99)[2 + widest + 2] == shade
+
+
+def test_one_head_of_one_layer(run: Run) -> None:
+    assert "layer 1, head 0:" in run(TEXT, "--layer", -1, "--head", 0)[1]
+    assert "layer 0 and all heads (derived)" in run(TEXT, "--layer", 0)[1]
+
+
+def test_a_cell_as_json(run: Run, trace: Trace) -> None:
+    name = "decoder.1.cross_attention.scores"
+    code, out, _ = run(TEXT, "--cell", f"{name}[0, 2,-1]", "--json")
+    found = json.loads(out)
+    assert code == 0 and tuple(found) == KEYS
+    assert (found["name"], found["index"]) == (name, [0, 2, len(trace.source) - 1])
+    total = found["scale"] * sum(term["value"] for term in found["terms"]) + found["bias"]
+    assert found["value"] == pytest.approx(total, abs=1e-5)
+    assert found["recomputed"] == pytest.approx(total, abs=1e-9)
+    for term in found["terms"]:
+        query, key = term["operands"]
+        assert term["value"] == pytest.approx(query["value"] * key["value"])
+
+
+def test_a_cell_in_words_and_code(run: Run, trace: Trace) -> None:
+    text = run(TEXT, "--cell", "memory[1,2]")[1]
+    assert text.startswith("memory[1,2] = ") and "by its largest terms it goes back to" in text
+    scope = {"trace": trace}
+    exec(run(TEXT, "--cell", "memory[1,2]", "--form", "numpy")[1], scope)
+    assert scope["value"] == pytest.approx(trace["memory"][1, 2], abs=1e-5)
+    assert run(TEXT, "--cell", "memory[1,2]", "--form", "latex")[1].startswith(r"\begin{aligned}")
+
+
+def test_everything_but_the_tensors_as_json(run: Run, trace: Trace) -> None:
+    found = json.loads(run(TEXT, "--json")[1])
+    assert found["translation"] == trace.translation and "tensors" not in found
+    assert len(found["predictions"]) == len(found["predicted"]) == len(found["target"])
+    assert found["search"]["steps"][0][0].keys() >= {"parent", "log_prob", "fate", "why"}
+
+
+def test_a_recording_is_kept_and_seen_again(run: Run, tmp_path: Path) -> None:
+    path = tmp_path / "run.trace"
+    first = run(TEXT, "--save", path, "--parameters")
+    assert first[0] == 0 and f"saved in {path}" in first[2]
+    assert run(what=path)[1] == first[1]
+    cell = "decoder.0.feed_forward.inner[1,2]"
+    assert run("--cell", cell, what=path)[1] == run(TEXT, "--cell", cell)[1]
+
+
+def test_what_if(run: Run, tmp_path: Path) -> None:
+    path = tmp_path / "edit.json"
+    edit = {"do": "silence", "name": "decoder.1.cross_attention", "head": 1}
+    path.write_text(json.dumps([edit]), encoding="utf-8")
+    code, out, _ = run(TEXT, "--edit", path)
+    assert code == 0 and out.startswith("before  ") and "decoder.1.cross_attention.heads by" in out
+    found = json.loads(run(TEXT, "--edit", path, "--json")[1])
+    assert found["edits"] == [edit] and found["differences"]["memory"] == 0
+    cell = json.loads(
+        run(TEXT, "--edit", path, "--json", "--cell", "decoder.1.cross_attention.heads[1,0,0]")[1]
+    )
+    assert cell["value"] == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ([], "there is no text to look into"),
+        (["a dog", "--cell", "memory[99,0]"], "memory[99,0]: source 99 is out of range"),
+        (["a dog", "--cell", "memori[0,0]"], "did you mean memory?"),
+        (["a dog", "--cell", "memory"], "write it as NAME[i,j,k]"),
+        (["a dog", "--cell", "memory[0,0]", "--form", "tex"], "one of text, latex, numpy"),
+        (["a dog", "--form", "latex"], "--form has no effect without --cell"),
+        (["a dog", "--compact"], "--compact has no effect without --save"),
+        (["a dog", "--level", "all"], "one of attention, states, everything"),
+        (["a dog", "--level", "attention", "--cell", "memory[0,0]"], "use level=everything"),
+        (["a dog", "--layer", "9"], "layer 9 is out of range"),
+        (["a dog", "--head", "9"], "head 9 is out of range"),
+        (["a dog", "--edit", "no-such-file"], "no-such-file: No such file"),
+        (["a dog", "--target", "a cat", "--beam", "3"], "--beam has no effect with --target"),
+        (["a b " * 2500], "pieces long, but this model has 40 positions"),
+    ],
+    ids=str,
+)
+def test_bad_input_is_one_sentence(run: Run, arguments: list[str], said: str) -> None:
+    code, out, err = run(*arguments)
+    assert (code, out) == (2, "") and said in err and err.count("\n") == 1
+
+
+def test_a_damaged_trace_is_one_sentence(run: Run, tmp_path: Path) -> None:
+    path = tmp_path / "run.trace"
+    run(TEXT, "--save", path)
+    assert run("a dog", what=path)[0] == 2
+    for name, content, said in (
+        ("states.safetensors", b"rubbish", "damaged, or no safetensors file"),
+        ("trace.json", b'{"schema_version": 7}', "a trace of version 7"),
+    ):
+        (path / name).write_bytes(content)
+        code, _, err = run(what=path)
+        assert code == 2 and said in err and err.count("\n") == 1

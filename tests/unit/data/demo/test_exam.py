@@ -1,0 +1,64 @@
+"""The exam of the built-in corpus: who knows the answers passes, who guesses does not."""
+
+from __future__ import annotations
+
+from glassformer.data.demo import NOTES, accepted, pairs, pronoun_items, split_of
+from glassformer.data.demo.exam import Mark, mark_exact, mark_notes, mark_pronouns, speak
+
+
+def know(sources: list[str]) -> list[str]:
+    """The grammar's own answers, any of those that it allows."""
+    return [max(accepted(source, "en", "fr")) for source in sources]
+
+
+def test_the_grammar_passes_its_own_exam() -> None:
+    for mark in (
+        mark_exact(know, "en", "fr", 60),
+        mark_notes(know, "en", "fr"),
+        mark_pronouns(know, "en", 60),
+    ):
+        assert mark.wrong == [] and mark.share == 1
+
+
+def test_what_is_wrong_is_counted_and_shown() -> None:
+    def err(sources: list[str]) -> list[str]:
+        return ["Merci." if i < 15 else said for i, said in enumerate(know(sources))]
+
+    mark = mark_exact(err, "en", "fr", 60)
+    assert len(mark.wrong) == 15 and mark.wrong[0][1] == "Merci."
+    assert mark.share == 0.75 and str(mark) == "75.0 % of 60"
+
+
+def test_only_what_is_held_out_is_asked() -> None:
+    asked: list[str] = []
+
+    def listen(sources: list[str]) -> list[str]:
+        asked.extend(sources)
+        return sources
+
+    mark_exact(listen, "en", "fr", 60)
+    mark_pronouns(listen, "en", 60)
+    assert len(asked) == 120
+    assert {split_of(source, "en") for source in asked} == {"test"}
+    assert not set(asked) & {source for source, _ in pairs("en", "fr", 4_000, 1)}
+
+
+def test_always_il_is_half_right() -> None:
+    items = {item.source: item for item in pronoun_items(400, 2026)}
+
+    def say_il(sources: list[str]) -> list[str]:
+        return ["parce qu'il" for _ in sources]
+
+    mark = mark_pronouns(say_il, "en", 400)
+    assert mark.asked == 400 and 0.4 < mark.share < 0.6
+    assert all(items[source].right == "elle" for source, _ in mark.wrong)
+
+
+def test_notes_are_asked_in_any_language() -> None:
+    asked: list[str] = []
+    mark_notes(lambda sources: asked.extend(sources) or sources, "zh", "en")
+    assert asked == [note.zh for note in NOTES] == [speak(note, "zh") for note in NOTES]
+
+
+def test_a_mark_without_a_mistake() -> None:
+    assert str(Mark(1_500, [])) == "100.0 % of 1,500"

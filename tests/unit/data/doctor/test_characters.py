@@ -1,0 +1,135 @@
+"""Broken encoding, scripts, and letters that look alike."""
+
+from __future__ import annotations
+
+import sys
+from unicodedata import category, name
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from glassformer.data.doctor.characters import (
+    NAMES,
+    TO_CYRILLIC,
+    TO_GREEK,
+    TO_LATIN,
+    count_scripts,
+    find_broken,
+    find_foreign,
+    find_home,
+    find_lookalikes,
+    repair_encoding,
+    repair_lookalikes,
+    script_table,
+)
+from glassformer.data.doctor.ragged import Block
+
+OTHERWISE = {"HIRAGANA": "Kana", "KATAKANA": "Kana", "CJK": "Han", "MYANMAR": "Burmese"}
+
+
+def test_letters_are_of_the_script_that_unicode_names() -> None:
+    """Letters of the basic plane: none in another script, and few in none (rare extensions)."""
+    table, known, missed = script_table(), 0, 0
+    for code in range(0xFFFF):
+        if category(chr(code)) in ("Lu", "Ll", "Lo"):
+            first = name(chr(code), "").split(" ")[0]
+            script = OTHERWISE.get(first, first.capitalize())
+            if script in NAMES:
+                known += 1
+                missed += table[code] == 0
+                assert table[code] in (0, NAMES.index(script)), hex(code)
+    assert known > 40_000 and missed < 0.02 * known
+
+
+def _garble(text: str, encoding: str) -> str:
+    return text.encode("utf-8").decode(encoding)
+
+
+@pytest.mark.parametrize("encoding", ["latin-1", "cp1252"])
+@pytest.mark.parametrize("text", ["café", "L'été", "Müller", "naïve", "¿Qué?", "Žluťoučký", "“so”"])
+def test_mojibake_is_found_and_undone(text: str, encoding: str) -> None:
+    try:
+        garbled = _garble(text, encoding)
+    except UnicodeDecodeError:
+        pytest.skip(f"{encoding} has no such bytes")
+    lines = ["fine", garbled, text]
+    assert find_broken(Block(lines), lines) == [1]
+    assert repair_encoding(garbled) == text
+
+
+def test_cyrillic_and_chinese_mojibake() -> None:
+    for text in ("привет мир", "我喜欢学习"):
+        garbled = _garble(text, "latin-1")
+        assert find_broken(Block([garbled]), [garbled]) == [0]
+        assert repair_encoding(garbled) == text
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "SÃO PAULO", "« Où ? »", "Viel Spaß“", "Âge, âme", "30 °C ± 2", "Ça alors…", "àé»", "TÜV",
+        "señor", "Ñandú", "Ελληνικά", "Привет", "人吃苹果", "a\tb", "😀", "e\u0301",
+    ],
+)  # fmt: skip
+def test_whole_text_is_left_alone(text: str) -> None:
+    assert find_broken(Block([text]), [text]) == []
+    assert repair_encoding(text) == text
+
+
+@pytest.mark.parametrize(
+    ("text", "mended"),
+    [
+        ("a\x00b", "ab"), ("a\ufeffb", "ab"), ("x\x85y", "xy"), ("\x1bz", "z"),
+        ("a\ufffdb", None), ("a\ud800b", None), ("\ue000", None),
+    ],
+)  # fmt: skip
+def test_broken_characters(text: str, mended: str | None) -> None:
+    for lines in ([text], ["plain", text], ["größer", text]):
+        assert find_broken(Block(lines), lines) == [len(lines) - 1]
+    assert repair_encoding(text) == mended
+
+
+@given(st.text(st.characters(exclude_categories=("Cc", "Cs", "Co"), exclude_characters="\ufeff")))
+def test_what_was_mended_is_whole(text: str) -> None:
+    mended = repair_encoding(text)
+    assert (mended is None) == any(each in "\ufffd\uffff\ufffe" for each in text) or mended != text
+
+
+def test_look_alikes_are_written_in_one_script() -> None:
+    for mixed, pure in [("capitаl", "capital"), ("Mоsсоw", "Moscow"), ("мoсква", "москва"),
+                        ("Aθήνα", "Αθήνα"), ("ΤEST", "TEST")]:  # fmt: skip
+        assert mixed != pure and repair_lookalikes(f"({mixed}), x") == f"({pure}), x"
+        lines = ["plain", f"so {mixed} it"]
+        assert find_lookalikes(count_scripts(Block(lines)), lines) == [1]
+
+
+def test_words_of_several_scripts_that_are_meant() -> None:
+    for text in ("the Москва river", "μm and kΩ", "T恤", "Windowsを使う", "βcarotene"):
+        assert repair_lookalikes(text) == text
+        assert find_lookalikes(count_scripts(Block([text])), [text]) == []
+
+
+def test_look_alikes_are_letters_of_both_scripts() -> None:
+    scripts = script_table()
+    for table, to in ((TO_LATIN, "Latin"), (TO_CYRILLIC, "Cyrillic"), (TO_GREEK, "Greek")):
+        assert all(scripts[code] == NAMES.index(to) for code in table.values())
+        assert all(scripts[code] != NAMES.index(to) for code in table)
+
+
+def test_foreign_scripts() -> None:
+    lines = ["Das ist gut."] * 20 + ["Это хорошо.", "Tom heißt Том.", "123", "", "很好", "β"]
+    counts = count_scripts(Block(lines))
+    home = find_home(counts)
+    assert [NAMES[each] for each in home] == ["Latin"]
+    assert find_foreign(counts, home).tolist() == [20, 24]
+    japanese = count_scripts(Block(["これはペンです。", "日本語を話します。", "東京"]))
+    assert {NAMES[each] for each in find_home(japanese)} == {"Kana", "Han"}
+    nothing = count_scripts(Block(["12", "", "!"]))
+    assert find_foreign(nothing, find_home(nothing)).tolist() == []
+
+
+def test_every_code_point_can_be_looked_up() -> None:
+    lines = ["".join(map(chr, range(start, start + 4096))) for start in range(0, 0x110000, 4096)]
+    assert count_scripts(Block(lines)).sum() == sum(map(len, lines)) + 2 * len(lines)
+    assert len(script_table()) == sys.maxunicode + 1

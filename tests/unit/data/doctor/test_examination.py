@@ -1,0 +1,190 @@
+"""What is found in a corpus, and what is left of it when it is mended."""
+
+from __future__ import annotations
+
+import json
+from random import Random
+
+import numpy as np
+import pytest
+
+from glassformer.data.demo import pairs
+from glassformer.data.doctor import Report, examine, fix
+from glassformer.data.doctor.characters import count_scripts
+from glassformer.data.doctor.function_words import NAMES, WORDS
+from glassformer.data.doctor.languages import Tongue, identify
+from glassformer.data.doctor.lengths import find_outliers
+from glassformer.data.doctor.ragged import Block
+from glassformer.data.doctor.report import KINDS
+from glassformer.data.doctor.words import split_words
+
+COUNT = 2000
+
+
+@pytest.fixture(scope="module")
+def clean() -> tuple[list[str], list[str]]:
+    source, target = zip(*pairs("en", "fr", COUNT, 5), strict=True)
+    return list(source), list(target)
+
+
+def _places(report: Report, kind: str) -> list[int]:
+    found = report[kind]
+    return [] if found is None else found.places.tolist()
+
+
+def test_a_clean_corpus(clean: tuple[list[str], list[str]]) -> None:
+    report = examine(*clean, source_lang="en", target_lang="fr")
+    assert report.languages == ("en", "fr") and report.pairs == COUNT
+    assert sum(each.count for each in report.findings if each.kind != "near-duplicate") < 20
+
+
+def test_each_kind_is_found_in_its_line(clean: tuple[list[str], list[str]]) -> None:
+    source, target = map(list, clean)
+    source[10], target[10] = source[3], target[3]
+    source[20], target[20] = source[4].upper() + "!!", target[4].lower()
+    target[30] = ""
+    source[40] = target[40] = "The old horse sleeps in the garden."
+    target[50] = "Кошка спит на ковре."
+    target[60] = target[60].replace("e", "Ã©", 1)
+    source[70] = source[70].replace("a", "\u0430", 1).replace("o", "\u043e")
+    target[80] = "Oui. " * 40
+    target[90] = "Der Hund und die Katze sind nicht in dem Haus, aber ich bin auch hier."
+    for line in range(100, 140):
+        source[line], target[line] = target[line], source[line]
+    held_out = {"test": (["x", source[150].upper()], ["y", "z"]), "dev": (["y"], [target[160]])}
+    report = examine(source, target, held_out=held_out, thorough=False)
+    found = {kind: _places(report, kind) for kind in KINDS}
+    assert 10 in found["duplicate"] and 3 not in found["duplicate"]
+    assert 20 in found["near-duplicate"]
+    assert found["empty"] == [30]
+    assert found["copy"] == [40]
+    assert found["script"] == [50]
+    assert found["encoding"] == [60]
+    assert found["look-alike"] == [70]
+    assert 80 in found["length"]
+    assert 90 in found["language"]
+    assert len(set(found["swapped"]) & set(range(100, 140))) >= 35
+    assert not set(found["swapped"]) - set(range(100, 140))
+    assert {150, 160} <= set(found["leak"])
+    assert not found["slip"] and not found["mismatch"] and not report.thorough
+
+
+@pytest.mark.parametrize(
+    ("codes", "said"),
+    [
+        (("fr", "en"), None), ((None, None), None), (("xx", "fr-CA"), None),
+        (("en", "fr"), "the source looks French, not English; the target looks English, "
+         "not French"),
+        (("fr", "de"), "the target looks English, not German"),
+    ],
+)  # fmt: skip
+def test_languages_are_those_that_were_said(
+    clean: tuple[list[str], list[str]], codes: tuple[str | None, str | None], said: str | None
+) -> None:
+    source, target = (side[:500] for side in clean)
+    report = examine(target, source, source_lang=codes[0], target_lang=codes[1], thorough=False)
+    assert (report["sides"] and report["sides"].note) == said
+    assert len(_places(report, "sides")) == (500 if said else 0)
+
+
+def test_what_a_terminal_must_not_get_is_spelt_out() -> None:
+    lines = ["\x1b[31mred", "half \ud800", "\u202eback", "fine\tas it is"]
+    shown = str(examine(lines, ["a"] * 4)).encode("utf-8").decode()
+    assert "\\u001b[31mred" in shown and "half \\ud800" in shown and "\x1b" not in shown
+
+
+def test_unequal_and_empty_sides() -> None:
+    with pytest.raises(ValueError, match="the source has 2 lines but the target has 1:"):
+        examine(["a", "b"], ["c"])
+    with pytest.raises(ValueError, match="the target: the file is empty"):
+        examine(["a", "b"], [])
+
+
+@pytest.mark.parametrize(
+    "pair", [("a", "b"), ("", ""), ("\ud800", "\x00"), ("1", "..."), ("我", "x")]
+)
+def test_the_smallest_corpora(pair: tuple[str, str]) -> None:
+    for count in (1, 2, 5):
+        report = examine([pair[0]] * count, [pair[1]] * count)
+        assert len(_places(report, "duplicate")) == count - 1
+        assert all(np.isfinite(each.share) for each in report.findings)
+
+
+def test_a_report_for_people_and_for_programs(clean: tuple[list[str], list[str]]) -> None:
+    source, target = map(list, clean)
+    source[7] = ""
+    report = examine(source, target, thorough=False)
+    assert "empty: 1 pairs (0.05 %): an empty side\n  lines 8\n" in str(report)
+    assert report.warnings() == []
+    source[11] = target[11] = "The same on both sides."
+    warning = f"1 of 2,000 pairs, from line 12 on: {KINDS['copy'][0]}"
+    assert warning in examine(source, target, thorough=False).warnings()
+    found = json.loads(json.dumps(report.to_json()))
+    empty = next(each for each in found["findings"] if each["kind"] == "empty")
+    assert (empty["count"], empty["share"], empty["lines"]) == (1, 1 / COUNT, [8])
+    assert empty["examples"] == [{"line": 8, "source": "", "target": target[7], "note": ""}]
+
+
+def test_mended_pairs(clean: tuple[list[str], list[str]]) -> None:
+    source, target = map(list, clean)
+    for line in range(100, 130):
+        source[line], target[line] = target[line], source[line]
+    source[5] = ""
+    target[6] += "\ufffd"
+    target[7] = "L\u00c3\u00a9a" + target[7]
+    source[8] = source[8] + " c\u0430pital"
+    report = examine(source, target)
+    mended = list(fix(source, target, report))
+    lost = {place for kind in ("empty", "duplicate", "mismatch", "language", "length")
+            for place in _places(report, kind)}  # fmt: skip
+    assert len(mended) == COUNT - len(lost | {6})
+    assert clean[1][7] not in dict(mended) and ("Léa" + clean[1][7]) in {each[1] for each in mended}
+    assert any(each[0].endswith(" capital") for each in mended)
+    swapped = _places(report, "swapped")
+    assert len(swapped) > 25
+    kept = set(mended)
+    assert all((clean[0][place], clean[1][place]) in kept for place in swapped if place not in lost)
+    again = examine(*zip(*mended, strict=True))
+    assert not {each.kind for each in again.findings} & {"empty", "duplicate", "encoding",
+                                                         "look-alike", "swapped"}  # fmt: skip
+
+
+def _tongue(texts: list[str]) -> Tongue:
+    block = Block(texts)
+    return Tongue(texts, split_words(block), count_scripts(block))
+
+
+@pytest.mark.parametrize("code", sorted(WORDS))
+def test_a_language_is_known_by_its_function_words(code: str) -> None:
+    random = Random(4)
+    words = [random.choices(sorted(WORDS[code]), k=6) for _ in range(300)]
+    block = Block([" ".join(line) for line in words])
+    assert identify(words, count_scripts(block)) == code
+
+
+def test_languages_known_by_their_script() -> None:
+    for text, code in (("我喜欢学习。", "zh"), ("これは本です。", "ja"), ("안녕하세요", "ko"),
+                       ("Καλημέρα", "el"), ("שלום", "he"), ("สวัสดี", "th"), ("123", None),
+                       ("Zxq vbn", None)):  # fmt: skip
+        assert _tongue([text] * 5).code == code
+    assert {*WORDS, "ja", "ko", "zh", "he", "th", "el"} == NAMES.keys()
+
+
+def test_a_language_without_a_list_learns_its_own_words() -> None:
+    """What is common in it is not taken for another language's, though that has the word too."""
+    random = Random(6)
+    common = ["en", "de", "le", "ka", "mu", "to", "ri"]
+    texts = [" ".join(random.sample(common, 4)) + f" w{random.random()}" for _ in range(500)]
+    tongue = _tongue(texts)
+    block = Block(texts)
+    assert tongue.find_others(block, split_words(block)) == {}
+
+
+def test_outliers_of_length() -> None:
+    random = Random(3)
+    source = np.array([random.randint(5, 200) for _ in range(3000)])
+    target = (source * np.exp([random.gauss(0.1, 0.1) for _ in source])).astype(int)
+    assert find_outliers(source, target).tolist() == []
+    target[17], target[1700] = 6 * source[17] + 30, source[1700] // 8
+    assert set(find_outliers(source, target).tolist()) == {17, 1700}
+    assert find_outliers(np.zeros(3, int), np.zeros(3, int)).tolist() == []

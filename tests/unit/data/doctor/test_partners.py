@@ -1,0 +1,132 @@
+"""Lines and their partners: words, lexicon, slips."""
+
+from __future__ import annotations
+
+from random import Random
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from glassformer.data.demo import pairs
+from glassformer.data.doctor.order import Slip, guess_offsets
+from glassformer.data.doctor.partners import Gathered, compare, describe, explain_inequality
+from glassformer.data.doctor.ragged import Block, Cross, Ragged, cut
+from glassformer.data.doctor.words import split_words
+
+COUNT = 3000
+
+
+@pytest.fixture(scope="module")
+def sides() -> tuple[list[str], list[str]]:
+    source, target = zip(*pairs("en", "fr", COUNT, 3), strict=True)
+    return list(source), list(target)
+
+
+def _compare(source: list[str], target: list[str]) -> tuple[np.ndarray, list[Slip]]:
+    gathered = []
+    for texts in (source, target):
+        words = split_words(Block(texts))
+        side = Gathered(words)
+        for start in range(0, len(texts), 700):
+            side.add(texts[start : start + 700], words[start : start + 700])
+        gathered.append(side)
+    return compare(*gathered)
+
+
+def test_words() -> None:
+    texts = ["Don't  stop, Müller!", "", "...", "我喜欢Tom。", "a\nb\u2028c", "X-ray 3.5"]
+    assert split_words(Block(texts)) == [
+        ["don", "t", "stop", "müller"], [], [], ["我", "喜", "欢", "tom"], ["a", "b", "c"],
+        ["x", "ray", "3", "5"],
+    ]  # fmt: skip
+    assert split_words(Block([])) == []
+    assert split_words(Block([""])) == [[]]
+
+
+@given(st.lists(st.text(max_size=8), max_size=8))
+def test_every_line_has_its_words(texts: list[str]) -> None:
+    together = split_words(Block(texts))
+    assert together == [split_words(Block([text]))[0] for text in texts]
+
+
+@given(st.lists(st.lists(st.integers(0, 9), max_size=4), min_size=1, max_size=6))
+def test_cross_is_two_loops(rows: list[list[int]]) -> None:
+    left, right = Ragged.join(rows), Ragged.stack([Ragged.join(rows[:1]), Ragged.join(rows[1:])])
+    i, j = np.arange(len(rows)), np.arange(len(rows))[::-1]
+    cross = Cross.of(left, right, i, j)
+    expected = [(k, a, b) for k, (x, y) in enumerate(zip(i, j, strict=True))
+                for a in rows[x] for b in rows[y]]  # fmt: skip
+    found = zip(cross.pair.tolist(), cross.left.tolist(), cross.right.tolist(), strict=True)
+    assert list(found) == expected
+    assert (cross.left_owner[cross.left_slot] == cross.pair).all()
+    assert (cross.right_owner[cross.right_slot] == cross.pair).all()
+
+
+def test_partners_are_told_from_strangers(sides: tuple[list[str], list[str]]) -> None:
+    source, target = sides
+    straight, slips = _compare(source, target)
+    assert not slips and (straight > 0).mean() > 0.97
+    moved = Random(1).sample(range(COUNT), 60)
+    wrong = list(target)
+    for here, there in zip(moved, moved[1:] + moved[:1], strict=True):
+        wrong[here] = target[there]
+    straight, slips = _compare(source, wrong)
+    assert not slips and (straight[moved] < 0).mean() > 0.9
+
+
+def _drop(lines: list[str], *numbers: int) -> list[str]:
+    return [line for number, line in enumerate(lines) if number not in numbers]
+
+
+@pytest.mark.parametrize("line", [0, 1, 999, 1500, 2800])
+def test_a_lost_line_is_found_where_it_was(sides: tuple[list[str], list[str]], line: int) -> None:
+    source, target = sides
+    for slip in (
+        _compare(source, _drop(target, line))[1],
+        _compare(_drop(source, line), target)[1],
+    ):
+        assert len(slip) == 1 and abs(slip[0].lost) == 1
+        # Where neighbours could change places, either may be the one that is named.
+        assert abs(slip[0].line - line) <= 1
+
+
+def test_slips_that_make_good_again(sides: tuple[list[str], list[str]]) -> None:
+    source, target = sides
+    _, slips = _compare(_drop(source, 700, 701), _drop(target, 2000, 2001))
+    assert [slip.lost for slip in slips] == [2, -2]
+    assert abs(slips[0].line - 700) <= 1 and abs(slips[1].line - 1998) <= 1
+
+
+def test_lengths_alone_show_an_offset() -> None:
+    lengths = np.array(Random(2).choices(range(10, 100), k=5000), float)
+    assert set(guess_offsets(lengths[7:], lengths).tolist()) == {7}
+    assert set(guess_offsets(lengths, lengths[150:]).tolist()[200:]) == {-150}
+    same = np.full(300, 20.0)
+    assert set(guess_offsets(same, same).tolist()) == {0}
+    assert guess_offsets(lengths, np.zeros(0)).tolist() == [0] * 5000
+
+
+def test_the_error_names_counts_and_line(sides: tuple[list[str], list[str]]) -> None:
+    source, target = sides
+    said = str(explain_inequality(source, _drop(target, 1234), ("a.en", "a.fr")))
+    assert "a.en has 3,000 lines but a.fr has 2,999" in said
+    assert "line 1,235 of a.en without partner in a.fr" in said
+    said = str(explain_inequality(_drop(source, 499, 500, 501), target, ("a.en", "a.fr")))
+    assert "lines 500 to 502 of a.fr without partner in a.en" in said
+    said = str(explain_inequality([*source, "One more."], target, ("a.en", "a.fr")))
+    assert "they fit up to line 3,000, so the lines after it are too many" in said
+    said = str(explain_inequality(["a", "b"], ["c"]))
+    assert said.endswith("must translate the same line of the other")
+    assert str(explain_inequality([], ["c"], ("a.en", "a.fr"))) == "a.en: the file is empty"
+
+
+def test_a_later_slip_counts_lines_of_its_own_file() -> None:
+    assert describe(Slip(10, 2, 5), ("s", "t")) == "lines 13 to 15 of t without partner in s"
+    assert describe(Slip(10, 2, 1), ("s", "t")) == "line 11 of s without partner in t"
+
+
+def test_blocks() -> None:
+    assert list(cut(iter("abcde"), 2)) == [["a", "b"], ["c", "d"], ["e"]]
+    assert list(cut([], 2)) == []

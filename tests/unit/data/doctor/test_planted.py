@@ -1,0 +1,110 @@
+"""Damage planted in real text is found, with its lines; on the clean files few alarms are false."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from random import Random
+
+import pytest
+
+from glassformer.data.doctor import Report, examine, explain_inequality
+from glassformer.data.files import read_lines
+
+Sides = tuple[list[str], list[str]]
+LOST, SWAPPED = 0.6, range(1000, 1500)  # where, as a share of all lines; which lines
+MULTI30K = ("multi30k/train", "multi30k/train.fr")
+TATOEBA = ("tatoeba_en_de/train", "tatoeba_en_fr/train.fr")
+CORPORA = [
+    pytest.param((*MULTI30K, 12_000), id="multi30k"),
+    pytest.param((*TATOEBA, 20_000), id="tatoeba"),
+    pytest.param((*MULTI30K, 29_000), id="all-multi30k", marks=pytest.mark.slow),
+    pytest.param((*TATOEBA, 163_515), id="all-tatoeba", marks=pytest.mark.slow),
+]
+
+
+@pytest.fixture(scope="module", params=CORPORA)
+def texts(request: pytest.FixtureRequest, data: Path) -> tuple[Sides, list[str]]:
+    """Real pairs, and text of a third language."""
+    name, third, count = request.param
+    source, target = (list(read_lines(data / f"{name}.{lang}"))[:count] for lang in ("en", "de"))
+    return (source, target), list(read_lines(data / third))
+
+
+def _places(report: Report, kind: str) -> set[int]:
+    found = report[kind]
+    return set() if found is None else set(found.places.tolist())
+
+
+def test_a_lost_line_is_named(texts: tuple[Sides, list[str]]) -> None:
+    (source, target), _ = texts
+    line = int(LOST * len(source))
+    error = explain_inequality(source, target[:line] + target[line + 1 :], ("s", "t"))
+    assert f"has {len(source):,} lines but t has {len(target) - 1:,}" in str(error)
+    assert f"line {line + 1:,} of s without partner in t" in str(error)
+
+
+def test_all_at_once(texts: tuple[Sides, list[str]]) -> None:
+    """A slip of 200 lines, 1 % shuffled, 500 swapped, 5 % of another language, lines of a test."""
+    (source, target), third = texts
+    source, target, random = list(source), list(target), Random(7)
+    slip = int(LOST * len(source))
+    del source[slip], target[slip + 200]
+    free = [n for n in range(len(source)) if n not in SWAPPED and not slip - 9 < n < slip + 209]
+    random.shuffle(free)
+    shuffled, foreign = free[: len(source) // 100], free[len(source) // 100 :][: len(source) // 20]
+    tested = free[-50:]
+    moved = [target[n] for n in shuffled]
+    for n, text in zip(shuffled, moved[1:] + moved[:1], strict=True):
+        target[n] = text
+    for n in foreign:
+        target[n] = third[n % len(third)]
+    for n in SWAPPED:
+        source[n], target[n] = target[n], source[n]
+    test = [source[n] for n in tested], [target[n] for n in tested]
+    report = examine(source, target, held_out={"test": test})
+    slipped = report["slip"]
+    assert slipped is not None and set(range(slip, slip + 200)) == set(slipped.places.tolist())
+    assert f"line {slip + 1:,} of the target without" in slipped.note
+    planted = {"mismatch": shuffled, "swapped": SWAPPED, "language": foreign, "leak": tested}
+    damaged = set().union(*planted.values())
+    for kind, least, false_alarms in (
+        ("mismatch", 0.85, 0.008),
+        ("swapped", 0.85, 0.0001),
+        ("language", 0.85, 0.002),
+        ("leak", 1.0, 0.01),
+    ):
+        found = _places(report, kind)
+        assert len(found & set(planted[kind])) >= least * len(planted[kind]), kind
+        assert len(found - damaged) <= false_alarms * len(source), kind
+
+
+@pytest.mark.parametrize("swap", [False, True])
+def test_clean_files_raise_few_alarms(texts: tuple[Sides, list[str]], swap: bool) -> None:
+    (source, target), _ = texts
+    codes = {"source_lang": "de", "target_lang": "en"} if swap else {}
+    report = examine(source, target, thorough=not swap, **codes)
+    assert (report["sides"] is not None) == swap
+    counts = {each.kind: each.count for each in report.findings}
+    assert counts.keys() <= {"sides", "mismatch", "language", "length", "duplicate",
+                             "near-duplicate"}  # fmt: skip
+    assert counts.get("mismatch", 0) <= 0.008 * len(source)
+    assert counts.get("language", 0) + counts.get("length", 0) <= 0.0002 * len(source) + 2
+
+
+def test_an_equal_number_of_lines_lost_on_both_sides(texts: tuple[Sides, list[str]]) -> None:
+    (source, target), _ = texts
+    first, second = len(source) // 5, len(source) // 2
+    report = examine(source[:first] + source[first + 1 :], target[:second] + target[second + 1 :])
+    slip = report["slip"]
+    assert slip is not None and slip.places.tolist() == list(range(first, second))
+
+
+def test_real_look_alikes(data: Path) -> None:
+    """Line 68,385 of Tatoeba has a Cyrillic letter in the word capital."""
+    source, target = (
+        list(read_lines(data / f"tatoeba_en_fr/train.{lang}"))[68_000:69_000]
+        for lang in ("en", "fr")
+    )
+    report = examine(source, target, thorough=False)
+    found = report["look-alike"]
+    assert found is not None and found.lines == [385]

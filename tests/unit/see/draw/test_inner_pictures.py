@@ -1,0 +1,266 @@
+"""The pictures from attention to training (V49-V91, V105): drawn, legible, and true."""
+
+from __future__ import annotations
+
+import io
+import math
+import re
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+from matplotlib.text import Text
+
+from glassformer.config import Config, Decode
+from glassformer.directory import Tokenizers, build
+from glassformer.see.draw import theme
+from glassformer.see.draw.aligning import find_aligner, measure_information
+from glassformer.see.draw.animate import Animation
+from glassformer.see.draw.attention_grids import roll_out
+from glassformer.see.draw.attention_lines import draw_all_heads, draw_one_head, draw_two_heads
+from glassformer.see.draw.beams import draw_beam_tree, find_path
+from glassformer.see.draw.canvas import spell_number
+from glassformer.see.draw.choosing import cut_off
+from glassformer.see.draw.code import BLOCKS, MODEL, read_code
+from glassformer.see.draw.costs import count_products
+from glassformer.see.draw.losses import learning_rate, smoothed_loss
+from glassformer.see.draw.masks import work_out
+from glassformer.see.draw.pictures import PICTURES, draw
+from glassformer.see.draw.runs import read_watched
+from glassformer.see.draw.training import make_target
+from glassformer.see.recording import record
+from glassformer.see.toy import train_toy
+from glassformer.see.trace import Trace
+from glassformer.text import Tokenizer
+from glassformer.train.schedule import rate
+from glassformer.translator import Translator
+
+LINES = ["the cat is on the mat", "it was too tired", "two birds sing in the old tree"] * 3
+IDS = [f"V{n}" for n in range(49, 92)] + ["V105"]
+SILENT = ("schematic", "worked", "scale", "id")  # what is printed and stands for no cell
+SHAPES: dict[str, dict[str, Any]] = {
+    "post": {"d_model": 32, "d_ff": 64, "heads": 4, "encoder_layers": 2, "decoder_layers": 3},
+    "pre": {"d_model": 32, "d_ff": 48, "heads": 16, "encoder_layers": 12, "decoder_layers": 1,
+            "norm": "pre", "activation": "gelu"},
+    "least": {"d_model": 8, "d_ff": 8, "heads": 1, "encoder_layers": 1, "decoder_layers": 1},
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def tokenizer() -> Tokenizer:
+    return Tokenizer.train(LINES, 320)
+
+
+@pytest.fixture(scope="module")
+def make(tokenizer: Tokenizer) -> Callable[[str, str], Trace]:
+    def record_one(shape: str, text: str) -> Trace:
+        torch.manual_seed(3)
+        config = Config.read({"model": SHAPES[shape]})
+        pair = Tokenizers(tokenizer, tokenizer)
+        model = build(config, pair)
+        with torch.no_grad():
+            model.output_table.weight.mul_(3)
+        translator = Translator(config, pair, model, device="cpu")
+        return record(translator, text, decode=Decode(beam=3, max_ratio=0, max_extra=9))
+
+    return record_one
+
+
+@pytest.fixture(scope="module")
+def trace(make: Callable[[str, str], Trace]) -> Trace:
+    return make("post", LINES[1])
+
+
+def paint(drawn: Figure | Animation) -> Figure:
+    """Draw it for good; a glyph that no font has is an error."""
+    figure = drawn.figure if isinstance(drawn, Animation) else drawn
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        figure.set_dpi(30)
+        FigureCanvasAgg(figure).print_png(io.BytesIO())
+    return figure
+
+
+def check_numbers(figure: Figure, trace: Trace) -> int:
+    """Every number that names a cell is that cell, to the digits that are printed."""
+    names = {"trace": trace, "np": np, "watch": read_watched(), "work_out": work_out,
+             "make_target": make_target, "cut_off": cut_off}  # fmt: skip
+    checked = 0
+    for text in figure.findobj(Text):
+        gid = text.get_gid()
+        if not gid or gid.partition("#")[0] in SILENT:
+            continue
+        tag = re.sub(r"#\d+$", "", gid)
+        if tag.startswith("derived:"):
+            value = eval(tag.removeprefix("derived:"), names)
+        else:
+            name, _, index = tag.removesuffix("]").rpartition("[")
+            value = trace[name][tuple(map(int, index.split(",")))]
+        printed = re.search(r"−?(∞|\d+(\.(\d+))?)$", text.get_text())
+        assert printed, (gid, text.get_text())
+        assert spell_number(float(value), len(printed[3] or "")) == printed[0], gid
+        checked += 1
+    return checked
+
+
+UNNUMBERED = {
+    "V52", "V53", "V60", "V61", "V62", "V67", "V69", "V70", "V72", "V73", "V78", "V90", "V105"
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("id", IDS)
+def test_it_is_drawn_and_its_numbers_are_true(trace: Trace, id: str) -> None:
+    drawn = draw(trace, id)
+    assert isinstance(drawn, Animation) == (PICTURES[id].kind == "animated")
+    figure = paint(drawn)
+    assert sum(len(ax.texts) + len(ax.patches) for ax in figure.axes) > 10
+    checked = check_numbers(figure, trace)
+    assert bool(checked) != (id in UNNUMBERED)
+
+
+@pytest.mark.parametrize("shape", ["pre", "least"])
+def test_other_shapes_can_be_drawn(make: Callable[[str, str], Trace], shape: str) -> None:
+    trace = make(shape, "it" if shape == "least" else LINES[2])
+    for id in IDS:
+        drawn = draw(trace, id)
+        figure = drawn.figure if isinstance(drawn, Animation) else drawn
+        check_numbers(figure, trace)
+        width, height = figure.get_size_inches()
+        assert 2 < width < 60 and 1 < height < 60
+
+
+@pytest.mark.filterwarnings("ignore:Glyph")
+def test_chinese_has_its_own_titles_and_notes(
+    trace: Trace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The words, also where no font could draw them."""
+    monkeypatch.setattr("glassformer.see.draw.canvas.check_language", lambda lang: None)
+    monkeypatch.setattr("glassformer.see.draw.canvas.make_writable", lambda text: text)
+    for id in IDS:
+        drawn = draw(trace, id, lang="zh")
+        figure = drawn.figure if isinstance(drawn, Animation) else drawn
+        shown = [text.get_text() for text in figure.axes[0].texts]
+        title = next(t for t in figure.axes[0].texts if t.get_fontsize() == theme.TITLE)
+        assert re.search(r"[\u4e00-\u9fff]", title.get_text()), (id, title)
+        for text in shown:
+            assert not re.search(r"\b(the|of|and|which)\b", text), (id, text)
+
+
+def test_the_worked_example() -> None:
+    found = work_out()
+    np.testing.assert_allclose(found["K"][0], [0.36, 0.15, 0.34], atol=1e-12)
+    np.testing.assert_allclose(found["QKᵀ"][1], [0.588, 1.215, 1.148, 1.008], atol=5e-4)
+    np.testing.assert_allclose(found["softmax"][3], [0.2047, 0.2732, 0.2684, 0.2537], atol=5e-5)
+    np.testing.assert_allclose(found["· V"][2], [0.6106, 0.2464, 0.7047], atol=5e-5)
+    assert (found["softmax"][np.triu_indices(4, 1)] == 0).all()
+
+
+def test_information_is_none_where_rows_are_alike_and_most_on_a_diagonal() -> None:
+    alike, diagonal = np.full((1, 5, 5), 0.2), np.eye(5)[None]
+    assert measure_information(alike) == pytest.approx([0])
+    assert measure_information(diagonal) == pytest.approx([math.log(5)])
+
+
+def test_the_head_that_is_asked_for_is_kept(trace: Trace) -> None:
+    assert find_aligner(trace, 1, 2) == (1, 2)
+    assert find_aligner(trace, head=3)[1] == 3
+
+
+def test_rollout_rows_sum_to_one(trace: Trace) -> None:
+    layers = [trace[f"encoder.{n}.self_attention.weights"] for n in range(2)]
+    np.testing.assert_allclose(roll_out(layers).sum(1), 1, atol=1e-6)
+
+
+def test_the_path_through_the_tree_spells_the_translation(trace: Trace) -> None:
+    assert trace.search is not None
+    path = find_path(trace.search)
+    ids = [step[place].id for step, place in zip(trace.search.steps, path, strict=False)]
+    assert ids == [piece.id for piece in trace.predicted]
+
+
+@pytest.mark.parametrize(("k", "p"), [(2, 1.0), (5, 0.6), (5, 1.0)])
+def test_cutting_off_is_the_smallest_set_that_reaches_p(k: int, p: float) -> None:
+    share = np.array([0.4, 0.1, 0.3, 0.15, 0.05])
+    kept = cut_off(np.log(share), k, p) > 0
+    order = np.argsort(-share)
+    count = min(k, next(n for n in range(1, 6) if share[order[:n]].sum() >= p - 1e-12))
+    assert set(np.flatnonzero(kept)) == set(order[:count])
+
+
+def test_the_learning_rate_is_the_trainings() -> None:
+    settings = Config.read({"model": {"d_model": 256, "heads": 4}, "train": {"warmup": 400}})
+    for step in (1, 399, 400, 5000):
+        wanted = rate(step, settings.train, 256, 10_000)
+        assert learning_rate(step, 256, 400) == pytest.approx(wanted)
+
+
+def test_the_smoothed_loss_is_torchs_divergence() -> None:
+    target = torch.tensor([0.9 + 0.1 / 6] + [0.1 / 6] * 5, dtype=torch.float64)
+    found = torch.tensor([0.7] + [0.06] * 5, dtype=torch.float64)
+    wanted = torch.nn.functional.kl_div(found.log(), target, reduction="sum").item()
+    assert smoothed_loss(0.3, 0.1, 6) == pytest.approx(wanted)
+
+
+def test_products_are_those_of_the_matrices() -> None:
+    settings = Config.read({"model": {"d_model": 8, "heads": 2, "d_ff": 12}}).model
+    counts = count_products(3, settings)
+    assert counts["attention"] == pytest.approx(2 * (2 * 3 * 4 * 3) / 1e6)
+    assert counts["projections"] == pytest.approx(4 * (3 * 8 * 8) / 1e6)
+    assert counts["feed-forward"] == pytest.approx(2 * (3 * 8 * 12) / 1e6)
+
+
+def test_the_code_is_the_packages_own() -> None:
+    for file, name, *_ in BLOCKS:
+        lines = read_code(file, name)
+        text = (MODEL / file).read_text(encoding="utf-8")
+        assert lines[0].startswith("def ") and '"""' not in "".join(lines)
+        assert all(line.strip() in text for line in lines)
+
+
+def test_the_toy_learns_and_what_ships_sums_to_one() -> None:
+    run = read_watched()
+    for number in range(len(run.steps)):
+        for sentence in range(len(run.sentences)):
+            np.testing.assert_allclose(run.share(number, sentence).sum(1), 1, atol=1e-5)
+    assert run.loss(0, 1) > 1.5 and run.loss(-1, 1) < 0.05
+    again = train_toy()
+    assert again["vocabulary"] == run.vocabulary
+    assert again["snapshots"][0]["loss"] == pytest.approx(json_loss(run), abs=1e-3)
+
+
+def json_loss(run: Any) -> float:
+    """The mean over all pieces of both sentences, before training."""
+    sizes = [len(each.reference_pieces) for each in run.sentences]
+    return sum(run.loss(0, n) * size for n, size in enumerate(sizes)) / sum(sizes)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        (lambda t: draw_one_head(t, head=9), "head"),
+        (lambda t: draw_one_head(t, layer=7), "layer"),
+        (lambda t: draw_two_heads(t, query="zebra"), "zebra"),
+        (lambda t: draw_all_heads(t, side="middle"), "side"),
+        (lambda t: draw(t, "V54", head="best"), "head=best"),
+        (lambda t: draw(t, "V65", sublayer="cross_attention"), "sublayer"),
+        (lambda t: draw(t, "V86", watch="nowhere"), "nowhere"),
+        (lambda t: draw(t, "V84", sentence=5), "sentence"),
+    ],
+)
+def test_mistakes_are_told_in_one_sentence(
+    trace: Trace, wrong: Callable[[Trace], object], said: str
+) -> None:
+    with pytest.raises(ValueError, match=said) as caught:
+        wrong(trace)
+    assert "\n" not in str(caught.value)
+
+
+def test_without_a_search_there_is_no_tree(trace: Trace) -> None:
+    given = Trace(trace.document.model_copy(update={"search": None}), trace.tensors)
+    with pytest.raises(ValueError, match="nothing was searched"):
+        draw_beam_tree(given)

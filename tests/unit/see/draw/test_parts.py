@@ -1,0 +1,142 @@
+"""What pictures are made of: numbers, fonts, waves, orders, animations, the gallery."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from glassformer.config import Positions
+from glassformer.model.positions import sinusoids
+from glassformer.see import Trace
+from glassformer.see.draw import draw, gallery, save_figure, waves
+from glassformer.see.draw.canvas import Page, spell_number
+from glassformer.see.draw.cells import find_limit
+from glassformer.see.draw.fonts import make_writable, measure, shorten, wrap
+from glassformer.see.draw.order import attend_first, compare_orders
+from glassformer.see.draw.selection import choose_look
+from glassformer.see.draw.theme import PAPER, ROLES
+
+
+@pytest.mark.parametrize(
+    ("value", "digits", "printed"),
+    [(-0.001, 2, "0.00"), (-1.5, 1, "−1.5"), (float("-inf"), 2, "−∞"), (112, 0, "112")],
+)
+def test_numbers_as_printed(value: float, digits: int, printed: str) -> None:
+    assert spell_number(value, digits) == printed
+
+
+def test_words_can_be_read() -> None:
+    """At least 4.5:1 on white, as accessibility asks."""
+
+    def shine(colour: str) -> float:
+        parts = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
+        red, green, blue = (c / 12.92 if c <= 0.03928 else ((c + 0.055) / 1.055) ** 2.4
+                            for c in parts)  # fmt: skip
+        return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+
+    ratios = {n: (shine(PAPER) + 0.05) / (shine(r.ink) + 0.05) for n, r in ROLES.items()}
+    assert {name: ratio for name, ratio in ratios.items() if ratio < 4.5} == {}
+
+
+def test_a_character_without_a_font_is_said() -> None:
+    with pytest.warns(UserWarning, match="apt install fonts-noto-core"):
+        assert make_writable("a\U0001accb") == "a[1ACCB]"
+
+
+def test_text_fits() -> None:
+    assert measure(shorten("a long text", 30, 9), 9) <= 30 and shorten("a", 30, 9) == "a"
+    lines = wrap("one two three four", 50, 9)
+    assert len(lines) > 1 and " ".join(lines) == "one two three four"
+    assert max(measure(line, 9) for line in lines) <= 50
+
+
+def test_scales_are_symmetric_and_never_empty() -> None:
+    assert find_limit(np.array([-3.0, 1.0, float("-inf")])) == 3
+    assert find_limit(np.zeros(2)) == 1
+
+
+@pytest.mark.parametrize("d_model", [4, 20, 512])
+@pytest.mark.parametrize(
+    ("layout", "grid"), [("interleaved", "paper"), ("concatenated", "tensor2tensor")]
+)
+def test_waves_are_the_models(d_model: int, layout: str, grid: str) -> None:
+    settings = Positions(layout=layout, grid=grid, longest=100)
+    expected = sinusoids(settings, d_model).numpy()
+    assert np.allclose(waves.encode(range(100), d_model, layout), expected, atol=1e-9)
+
+
+def test_the_layouts_differ_in_more_than_order() -> None:
+    paper, other = (np.sort(waves.encode([50], 512, n)) for n in ("interleaved", "concatenated"))
+    assert np.abs(paper - other).max() > 0.01
+
+
+def test_the_first_attention_by_hand_is_the_models(trace: Trace, other: Trace) -> None:
+    for each, window in ((trace, "normed"), (other, "sum")):
+        recorded = each[f"encoder.0.self_attention_road.{window}"]
+        by_hand = attend_first(each, np.asarray(each["source_embedding.sum"], dtype=float))
+        assert np.allclose(by_hand, recorded, atol=1e-5 * max(1, np.abs(recorded).max()))
+
+
+def test_order_matters_only_with_positions(trace: Trace) -> None:
+    (one, two), (three, four) = compare_orders(trace, 4)
+    assert np.abs(one - two).max() < 1e-12 < 1e-3 < np.abs(three - four).max()
+
+
+def test_a_step_at_a_time(trace: Trace) -> None:
+    """At its last frame an animation is its figure; before, it shows no more than its steps."""
+    moving = draw(trace, "V33")
+    assert len(moving) == len(choose_look(trace, 0, 0, None, "en").shown)
+    seconds = []
+    for stay in moving.frames():
+        seconds.append(stay)
+        if len(seconds) == 1:
+            first = moving.steps[0].artists[0]
+            assert first.get_alpha() == 0 and not moving.steps[1].artists[0].get_visible()
+    assert all(a.get_visible() for step in moving.steps for a in step.artists)
+    assert seconds[-1] >= 3 and min(seconds) < 0.1 < max(seconds[:-1])
+
+
+def test_what_rests_is_there_from_the_first() -> None:
+    page = Page()
+    page.text(0, 0, "before")
+    page.step("first", "一")
+    moving = page.text(0, 20, "in")
+    page.rest()
+    page.text(0, 40, "after")
+    assert [step.artists for step in page.animate("title").steps] == [[moving]]
+
+
+@pytest.mark.parametrize("ending", ["gif", "svg", "pdf", "png"])
+def test_files(trace: Trace, tmp_path: Path, ending: str) -> None:
+    path = tmp_path / f"a.{ending}"
+    draw(trace, "V34").save(path)
+    assert path.stat().st_size > 2000 and [p.name for p in tmp_path.iterdir()] == [path.name]
+    if ending == "gif":
+        with Image.open(path) as image:
+            assert image.n_frames == 2 * 5 + 1
+    if ending == "svg":
+        assert "derived:" in path.read_text(encoding="utf-8")
+
+
+def test_an_unknown_ending_is_said(trace: Trace, tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match=r"is \.svg, \.pdf or \.png"):
+        save_figure(draw(trace, "V01"), tmp_path / "a.bmp")
+
+
+def test_gallery(trace: Trace, tmp_path: Path) -> None:
+    ids = ["V01", "V13", "V35"]
+    files = gallery(trace, tmp_path, ids=ids, moving=False)
+    assert {path.name for path in files} == {"V01.svg", "V13.svg", "V35.svg", "index.html"}
+    page = (tmp_path / "index.html").read_text(encoding="utf-8")
+    assert re.findall(r'<figure id="(V\d+)"', page) == ids
+    assert "http" not in page, "it works without a network"
+
+
+def test_gallery_names_what_it_cannot_draw(trace: Trace, tmp_path: Path) -> None:
+    gallery(trace, tmp_path, ids=["V01", "V35"], layer=9)
+    page = (tmp_path / "index.html").read_text(encoding="utf-8")
+    assert "<li><b>V35</b>" in page and "layer=9" in page and not (tmp_path / "V35.svg").exists()

@@ -1,0 +1,133 @@
+"""Every picture draws, in words that can be read, and prints nothing but what was recorded."""
+
+from __future__ import annotations
+
+import io
+import re
+
+import numpy as np
+import pytest
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+from matplotlib.text import Text
+
+from glassformer.see import Trace
+from glassformer.see.draw import PICTURES, Animation, draw, pictures
+from glassformer.see.draw.canvas import spell_number
+from glassformer.see.draw.fonts import find_family
+
+WORDS = ("schematic", "worked", "scale", "computed")
+OWN = [id for id in PICTURES if int(id[1:]) <= 48]
+
+
+def get_figure(drawn: Figure | Animation) -> Figure:
+    return drawn if isinstance(drawn, Figure) else drawn.figure
+
+
+def get_texts(figure: Figure) -> list[Text]:
+    return [text for axes in figure.axes for text in axes.texts if text.get_text()]
+
+
+def render(figure: Figure) -> np.ndarray:
+    """At low resolution; a missing glyph is a warning, and a warning an error."""
+    figure.set_dpi(40)
+    canvas = FigureCanvasAgg(figure)
+    canvas.draw()
+    return np.asarray(canvas.buffer_rgba())
+
+
+def look_up(trace: Trace, tag: str) -> float:
+    """The number that a tag stands for."""
+    if tag.startswith("derived:"):
+        return float(eval(tag.removeprefix("derived:"), {"trace": trace, "np": np}))
+    name, index = re.fullmatch(r"(.+)\[([\d,]+)\]", tag).groups()
+    return float(trace[name][tuple(int(i) for i in index.split(","))])
+
+
+def check_numbers(trace: Trace, figure: Figure) -> None:
+    for text in get_texts(figure):
+        printed = re.search(r"(−?\d+(?:\.(\d+))?|−∞)$", text.get_text())
+        tag = (text.get_gid() or "").partition("#")[0]
+        if not tag:
+            bare = re.search(r"(^|\s|=|: )−?\d+\.\d+$", text.get_text())
+            assert not bare or text.get_parse_math(), f"{text.get_text()} says not what it is"
+        elif tag not in WORDS:
+            value, digits = look_up(trace, tag), len(printed[2] or "")
+            near = {spell_number(value + d * 1e-6, digits) for d in (-1, 0, 1)}
+            assert printed[1] in near, (text.get_text(), tag, value)
+
+
+@pytest.mark.parametrize("id", OWN)
+def test_it_draws_what_was_recorded(id: str, trace: Trace) -> None:
+    drawn = draw(trace, id)
+    assert isinstance(drawn, Animation) == (PICTURES[id].kind == "animated")
+    figure = get_figure(drawn)
+    pixels = render(figure)
+    assert len(np.unique(pixels.reshape(-1, 4), axis=0)) > 10, "nothing is on it"
+    check_numbers(trace, figure)
+
+
+@pytest.mark.parametrize("id", OWN)
+def test_it_draws_the_smallest(id: str, other: Trace) -> None:
+    figure = get_figure(draw(other, id))
+    render(figure)
+    check_numbers(other, figure)
+
+
+@pytest.mark.skipif(find_family("图") is None, reason="no font with Chinese characters")
+@pytest.mark.parametrize("id", OWN)
+def test_it_speaks_chinese(id: str, trace: Trace) -> None:
+    figure = get_figure(draw(trace, id, lang="zh"))
+    written = "".join(text.get_text() for text in get_texts(figure))
+    assert re.search(r"[\u4e00-\u9fff]", written)
+
+
+@pytest.mark.parametrize("id", OWN)
+def test_titles_say_the_same_in_two_languages(id: str) -> None:
+    picture = PICTURES[id]
+    assert picture.title() and picture.title("zh") and picture.id == id
+    assert "lang" in picture.options
+
+
+def test_none_of_the_first_groups_is_missing() -> None:
+    expected = [f"V{number:02}" for number in range(1, 49)]
+    assert expected == OWN
+
+
+@pytest.mark.parametrize("query", [0, -1, "so"])
+def test_a_query_may_be_a_number_or_a_piece(trace: Trace, query: int | str) -> None:
+    figure = get_figure(draw(trace, "V37", layer=-1, head=1, query=query))
+    row = 0 if query == "so" else query % len(trace.source)
+    tags = {text.get_gid() for text in get_texts(figure)}
+    assert f"encoder.2.self_attention.query[1,{row},0]" in tags
+    check_numbers(trace, figure)
+
+
+@pytest.mark.parametrize(
+    ("id", "options", "said"),
+    [
+        ("V99", {}, "did you mean V9"),
+        ("V37", {"layer": 3}, "layer=3: there are 3, 0 to 2"),
+        ("V37", {"head": -3}, "head=-3: there are 2, 0 to 1"),
+        ("V37", {"query": "cat"}, "query=cat: the pieces are"),
+        ("V37", {"size": 3}, "V37 has no option size"),
+        ("V40", {"side": "left"}, "side=left: one of encoder, decoder"),
+        ("V01", {"lang": "fr"}, "lang=fr: one of en, zh"),
+    ],
+)
+def test_a_wrong_choice_is_said(trace: Trace, id: str, options: dict, said: str) -> None:
+    with pytest.raises(ValueError, match=said):
+        draw(trace, id, **options)
+
+
+def test_on_axes_of_ones_own(trace: Trace) -> None:
+    figure = Figure((3, 1))
+    axes = figure.add_subplot()
+    assert draw(trace, "V01", ax=axes) is figure
+    assert max(text.get_fontsize() for text in axes.texts) < 10, "type shrinks along"
+    figure.savefig(io.BytesIO(), format="png")
+
+
+def test_the_table_is_in_order() -> None:
+    numbers = [int(id[1:]) for id in PICTURES]
+    assert numbers == sorted(numbers) and pictures.find_picture("v07").id == "V07"

@@ -1,0 +1,253 @@
+"""What if: each edit does what it says, in decoding as in the forced pass, and nothing else."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from glassformer.see import Trace, compare, record
+from glassformer.see.edit import read_edits
+from glassformer.translator import Translator
+
+TEXT = "the cat is on a tree"
+Edit = dict[str, Any]
+
+SILENT: Edit = {"do": "silence", "name": "encoder.1.self_attention", "head": 2}
+EDITS: list[Edit] = [
+    SILENT,
+    {"do": "silence", "name": "decoder.0.feed_forward"},
+    {"do": "mean", "name": "decoder.-1.cross_attention", "head": 1},
+    {"do": "mean", "name": "decoder.1.self_attention"},
+    {"do": "mean", "name": "encoder.0.feed_forward"},
+    {"do": "pin", "name": "decoder.0.self_attention", "head": 0, "key": 2},
+    {"do": "pin", "name": "decoder.0.cross_attention", "key": -1, "query": 2},
+    {"do": "row", "name": "memory", "position": 2, "factor": 0.5},
+    {"do": "row", "name": "decoder.0.self_attention_road.sum", "position": 1, "values": [1.0] * 22},
+    {"do": "row", "name": "decoder.1.cross_attention.query", "head": 1, "position": 2, "factor": 3},
+    {"do": "swap", "name": "memory", "position": 1, "sentence": "a dog runs", "other": 1},
+    {"do": "word", "word": "cat", "by": "dog"},
+    {"do": "prefix", "text": "so"},
+    {"do": "without", "what": "positions"},
+    {"do": "without", "what": "scale", "name": "decoder.1"},
+    {"do": "without", "what": "residual", "name": "encoder.0.feed_forward"},
+    {"do": "without", "what": "norm", "name": "decoder.2"},
+]  # fmt: skip
+NOTHING: list[Edit] = [
+    {"do": "row", "name": "memory", "position": 2, "factor": 1},
+    {"do": "row", "name": "decoder.1.self_attention.weights", "position": 30, "factor": 0},
+    {"do": "pin", "name": "decoder.0.self_attention", "key": 0, "query": 0},
+]
+
+
+def name_edit(edit: Edit) -> str:
+    return "-".join(str(value) for value in list(edit.values())[:2])
+
+
+@pytest.fixture(scope="module")
+def plain(translator: Translator) -> Trace:
+    return record(translator, TEXT)
+
+
+def differ(one: Trace, other: Trace) -> list[str]:
+    return [name for name in one.names() if not np.array_equal(one[name], other[name])]
+
+
+@pytest.mark.parametrize("edit", EDITS, ids=name_edit)
+def test_edited_decoding_equals_the_edited_pass(translator: Translator, edit: Edit) -> None:
+    """Each step reads its prefix again; the recording reads all at once."""
+    trace = record(translator, TEXT, edits=[edit])
+    largest = max(1, *(abs(expected.log_prob) for expected in trace.predictions))
+    assert (trace.numerics.largest_difference or 0) <= 2e-5 * largest
+    assert trace.edits == (edit,)
+
+
+@pytest.mark.parametrize("edit", NOTHING, ids=name_edit)
+def test_an_edit_without_effect_changes_no_bit(
+    translator: Translator, plain: Trace, edit: Edit
+) -> None:
+    trace = record(translator, TEXT, edits=[edit])
+    assert trace.translation == plain.translation and differ(trace, plain) == []
+
+
+def force(translator: Translator, plain: Trace, edit: Edit) -> Trace:
+    """The same pieces, so that rows can be compared."""
+    return record(translator, TEXT, target=plain, edits=[edit])
+
+
+def test_to_silence(translator: Translator, plain: Trace) -> None:
+    head, block = (force(translator, plain, edit) for edit in EDITS[:2])
+    name = "encoder.1.self_attention"
+    assert not head[f"{name}.heads"][2].any()
+    assert np.array_equal(head[f"{name}.heads"][:2], plain[f"{name}.heads"][:2])
+    assert not block["decoder.0.feed_forward.output"].any()
+
+
+def test_an_edited_cell_says_so(translator: Translator, plain: Trace) -> None:
+    cell = "encoder.1.self_attention.heads", (2, 0, 0)
+    assert (
+        "but an edit put 0 in its place"
+        in force(translator, plain, SILENT).explain(*cell).to_text()
+    )
+    assert "but an edit" not in plain.explain(*cell).to_text()
+
+
+def test_a_head_that_nobody_hears(make: Callable[..., Translator]) -> None:
+    """Where its part of W_O is zero, silence changes nothing after it."""
+    translator = make()
+    attention = translator.model.encoder[1].self_attention
+    with torch.no_grad():
+        attention.to_output.weight[:, 10:15] = 0
+    before = record(translator, TEXT)
+    after = record(translator, TEXT, edits=[SILENT])
+    assert differ(before, after) == ["encoder.1.self_attention.heads"]
+
+
+def test_the_mean_so_far(translator: Translator, plain: Trace) -> None:
+    head, block = (force(translator, plain, edit) for edit in EDITS[2:4])
+    name = "decoder.2.cross_attention.heads"
+    for row in range(len(plain.target)):
+        expected = plain[name][1, : row + 1].mean(0)
+        np.testing.assert_allclose(head[name][1, row], expected, rtol=1e-5, atol=1e-6)
+        output = plain["decoder.1.self_attention.output"][: row + 1].mean(0)
+        made = block["decoder.1.self_attention.output"][row]
+        np.testing.assert_allclose(made, output, rtol=1e-5, atol=1e-5)
+
+
+def test_to_pin(translator: Translator, plain: Trace) -> None:
+    own, cross = (force(translator, plain, edit) for edit in EDITS[5:7])
+    name = "decoder.0.self_attention.weights"
+    assert np.array_equal(own[name][0, :2], plain[name][0, :2]), "these may not see position 2"
+    assert np.array_equal(own[name][0, 2:], np.eye(len(own.target))[[2] * (len(own.target) - 2)])
+    name = "decoder.0.cross_attention.weights"
+    assert (cross[name][:, 2, -1] == 1).all() and not cross[name][:, 2, :-1].any()
+    assert np.array_equal(cross[name][:, 1], plain[name][:, 1])
+
+
+def test_to_edit_a_row(translator: Translator, plain: Trace) -> None:
+    half, ones, head = (force(translator, plain, edit) for edit in EDITS[7:10])
+    assert np.array_equal(half["memory"][2], plain["memory"][2] / 2)
+    assert np.array_equal(np.delete(half["memory"], 2, 0), np.delete(plain["memory"], 2, 0))
+    assert (ones["decoder.0.self_attention_road.sum"][1] == 1).all()
+    name = "decoder.1.cross_attention.query"
+    np.testing.assert_allclose(head[name][1, 2], 3 * plain[name][1, 2], rtol=1e-6)
+    assert np.array_equal(head[name][0], plain[name][0])
+
+
+def test_to_swap(translator: Translator, plain: Trace) -> None:
+    trace, other = force(translator, plain, EDITS[10]), record(translator, "a dog runs")
+    np.testing.assert_allclose(trace["memory"][1], other["memory"][1], rtol=1e-6)
+
+
+def test_words_and_prefixes(translator: Translator) -> None:
+    word, prefix = (record(translator, TEXT, edits=[edit]) for edit in EDITS[11:13])
+    assert word.text == "the dog is on a tree"
+    assert differ(word, record(translator, word.text)) == []
+    assert prefix.translation == record(translator, TEXT, prefix="so").translation
+    assert prefix.translation.startswith("so")
+
+
+def test_to_do_without(translator: Translator, plain: Trace) -> None:
+    places, scale, residual, norm = (force(translator, plain, edit) for edit in EDITS[13:])
+    assert (
+        not places["source_embedding.places"].any() and not places["target_embedding.places"].any()
+    )
+    for block in ("self_attention", "cross_attention"):
+        stem = f"decoder.1.{block}"
+        product = scale[f"{stem}.query"] @ scale[f"{stem}.key"].swapaxes(1, 2)
+        np.testing.assert_allclose(scale[f"{stem}.scores"], product, rtol=1e-4, atol=1e-4)
+    stem = "encoder.0.feed_forward"
+    assert np.array_equal(residual[f"{stem}_road.sum"], residual[f"{stem}.output"])
+    for block in ("self_attention", "cross_attention", "feed_forward"):
+        op = norm.graph[f"decoder.2.{block}_road.normed"]
+        assert np.array_equal(norm[op.name], norm[op.operands[0].name])
+
+
+def test_without_the_mask_a_row_sees_ahead(translator: Translator, plain: Trace) -> None:
+    trace = force(translator, plain, {"do": "without", "what": "mask"})
+    weights = trace["decoder.0.self_attention.weights"]
+    assert trace["decoder.0.self_attention.mask"].all() and weights[:, 0, -1].min() > 0
+    np.testing.assert_allclose(weights.sum(-1), 1, rtol=1e-5)
+
+
+def test_without_places_order_is_lost(translator: Translator) -> None:
+    """The encoder says the same of the same pieces, wherever they stand."""
+    edit = {"do": "without", "what": "positions"}
+    one, other = (record(translator, text, edits=[edit]) for text in ("so it is", "so is it"))
+    texts = [[piece.text for piece in trace.source] for trace in (one, other)]
+    assert texts[0] != texts[1] and sorted(texts[0]) == sorted(texts[1])
+    order = [texts[1].index(text) for text in texts[0]]
+    np.testing.assert_allclose(one["memory"], other["memory"][order], rtol=1e-4, atol=1e-5)
+
+
+def test_edits_follow_each_other(translator: Translator, plain: Trace) -> None:
+    double = {"do": "row", "name": "memory", "position": 0, "factor": 2}
+    trace = record(translator, TEXT, target=plain, edits=[double, double, SILENT])
+    silent = force(translator, plain, SILENT)
+    np.testing.assert_allclose(trace["memory"][0], 4 * silent["memory"][0], rtol=1e-6)
+
+
+def test_before_and_after(translator: Translator, plain: Trace) -> None:
+    found = compare(translator, TEXT, [SILENT])
+    assert found.before.translation == plain.translation
+    assert found.after.translation == record(translator, TEXT, edits=[SILENT]).translation
+    moved = [name for name, apart in found.differences.items() if apart]
+    assert moved[0] == "encoder.1.self_attention.heads" and moved[-1] == "logits"
+    assert found.differences["logits"] == pytest.approx(
+        np.abs(found.forced["logits"].astype(np.float64) - plain["logits"]).max()
+    )
+    change, piece = found.changes[1], plain.predicted[1]
+    assert change.piece == piece.text
+    assert change.before == pytest.approx(plain["probabilities"][1, piece.id], rel=1e-4)
+    assert change.after == pytest.approx(found.forced["probabilities"][1, piece.id], rel=1e-4)
+    assert math.isfinite(json.loads(json.dumps(found.to_json()))["pieces"][0]["after"])
+
+
+def test_a_word_of_other_length_is_compared_where_it_can_be(translator: Translator) -> None:
+    found = compare(translator, TEXT, [{"do": "word", "word": "cat", "by": "old tree"}])
+    assert found.differences["memory"] is None and found.differences["logits"]
+
+
+@pytest.mark.parametrize(
+    ("edit", "said"),
+    [
+        ({"do": "silense"}, '"do" is one of silence, mean, pin'),
+        ({"name": "memory"}, '"do" is one of'),
+        ({"do": "silence", "name": "encoder.9.self_attention"}, "did you mean encoder.1.self_att"),
+        ({"do": "silence", "name": "memory"}, "there is no block memory"),
+        (SILENT | {"head": 7}, "head of encoder.1.self_attention: 7 is out of range"),
+        (SILENT | {"haed": 1}, "haed: Extra inputs"),
+        ({"do": "silence", "name": "encoder.0.feed_forward", "head": 0}, "has no heads"),
+        ({"do": "pin", "name": "decoder.0.cross_attention", "key": 99}, "key of .* 99 is out of"),
+        ({"do": "row", "name": "memory", "position": 0}, "give either values or a factor"),
+        ({"do": "row", "name": "memory", "position": 99, "factor": 1}, "99 is out of range"),
+        ({"do": "row", "name": "memory", "position": 0, "values": [1]}, "22 values a position"),
+        ({"do": "row", "name": "logit", "position": 0, "factor": 1}, "did you mean logits"),
+        (EDITS[10] | {"other": 99}, "other 99 is out of range"),
+        (EDITS[10] | {"name": "memorie"}, "did you mean memory"),
+        (EDITS[8] | {"position": -1}, "-1 counts from an end that is not written yet"),
+        ({"do": "word", "word": "zebra", "by": "x"}, "there is no word 'zebra'"),
+        ({"do": "without", "what": "scale", "name": "encoder.7"}, "no scale in encoder.7"),
+    ],
+)  # fmt: skip
+def test_edits_that_cannot_be(translator: Translator, edit: Edit, said: str) -> None:
+    with pytest.raises(ValueError, match=said) as error:
+        record(translator, TEXT, edits=[SILENT, edit])
+    assert str(error.value).startswith("edit 2: ")
+
+
+def test_a_file_of_edits(tmp_path: Path) -> None:
+    path = tmp_path / "edit.json"
+    for content in ([SILENT], {"edits": [SILENT]}):
+        path.write_text(json.dumps(content), encoding="utf-8")
+        assert read_edits(path) == [SILENT]
+    for text, said in (("[{", "no JSON"), ('{"do": "silence"}', "a list of edits is needed")):
+        path.write_text(text, encoding="utf-8")
+        with pytest.raises(ValueError, match=said):
+            read_edits(path)

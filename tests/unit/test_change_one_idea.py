@@ -1,0 +1,93 @@
+"""docs/change-one-idea.md, taken at its word, on a copy of the package."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+PAGE = (ROOT / "docs" / "change-one-idea.md").read_text(encoding="utf-8")
+MOST_LINES = 25
+
+PROGRAM = """
+import sys
+from pathlib import Path
+import torch
+import glassformer
+from glassformer import Config, Translator
+from glassformer.train import train
+
+assert Path(glassformer.__file__).is_relative_to(Path.cwd()), "that is not the copy"
+words = [f"{a} {b} runs {c}" for a in ("red", "old") for b in ("cat", "dog") for c in "xyz"]
+Path("a.en").write_text("\\n".join(words) + "\\n", encoding="utf-8")
+Path("a.xx").write_text("\\n".join(x[::-1] for x in words) + "\\n", encoding="utf-8")
+shape = {"d_model": 16, "d_ff": 32, "heads": 2, "encoder_layers": 1, "decoder_layers": 1}
+for kind in ("layer", "rms"):
+    config = Config.read({
+        "model": {**shape, "norm": "pre"}, "text": {"vocabulary": 320},
+        "train": {"steps": 4, "batch_tokens": 64, "precision": "fp32", "learning_rate": 0.01},
+    }, [f"model.norm_kind={kind}"])
+    train(config, ["a.en", "a.xx"], kind, quiet=True)
+    translator = Translator.load(kind)
+    names = translator.model.state_dict().keys()
+    assert any("norm.gain" in name for name in names) == (kind == "rms")
+    assert any("norm.bias" in name for name in names) == (kind == "layer")
+    assert len(translator.translate(["old dog runs x", "a cat"])) == 2
+    model, source, target = translator.model, torch.tensor([[5, 6, 7]]), torch.tensor([[1, 8, 9]])
+    with torch.inference_mode():
+        state = model.start(source)
+        steps = torch.cat([model.step(target[:, [t]], state) for t in range(3)], 1)
+        torch.testing.assert_close(steps, model(source, target), atol=1e-5, rtol=1e-5)
+"""
+
+
+def read_blocks(language: str) -> list[str]:
+    return re.findall(rf"```{language}\n(.*?)```", PAGE, re.S)
+
+
+@pytest.fixture(scope="module")
+def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The package with the page's change."""
+    if not shutil.which("git"):
+        pytest.skip("the page applies its change with git, which is not installed")
+    folder = tmp_path_factory.mktemp("copy")
+    ignore = shutil.ignore_patterns("__pycache__", "*.safetensors")
+    shutil.copytree(ROOT / "src" / "glassformer", folder / "src" / "glassformer", ignore=ignore)
+    (diff,) = read_blocks("diff")
+    env = {**os.environ, "GIT_CEILING_DIRECTORIES": str(folder.parent)}
+    subprocess.run(
+        ["git", "apply"], input=diff.encode(), cwd=folder, env=env, check=True, capture_output=True
+    )
+    return folder
+
+
+def run(program: str, folder: Path) -> str:
+    env = {**os.environ, "PYTHONPATH": str(folder / "src"), "PYTHONIOENCODING": "utf-8"}
+    command = [sys.executable, "-W", "error", "-c", program]
+    ended = subprocess.run(command, cwd=folder, env=env, capture_output=True, encoding="utf-8")
+    assert ended.returncode == 0, ended.stderr
+    return ended.stdout
+
+
+def test_the_change_is_small() -> None:
+    (diff,) = read_blocks("diff")
+    lines = [line for line in diff.splitlines() if re.match(r"[+-](?![+-]{2} )", line)]
+    assert 10 < len(lines) <= MOST_LINES
+
+
+def test_it_trains_translates_and_is_recorded(copy: Path) -> None:
+    run(PROGRAM, copy)
+    (look,) = read_blocks("python")
+    rows = dict(line.split() for line in run(look, copy).splitlines())
+    assert rows.keys() == {
+        "encoder.0.self_attention_road.normed", "encoder.0.feed_forward_road.normed",
+        "decoder.0.self_attention_road.normed", "decoder.0.cross_attention_road.normed",
+        "decoder.0.feed_forward_road.normed",
+    }  # fmt: skip
+    assert all(0.8 < float(size) < 1.2 for size in rows.values())  # the gain has hardly moved

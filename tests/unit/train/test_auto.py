@@ -1,0 +1,160 @@
+"""The size auto: it follows the corpus and the machine, and gives way to whoever knows better."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Iterator
+from dataclasses import replace
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from glassformer.config import SIZES, Config
+from glassformer.data.corpus import find
+from glassformer.train import train
+from glassformer.train.auto import Extent, choose, estimate_speed, measure_extent, render
+from glassformer.train.machine import Machine
+
+LAPTOP = Machine("a processor", 2, 2, "AVX512", True, True, "cpu", (), 16.0, 100.0, False)
+OLD = replace(LAPTOP, vectors="AVX2", has_amx=False, has_bf16=False)
+GPU = replace(LAPTOP, device="cuda", gpus=("a GPU, 80 GiB",))
+CORPORA = [5000, 29_000, 50_000, 160_000, 10**6, 10**7]
+KEYS = {
+    "size", "text.vocabulary", "model.norm", "model.dropout", "train.minutes",
+    "train.batch_tokens", "train.learning_rate", "train.warmup", "train.schedule",
+    "train.label_smoothing", "train.ema",
+}  # fmt: skip
+
+
+def ask(pairs: int, machine: Machine = LAPTOP, **given: Any) -> tuple[Config, dict[str, str]]:
+    extent = Extent(pairs, pairs * 16, 150)
+    config, choices = choose(Config.read({"size": "auto", **given}), extent, machine)
+    assert {each.key for each in choices} | {"train.minutes"} == KEYS
+    return config, {each.key: each.why for each in choices}
+
+
+def test_the_measured_point_is_met() -> None:
+    """recipes/multi30k-en-de.toml, or near it."""
+    config, _ = ask(29_000)
+    recipe = Config.load(Path(__file__).parents[3] / "recipes" / "multi30k-en-de.toml")
+    assert config.model == recipe.model and config.size == recipe.size
+    assert config.text.vocabulary == recipe.text.vocabulary
+    ours, theirs = config.train, recipe.train
+    assert (ours.batch_tokens, ours.schedule) == (theirs.batch_tokens, theirs.schedule)
+    for name in ("minutes", "learning_rate", "warmup"):
+        assert math.isclose(getattr(ours, name), getattr(theirs, name), rel_tol=0.4), name
+    assert ours.ema == pytest.approx(theirs.ema, abs=1e-3)
+
+
+@pytest.mark.parametrize("machine", [LAPTOP, OLD, GPU], ids=["laptop", "old", "gpu"])
+def test_more_pairs_never_ask_for_less(machine: Machine) -> None:
+    found = [ask(pairs, machine)[0] for pairs in CORPORA]
+    sizes = [list(SIZES).index(config.size or "") for config in found]
+    vocabularies = [config.text.vocabulary for config in found]
+    assert sizes == sorted(sizes) and vocabularies == sorted(vocabularies)
+    dropouts = [config.model.dropout for config in found]
+    assert dropouts == sorted(dropouts, reverse=True)
+    assert all(2 <= (config.train.minutes or 0) <= 240 for config in found)
+
+
+def test_a_faster_machine_takes_more_on() -> None:
+    few, many = ask(10**6, OLD)[0], ask(10**6, GPU)[0]
+    assert few.model.d_model < many.model.d_model
+    assert few.train.batch_tokens < many.train.batch_tokens
+    by_size = [estimate_speed(shape, 8000, LAPTOP) for shape in SIZES.values()]
+    assert by_size == sorted(by_size, reverse=True)
+    assert all(estimate_speed(SIZES[size], 8000, OLD) < speed
+               for size, speed in zip(SIZES, by_size, strict=True))  # fmt: skip
+
+
+def test_minutes_decide_with_the_pairs() -> None:
+    hurried, patient = (ask(160_000, train={"minutes": minutes})[0] for minutes in (1.0, 60.0))
+    assert (hurried.size, patient.size) == ("tiny", "small")
+    assert (hurried.train.minutes, patient.train.minutes) == (1, 60)
+
+
+@pytest.mark.parametrize(
+    ("table", "name", "value"),
+    [
+        ("text", "vocabulary", 1234), ("model", "dropout", 0.37), ("model", "norm", "post"),
+        ("model", "d_model", 192), ("train", "learning_rate", 0.01), ("train", "minutes", 7.0),
+        ("train", "steps", 77), ("train", "label_smoothing", 0.0), ("decode", "beam", 3),
+        ("train", "batch_tokens", 1000), ("train", "schedule", "linear"), ("train", "ema", 0.5),
+    ],
+)  # fmt: skip
+def test_what_is_set_by_hand_stands(table: str, name: str, value: object) -> None:
+    config, why = ask(29_000, **{table: {name: value}})
+    assert getattr(getattr(config, table), name) == value
+    assert why.get(f"{table}.{name}", "yours") == "yours"
+    assert [key for key, reason in why.items() if reason == "yours"] in ([f"{table}.{name}"], [])
+
+
+def test_what_follows_from_a_setting_follows_the_one_by_hand() -> None:
+    plain, wide = ask(29_000)[0], ask(29_000, model={"d_model": 256})[0]
+    assert wide.train.learning_rate == pytest.approx((plain.train.learning_rate or 0) / 2, 0.05)
+    short = ask(29_000, train={"steps": 1000})[0]
+    assert (short.train.minutes, short.train.warmup, short.model.dropout) == (None, 50, 0.1)
+
+
+def test_chosen_settings_survive_their_file(tmp_path: Path) -> None:
+    for pairs in CORPORA:
+        config = ask(pairs)[0]
+        (tmp_path / "c.toml").write_text(config.to_toml(), encoding="utf-8")
+        assert Config.load(tmp_path / "c.toml") == config
+        assert config.size in SIZES
+
+
+def test_left_open_it_stays_open_in_its_file(tmp_path: Path) -> None:
+    config = Config.read({"size": "auto"}, ["train.steps=9"]).changed(data={"source_lang": "en"})
+    (tmp_path / "c.toml").write_text(config.to_toml(), encoding="utf-8")
+    again = Config.load(tmp_path / "c.toml")
+    raw = again.model_dump(exclude_unset=True)
+    assert raw == {"size": "auto", "train": {"steps": 9}, "data": {"source_lang": "en"}}
+
+
+def test_the_extent_is_about_right(data: Path) -> None:
+    """Against the pieces that tokenizers made: 29,000 pairs hold some 450,000 a side."""
+    extent = measure_extent(find([data / "multi30k" / "train"], "en", "de").train)
+    assert extent.pairs == 29_000 and 80 < extent.alphabet < 250
+    assert 350_000 < extent.pieces < 600_000
+    chinese = measure_extent(islice(find([data / "tatoeba_en_zh" / "train"], "en", "zh").train, 99))
+    assert 99 * 5 < chinese.pieces < 99 * 12
+
+
+def test_every_character_finds_room() -> None:
+    config, _ = choose(Config.read({"size": "auto"}), Extent(5000, 50_000, 6000), LAPTOP)
+    assert config.text.vocabulary >= 256 + 3 + 6000 + 1000
+
+
+def test_the_table_says_why() -> None:
+    extent = Extent(29_000, 450_000, 100)
+    config, choices = choose(Config.read({"size": "auto", "train": {"minutes": 3}}), extent, LAPTOP)
+    head, *rows = render(choices, extent, LAPTOP).splitlines()
+    assert "29,000 pairs" in head and "2 cores" in head and "bf16" in head and "--set" in head
+    assert len(rows) == len(choices) and all(len(row.split()) > 2 for row in rows[:2])
+    minutes = next(row for row in rows if "train.minutes" in row)
+    assert minutes.split() == ["train.minutes", "3.0", "yours"]
+    assert config.train.minutes == 3
+
+
+@pytest.fixture
+def small_shape(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    tiny = {**SIZES["tiny"], "d_model": 16, "d_ff": 16, "encoder_layers": 1, "decoder_layers": 1}
+    monkeypatch.setitem(SIZES, "tiny", tiny)
+    yield
+
+
+def test_a_training_settles_its_settings(
+    tmp_path: Path, corpus: list[Path], small_shape: None, capfd: pytest.CaptureFixture[str]
+) -> None:
+    changes = ["train.steps=2", "model.dropout=0.4"]
+    train(Config.read({"size": "auto"}, changes), corpus, tmp_path / "m")
+    said = capfd.readouterr().err
+    assert "Chosen for 17 pairs" in said and "0.4  yours" in said
+    config = Config.load(tmp_path / "m" / "config.toml")
+    assert (config.size, config.model.dropout, config.train.steps) == ("tiny", 0.4, 2)
+    assert config.model.norm == "pre" and config.train.schedule == "cosine"
+    assert os.path.getsize(tmp_path / "m" / "model.safetensors") > 0

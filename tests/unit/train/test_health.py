@@ -1,0 +1,144 @@
+"""What doctor finds: planted damage and machines that lack something."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from glassformer.train.card import read_facts, write_card
+from glassformer.train.health import Finding, examine_machine, examine_model
+from glassformer.train.machine import Machine, count_cores, list_versions, look_at_machine
+
+GOOD = Machine("a processor", 4, 4, "AVX512", True, True, "cpu", (), 16.0, 100.0, False)
+VERSIONS = {"torch": "2.13", "tensorboard": "2.2", "sacremoses": "0.1", "ctranslate2": "4.8"}
+
+
+@pytest.fixture
+def model(tmp_path: Path, parent: Path) -> Path:
+    return Path(shutil.copytree(parent, tmp_path / "m"))
+
+
+def find(findings: list[Finding], about: str) -> Finding:
+    return next(each for each in findings if each.about == about)
+
+
+def test_a_good_machine_needs_no_advice() -> None:
+    assert not [each for each in examine_machine(GOOD, VERSIONS) if each.advice or each.is_wrong]
+
+
+@pytest.mark.parametrize(
+    ("machine", "about", "said"),
+    [
+        (replace(GOOD, threads=1), "threads", "unset OMP_NUM_THREADS to use all 4 cores"),
+        (replace(GOOD, threads=64), "threads", "set OMP_NUM_THREADS=4"),
+        (replace(GOOD, has_bf16=False), "precision", "training takes fp32"),
+        (replace(GOOD, has_nvidia_driver=True), "GPU", "install torch for CUDA"),
+        (replace(GOOD, memory=1.0), "memory", "lower train.batch_tokens"),
+        (replace(GOOD, memory=None), "memory", "does not tell"),
+        (replace(GOOD, disk=0.5), "free disk", "make room"),
+    ],
+)
+def test_what_a_machine_lacks_is_said(machine: Machine, about: str, said: str) -> None:
+    finding = find(examine_machine(machine, VERSIONS), about)
+    assert said in f"{finding.said} {finding.advice}"
+
+
+def test_what_is_not_installed_is_said_with_its_extra() -> None:
+    finding = find(examine_machine(GOOD, {**VERSIONS, "sacremoses": None}), "sacremoses")
+    assert finding.advice.endswith('pip install "glassformer[moses]"')
+
+
+def test_this_machine_can_be_looked_at(tmp_path: Path) -> None:
+    machine, versions = look_at_machine(tmp_path), list_versions()
+    assert machine.cores == count_cores() >= 1 and machine.disk > 0 and machine.processor
+    assert json.loads(json.dumps(machine.to_json()))["threads"] == machine.threads
+    assert versions["torch"] and versions["glassformer"]
+
+
+def test_a_whole_model_is_well(model: Path) -> None:
+    findings = examine_model(model)
+    assert not [each for each in findings if each.is_wrong]
+    for name in ("model.safetensors", "config.toml", "tokenizer.json"):
+        assert find(findings, name).said.endswith("as card.md says")
+    assert "as it did" in find(findings, "golden").said
+    assert " parameters, " in find(findings, "loading").said
+
+
+def cut(path: Path) -> None:
+    path.write_bytes(path.read_bytes()[:-40])
+
+
+def turn_a_bit(path: Path) -> None:
+    raw = bytearray(path.read_bytes())
+    raw[-2] ^= 0x40
+    path.write_bytes(raw)
+
+
+def expect_other(path: Path) -> None:
+    golden = json.loads(path.read_text(encoding="utf-8"))
+    golden["lines"][0]["log_prob"] -= 0.5
+    path.write_text(json.dumps(golden), encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("name", "damage", "about", "said"),
+    [
+        ("model.safetensors", cut, "loading", "damaged"),
+        ("model.safetensors", turn_a_bit, "model.safetensors", "has changed since it was made"),
+        ("model.safetensors", Path.unlink, "model.safetensors", "missing get it anew"),
+        ("config.toml", cut, "config.toml", "has changed"),
+        ("tokenizer.json", Path.unlink, "loading", "tokenizer.json"),
+        ("golden.json", expect_other, "golden", "line 1 has log-probability"),
+        ("golden.json", cut, "golden", "damaged"),
+    ],
+)
+def test_damage_is_found(
+    model: Path, name: str, damage: Callable[[Path], None], about: str, said: str
+) -> None:
+    damage(model / name)
+    finding = find(examine_model(model), about)
+    assert finding.is_wrong and said in f"{finding.said} {finding.advice}"
+
+
+def test_other_weights_translate_otherwise(model: Path) -> None:
+    """Whole files, but not those that the golden translations are from."""
+    from safetensors.torch import load_file
+
+    from glassformer.directory import load_tensors, save_tensors
+
+    path = model / "model.safetensors"
+    weights = load_tensors(path)
+    assert load_file(path).keys() <= weights.keys()
+    for name in ("decoder.0.feed_forward.outer.weight", "decoder.0.feed_forward.inner.weight"):
+        weights[name] = weights[name].flip(0)
+    save_tensors(path, weights)
+    assert find(examine_model(model), "golden").is_wrong
+
+
+def test_without_card_and_golden_it_is_no_defect(model: Path) -> None:
+    (model / "card.md").unlink()
+    (model / "golden.json").unlink()
+    assert not [each for each in examine_model(model) if each.is_wrong]
+
+
+def test_no_folder_is_one_sentence(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="nosuch: no such folder"):
+        examine_model(tmp_path / "nosuch")
+
+
+def test_the_facts_of_a_card_come_back(model: Path, tmp_path: Path) -> None:
+    facts = read_facts(model)
+    assert facts["scores"].keys() == {"BLEU", "chrF2", "loss"}
+    write_card(tmp_path, facts)
+    assert (tmp_path / "card.md").read_bytes() == (model / "card.md").read_bytes()
+    assert read_facts(tmp_path / "nowhere") == {}
+    (tmp_path / "card.md").write_text("# A card of another kind\n", encoding="utf-8")
+    assert read_facts(tmp_path) == {}
+    (tmp_path / "card.md").write_text("---\nname: no JSON\n---\n", encoding="utf-8")
+    with pytest.raises(ValueError, match=r"card\.md, line 2"):
+        read_facts(tmp_path)

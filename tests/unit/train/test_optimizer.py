@@ -1,0 +1,82 @@
+"""Muon against singular value decomposition and against torch's own; Adam for the rest."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from torch import nn
+
+from glassformer.config import Config, Train
+from glassformer.model import Transformer
+from glassformer.train.optimizer import make_optimizer, make_orthogonal
+
+SHAPE = {"d_model": 16, "d_ff": 24, "heads": 2, "encoder_layers": 2, "decoder_layers": 1}
+
+
+def make_model() -> Transformer:
+    torch.manual_seed(3)
+    return Transformer(Config.read({"model": SHAPE}).model, 40, 40)
+
+
+def give_gradients(model: nn.Module, seed: int) -> None:
+    torch.manual_seed(seed)
+    for parameter in model.parameters():
+        parameter.grad = torch.randn_like(parameter)
+
+
+def run(model: nn.Module, optimizer: torch.optim.Optimizer, steps: int = 3) -> None:
+    for step in range(steps):
+        give_gradients(model, step)
+        for group in optimizer.param_groups:
+            group["lr"] = 0.01
+        optimizer.step()
+
+
+@pytest.mark.parametrize("shape", [(3, 8, 8), (2, 4, 9), (2, 9, 4)])
+def test_orthogonal_keeps_directions_and_evens_out_sizes(shape: tuple[int, ...]) -> None:
+    torch.manual_seed(0)
+    x_NOI = torch.randn(shape)
+    u, s, vh = torch.linalg.svd(x_NOI, full_matrices=False)
+    found = u.mT @ make_orthogonal(x_NOI) @ vh.mT  # diagonal, where the directions are kept
+    sizes = found.diagonal(dim1=1, dim2=2)
+    assert (found - torch.diag_embed(sizes)).abs().max() < 1e-4
+    large = s / s.norm(dim=1, keepdim=True) > 0.05  # tiny ones need more rounds
+    assert sizes[large].min() > 0.6 and sizes.max() < 1.3
+
+
+def test_a_matrix_of_zeros_stays() -> None:
+    assert not make_orthogonal(torch.zeros(1, 4, 4)).any()
+
+
+def test_matrices_step_like_torchs_muon() -> None:
+    ours, theirs = make_model(), make_model()
+    run(ours, make_optimizer(ours, Train(optimizer="muon"), "bf16"))
+    matrices = {n: p for n, p in theirs.named_parameters() if p.dim() == 2 and "coder." in n}
+    authority = torch.optim.Muon(
+        matrices.values(), lr=0.01, weight_decay=0, momentum=0.95, adjust_lr_fn="match_rms_adamw"
+    )
+    run(theirs, authority)
+    start, found = dict(make_model().named_parameters()), dict(ours.named_parameters())
+    for name, expected in matrices.items():
+        moved, wanted = found[name] - start[name], expected - start[name]
+        assert (moved - wanted).norm() < 0.05 * wanted.norm(), name  # both in bf16
+
+
+def test_the_rest_steps_like_adam() -> None:
+    ours, theirs = make_model(), make_model()
+    train = Train(optimizer="muon", weight_decay=0.1)
+    run(ours, make_optimizer(ours, train, "fp32"))
+    run(theirs, make_optimizer(theirs, train.model_copy(update={"optimizer": "adam"}), "fp32"))
+    expected = dict(theirs.named_parameters())
+    for name, found in ours.named_parameters():
+        is_matrix = found.dim() == 2 and "coder." in name
+        assert torch.equal(found, expected[name]) != is_matrix, name
+
+
+def test_what_is_frozen_is_left_alone() -> None:
+    model = make_model()
+    for parameter in model.encoder.parameters():
+        parameter.requires_grad_(False)
+    optimizer = make_optimizer(model, Train(optimizer="muon"), "fp32")
+    there = {id(p) for group in optimizer.param_groups for p in group["params"]}
+    assert there == {id(p) for p in model.parameters() if p.requires_grad}

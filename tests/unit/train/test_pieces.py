@@ -1,0 +1,33 @@
+"""What a training learns its pieces from: both sides of the corpus."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from glassformer.config import Config
+from glassformer.directory import Tokenizers
+from glassformer.train import train
+
+SETTINGS = {
+    "model": {"d_model": 8, "d_ff": 8, "heads": 1, "encoder_layers": 1, "decoder_layers": 1},
+    "train": {"steps": 1, "watch": 0},
+}
+
+
+def learn(folder: Path, shared: bool) -> Tokenizers:
+    words = [f"{a} {b}" for a in ("one", "two", "six") for b in ("bird", "stone", "river")]
+    for side, lines in (("en", words), ("xx", [word.upper() for word in words])):
+        (folder / f"a.{side}").write_text("\n".join(lines * 9) + "\n", encoding="utf-8")
+    text = {"vocabulary": 400, "shared": shared}
+    config = Config.read({**SETTINGS, "text": text})
+    train(config, [folder / "a.en", folder / "a.xx"], folder / "model", quiet=True)
+    return Tokenizers.load(folder / "model")
+
+
+@pytest.mark.parametrize("shared", [True, False])
+def test_a_frequent_word_of_either_side_is_one_piece(tmp_path: Path, shared: bool) -> None:
+    tokenizers = learn(tmp_path, shared)
+    assert tokenizers.source.pieces("the river").texts[-1] == " river"
+    assert tokenizers.target.pieces("THE RIVER").texts[-1] == " RIVER"

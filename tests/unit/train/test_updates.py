@@ -1,0 +1,78 @@
+"""The gradient of an update against torch's own loss on the model's own logits."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from torch.nn.functional import cross_entropy
+
+from glassformer.config import BOS, EOS, PAD, Model, Train
+from glassformer.data.batches import Batch
+from glassformer.model import Transformer
+from glassformer.train.updates import Updater
+
+SHAPE: dict[str, Any] = {"d_model": 16, "d_ff": 24, "heads": 2, "dropout": 0.0}
+VOCABULARY = 40
+
+
+def make_updater(**settings: Any) -> Updater:
+    torch.manual_seed(1)
+    shape = Model(**SHAPE, encoder_layers=1, decoder_layers=1, **settings)
+    model = Transformer(shape, VOCABULARY, VOCABULARY)
+    if model.output_bias is not None:
+        torch.nn.init.normal_(model.output_bias)
+    return Updater(model, Train(), torch.device("cpu"), "fp32")
+
+
+def make_batch(seed: int, rows: int = 3) -> Batch:
+    random = np.random.default_rng(seed)
+    source = random.integers(3, VOCABULARY, (rows, 6))
+    target = random.integers(3, VOCABULARY, (rows, 5))
+    target[:, 0], target[:, -1] = BOS, EOS
+    target[0, 3:], source[0, 4:] = (EOS, PAD), (EOS, PAD)
+    return Batch(source, target, np.arange(rows))
+
+
+@pytest.mark.parametrize("bias", [False, True])
+def test_gradients_are_those_of_torchs_loss(bias: bool) -> None:
+    updater, batch = make_updater(output_bias=bias), make_batch(0)
+    share = updater.backward(batch, targets=7)
+    found = {name: p.grad for name, p in updater.model.named_parameters()}
+    updater.optimizer.zero_grad()
+    target_BT = torch.from_numpy(batch.target_BT)
+    logits_BTV = updater.model(torch.from_numpy(batch.source_BS), target_BT[:, :-1])
+    loss = cross_entropy(
+        logits_BTV.flatten(0, 1), target_BT[:, 1:].flatten(),
+        ignore_index=PAD, label_smoothing=0.1, reduction="sum",
+    ) / 7  # fmt: skip
+    loss.backward()  # type: ignore[no-untyped-call]
+    assert share.item() == pytest.approx(loss.item(), rel=1e-5)
+    for name, p in updater.model.named_parameters():
+        torch.testing.assert_close(found[name], p.grad, rtol=1e-4, atol=1e-5, msg=name)
+
+
+def test_micro_batches_add_up_to_one_batch() -> None:
+    whole, parts = make_updater(), make_updater()
+    first, second = make_batch(0), make_batch(1)
+    both = Batch(
+        np.concatenate((first.source_BS, second.source_BS)),
+        np.concatenate((first.target_BT, second.target_BT)),
+        np.arange(6),
+    )
+    one, two = whole.update(1, 1e-3, [both]), parts.update(1, 1e-3, [first, second])
+    assert one.loss == pytest.approx(two.loss, rel=1e-5)
+    assert one.gradient_norm == pytest.approx(two.gradient_norm, rel=1e-4)
+    assert (one.source_pieces, one.target_pieces) == (two.source_pieces, two.target_pieces)
+
+
+def test_a_gradient_that_is_not_finite_moves_nothing() -> None:
+    updater = make_updater()
+    with torch.no_grad():
+        updater.model.output_table.weight[5].fill_(float("nan"))
+    before = [p.clone() for p in updater.model.parameters()]
+    assert not updater.update(1, 1e-3, [make_batch(0)]).is_finite
+    for old, new in zip(before, updater.model.parameters(), strict=True):
+        assert torch.equal(old.nan_to_num(7), new.nan_to_num(7))
