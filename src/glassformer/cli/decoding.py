@@ -93,6 +93,13 @@ Seed = Annotated[
 ]
 
 
+OPTIONS = {
+    "search": Search, "beam": Beam, "penalty": Penalty, "alpha": Alpha, "stop": Stop,
+    "min_length": MinLength, "max_ratio": MaxRatio, "max_extra": MaxExtra, "no_repeat": NoRepeat,
+    "temperature": Temperature, "top_k": TopK, "top_p": TopP, "seed": Seed,
+}  # fmt: skip
+
+
 def choose_search(config: Config, given: Mapping[str, Any]) -> Decode:
     """The model's own settings, changed by what was given (not None). ValueError if in vain."""
     given = {name: value for name, value in given.items() if value is not None}

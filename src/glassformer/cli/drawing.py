@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import functools
-import inspect
-from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -28,7 +25,8 @@ Query = Annotated[
     Option(metavar="PIECE", help="Of what this piece reads.", rich_help_panel=PANEL),
 ]
 Language = Annotated[
-    str, Option("--lang", metavar="en|zh", help="Of the words in them.", rich_help_panel=PANEL)
+    str | None,
+    Option("--lang", metavar="en|zh", help="Of the words in them.", rich_help_panel=PANEL),
 ]
 Drawn = Annotated[
     Path | None,
@@ -37,9 +35,16 @@ Drawn = Annotated[
     ),
 ]
 OPTIONS = {
-    "picture": (Picture, None), "gallery": (Gallery, None), "query": (Query, None),
-    "lang": (Language, "en"), "output": (Drawn, None),
+    "picture": Picture, "gallery": Gallery, "query": Query, "lang": Language, "output": Drawn,
 }  # fmt: skip
+NEEDS = {"query": ("picture",), "output": ("picture",), "lang": ("picture", "gallery")}
+
+
+def check_pictures(given: dict[str, Any]) -> None:
+    """ValueError for an option of pictures where none is drawn."""
+    for name, needed in NEEDS.items():
+        if given[name] is not None and not any(given[each] for each in needed):
+            raise ValueError(f"--{name} has no effect without --{' or --'.join(needed)}")
 
 
 def is_wanted(given: dict[str, Any]) -> bool:
@@ -52,31 +57,12 @@ def draw_what_is_wanted(trace: Trace, given: dict[str, Any]) -> None:
     from ..see.draw.animate import Animation
 
     if given["gallery"]:
-        made = gallery(trace, given["gallery"], lang=given["lang"])
+        made = gallery(trace, given["gallery"], lang=given["lang"] or "en")
         warn(f"{len(made) - 1} files and {made[-1]}")
     if given["picture"]:
         out = given["output"] or Path(f"{given['picture']}.svg")
         names = ("layer", "head", "query", "lang")
         asked = {name: given[name] for name in names if given[name] is not None}
-        if given["lang"] == "en":
-            del asked["lang"]
         drawn = draw(trace, given["picture"], **asked)
         drawn.save(out) if isinstance(drawn, Animation) else save_figure(drawn, out)
         warn(f"{out}")
-
-
-def with_pictures(verb: Callable[..., None]) -> Callable[..., None]:
-    """The verb with these options too; they reach it through its context."""
-    own = inspect.signature(verb, eval_str=True)
-
-    @functools.wraps(verb)
-    def wider(**given: Any) -> None:
-        verb(**{name: value for name, value in given.items() if name in own.parameters})
-
-    more = [
-        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=kind)
-        for name, (kind, default) in OPTIONS.items()
-    ]
-    wider.__signature__ = own.replace(parameters=[*own.parameters.values(), *more])  # type: ignore[attr-defined]
-    wider.__annotations__ = verb.__annotations__ | {each.name: each.annotation for each in more}
-    return wider

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import functools
+import inspect
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 from typer import Argument, Option
 
@@ -34,3 +37,30 @@ Precision = Annotated[
         rich_help_panel=MACHINE,
     ),
 ]
+
+
+def with_options(
+    options: Mapping[str, Any],
+) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Give a verb these options too, by name and kind, None if not given.
+
+    They are not arguments of the verb: it finds them in the parameters of its context.
+    """
+
+    def widen(verb: Callable[..., None]) -> Callable[..., None]:
+        own = inspect.signature(verb, eval_str=True)
+
+        @functools.wraps(verb)
+        def wider(**given: Any) -> None:
+            verb(**{name: value for name, value in given.items() if name in own.parameters})
+
+        more = [
+            inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=kind)
+            for name, kind in options.items()
+        ]
+        every = [*own.parameters.values(), *more]
+        wider.__signature__ = own.replace(parameters=every)  # type: ignore[attr-defined]
+        wider.__annotations__ = {each.name: each.annotation for each in every}
+        return wider
+
+    return widen

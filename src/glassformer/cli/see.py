@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 from typer import Argument, Context, Option
 
 from ..config import Decode
-from . import decoding
-from .drawing import draw_what_is_wanted, is_wanted, with_pictures
-from .options import AsJson, Device, Precision
+from . import decoding, drawing
+from .options import AsJson, Device, Precision, with_options
 from .terminal import to_json, warn
 
 if TYPE_CHECKING:
@@ -57,7 +56,7 @@ Level = Annotated[
 FORMS = ("text", "latex", "numpy")
 
 
-@with_pictures
+@with_options(decoding.OPTIONS | drawing.OPTIONS)
 def see(
     context: Context,
     model: Seen,
@@ -74,19 +73,6 @@ def see(
     level: Level = "everything",
     target: Target = None,
     prefix: Prefix = None,
-    search: decoding.Search = None,
-    beam: decoding.Beam = None,
-    penalty: decoding.Penalty = None,
-    alpha: decoding.Alpha = None,
-    stop: decoding.Stop = None,
-    min_length: decoding.MinLength = None,
-    max_ratio: decoding.MaxRatio = None,
-    max_extra: decoding.MaxExtra = None,
-    no_repeat: decoding.NoRepeat = None,
-    temperature: decoding.Temperature = None,
-    top_k: decoding.TopK = None,
-    top_p: decoding.TopP = None,
-    seed: decoding.Seed = None,
     device: Device = "auto",
     precision: Precision = "fp32",
     as_json: AsJson = False,
@@ -111,8 +97,8 @@ def answer(trace: Trace, changed: Comparison | None, given: dict[str, Any]) -> N
     """The cell, the pictures or the summary: what was asked for."""
     if given["cell"]:
         print(show_cell(trace, given["cell"], given["form"], given["as_json"]))
-    elif is_wanted(given):
-        draw_what_is_wanted(trace, given)
+    elif drawing.is_wanted(given):
+        drawing.draw_what_is_wanted(trace, given)
     else:
         print(show(trace, changed, given))
 
@@ -126,6 +112,7 @@ def check(given: dict[str, Any]) -> None:
     for name in ("compact", "parameters"):
         if given[name] and not given["save"]:
             raise ValueError(f"--{name} has no effect without --save")
+    drawing.check_pictures(given)
 
 
 def obtain(given: dict[str, Any]) -> tuple[Trace, Comparison | None]:

@@ -13,7 +13,7 @@ from typer import Argument, Context, Option
 
 from ..data.files import read_lines
 from . import decoding
-from .options import AsJson, Device, Model, Output, Precision
+from .options import AsJson, Device, Model, Output, Precision, with_options
 from .terminal import (
     CHUNK,
     STANDARD,
@@ -67,27 +67,15 @@ Chunk = Annotated[
 ]
 
 
+@with_options(decoding.OPTIONS)
 def translate(
     context: Context,
     model: Model,
     file: File = STANDARD,
     output: Output = None,
     n_best: NBest = None,
-    search: decoding.Search = None,
-    beam: decoding.Beam = None,
-    penalty: decoding.Penalty = None,
-    alpha: decoding.Alpha = None,
-    stop: decoding.Stop = None,
-    min_length: decoding.MinLength = None,
-    max_ratio: decoding.MaxRatio = None,
-    max_extra: decoding.MaxExtra = None,
-    no_repeat: decoding.NoRepeat = None,
     prefix_file: PrefixFile = None,
     no_split: NoSplit = False,
-    temperature: decoding.Temperature = None,
-    top_k: decoding.TopK = None,
-    top_p: decoding.TopP = None,
-    seed: decoding.Seed = None,
     device: Device = "auto",
     precision: Precision = "auto",
     chunk: Chunk = None,
@@ -108,7 +96,8 @@ def translate(
     with open_lines(file) as lines:
         translator = Translator.load(model, device=device, precision=precision)
         decode = decoding.choose_search(translator.config, context.params)  # what is given above
-        how = {"decode": decode, "n_best": n_best or 1, "seed": seed or 0, "split": not no_split}
+        seed = context.params["seed"] or 0
+        how = {"decode": decode, "n_best": n_best or 1, "seed": seed, "split": not no_split}
         chunks, total = cut(join_prefixes(lines, prefix_file), size), count_if_file(file)
         with open_output(output) as out, show_progress("translating", total, beside=out) as tell:
             for line, text, best in search_chunks(translator, chunks, progress=tell, **how):

@@ -114,27 +114,12 @@ def draw_position_0(trace: Any, *, lang: str = "en") -> Figure:
     """Position 0: every sine is 0, every cosine is 1."""
     page = Page(lang)
     values = encode([0], 512)[0]
-    for i in range(8):
-        x = i * 46.0
-        page.formula(
-            x + 23, -12, r"\cos 0" if i % 2 else r"\sin 0", size=10, color=theme.role("places").ink
-        )  # fmt: skip
-        page.box(
-            x, 0, 46, 34, fill=theme.role("places").fill, edge=theme.role("places").ink, round=0,
-            line=0.8,
-        )  # fmt: skip
-        page.number(x + 23, 17, float(values[i]), "worked", digits=0, size=12)
-        page.text(x + 23, 44, str(i), size=theme.TINY, color=theme.SOFT, ha="center")
     page.text(8 * 46 + 22, 17, "…", size=16, color=theme.SOFT, ha="center")
-    for i in (510, 511):
-        x = (i - 501) * 46.0
-        page.formula(
-            x + 23, -12, r"\cos 0" if i % 2 else r"\sin 0", size=10, color=theme.role("places").ink
-        )  # fmt: skip
-        page.box(
-            x, 0, 46, 34, fill=theme.role("places").fill, edge=theme.role("places").ink, round=0,
-            line=0.8,
-        )  # fmt: skip
+    role = theme.role("places")
+    for place, i in [*enumerate(range(8)), (9, 510), (10, 511)]:
+        x = place * 46.0
+        page.formula(x + 23, -12, r"\cos 0" if i % 2 else r"\sin 0", size=10, color=role.ink)
+        page.box(x, 0, 46, 34, fill=role.fill, edge=role.ink, round=0, line=0.8)
         page.number(x + 23, 17, float(values[i]), "worked", digits=0, size=12)
         page.text(x + 23, 44, str(i), size=theme.TINY, color=theme.SOFT, ha="center")
     return page.finish(
