@@ -20,6 +20,7 @@ MOST = 200  # sentences
 SOURCE, OUTPUT = 60, 100  # pieces of a random source and of a translation, at most
 ROUNDING = 1e-5  # of the largest log-probability; at least of 1
 COARSE = 0.05  # nats a piece that quantised weights may be off, on average
+PARTED = 0.01  # of the beams may have parted at a tie that the ends do not show
 TIE = 1e-4  # translations this close in log-probability are equally good
 SEARCHES = {
     name: Decode(search=name, beam=5, penalty="none", max_ratio=0, max_extra=OUTPUT)
@@ -55,7 +56,8 @@ class Parity:
                 f"not exported: in {self.quantization}, log-probabilities differ by {found:.2g} "
                 f"nats a piece, and {self.allowed:.2g} is allowed"
             )
-        if self.is_exact and any(self.different.values()):
+        most = {"greedy": 0.0, "beam": PARTED * self.sentences}
+        if self.is_exact and any(self.different[name] > most[name] for name in most):
             told = ", ".join(f"{count} with {name}" for name, count in self.different.items())
             raise ValueError(
                 f"not exported: of {self.sentences} translations, others than the model's: {told}"
@@ -184,11 +186,13 @@ class _Theirs:
     def search(self, rows: Rows, name: str) -> Rows:
         options: dict[str, Any] = {"beam_size": 1}
         if name == "beam":  # until nothing can get better, as ours
-            options = {"beam_size": SEARCHES[name].beam, "length_penalty": 0, "patience": 100}
+            beam = SEARCHES[name].beam
+            options = {"beam_size": beam, "length_penalty": 0, "patience": 100}
         found = self.engine.translate_batch(
             _spell(rows, self.source),
             suppress_sequences=[[self.target[PAD]], [self.target[BOS]]],
             max_input_length=0,
+            min_decoding_length=0,
             max_decoding_length=self.longest,
             **options,
         )

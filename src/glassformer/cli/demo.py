@@ -25,8 +25,9 @@ SETTINGS = {
     "data": {"source_lang": "en", "target_lang": "fr"},
     "train": {
         "batch_tokens": 1024,
-        "learning_rate": 0.004,
-        "warmup": 200,
+        "optimizer": "muon",
+        "learning_rate": 0.008,
+        "warmup": 100,
         "schedule": "linear",
         "best_by": "loss",
     },

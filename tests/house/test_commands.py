@@ -1,0 +1,132 @@
+"""Each command in README and docs works, in the order given, on two small files.
+
+They run in this process. Training gets two updates and no more. A verb that stays (`serve`), needs
+another's checkpoint (`import`) or minutes (`demo`) is parsed here and run by its own tests.
+"""
+
+from __future__ import annotations
+
+import io
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.main import get_command
+
+from glassformer.cli import app, main
+from glassformer.data.demo.files import write_pairs
+from glassformer.directory import SHIPPED
+
+ROOT = Path(__file__).parents[2]
+PAGES = sorted([*ROOT.glob("README*.md"), *ROOT.glob("docs/*.md")])
+ONLY_PARSED = {"demo", "serve", "import", "bench", "align"}
+BRIEFLY = [
+    "--set",
+    "train.steps=2",
+    "--set",
+    "train.batch_tokens=256",
+    "--set",
+    "decode.max_extra=2",
+]
+SHELL = re.compile(r"^```(?:|sh|bash|console|shell)\n(.*?)^```", re.MULTILINE | re.DOTALL)
+COMMAND = re.compile(r"^(?:echo .*\| *)?(?:glassformer|make|python|\.venv/bin/python)\s")
+
+
+def list_commands(page: Path) -> list[str]:
+    """Lines that end in a backslash go on in the next."""
+    blocks = SHELL.findall(page.read_text(encoding="utf-8"))
+    lines = "".join(blocks).replace("\\\n", " ").splitlines()
+    return [line.split("  #")[0].strip() for line in lines if COMMAND.match(line)]
+
+
+WITH_COMMANDS = [page for page in PAGES if list_commands(page)]
+
+
+@pytest.fixture
+def corpus(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The files that the commands speak of."""
+    write_pairs(tmp_path / "pairs", "en", "fr", {"train": 300, "valid": 20})
+    for name in (
+        "data/train", "data/valid", "data/test", "train", "more", "test",
+        "corpus/train", "corpus/test",
+    ):  # fmt: skip
+        which = "train" if name.endswith(("train", "more")) else "valid"
+        for lang in ("en", "de"):
+            text = (tmp_path / "pairs" / f"{which}.{'fr' if lang == 'de' else 'en'}").read_bytes()
+            path = tmp_path / f"{name}.{lang}"
+            path.parent.mkdir(exist_ok=True)
+            path.write_bytes(text)
+    (tmp_path / "theirs.de").write_bytes((tmp_path / "test.de").read_bytes())
+    write_memory(tmp_path / "memory.tmx")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def write_memory(path: Path) -> None:
+    sides = [path.with_name(f"train.{lang}").read_text(encoding="utf-8") for lang in ("en", "de")]
+    units = "".join(
+        f'<tu><tuv xml:lang="en"><seg>{en}</seg></tuv><tuv xml:lang="de"><seg>{de}</seg></tuv></tu>'
+        for en, de in zip(*(side.splitlines() for side in sides), strict=True)
+    )
+    path.write_text(f'<tmx version="1.4"><header/><body>{units}</body></tmx>', encoding="utf-8")
+
+
+@pytest.mark.parametrize("page", WITH_COMMANDS, ids=lambda page: str(page.relative_to(ROOT)))
+def test_every_command_works(
+    page: Path, corpus: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    commands = list_commands(page)
+    if not any(f"{command} ".find("--out my-model ") > 0 for command in commands):
+        shutil.copytree(SHIPPED / "demo", "my-model")
+    for command in commands:
+        said, _, rest = command.rpartition("|")
+        words = shlex.split(rest)
+        if said:
+            text = shlex.split(said)[1] + "\n"
+            monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(text.encode())))
+        code = run(words)
+        assert code == 0, f"{command}\n{capfd.readouterr().err}"
+
+
+def run(words: list[str]) -> int:
+    program, *arguments = words
+    if program == "make":
+        plan = ["make", "--dry-run", "--directory", str(ROOT), *arguments]
+        return subprocess.run(plan, capture_output=True, check=False).returncode
+    if program != "glassformer" and arguments[0] != "-m":
+        return check_script(*arguments)
+    if program != "glassformer":
+        arguments = arguments[2:]
+    if arguments[0] in ONLY_PARSED:
+        return parse(*arguments)
+    if arguments[0] == "train" and "--resume" not in arguments:
+        at = arguments.index("--minutes") if "--minutes" in arguments else len(arguments)
+        arguments = [*arguments[:at], *arguments[at + 2 :], *BRIEFLY]
+    return main(arguments)
+
+
+def parse(verb: str, *arguments: str) -> int:
+    commands: dict[str, Any] = get_command(app).commands  # type: ignore[attr-defined]
+    commands[verb].make_context(verb, list(arguments))
+    return 0
+
+
+def check_script(script: str, *arguments: str) -> int:
+    """The script is there and knows the options; what it does takes too long for a test."""
+    asked = [sys.executable, str(ROOT / script), "--help"]
+    told = subprocess.run(asked, capture_output=True, encoding="utf-8", check=True).stdout
+    options = [word for word in arguments if word.startswith("--")]
+    return sum(option not in told for option in options)
+
+
+def test_pages_have_commands() -> None:
+    """Else the pattern above no longer finds them."""
+    found: Iterator[str] = (command for page in WITH_COMMANDS for command in list_commands(page))
+    verbs = {words[1] for words in map(str.split, found) if words[0] == "glassformer"}
+    assert {"see", "check-data", "train", "translate", "evaluate", "score", "info"} <= verbs
