@@ -8,20 +8,33 @@ PYTHONS := python3 python3.14 python3.13 python3.12 python3.11 python
 TORCH_CPU := https://download.pytorch.org/whl/cpu
 
 .DEFAULT_GOAL := help
-.PHONY: help venv install demo test check clean
+.PHONY: help venv install demo web test load fuzz faults check clean
 
 help: ## say what there is to make
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-8s %s\n", $$1, $$2 }' Makefile
 
 venv: $(PY) ## a virtual environment in .venv, with Python 3.11 or newer
 
-install: $(VENV)/installed ## glassformer and what it needs, into .venv
+install: $(VENV)/installed ## glassformer, its server and what they need, into .venv
 
 demo: install ## translate, then train on the built-in corpus and translate again: 3 minutes
 	$(PY) -m glassformer demo
 
+web: $(PY) ## build the app that `glassformer serve` shows, with Node from PyPI if there is none
+	$(PY) web/build.py
+
 test: $(VENV)/installed-dev ## all quick tests (ARGS="-m slow" for the slow ones)
+	@$(PY) web/build.py || echo "The tests of the app skip."
 	$(PY) -m pytest $(ARGS)
+
+faults: $(VENV)/installed-dev ## all that is done to break it: an hour; writes docs/reliability.md
+	$(PY) -m pytest tests/faults -m "slow or not slow" --reliability docs/reliability.md $(ARGS)
+
+load: $(VENV)/installed-load ## the server under load, beside CTranslate2: 15 minutes
+	$(PY) tests/load/measure.py $(ARGS)
+
+fuzz: $(VENV)/installed-load ## whatever is sent to the server, it answers: 10 minutes
+	$(PY) tests/load/fuzz.py
 
 check: $(VENV)/installed-dev ## style, types and the rules of the house
 	$(PY) -m ruff check
@@ -63,10 +76,15 @@ $(VENV)/torch: $(PY) constraints.txt
 
 $(VENV)/installed: $(VENV)/torch pyproject.toml
 	@echo "Installing the other packages: up to 60 MB to download"
-	$(INSTALL) --quiet --editable .
+	$(INSTALL) --quiet --editable '.[serve]'
 	@touch $@
 
 $(VENV)/installed-dev: $(VENV)/installed
 	@echo "Installing what tests and checks need: up to 110 MB to download"
 	$(INSTALL) --quiet --editable '.[dev]'
+	@touch $@
+
+$(VENV)/installed-load: $(VENV)/installed-dev
+	@echo "Installing a load generator and a fuzzer: up to 30 MB to download"
+	$(INSTALL) --quiet --editable '.[dev,load]'
 	@touch $@

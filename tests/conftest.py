@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import tempfile
 from pathlib import Path
 
 import hypothesis
@@ -10,6 +11,9 @@ import pytest
 
 # Read by torch when it is first imported: as many threads as the smallest machine has cores.
 os.environ.setdefault("OMP_NUM_THREADS", "2")
+
+# What is measured once a machine is measured anew, and the user's own cache is left alone.
+os.environ.setdefault("GLASSFORMER_CACHE", tempfile.mkdtemp(prefix="glassformer-"))
 
 # A busy machine is no reason to fail.
 hypothesis.settings.register_profile("glassformer", deadline=None)

@@ -17,6 +17,9 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 
 from .mistakes import explain
 
+# What nobody means: settings come from files of others too, and memory is taken as they say.
+WIDE, MANY = 1 << 17, 10**7
+
 PAD, BOS, EOS = 0, 1, 2  # the ids that are not text: padding, begin and end of a sentence
 
 # Table 3 of the paper has `base` and `big`; `tiny` and `small` are for a laptop.
@@ -39,9 +42,10 @@ class Positions(Settings):
 
     layout: Literal["interleaved", "concatenated", "learned"] = "interleaved"
     grid: Literal["paper", "tensor2tensor"] = "paper"  # exponents 2i/d, or i/(d/2-1)
-    offset: int = Field(0, ge=0)  # the number of the first position
-    amplitude: float = Field(1.0, ge=0)  # a factor on every value
-    longest: int = Field(1024, ge=2)  # positions in the table: the longest sentence, in pieces
+    offset: int = Field(0, ge=0, le=MANY)  # the number of the first position
+    amplitude: float = Field(1.0, ge=0, le=MANY)  # a factor on every value
+    # positions in the table: the longest sentence, in pieces
+    longest: int = Field(1024, ge=2, le=WIDE)
 
     @model_validator(mode="after")
     def _has_effect(self) -> Positions:
@@ -53,12 +57,12 @@ class Positions(Settings):
 class Model(Settings):
     """The shape of the network. Defaults: the paper's base model (table 3)."""
 
-    d_model: int = Field(512, ge=2)
-    d_ff: int = Field(2048, ge=1)
-    heads: int = Field(8, ge=1)
-    head_width: int | None = Field(None, ge=1)  # None: d_model / heads
-    encoder_layers: int = Field(6, ge=1)
-    decoder_layers: int = Field(6, ge=1)
+    d_model: int = Field(512, ge=2, le=WIDE)
+    d_ff: int = Field(2048, ge=1, le=MANY)
+    heads: int = Field(8, ge=1, le=WIDE)
+    head_width: int | None = Field(None, ge=1, le=WIDE)  # None: d_model / heads
+    encoder_layers: int = Field(6, ge=1, le=1000)
+    decoder_layers: int = Field(6, ge=1, le=1000)
     dropout: float = Field(0.1, ge=0, lt=1)  # where the paper has it (5.4)
     attention_dropout: float = Field(0.0, ge=0, lt=1)  # on the weights; not in the paper
     hidden_dropout: float = Field(0.0, ge=0, lt=1)  # inside the feed-forward; not in the paper
@@ -91,10 +95,11 @@ class Model(Settings):
 class Text(Settings):
     """How text becomes pieces (5.1: byte-pair encoding, one vocabulary for both sides)."""
 
-    vocabulary: int = Field(8000, ge=300)  # pieces in all, control ids and bytes included
+    vocabulary: int = Field(8000, ge=300, le=MANY)  # pieces in all, control ids and bytes included
     shared: bool = True  # one vocabulary for both sides
     dropout: float = Field(0.0, ge=0, lt=1)  # subword sampling: the chance that a merge is skipped
-    samples: int = Field(8, ge=1)  # sampled segmentations kept of each side; epoch e reads e mod K
+    # sampled segmentations kept of each side; epoch e reads e mod K
+    samples: int = Field(8, ge=1, le=1000)
     # A source of more pieces is translated in parts; None: the 99th percentile of the training's.
     split_above: int | None = Field(None, ge=1)
 
@@ -104,17 +109,20 @@ class Data(Settings):
 
     source_lang: str | None = None
     target_lang: str | None = None
-    max_length: int = Field(256, ge=1)  # pieces; longer pairs are left out, counted and said
+    # pieces; longer pairs are left out, counted and said
+    max_length: int = Field(256, ge=1, le=WIDE)
 
 
 class Train(Settings):
     """The paper's section 5."""
 
-    seed: int = Field(1, ge=0)
-    steps: int | None = Field(None, ge=1)
-    minutes: float | None = Field(None, gt=0)  # instead of steps: measured, then turned into steps
-    batch_tokens: int = Field(4096, ge=16)  # pieces a side in one micro-batch, padding included
-    accumulate: int = Field(1, ge=1)  # micro-batches summed into one update
+    seed: int = Field(1, ge=0, lt=1 << 63)
+    steps: int | None = Field(None, ge=1, le=10**9)
+    # instead of steps: measured, then turned into steps
+    minutes: float | None = Field(None, gt=0, le=10**7)
+    # pieces a side in one micro-batch, padding included
+    batch_tokens: int = Field(4096, ge=16, le=10**9)
+    accumulate: int = Field(1, ge=1, le=10**6)  # micro-batches summed into one update
     optimizer: Literal["adam", "muon"] = "adam"
     learning_rate: float | None = Field(None, gt=0)  # the peak; None: (d_model * warmup) ** -0.5
     warmup: int | None = Field(None, ge=1)  # updates; None: the paper's 4000, or a tenth of all
@@ -134,6 +142,7 @@ class Train(Settings):
     patience: int | None = Field(None, ge=1)  # validations without a better score before stopping
     freeze: tuple[str, ...] = ()  # parts that are not trained, like "encoder" or "decoder.0"
     watch: int = Field(3, ge=0)  # sentences looked at on the way, kept in run/watch; 0: none
+    shard: bool = False  # with torchrun: spread one model over all processes, to save memory
 
     @model_validator(mode="after")
     def _ends(self) -> Train:
@@ -148,16 +157,16 @@ class Decode(Settings):
     """How words are chosen; `translate` starts from it. Beam 4 and alpha 0.6 in the paper (6.1)."""
 
     search: Literal["beam", "greedy", "sample"] = "beam"
-    beam: int = Field(5, ge=1)
+    beam: int = Field(5, ge=1, le=1000)
     penalty: Literal["paper", "power", "none"] = "paper"  # ((5+n)/6)^alpha, n^alpha, 1
-    alpha: float = Field(0.6, ge=0)
+    alpha: float = Field(0.6, ge=0, le=100)
     stop: Literal["exact", "first"] = "exact"
-    max_ratio: float = Field(1.5, ge=0)  # longest output: ratio * source pieces + extra
-    max_extra: int = Field(50, ge=1)  # the paper: input length + 50
-    min_length: int = Field(0, ge=0)
-    no_repeat: int = Field(0, ge=0)  # no n-gram of this size twice; 0: off
+    max_ratio: float = Field(1.5, ge=0, le=1000)  # longest: ratio * source + extra; see find_ratio
+    max_extra: int = Field(50, ge=1, le=WIDE)  # the paper: input length + 50
+    min_length: int = Field(0, ge=0, le=WIDE)
+    no_repeat: int = Field(0, ge=0, le=WIDE)  # no n-gram of this size twice; 0: off
     temperature: float = Field(1.0, gt=0)
-    top_k: int = Field(0, ge=0)  # 0: all
+    top_k: int = Field(0, ge=0, le=MANY)  # 0: all
     top_p: float = Field(1.0, gt=0, le=1)
 
 
@@ -193,6 +202,8 @@ class Config(Settings):
             raw = tomllib.loads(Path(path).read_text(encoding="utf-8"))
         except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
             raise ValueError(f"{path}: not a TOML file: {error}") from None
+        except RecursionError:
+            raise ValueError(f"{path}: not a TOML file of ours: nested too deeply") from None
         return cls.read(raw, changes, name=str(path))
 
     @classmethod
@@ -229,7 +240,7 @@ def _apply(raw: dict[str, Any], change: str) -> None:
         raise ValueError(f"--set {change}: write it as key=value, for example train.steps=500")
     try:
         value = tomllib.loads(f"value = {text}")["value"]
-    except tomllib.TOMLDecodeError:
+    except (tomllib.TOMLDecodeError, RecursionError):
         value = text
     *tables, last = key.strip().split(".")
     for table in tables:

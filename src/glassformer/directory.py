@@ -10,8 +10,8 @@ golden.json         a few inputs with what they must give
 from __future__ import annotations
 
 import json
-import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
@@ -23,11 +23,16 @@ from safetensors.torch import save
 from torch import Tensor
 
 from .config import Config
+from .disk import read_json as read_json
+from .disk import write_bytes
+from .disk import write_json as write_json
+from .disk import write_text as write_text
 from .model import Transformer
 from .text import Tokenizer
 
 WEIGHTS, CONFIG, CARD, GOLDEN = "model.safetensors", "config.toml", "card.md", "golden.json"
 SHIPPED = Path(__file__).parent / "models"  # those that come with the package, found by name
+FLOATS = ("F32", "F16", "BF16")  # as safetensors names them
 SHARED, SEPARATE = "tokenizer.json", ("tokenizer.source.json", "tokenizer.target.json")
 
 
@@ -84,8 +89,11 @@ def save_model(
     save_tensors(folder / WEIGHTS, weights, dtype=torch.float16 if half else None)
 
 
-def load_model(model: Path | str) -> tuple[Config, Tokenizers, Transformer]:
-    """Read a model directory, into fp32. ValueError, in one sentence, if it is not one or whole."""
+def open_model(model: Path | str) -> tuple[Config, Tokenizers, dict[str, torch.Size]]:
+    """Read all but the weights, and see that these are there, with the names and shapes returned.
+
+    ValueError, in one sentence, if it is no model directory or not whole.
+    """
     folder = locate(model)
     for name in (CONFIG, WEIGHTS):
         if not (folder / name).is_file():
@@ -94,12 +102,30 @@ def load_model(model: Path | str) -> tuple[Config, Tokenizers, Transformer]:
     if not config.model_fields_set >= set(Config.model_fields) - {"size"}:
         raise ValueError(f"{folder / CONFIG}: cut short, or not written by a training")
     tokenizers = Tokenizers.load(folder)
+    layers = config.model.encoder_layers + config.model.decoder_layers
+    held = len(tensors_in(folder))
+    if layers > held:  # before so many are built, if only in thought
+        raise ValueError(f"{folder / CONFIG}: {layers} layers, but {WEIGHTS} has {held} tensors")
     with torch.device("meta"):
         shapes = {k: v.shape for k, v in build(config, tokenizers).state_dict().items()}
-    weights = load_tensors(folder / WEIGHTS, shapes)
+    check_tensors(folder / WEIGHTS, shapes)
+    return config, tokenizers, shapes
+
+
+def load_model(model: Path | str) -> tuple[Config, Tokenizers, Transformer]:
+    """Read a model directory, into fp32. ValueError, in one sentence, if it is not one or whole."""
+    config, tokenizers, shapes = open_model(model)
+    weights = load_tensors(locate(model) / WEIGHTS, shapes)
     network = build(config, tokenizers)
     network.load_state_dict(weights)
     return config, tokenizers, network.eval()
+
+
+def read_tensor(folder: Path, name: str) -> Tensor:
+    """One of the weights, in fp32."""
+    with _opened(folder / WEIGHTS) as (file, aliases):
+        tensor: Tensor = file.get_tensor(aliases.get(name, name))
+        return tensor.float()
 
 
 def _suggest(folder: Path) -> str:
@@ -127,25 +153,48 @@ def save_tensors(
         else:
             first[key] = name
             unique[name] = tensor.detach().to("cpu", dtype).contiguous()
-    partial = path.with_name(path.name + ".partial")
-    partial.write_bytes(save(unique, {"aliases": json.dumps(aliases), **metadata}))
-    _settle(partial, path)
+    write_bytes(path, save(unique, {"aliases": json.dumps(aliases), **metadata}))
 
 
 def load_tensors(path: Path, shapes: Mapping[str, torch.Size] | None = None) -> dict[str, Tensor]:
-    """Read what `save_tensors` wrote. With `shapes`, names and shapes must be just those."""
+    """Read what `save_tensors` wrote. With `shapes`, names and shapes must be just those, and
+    nothing is read before they are."""
+    if shapes is not None:
+        check_tensors(path, shapes)
+    with _opened(path) as (file, aliases):
+        tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+        return tensors | {name: tensors[other] for name, other in aliases.items()}
+
+
+def check_tensors(path: Path, shapes: Mapping[str, torch.Size]) -> None:
+    """ValueError unless the file has tensors of just these names and shapes, all of floats."""
+    with _opened(path) as (file, aliases):
+        slices = {name: file.get_slice(name) for name in file.keys()}  # noqa: SIM118
+        found = {name: torch.Size(each.get_shape()) for name, each in slices.items()}
+        found |= {name: found[other] for name, other in aliases.items()}
+        if found != shapes:
+            raise ValueError(f"{path}: {_difference(found, shapes)}")
+        for name, each in slices.items():
+            if each.get_dtype() not in FLOATS:
+                raise ValueError(f"{path}: {name} is of {each.get_dtype()}, not fp32 or fp16")
+
+
+def tensors_in(folder: Path) -> list[str]:
+    """The names of the weights of a model, tied ones under each of their names."""
+    with _opened(folder / WEIGHTS) as (file, aliases):
+        return [*file.keys(), *aliases]
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[tuple[Any, dict[str, str]]]:
+    """A safetensors file, and which of its tensors have further names. ValueError if damaged."""
     try:
         with safe_open(path, "pt") as file:
-            aliases = json.loads((file.metadata() or {}).get("aliases", "{}"))
-            names = list(file.keys())
-            found = {name: torch.Size(file.get_slice(name).get_shape()) for name in names}
-            found |= {name: found[other] for name, other in aliases.items()}
-            if shapes is not None and found != shapes:
-                raise ValueError(f"{path}: {_difference(found, shapes)}")
-            tensors = {name: file.get_tensor(name) for name in names}
-    except (SafetensorError, KeyError, AttributeError, json.JSONDecodeError) as error:
+            yield file, json.loads((file.metadata() or {}).get("aliases", "{}"))
+    except (SafetensorError, KeyError, AttributeError, TypeError, RecursionError) as error:
         raise ValueError(f"{path}: damaged, or no safetensors file ({error})") from None
-    return tensors | {name: tensors[other] for name, other in aliases.items()}
+    except json.JSONDecodeError as error:
+        raise ValueError(f"{path}: damaged (its list of aliases is no JSON: {error})") from None
 
 
 def _difference(found: Mapping[str, torch.Size], wanted: Mapping[str, torch.Size]) -> str:
@@ -156,21 +205,3 @@ def _difference(found: Mapping[str, torch.Size], wanted: Mapping[str, torch.Size
     if name not in found:
         return f"{name} is missing"
     return f"{name} is {list(found[name])}, but the settings say {list(wanted[name])}"
-
-
-def write_text(path: Path, text: str) -> None:
-    """The whole file or none of it."""
-    partial = path.with_name(path.name + ".partial")
-    partial.write_text(text, encoding="utf-8", newline="\n")
-    _settle(partial, path)
-
-
-def write_json(path: Path, value: Any) -> None:
-    write_text(path, json.dumps(value, ensure_ascii=False, indent=1) + "\n")
-
-
-def _settle(partial: Path, path: Path) -> None:
-    """Put a finished file in its place, once the disk has it."""
-    with partial.open("r+b") as file:
-        os.fsync(file.fileno())
-    os.replace(partial, path)

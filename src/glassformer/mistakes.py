@@ -26,6 +26,12 @@ def explain(error: ValidationError, settings: type[BaseModel]) -> str:
     return f"unknown setting {'.'.join(where)}; {hint}"
 
 
+def name_place(error: ValidationError) -> str:
+    """Where the first thing wrong is, and what it is, without the value: it may be huge."""
+    first = error.errors(include_input=False, include_url=False)[0]
+    return f"{'.'.join(map(str, first['loc']))}: {first['msg'].removeprefix('Value error, ')}"
+
+
 def _all_names(table: type[BaseModel], prefix: str = "") -> list[str]:
     """Every setting, as table.name."""
     names: list[str] = []

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, pairwise
+from typing import TypeVar
 
 from .decode import Hypothesis
 from .text import Tokenizer
 from .text.spacing import join
 from .text.unicode import Span
+
+Progress = Callable[[int], object]  # told how many more lines are done
 
 LINE_BREAKS = str.maketrans({c: " " for c in "\n\r\v\f\x1c\x1d\x1e\x85\u2028\u2029"})
 
@@ -48,13 +51,16 @@ class Scored:
     piece_log_probs: list[float]  # one a piece, the end's last
 
 
-def combine(found: Iterable[Sequence[Hypothesis]], number: int) -> list[tuple[Hypothesis, ...]]:
+Ranked = TypeVar("Ranked", bound=Hypothesis | Translation)
+
+
+def combine(found: Iterable[Sequence[Ranked]], number: int) -> list[tuple[Ranked, ...]]:
     """The best ways to take one hypothesis of each part: few that were cut, then a high sum."""
-    best: list[tuple[int, float, tuple[Hypothesis, ...]]] = [(0, 0.0, ())]
+    best: list[tuple[int, float, tuple[Ranked, ...]]] = [(0, 0.0, ())]
     for hypotheses in found:
-        longer = [
-            (cut + (not each.finished), worse - each.score, (*before, each))
-            for cut, worse, before in best
+        longer: list[tuple[int, float, tuple[Ranked, ...]]] = [
+            (way[0] + (not each.finished), way[1] - each.score, (*way[2], each))
+            for way in best
             for each in hypotheses
         ]
         best = sorted(longer, key=lambda way: way[:2])[:number]
@@ -84,3 +90,15 @@ def compose(
             for source, place, pieces, each in parts
         ],
     )
+
+
+def count_lines(progress: Progress, lines: int, parts: int) -> Progress:
+    """A function that is told of parts and tells `progress` of lines."""
+    done = 0
+
+    def tell(more: int) -> None:
+        nonlocal done
+        before, done = done, done + more
+        progress(lines * done // parts - lines * before // parts)
+
+    return tell

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from importlib import import_module
 from itertools import islice
 from pathlib import Path
@@ -13,19 +12,18 @@ import torch
 
 from .config import EOS, Config, Decode
 from .decode import score, search
-from .device import autocast, choose_device, choose_precision
-from .directory import Tokenizers, load_model
+from .device import autocast
+from .directory import Tokenizers, locate, open_model
+from .engine import Example, Weights
 from .model import Transformer
 from .text import Pieces
 from .text.clauses import split_clauses
 from .text.sentences import split_sentences
 from .text.spacing import close_up, close_up_with_spans, is_unspaced
 from .text.unicode import Span
-from .translation import Part, Scored, Translation, combine, compose
+from .translation import Part, Progress, Scored, Translation, combine, compose, count_lines
 
 __all__ = ["Part", "Progress", "Scored", "Translation", "Translator"]
-
-Progress = Callable[[int], object]  # told how many more lines are done
 
 PART = 1 << 40  # sampling is keyed by line + PART * part: more lines than that has no text
 
@@ -33,29 +31,38 @@ PART = 1 << 40  # sampling is keyed by line + PART * part: more lines than that 
 class Translator:
     """A model directory, ready for text.
 
-    `device` is auto, cpu, cuda or mps; `precision` auto (fp32), fp32 or bf16.
+    `how`: `device` is auto, cpu, cuda or mps; `precision`, of translating, is auto (the fastest
+    here that loses nothing worth mentioning), fp32, bf16 or int8; `threads` and `workers` say how
+    a processor is used. See `engine.Weights`.
     """
 
     def __init__(
-        self,
-        config: Config,
-        tokenizers: Tokenizers,
-        model: Transformer,
-        *,
-        device: str = "auto",
-        precision: str = "auto",
+        self, config: Config, tokenizers: Tokenizers, model: Transformer | Path, **how: Any
     ):
-        self.device = choose_device(device)
-        self.precision = choose_precision("fp32" if precision == "auto" else precision, self.device)
         self.config, self.tokenizers = config, tokenizers
-        self.model = model.to(self.device).eval()
+        self.weights = Weights(model, config.model, self._encode_pairs, **how)
+        self.device = self.weights.device
 
     @classmethod
-    def load(
-        cls, folder: Path | str, *, device: str = "auto", precision: str = "auto"
-    ) -> Translator:
+    def load(cls, folder: Path | str, **how: Any) -> Translator:
         """Raises ValueError if `folder` is no whole model directory."""
-        return cls(*load_model(folder), device=device, precision=precision)
+        config, tokenizers, _ = open_model(folder)
+        return cls(config, tokenizers, locate(folder), **how)
+
+    @property
+    def model(self) -> Transformer:
+        """The network to look into."""
+        return self.weights.network
+
+    @property
+    def precision(self) -> str:
+        """Of translating; "auto" is decided when it is first wanted."""
+        return self.weights.precision
+
+    @property
+    def exact_precision(self) -> str:
+        """Of scoring and looking inside: fp32, unless bf16 was asked for."""
+        return self.weights.exact
 
     def translate(
         self,
@@ -100,9 +107,9 @@ class Translator:
             for part, (start, end) in enumerate(places)
         ]
         key = PART if decode.search == "sample" else 0
-        with self._at_work():
+        with self.weights.translating(len(jobs), decode) as (network, workers):
             found = search(
-                self.model,
+                network,
                 self._sources([text for *_, text in jobs], [line for line, *_ in jobs]),
                 decode,
                 n_best=n_best,
@@ -112,7 +119,8 @@ class Translator:
                 longest=self.longest,
                 budget=self.budget,
                 device=self.device,
-                progress=progress and _count_lines(progress, len(texts), len(jobs)),
+                workers=workers,
+                progress=progress and count_lines(progress, len(texts), len(jobs)),
             )
         if progress and not jobs:
             progress(len(texts))
@@ -156,7 +164,7 @@ class Translator:
         target_ids = self.tokenizers.target.encode_many(targets)
         for place, ids in enumerate(target_ids):
             self._check(len(ids) + 1, place, "target")
-        with self._at_work():
+        with torch.inference_mode(), autocast(self.exact_precision, self.device):
             found = score(
                 self.model,
                 self._sources(sources, range(len(sources))),
@@ -197,10 +205,9 @@ class Translator:
             "settings": self.config.model_dump(mode="json", exclude_none=True),
         }
 
-    @contextmanager
-    def _at_work(self) -> Iterator[None]:
-        with torch.inference_mode(), autocast(self.precision, self.device):
-            yield
+    def _encode_pairs(self, sources: Sequence[str], targets: Sequence[str]) -> list[Example]:
+        ids = self._sources(sources, range(len(sources)))
+        return list(zip(ids, self.tokenizers.target.encode_many(targets), strict=True))
 
     def _sources(self, texts: Sequence[str], lines: Sequence[int]) -> list[list[int]]:
         ids = [[*row, EOS] for row in self._encode(texts)]
@@ -236,15 +243,3 @@ class Translator:
 
 def _whole(text: str) -> list[Span]:
     return [(0, len(text))] if text.strip() else []
-
-
-def _count_lines(progress: Progress, lines: int, parts: int) -> Progress:
-    """A function that is told of parts and tells `progress` of lines."""
-    done = 0
-
-    def tell(more: int) -> None:
-        nonlocal done
-        before, done = done, done + more
-        progress(lines * done // parts - lines * before // parts)
-
-    return tell

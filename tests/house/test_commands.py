@@ -1,7 +1,8 @@
 """Each command in README and docs works, in the order given, on two small files.
 
-They run in this process. Training gets two updates and no more. A verb that stays (`serve`), needs
-another's checkpoint (`import`) or minutes (`demo`) is parsed here and run by its own tests.
+They run in this process. Training gets two updates and no more. What stays (`serve`), needs
+another's checkpoint (`import`), minutes (`demo`) or a cluster (`--engine`) is parsed here and
+run by its own tests.
 """
 
 from __future__ import annotations
@@ -64,6 +65,8 @@ def corpus(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
             path.write_bytes(text)
     (tmp_path / "theirs.de").write_bytes((tmp_path / "test.de").read_bytes())
     write_memory(tmp_path / "memory.tmx")
+    edits = (ROOT / "docs" / "edits.md").read_text(encoding="utf-8")
+    (tmp_path / "edits.json").write_text(edits.split("```json\n")[1].split("```")[0], "utf-8")
     monkeypatch.chdir(tmp_path)
     return tmp_path
 
@@ -77,6 +80,7 @@ def write_memory(path: Path) -> None:
     path.write_text(f'<tmx version="1.4"><header/><body>{units}</body></tmx>', encoding="utf-8")
 
 
+@pytest.mark.filterwarnings("ignore")  # the libraries under a verb warn of themselves
 @pytest.mark.parametrize("page", WITH_COMMANDS, ids=lambda page: str(page.relative_to(ROOT)))
 def test_every_command_works(
     page: Path, corpus: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
@@ -103,7 +107,7 @@ def run(words: list[str]) -> int:
         return check_script(*arguments)
     if program != "glassformer":
         arguments = arguments[2:]
-    if arguments[0] in ONLY_PARSED:
+    if arguments[0] in ONLY_PARSED or "--engine" in arguments:
         return parse(*arguments)
     if arguments[0] == "train" and "--resume" not in arguments:
         at = arguments.index("--minutes") if "--minutes" in arguments else len(arguments)

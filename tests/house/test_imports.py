@@ -21,7 +21,8 @@ TABLE = [
     ["serve", "bench"],
     ["bridge", "see"],
     ["train"],
-    ["evaluate"],
+    ["evaluate", "shards"],
+    ["guard"],
     ["translator"],
     ["translation"],
     ["engine"],
@@ -29,7 +30,7 @@ TABLE = [
     ["decode", "data"],
     ["model", "text"],
     ["kernels", "tap", "config", "device"],
-    ["mistakes", "version"],
+    ["disk", "memory", "mistakes", "version"],
 ]
 FLOOR = {part: floor for floor, parts in enumerate(reversed(TABLE)) for part in parts}
 
@@ -44,8 +45,9 @@ PACKAGES = {
     "device": {"torch"},
 }
 TORCH_FREE = (
-    "config", "mistakes", "text", "data", "see.draw",
-    "evaluate.quality", "evaluate.references", "evaluate.significance",
+    "config", "mistakes", "memory", "text", "data", "see.draw",
+    "evaluate.links", "evaluate.quality", "evaluate.references", "evaluate.significance",
+    "evaluate.words",
 )  # fmt: skip
 
 

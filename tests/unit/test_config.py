@@ -33,7 +33,7 @@ OTHERS: dict[str, Any] = {
     "train.epsilon": 1e-8, "train.weight_decay": 0.01, "train.label_smoothing": 0.2,
     "train.clip": 2.0, "train.precision": "bf16", "train.ema": 0.99, "train.validate_every": 5,
     "train.checkpoint_every": 6, "train.keep": 4, "train.best_by": "chrf", "train.patience": 3,
-    "train.freeze": ["encoder"], "train.watch": 1,
+    "train.freeze": ["encoder"], "train.watch": 1, "train.shard": True,
     "decode.search": "greedy", "decode.beam": 9, "decode.penalty": "power", "decode.alpha": 1.0,
     "decode.stop": "first", "decode.max_ratio": 2.0, "decode.max_extra": 9,
     "decode.min_length": 2, "decode.no_repeat": 3, "decode.temperature": 0.7,

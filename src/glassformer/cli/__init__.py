@@ -15,8 +15,11 @@ from typing import Annotated
 
 import typer
 
+from ..memory import is_out_of_memory
 from . import (
+    align,
     average,
+    bench,
     check_data,
     demo,
     doctor,
@@ -26,6 +29,7 @@ from . import (
     info,
     score,
     see,
+    serve,
     train,
     translate,
 )
@@ -34,18 +38,26 @@ from .terminal import INTERRUPTED
 VERBS: dict[str, list[Callable[..., None]]] = {
     "Try": [demo.demo],
     "Train": [check_data.check_data, train.train, average.average],
-    "Use": [translate.translate, see.see, score.score, info.info, doctor.doctor],
+    "Use": [
+        translate.translate, see.see, serve.serve, score.score, align.align, info.info,
+        doctor.doctor,
+    ],
     "Measure": [evaluate.evaluate],
     "Exchange": [import_model.import_, export.export],
-}
-ALONE = (demo.demo, doctor.doctor)  # these do something without an argument
+}  # fmt: skip
+ALONE = (demo.demo, doctor.doctor, serve.serve)  # these do something without an argument
 EXPECTED, DEFECT = 2, 70
+OUT_OF_MEMORY = (
+    "there is not enough memory for this, even in small parts: a smaller model, or a machine with "
+    "more of it, would do"
+)
 
 app = typer.Typer(no_args_is_help=True, pretty_exceptions_enable=False)
 for panel, verbs in VERBS.items():
     for verb in verbs:
         name = verb.__name__.strip("_").replace("_", "-")
         app.command(name, rich_help_panel=panel, no_args_is_help=verb not in ALONE)(verb)
+app.add_typer(bench.bench, name="bench", rich_help_panel="Measure")
 
 
 def _print_version(wanted: bool) -> None:
@@ -87,6 +99,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(f"glassformer: {_say(error)}", file=sys.stderr)
         return EXPECTED
     except Exception as error:
+        if is_out_of_memory(error):
+            print(f"glassformer: {OUT_OF_MEMORY}", file=sys.stderr)
+            return EXPECTED
         _report(error)
         return DEFECT
 

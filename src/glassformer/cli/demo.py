@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -43,12 +45,20 @@ street, elle. The model never saw either of them."""
 Out = Annotated[Path, Option(metavar="FOLDER", help="Where the pairs and the model go.")]
 Minutes = Annotated[float, Option(metavar="N", help="How long to train.")]
 Train = Annotated[bool, Option("--train/--no-train", help="Train a model, or show the one here.")]
+Look = Annotated[
+    bool | None,
+    Option(
+        "--open/--no-open",
+        help="Look inside at the end, in a browser; if not said: at a screen that has one.",
+    ),
+]
 
 
 def demo(
     out: Out = Path("glassformer-demo"),
     minutes: Minutes = 2.0,
     train: Train = True,
+    look: Look = None,
     device: Device = "auto",
 ) -> None:
     """Translate with a model that is here, then train one on built-in sentences: 3 minutes.
@@ -72,6 +82,8 @@ def demo(
         grade(own)
         print(f"\nThe sentences are in {out / 'pairs'}, the model is {out / 'model'}.")
     say_what_is_next(out / "model" if train else None)
+    if can_look() if look is None else look:
+        show_app([*([out / "model"] if train else []), NAME], out / "model" if train else None)
 
 
 def show_notes(translator: Translator, *, with_sources: bool = True) -> None:
@@ -119,6 +131,7 @@ def say_what_is_next(own: Path | None) -> None:
     for model in (own, NAME) if own else (NAME,):
         print(f'  echo "The dog is tired." | {program} translate {model}')
     print(f"  {program} info {NAME}")
+    print(f"  {program} serve {NAME}")
     print("\ndemo-fr-en and demo-en-zh are here too. Your own language: glassformer train --help")
 
 
@@ -129,3 +142,29 @@ def find_program() -> str:
     python = Path(sys.executable)
     near = python.relative_to(Path.cwd()) if python.is_relative_to(Path.cwd()) else python
     return f"{near} -m glassformer"
+
+
+def can_look() -> bool:
+    """Whether somebody sits here, with a browser, and the server is installed."""
+    if os.environ.get("CI") or not (sys.stdin.isatty() and sys.stdout.isatty()):
+        return False
+    import webbrowser
+
+    try:
+        webbrowser.get()
+    except webbrowser.Error:
+        return False
+    return find_spec("fastapi") is not None
+
+
+def show_app(models: list[Path | str], runs: Path | None) -> None:
+    """Serve them, and open the page."""
+    import webbrowser
+    from threading import Timer
+
+    from .serve import start
+
+    ready = start(models, port=0, runs=runs)
+    print(f"\nSee inside at {ready.address}\nCtrl-C ends.", flush=True)
+    Timer(0.5, webbrowser.open, [ready.address]).start()
+    ready.run()

@@ -14,7 +14,7 @@ from typer import Argument, Option
 from ..config import Config, Decode
 from ..data.files import read_lines
 from .decoding import describe_search
-from .options import AsJson, Device, Precision
+from .options import AsJson, Device, Precision, Threads, Workers
 from .terminal import open_output, show_progress, to_json
 
 if TYPE_CHECKING:
@@ -82,6 +82,8 @@ def evaluate(
     literature: Literature = False,
     device: Device = "auto",
     precision: Precision = "auto",
+    threads: Threads = None,
+    workers: Workers = None,
     as_json: AsJson = False,
 ) -> None:
     """Score translations: BLEU, chrF2, chrF++ and TER by sacreBLEU, with signatures.
@@ -99,7 +101,8 @@ def evaluate(
     theirs = list(read_lines(against)) if against else []
     check_counts(text, len(ours), zip(reference, (len(each[0]) for each in sets), strict=True))
     check_counts(text, len(ours), [(against, len(theirs))] if against else [])
-    translator = load(model, device, precision) if model else None
+    machine = {"device": device, "precision": precision, "threads": threads, "workers": workers}
+    translator = load(model, **machine) if model else None
     if translator:
         target_lang = target_lang or translator.config.data.target_lang
     scoring: dict[str, Any] = {"target_lang": target_lang, "tokenize": tokenize}
@@ -141,10 +144,10 @@ def check_counts(file: Path, lines: int, others: Iterable[tuple[Path, int]]) -> 
             )
 
 
-def load(model: Path, device: str, precision: str) -> Translator:
+def load(model: Path, **machine: Any) -> Translator:
     from ..translator import Translator
 
-    return Translator.load(model, device=device, precision=precision)
+    return Translator.load(model, **machine)
 
 
 @dataclass(frozen=True)

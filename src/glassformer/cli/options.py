@@ -32,9 +32,27 @@ Device = Annotated[
 Precision = Annotated[
     str,
     Option(
-        metavar="auto|fp32|bf16",
-        help="The numbers it computes with; bf16 is faster and coarser.",
+        metavar="auto|fp32|bf16|int8",
+        help="The numbers it computes with; auto is the fastest that loses nothing to speak of.",
         rich_help_panel=MACHINE,
+    ),
+]
+Exact = Annotated[
+    str,
+    Option(
+        metavar="fp32|bf16",
+        help="The numbers it computes with; fp32 is what the model was made of.",
+        rich_help_panel=MACHINE,
+    ),
+]
+Threads = Annotated[
+    int | None,
+    Option(metavar="N", min=1, help="Threads of each worker.", rich_help_panel=MACHINE),
+]
+Workers = Annotated[
+    int | None,
+    Option(
+        metavar="N", min=1, help="Processes or copies that share the work.", rich_help_panel=MACHINE
     ),
 ]
 
@@ -64,3 +82,10 @@ def with_options(
         return wider
 
     return widen
+
+
+def check_exact(precision: str) -> str:
+    """What `Exact` takes. ValueError for what is only good to translate with."""
+    if precision not in ("fp32", "bf16"):
+        raise ValueError(f"precision={precision}: here one of fp32, bf16; translate has more")
+    return precision

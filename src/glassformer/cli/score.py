@@ -8,7 +8,7 @@ from typing import Annotated
 from typer import Option
 
 from ..data.corpus import find
-from .options import AsJson, Device, Model, Output, Precision, Source
+from .options import AsJson, Device, Exact, Model, Output, Source, check_exact
 from .terminal import CHUNK, cut, open_output, show_progress, to_json
 
 Target = Annotated[Path, Option(metavar="FILE", help="A translation of each line of the source.")]
@@ -20,7 +20,7 @@ def score(
     target: Target,
     output: Output = None,
     device: Device = "auto",
-    precision: Precision = "fp32",
+    precision: Exact = "fp32",
     as_json: AsJson = False,
 ) -> None:
     """Say how probable given translations are: a natural logarithm for each line.
@@ -33,7 +33,7 @@ def score(
 
     from ..translator import Translator
 
-    translator = Translator.load(model, device=device, precision=precision)
+    translator = Translator.load(model, device=device, precision=check_exact(precision))
     with open_output(output) as out, show_progress("scoring", lines, beside=out) as tell:
         for chunk in cut(pairs, CHUNK):
             sources, targets = map(list, zip(*chunk, strict=True))
@@ -45,7 +45,7 @@ def score(
                     "log_prob": scored.log_prob,
                     "pieces": scored.pieces,
                     "piece_log_probs": scored.piece_log_probs,
-                    "precision": translator.precision,
+                    "precision": translator.exact_precision,
                 }
                 out.write(f"{to_json(shown) if as_json else format(scored.log_prob, '.6f')}\n")
             out.flush()

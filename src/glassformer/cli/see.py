@@ -10,7 +10,7 @@ from typer import Argument, Context, Option
 
 from ..config import Decode
 from . import decoding, drawing
-from .options import AsJson, Device, Precision, with_options
+from .options import AsJson, Device, Exact, check_exact, with_options
 from .terminal import to_json, warn
 
 if TYPE_CHECKING:
@@ -54,6 +54,16 @@ Level = Annotated[
     Option(metavar="attention|states|everything", help="How much of the network to record."),
 ]
 FORMS = ("text", "latex", "numpy")
+HEAD = "trace.json"  # what makes a folder a trace
+# What only a translation made now heeds, and what an answer leaves aside.
+RUNNING = {"level", "target", "prefix", "device", "precision", *decoding.OPTIONS}
+IN_VAIN = {
+    "cell": {"picture", "gallery", "layer", "head", "top"},
+    "picture": {"as_json", "top"},
+    "gallery": {"as_json", "top", "layer", "head"},
+    "as_json": {"layer", "head", "top", "form"},
+    "edit": {"top"},
+}
 
 
 @with_options(decoding.OPTIONS | drawing.OPTIONS)
@@ -74,7 +84,7 @@ def see(
     target: Target = None,
     prefix: Prefix = None,
     device: Device = "auto",
-    precision: Precision = "fp32",
+    precision: Exact = "fp32",
     as_json: AsJson = False,
 ) -> None:
     """Look inside one translation: every number of it, and what if.
@@ -85,12 +95,18 @@ def see(
     glassformer see my-model "The cat is on the mat." --picture V49 -o cat.svg
     glassformer see my-model "The cat is on the mat." --edit silence-a-head.json
     """
-    check(context.params)
-    trace, changed = obtain(context.params)
+    given = context.params
+    check(given, {name for name in given if _is_typed(context, name)})
+    trace, changed = obtain(given)
     if save:
         trace.save(save, compact=compact, parameters=parameters)
         warn(f"saved in {save}")
-    answer(trace, changed, context.params)
+    answer(trace, changed, given)
+
+
+def _is_typed(context: Context, name: str) -> bool:
+    source = context.get_parameter_source(name)
+    return source is not None and source.name != "DEFAULT"
 
 
 def answer(trace: Trace, changed: Comparison | None, given: dict[str, Any]) -> None:
@@ -103,8 +119,8 @@ def answer(trace: Trace, changed: Comparison | None, given: dict[str, Any]) -> N
         print(show(trace, changed, given))
 
 
-def check(given: dict[str, Any]) -> None:
-    """ValueError for what is wrong or in vain."""
+def check(given: dict[str, Any], typed: set[str]) -> None:
+    """ValueError for what is wrong or in vain. `typed`: the names of what was given at all."""
     if given["form"] not in FORMS:
         raise ValueError(f"--form {given['form']}: one of {', '.join(FORMS)}")
     if given["form"] != "text" and not given["cell"]:
@@ -113,6 +129,27 @@ def check(given: dict[str, Any]) -> None:
         if given[name] and not given["save"]:
             raise ValueError(f"--{name} has no effect without --save")
     drawing.check_pictures(given)
+    if (given["model"] / HEAD).is_file():
+        if "text" in typed or "edit" in typed:
+            folder = given["model"]
+            raise ValueError(f"{folder} is a trace: it has its text, and no model to run again")
+        _refuse(typed & RUNNING, "on a saved trace")
+    for asked, in_vain in IN_VAIN.items():
+        if asked in typed:
+            _refuse(typed & in_vain, f"with {_spell(asked)}")
+    if "edit" in typed and not given["picture"]:
+        _refuse(typed & {"layer", "head"}, "on a comparison: add --picture")
+
+
+def _refuse(names: set[str], where: str) -> None:
+    """ValueError that names the first of these options."""
+    for name in sorted(names):
+        raise ValueError(f"{_spell(name)} has no effect {where}")
+
+
+def _spell(name: str) -> str:
+    """An option as it is typed."""
+    return "--json" if name == "as_json" else "--" + name.replace("_", "-")
 
 
 def obtain(given: dict[str, Any]) -> tuple[Trace, Comparison | None]:
@@ -121,9 +158,7 @@ def obtain(given: dict[str, Any]) -> tuple[Trace, Comparison | None]:
     from ..see.edit import read_edits
 
     folder, text = given["model"], given["text"]
-    if (folder / "trace.json").is_file():
-        if text is not None or given["edit"]:
-            raise ValueError(f"{folder} is a trace: it has its text, and no model to run again")
+    if (folder / HEAD).is_file():
         return Trace.load(folder), None
     if text is None:
         raise ValueError('there is no text to look into: glassformer see MODEL "A sentence."')
@@ -133,7 +168,9 @@ def obtain(given: dict[str, Any]) -> tuple[Trace, Comparison | None]:
 
     from ..translator import Translator
 
-    translator = Translator.load(folder, device=given["device"], precision=given["precision"])
+    translator = Translator.load(
+        folder, device=given["device"], precision=check_exact(given["precision"])
+    )
     how: dict[str, Any] = {"level": given["level"], "target": given["target"]}
     if given["target"] is None:
         how["decode"] = decoding.choose_search(translator.config, given)

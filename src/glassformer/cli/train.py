@@ -6,13 +6,16 @@ import json
 from collections.abc import Sequence
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
-from typer import Argument, Exit, Option
+from typer import Argument, Context, Exit, Option
 
 from ..config import SIZES, Config
-from .options import AsJson, Device
+from .options import AsJson, Device, with_options
 from .terminal import INTERRUPTED, to_json
+
+if TYPE_CHECKING:
+    from ..train import Summary
 
 ALL_SIZES = ("auto", *SIZES)
 Recipe = Annotated[
@@ -75,10 +78,28 @@ Freeze = Annotated[
 Resume = Annotated[
     Path | None, Option(metavar="FOLDER", help="Go on where this run stopped; needs nothing else.")
 ]
+RESUMING = {
+    "accept_changed_data": Annotated[
+        bool | None,
+        Option(
+            "--accept-changed-data",
+            help="With --resume: learn from the data as they are now, though they were others.",
+        ),
+    ],
+    "accept_changed_settings": Annotated[
+        bool | None,
+        Option(
+            "--accept-changed-settings",
+            help="With --resume: the settings that changed, in --set or the run, are meant.",
+        ),
+    ],
+}
 Quiet = Annotated[bool, Option("--quiet", "-q", help="Say nothing on the way.")]
 
 
+@with_options(RESUMING)
 def train(
+    context: Context,
     recipe: Recipe = None,
     data: Data = None,
     source_lang: SourceLang = None,
@@ -109,29 +130,47 @@ def train(
     changes = [*(changes or ()), *([f"train.freeze={json.dumps(freeze)}"] if freeze else ())]
     asked = (source_lang, target_lang, minutes, changes)
     how: dict[str, Any] = {"device": device, "quiet": quiet}
+    accepted: dict[str, Any] = {name: bool(context.params[name]) for name in RESUMING}
     if resume:
-        _refuse(recipe, data, out, valid, *asked, parent, new_tokenizer)
+        _refuse(recipe, data, out, valid, source_lang, target_lang, minutes, parent, new_tokenizer)
         from .. import train as training
 
-        summary = training.resume(resume, **how)
+        summary = training.resume(resume, changes=changes, **accepted, **how)
     else:
+        _refuse_without(parent, new_tokenizer, accepted)
         if not (data and out):
             raise ValueError("train needs --data and --out, or --resume alone")
-        if new_tokenizer and not parent:
-            raise ValueError("--new-tokenizer has no effect without --from")
         config = read_parent(parent, recipe, *asked) if parent else read_recipe(recipe, *asked)
         from .. import train as training
 
         how |= {"valid": valid or None, "parent": parent, "new_pieces": new_tokenizer}
         summary = training.train(config, data, out, **how)
-    print(to_json(summary.to_json()) if as_json else summary.text)
+    _tell(summary, as_json)
+
+
+def _tell(summary: Summary, as_json: bool) -> None:
+    _end(summary, as_json)
+
+
+def _end(summary: Summary, as_json: bool) -> None:
+    if summary.is_first:  # of several processes, one speaks
+        print(to_json(summary.to_json()) if as_json else summary.text)
     if not summary.is_finished:
         raise Exit(INTERRUPTED)  # what comes after "&&" does not want half a model
 
 
 def _refuse(*settings: object) -> None:
     if any(settings):
-        raise ValueError("--resume takes everything from the run itself: leave the rest out")
+        raise ValueError("--resume takes everything from the run itself: leave all out but --set")
+
+
+def _refuse_without(parent: Path | None, new_tokenizer: bool, accepted: dict[str, Any]) -> None:
+    """What only --from or --resume makes use of."""
+    if new_tokenizer and not parent:
+        raise ValueError("--new-tokenizer has no effect without --from")
+    for name, given in accepted.items():
+        if given:
+            raise ValueError(f"--{name.replace('_', '-')} has no effect without --resume")
 
 
 def read_recipe(

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 from typer import Argument, Context, Option
 
 from ..data.files import read_lines
-from . import decoding
-from .options import AsJson, Device, Model, Output, Precision, with_options
+from . import cluster, decoding
+from .options import AsJson, Device, Model, Output, Precision, Threads, Workers, with_options
 from .terminal import (
     CHUNK,
     STANDARD,
@@ -26,6 +26,7 @@ from .terminal import (
 )
 
 if TYPE_CHECKING:
+    from ..guard import Judged
     from ..translator import Translation, Translator
 
 File = Annotated[
@@ -56,6 +57,15 @@ NoSplit = Annotated[
         rich_help_panel=decoding.SEARCH,
     ),
 ]
+NoGuard = Annotated[
+    bool,
+    Option(
+        "--no-guard",
+        help="Take what the search finds. If not given, a line that looks wrong (a loop, a copy, "
+        "lost numbers) is searched for again with more care, unless --n-best or sampling is on.",
+        rich_help_panel=decoding.SEARCH,
+    ),
+]
 Chunk = Annotated[
     int | None,
     Option(
@@ -67,7 +77,7 @@ Chunk = Annotated[
 ]
 
 
-@with_options(decoding.OPTIONS)
+@with_options(decoding.OPTIONS | cluster.OPTIONS)
 def translate(
     context: Context,
     model: Model,
@@ -76,8 +86,11 @@ def translate(
     n_best: NBest = None,
     prefix_file: PrefixFile = None,
     no_split: NoSplit = False,
+    no_guard: NoGuard = False,
     device: Device = "auto",
     precision: Precision = "auto",
+    threads: Threads = None,
+    workers: Workers = None,
     chunk: Chunk = None,
     as_json: AsJson = False,
 ) -> None:
@@ -90,19 +103,27 @@ def translate(
     echo "The cat is on the mat." | glassformer translate my-model
     glassformer translate my-model book.en -o book.de --beam 8
     """
+    if cluster.is_wanted(context.params):
+        cluster.translate_shards(context.params)
+        return
     from ..translator import Translator
 
     size = chunk or (1 if file == STANDARD and sys.stdin.isatty() else CHUNK)
     with open_lines(file) as lines:
-        translator = Translator.load(model, device=device, precision=precision)
+        translator = Translator.load(
+            model, device=device, precision=precision, threads=threads, workers=workers
+        )
         decode = decoding.choose_search(translator.config, context.params)  # what is given above
+        if precision == "auto" and translator.precision != "fp32":
+            print(f"precision {translator.precision}", file=sys.stderr)
         seed = context.params["seed"] or 0
         how = {"decode": decode, "n_best": n_best or 1, "seed": seed, "split": not no_split}
+        how["again"] = not (no_guard or n_best)
         chunks, total = cut(join_prefixes(lines, prefix_file), size), count_if_file(file)
         with open_output(output) as out, show_progress("translating", total, beside=out) as tell:
-            for line, text, best in search_chunks(translator, chunks, progress=tell, **how):
-                in_json = as_json and show_json(text, best, n_best, translator.precision)
-                print(in_json or show_text(line, best, n_best), file=out, flush=True)
+            for line, text, found in search_chunks(translator, chunks, progress=tell, **how):
+                in_json = as_json and show_json(text, found, n_best, translator.precision)
+                print(in_json or show_text(line, found.best, n_best), file=out, flush=True)
 
 
 def join_prefixes(lines: Iterator[str], file: Path | None) -> Iterator[tuple[str, str]]:
@@ -119,12 +140,14 @@ def join_prefixes(lines: Iterator[str], file: Path | None) -> Iterator[tuple[str
 
 def search_chunks(
     translator: Translator, chunks: Iterable[list[tuple[str, str]]], **how: Any
-) -> Iterator[tuple[int, str, list[Translation]]]:
+) -> Iterator[tuple[int, str, Judged]]:
     """The number of each line, the line, and its best translations; chunk by chunk."""
+    from ..guard import search
+
     done = 0
     for chunk in chunks:
         texts, prefixes = map(list, zip(*chunk, strict=True))
-        found = translator.search(texts, prefixes=prefixes, first_line=done, **how)
+        found = search(translator, texts, prefixes=prefixes, first_line=done, **how)
         yield from zip(count(done + 1), texts, found, strict=False)
         done += len(chunk)
 
@@ -136,10 +159,12 @@ def show_text(line: int, best: list[Translation], n_best: int | None) -> str:
     return "\n".join(f"{line}\t{each.score:.4f}\t{each.text}" for each in best)
 
 
-def show_json(text: str, best: list[Translation], n_best: int | None, precision: str) -> str:
-    """The best translation and, if several were asked for, all of them; spans are [start, end]."""
-    named = [{"translation": each.text, **asdict(each)} for each in best]
+def show_json(text: str, found: Judged, n_best: int | None, precision: str) -> str:
+    """The best translation, what looks wrong with it and, if several were asked for, all of them;
+    spans are [start, end]."""
+    named = [{"translation": each.text, **asdict(each)} for each in found.best]
     for each in named:
         del each["text"]
     several = {"n_best": named} if n_best else {}
-    return to_json({"source": text, **named[0], "precision": precision, **several})
+    told = {"precision": precision, **found.to_json(), **several}
+    return to_json({"source": text, **named[0], **told})

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
@@ -23,6 +24,34 @@ class Batch:
     source_BS: Integers  # pieces, EOS
     target_BT: Integers  # BOS, pieces, EOS; the decoder reads [:, :-1] and predicts [:, 1:]
     rows: Integers  # which pairs of the store
+    number: int = 0  # among the micro-batches of its update
+    part: tuple[int, int] | None = None  # of a batch cut by rows: its first row, and all its rows
+
+    @property
+    def cells(self) -> int:
+        """Pieces of both sides, padding included: what memory goes by."""
+        return self.source_BS.size + self.target_BT.size
+
+    def numbered(self, number: int) -> Batch:
+        return replace(self, number=number)
+
+    def cut(self, pieces: int) -> list[Batch]:
+        """Runs of rows about equally long, padded as before; none at all for some if rows are few.
+
+        A row keeps its place in the whole, so that it loses the same values to dropout.
+        """
+        first, whole = self.part or (0, len(self.rows))
+        ends = [len(self.rows) * n // pieces for n in range(pieces + 1)]
+        return [
+            Batch(
+                self.source_BS[a:b],
+                self.target_BT[a:b],
+                self.rows[a:b],
+                self.number,
+                (first + a, whole),
+            )
+            for a, b in pairwise(ends)
+        ]
 
 
 class Batches:
@@ -73,11 +102,17 @@ class Batches:
 
     def place(self, step: int, accumulate: int = 1) -> tuple[int, int]:
         """Epoch and index of the first of the `accumulate` batches of update `step`, from 0 on."""
-        epoch, index = 0, step * accumulate
+        samples = self._store.samples
+        rounds, index = divmod(step * accumulate, sum(map(self.count, range(samples))))
+        epoch = rounds * samples
         while index >= self.count(epoch):
             index -= self.count(epoch)
             epoch += 1
         return epoch, index
+
+    def places(self, step: int, accumulate: int = 1) -> list[tuple[int, int]]:
+        """Epoch and index of every batch of update `step`, from 0 on."""
+        return [self.place(step * accumulate + n) for n in range(accumulate)]
 
     def from_step(self, step: int, accumulate: int = 1) -> Iterator[Batch]:
         """The batches from update `step` on, without end."""

@@ -37,6 +37,13 @@ def hold_out(corpus: Corpus, seed: int) -> tuple[Corpus, Corpus]:
     return replace(corpus, chosen=~chosen), replace(corpus, chosen=chosen)
 
 
+def leave_out(corpus: Corpus, pairs: Iterable[tuple[str, str]]) -> Corpus:
+    """What of a whole corpus shares neither source nor target with any of `pairs`."""
+    sources, targets = (set(map(_hash, side)) for side in zip(*pairs, strict=True))
+    chosen = [_hash(x) not in sources and _hash(y) not in targets for x, y in corpus]
+    return replace(corpus, chosen=np.array(chosen, dtype=bool))
+
+
 def _hash(text: str) -> int:
     plain = " ".join(text.casefold().split())
     return int.from_bytes(blake2b(plain.encode("utf-8", "replace"), digest_size=8).digest())

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -15,6 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ..disk import PARTIAL, name_file, put_folder, sync_files
 from ..text import Sampler, Tokenizer, count_surrogates
 from .files import Fingerprint
 from .tables import Pair
@@ -219,15 +219,14 @@ def _growing(folder: Path) -> Iterator[Path]:
     """A folder beside `folder` that takes its place at the end; after an error it is gone."""
     if folder.exists() and not (folder / INDEX).is_file():
         raise ValueError(f"{folder}: exists and is no store of ids, so it is not replaced")
-    partial, former = (folder.with_name(folder.name + end) for end in (".partial", ".former"))
+    partial = folder.with_name(folder.name + PARTIAL)
     shutil.rmtree(partial, ignore_errors=True)
-    shutil.rmtree(former, ignore_errors=True)
     partial.mkdir(parents=True)
     try:
         yield partial
-        if folder.exists():
-            os.replace(folder, former)
-        os.replace(partial, folder)
-        shutil.rmtree(former, ignore_errors=True)
+        sync_files(partial)
+        put_folder(partial, folder)
+    except OSError as error:
+        raise error if error.filename else name_file(error, folder) from None
     finally:
         shutil.rmtree(partial, ignore_errors=True)

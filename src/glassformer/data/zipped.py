@@ -5,6 +5,7 @@ from __future__ import annotations
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
+from errno import EINVAL
 from pathlib import Path
 from typing import BinaryIO, cast
 from zipfile import BadZipFile, ZipFile, is_zipfile
@@ -25,10 +26,14 @@ def open_member(archive: Path, name: str) -> Iterator[BinaryIO]:
     try:
         with ZipFile(archive) as opened, opened.open(name) as stream:
             yield cast(BinaryIO, stream)
-    except (BadZipFile, zlib.error, NotImplementedError, RuntimeError) as error:
+    except (BadZipFile, zlib.error, NotImplementedError, RuntimeError, EOFError) as error:
         raise ValueError(f"{archive}: damaged, locked, or not a .zip file: {error}") from None
     except KeyError:
         raise ValueError(f"{archive}: holds no {name}") from None
+    except OSError as error:
+        if error.errno != EINVAL:
+            raise
+        raise ValueError(f"{archive}: damaged: it leads to a place before its begin") from None
 
 
 def find_members(archive: Path, source: str | None, target: str | None) -> tuple[Path, Path]:
@@ -38,8 +43,11 @@ def find_members(archive: Path, source: str | None, target: str | None) -> tuple
         raise ValueError(f"{archive}: say which of its languages: --source-lang and --target-lang")
     if not is_zipfile(archive):
         raise ValueError(f"{archive}: not a .zip file")
-    with ZipFile(archive) as opened:
-        names = opened.namelist()
+    try:
+        with ZipFile(archive) as opened:
+            names = opened.namelist()
+    except (BadZipFile, NotImplementedError, ValueError, OSError) as error:
+        raise ValueError(f"{archive}: damaged, or not a .zip file: {error}") from None
     stems = [name.removesuffix(source) for name in names if name.endswith(f".{source}")]
     pairs = [stem for stem in stems if stem + target in names]
     if len(pairs) != 1:

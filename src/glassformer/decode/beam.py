@@ -16,7 +16,7 @@ from ..text import EOS
 from .live import Live
 from .rules import forbid, length_penalty
 from .step import Step
-from .top import find_top
+from .top import find_top, sum_logs
 
 
 def step(logits_RV: Tensor, live: Live, settings: Decode) -> Step:
@@ -25,7 +25,7 @@ def step(logits_RV: Tensor, live: Live, settings: Decode) -> Step:
     At most one candidate of a row is EOS, so that among the best 2 W at least W go on.
     """
     beam = live.beams
-    normaliser_R1 = logits_RV.logsumexp(-1, keepdim=True)
+    normaliser_R1 = sum_logs(logits_RV)
     forbidden = forbid(logits_RV, normaliser_R1, live, settings)
 
     # The best 2 W of a sentence are among the best 2 W of each of its rows.

@@ -14,6 +14,8 @@ from ..config import Decode
 from ..text import EOS
 from .rules import longest_output
 
+FEWEST = 16  # sentences that a worker takes at once, if there are so many
+
 
 @dataclass(frozen=True)
 class Job:
@@ -65,11 +67,12 @@ def queue(jobs: list[Job]) -> deque[Job]:
     return deque(sorted(jobs, key=lambda job: (-job.size, job.index)))
 
 
-def take(waiting: deque[Job], working: list[Job], room: int) -> list[Job]:
+def take(waiting: deque[Job], working: list[Job], room: int, workers: int = 1) -> list[Job]:
     """The next sentences of the queue that find room beside those at work; at least one works.
 
     `room` is in pieces, padding included. Few newcomers are not worth an encoder's run: they
-    wait until there is room for a quarter of those at work.
+    wait until there is room for a quarter of those at work. Where several workers share the
+    queue, each leaves the others as many as it takes, so that all are done at about one time.
     """
     if not waiting:
         return []
@@ -77,4 +80,5 @@ def take(waiting: deque[Job], working: list[Job], room: int) -> list[Job]:
     free = max(room // size - len(working), 0 if working else 1)
     if 4 * free < len(working):
         return []
-    return [waiting.popleft() for _ in range(min(free, len(waiting)))]
+    share = -(-len(waiting) // workers) if workers > 1 else len(waiting)
+    return [waiting.popleft() for _ in range(min(free, max(share, FEWEST), len(waiting)))]

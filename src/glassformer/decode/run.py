@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from threading import Lock
 
 import torch
 from torch import Tensor
 
 from ..config import Decode
 from . import beam, greedy, sample
-from .jobs import plan, queue, take
+from .jobs import Job, plan, queue, take
 from .live import Live
 from .protocol import Network, S
 from .results import Hypothesis, best, endings
+from .share import share
 from .step import Step
 from .working import WorkingSet
 
@@ -36,6 +38,7 @@ def search(
     longest: int | None = None,
     budget: int = BUDGET,
     refill: bool | None = None,
+    workers: int = 1,
     device: torch.device | str = "cpu",
     watch: Callable[[list[int], Step], object] | None = None,
     progress: Callable[[int], object] | None = None,
@@ -45,21 +48,51 @@ def search(
     sources: ids, each ending with EOS. prefixes: how each translation must begin. lines: the
     number of each sentence in the whole text, from 0; sampling is keyed by it and by `seed`.
     longest: the most pieces that the network can be given. budget: rows times the longest source
-    at work. refill: let sentences join as soon as there is room, not when all are done; None:
-    anywhere but on a CPU, where a step costs as much as it has rows. watch: is shown the indices
-    of the sentences at work, and each step. progress: is told how many are done since last told.
+    at work. refill: let sentences join as soon as there is room; None: not on a CPU. workers:
+    threads that share the sentences and the processor. watch: is shown the indices of the
+    sentences at work, and each step. progress: is told how many are done since last told.
     Gradients and precision are the caller's: call it under `torch.inference_mode()`.
     """
     _check(n_best, settings)
     jobs = plan(sources, prefixes, lines, longest, settings)
     limit = max((job.limit for job in jobs), default=0)
-    at_work = WorkingSet(network, settings, n_best, seed, limit, device)
-    waiting = queue(jobs)
     refill = torch.device(device).type != "cpu" if refill is None else refill
+    waiting, lock = queue(jobs), Lock()
     found: list[list[Hypothesis]] = [[] for _ in jobs]
-    while waiting or at_work.jobs:
+    rows, tell = settings.beam if settings.search == "beam" else 1, progress or (lambda _: None)
+
+    def next_jobs(working: list[Job]) -> list[Job]:
+        with lock:
+            return take(waiting, working, budget // rows, workers)
+
+    def settle(job: Job) -> None:
+        found[job.index] = best(found[job.index], n_best, job.line)
+        with lock:
+            tell(1)
+
+    def work() -> None:
+        at_work = WorkingSet(network, settings, n_best, seed, limit, device)
+        _search(at_work, settings, refill, next_jobs, found, settle, watch)
+
+    share(work, workers, waiting.clear)
+    return found
+
+
+def _search(
+    at_work: WorkingSet[S],
+    settings: Decode,
+    refill: bool,
+    next_jobs: Callable[[list[Job]], list[Job]],
+    found: list[list[Hypothesis]],
+    settle: Callable[[Job], object],
+    watch: Callable[[list[int], Step], object] | None,
+) -> None:
+    """Until no job is left: a step of all at work; what ends in it goes to the found."""
+    while True:
         if refill or not at_work.jobs:
-            at_work.admit(take(waiting, at_work.jobs, budget // at_work.rows))
+            at_work.admit(next_jobs(at_work.jobs))
+        if not at_work.jobs:
+            return
         step = STEPS[settings.search](at_work.feed(), at_work.live, settings)
         if watch:
             watch([job.index for job in at_work.jobs], step)
@@ -68,12 +101,8 @@ def search(
         if any(stops) or any(ends):
             for place, hypothesis in endings(step):
                 found[at_work.jobs[place].index].append(hypothesis)
-        done = at_work.move(step, stops)
-        for job in done:
-            found[job.index] = best(found[job.index], n_best, job.line)
-        if done and progress:
-            progress(len(done))
-    return found
+        for job in at_work.move(step, stops):
+            settle(job)
 
 
 def _check(n_best: int, settings: Decode) -> None:

@@ -17,14 +17,14 @@ from .greedy import follow
 from .live import Live
 from .rules import forbid
 from .step import Step
-from .top import find_top
+from .top import find_top, sum_logs
 
 GOLDEN = 0x9E3779B9 - 2**32  # 2 ** 32 over the golden ratio: spreads neighbouring pieces apart
 
 
 def step(logits_RV: Tensor, live: Live, settings: Decode) -> Step:
     """Follow a piece drawn with the key of this line and position. Writes on the logits."""
-    normaliser_R1 = logits_RV.logsumexp(-1, keepdim=True)
+    normaliser_R1 = sum_logs(logits_RV)
     forbidden = forbid(logits_RV, normaliser_R1, live, settings)
     key_R1 = live.keys_BL.gather(1, live.length_B[:, None])
     piece_R1 = pick(logits_RV, key_R1, settings.temperature, settings.top_k, settings.top_p)

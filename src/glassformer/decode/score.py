@@ -12,6 +12,7 @@ from torch import Tensor
 
 from ..text import BOS, EOS, PAD
 from .protocol import Network, S
+from .top import sum_logs
 
 BUDGET = 4096  # pieces a side in one batch, padding included
 
@@ -55,7 +56,7 @@ def padded(rows: Sequence[Sequence[int]], device: torch.device | str) -> Tensor:
 def log_probs_of(pieces_RQ: Tensor, logits_RQV: Tensor) -> Tensor:
     """ln p of the pieces, R Q, where the logits are about them."""
     logit_RQ = logits_RQV.gather(-1, pieces_RQ[..., None])[..., 0]
-    return logit_RQ - logits_RQV.logsumexp(-1)
+    return logit_RQ - sum_logs(logits_RQV.flatten(0, 1)).view_as(logit_RQ)
 
 
 def _batches(

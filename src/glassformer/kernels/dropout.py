@@ -7,6 +7,7 @@ about a value and integer operations clear it, at a tenth of the cost.
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
@@ -22,18 +23,37 @@ class _Bits:
     """Where the bits come from: one stream, begun anew by `seed_dropout`."""
 
     stream = np.random.SFC64(0)
+    part: tuple[int, int] | None = None  # the first row at work, and the rows of the whole batch
 
 
-def seed_dropout(*key: int) -> None:
-    """Begin the stream anew, on every device: what follows depends on `key` alone."""
+def seed_dropout(*key: int, part: tuple[int, int] | None = None) -> None:
+    """Begin the stream anew, on every device: what follows depends on `key` alone.
+
+    With `part`, what follows is about some rows of a batch: (the first of them, how many it has).
+    Each row is masked as it would be with all the others beside it.
+    """
     sequence = np.random.SeedSequence(key)
-    _Bits.stream = np.random.SFC64(sequence)
+    _Bits.stream, _Bits.part = np.random.SFC64(sequence), part
     torch.manual_seed(int(sequence.generate_state(1, np.uint64)[0] >> np.uint64(1)))
+
+
+def _draw(shape: torch.Size) -> npt.NDArray[np.int16]:
+    """16 random bits for each value; those of rows that are not here are drawn and dropped."""
+    count = shape.numel()
+    if _Bits.part is None:
+        return _Bits.stream.random_raw(-(-count // 4)).view(np.int16)[:count]
+    first, rows = _Bits.part
+    width = shape[1:].numel()
+    start, stop, end = first * width // 4, -(-(first * width + count) // 4), -(-rows * width // 4)
+    _Bits.stream.random_raw(start, output=False)
+    raw = _Bits.stream.random_raw(stop - start).view(np.int16)[first * width % 4 :][:count]
+    _Bits.stream.random_raw(end - stop, output=False)
+    return raw
 
 
 def keep_mask(shape: torch.Size, share: int) -> Tensor:
     """int16: -1, all bits set, in `share` of STEPS places; 0 elsewhere."""
-    raw = _Bits.stream.random_raw(-(-shape.numel() // 4)).view(np.int16)[: shape.numel()]
+    raw = _draw(shape)
     # raw >> 1 is uniform over STEPS values; the sign of the difference fills all bits.
     halved = torch.from_numpy(raw).bitwise_right_shift_(1)
     return halved.sub_(share - STEPS // 2).bitwise_right_shift_(15).view(shape)
@@ -70,12 +90,22 @@ class Dropout(nn.Module):
         if not (self.training and self.p):
             return x
         if x.device.type != "cpu" or x.element_size() not in _INTEGERS or compiling():
-            return functional.dropout(x, self.p)
+            return _drop_with_torch(x, self.p)
         result: Tensor = _Dropout.apply(x, round((1 - self.p) * STEPS))  # type: ignore[no-untyped-call]
         return result
 
     def extra_repr(self) -> str:
         return f"p={self.p}"
+
+
+def _drop_with_torch(x: Tensor, p: float) -> Tensor:
+    """From torch's own generator, which fills a whole batch at once."""
+    if _Bits.part is None or compiling():
+        return functional.dropout(x, p)
+    first, rows = _Bits.part
+    whole = functional.dropout(x.new_ones(rows, *x.shape[1:]), p)
+    is_kept = whole[first : first + len(x)] != 0
+    return torch.where(is_kept, x / (1 - p), 0)
 
 
 def compiling() -> bool:

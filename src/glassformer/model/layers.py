@@ -71,6 +71,10 @@ class DecoderLayer(Watchable):
         )
         return self.feed_forward_road(y_BTD, self.feed_forward)
 
+    def remember(self, memory_BSD: Tensor) -> tuple[Tensor, Tensor]:
+        """The keys and values of memory, made once for all steps."""
+        return self.cross_attention.keys_values(memory_BSD)
+
     def step(self, y_RQD: Tensor, past: Past, mask: Tensor, source_mask: Tensor) -> Tensor:
         """The same for the newest positions; `past` has the keys and values of all others."""
 

@@ -73,7 +73,7 @@ class Transformer(Watchable):
         layers = []
         for layer in self.decoder:
             assert isinstance(layer, DecoderLayer)
-            k_BHSK, v_BHSK = layer.cross_attention.keys_values(memory_BSD)
+            k_BHSK, v_BHSK = layer.remember(memory_BSD)
             layers.append(Past((k_BHSK, v_BHSK), (k_BHSK[:, :, :0], v_BHSK[:, :, :0])))
         length_R = torch.zeros(len(source_BS), dtype=torch.long, device=source_BS.device)
         return State(source_mask, layers, length_R, self.settings.positions.longest)

@@ -4,6 +4,7 @@ recording   run a translation and keep what passed; the only place here that run
 trace       what was kept: tensors, pieces, predictions, the search; on disk, `files`
 opgraph     how each tensor is made of others, declared once; `recompute` follows it in NumPy
 explain     where one number comes from; `wording` says it as text, LaTeX and code
+notebook    how a trace shows itself there
 derive      what can be computed from a trace, and is named so
 edit        what if: a head silenced, a word swapped; `whatif` compares before and after
 

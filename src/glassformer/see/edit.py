@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -111,7 +111,7 @@ class Edited:
 
     translator: Translator
     text: str
-    prefix: str
+    prefix: str | Sequence[int]
     edits: tuple[dict[str, Any], ...]
     vectors: Mapping[int, Tensor]  # what "swap" takes from other sentences, by number of edit
     source: int  # pieces of the sentence, EOS included
@@ -152,7 +152,10 @@ def read_edits(path: Path | str) -> list[dict[str, Any]]:
 
 
 def prepare(
-    translator: Translator, text: str, prefix: str, edits: Iterable[Mapping[str, Any]]
+    translator: Translator,
+    text: str,
+    prefix: str | Sequence[int],
+    edits: Iterable[Mapping[str, Any]],
 ) -> Edited:
     """Check the edits, and do those that change the text. ValueError naming the edit, from 1."""
     plain, vectors = [dict(edit) for edit in edits], {}

@@ -12,24 +12,26 @@ Imports no torch.
 from __future__ import annotations
 
 import json
-import os
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from pydantic import ValidationError
 from safetensors import SafetensorError, safe_open
-from safetensors.numpy import save_file
+from safetensors.numpy import save as pack
 
+from ..disk import PARTIAL, put_folder, read_json, write_bytes, write_text
+from ..mistakes import name_place
+from .consistency import find_contradiction
 from .document import LEVELS, VERSION, Document, Stored
 from .levels import find_level
 from .trace import Array, Trace
 
 HEAD, PARAMETERS, VOCABULARY = "trace.json", "parameters.safetensors", "vocabulary.json"
 HALF = 2.0**-11  # half a unit in the last place of fp16, of the value itself
+TENSORS = tuple(f"{level}.safetensors" for level in LEVELS)
 LARGEST = 65504.0  # that fp16 holds
 
 Loaded = tuple[Document, dict[str, Array], dict[str, Array], list[str] | None]
@@ -41,18 +43,18 @@ def save(trace: Trace, path: Path, compact: bool, parameters: bool) -> None:
         raise ValueError(f"{path} exists and is no trace: it is left as it is")
     if parameters and not trace.parameters:
         raise ValueError("this trace has no parameters to save")
-    partial = path.with_name(path.name + ".partial")
+    partial = path.with_name(path.name + PARTIAL)
     shutil.rmtree(partial, ignore_errors=True)
     partial.mkdir(parents=True)
     tensors = {name: _pack(array, compact) for name, array in trace.tensors.items()}
     for level in LEVELS:
         kept = {name: array for name, array in tensors.items() if find_level(name) == level}
         if kept:
-            save_file(kept, partial / f"{level}.safetensors")
+            write_bytes(partial / f"{level}.safetensors", pack(kept))
     if parameters:
         _save_shared(partial / PARAMETERS, trace.parameters)
     if trace.vocabulary is not None and "logits" in trace:
-        _write(partial / VOCABULARY, json.dumps([*trace.vocabulary], ensure_ascii=False))
+        write_text(partial / VOCABULARY, json.dumps([*trace.vocabulary], ensure_ascii=False))
     document = trace.document.model_copy(
         update={
             "tensors": {name: _describe(trace, name) for name in tensors},
@@ -60,8 +62,8 @@ def save(trace: Trace, path: Path, compact: bool, parameters: bool) -> None:
             "weights_sha256": trace.document.weights_sha256 or fingerprint(trace.parameters),
         }
     )
-    _write(partial / HEAD, document.model_dump_json(indent=1) + "\n")
-    _replace(partial, path)
+    write_text(partial / HEAD, document.model_dump_json(indent=1) + "\n")
+    put_folder(partial, path)
 
 
 def load(path: Path) -> Loaded:
@@ -69,14 +71,18 @@ def load(path: Path) -> Loaded:
     document = _read_head(path / HEAD)
     found: dict[str, Array] = {}
     for file in dict.fromkeys(stored.file for stored in document.tensors.values()):
+        if file not in TENSORS:  # so no path leads out of the folder
+            raise ValueError(f"{path / HEAD}: {file} is no file of a trace")
         found |= _read(path / file)
     for name, stored in document.tensors.items():
         if name not in found or found[name].shape != stored.shape:
             raise ValueError(f"{path / stored.file}: damaged: {name} is not as {HEAD} says")
     tensors = {name: _unpack(found[name]) for name in document.tensors}
     parameters = _read(path / PARAMETERS) if (path / PARAMETERS).is_file() else {}
-    words = path / VOCABULARY
-    return document, tensors, parameters, _read_json(words) if words.is_file() else None
+    words = read_json(path / VOCABULARY) if (path / VOCABULARY).is_file() else None
+    if wrong := find_contradiction(document, tensors, words):
+        raise ValueError(f"{path}: damaged: {wrong}")
+    return document, tensors, parameters, words
 
 
 def fingerprint(parameters: Mapping[str, Array]) -> str | None:
@@ -116,7 +122,7 @@ def _save_shared(path: Path, parameters: Mapping[str, Array]) -> None:
             unique[name] = np.ascontiguousarray(array)
         else:
             aliases[name] = owner
-    save_file(unique, path, {"aliases": json.dumps(aliases)})
+    write_bytes(path, pack(unique, {"aliases": json.dumps(aliases)}))
 
 
 def _read(path: Path) -> dict[str, Array]:
@@ -127,42 +133,25 @@ def _read(path: Path) -> dict[str, Array]:
             tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
             aliases = json.loads((file.metadata() or {}).get("aliases", "{}"))
         return tensors | {name: tensors[owner] for name, owner in aliases.items()}
-    except (SafetensorError, KeyError, ValueError, AttributeError) as error:
+    except (
+        SafetensorError,
+        KeyError,
+        ValueError,
+        TypeError,
+        AttributeError,
+        RecursionError,
+    ) as error:
         raise ValueError(f"{path}: damaged, or no safetensors file ({error})") from None
-
-
-def _read_json(path: Path) -> Any:
-    try:
-        return json.loads(path.read_text(encoding="utf-8"))
-    except ValueError as error:
-        raise ValueError(f"{path}: damaged ({error})") from None
 
 
 def _read_head(path: Path) -> Document:
     if not path.is_file():
         raise ValueError(f"{path.parent} is no trace: it has no {path.name}")
-    found = _read_json(path)
+    found = read_json(path)
     version = found.get("schema_version") if isinstance(found, dict) else None
     if version != VERSION:
         raise ValueError(f"{path}: a trace of version {version}, but this is read: {VERSION}")
     try:
         return Document.model_validate(found)
     except ValidationError as error:
-        where = ".".join(map(str, error.errors()[0]["loc"]))
-        said = error.errors()[0]["msg"]
-        raise ValueError(f"{path}: not as this version has it: {where}: {said}") from None
-
-
-def _write(path: Path, text: str) -> None:
-    path.write_text(text, encoding="utf-8", newline="\n")
-
-
-def _replace(partial: Path, path: Path) -> None:
-    """Put a finished folder in the place of another."""
-    old: Sequence[Path] = [path.with_name(path.name + ".old")] if path.exists() else []
-    for place in old:
-        shutil.rmtree(place, ignore_errors=True)
-        os.replace(path, place)
-    os.replace(partial, path)
-    for place in old:
-        shutil.rmtree(place)
+        raise ValueError(f"{path}: not as this version has it: {name_place(error)}") from None

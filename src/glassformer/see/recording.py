@@ -5,13 +5,14 @@ Letters: B one sentence; S source; T rows of the decoder; V vocabulary.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import torch
 from torch import Tensor
 
 from ..config import Decode
+from ..decode import Step
 from ..device import autocast
 from ..model import Transformer
 from ..tap import record as watch
@@ -34,30 +35,33 @@ def record(
     *,
     level: Level = "everything",
     decode: Decode | None = None,
-    prefix: str = "",
+    prefix: str | Sequence[int] = "",
     hypothesis: int = 0,
     target: str | Trace | None = None,
     seed: int = 0,
     edits: Iterable[Mapping[str, Any]] = (),
+    progress: Callable[[Step], object] | None = None,
 ) -> Trace:
     """Translate a text as one sentence, and record it.
 
     level: attention (and the likeliest pieces), states (and query, key, value, residual stream) or
-    everything. prefix: how the translation begins. hypothesis: which of those that ended, 0 the
-    best. target: record this translation, a text or another trace's, instead of searching for one.
-    edits: see `edit`.
+    everything. prefix: how the translation begins, text or ids. hypothesis: which of those that
+    ended, 0 the best. target: record this translation, a text or another trace's, instead of
+    searching for one. edits: see `edit`. progress: is shown each step of the search; what it
+    raises ends it.
     The translation is made in the translator's precision, the recording in fp32.
     """
     if level not in LEVELS:
         raise ValueError(f"level={level}: one of {', '.join(LEVELS)}")
-    if target is not None and (decode, prefix, hypothesis) != (None, "", 0):
+    if target is not None and (decode is not None or prefix or hypothesis):
         raise ValueError("decode, prefix and hypothesis have no effect where the target is given")
     edited = prepare(translator, text, prefix, edits)
     source = _read(translator, edited.text)
     with torch.inference_mode():
         passage = find(
-            translator, edited, [piece.id for piece in source], decode, hypothesis, target, seed
-        )
+            translator, edited, [piece.id for piece in source], decode, hypothesis, target, seed,
+            progress,
+        )  # fmt: skip
         keep = {"keep": lambda name: belongs(name, level), "edit": edited.functions()}
         with watch(translator.model, **keep) as (view, taken):  # type: ignore[arg-type]
             logits_TV = _pass(view, passage, translator.device)
@@ -98,10 +102,10 @@ def _compare(
     """The recording beside the translation, in the precision in which that was made."""
     largest, differently = None, ()
     fast_TV = logits_TV
-    if translator.precision != "fp32":
+    if translator.exact_precision != "fp32":
         with (
             watch(translator.model, lambda name: False, edited.functions()) as (view, _),
-            autocast(translator.precision, translator.device),
+            autocast(translator.exact_precision, translator.device),
         ):
             fast_TV = _pass(view, passage, translator.device)
         apart_TV = (fast_TV.log_softmax(-1) - logits_TV.log_softmax(-1)).abs()
@@ -114,7 +118,7 @@ def _compare(
         apart_T = (own_T.cpu() - torch.tensor(passage.log_probs)).abs()
         largest = max(largest or 0.0, apart_T.max().item())
     return Numerics(
-        decoded_in=translator.precision,
+        decoded_in=translator.exact_precision,
         recorded_in="fp32",
         device=str(translator.device),
         largest_difference=largest,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from ..config import BOS, EOS, Decode
@@ -47,14 +47,16 @@ def find(
     hypothesis: int,
     target: str | Trace | None,
     seed: int,
+    progress: Callable[[Step], object] | None = None,
 ) -> Passage:
     """The hypothesis asked for, or the target given. ValueError where there is none such."""
     tokenizer = translator.tokenizers.target
     if target is not None:
         return _force(translator, source, target)
-    settings, forced = decode or translator.config.decode, tokenizer.encode(edited.prefix)
+    settings, prefix = decode or translator.config.decode, edited.prefix
+    forced = tokenizer.encode(prefix) if isinstance(prefix, str) else [*prefix]
     steps: list[Step] = []
-    with autocast(translator.precision, translator.device), edited.network() as network:
+    with autocast(translator.exact_precision, translator.device), edited.network() as network:
         search(
             network,
             [source],
@@ -63,7 +65,7 @@ def find(
             seed=seed,
             longest=translator.longest,
             device=translator.device,
-            watch=lambda _, step: steps.append(step),
+            watch=_keep(steps, progress),
         )
     found = sorted(
         (ended for step in steps for _, ended in endings(step)),
@@ -87,6 +89,17 @@ def find(
             steps=tuple(_replay(tokenizer, step) for step in steps),
         ),
     )
+
+
+def _keep(
+    steps: list[Step], progress: Callable[[Step], object] | None
+) -> Callable[[list[int], Step], object]:
+    def watch(_: list[int], step: Step) -> None:
+        steps.append(step)
+        if progress:
+            progress(step)
+
+    return watch
 
 
 def _force(translator: Translator, source: list[int], target: str | Trace) -> Passage:

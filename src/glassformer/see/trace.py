@@ -21,6 +21,7 @@ from .document import Document, Piece
 if TYPE_CHECKING:
     from .explain import Explanation
     from .ops import Graph
+    from .page import Page
 
 Array = NDArray[Any]
 
@@ -61,6 +62,11 @@ class Trace:
     def __repr__(self) -> str:
         size = f"{len(self.tensors)} tensors, level={self.level}"
         return f"<Trace {self.text!r} -> {self.translation!r}: {size}>"
+
+    @property
+    def size(self) -> int:
+        """Bytes in memory, without the model's parameters."""
+        return sum(array.nbytes for array in (*self.tensors.values(), *self._computed.values()))
 
     def names(self) -> list[str]:
         """What was recorded, in the order in which it was computed."""
@@ -132,6 +138,20 @@ class Trace:
 
         return explain(self, self.resolve(name), index)
 
+    def picture(self, id: str, **options: Any) -> Any:
+        """Draw one of the pictures: `trace.picture("V49", layer=-1, query="it").save("it.svg")`.
+
+        In a notebook it shows itself. options: those of its function, as layer, head, lang, ax.
+        """
+        from .draw import draw
+
+        return draw(self, id, **options)
+
+    def _repr_html_(self) -> str:
+        from .notebook import show
+
+        return show(self)
+
     def to_json(self) -> dict[str, Any]:
         """All but the tensors."""
         return self.document.model_dump(mode="json", exclude={"tensors"})
@@ -145,6 +165,12 @@ class Trace:
         from .files import save
 
         save(self, Path(path), compact, parameters)
+
+    def show(self) -> Page:
+        """The app with this recording in it, in a notebook; elsewhere `show().save("it.html")`."""
+        from .page import Page, build_page
+
+        return Page(build_page(self))
 
     @classmethod
     def load(cls, path: Path | str) -> Trace:

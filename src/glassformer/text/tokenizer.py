@@ -8,7 +8,6 @@ becomes the bytes of its UTF-8: nothing is unknown.
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
@@ -21,6 +20,7 @@ from tokenizers.models import BPE
 from tokenizers.pre_tokenizers import Split
 from tokenizers.trainers import BpeTrainer
 
+from ..disk import write_text
 from .dropout import merge
 from .layout import (
     BYTES,
@@ -108,10 +108,7 @@ class Tokenizer:
 
     def save(self, path: Path | str) -> None:
         """Write tokenizer.json, which Hugging Face `tokenizers` can also use by itself."""
-        path = Path(path)
-        partial = path.with_name(path.name + ".partial")
-        partial.write_text(self._layout(), encoding="utf-8", newline="\n")
-        os.replace(partial, path)
+        write_text(Path(path), self._layout())
 
     def __len__(self) -> int:
         return len(self.vocabulary)

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from ..directory import CARD, CONFIG, SEPARATE, SHARED, WEIGHTS, write_text
+from ..disk import read_text
 
 FENCE = "---"
 HASHED = (WEIGHTS, CONFIG, SHARED, *SEPARATE)
@@ -35,7 +36,7 @@ def write_card(folder: Path, facts: Mapping[str, Any]) -> None:
 def read_facts(folder: Path) -> dict[str, Any]:
     """The facts at the head of a card; none where there is no card, or it has no such head."""
     card = folder / CARD
-    lines = card.read_text(encoding="utf-8").splitlines() if card.is_file() else []
+    lines = read_text(card).splitlines() if card.is_file() else []
     facts: dict[str, Any] = {}
     if lines[:1] != [FENCE]:
         return facts
@@ -45,7 +46,7 @@ def read_facts(folder: Path) -> dict[str, Any]:
         name, _, value = line.partition(": ")
         try:
             facts[name] = json.loads(value)
-        except ValueError:
+        except (ValueError, RecursionError):
             raise ValueError(f"{card}, line {number}: not a fact of the form name: JSON") from None
     return facts
 

@@ -1,17 +1,35 @@
-"""Where a training stands, on disk: safetensors and JSON, each checkpoint whole or not there."""
+"""Where a training stands, on disk: safetensors and JSON, each checkpoint whole or not there.
+
+00000120/                    after 120 updates
+    weights.safetensors . averaged.safetensors . optimizer.safetensors
+    config.toml              the settings it was made with
+    progress.json            the rest of its state, and the SHA-256 of the other files
+
+It is written as 00000120.partial and gets its name when the disk has all of it; only then is an
+earlier one removed. One that is not as it was written becomes 00000120.damaged.
+"""
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
-from dataclasses import asdict, dataclass, field
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, field, fields
+from hashlib import file_digest
 from pathlib import Path
+from typing import Any
 
 import torch
 from torch import Tensor, nn
 
-from ..directory import load_tensors, save_tensors, write_json
+from ..config import Config
+from ..directory import CONFIG, load_tensors, save_tensors
+from ..disk import FORMER, PARTIAL, drop_folder, read_json, sync_folder, write_json, write_text
+from ..version import __version__
+
+FORMAT = 2  # 1 had no digests and no settings
+DAMAGED = ".damaged"
+HEAD, MOMENTS = "progress.json", "optimizer.safetensors"
 
 
 @dataclass
@@ -23,12 +41,23 @@ class Progress:
     best_step: int = 0
     validations_since_best: int = 0
     skipped: int = 0  # latest updates in a row left out: no finite gradient
+    skipped_in_all: int = 0
+    rate_factor: float = 1.0  # on the learning rate: lower once numbers have gone wrong
+    goings_back: int = 0  # to a checkpoint, without one further on since
+    trouble_step: int = 0  # where they have gone wrong latest
+    most_cells: int | None = None  # of a batch at once: what memory has room for
     source_pieces: int = 0  # seen in training, padding not counted, eos counted
     target_pieces: int = 0
     cpu_seconds: float = 0.0
     seconds: float = 0.0
     scores: dict[str, float] = field(default_factory=dict)  # of the best validation
     signature: str = ""  # of its BLEU
+
+    def troubles(self) -> dict[str, float]:
+        """What has gone wrong so far, if anything, for whoever reads the metrics."""
+        told = {"skipped": self.skipped_in_all, "most_cells": self.most_cells or 0}
+        lower = {"rate_factor": self.rate_factor} if self.rate_factor != 1 else {}
+        return {name: value for name, value in told.items() if value} | lower
 
 
 def checkpoints(folder: Path) -> list[Path]:
@@ -44,22 +73,27 @@ def save(
     averaged: nn.Module | None,
     optimizer: torch.optim.Optimizer,
     keep: int,
+    config: Config | None = None,
 ) -> Path:
     """Write a checkpoint and forget all but the latest `keep`."""
     path = folder / f"{progress.step:08d}"
     if path.is_dir():
         return path
-    partial = folder / f"{progress.step:08d}.partial"
-    shutil.rmtree(partial, ignore_errors=True)
+    _sweep(folder)
+    partial = path.with_name(path.name + PARTIAL)
     partial.mkdir(parents=True)
     save_tensors(partial / "weights.safetensors", model.state_dict())
     if averaged is not None:
         save_tensors(partial / "averaged.safetensors", averaged.state_dict())
-    save_tensors(partial / "optimizer.safetensors", _moments(model, optimizer))
-    write_json(partial / "progress.json", asdict(progress))
+    save_tensors(partial / MOMENTS, _moments(model, optimizer))
+    if config is not None:
+        write_text(partial / CONFIG, config.to_toml())
+    head = {"format": FORMAT, "glassformer": __version__, "sha256": _digests(partial)}
+    write_json(partial / HEAD, {**head, **asdict(progress)})
     os.replace(partial, path)
+    sync_folder(folder)
     for old in checkpoints(folder)[:-keep]:
-        shutil.rmtree(old)
+        drop_folder(old)
     return path
 
 
@@ -70,20 +104,102 @@ def load(
     optimizer: torch.optim.Optimizer,
 ) -> Progress:
     """Put model, average and optimizer where they stood. ValueError if a file is damaged."""
+    progress = _read_progress(path)
     shapes = {name: tensor.shape for name, tensor in model.state_dict().items()}
     model.load_state_dict(load_tensors(path / "weights.safetensors", shapes))
     if averaged is not None:
         averaged.load_state_dict(load_tensors(path / "averaged.safetensors", shapes))
     parameters = dict(model.named_parameters())
-    try:
-        progress = Progress(**json.loads((path / "progress.json").read_text(encoding="utf-8")))
-        for name, tensor in load_tensors(path / "optimizer.safetensors").items():
-            key, _, owner = name.partition(".")
-            parameter = parameters[owner]
-            optimizer.state[parameter][key] = tensor.to(parameter.device)
-    except (KeyError, TypeError, ValueError) as error:
-        raise ValueError(f"{path}: damaged, or of another version ({error})") from None
+    for name, tensor in load_tensors(path / MOMENTS).items():
+        key, _, owner = name.partition(".")
+        if owner not in parameters:
+            raise ValueError(
+                f"{path / MOMENTS}: {name} belongs to no weight of this model: the checkpoint is "
+                "of another version of glassformer, or of other settings"
+            )
+        parameter = parameters[owner]
+        optimizer.state[parameter][key] = tensor.to(parameter.device)
     return progress
+
+
+def set_damaged_aside(folder: Path, say: Callable[[str], None]) -> None:
+    """So that the latest checkpoint is one that is as it was written; those of format 1 pass.
+
+    ValueError where none is left.
+    """
+    found = checkpoints(folder)
+    for path in reversed(found):
+        wrong = _find_damage(path)
+        if not wrong:
+            return
+        if path == found[0]:
+            raise ValueError(
+                f"{path}: damaged ({wrong}), and there is no earlier checkpoint: "
+                "begin anew, in another folder"
+            )
+        aside = path.with_name(path.name + DAMAGED)
+        shutil.rmtree(aside, ignore_errors=True)
+        os.replace(path, aside)
+        say(f"{path}: damaged ({wrong}); it is now {aside.name}, and the one before it is taken")
+
+
+def settings_of(path: Path) -> Config | None:
+    """Those that a checkpoint was made with; None in format 1."""
+    return Config.load(path / CONFIG) if (path / CONFIG).is_file() else None
+
+
+def _read_progress(path: Path) -> Progress:
+    found = _read_head(path)
+    number = found.get("format", 1)
+    if number not in (1, FORMAT):
+        raise ValueError(
+            f"{path}: a checkpoint of format {number}, written by glassformer "
+            f"{found.get('glassformer')}; this is {__version__}, which reads {FORMAT}"
+        )
+    known = {each.name for each in fields(Progress)}
+    values = {name: value for name, value in found.items() if name in known}
+    if not isinstance(values.get("step"), int):
+        raise ValueError(f"{path / HEAD}: damaged, or of another version: it names no step")
+    return Progress(**values)
+
+
+def _read_head(path: Path) -> dict[str, Any]:
+    if not (path / HEAD).is_file():
+        raise ValueError(f"{path}: damaged: it has no {HEAD}")
+    found = read_json(path / HEAD)
+    if not isinstance(found, dict):
+        raise ValueError(f"{path / HEAD}: damaged: not a table of values")
+    return found
+
+
+def _digests(folder: Path) -> dict[str, str]:
+    return {path.name: _digest(path) for path in sorted(folder.iterdir())}
+
+
+def _digest(path: Path) -> str:
+    with path.open("rb") as file:
+        return file_digest(file, "sha256").hexdigest()
+
+
+def _find_damage(path: Path) -> str:
+    """What of a checkpoint is not as it was written; empty if all is."""
+    try:
+        wanted = _read_head(path).get("sha256", {})
+    except ValueError as error:
+        return str(error)
+    for name, digest in wanted.items():
+        if not (path / name).is_file():
+            return f"{name} is missing"
+        if _digest(path / name) != digest:
+            return f"{name} is not as it was written"
+    return ""
+
+
+def _sweep(folder: Path) -> None:
+    """Remove what a kill left half written or half removed."""
+    for end in (PARTIAL, FORMER):
+        for path in folder.glob(f"*{end}"):
+            shutil.rmtree(path, ignore_errors=True)
 
 
 def _moments(model: nn.Module, optimizer: torch.optim.Optimizer) -> dict[str, Tensor]:

@@ -79,7 +79,8 @@ def examine_model(model: Path | str) -> list[Finding]:
     folder = locate(model)
     if not folder.is_dir():
         raise ValueError(f"{folder}: no such folder")
-    known = read_facts(folder).get("sha256", {})
+    known = read_facts(folder).get("sha256")
+    known = known if isinstance(known, dict) else {}
     found = [_examine_file(folder / name, known.get(name)) for name in _expect_files(folder)]
     try:
         _, tokenizers, network = load_model(folder)

@@ -58,6 +58,19 @@ class Reporter:
 
             yield advance
 
+    @contextmanager
+    def counting(self, name: str, total: int) -> Iterator[Callable[[int], None]]:
+        """A phase that is told how many more are done."""
+        done = 0
+        with self.phase(name, total) as advance:
+
+            def count(more: int) -> None:
+                nonlocal done
+                done += more
+                advance(done)
+
+            yield count
+
     def _lines(self, name: str, total: int | None) -> Advance:
         began = last = time.monotonic()
         first: int | None = None
@@ -100,10 +113,10 @@ def cut_after(path: Path, step: int) -> None:
     """Drop the lines after `step`: they are from a run that was cut short, and are made again."""
     kept = []
     if path.is_file():
-        for line in path.read_text(encoding="utf-8").splitlines():
+        for line in path.read_text(encoding="utf-8", errors="replace").splitlines():
             try:
                 is_old = json.loads(line)["step"] <= step
-            except (ValueError, KeyError):
+            except (ValueError, KeyError, TypeError):
                 continue  # the line that a kill cut in two
             if is_old:
                 kept.append(line + "\n")

@@ -2,79 +2,91 @@
 
 from __future__ import annotations
 
-import signal
-import threading
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
-from itertools import islice
 from pathlib import Path
-from types import FrameType
 from typing import Any
 
 import torch
 
-from ..data.batches import Batches
-from ..device import choose_device, choose_precision, keep_memory
-from ..directory import CONFIG, build, save_model, write_text
-from . import checkpoint
+from ..data.batches import Batch, Batches
+from ..device import choose_precision, keep_memory
+from ..directory import CONFIG, build, write_text
+from . import checkpoint, trouble
 from .checkpoint import Progress
-from .log import Metrics, Reporter
-from .pace import measure_pace
+from .distributed import ALONE, Team
+from .journal import Journal
+from .log import Reporter
+from .machine import limit_memory
+from .pace import time_updates
 from .parent import adopt, freeze
 from .preparation import CHECKPOINTS, RUN, Prepared
+from .room import Room
 from .schedule import rate
+from .standing import go_to
+from .stopping import listen_for_stop
 from .updates import Outcome, Updater
-from .validation import Validation, validate
-from .watch import Watch
+from .validation import validate
 
 VALIDATIONS = 10  # in a training that does not say how many
 DEFAULT_MINUTES = 20.0
 LOG_EVERY = 20  # updates
 RESERVE = 0.06  # of the minutes, for validations and checkpoints
-MOST_SKIPPED = 20  # updates in a row without a finite gradient
 
 
 class Loop:
-    """One training, from wherever it stands to its end."""
+    """One training, from wherever it stands to its end.
 
-    def __init__(self, out: Path, prepared: Prepared, report: Reporter, device: str):
-        self.out, self.folder, self.report = out, out / RUN, report
+    Each process of a team goes through it, makes the same decisions and has the same `progress`;
+    the first alone writes.
+    """
+
+    def __init__(
+        self, out: Path, prepared: Prepared, report: Reporter, device: str, team: Team = ALONE
+    ):
+        self.out, self.folder, self.report, self.team = out, out / RUN, report, team
         self.prepared, self.config = prepared, prepared.config
-        self.device = choose_device(device)
+        self.device = team.choose_device(device)
         keep_memory()
         self.precision = choose_precision(self.config.train.precision, self.device)
         train = self.config.train
         self.batches = Batches(prepared.store, batch_tokens=train.batch_tokens, seed=train.seed)
+        self.room = Room()
         self.updater = self._fresh()
-        self.progress = Progress()
-        self.stopped = False  # asked to stop by a signal
+        self.progress, self.drift = Progress(), trouble.Drift()
+        self.culprits: list[dict[str, Any]] = []  # pairs of the latest update gone wrong
+        self.stopped = self.is_asked_to_stop = False
 
     def run(self) -> Progress:
         """Train until the last step, early stopping or a signal; say what comes of it."""
         self._go_on_from_checkpoint()
-        self._probe()
-        self._settle_steps()
+        with limit_memory(self.device, self.team.local_size):
+            self._probe()
+            self._settle_steps()
+            return self._train()
+
+    def _train(self) -> Progress:
         train, steps = self.config.train, self.steps
-        watch = self._watch()
-        metrics = Metrics(self.folder, self.progress.step)
-        batches = self.batches.from_step(self.progress.step, train.accumulate)
-        watch.look(self.progress.step, self.updater.best_model)
-        with self._signals(), self.report.phase("training", steps) as advance:
+        journal = self.journal = Journal(self.out, self.prepared, self.config, self.team)
+        journal.open(self.progress.step, self._validate_every())
+        journal.look(self.progress.step, self.updater)
+        with listen_for_stop(self._stop), self.report.phase("training", steps) as advance:
             while self.progress.step < steps and not (self.stopped or self._is_over()):
                 step = self.progress.step + 1
-                with watch.listen(step, self.updater) as norms:
-                    outcome = self._update(list(islice(batches, train.accumulate)))
-                watch.note(step, norms, outcome.gradient_norm)
-                watch.look(step, self.updater.best_model)
+                with journal.watch.listen(step, self.updater) as norms:
+                    outcome = self._update()
+                if self.progress.step < step:  # gone back
+                    continue
+                journal.note(step, norms, outcome.gradient_norm)
+                journal.look(step, self.updater)
                 if step % LOG_EVERY == 0 or step == steps:
-                    metrics.write(step, self._values(outcome))
+                    journal.write(step, self._values(outcome))
                 advance(step, note=f"loss {outcome.loss:.3f}")
                 if step % self._validate_every() == 0 or step == steps:
-                    self._validate(metrics)
+                    self._validate()
                 if step % (train.checkpoint_every or self._validate_every()) == 0:
-                    self._save()
-        self._save()
+                    journal.save(self.progress, self.updater)
+                self.stopped = bool(self.team.sum(self.is_asked_to_stop)[0])
+        journal.save(self.progress, self.updater)
         return self.progress
 
     @property
@@ -88,104 +100,120 @@ class Loop:
         model = build(self.config, self.prepared.tokenizers)
         adopt(model, self.folder, self.prepared.tokenizers)
         freeze(model, self.config.train.freeze)
-        return Updater(model, self.config.train, self.device, self.precision)
+        how = (self.config.train, self.device, self.precision, self.team, self.room)
+        return Updater(model, *how)
 
     def _go_on_from_checkpoint(self) -> None:
         found = checkpoint.checkpoints(self.folder / CHECKPOINTS)
         if found:
-            updater = self.updater
-            self.progress = checkpoint.load(
-                found[-1], updater.model, updater.averaged, updater.optimizer
-            )
+            self.progress = go_to(found[-1], self.updater)
+            self.room.most_cells = self.progress.most_cells
             self.report.say(f"Going on after update {self.progress.step:,}")
 
     def _probe(self) -> None:
         """The batches that need most memory come first: it runs out now or never."""
-        self.updater.probe(self.batches.worst())
+        shares = max(1, self.team.size // self.config.train.accumulate)
+        self.updater.probe([batch.cut(shares)[-1] for batch in self.batches.worst()])
+        self._say_room()
+
+    def _say_room(self) -> None:
+        """Batches that have to be cut are told of once, and remembered."""
+        most, progress = self.room.most_cells, self.progress
+        if most and most != progress.most_cells:
+            progress.most_cells = most
+            self.report.say(self.room.describe(progress.step + 1))
 
     def _settle_steps(self) -> None:
         """Turn minutes into a number of updates, once, and write it down."""
         train = self.config.train
         if train.steps is None:
             minutes = train.minutes or DEFAULT_MINUTES
-            seconds = self._measure(minutes * 60)
+            seconds = time_updates(
+                self.updater, self._deal, self.report, minutes * 60, self.team.clock
+            )
+            self.updater = self._fresh()
             steps = max(1, int(minutes * 60 * (1 - RESERVE) / seconds))
             self.config = self.config.changed(train={"steps": steps, "minutes": None})
-            write_text(self.folder / CONFIG, self.config.to_toml())
+            if self.team.is_first:
+                write_text(self.folder / CONFIG, self.config.to_toml())
             self.report.say(f"{seconds:.3f} s an update: {steps:,} updates in {minutes:g} minutes")
+        shared = f", {self.team.size} processes" if self.team.size > 1 else ""
         self.report.say(
             f"{sum(p.numel() for p in self.updater.model.parameters()):,} parameters, "
             f"{self.batches.count(0):,} batches an epoch, {self.steps:,} updates, "
-            f"{self.device} {self.precision}"
+            f"{self.device} {self.precision}{shared}"
         )
 
-    def _measure(self, whole: float) -> float:
-        """Seconds an update takes here; the model is as fresh afterwards as before."""
-        batches = self.batches.from_step(0, self.config.train.accumulate)
-        with self.report.phase("measuring") as advance:
+    def _deal(self, step: int) -> list[Batch]:
+        """Our share of update `step`, counted from 1."""
+        accumulate = self.config.train.accumulate
+        return self.team.deal(self.batches, step - 1, accumulate, self.updater.is_sharded)
 
-            def update(number: int) -> int:
-                some = list(islice(batches, self.config.train.accumulate))
-                outcome = self.updater.update(1, 0.0, some)
-                advance(number)
-                return outcome.source_pieces + outcome.target_pieces
-
-            seconds, is_steady = measure_pace(update, whole / 20)
-        if not is_steady:
-            self.report.say("Other work disturbs the measurement: the time may be missed")
-        self.updater = self._fresh()
-        return seconds
-
-    def _watch(self) -> Watch:
-        prepared = self.prepared
-        steps, every = self.steps, self._validate_every()
-        watch = Watch(self.folder, self.config, prepared.tokenizers, prepared.valid, steps, every)
-        watch.begin(self.progress.step)
-        return watch
-
-    def _update(self, batches: list[Any]) -> Outcome:
+    def _update(self) -> Outcome:
         progress, began_cpu = self.progress, time.process_time()
         step = progress.step + 1
-        now = rate(step, self.config.train, self.config.model.d_model, self.steps)
-        outcome = self.updater.update(step, now, batches)
+        batches = self._deal(step)
+        outcome = self.updater.update(step, self._rate(step), batches)
         progress.step = step
         progress.source_pieces += outcome.source_pieces
         progress.target_pieces += outcome.target_pieces
         progress.seconds += outcome.seconds
-        progress.cpu_seconds += time.process_time() - began_cpu
-        progress.skipped = 0 if outcome.is_finite else progress.skipped + 1
-        if progress.skipped >= MOST_SKIPPED:
-            raise ValueError(
-                f"update {step}: the gradient has not been finite for {MOST_SKIPPED} updates; "
-                "try a lower train.learning_rate or train.precision=fp32"
-            )
+        progress.cpu_seconds += self.team.sum(time.process_time() - began_cpu)[0]
+        self._say_room()
+        if outcome.is_finite:
+            progress.skipped = 0
+            if self.drift.has_diverged(step, outcome.loss):
+                self.report.say(self.drift.describe(step))
+        else:
+            self._skip(batches)
         return outcome
 
-    def _values(self, outcome: Outcome) -> dict[str, float]:
-        progress, train = self.progress, self.config.train
+    def _skip(self, batches: list[Batch]) -> None:
+        """An update without a finite gradient was left out; too many in a row, and we go back."""
+        progress, tokenizers = self.progress, self.prepared.tokenizers
+        progress.skipped += 1
+        progress.skipped_in_all += 1
+        if progress.skipped == 1:
+            found = trouble.find_culprits(self.updater, progress.step, batches, tokenizers)
+            self.report.say(trouble.tell_culprits(progress.step, found))
+            self.journal.write(progress.step, {"not finite": True, "pairs": found})
+            self.culprits = found
+        if progress.skipped >= trouble.IN_A_ROW:
+            self._go_back()
+
+    def _go_back(self) -> None:
+        """To the latest checkpoint, and on from there with a lower rate."""
+        wrong = self.progress
+        if wrong.goings_back >= trouble.TRIES:
+            raise ValueError(trouble.explain(wrong, self.culprits))
+        self.updater, self.progress = self._fresh(), Progress()
+        self._go_on_from_checkpoint()
+        trouble.learn_from(wrong, self.progress)
+        self.report.say(trouble.tell_return(wrong, self.progress))
+        self.journal.open(self.progress.step, self._validate_every())
+
+    def _rate(self, step: int) -> float:
+        shape, factor = self.config.model, self.progress.rate_factor
+        return rate(step, self.config.train, shape.d_model, self.steps) * factor
+
+    def _values(self, outcome: Outcome) -> dict[str, Any]:
+        progress = self.progress
         return {
             "loss": outcome.loss,
             "gradient_norm": outcome.gradient_norm,
-            "rate": rate(progress.step, train, self.config.model.d_model, self.steps),
+            "rate": self._rate(progress.step),
             "pieces_per_second": (outcome.source_pieces + outcome.target_pieces) / outcome.seconds,
             "cpu_seconds": progress.cpu_seconds,
+            **progress.troubles(),
         }
 
     def _validate_every(self) -> int:
         return self.config.train.validate_every or -(-self.steps // VALIDATIONS)
 
-    def _validate(self, metrics: Metrics) -> None:
+    def _validate(self) -> None:
         """Score the model on the validation text, and keep it if it is the best so far."""
         progress, train = self.progress, self.config.train
-        total = len(self.prepared.valid[0])
-        done = 0
-        with self.report.phase("validating", total) as advance:
-
-            def count(more: int) -> None:
-                nonlocal done
-                done += more
-                advance(done)
-
+        with self.report.counting("validating", len(self.prepared.valid[0])) as count:
             found = validate(
                 self.updater.best_model,
                 self.config,
@@ -195,52 +223,24 @@ class Loop:
                 precision=self.precision,
                 turn=progress.step // self._validate_every(),
                 progress=count,
+                team=self.team,
             )
-        metrics.write(progress.step, {f"valid {k}": v for k, v in found.values().items()})
+        self.journal.write(progress.step, {f"valid {k}": v for k, v in found.values().items()})
         score = found.by(train.best_by)
         is_best = progress.best is None or score > progress.best
-        self._say_scores(found, is_best)
-        if is_best:
-            progress.best, progress.best_step = score, progress.step
-            progress.scores, progress.signature = found.values(), found.signature
-            progress.validations_since_best = 0
-            weights = self.updater.best_model.state_dict()
-            save_model(self.out, self.config, self.prepared.tokenizers, weights)
-        else:
+        self.report.say(found.describe(progress.step, is_best))
+        if not is_best:
             progress.validations_since_best += 1
-
-    def _say_scores(self, found: Validation, is_best: bool) -> None:
-        source, reference, translation = found.sample
-        self.report.say(
-            f"update {self.progress.step:,}: valid BLEU {found.bleu:.2f}, chrF2 {found.chrf:.2f}, "
-            f"loss {found.loss:.3f}{', best so far' if is_best else ''}\n"
-            f"  source       {source}\n  reference    {reference}\n  translation  {translation}"
-        )
+            return
+        progress.best, progress.best_step = score, progress.step
+        progress.scores, progress.signature = found.values(), found.signature
+        progress.validations_since_best = 0
+        self.journal.keep_best(self.updater)
 
     def _is_over(self) -> bool:
         patience = self.config.train.patience
         return patience is not None and self.progress.validations_since_best >= patience
 
-    def _save(self) -> None:
-        folder, updater, keep = self.folder / CHECKPOINTS, self.updater, self.config.train.keep
-        weights = updater.model, updater.averaged
-        checkpoint.save(folder, self.progress, *weights, updater.optimizer, keep)
-
-    @contextmanager
-    def _signals(self) -> Iterator[None]:
-        """Ctrl-C and SIGTERM end the training after the update at hand; a second one at once."""
-        if threading.current_thread() is not threading.main_thread():
-            yield
-            return
-
-        def stop(number: int, frame: FrameType | None) -> None:
-            self.stopped = True
-            signal.signal(signal.SIGINT, signal.default_int_handler)
-            self.report.say("Stopping after this update; once more stops at once")
-
-        former = {each: signal.signal(each, stop) for each in (signal.SIGINT, signal.SIGTERM)}
-        try:
-            yield
-        finally:
-            for each, handler in former.items():
-                signal.signal(each, handler)
+    def _stop(self) -> None:
+        self.is_asked_to_stop = True
+        self.report.say("Stopping after this update; once more stops at once")

@@ -5,6 +5,9 @@ from __future__ import annotations
 import os
 import platform
 import shutil
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -115,7 +118,47 @@ def _measure_memory() -> float | None:
     if "SC_PHYS_PAGES" not in getattr(os, "sysconf_names", {}):
         return None
     memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    limit = Path("/sys/fs/cgroup/memory.max")
-    if limit.is_file() and (most := limit.read_text(encoding="utf-8").strip()).isdigit():
-        memory = min(memory, int(most))
+    for limit in _list_limits():
+        if limit.is_file() and (most := limit.read_text(encoding="utf-8").strip()).isdigit():
+            memory = min(memory, int(most))
     return memory / GIB
+
+
+def _list_limits() -> Iterator[Path]:
+    """Where Linux keeps the limits of the control groups that we are in."""
+    ours, root = Path("/proc/self/cgroup"), Path("/sys/fs/cgroup")
+    if not ours.is_file():
+        return
+    for line in ours.read_text(encoding="utf-8").splitlines():
+        number, kind, path = line.split(":", 2)
+        if number == "0" or kind == "memory":  # version 2; version 1
+            name = "memory.limit_in_bytes" if kind else "memory.max"
+            group = root / kind / path.lstrip("/")
+            folders = (group, *group.parents)
+            yield from (each / name for each in folders if each.is_relative_to(root))
+
+
+@contextmanager
+def limit_memory(device: torch.device, processes: int = 1) -> Iterator[None]:
+    """Let the system refuse memory that is not there, instead of killing us when we use it.
+
+    Only a refusal can be answered with a smaller batch. On Linux and its processors; `processes`
+    share what there is.
+    """
+    most = _measure_memory()
+    if most is None or sys.platform != "linux" or device.type != "cpu":
+        yield
+        return
+    import resource
+
+    # Counted is what was asked for, not what is used: threads have asked for stacks.
+    pages = Path("/proc/self/statm").read_text(encoding="utf-8").split()
+    unused = max(0, int(pages[5]) - int(pages[1])) * resource.getpagesize()
+    share = int(most * GIB) // processes + unused
+    now, highest = resource.getrlimit(resource.RLIMIT_DATA)
+    if now == resource.RLIM_INFINITY or share < now:
+        resource.setrlimit(resource.RLIMIT_DATA, (share, highest))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_DATA, (now, highest))

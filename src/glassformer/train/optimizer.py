@@ -11,6 +11,7 @@ from torch import Tensor, nn
 from torch.optim.adam import adam
 
 from ..config import Train
+from .sharding import spread_like, whole
 
 # a x + b x³ + c x⁵ pulls singular values of (0, 1] to about 1; the faster the steeper at 0.
 A, B, C = 3.4445, -4.7750, 2.0315
@@ -70,16 +71,16 @@ class Muon(torch.optim.Optimizer):
         states = [self.state[p] for p in matrices]
         for p, state in zip(matrices, states, strict=True):
             state.setdefault("momentum", torch.zeros_like(p))
-        gradient = torch.stack([p.grad for p in matrices if p.grad is not None])
-        average = torch.stack([state["momentum"] for state in states])
+        gradient = torch.stack([whole(p.grad) for p in matrices if p.grad is not None])
+        average = torch.stack([whole(state["momentum"]) for state in states])
         average.lerp_(gradient, 1 - MOMENTUM)
         for state, momentum in zip(states, average, strict=True):
-            state["momentum"].copy_(momentum)
+            state["momentum"].copy_(spread_like(momentum, state["momentum"]))
         looking_ahead = gradient.lerp_(average, MOMENTUM)
         step = make_orthogonal(looking_ahead.to(self.dtype)).float()
         step.mul_(-rate * SCALE * max(step.shape[1:]) ** 0.5)
         for p, each in zip(matrices, step, strict=True):
-            p.mul_(1 - rate * self.train.weight_decay).add_(each)
+            p.mul_(1 - rate * self.train.weight_decay).add_(spread_like(each, p))
 
     def _adam(self, parameters: list[Tensor], rate: float) -> None:
         for p in parameters:

@@ -6,41 +6,40 @@ OUT/run/            what only the training needs; `--resume` reads nothing else
     config.toml     the settings, with the number of steps once it is known
     tokenizer*.json . store/ . valid.source . valid.target
     parent/         the model it starts from, if any
+    lock            while it is being trained
     checkpoints/ . metrics.jsonl . tensorboard/
     watch/          how the model changed: see watch.py
 """
 
 from __future__ import annotations
 
-import json
+import math
 import shutil
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from itertools import chain
-from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from ..config import Config
+from ..config import Config, Decode
 from ..data.corpus import Corpus, find
 from ..data.doctor import examine
-from ..data.files import read_lines
+from ..data.files import Fingerprint, read_lines
 from ..data.holdout import hold_out
-from ..data.store import Store
+from ..data.store import Counts, Store
 from ..data.store import build as build_store
-from ..data.tables import Pair
-from ..directory import CONFIG, Tokenizers, write_json, write_text
-from ..text import Tokenizer
-from ..text.spacing import close_up, is_unspaced
+from ..directory import CONFIG, Tokenizers
+from ..disk import read_json, write_json, write_text
 from .auto import choose, measure_extent, render
 from .log import Reporter
 from .machine import describe_machine, look_at_machine
-from .parent import PARENT, Parent, check_parts, count_known
+from .parent import Parent, check_parts
+from .vocabulary import find_tokenizers, read_pairs
 
 RUN, RECORD, CHECKPOINTS = "run", "run.json", "checkpoints"
 VALID = ("valid.source", "valid.target")
+MARGIN = 1.1  # of length, for what was not in the training
 
 
 @dataclass(frozen=True)
@@ -81,7 +80,8 @@ def open_run(
 
 
 def close_run(out: Path) -> None:
-    """Take back what `open_run` began."""
+    """Take back what `open_run` began; first what makes it a training, lest a kill leave half."""
+    (out / RUN / RECORD).unlink()
     shutil.rmtree(out / RUN)
     if not any(out.iterdir()):
         out.rmdir()
@@ -89,10 +89,7 @@ def close_run(out: Path) -> None:
 
 def prepare(out: Path, report: Reporter) -> Prepared:
     """Do what is not done yet: validation text, tokenizers, store. Killed anywhere, it goes on."""
-    folder = out / RUN
-    if not (folder / RECORD).is_file():
-        raise ValueError(f"{out} holds no training to resume: it has no {RUN}/{RECORD}")
-    record = json.loads((folder / RECORD).read_text(encoding="utf-8"))
+    folder, record = out / RUN, read_record(out)
     config = Config.load(folder / CONFIG)
     if "fingerprints" not in record:
         record = _read_corpus(folder, config, record, report)
@@ -102,14 +99,38 @@ def prepare(out: Path, report: Reporter) -> Prepared:
     if config.text.split_above is None:
         above = int(np.percentile(store.lengths(0)[0], 99, method="higher"))
         config = config.changed(text={"split_above": above})
-    valid = [list(read_lines(folder / name)) for name in VALID]
-    return Prepared(config, tokenizers, store, (valid[0], valid[1]), record)
+    if config.decode.max_ratio == Decode().max_ratio:
+        config = config.changed(decode={"max_ratio": find_ratio(store, config.decode)})
+    return Prepared(config, tokenizers, store, read_valid(folder), record)
+
+
+def find_ratio(store: Store, decode: Decode) -> float:
+    """decode.max_ratio with which hardly any translation of the training would be cut off."""
+    source, target = (np.maximum(lengths, 1) for lengths in store.lengths(0))
+    needed = float(np.percentile((target + 1 - decode.max_extra) / source, 99.9))
+    return max(decode.max_ratio, math.ceil(MARGIN * needed))
+
+
+def read_record(out: Path) -> dict[str, Any]:
+    """ValueError if no training was begun in `out`."""
+    path = out / RUN / RECORD
+    if not path.is_file():
+        raise ValueError(f"{out} holds no training to resume: it has no {RUN}/{RECORD}")
+    found = read_json(path)
+    if not isinstance(found, dict) or not found.keys() >= {"data", "valid", "machine"}:
+        raise ValueError(f"{path}: damaged: it does not say what this training is")
+    return found
+
+
+def read_valid(folder: Path) -> tuple[list[str], list[str]]:
+    source, target = (list(read_lines(folder / name)) for name in VALID)
+    return source, target
 
 
 def _read_corpus(
     folder: Path, config: Config, record: dict[str, Any], report: Reporter
 ) -> dict[str, Any]:
-    train, valid = _find(record, config)
+    train, valid = find_corpora(record, config)
     prints = train.fingerprints()
     _check(train, valid, config, report)
     if valid is None:
@@ -124,12 +145,29 @@ def _read_corpus(
     pairs = [pair for pair in valid if pair[0].strip() and pair[1].strip()]
     for side, name in enumerate(VALID):
         write_text(folder / name, "".join(pair[side] + "\n" for pair in pairs))
-    tokenizers = _find_tokenizers(folder, train, config, record, report)
-    total = prints[0].lines
-    with report.phase("encoding", total) as advance:
-        counts = build_store(
+    tokenizers = find_tokenizers(folder, train, config, record, report)
+    counts = encode(folder, config, train, tokenizers, prints, report)
+    report.say(f"{counts}; {len(pairs):,} pairs to validate on")
+    if not counts.kept:
+        raise ValueError(f"{train.files[0]}: no pair is left to train on ({counts})")
+    record = {**record, "fingerprints": [asdict(each) for each in prints], "counts": str(counts)}
+    write_json(folder / RECORD, record)
+    return record
+
+
+def encode(
+    folder: Path,
+    config: Config,
+    train: Corpus,
+    tokenizers: Tokenizers,
+    prints: Sequence[Fingerprint],
+    report: Reporter,
+) -> Counts:
+    """Fill the store; one that is there makes room."""
+    with report.phase("encoding", prints[0].lines) as advance:
+        return build_store(
             folder / "store",
-            _read(train, config),
+            read_pairs(train, config),
             tokenizers.source,
             tokenizers.target,
             max_length=min(config.data.max_length, config.model.positions.longest - 1),
@@ -137,15 +175,9 @@ def _read_corpus(
             dropout=config.text.dropout,
             seed=config.train.seed,
             fingerprints=prints,
-            total=total,
+            total=prints[0].lines,
             progress=lambda done, total: advance(done, total),
         )
-    report.say(f"{counts}; {len(pairs):,} pairs to validate on")
-    if not counts.kept:
-        raise ValueError(f"{train.files[0]}: no pair is left to train on ({counts})")
-    record = {**record, "fingerprints": [asdict(each) for each in prints], "counts": str(counts)}
-    write_json(folder / RECORD, record)
-    return record
 
 
 def _settle(folder: Path, config: Config, train: Corpus, report: Reporter) -> Config:
@@ -174,7 +206,7 @@ def _check(train: Corpus, valid: Corpus | None, config: Config, report: Reporter
         report.say("glassformer check-data shows which, and can mend them")
 
 
-def _find(record: dict[str, Any], config: Config) -> tuple[Corpus, Corpus | None]:
+def find_corpora(record: dict[str, Any], config: Config) -> tuple[Corpus, Corpus | None]:
     langs = (config.data.source_lang, config.data.target_lang)
     found = find(record["data"], *langs)
     if not record["valid"]:
@@ -182,50 +214,6 @@ def _find(record: dict[str, Any], config: Config) -> tuple[Corpus, Corpus | None
     valid = find(record["valid"], *langs).train
     valid.fingerprints()
     return found.train, valid
-
-
-def _find_tokenizers(
-    folder: Path, train: Corpus, config: Config, record: dict[str, Any], report: Reporter
-) -> Tokenizers:
-    """The parent's, or new ones."""
-    parent = record.get("parent")
-    if parent and parent["pieces"] == "kept":
-        return Tokenizers.load(folder)
-    tokenizers = _train_tokenizers(folder, train, config, report)
-    if parent:
-        known = count_known(Tokenizers.load(folder / PARENT).target, tokenizers.target)
-        report.say(f"{parent['name']} knows {known:,} of the target pieces")
-    return tokenizers
-
-
-def _read(train: Corpus, config: Config) -> Iterator[Pair]:
-    """The pairs, a Chinese or Japanese source without the spaces that `Translator` ignores."""
-    if not is_unspaced(config.data.source_lang):
-        return iter(train)
-    return ((close_up(source), target) for source, target in train)
-
-
-def _train_tokenizers(folder: Path, train: Corpus, config: Config, report: Reporter) -> Tokenizers:
-    """Learn the pieces; the lines are counted on a bar as they are read."""
-    with report.phase("vocabulary") as advance:
-
-        def counted(lines: Iterable[str]) -> Iterable[str]:
-            for number, line in enumerate(lines, 1):
-                if not number % 1000:
-                    advance(number)
-                yield line
-
-        sides = [map(itemgetter(side), _read(train, config)) for side in (0, 1)]
-        size = config.text.vocabulary
-        if config.text.shared:
-            both = Tokenizer.train(counted(chain(*sides)), size)
-            tokenizers = Tokenizers(both, both)
-        else:
-            tokenizers = Tokenizers(*(Tokenizer.train(counted(side), size) for side in sides))
-    tokenizers.save(folder)
-    sizes = sorted({len(tokenizers.source), len(tokenizers.target)})
-    report.say(f"Vocabulary: {' and '.join(f'{size:,}' for size in sizes)} pieces")
-    return tokenizers
 
 
 def _absolute(paths: Sequence[str | Path]) -> list[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import ExitStack
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -14,12 +15,15 @@ from ..directory import WEIGHTS
 from ..version import __version__
 from .card import hash_files, write_card
 from .checkpoint import Progress
+from .distributed import Team, check_shared, join, sign, was_begun_by
 from .golden import write_golden
+from .lock import hold
 from .log import Reporter
 from .loop import Loop
 from .machine import describe_machine
 from .parent import Parent
-from .preparation import Prepared, close_run, open_run, prepare
+from .preparation import RUN, Prepared, close_run, open_run, prepare, read_record
+from .resuming import look_before
 
 
 @dataclass(frozen=True)
@@ -31,6 +35,7 @@ class Summary:
     steps: int
     is_finished: bool
     text: str  # for people
+    is_first: bool = True  # of the processes of this training: the one that speaks
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -59,31 +64,82 @@ def train(
     pieces or, if `new_pieces`, with pieces learned from `data`; `parent.inherit` has its settings.
     Raises ValueError, in one sentence, for bad input.
     """
-    out, report = Path(out), Reporter(quiet)
-    start = None if parent is None else Parent.load(parent, config, new_pieces)
+    out = Path(out)
+    with ExitStack() as stack:
+        team = stack.enter_context(join(device))
+        report = Reporter(quiet or not team.is_first)
+        with team.first_of_all():
+            stack.enter_context(hold(out / RUN))
+            check_shared(team, out / RUN)
+            if not team.is_first:
+                prepared = prepare(out, report)
+            elif was_begun_by(team, out / RUN):  # by torchrun, after one of us has died
+                look_before(out, report)
+                prepared = prepare(out, report)
+            else:
+                start = None if parent is None else Parent.load(parent, config, new_pieces)
+                prepared = _begin(team, config, data, out, valid, start, report)
+        return _run(out, prepared, report, device, team)
+
+
+def _begin(
+    team: Team,
+    config: Config,
+    data: Sequence[str | Path],
+    out: Path,
+    valid: Sequence[str | Path] | None,
+    start: Parent | None,
+    report: Reporter,
+) -> Prepared:
     open_run(out, config, data, valid, start)
     try:
-        prepared = prepare(out, report)
+        sign(team, out / RUN)
+        return prepare(out, report)
     except (ValueError, OSError):  # nothing was made of these data: `out` is free again
         close_run(out)
         raise
-    return _run(out, prepared, report, device)
 
 
-def resume(out: Path | str, *, device: str = "auto", quiet: bool = False) -> Summary:
+def resume(
+    out: Path | str,
+    *,
+    changes: Sequence[str] = (),
+    accept_changed_data: bool = False,
+    accept_changed_settings: bool = False,
+    device: str = "auto",
+    quiet: bool = False,
+) -> Summary:
     """Go on with the training in `out`, from its latest checkpoint, to the same weights bit for
-    bit as if it had never stopped (on the same machine, torch and number of threads)."""
-    out, report = Path(out), Reporter(quiet)
-    prepared = prepare(out, report)
-    _say_differences(prepared, report)
-    return _run(out, prepared, report, device)
+    bit as if it had never stopped (on the same machine, torch and number of threads).
+
+    ValueError if its data or settings are no longer what they were, unless that was accepted;
+    `changes` are settings to change, like `train.steps=500`.
+    """
+    out = Path(out)
+    accepted = {"accept_data": accept_changed_data, "accept_settings": accept_changed_settings}
+    with ExitStack() as stack:
+        team = stack.enter_context(join(device))
+        report = Reporter(quiet or not team.is_first)
+        with team.first_of_all():
+            check_shared(team, out / RUN)
+            read_record(out)
+            stack.enter_context(hold(out / RUN))
+            if team.is_first:
+                look_before(out, report, changes, **accepted)
+            prepared = prepare(out, report)
+        _say_differences(prepared, report)
+        return _run(out, prepared, report, device, team)
 
 
-def _run(out: Path, prepared: Prepared, report: Reporter, device: str) -> Summary:
-    loop = Loop(out, prepared, report, device)
-    progress = loop.run()
+def _run(out: Path, prepared: Prepared, report: Reporter, device: str, team: Team) -> Summary:
+    loop = Loop(out, prepared, report, device, team)
+    try:
+        progress = loop.run()
+    except OSError as error:  # a full disk, most likely; what was saved is whole
+        said = f"{error.strerror or error}; then go on with: glassformer train --resume {out}"
+        raise OSError(error.errno, said, error.filename or str(out)) from None
     is_finished = not loop.stopped or progress.step >= loop.steps
-    if (out / WEIGHTS).is_file():
+    if team.is_first and (out / WEIGHTS).is_file():
         _describe(out, prepared, progress, loop)
     scores = ", ".join(f"{name} {value:.2f}" for name, value in progress.scores.items())
     if is_finished:
@@ -96,7 +152,7 @@ def _run(out: Path, prepared: Prepared, report: Reporter, device: str) -> Summar
             f"Stopped after update {progress.step:,} of {loop.steps:,}. "
             f"To go on: glassformer train --resume {out}"
         )
-    return Summary(out, progress, loop.steps, is_finished, text)
+    return Summary(out, progress, loop.steps, is_finished, text, team.is_first)
 
 
 def _say_differences(prepared: Prepared, report: Reporter) -> None:

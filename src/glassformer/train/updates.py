@@ -10,6 +10,7 @@ import math
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import chain
 
 import torch
 from torch import Tensor, nn
@@ -20,13 +21,17 @@ from ..data.batches import Batch
 from ..device import autocast
 from ..kernels.cross_entropy import smoothed_cross_entropy
 from ..kernels.dropout import seed_dropout
+from ..memory import is_out_of_memory
 from ..model import Transformer
+from .distributed import ALONE, Team
 from .optimizer import make_optimizer
+from .room import Room, reserve
+from .sharding import imitate, local, shard, whole
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What one update saw."""
+    """What one update saw, in all processes."""
 
     loss: float  # nats a target piece, smoothing included
     gradient_norm: float  # before clipping
@@ -42,14 +47,26 @@ class Outcome:
 class Updater:
     """A model with its optimizer and, where `train.ema` is set, the moving average of its weights.
 
-    The randomness of an update is a function of (seed, step, micro-batch) alone, so that nothing
-    between updates can disturb it.
+    The randomness of an update is a function of (seed, step, micro-batch, row) alone, so that
+    nothing between updates can disturb it, and it does not matter who does which rows.
     """
 
-    def __init__(self, model: Transformer, train: Train, device: torch.device, precision: str):
-        self.model, self.train = model.to(device), train
-        self.device, self.precision = device, precision
-        self.averaged = copy.deepcopy(self.model).eval() if train.ema else None
+    def __init__(
+        self,
+        model: Transformer,
+        train: Train,
+        device: torch.device,
+        precision: str,
+        team: Team = ALONE,
+        room: Room | None = None,
+    ):
+        self.train, self.device, self.precision = train, device, precision
+        self.team, self.room = team, room or Room()
+        self.is_sharded = train.shard and team.size > 1
+        averaged = copy.deepcopy(model).eval() if train.ema else None
+        self.plain = imitate(model) if self.is_sharded else None
+        self.model = self._place(model)
+        self.averaged = self._place(averaged) if averaged else None
         self.optimizer = make_optimizer(self.model, train, precision)
 
     @property
@@ -58,17 +75,20 @@ class Updater:
         return self.model if self.averaged is None else self.averaged
 
     def update(self, step: int, rate: float, batches: Sequence[Batch]) -> Outcome:
-        """Update number `step`, counted from 1, from the summed gradient of all micro-batches."""
+        """Update number `step`, counted from 1, from the summed gradient of all micro-batches.
+
+        `batches` are this process's share of them.
+        """
         began = time.perf_counter()
         self.model.train()
         sources = sum(int((batch.source_BS != PAD).sum()) for batch in batches)
         targets = sum(int((batch.target_BT[:, 1:] != PAD).sum()) for batch in batches)
-        loss = torch.zeros((), device=self.device)
-        for number, batch in enumerate(batches):
-            seed_dropout(self.train.seed, step, number)
-            loss += self.backward(batch, targets)
+        sources, targets = map(int, self.team.sum(sources, targets))
+        loss = self._gather(step, batches, targets)
         norm = self._norm()
-        outcome = Outcome(loss.item(), norm.item(), sources, targets, time.perf_counter() - began)
+        outcome = Outcome(
+            loss.item(), whole(norm).item(), sources, targets, time.perf_counter() - began
+        )
         if outcome.is_finite:
             self._step(step, rate, norm)
         self.optimizer.zero_grad()
@@ -76,6 +96,22 @@ class Updater:
 
     def backward(self, batch: Batch, targets: int) -> Tensor:
         """Add the gradient of this batch's share in the mean over `targets` pieces; the share."""
+        share = self._measure(batch) / targets
+        (share * self.team.size if self.is_sharded else share).backward()  # sharding takes the mean
+        return share.detach()
+
+    def find_culprits(self, step: int, batches: Sequence[Batch]) -> list[Batch]:
+        """The pairs, each by itself, whose loss is not finite, with the dropout of that update."""
+        found = []
+        with torch.no_grad():
+            for pair in chain.from_iterable(batch.cut(len(batch.rows)) for batch in batches):
+                seed_dropout(self.train.seed, step, pair.number, part=pair.part)
+                if not self._measure(pair).isfinite():
+                    found.append(pair)
+        return found
+
+    def _measure(self, batch: Batch) -> Tensor:
+        """The summed loss of a batch."""
         source_BS = torch.from_numpy(batch.source_BS).to(self.device)
         target_BT = torch.from_numpy(batch.target_BT).to(self.device)
         with autocast(self.precision, self.device):
@@ -87,17 +123,68 @@ class Updater:
                 y_ND = pad(y_ND, (0, 1), value=1.0)
                 table_VD = torch.cat((table_VD, self.model.output_bias[:, None]), dim=1)
             wanted_N = wanted_BT[is_piece_BT]
-            loss = smoothed_cross_entropy(y_ND, table_VD, wanted_N, self.train.label_smoothing)
-        share = loss / targets
-        share.backward()
-        return share.detach()
+            if not len(y_ND):  # weightless, but every parameter gets a gradient
+                return 0 * (y_BTD.sum() + table_VD.sum())
+            return smoothed_cross_entropy(y_ND, table_VD, wanted_N, self.train.label_smoothing)
 
     def probe(self, batches: Sequence[Batch]) -> None:
-        """Go through the batches that need most memory, and leave no trace."""
+        """Go through the batches that need most memory, and leave no trace.
+
+        What the optimizer will remember is there too.
+        """
         self.model.train()
-        for batch in batches:
-            self.backward(batch, batch.target_BT.size)
+        ballast = [] if self.optimizer.state else self._imitate_optimizer()
+        with reserve():
+            for batch in batches:
+                self._gather(0, [batch], batch.target_BT.size)
         self.optimizer.zero_grad()
+        del ballast
+
+    def _imitate_optimizer(self) -> list[Tensor]:
+        parameters = [p for group in self.optimizer.param_groups for p in group["params"]]
+        return [torch.zeros_like(p) for p in parameters for _ in range(2)]
+
+    def _place(self, model: Transformer) -> Transformer:
+        if self.is_sharded:
+            return shard(model, self.device, self.team.size)
+        return model.to(self.device)
+
+    def _gather(self, step: int, batches: Sequence[Batch], targets: int) -> Tensor:
+        """The loss of all; the sum of all gradients is then with the parameters.
+
+        Where memory runs out, everything is done again, in smaller parts.
+        """
+        while (loss := self._try(step, batches, targets)) is None:
+            self.optimizer.zero_grad()
+        if self.team.size > 1:
+            self.team.add([loss, *([] if self.is_sharded else self._gradients())])
+        return loss
+
+    def _try(self, step: int, batches: Sequence[Batch], targets: int) -> Tensor | None:
+        """Our share of the loss; None if there was no room, which then has shrunk."""
+        loss = torch.zeros((), device=self.device)
+        at_work = None
+        try:
+            for batch in batches:
+                for at_work in self.room.fit(batch):
+                    seed_dropout(self.train.seed, step, at_work.number, part=at_work.part)
+                    loss += self.backward(at_work, targets)
+        except (RuntimeError, MemoryError) as error:
+            if at_work is None or not is_out_of_memory(error):
+                raise
+            if self.is_sharded:  # the others wait for us inside their layers
+                raise ValueError("there is not enough memory: lower train.batch_tokens") from None
+        else:
+            return loss
+        self.room.shrink(at_work)
+        return None
+
+    def _gradients(self) -> list[Tensor]:
+        """One for each parameter; of zeros where our share had none."""
+        for p in self.model.parameters():
+            if p.requires_grad and p.grad is None:
+                p.grad = torch.zeros_like(p)
+        return [p.grad for p in self.model.parameters() if p.grad is not None]
 
     def _norm(self) -> Tensor:
         gradients = [p.grad for p in self.model.parameters() if p.grad is not None]
@@ -114,5 +201,5 @@ class Updater:
             decay = min(self.train.ema, (1 + step) / (10 + step))
             with torch.no_grad():
                 torch._foreach_lerp_(
-                    list(self.averaged.parameters()), list(self.model.parameters()), 1 - decay
+                    local(self.averaged.parameters()), local(self.model.parameters()), 1 - decay
                 )

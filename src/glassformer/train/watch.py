@@ -32,6 +32,7 @@ from ..model import Transformer
 from ..tap import record
 from ..translator import Translator
 from .log import cut_after
+from .sharding import whole
 from .updates import Updater
 
 WATCH, GRADIENTS, SENTENCES = "watch", "gradients.jsonl", "sentences.json"
@@ -191,7 +192,7 @@ def measure_blocks(model: nn.Module) -> dict[str, float]:
         if parameter.grad is not None:
             first, second, *_ = [*name.split("."), ""]
             blocks[f"{first}.{second}" if second.isdigit() else first].append(parameter.grad)
-    return {name: nn.utils.get_total_norm(each).item() for name, each in blocks.items()}
+    return {name: whole(nn.utils.get_total_norm(each)).item() for name, each in blocks.items()}
 
 
 def read_snapshots(run: Path) -> Iterator[Snapshot]:

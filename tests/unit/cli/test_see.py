@@ -143,6 +143,16 @@ def test_what_if(run: Run, tmp_path: Path) -> None:
         (["a dog", "--layer", "9"], "layer 9 is out of range"),
         (["a dog", "--head", "9"], "head 9 is out of range"),
         (["a dog", "--edit", "no-such-file"], "no-such-file: No such file"),
+        (["a dog", "--cell", "memory[0,0]", "--picture", "V49"], "no effect with --cell"),
+        (["a dog", "--cell", "memory[0,0]", "--top", 2], "--top has no effect with --cell"),
+        (["a dog", "--picture", "V49", "--json"], "--json has no effect with --picture"),
+        (["a dog", "--json", "--layer", 1], "--layer has no effect with --json"),
+        (["a dog", "--gallery", "g", "--head", 1], "--head has no effect with --gallery"),
+        (["a dog", "--edit", "e", "--layer", 1], "--layer has no effect on a comparison"),
+        (["a dog", "--picture", "V999"], "did you mean"),
+        (["a dog", "--picture", "V49", "-o", "x.bmp"], "a picture is .svg, .pdf or .png"),
+        (["a dog", "--picture", "V49", "--lang", "de"], "lang=de"),
+        (["a dog", "--picture", "V49", "--query", "cat"], "query=cat: the pieces are"),
         (["a dog", "--target", "a cat", "--beam", "3"], "--beam has no effect with --target"),
         (["a b " * 2500], "pieces long, but this model has 40 positions"),
     ],
@@ -151,6 +161,19 @@ def test_what_if(run: Run, tmp_path: Path) -> None:
 def test_bad_input_is_one_sentence(run: Run, arguments: list[str], said: str) -> None:
     code, out, err = run(*arguments)
     assert (code, out) == (2, "") and said in err and err.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("option", "value"),
+    [("level", "states"), ("target", "a cat"), ("prefix", "a"), ("beam", 2), ("device", "cpu")],
+)
+def test_what_a_saved_trace_cannot_heed_is_refused(
+    run: Run, tmp_path: Path, option: str, value: object
+) -> None:
+    path = tmp_path / "run.trace"
+    run(TEXT, "--save", path)
+    code, _, err = run(f"--{option}", value, what=path)
+    assert code == 2 and f"--{option} has no effect on a saved trace" in err
 
 
 def test_a_damaged_trace_is_one_sentence(run: Run, tmp_path: Path) -> None:

@@ -32,7 +32,8 @@ def test_it_is_the_translation_of_the_fast_path(translator: Translator, trace: T
     (best,) = translator.search([SENTENCE.strip()], split=False)[0]
     assert trace.translation == best.text
     assert [piece.text for piece in trace.predicted if piece.id != EOS] == best.pieces
-    assert trace.search is not None and trace.search.hypotheses[0].score == best.score
+    assert trace.search is not None
+    assert trace.search.hypotheses[0].score == pytest.approx(best.score, rel=1e-5)
     log_probs = [expected.log_prob for expected in trace.predictions]
     assert apart(log_probs, best.piece_log_probs) <= 1e-5
     assert (trace.numerics.largest_difference or 1) <= 1e-5 * max(1, max(map(abs, log_probs)))

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from matplotlib import rc_context
 from matplotlib.artist import Artist
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
@@ -24,6 +25,8 @@ from . import theme
 APPEARING, FRAMES = 0.3, 4  # seconds and frames in which a step fades in
 SHORTEST, READING = 1.2, 0.055  # seconds a step rests, and more for each character to read
 LAST = 4.0  # seconds the complete picture stays
+EXACT: dict[Any, Any] = {"text.hinting": "none"}  # else letters grow wider at few pixels an inch
+NOTEBOOK = 110  # pixels an inch
 MAXIMUM, COLOURS = 900, 128  # pixels of the longer side; colours of a .gif
 
 
@@ -33,6 +36,17 @@ class Step:
 
     caption: str
     artists: list[Artist]
+
+
+class Drawing(Figure):
+    """A picture that shows itself in a notebook, and saves itself."""
+
+    def save(self, path: Path | str) -> None:
+        """Write .svg, .pdf or .png, by the ending."""
+        save_figure(self, path)
+
+    def _repr_png_(self) -> bytes:
+        return _to_png(self)
 
 
 class Animation:
@@ -45,9 +59,7 @@ class Animation:
         return len(self.steps)
 
     def _repr_png_(self) -> bytes:
-        buffer = io.BytesIO()
-        self.figure.savefig(buffer, format="png")
-        return buffer.getvalue()
+        return _to_png(self.figure)
 
     def show(self, step: int, share: float = 1.0) -> None:
         """Bring the figure to a step, 0 the first, of which this share has appeared."""
@@ -96,7 +108,8 @@ class Animation:
         self.figure.set_dpi(min(100.0, MAXIMUM / max(self.figure.get_size_inches())))
         try:
             for seconds in itertools.chain([0.0], self.frames()):
-                canvas.draw()  # type: ignore[no-untyped-call]
+                with rc_context(EXACT):
+                    canvas.draw()  # type: ignore[no-untyped-call]
                 yield _as_array(canvas.buffer_rgba()), seconds  # type: ignore[no-untyped-call]
         finally:
             self.figure.set_dpi(before)
@@ -164,8 +177,16 @@ def save_figure(figure: Figure, path: Path | str, *, dpi: float = 144) -> None:
         raise ValueError(f"{path}: a picture is .svg, .pdf or .png, a moving one .gif or .mp4")
     buffer = io.BytesIO()
     dates = {"svg": {"Date": None}, "pdf": {"CreationDate": None}, "png": {}}
-    figure.savefig(buffer, format=kind, dpi=dpi, metadata=dates[kind])
+    with rc_context(EXACT):
+        figure.savefig(buffer, format=kind, dpi=dpi, metadata=dates[kind])
     write_bytes(path, buffer.getvalue())
+
+
+def _to_png(figure: Figure) -> bytes:
+    buffer = io.BytesIO()
+    with rc_context(EXACT):
+        figure.savefig(buffer, format="png", dpi=NOTEBOOK)
+    return buffer.getvalue()
 
 
 def write_bytes(path: Path, data: bytes) -> None:

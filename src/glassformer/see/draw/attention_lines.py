@@ -13,6 +13,7 @@ from matplotlib.figure import Figure
 
 from . import theme
 from .canvas import Page
+from .measured import tell_measured
 from .selection import Array, Attention, find_attention, find_query, pick, show_pieces
 
 GAP, WIDEST = 170.0, 108.0
@@ -22,14 +23,15 @@ def draw_one_head(
     trace: Any, *, lang: str = "en", ax: Axes | None = None, side: str = "encoder",
     kind: str = "self_attention", layer: int = -1, head: int | None = None,
     query: int | str | None = None,
-    measured: str = "",
 ) -> Figure:  # fmt: skip
-    """V49. measured: what was found for this head over many sentences, for the title."""
+    """V49. Of the model that ships, the title also says what was measured of this head."""
     page, attention, row, weights = _begin(trace, lang, ax, (side, layer, kind), query)
     head = _find_sharpest(weights, row) if head is None else pick(head, len(weights), "head")
     _draw_row(page, attention, weights, row, [head])
     word = attention.queries[row]
-    title = page.say(f"Where “{word}” looks", f"“{word}”在看哪里") + (measured and f" – {measured}")
+    title = page.say(f"Where “{word}” looks", f"“{word}”在看哪里")
+    measured = tell_measured(trace, attention, row, head, lang)
+    title += f": {measured}" if measured else ""
     return page.finish(title, _describe(page, attention, [head]))
 
 

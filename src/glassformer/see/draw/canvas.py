@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from math import cos, radians, sin
 from typing import NamedTuple
 
 from matplotlib.artist import Artist
@@ -18,7 +19,7 @@ from matplotlib.path import Path
 from matplotlib.text import Text
 
 from . import theme
-from .animate import Animation, Step
+from .animate import Animation, Drawing, Step
 from .fonts import check_language, choose_font, make_writable, measure, shorten
 from .layout import lay_out
 
@@ -67,7 +68,7 @@ def spell_number(value: float, digits: int = 2) -> str:
 
 
 def _find_figure(ax: Axes | None) -> Figure:
-    figure = Figure(facecolor=theme.PAPER) if ax is None else ax.get_figure(root=True)
+    figure = Drawing(facecolor=theme.PAPER) if ax is None else ax.get_figure(root=True)
     assert isinstance(figure, Figure), "axes without a figure cannot be drawn on"
     return figure
 
@@ -133,10 +134,11 @@ class Page:
         long = max(measure(line, size, bold, mono, math) for line in lines)
         high = size * 1.35 * len(lines)
         place = {"left": 0.0, "center": 0.5, "right": 1.0, "top": 0.0, "bottom": 1.0}
-        if rotation == 90:  # upwards
-            self.reach(x - high / 2, y - long * (1 - place[ha]), high, long)
-        else:
-            self.reach(x - long * place[ha], y - high * place.get(va, 0.5), long, high)
+        left, top = -long * place[ha], -high * place.get(va, 0.5)
+        sine, cosine = sin(radians(rotation)), cos(radians(rotation))
+        for across, down in ((left, top), (left + long, top + high), (left, top + high),
+                             (left + long, top)):  # fmt: skip
+            self.reach(x + across * cosine + down * sine, y - across * sine + down * cosine)
         self.keep(artist)
         return artist
 

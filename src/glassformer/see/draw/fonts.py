@@ -18,6 +18,7 @@ PREFERRED = (
     "Noto Sans CJK SC", "Source Han Sans SC", "Noto Sans SC", "PingFang SC", "Microsoft YaHei",
     "WenQuanYi Micro Hei", "WenQuanYi Zen Hei", "Hiragino Sans GB", "SimHei", "Noto Sans",
 )  # fmt: skip
+ROOM = 0.95  # of a line, as some screens show letters wider than they are
 BITMAPS = ("Noto Color", "Apple Color", "Twitter Color")
 PACKAGES = {
     "CJK": "fonts-noto-cjk", "HIRAGANA": "fonts-noto-cjk", "KATAKANA": "fonts-noto-cjk",
@@ -121,6 +122,7 @@ def measure(
 
 def wrap(text: str, width: float, size: float, bold: bool = False) -> list[str]:
     """Lines no wider than this; Chinese breaks after any character."""
+    width *= ROOM
     lines = [""]
     for word in re.findall(
         r"[\u3000-\u9fff\uff00-\uffef]|[^\s\u3000-\u9fff\uff00-\uffef]+|\s+", text

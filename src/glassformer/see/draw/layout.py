@@ -31,6 +31,8 @@ def lay_out(page: Page, title: str, note: str, width: float) -> list[Text]:
         y -= theme.TITLE * 1.4
     captions = _list_steps(page, [step.caption for step in page.steps], left, bottom, width)
     y = page.bottom + 18
+    if note.startswith(("encoder", "decoder")):
+        note = note[0].upper() + note[1:]
     for line in wrap(note, width, theme.SMALL) if note else ():
         page.text(left, y, line, size=theme.SMALL, color=theme.SOFT)
         y += theme.SMALL * 1.55

@@ -112,7 +112,7 @@ def _list_stages(trace: Any, name: str, head: int) -> tuple[list[Any], list[Any]
     raw, scaled = scores * np.sqrt(trace.settings.width), r"QK^\top/\sqrt{d_k}"
     first: list[Any] = [
         (q, "query", "Q", {}), ("×",), (k.T, "key", r"K^\top", {}), ("=",),
-        (raw, "scores", r"QK^\top", {"derived": True}), ("÷√d_k",), (scores, "scores", scaled, {}),
+        (raw, "scores", r"QK^\top", {"derived": True}), ("÷√dₖ",), (scores, "scores", scaled, {}),
     ]  # fmt: skip
     masked = {"masked": hidden, "derived": True}
     mask = [("+ M",), (scores, "scores", rf"{scaled}+M", masked)] if hidden.any() else []

@@ -58,8 +58,9 @@ def find_attention(trace: Any, side: str, layer: int, kind: str = "self_attentio
     """side: encoder or decoder; a decoder row is called by what it reads and what it predicts."""
     if side not in ("encoder", "decoder"):
         raise ValueError(f"side={side}: one of encoder, decoder")
-    if kind not in ("self_attention", "cross_attention") or (side, kind)[1:] == ("encoder",):
-        raise ValueError(f"kind={kind}: one of self_attention, cross_attention")
+    kinds = ("self_attention", "cross_attention")[: 1 + (side == "decoder")]
+    if kind not in kinds:
+        raise ValueError(f"kind={kind}: the {side} has {' and '.join(kinds)}")
     layers = getattr(trace.settings, f"{side}_layers")
     layer = pick(layer, layers, "layer")
     source, target = show_pieces(trace.source), show_pieces(trace.target)

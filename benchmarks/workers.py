@@ -1,0 +1,77 @@
+"""How much faster two workers are than one, when Ray deals out the shards of a text.
+
+    python benchmarks/workers.py --model demo --source TEXT --workers 1 2 --rounds 3
+
+Every worker has one thread. The start-up of Ray and of the workers is measured apart, on a text of
+as many lines as there are workers, and taken off.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import statistics
+import tempfile
+import time
+from functools import partial
+from pathlib import Path
+
+from glassformer.cli.cluster import show
+from glassformer.config import Config
+from glassformer.directory import CONFIG, locate
+from glassformer.shards import Job, translate_file
+from glassformer.train.machine import look_at_machine
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--model", default="demo")
+    parser.add_argument("--source", type=Path, required=True)
+    parser.add_argument("--lines", type=int, default=20_000, help="of the source, repeated")
+    parser.add_argument("--workers", type=int, nargs="+", default=[1, 2])
+    parser.add_argument("--rounds", type=int, default=3)
+    options = parser.parse_args()
+    rows = measure(options)
+    one = statistics.median(rows[options.workers[0]])
+    print(f"{look_at_machine().processor}, {options.lines:,} lines, {options.rounds} rounds\n")
+    print("| workers | seconds, median | least to most | against the first |\n|---|---|---|---|")
+    for workers, seconds in rows.items():
+        middle = statistics.median(seconds)
+        spread = f"{min(seconds):.1f} to {max(seconds):.1f}"
+        print(f"| {workers} | {middle:.1f} | {spread} | {one / middle:.2f}x |")
+    print(json.dumps({"lines": options.lines, "seconds": rows}))
+
+
+def measure(options: argparse.Namespace) -> dict[int, list[float]]:
+    """Seconds of every round by workers, start-up taken off; rounds in turn."""
+    text = options.source.read_text(encoding="utf-8").splitlines()
+    text = (text * (options.lines // len(text) + 1))[: options.lines]
+    rows: dict[int, list[float]] = {workers: [] for workers in options.workers}
+    with tempfile.TemporaryDirectory() as folder:
+        for number in range(options.rounds):
+            for workers in options.workers:
+                few = time_run(Path(folder), options.model, text[:workers], workers, 1)
+                shard = -(-len(text) // (workers * 8))
+                all_ = time_run(Path(folder), options.model, text, workers, shard)
+                rows[workers].append(all_ - few)
+                print(
+                    f"round {number}, {workers}: start-up {few:.1f} s, all {all_:.1f} s", flush=True
+                )
+    return rows
+
+
+def time_run(folder: Path, model: str, text: list[str], workers: int, shard: int) -> float:
+    source, out = folder / "source", folder / "out"
+    source.write_text("".join(f"{line}\n" for line in text), encoding="utf-8")
+    decode = Config.load(locate(model) / CONFIG).decode.model_dump()
+    job = Job(str(locate(model)), str(source), decode, 1, True, True, 0, "fp32", "cpu")
+    began = time.perf_counter()
+    render = partial(show, n_best=None, as_json=False)
+    translate_file(job, out, render, workers=workers, shard_lines=shard)
+    took = time.perf_counter() - began
+    assert out.read_bytes().count(b"\n") == len(text)
+    return took
+
+
+if __name__ == "__main__":
+    main()

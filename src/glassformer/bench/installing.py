@@ -1,0 +1,71 @@
+"""Other engines, each in a virtual environment of its own below a folder of work."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import venv
+from dataclasses import dataclass
+from importlib.metadata import version
+from pathlib import Path
+
+from ..directory import write_text
+
+PEERS = Path(__file__).parent / "peers"
+DONE = "installed.txt"
+
+
+@dataclass(frozen=True)
+class Engine:
+    """What is installed, and which package's version names it."""
+
+    package: str
+    requirements: tuple[str, ...]
+    needs_torch: bool = True
+
+
+ENGINES = {
+    "transformers": Engine("transformers", ("transformers==5.23.0", "sentencepiece")),
+    # The first two are what its own list of requirements forgets.
+    "joeynmt": Engine("joeynmt", ("importlib_metadata", "sentencepiece==0.2.0", "joeynmt==2.3.0")),
+    "ctranslate2": Engine("ctranslate2", ("ctranslate2==4.8.5",), needs_torch=False),
+}
+
+
+def install(name: str, work: Path) -> Path:
+    """The Python of an engine's environment, which is made if it is not there yet."""
+    engine, folder = ENGINES[name], (work / "engines" / name).absolute()
+    python = folder / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
+    wanted = list(engine.requirements)
+    if engine.needs_torch:  # the same build as ours, if the package index has it
+        wanted.insert(0, f"torch=={version('torch').partition('+')[0]}")
+    note = "\n".join(wanted) + "\n"
+    if (folder / DONE).is_file() and (folder / DONE).read_text(encoding="utf-8") == note:
+        return python
+    shutil.rmtree(folder, ignore_errors=True)
+    print(f"Installing {name} into {folder}", file=sys.stderr)
+    venv.create(folder, with_pip=True)
+    command = [str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+    done = subprocess.run([*command, *wanted], capture_output=True, encoding="utf-8", check=False)
+    if done.returncode:
+        lines = done.stderr.strip().splitlines() or ["pip says nothing"]
+        raise ValueError(f"{name} could not be installed: {lines[-1]}")
+    write_text(folder / DONE, note)
+    return python
+
+
+def find_version(python: Path, name: str) -> str:
+    """Of the engine that this Python has."""
+    code = f"from importlib.metadata import version; print(version({ENGINES[name].package!r}))"
+    command = [str(python), "-c", code]
+    return subprocess.run(command, capture_output=True, encoding="utf-8", check=True).stdout.strip()
+
+
+def copy_peers(work: Path) -> Path:
+    """Our side of the other engines, as a package that stands alone; its parent folder."""
+    shutil.copytree(
+        PEERS, work / "peers", dirs_exist_ok=True, ignore=shutil.ignore_patterns("__pycache__")
+    )
+    return work.absolute()

@@ -1,0 +1,41 @@
+"""Our side of the training table: `python -m glassformer.bench.ours_training RUN PRECISION`."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import torch
+
+from ..data.batches import Batches
+from ..device import choose_device, choose_precision, keep_memory
+from ..directory import build
+from ..train.log import Reporter
+from ..train.preparation import prepare
+from ..train.updates import Updater
+from .peers.turns import Turns
+
+
+def main(folder: Path, precision: str) -> None:
+    """What the training loop does in an update, the reading of its batch included."""
+    turns = Turns()
+    prepared = prepare(folder, Reporter(quiet=True))
+    device, train = choose_device("cpu"), prepared.config.train
+    keep_memory()
+    torch.manual_seed(train.seed)
+    model = build(prepared.config, prepared.tokenizers)
+    updater = Updater(model, train, device, choose_precision(precision, device))
+    batches = Batches(prepared.store, batch_tokens=train.batch_tokens, seed=train.seed)
+    updater.probe(batches.worst())
+    turns.ready(
+        parameters=sum(p.numel() for p in model.parameters()),
+        vectors=torch.backends.cpu.get_cpu_capability(),
+        precision=updater.precision,
+    )
+    for step, batch in enumerate(batches.from_step(0), 1):
+        outcome = updater.update(step, 1e-4, [batch])
+        turns.tick(updates=1, source=outcome.source_pieces, target=outcome.target_pieces)
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]), sys.argv[2])

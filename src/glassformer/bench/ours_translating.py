@@ -1,0 +1,55 @@
+"""Our side of the translating table.
+
+python -m glassformer.bench.ours_translating MODEL SENTENCES PRECISION
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+
+from .peers.translating import Rows, imported, read_sentences, serve
+from .peers.turns import Turns
+
+
+def main() -> None:
+    """Text in, pieces out: unlike the others, ours also cuts the text into pieces."""
+    turns, bare = Turns(), imported_torch()
+    from ..config import Decode
+    from ..translator import Translator
+
+    folder, sentences, precision = read_sentences()
+    translator = Translator.load(folder, device="cpu", precision=precision)
+
+    facts: dict[str, Any] = {
+        **bare,
+        "precision": translator.precision,
+        "vectors": torch.backends.cpu.get_cpu_capability(),
+    }
+
+    def translate(rows: Sequence[int], settings: dict[str, Any]) -> Rows:
+        decode = Decode(
+            search="greedy" if settings["beam"] == 1 else "beam",
+            beam=settings["beam"],
+            penalty=settings["penalty"],
+            stop=settings["stop"],
+            alpha=settings["alpha"],
+            max_ratio=0,
+            max_extra=settings["longest"],
+        )
+        texts = [sentences.texts[row] for row in rows]
+        return [best[0].pieces for best in translator.search(texts, decode=decode, split=False)]
+
+    serve(turns, sentences, translate, facts)
+
+
+def imported_torch() -> dict[str, float]:
+    """Torch is imported above; nothing of ours that is heavy is."""
+    assert torch.__version__
+    return imported()
+
+
+if __name__ == "__main__":
+    main()

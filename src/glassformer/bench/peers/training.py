@@ -1,0 +1,64 @@
+"""What trainers of other engines share: the task as a file, and a plain loop in PyTorch."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import sys
+from collections.abc import Callable, Iterator
+from itertools import cycle
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from .turns import Turns
+
+PAD = 0
+
+
+class Task:
+    """What the referee wrote, task.json and batches.npz of padded ids; and a precision."""
+
+    def __init__(self, folder: Path, precision: str):
+        self.folder, self.precision = folder, precision
+        self.settings: dict[str, Any] = json.loads((folder / "task.json").read_text("utf-8"))
+        self.model: dict[str, Any] = self.settings["model"]
+
+    def batches(self) -> Iterator[tuple[Tensor, Tensor]]:
+        """Source (pieces, EOS) and target (BOS, pieces, EOS), padded with 0; again and again."""
+        with np.load(self.folder / "batches.npz") as found:
+            sides = [found[f"{side}.{n}"] for n in range(len(found) // 2) for side in ("s", "t")]
+        pairs = [torch.from_numpy(x.astype(np.int64)) for x in sides]
+        return cycle(list(zip(pairs[::2], pairs[1::2], strict=True)))
+
+
+def read_task() -> Task:
+    return Task(Path(sys.argv[1]), sys.argv[2])
+
+
+def train(task: Task, network: nn.Module, loss_of: Callable[[Tensor, Tensor], Tensor]) -> None:
+    """Forward, backward, clip, fused Adam. `loss_of` gives the summed loss of a batch."""
+    settings = task.settings
+    turns = Turns()
+    torch.manual_seed(1)
+    network.train()
+    parameters = [p for p in network.parameters() if p.requires_grad]
+    betas = tuple(settings["betas"])
+    optimizer = torch.optim.Adam(parameters, 1e-4, betas, settings["epsilon"], fused=True)
+    is_bf16 = task.precision == "bf16"
+    lower = torch.autocast("cpu", torch.bfloat16) if is_bf16 else contextlib.nullcontext()
+    vectors = torch.backends.cpu.get_cpu_capability()
+    turns.ready(parameters=sum(p.numel() for p in parameters), vectors=vectors)
+    for source, target in task.batches():
+        pieces = int((target[:, 1:] != PAD).sum())
+        with lower:
+            loss = loss_of(source, target) / pieces
+        loss.backward()
+        nn.utils.clip_grad_norm_(parameters, settings["clip"])
+        optimizer.step()
+        optimizer.zero_grad()
+        loss.item()
+        turns.tick(updates=1, source=int((source != PAD).sum()), target=pieces)

@@ -1,0 +1,85 @@
+"""What translators of other engines share: the sentences as a file, and answers to requests."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from .turns import Turns, measure_memory
+
+Rows = list[list[str]]  # pieces, EOS not among them
+# translate(sources, settings) -> targets; settings has beam, alpha, longest, and those tuned.
+Translate = Callable[[Sequence[int], dict[str, Any]], Rows]
+
+ALONE, TUNING = 100, 150  # sentences
+
+
+class Sentences:
+    """The file that the referee wrote: texts, source pieces, source ids, target vocabulary."""
+
+    def __init__(self, path: Path):
+        found = json.loads(path.read_text(encoding="utf-8"))
+        self.texts: list[str] = found["texts"]
+        self.pieces: Rows = found["pieces"]
+        self.ids: list[list[int]] = found["ids"]
+        self.vocabulary: list[str] = found["vocabulary"]
+
+
+def read_sentences() -> tuple[Path, Sentences, str]:
+    """The model's folder, the sentences and the precision, from the command line."""
+    return Path(sys.argv[1]), Sentences(Path(sys.argv[2])), sys.argv[3]
+
+
+def serve(
+    turns: Turns,
+    sentences: Sentences,
+    translate: Translate,
+    facts: dict[str, Any],
+    choices: Sequence[dict[str, Any]] = ({},),
+) -> None:
+    """Answer until the referee has heard enough.
+
+    {"tune": settings}: the best of the `choices` on a few sentences. {"all": settings, "write":
+    path}: everything at once. {"alone": settings}: the first sentences one by one.
+    """
+    every = range(len(sentences.texts))
+    for request in turns.asked(**facts):
+        if "tune" in request:
+            turns.answer(**_tune(translate, request["tune"], choices, every[:TUNING]))
+        elif "alone" in request:
+            seconds = [_time(translate, [row], request["alone"])[1] for row in every[:ALONE]]
+            turns.answer(alone=seconds)
+        else:
+            cpu = time.process_time()
+            found, took = _time(translate, every, request["all"])
+            pieces = sum(len(row) + 1 for row in found)
+            Path(request["write"]).write_text(json.dumps(found), encoding="utf-8")
+            turns.answer(seconds=took, pieces=pieces, cpu=time.process_time() - cpu)
+
+
+def _tune(
+    translate: Translate, settings: dict[str, Any], choices: Sequence[dict[str, Any]], rows: range
+) -> dict[str, Any]:
+    """Every choice twice, since the first time something is prepared; the faster counts."""
+    best: tuple[float, dict[str, Any]] = (float("inf"), {})
+    for choice in choices:
+        took = min(_time(translate, rows, {**settings, **choice})[1] for _ in range(2))
+        best = min(best, (took, choice), key=lambda pair: pair[0])
+    return best[1]
+
+
+def _time(
+    translate: Translate, rows: Sequence[int], settings: dict[str, Any]
+) -> tuple[Rows, float]:
+    began = time.perf_counter()
+    found = translate(rows, settings)
+    return found, time.perf_counter() - began
+
+
+def imported() -> dict[str, float]:
+    """Memory of a process that has only imported its library."""
+    return {f"bare {name}": value for name, value in measure_memory().items()}

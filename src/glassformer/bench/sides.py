@@ -1,0 +1,124 @@
+"""The processes that are compared, and the turns they take."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from .installing import copy_peers, find_version, install
+
+TAIL = 12  # lines of a failed process that are shown
+
+
+@dataclass(frozen=True)
+class Side:
+    """One row to be: `module` is run with `arguments`, by our Python or by an engine's own."""
+
+    name: str
+    module: str
+    arguments: tuple[str, ...] = ()
+    engine: str | None = None  # None: ours
+    environment: Mapping[str, str] = field(default_factory=dict)
+
+
+class Process:
+    """A side at work: it says what it is, then answers requests, one line of JSON each way."""
+
+    def __init__(self, side: Side, work: Path, environment: Mapping[str, str]):
+        self.side, self.log = side, work / "logs" / f"{side.name.replace(' ', '-')}.log"
+        self.log.parent.mkdir(parents=True, exist_ok=True)
+        python, module, path = Path(sys.executable), side.module, Path(__file__).parents[2]
+        self.version: str | None = None
+        if side.engine:
+            python, module = install(side.engine, work), f"peers.{side.module}"
+            path, self.version = copy_peers(work), find_version(python, side.engine)
+        settings = {**os.environ, **environment, **side.environment, "PYTHONPATH": str(path)}
+        began = time.perf_counter()
+        with self.log.open("w", encoding="utf-8") as log:
+            self.child = subprocess.Popen(
+                [str(python), "-m", module, *side.arguments],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=log,
+                encoding="utf-8",
+                env=settings,
+                cwd=work,
+            )
+        try:
+            self.facts = self._hear()
+        except BaseException:
+            self.end()
+            raise
+        self.started = time.perf_counter() - began  # seconds until it was ready
+        found, held = self.facts.get("vectors"), settings.get("ATEN_CPU_CAPABILITY")
+        if found and held and found.lower() != held:
+            self.end()
+            raise ValueError(f"{side.name} was to be held to {held}, but uses {found}")
+
+    def ask(self, **request: Any) -> dict[str, Any]:
+        assert self.child.stdin
+        with suppress(BrokenPipeError):  # it has ended: its last words are in the log
+            self.child.stdin.write(json.dumps(request) + "\n")
+            self.child.stdin.flush()
+        return self._hear()
+
+    def end(self) -> None:
+        assert self.child.stdin and self.child.stdout
+        with suppress(BrokenPipeError):
+            self.child.stdin.close()
+        try:
+            self.child.wait(timeout=10)
+        except subprocess.TimeoutExpired:
+            self.child.kill()
+            self.child.wait()
+        self.child.stdout.close()
+
+    def _hear(self) -> dict[str, Any]:
+        assert self.child.stdout
+        line = self.child.stdout.readline()
+        if not line:
+            said = self.log.read_text(encoding="utf-8", errors="replace").splitlines()[-TAIL:]
+            raise ValueError("\n  ".join([f"{self.side.name} ended before its time:", *said]))
+        found: dict[str, Any] = json.loads(line)
+        return found
+
+
+@contextmanager
+def open_sides(
+    sides: Iterable[Side], work: Path, environment: Mapping[str, str]
+) -> Iterator[list[Process]]:
+    """All of them started; ended whatever happens. One that cannot start is left out, said why."""
+    with ExitStack() as stack:
+        started = []
+        for side in sides:
+            try:
+                process = Process(side, work, environment)
+            except (ValueError, OSError, subprocess.CalledProcessError) as error:
+                if side.engine is None:
+                    raise
+                print(f"left out: {error}", file=sys.stderr)
+                continue
+            stack.callback(process.end)
+            started.append(process)
+        yield started
+
+
+def take_turns(
+    processes: Sequence[Process], rounds: int, request: Mapping[str, Any]
+) -> dict[str, list[dict[str, Any]]]:
+    """Each side asked once a round; the first answer of each, while it warms up, is not kept."""
+    found: dict[str, list[dict[str, Any]]] = {each.side.name: [] for each in processes}
+    for number in range(rounds + 1):
+        for process in processes:
+            answer = process.ask(**request)
+            if number:
+                found[process.side.name].append(answer)
+    return found

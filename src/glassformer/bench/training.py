@@ -1,0 +1,204 @@
+"""The training table: updates of the same model on the same batches, ours and theirs."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..config import PAD, Config
+from ..data.batches import Batch, Batches
+from ..data.demo import LANGUAGES, Split
+from ..data.demo.files import write_pairs
+from ..directory import write_json, write_text
+from ..train.log import Reporter
+from ..train.machine import look_at_machine
+from ..train.preparation import Prepared, open_run, prepare
+from .ceilings import ask_ceilings, best_rate, count_flops
+from .rows import Row, Table, compare, middle
+from .sides import Side, open_sides, take_turns
+
+OURS = "glassformer.bench.ours_training"
+PLAIN = "glassformer.bench.peers"
+# A peer's name -> engine (None: what we stand on), module and precision.
+PEERS = {
+    "transformers-fp32": ("transformers", "train_transformers", "fp32"),
+    "transformers-bf16": ("transformers", "train_transformers", "bf16"),
+    "torch-fp32": (None, "train_torch", "fp32"),
+    "torch-bf16": (None, "train_torch", "bf16"),
+    "joeynmt": ("joeynmt", "train_joeynmt", "fp32"),
+}
+COLUMNS = {
+    "pieces/s": "source+target pieces/s|,.0f",
+    "seconds": "s an update|.3f",
+    "share": "of the matrix rate|.1%",
+    "cores": "cores busy|.2f",
+    "peak": "peak MiB|,.0f",
+}
+PAIRS: dict[Split, int] = {"train": 20_000, "valid": 200}
+BATCHES = 300  # written for the others, who begin anew after the last
+
+
+@dataclass(frozen=True)
+class Task:
+    """What everybody trains on: the folder of a run of ours, and what was written beside it."""
+
+    folder: Path
+    prepared: Prepared
+    flops: float  # of a source+target piece
+
+
+def run(
+    config: Config,
+    data: Sequence[Path] | None,
+    work: Path,
+    *,
+    peers: Sequence[str],
+    precisions: Sequence[str] = ("auto",),
+    seconds: float = 20.0,
+    rounds: int = 3,
+    environment: dict[str, str] | None = None,
+    command: str = "",
+) -> Table:
+    """Our `precisions` and the `peers`, in turns of so many seconds, after a first to warm up.
+
+    Without `data`, on the built-in corpus.
+    """
+    for name in peers:
+        if name not in PEERS:
+            raise ValueError(f"--against {name}: one of {', '.join(PEERS)}")
+    task = make_task(config, data or [write_demo(config, work)], work)
+    sides = [Side(f"glassformer {x}", OURS, (str(task.folder), x)) for x in precisions]
+    sides += [make_side(name, task) for name in peers]
+    with open_sides(sides, work, environment or {}) as processes:
+        ceilings = ask_ceilings(environment or {})
+        answers = take_turns(processes, rounds, {"seconds": seconds})
+        facts = {each.side.name: (each.version, each.facts) for each in processes}
+    first = sides[0].name
+    rows = [make_row(name, facts[name], answers, first, task, ceilings) for name in answers]
+    vocabulary = len(task.prepared.tokenizers.target)
+    conditions = {
+        "size": config.size or "own",
+        "parameters": facts[first][1]["parameters"],
+        "vocabulary": vocabulary,
+        "pieces a side in a batch, padding included": config.train.batch_tokens,
+        "rounds": rounds,
+        "seconds a turn": seconds,
+    }
+    return Table(
+        "Training", command, describe(environment or {}), conditions, ceilings, rows, COLUMNS
+    )
+
+
+def make_task(config: Config, data: Sequence[Path], work: Path) -> Task:
+    """Tokenizers, store and batches, made once for each setting and kept in `work`."""
+    folder = (work / "tasks" / f"{config.size or 'own'}-{config.model.norm}").absolute()
+    wanted = config.to_toml() + "".join(f"\n# {path.absolute()}" for path in data)
+    note = folder / "wanted.toml"
+    if not (note.is_file() and note.read_text(encoding="utf-8") == wanted):
+        shutil.rmtree(folder, ignore_errors=True)
+        open_run(folder, config, data, None)
+        prepared = prepare(folder, Reporter())
+        batches = Batches(prepared.store, batch_tokens=config.train.batch_tokens, seed=1)
+        chosen = list(islice(batches.from_step(0), BATCHES))
+        _write_task(folder, prepared, chosen)
+        write_text(note, wanted)
+    prepared = prepare(folder, Reporter(quiet=True))
+    with np.load(folder / "batches.npz") as found:
+        flops = _count_flops(prepared, [(found[f"s.{n}"], found[f"t.{n}"]) for n in range(50)])
+    return Task(folder, prepared, flops)
+
+
+def write_demo(config: Config, work: Path) -> Path:
+    """The built-in corpus as files, in the languages that are wanted."""
+    source, target = config.data.source_lang or "", config.data.target_lang or ""
+    if not {source, target} <= set(LANGUAGES):
+        raise ValueError(f"no text of ours is in {source} and {target}: give --data")
+    folder = work / "corpora" / f"{source}-{target}"
+    if not folder.exists():
+        write_pairs(folder, source, target, PAIRS)
+    return folder
+
+
+def _write_task(folder: Path, prepared: Prepared, batches: Sequence[Batch]) -> None:
+    config = prepared.config
+    arrays = {}
+    for number, batch in enumerate(batches):
+        arrays[f"s.{number}"] = batch.source_BS.astype(np.int32)
+        arrays[f"t.{number}"] = batch.target_BT.astype(np.int32)
+    with (folder / "batches.npz").open("wb") as file:
+        np.savez(file, **arrays)  # type: ignore[arg-type]
+    for side, ids in (("source", prepared.store.source), ("target", prepared.store.target)):
+        lines = (" ".join(map(str, ids(row, 0))) for row in range(len(prepared.store)))
+        write_text(folder / f"train.{side}", "".join(f"{line}\n" for line in lines))
+    train = config.train
+    settings: dict[str, Any] = {
+        "model": config.model.model_dump(mode="json"),
+        "vocabulary": len(prepared.tokenizers.target),
+        "batch_tokens": train.batch_tokens,
+        "label_smoothing": train.label_smoothing,
+        "betas": train.betas,
+        "epsilon": train.epsilon,
+        "clip": train.clip or 1e9,
+    }
+    write_json(folder / "task.json", settings)
+
+
+def make_side(name: str, task: Task) -> Side:
+    engine, module, precision = PEERS[name]
+    module = module if engine else f"{PLAIN}.{module}"
+    arguments = (str(task.folder), precision)
+    return Side(name, module, arguments, engine)
+
+
+def make_row(
+    name: str,
+    facts: tuple[str | None, dict[str, Any]],
+    answers: dict[str, list[dict[str, Any]]],
+    first: str,
+    task: Task,
+    ceilings: dict[str, float],
+) -> Row:
+    def speeds(side: str) -> list[float]:
+        return [(x["source"] + x["target"]) / x["seconds"] for x in answers[side]]
+
+    mine, median = answers[name], sorted(speeds(name))[len(answers[name]) // 2]
+    figures: dict[str, float | str] = {
+        "pieces/s": median,
+        "seconds": middle([{"s": x["seconds"] / x["updates"]} for x in mine], "s"),
+        "share": median * task.flops / best_rate(ceilings),
+        "cores": middle([{"c": x["cpu"] / x["seconds"]} for x in mine], "c"),
+    }
+    if "peak" in mine[-1]:
+        figures["peak"] = mine[-1]["peak"]
+    if name == first:
+        return Row(name, facts[0], figures)
+    ratio, spread = compare(speeds(first), speeds(name))
+    return Row(name, facts[0], figures, first, ratio, spread)
+
+
+def _count_flops(prepared: Prepared, batches: Sequence[tuple[Any, Any]]) -> float:
+    """Of the matrix products that a source+target piece costs, on average."""
+    flops = pieces = 0.0
+    model = prepared.config.model.model_dump()
+    for source, target in batches:
+        s, t = (source != PAD).sum(1).astype(float), (target[:, 1:] != PAD).sum(1).astype(float)
+        looks = {"encoder": (s * s).sum(), "decoder": (t * t).sum(), "across": (s * t).sum()}
+        vocabulary = len(prepared.tokenizers.target)
+        flops += count_flops(model, vocabulary, int(s.sum()), int(t.sum()), looks)
+        pieces += s.sum() + t.sum()
+    return flops / pieces
+
+
+def describe(environment: dict[str, str]) -> str:
+    """The machine, and what it was held to."""
+    machine = look_at_machine()
+    held = f" ({' '.join(f'{k}={v}' for k, v in environment.items())})" if environment else ""
+    gib = f", {machine.memory:.0f} GiB" if machine.memory else ""
+    amx = " with AMX" if machine.has_amx else ""
+    return f"{machine.cores} cores of {machine.processor}, {machine.vectors}{amx}{gib}{held}"

@@ -1,0 +1,210 @@
+"""The translating table: the same weights on the same sentences, ours and theirs."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import statistics
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from hashlib import sha256
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..bridge.ctranslate2 import export
+from ..config import EOS, Config
+from ..data.demo import LANGUAGES, pairs
+from ..directory import CONFIG, WEIGHTS, Tokenizers, locate, write_json
+from ..evaluate.quality import score
+from . import as_transformers
+from .ceilings import ask_ceilings
+from .rows import Row, Table, compare, middle
+from .sides import Process, Side, open_sides
+from .training import describe
+
+OURS = "glassformer.bench.ours_translating"
+# A peer's name -> engine, and what it computes in.
+PEERS = {
+    "ctranslate2": ("ctranslate2", ("float32", "int8")),
+    "transformers": ("transformers", ("fp32", "bf16")),
+}
+COLUMNS = {
+    "pieces/s": "target pieces/s|,.0f",
+    "p50": "one alone: p50 ms|,.1f",
+    "p99": "p99 ms|,.1f",
+    "memory": "MiB above the import|,.0f",
+    "peak": "peak MiB|,.0f",
+    "start": "start s|.1f",
+    "length": "pieces a sentence|.2f",
+    "same": "same as the first row|.1%",
+    "bleu": "BLEU|.2f",
+    "settings": "settings|",
+}
+LONGEST = 250  # pieces of a translation
+APART = 0.02  # mean lengths that differ by more are not of the same search
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What all sides are asked, and how often."""
+
+    model: Path
+    tokenizers: Tokenizers
+    texts: Sequence[str]
+    references: Sequence[str] | None
+    target_lang: str | None
+    file: Path  # the sentences, as the sides read them
+    settings: dict[str, Any]
+    rounds: int
+    work: Path
+    environment: dict[str, str]
+
+
+def run(
+    model: Path | str,
+    texts: Sequence[str],
+    work: Path,
+    *,
+    references: Sequence[str] | None = None,
+    peers: Sequence[str],
+    precisions: Sequence[str] = ("auto",),
+    beam: int = 5,
+    alpha: float = 0.6,
+    rounds: int = 3,
+    environment: dict[str, str] | None = None,
+    command: str = "",
+) -> Table:
+    """All sides in turns; each first finds its fastest settings on a few of the sentences."""
+    for name in peers:
+        if name not in PEERS:
+            raise ValueError(f"--against {name}: one of {', '.join(PEERS)}")
+    folder, kept = locate(model), [n for n, text in enumerate(texts) if text.strip()]
+    tokenizers = Tokenizers.load(folder)
+    texts = [texts[n] for n in kept]
+    settings = {
+        "beam": beam, "alpha": alpha, "longest": LONGEST, "penalty": "power", "stop": "first",
+    }  # fmt: skip
+    plan = Plan(
+        folder, tokenizers, texts, references and [references[n] for n in kept],
+        Config.load(folder / CONFIG).data.target_lang,
+        _write_sentences(tokenizers, texts, work), settings, rounds, work, environment or {},
+    )  # fmt: skip
+    sides = [Side(f"glassformer {x}", OURS, (str(folder), str(plan.file), x)) for x in precisions]
+    for name in peers:
+        sides += _make_sides(name, plan)
+    with open_sides(sides, work, plan.environment) as processes:
+        ceilings = ask_ceilings(plan.environment)
+        answers = _measure(processes, plan)
+        rows = [_make_row(each, answers, processes[0].side.name, plan) for each in processes]
+    conditions = {
+        "sentences": len(texts),
+        "search": "greedy" if beam == 1 else f"beam {beam}, power penalty {alpha:g}, stop first",
+        "rounds": rounds,
+    }
+    held = describe(plan.environment)
+    return Table("Translating", command, held, conditions, ceilings, rows, COLUMNS)
+
+
+def demo_texts(model: Path | str, count: int = 300) -> list[str]:
+    """Sentences of the built-in corpus, where it has the model's languages."""
+    data = Config.load(locate(model) / CONFIG).data
+    langs = data.source_lang or "none", data.target_lang or "none"
+    if not set(langs) <= set(LANGUAGES):
+        raise ValueError(f"no text of ours is in {langs[0]}: give one with --source")
+    return [source for source, _ in islice(pairs(*langs, count, 1, "test"), count)]
+
+
+def _write_sentences(tokenizers: Tokenizers, texts: Sequence[str], work: Path) -> Path:
+    ids = tokenizers.source.encode_many(list(texts))
+    vocabulary = list(tokenizers.source.vocabulary)
+    found = {
+        "texts": list(texts),
+        "pieces": [[vocabulary[id] for id in row] for row in ids],
+        "ids": [[*row, EOS] for row in ids],
+        "vocabulary": list(tokenizers.target.vocabulary),
+    }
+    name = sha256(json.dumps(found).encode()).hexdigest()[:12]
+    path = (work / "sentences" / f"{name}.json").absolute()
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_json(path, found)
+    return path
+
+
+def _make_sides(name: str, plan: Plan) -> list[Side]:
+    """Their copies of the model are made once for these weights, and kept."""
+    engine, precisions = PEERS[name]
+    print_ = sha256((plan.model / WEIGHTS).read_bytes()).hexdigest()[:12]
+    module, sides = f"translate_{engine}", []
+    for precision in precisions:
+        shared = "" if name == "transformers" else f"-{precision}"
+        folder = (plan.work / "models" / f"{print_}-{name}{shared}").absolute()
+        if not folder.exists():
+            partial = folder.with_name(f"{folder.name}.partial")
+            shutil.rmtree(partial, ignore_errors=True)
+            if name == "transformers":
+                as_transformers.write(plan.model, partial)
+            else:
+                export(plan.model, partial, quantization=precision, texts=plan.texts)
+            partial.rename(folder)
+        sides.append(
+            Side(f"{name} {precision}", module, (str(folder), str(plan.file), precision), engine)
+        )
+    return sides
+
+
+def _measure(processes: Sequence[Process], plan: Plan) -> dict[str, list[dict[str, Any]]]:
+    """Tuning, which also warms up; then one by one, and in turns everything at once."""
+    chosen = {each.side.name: each.ask(tune=plan.settings) for each in processes}
+    answers: dict[str, list[dict[str, Any]]] = {name: [] for name in chosen}
+    alone = {each.side.name: each.ask(alone=plan.settings)["alone"] for each in processes}
+    for _ in range(plan.rounds):
+        for each in processes:
+            name = each.side.name
+            tuned = {k: v for k, v in chosen[name].items() if k in ("workers", "batch")}
+            settings = {**plan.settings, **tuned}
+            out = plan.work / "found" / f"{name.replace(' ', '-')}.json"
+            out.parent.mkdir(exist_ok=True)
+            answer = each.ask(all=settings, write=str(out.absolute()))
+            answers[name].append({**answer, "alone": alone[name], "tuned": tuned, "out": out})
+    return answers
+
+
+def _make_row(
+    process: Process, answers: dict[str, list[dict[str, Any]]], first: str, plan: Plan
+) -> Row:
+    name, mine = process.side.name, answers[process.side.name]
+    found, ours = (json.loads(answers[x][-1]["out"].read_text("utf-8")) for x in (name, first))
+    alone = 1000 * np.array(mine[0]["alone"])
+    figures: dict[str, float | str] = {
+        "pieces/s": statistics.median(x["pieces"] / x["seconds"] for x in mine),
+        "p50": float(np.percentile(alone, 50)),
+        "p99": float(np.percentile(alone, 99)),
+        "start": process.started,
+        "length": middle(mine, "pieces") / len(plan.texts),
+        "same": sum(a == b for a, b in zip(found, ours, strict=True)) / len(ours),
+        "settings": ", ".join(f"{k} {v}" for k, v in mine[0]["tuned"].items()),
+    }
+    if "peak" in mine[-1]:
+        figures["peak"] = mine[-1]["peak"]
+        figures["memory"] = mine[-1]["peak"] - process.facts["bare memory"]
+    if plan.references:
+        figures["bleu"] = _score(found, plan)
+    row = Row(name, process.version, figures)
+    if name == first:
+        return row
+    speeds = [[x["pieces"] / x["seconds"] for x in answers[side]] for side in (first, name)]
+    ratio, spread = compare(*speeds)
+    lengths = [middle(answers[side], "pieces") for side in (first, name)]
+    apart = abs(lengths[1] / lengths[0] - 1)
+    refused = f"lengths differ by {apart:.1%}" if apart > APART else None
+    return replace(row, against=first, ratio=ratio, spread=spread, refused=refused)
+
+
+def _score(found: list[list[str]], plan: Plan) -> float:
+    ids = {piece: id for id, piece in enumerate(plan.tokenizers.target.vocabulary)}
+    said = [plan.tokenizers.target.decode([ids[piece] for piece in row]) for row in found]
+    quality = score(said, [list(plan.references or [])], target_lang=plan.target_lang)
+    return float(quality.to_json()["scores"]["BLEU"]["value"])

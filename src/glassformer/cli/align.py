@@ -1,0 +1,189 @@
+"""glassformer align"""
+
+from __future__ import annotations
+
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+from typer import Context, Option
+
+from ..data.corpus import Corpus, find
+from .options import AsJson, Device, Model, Output, Source
+from .score import Target
+from .terminal import CHUNK, cut, open_output, show_progress, to_json, warn
+
+if TYPE_CHECKING:
+    from ..evaluate.align import Aligned
+    from ..evaluate.aligner import Aligner
+    from ..evaluate.links import GoldSet, Links
+
+ORDERS, ROWS = ("source-target", "target-source"), ("reads", "predicts")
+GOLD, READ, JOIN = (
+    "Links by people",
+    "Where it is read, if not where it was best",
+    "Both directions",
+)
+
+GoldFile = Annotated[
+    Path | None,
+    Option(metavar="FILE", help="0-0 where sure, 0p1 where possible.", rich_help_panel=GOLD),
+]
+GoldOrder = Annotated[
+    str | None,
+    Option(
+        metavar="|".join(ORDERS), help="Whose word comes first in a link.", rich_help_panel=GOLD
+    ),
+]
+GoldFirst = Annotated[
+    int | None,
+    Option(metavar="0|1", help="What its words count from, if not clear.", rich_help_panel=GOLD),
+]
+Layer = Annotated[
+    int | None,
+    Option(metavar="N", help="This layer of the decoder; -1 the last.", rich_help_panel=READ),
+]
+Head = Annotated[
+    int | None, Option(metavar="N", help="This head, not their mean.", rich_help_panel=READ)
+]
+Row = Annotated[
+    str | None,
+    Option(
+        metavar="|".join(ROWS),
+        help="The row that reads a word, or the one before, that predicts it.",
+        rich_help_panel=READ,
+    ),
+]
+Reverse = Annotated[
+    Path | None,
+    Option(metavar="MODEL", help="A model of the other direction.", rich_help_panel=JOIN),
+]
+Join = Annotated[
+    str | None,
+    Option(metavar="grow-diag|intersection|union", help="How.", rich_help_panel=JOIN),
+]
+
+
+def align(
+    context: Context,
+    model: Model,
+    source: Source,
+    target: Target,
+    gold: GoldFile = None,
+    gold_order: GoldOrder = None,
+    gold_first: GoldFirst = None,
+    layer: Layer = None,
+    head: Head = None,
+    row: Row = None,
+    reverse: Reverse = None,
+    join: Join = None,
+    output: Output = None,
+    device: Device = "auto",
+    as_json: AsJson = False,
+) -> None:
+    """Say which word translates which: source and target word, as 0-0 1-2, for each line.
+
+    \b
+    glassformer align my-model --source test.en --target test.de
+    glassformer align my-model --source test.en --target test.de --gold test.links -o out.links
+    """
+    check(context.params)
+    corpus = find([source, target]).train
+    lines = corpus.fingerprints()[0].lines
+    aligner, links = prepare(corpus, context.params)
+    found: list[Links] = []
+    too_long: list[int] = []
+    line = 0
+    with open_output(output) as out, show_progress("aligning", lines, beside=out) as tell:
+        for chunk in cut(corpus, CHUNK):
+            for text, aligned in zip(chunk, aligner.align(chunk), strict=True):
+                out.write(f"{show(aligner, text, aligned) if as_json else write(aligned)}\n")
+                line += 1
+                too_long += [] if aligned.fits else [line]
+                found += [aligned.links] if links else []
+            out.flush()
+            tell(len(chunk))
+    report(found, links, too_long)
+
+
+def check(given: dict[str, Any]) -> None:
+    """ValueError for what is wrong or in vain."""
+    from ..evaluate.links import JOININGS
+
+    for name, values in (("gold_order", ORDERS), ("row", ROWS), ("join", JOININGS)):
+        if given[name] not in (None, *values):
+            option = name.replace("_", "-")
+            raise ValueError(f"--{option} {given[name]}: one of {', '.join(values)}")
+    if given["gold_first"] not in (None, 0, 1):
+        raise ValueError(f"--gold-first {given['gold_first']}: words count from 0 or 1")
+    needs = {"gold_order": "gold", "gold_first": "gold", "join": "reverse", "head": "layer",
+             "row": "layer"}  # fmt: skip
+    for name, needed in needs.items():
+        if given[name] is not None and given[needed] is None:
+            raise ValueError(f"--{name.replace('_', '-')} has no effect without --{needed}")
+
+
+def prepare(corpus: Corpus, given: dict[str, Any]) -> tuple[Aligner, GoldSet | None]:
+    """The models with their heads chosen, which is told and remembered; and the gold, if any."""
+    from ..evaluate.aligner import SAMPLE, Aligner
+    from ..evaluate.links import read_gold
+
+    texts = list(corpus if given["gold"] else islice(corpus, SAMPLE))
+    how = {"reverse": given["reverse"], "how": given["join"] or "grow-diag"}
+    aligner = Aligner.load(given["model"], texts, device=given["device"], **how)
+    links = None
+    if given["gold"]:
+        swapped = given["gold_order"] == ORDERS[1]
+        lengths = aligner.count_words(texts)
+        links = read_gold(given["gold"], lengths, first=given["gold_first"], swapped=swapped)
+        for said in links.beyond:
+            warn(f"{said}; it counts as missed")
+    if given["layer"] is not None:
+        aligner = aligner.take(given["layer"], given["head"], given["row"] or "reads")
+    aligner = aligner.choose(texts, links)
+    for direction in aligner.directions:
+        warn(f"{direction.folder.name}: {direction.choice}")
+    for path, error in aligner.remember():
+        warn(f"{path}: not remembered ({error})")
+    return aligner, links
+
+
+def write(aligned: Aligned) -> str:
+    from ..evaluate.links import write_pharaoh
+
+    return write_pharaoh(aligned.links)
+
+
+def show(aligner: Aligner, text: tuple[str, str], aligned: Aligned) -> str:
+    """A pair of texts with its words and links; spans count characters."""
+    links = [
+        {
+            "source": i,
+            "target": j,
+            "source_span": aligned.source_words[i],
+            "target_span": aligned.target_words[j],
+            "weight": weight,
+        }
+        for (i, j), weight in sorted(aligned.weights.items())
+    ]
+    return to_json(
+        {
+            "source": text[0],
+            "target": text[1],
+            "source_words": aligned.source_words,
+            "target_words": aligned.target_words,
+            "links": links,
+            "read": [each.candidate._asdict() for each in aligner.choices],
+        }
+    )
+
+
+def report(found: list[Links], links: GoldSet | None, too_long: list[int]) -> None:
+    """What could not be aligned, and how far it is from what people said."""
+    from ..evaluate.links import measure
+
+    if too_long:
+        more = f", like {len(too_long) - 1:,} more" if too_long[1:] else ""
+        warn(f"line {too_long[0]} is too long for this model{more}: no links")
+    if links:
+        warn(f"{measure(found, links.pairs)}")

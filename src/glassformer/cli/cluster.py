@@ -1,0 +1,102 @@
+"""`glassformer translate --engine ray`: a corpus, by many processes or machines."""
+
+from __future__ import annotations
+
+import functools
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+from typer import Option
+
+from ..config import Config
+from .decoding import choose_search
+from .terminal import STANDARD, count_if_file, show_progress, warn
+
+if TYPE_CHECKING:
+    from ..guard import Judged
+
+PANEL = "Many machines"
+Engine = Annotated[
+    str | None,
+    Option(
+        metavar="ray",
+        help="Deal out shards of a file to workers, here or on a Ray cluster; what was stopped "
+        "goes on with the shards that are missing.",
+        rich_help_panel=PANEL,
+    ),
+]
+Address = Annotated[
+    str | None,
+    Option(
+        "--ray-address",
+        metavar="ADDRESS",
+        help="Of a cluster that runs, or auto; without it, one is started here.",
+        rich_help_panel=PANEL,
+    ),
+]
+ShardLines = Annotated[
+    int | None,
+    Option(metavar="N", min=1, help="Lines in a shard: 10,000.", rich_help_panel=PANEL),
+]
+OPTIONS = {"engine": Engine, "ray_address": Address, "shard_lines": ShardLines}
+
+
+def is_wanted(given: dict[str, Any]) -> bool:
+    """ValueError for another engine, or for options of it without it."""
+    if given["engine"] == "ray":
+        return True
+    if given["engine"]:
+        raise ValueError(f"--engine {given['engine']}: the only engine to name is ray")
+    for name in OPTIONS:
+        if given[name] is not None:
+            raise ValueError(f"--{name.replace('_', '-')} has no effect without --engine ray")
+    return False
+
+
+def translate_shards(given: dict[str, Any]) -> None:
+    """Translate a file by Ray, as the other options say."""
+    from ..directory import CONFIG, locate
+    from ..shards import Job, translate_file
+
+    file, out = given["file"], given["output"]
+    if file == STANDARD or not file.is_file() or out is None or out == STANDARD:
+        raise ValueError("--engine ray translates a FILE into a file: name both, with --output")
+    if given["prefix_file"]:
+        raise ValueError("--prefix-file has no effect with --engine ray")
+    folder = locate(given["model"])
+    decode = choose_search(Config.load(folder / CONFIG), given)
+    job = Job(
+        model=str(folder.resolve()),
+        source=str(file.resolve()),
+        decode=decode.model_dump(),
+        n_best=given["n_best"] or 1,
+        split=not given["no_split"],
+        again=not (given["no_guard"] or given["n_best"]),
+        seed=given["seed"] or 0,
+        precision=given["precision"],
+        device=given["device"],
+    )
+    render = functools.partial(show, n_best=given["n_best"], as_json=given["as_json"])
+    with show_progress("translating", count_if_file(file)) as tell:
+        found = translate_file(
+            job,
+            Path(out),
+            render,
+            workers=given["workers"] or 1,
+            threads=given["threads"] or 1,
+            shard_lines=given["shard_lines"] or 10_000,
+            address=given["ray_address"],
+            progress=tell,
+        )
+    if found:
+        warn(f"{found:,} shards were there already")
+
+
+def show(
+    line: int, text: str, found: Judged, precision: str, *, n_best: int | None, as_json: bool
+) -> str:
+    from .translate import show_json, show_text
+
+    if as_json:
+        return show_json(text, found, n_best, precision)
+    return show_text(line, found.best, n_best)

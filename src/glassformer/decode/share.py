@@ -1,0 +1,39 @@
+"""The same work by several threads at once, each with its part of the processor."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+
+import torch
+
+
+def share(work: Callable[[], None], workers: int, stop: Callable[[], object]) -> None:
+    """Call `work` in so many threads; the first error ends all: `stop` empties what is left to do.
+
+    PyTorch counts its threads, and whether it records gradients, for each thread by itself.
+    """
+    if workers <= 1:
+        work()
+        return
+    all_threads, records = torch.get_num_threads(), not torch.is_inference_mode_enabled()
+
+    def begin() -> None:
+        torch.set_num_threads(max(1, all_threads // workers))
+        try:
+            with torch.inference_mode(not records):
+                work()
+        except BaseException:
+            stop()
+            raise
+
+    try:
+        with ThreadPoolExecutor(workers, thread_name_prefix="search") as pool:
+            try:
+                for future in [pool.submit(begin) for _ in range(workers)]:
+                    future.result()
+            except BaseException:
+                stop()
+                raise
+    finally:
+        torch.set_num_threads(all_threads)

@@ -1,0 +1,128 @@
+"""Which precision translates: the fastest on this machine that loses nothing worth mentioning.
+
+How fast each is, is timed once a machine and shape of network; what each loses, once a model.
+"""
+
+from __future__ import annotations
+
+import platform
+import time
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor
+
+from ..config import EOS, Model
+from ..decode import score
+from ..kernels.packed import can_multiply
+from .engine import Engine, Read
+from .remembered import recall, remember
+
+PRECISIONS = ("fp32", "bf16", "int8")
+# What is allowed to change, in nats a piece: the loss, and the log-probability of a piece.
+LOSS, PIECE = 0.02, 0.15
+WORTH = 1.1  # times as fast as fp32; less is not worth the coarser numbers
+ROWS, STEPS, REPEATS = 64, 4, 5  # of a timing
+
+Example = tuple[list[int], list[int]]  # a source, ending with EOS, and its translation
+
+
+def build(
+    settings: Model, read: Read, wanted: str, examples: Sequence[Example] = (), name: str = ""
+) -> Engine:
+    """An engine in the precision wanted. "auto": see above; without examples to check, fp32.
+
+    examples: what the model has to find as probable as in fp32. name: of these weights, for ever.
+    """
+    if wanted != "auto":
+        return Engine(settings, read, wanted)
+    if examples:
+        vocabulary = read("output_table.weight").size(0)
+        taken = time_precisions(settings, vocabulary)
+        faster = [each for each in taken if taken[each] * WORTH < taken["fp32"]]
+        for precision in sorted(faster, key=taken.__getitem__):
+            engine = Engine(settings, read, precision)
+            if is_close(engine, settings, read, examples, name):
+                return engine
+    return Engine(settings, read)
+
+
+def time_precisions(settings: Model, vocabulary: int) -> dict[str, float]:
+    """Seconds that some steps of one layer take in each precision there is."""
+    threads = torch.get_num_threads()
+    shape = settings.d_model, settings.d_ff, settings.heads, settings.width, vocabulary
+    machine = (
+        f"{platform.machine()} {platform.processor()} {torch.backends.cpu.get_cpu_capability()}"
+    )
+    key = f"time {machine} torch {torch.__version__} threads {threads} shape {shape}"
+    there = [each for each in PRECISIONS if can_multiply(each)]
+    known = recall(key)
+    if known is None or not {*there} <= known.keys():
+        known = _time(settings, vocabulary, there)
+        remember(key, known)
+    return {each: known[each] for each in there}
+
+
+def _time(settings: Model, vocabulary: int, there: list[str]) -> dict[str, float]:
+    thin = settings.model_copy(update={"encoder_layers": 1, "decoder_layers": 1})
+    read = _Random(thin, vocabulary)
+    engines = [Engine(thin, read, each) for each in there]
+    taken = {each: float("inf") for each in there}
+    source_BS = torch.full((ROWS, 16), EOS)
+    for _ in range(1 + REPEATS):  # in turns: a busy moment slows all of them; the first prepares
+        for engine in engines:
+            begun = time.perf_counter()
+            state = engine.start(source_BS)
+            for _ in range(STEPS):
+                engine.step(source_BS[:, :1], state)
+            seconds = time.perf_counter() - begun
+            taken[engine.precision] = min(taken[engine.precision], seconds)
+    return taken
+
+
+def is_close(
+    engine: Engine, settings: Model, read: Read, examples: Sequence[Example], name: str
+) -> bool:
+    """Whether the examples are as probable as in fp32: on the whole, and piece by piece."""
+    known = recall(f"loss {name}") or {}
+    if engine.precision not in known:
+        exact = _measure(Engine(settings, read), examples)
+        coarse = _measure(engine, examples)
+        largest = max(LOSS * 99, 1.0)
+        apart = (coarse - exact).abs().nan_to_num(largest)
+        change = abs(float(coarse.mean() - exact.mean()))
+        excess = max((change if change == change else largest) / LOSS, float(apart.mean()) / PIECE)
+        known[engine.precision] = excess
+        remember(f"loss {name}", known)
+    return known[engine.precision] <= 1
+
+
+def _measure(engine: Engine, examples: Sequence[Example]) -> Tensor:
+    """The log-probability of every piece."""
+    sources, targets = zip(*examples, strict=True)
+    found = score(engine, sources, targets)
+    return torch.tensor([log_prob for row in found for log_prob in row])
+
+
+class _Random:
+    """Weights of the right shapes, for a timing."""
+
+    def __init__(self, settings: Model, vocabulary: int):
+        every = settings.heads * settings.width
+        self.shapes = {
+            "table": (vocabulary, settings.d_model), "output_table": (vocabulary, settings.d_model),
+            "inner": (settings.d_ff, settings.d_model), "outer": (settings.d_model, settings.d_ff),
+            "to_output": (settings.d_model, every), "norm": (settings.d_model,),
+            "encoder_norm": (settings.d_model,), "decoder_norm": (settings.d_model,),
+        }  # fmt: skip
+        self.places = settings.positions.longest, settings.d_model
+        self.other, self.vocabulary = (every, settings.d_model), vocabulary
+
+    def __call__(self, name: str) -> Tensor:
+        if name.endswith("places_LD"):
+            return torch.zeros(self.places)
+        if name == "output_bias":
+            return torch.zeros(self.vocabulary)
+        part, kind = name.split(".")[-2:]
+        shape = self.shapes.get(part, self.other)
+        return torch.zeros(shape[0]) if kind == "bias" else torch.full(shape, 0.01)

@@ -1,0 +1,134 @@
+"""The weights of a model: packed to translate with, and as a network to look into."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import cached_property, partial
+from pathlib import Path
+from threading import RLock
+from typing import Any
+
+import torch
+
+from ..config import Decode, Model
+from ..decode import Network
+from ..device import autocast, choose_device, choose_precision
+from ..directory import GOLDEN, WEIGHTS, load_model, read_tensor
+from ..disk import read_json
+from ..model import Transformer
+from .choice import PRECISIONS, Example, build
+from .engine import Engine, Read
+from .faithful import is_faithful
+
+Encode = Callable[[Sequence[str], Sequence[str]], list[Example]]
+MANY = 32  # sentences for each worker, at least: fewer are faster with all threads on each product
+
+
+class Weights:
+    """A network, or the folder of one that is read when it is wanted.
+
+    precision: auto, fp32, bf16 or int8, of translating. encode: ids of sources, each ending with
+    EOS, and of targets. threads: of each worker; None: what PyTorch takes, divided among them.
+    workers: how many share the sentences; None: one a thread for a beam search of many sentences
+    on a processor, otherwise one: what was measured to be fastest.
+    """
+
+    def __init__(
+        self,
+        origin: Transformer | Path,
+        settings: Model,
+        encode: Encode,
+        *,
+        device: str = "auto",
+        precision: str = "auto",
+        threads: int | None = None,
+        workers: int | None = None,
+    ):
+        self.origin, self.settings, self.wanted = origin, settings, precision
+        self.device, self.encode = choose_device(device), encode
+        self.threads, self.workers = threads, workers
+        self._lock = RLock()
+        if precision not in ("auto", *PRECISIONS):
+            raise ValueError(f"precision={precision}: one of auto, {', '.join(PRECISIONS)}")
+        if precision == "int8" and self.device.type != "cpu":
+            raise ValueError(f"precision=int8 is for processors, not {self.device}: use bf16")
+        for name, value in (("threads", threads), ("workers", workers)):
+            if value is not None and value < 1:
+                raise ValueError(f"{name}={value}: at least 1")
+
+    @cached_property
+    def network(self) -> Transformer:
+        """To look into, and to score with."""
+        with self._lock:
+            if isinstance(self.origin, Transformer):
+                network = self.origin
+            else:
+                network = load_model(self.origin)[2]
+            return network.to(self.device).eval()
+
+    @property
+    def exact(self) -> str:
+        """The precision of scoring and looking inside: fp32, unless bf16 was asked for."""
+        return choose_precision("bf16" if self.wanted == "bf16" else "fp32", self.device)
+
+    @property
+    def precision(self) -> str:
+        """The precision of translating."""
+        return self.fast.precision if isinstance(self.fast, Engine) else self.exact
+
+    @property
+    def fast(self) -> Network[Any]:
+        """To translate with: packed, where there is a pack for it."""
+        if self.device.type != "cpu":
+            return self.network
+        with self._lock:
+            return self._packed
+
+    @cached_property
+    def _packed(self) -> Network[Any]:
+        if isinstance(self.origin, Transformer):
+            weights = self.network.state_dict()
+            read: Read = lambda name: weights[name].detach().float()  # noqa: E731
+            if not is_faithful(self.settings, read, lambda: self.network):
+                return self.network
+            return build(self.settings, read, self.wanted)
+        folder, read = self.origin, partial(read_tensor, self.origin)
+        if not is_faithful(self.settings, read, lambda: load_model(folder)[2]):
+            return self.network
+        status = (self.origin / WEIGHTS).stat()
+        name = f"{self.origin.resolve()} {status.st_size} {status.st_mtime_ns}"
+        examples = read_examples(self.origin, self.encode) if self.wanted == "auto" else []
+        with torch.inference_mode():
+            return build(self.settings, read, self.wanted, examples, name)
+
+    @contextmanager
+    def translating(self, sentences: int, decode: Decode) -> Iterator[tuple[Network[Any], int]]:
+        """What to translate so many sentences with, and how many workers are to share them."""
+        before = torch.get_num_threads()
+        network = self.fast
+        alone = (
+            self.device.type != "cpu"
+            or decode.search != "beam"
+            or sentences < MANY * (self.workers or before)
+        )
+        workers = self.workers or (1 if alone else before // (self.threads or 1))
+        workers = max(1, min(workers, sentences))
+        precision = "fp32" if isinstance(network, Engine) else self.exact
+        try:
+            if self.threads:
+                torch.set_num_threads(self.threads * workers)
+            with torch.inference_mode(), autocast(precision, self.device):
+                yield network, workers
+        finally:
+            if self.threads:
+                torch.set_num_threads(before)
+
+
+def read_examples(folder: Path, encode: Encode) -> list[Example]:
+    """What a model's own directory says that it translates, to check a precision with."""
+    try:
+        lines = [line for line in read_json(folder / GOLDEN)["lines"] if line["translation"]]
+        return encode(*([line[key] for line in lines] for key in ("source", "translation")))
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        return []

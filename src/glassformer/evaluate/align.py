@@ -1,0 +1,183 @@
+"""Word alignments read off one head of cross-attention.
+
+A word of the translation stands for the source word that its head looks at most, summed over the
+pieces of the source word and averaged over those of its own. Two rows of the decoder may tell:
+the one that predicts a piece, and the one after it, which reads the piece (Chen et al. 2020).
+
+Letters: B sentences; H heads; T rows of the decoder; S source; C candidates.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from ..config import BOS, EOS, Model
+from ..decode.score import padded
+from ..tap import record
+from ..text.unicode import Span
+from ..translator import Translator
+from .links import Link, Links
+from .words import Array, Words, find_words, share_out
+
+Row = Literal["reads", "predicts"]
+
+
+class Candidate(NamedTuple):
+    """Where an alignment may be read."""
+
+    layer: int  # of the decoder
+    head: int | None  # None: the mean of all
+    row: Row  # of a piece: the one that reads it, or the one that predicts it
+
+    def __str__(self) -> str:
+        heads = "the mean of all heads" if self.head is None else f"head {self.head}"
+        return f"layer {self.layer}, {heads}, in the row that {self.row} a word"
+
+
+@dataclass(frozen=True)
+class Pair:
+    """A sentence and its translation, in pieces and in words."""
+
+    texts: tuple[str, str]
+    source: Words
+    target: Words
+    source_ids: Sequence[int]  # EOS included
+    target_ids: Sequence[int]
+
+
+@dataclass(frozen=True)
+class Aligned:
+    """The links of a pair, with the spans of its words and the weight of each link."""
+
+    source_words: tuple[Span, ...]
+    target_words: tuple[Span, ...]
+    weights: dict[Link, float]
+    fits: bool  # False: too long for the model, so without links
+
+    @property
+    def links(self) -> Links:
+        return frozenset(self.weights)
+
+
+def read_pair(
+    translator: Translator, source: str, target: str, by_character: tuple[bool, bool]
+) -> Pair:
+    found, written = translator.read(source), translator.tokenizers.target.pieces(target)
+    return Pair(
+        (source, target),
+        share_out(find_words(source, by_character[0]), found.spans),
+        share_out(find_words(target, by_character[1]), written.spans),
+        [*found.ids, EOS],
+        written.ids,
+    )
+
+
+def is_too_long(translator: Translator, pair: Pair) -> bool:
+    return max(len(pair.source_ids), len(pair.target_ids) + 1) > translator.longest
+
+
+def list_candidates(settings: Model) -> list[Candidate]:
+    rows: tuple[Row, Row] = ("reads", "predicts")
+    return [
+        Candidate(layer, head, row)
+        for layer in range(settings.decoder_layers)
+        for head in (*range(settings.heads), None)
+        for row in rows
+    ]
+
+
+def align(translator: Translator, pairs: Sequence[Pair], candidate: Candidate) -> list[Aligned]:
+    """The links of each pair; none where a pair has no words, or is too long for the model."""
+    found = [
+        Aligned(pair.source.spans, pair.target.spans, {}, not is_too_long(translator, pair))
+        for pair in pairs
+    ]
+    for number, (weights,) in weigh(translator, pairs, [candidate]):
+        found[number].weights.update(_name(pairs[number], weights))
+    return found
+
+
+def weigh(
+    translator: Translator, pairs: Sequence[Pair], candidates: Sequence[Candidate]
+) -> Iterator[tuple[int, Array]]:
+    """The attention between the units of each pair, with its number: candidates x target units x
+    (source units and, last, none). In any order, without those that have no words or are too long.
+    """
+    names = {f"decoder.{each.layer}.cross_attention.weights" for each in candidates}
+    for batch in _batch(translator, pairs):
+        sources = padded([pairs[i].source_ids for i in batch], translator.device)
+        given = padded([[BOS, *pairs[i].target_ids] for i in batch], translator.device)
+        with torch.inference_mode(), record(translator.model, names.__contains__) as (view, taken):
+            view.read(sources, given)
+            layers = {name: values[0] for name, values in taken.items()}
+            for place, number in enumerate(batch):
+                yield number, _merge(pairs[number], layers, place, candidates)
+
+
+def _batch(translator: Translator, pairs: Sequence[Pair]) -> Iterator[list[int]]:
+    """Numbers of pairs of similar length, no more than the machine holds at once."""
+    fit = (
+        (max(len(pair.source_ids), len(pair.target_ids) + 1), number)
+        for number, pair in enumerate(pairs)
+        if pair.source.spans and pair.target.spans and not is_too_long(translator, pair)
+    )
+    batch: list[int] = []
+    for size, number in sorted(fit):
+        if (len(batch) + 1) * size > translator.budget and batch:
+            yield batch
+            batch = []
+        batch.append(number)
+    if batch:
+        yield batch
+
+
+def _merge(
+    pair: Pair, layers: dict[str, Tensor], place: int, candidates: Sequence[Candidate]
+) -> Array:
+    """From pieces to units: summed over the pieces that are read, averaged over those that read."""
+    pieces, keys = len(pair.target_ids), len(pair.source_ids)
+    owned = pair.source.share
+    rest = np.append(1 - owned.sum(1, keepdims=True), [[1.0]], 0)  # white space, and EOS
+    of_source = np.hstack((np.pad(owned, ((0, 1), (0, 0))), rest)).astype(np.float32)
+    total = pair.target.share.sum(0, keepdims=True)
+    of_target = (pair.target.share / np.where(total, total, 1)).T
+    merged = []
+    for layer, head, row in candidates:
+        weights_HTS = layers[f"decoder.{layer}.cross_attention.weights"][place]
+        weights_TS = weights_HTS.mean(0) if head is None else weights_HTS[head]
+        first = int(row == "reads")
+        cut = weights_TS[first : first + pieces, :keys].float().cpu().numpy()
+        merged.append(of_target @ cut @ of_source)
+    return np.stack(merged)
+
+
+def choose_units(weights: Array) -> Array:
+    """Where each target unit looks most, as 0 and 1; nowhere, if that is at none of the words."""
+    best = weights[..., :-1].argmax(-1)
+    chosen = np.zeros_like(weights[..., :-1])
+    np.put_along_axis(chosen, best[..., None], 1, -1)
+    return chosen * (weights[..., :-1].max(-1) > 0)[..., None]
+
+
+def _name(pair: Pair, weights: Array) -> Iterator[tuple[Link, float]]:
+    """The links between words of one candidate's units."""
+    for t, s in np.argwhere(choose_units(weights)).tolist():
+        for j in pair.target.members[t]:
+            for i in pair.source.members[s]:
+                yield (i, j), float(weights[t, s])
+
+
+def spread(pair: Pair, chosen: Array) -> Array:
+    """Links between units, T x S, as links between words, source words first; any axes before."""
+    sides = [np.zeros((len(side.members), len(side.spans)), np.float32) for side in
+             (pair.source, pair.target)]  # fmt: skip
+    for matrix, side in zip(sides, (pair.source, pair.target), strict=True):
+        for unit, words in enumerate(side.members):
+            matrix[unit, list(words)] = 1
+    return np.swapaxes(sides[1].T @ chosen @ sides[0], -1, -2)

@@ -1,0 +1,162 @@
+"""Texts in, word alignments out: one model or one for each direction, with the heads chosen."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from ..directory import locate
+from ..translator import Translator
+from .align import Aligned, Candidate, Pair, Row, align, read_pair
+from .choice import ALIGNMENT, Choice, find_place, load_choice, save_choice
+from .choosing import choose_alone, choose_by_agreement, choose_by_gold
+from .links import GoldSet, Joining, join
+from .words import find_words, is_read_by_character
+
+SAMPLE = 500  # pairs by which a head is chosen, where there is no gold
+TextPair = tuple[str, str]
+
+
+@dataclass(frozen=True)
+class Direction:
+    """A model that aligns, where it lies, and where in it the alignment is read."""
+
+    folder: Path
+    translator: Translator
+    choice: Choice | None = None
+    is_new: bool = False  # chosen just now, not remembered
+
+    def take(self, choice: Choice) -> Direction:
+        return replace(self, choice=choice, is_new=True)
+
+    def align(self, pairs: Sequence[Pair]) -> list[Aligned]:
+        assert self.choice is not None
+        return align(self.translator, pairs, self.choice.candidate)
+
+
+@dataclass(frozen=True)
+class Aligner:
+    """`forward` translates the source to the target; `backward`, if any, the target to the source.
+
+    by_character: of source and target, whether a word is one character.
+    """
+
+    forward: Direction
+    backward: Direction | None
+    by_character: tuple[bool, bool]
+    how: Joining
+
+    @classmethod
+    def load(
+        cls,
+        model: Path | str,
+        texts: Sequence[TextPair],
+        *,
+        reverse: Path | str | None = None,
+        how: Joining = "grow-diag",
+        device: str = "auto",
+    ) -> Aligner:
+        """With what is remembered of the models' heads; `texts` show how words are written."""
+        forward, backward = _load(model, device), _load(reverse, device) if reverse else None
+        data = forward.translator.config.data
+        if backward:
+            _check_opposite(forward, backward)
+        by_character = (
+            is_read_by_character(data.source_lang, (source for source, _ in texts)),
+            is_read_by_character(data.target_lang, (target for _, target in texts)),
+        )
+        return cls(forward, backward, by_character, how)
+
+    @property
+    def directions(self) -> list[Direction]:
+        return [self.forward, self.backward] if self.backward else [self.forward]
+
+    @property
+    def choices(self) -> list[Choice]:
+        return [each.choice for each in self.directions if each.choice]
+
+    def count_words(self, texts: Sequence[TextPair]) -> list[tuple[int, int]]:
+        """Of source and target."""
+        one, other = self.by_character
+        return [(len(find_words(s, one)), len(find_words(t, other))) for s, t in texts]
+
+    def take(self, layer: int, head: int | None, row: Row) -> Aligner:
+        """Read the forward model there. ValueError if there is no such head."""
+        where = find_place(Candidate(layer, head, row), self.forward.translator)
+        choice = Choice(**where._asdict(), chosen_by="hand")
+        return replace(self, forward=replace(self.forward, choice=choice))
+
+    def remember(self) -> Iterator[tuple[Path, str]]:
+        """Store what was measured in the model directories; yield those that cannot be written."""
+        for each in self.directions:
+            if each.is_new and each.choice and each.choice.chosen_by != "information":
+                try:
+                    save_choice(each.choice, each.folder)
+                except OSError as error:
+                    yield each.folder / ALIGNMENT, str(error.strerror)
+
+    def read(self, texts: Sequence[TextPair]) -> list[list[Pair]]:
+        """In pieces and words, for each direction."""
+        there, back = self.by_character, self.by_character[::-1]
+        pairs = [[read_pair(self.forward.translator, *text, there) for text in texts]]
+        if self.backward:
+            other = self.backward.translator
+            pairs.append([read_pair(other, *text[::-1], back) for text in texts])
+        return pairs
+
+    def choose(self, texts: Sequence[TextPair], gold: GoldSet | None = None) -> Aligner:
+        """With a head for each direction: the one taken by hand; else by gold, if given; else the
+        one remembered; else by agreement, if there are two directions; else alone."""
+        texts = texts if gold else texts[:SAMPLE]
+        pairs, sides = self.read(texts), self.directions
+        if gold:
+            links = [gold.pairs, [each.turn() for each in gold.pairs]]
+            chosen = [
+                side if _is(side, "hand") else side.take(choose_by_gold(side.translator, of, by))
+                for side, of, by in zip(sides, pairs, links[: len(sides)], strict=True)
+            ]
+        elif len(sides) == 2 and not any(_is(side, "hand", "gold", "agreement") for side in sides):
+            found = choose_by_agreement((sides[0].translator, sides[1].translator), pairs)
+            chosen = [side.take(choice) for side, choice in zip(sides, found, strict=True)]
+        else:
+            chosen = [
+                side if side.choice else side.take(choose_alone(side.translator, of))
+                for side, of in zip(sides, pairs, strict=True)
+            ]
+        return replace(self, forward=chosen[0], backward=chosen[1] if len(chosen) > 1 else None)
+
+    def align(self, texts: Sequence[TextPair]) -> list[Aligned]:
+        """One for each pair of texts, without links where one is empty or too long."""
+        pairs = self.read(texts)
+        found = [each.align(of) for each, of in zip(self.directions, pairs, strict=True)]
+        if len(found) == 1:
+            return found[0]
+        return [_join(one, other, self.how) for one, other in zip(*found, strict=True)]
+
+
+def _load(model: Path | str, device: str) -> Direction:
+    translator = Translator.load(model, device=device)
+    return Direction(locate(model), translator, load_choice(model, translator))
+
+
+def _check_opposite(forward: Direction, backward: Direction) -> None:
+    one, other = (each.translator.config.data for each in (forward, backward))
+    if (one.source_lang, one.target_lang) != (other.target_lang, other.source_lang):
+        raise ValueError(
+            f"{forward.folder.name} translates {one.source_lang} to {one.target_lang}, and "
+            f"{backward.folder.name} {other.source_lang} to {other.target_lang}: "
+            "not the other way round"
+        )
+
+
+def _is(direction: Direction, *ways: str) -> bool:
+    return direction.choice is not None and direction.choice.chosen_by in ways
+
+
+def _join(one: Aligned, other: Aligned, how: Joining) -> Aligned:
+    """Links of both directions; the weight is that of the first that has the link."""
+    back = {(i, j): weight for (j, i), weight in other.weights.items()}
+    both = join(one.links, frozenset(back), how)
+    weights = {link: one.weights.get(link, back.get(link, 0.0)) for link in sorted(both)}
+    return replace(one, weights=weights, fits=one.fits and other.fits)

@@ -1,0 +1,82 @@
+"""Which head of cross-attention aligns: chosen once, and remembered in the model directory."""
+
+from __future__ import annotations
+
+from hashlib import file_digest
+from pathlib import Path
+from typing import Literal
+
+from pydantic import ValidationError
+
+from ..config import Settings
+from ..directory import WEIGHTS, locate, write_json
+from ..mistakes import explain
+from ..translator import Translator
+from .align import Candidate, Row
+
+ALIGNMENT = "alignment.json"
+
+
+class Choice(Settings):
+    """A head of cross-attention, and how well it did."""
+
+    layer: int
+    head: int | None
+    row: Row
+    chosen_by: Literal["gold", "agreement", "anchors", "information", "hand"]
+    measure: str = ""  # what `score` is
+    score: float | None = None
+    of: int = 0  # sentences, or anchors
+    weights_sha256: str | None = None
+
+    @property
+    def candidate(self) -> Candidate:
+        return Candidate(self.layer, self.head, self.row)
+
+    def __str__(self) -> str:
+        said = f"{self.candidate}, chosen by {self.chosen_by}"
+        return (
+            said
+            if self.score is None
+            else f"{said}: {self.measure} {self.score:.3f} of {self.of:,}"
+        )
+
+
+def save_choice(choice: Choice, model: Path | str) -> None:
+    """Remember it in the model directory. OSError where that may not be written to."""
+    known = choice.model_copy(update={"weights_sha256": _hash_weights(locate(model))})
+    write_json(locate(model) / ALIGNMENT, known.model_dump(mode="json"))
+
+
+def load_choice(model: Path | str, translator: Translator) -> Choice | None:
+    """What was remembered; None where nothing was, or the weights have changed since."""
+    folder = locate(model)
+    path = folder / ALIGNMENT
+    if not path.is_file():
+        return None
+    try:
+        choice = Choice.model_validate_json(path.read_bytes())
+    except ValidationError as error:
+        raise ValueError(f"{path}: {explain(error, Choice)}") from None
+    place = find_place(choice.candidate, translator, f"{path}: ")
+    choice = choice.model_copy(update=place._asdict())
+    return choice if choice.weights_sha256 in (None, _hash_weights(folder)) else None
+
+
+def _hash_weights(folder: Path) -> str:
+    with (folder / WEIGHTS).open("rb") as file:
+        return file_digest(file, "sha256").hexdigest()
+
+
+def find_place(where: Candidate, translator: Translator, before: str = "") -> Candidate:
+    """Layer and head counted from 0. ValueError where the model has no such head."""
+    settings, (layer, head, row) = translator.config.model, where
+    for name, number, count in (
+        ("layer", layer, settings.decoder_layers),
+        ("head", head, settings.heads),
+    ):
+        if number is not None and not -count <= number < count:
+            raise ValueError(f"{before}{name} {number} is out of range: 0 to {count - 1}, or -1")
+    return Candidate(
+        layer % settings.decoder_layers, None if head is None else head % settings.heads, row
+    )

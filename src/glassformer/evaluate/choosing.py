@@ -1,0 +1,150 @@
+"""Which head of cross-attention aligns best, measured.
+
+Best of all by gold; else by how far the two directions agree (Chen et al. 2020); else by anchors,
+words that stand once in both sentences, such as numbers and names; and where there are too few of
+those, by how much a head's rows tell apart.
+
+Letters: C candidates; S source; T target.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from collections import Counter
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from ..translator import Translator
+from .align import Candidate, Pair, choose_units, list_candidates, spread, weigh
+from .choice import Choice
+from .links import Errors, Gold, Link
+from .words import Array
+
+ENOUGH = 30  # anchors below which their share says little
+LONG = 4  # characters of a word that is the same in both languages by more than chance
+
+
+def choose_by_gold(translator: Translator, pairs: Sequence[Pair], gold: Sequence[Gold]) -> Choice:
+    """The head with the lowest AER. The score is the AER of what each half of the sentences would
+    have chosen, on the other half, so that no head is praised for its luck."""
+    candidates = list_candidates(translator.config.model)
+    halves = [[Errors(len(gold[n::2]), 0, _count_sure(gold[n::2]), 0, 0)] * len(candidates)
+              for n in (0, 1)]  # fmt: skip
+    for number, weights in weigh(translator, pairs, candidates):
+        errors = _measure(pairs[number], spread(pairs[number], choose_units(weights)), gold[number])
+        half = halves[number % 2]
+        halves[number % 2] = [a + b for a, b in zip(half, errors, strict=True)]
+    best = _find_lowest([a + b for a, b in zip(*halves, strict=True)])
+    held_out = halves[0][_find_lowest(halves[1])] + halves[1][_find_lowest(halves[0])]
+    return _choose(candidates[best], "gold", "AER on the other half", held_out.aer, len(gold))
+
+
+def _find_lowest(errors: Sequence[Errors]) -> int:
+    return min(range(len(errors)), key=lambda c: errors[c].aer)
+
+
+def _count_sure(gold: Sequence[Gold]) -> int:
+    return sum(len(each.sure) for each in gold)
+
+
+def _measure(pair: Pair, found_CST: Array, gold: Gold) -> list[Errors]:
+    """What each candidate adds to its errors; the sure links were counted before."""
+    shape = found_CST.shape[1:]
+    sure, possible = (
+        np.array([link in links for link in np.ndindex(shape)]).reshape(shape)
+        for links in (gold.sure, gold.possible)
+    )
+    found = found_CST > 0
+    columns = (each.sum((1, 2)).tolist() for each in (found, found & sure, found & possible))
+    return [Errors(0, all, 0, one, other) for all, one, other in zip(*columns, strict=True)]
+
+
+def choose_by_agreement(
+    translators: tuple[Translator, Translator], pairs: Sequence[Sequence[Pair]]
+) -> tuple[Choice, Choice]:
+    """A head of each direction: the two whose links have most in common (F1)."""
+    candidates = [list_candidates(each.config.model) for each in translators]
+    both = np.zeros((len(candidates[0]), len(candidates[1])))
+    sums = np.zeros_like(both)
+    there = dict(_flatten(translators[1], pairs[1], candidates[1], swapped=True))
+    count = 0
+    for number, forward in _flatten(translators[0], pairs[0], candidates[0], swapped=False):
+        if number in there:
+            backward = there[number]
+            both += forward @ backward.T
+            sums += forward.sum(1)[:, None] + backward.sum(1)
+            count += 1
+    shares = 2 * both / np.maximum(sums, 1)
+    best = np.unravel_index(shares.argmax(), shares.shape)
+    chosen = [
+        _choose(each[c], "agreement", "F1 with the other direction", float(shares.max()), count)
+        for each, c in zip(candidates, best, strict=True)
+    ]
+    return chosen[0], chosen[1]
+
+
+def _flatten(
+    translator: Translator, pairs: Sequence[Pair], candidates: list[Candidate], swapped: bool
+) -> Iterator[tuple[int, Array]]:
+    for number, weights in weigh(translator, pairs, candidates):
+        links = spread(pairs[number], choose_units(weights))
+        links = np.swapaxes(links, 1, 2) if swapped else links
+        yield number, links.reshape(len(links), -1)
+
+
+def choose_alone(translator: Translator, pairs: Sequence[Pair]) -> Choice:
+    """By anchors, or by information where there are fewer than `ENOUGH`."""
+    candidates = list_candidates(translator.config.model)
+    hits, anchors = np.zeros(len(candidates)), 0
+    told, sentences = np.zeros(len(candidates)), 0
+    for number, weights in weigh(translator, pairs, candidates):
+        told += _measure_information(weights)
+        sentences += 1
+        if links := find_anchors(pairs[number]):
+            found = spread(pairs[number], choose_units(weights))
+            hits += sum(found[:, i, j] for i, j in links)
+            anchors += len(links)
+    if anchors >= ENOUGH:
+        best = int(hits.argmax())
+        share = float(hits[best]) / anchors
+        return _choose(candidates[best], "anchors", "share of anchors found", share, anchors)
+    best = int(told.argmax())
+    nats = float(told[best]) / max(sentences, 1)
+    return _choose(candidates[best], "information", "nats a row", nats, sentences)
+
+
+def find_anchors(pair: Pair) -> list[Link]:
+    """Words that stand exactly once on each side: those with a digit, and long ones."""
+    sides = []
+    for text, words in zip(pair.texts, (pair.source, pair.target), strict=True):
+        bare = [_bare(text[start:end]) for start, end in words.spans]
+        once = {word for word, count in Counter(bare).items() if count == 1}
+        sides.append({word: place for place, word in enumerate(bare) if word in once})
+    return [
+        (i, sides[1][word]) for word, i in sides[0].items() if word in sides[1] and _tells(word)
+    ]
+
+
+def _bare(word: str) -> str:
+    """Without what hangs on it: `2017,` and `2017` are one word."""
+    inside = [n for n, c in enumerate(word) if unicodedata.category(c)[0] in "LNM"]
+    return word[inside[0] : inside[-1] + 1].casefold() if inside else ""
+
+
+def _tells(word: str) -> bool:
+    return any(c.isdigit() for c in word) or len(word) >= LONG
+
+
+def _measure_information(weights_CTS: Array) -> Array:
+    """Mutual information of row and key, in nats: 0 where every row looks alike."""
+
+    def entropy(share: Array) -> Array:
+        return np.asarray(-(share * np.log(np.maximum(share, 1e-30))).sum(-1))
+
+    return entropy(weights_CTS.mean(1)) - entropy(weights_CTS).mean(1)
+
+
+def _choose(where: Candidate, by: str, measure: str, score: float, of: int) -> Choice:
+    fields = where._asdict() | {"chosen_by": by, "measure": measure, "score": score, "of": of}
+    return Choice.model_validate(fields)

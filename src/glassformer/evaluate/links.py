@@ -1,0 +1,176 @@
+"""Word alignments: which word of a translation stands for which of the source. No torch.
+
+A link is (source word, target word), counted from 0; a text without alignment has no links.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal, get_args
+
+from ..data.files import read_lines
+
+Link = tuple[int, int]
+Links = frozenset[Link]
+Joining = Literal["intersection", "union", "grow-diag"]
+JOININGS: tuple[str, ...] = get_args(Joining)
+NEIGHBOURS = tuple((i, j) for i in (-1, 0, 1) for j in (-1, 0, 1) if (i, j) != (0, 0))
+_LINK = re.compile(r"(\d+)([-p?])(\d+)")
+
+
+@dataclass(frozen=True)
+class Gold:
+    """What people said of one pair of sentences; what is sure is possible too."""
+
+    sure: Links
+    possible: Links
+
+    def turn(self) -> Gold:
+        """Of the other direction."""
+        return Gold(*(frozenset((j, i) for i, j in each) for each in (self.sure, self.possible)))
+
+
+@dataclass(frozen=True)
+class Errors:
+    """Links found beside those of people (Och and Ney 2003); shares between 0 and 1."""
+
+    sentences: int
+    found: int
+    sure: int  # links that people were sure of
+    found_sure: int
+    found_possible: int
+
+    @property
+    def precision(self) -> float:
+        return self.found_possible / self.found if self.found else 1.0
+
+    @property
+    def recall(self) -> float:
+        return self.found_sure / self.sure if self.sure else 1.0
+
+    @property
+    def aer(self) -> float:
+        """1 - (|A and S| + |A and P|) / (|A| + |S|): the alignment error rate."""
+        both = self.found + self.sure
+        return 1 - (self.found_sure + self.found_possible) / both if both else 0.0
+
+    def __add__(self, other: Errors) -> Errors:
+        return Errors(
+            *(a + b for a, b in zip(vars(self).values(), vars(other).values(), strict=True))
+        )
+
+    def __str__(self) -> str:
+        return (
+            f"AER {self.aer:.1%}, precision {self.precision:.1%}, recall {self.recall:.1%} "
+            f"of {self.sure:,} sure links in {self.sentences:,} sentences"
+        )
+
+
+def measure(found: Iterable[Iterable[Link]], gold: Iterable[Gold]) -> Errors:
+    """How far the links are from those of people, over all sentences together."""
+    total = Errors(0, 0, 0, 0, 0)
+    for links, wanted in zip(found, gold, strict=True):
+        ours = frozenset(links)
+        hits = len(ours & wanted.sure), len(ours & wanted.possible)
+        total += Errors(1, len(ours), len(wanted.sure), *hits)
+    return total
+
+
+@dataclass(frozen=True)
+class GoldSet:
+    """The links of all pairs, and what is odd about the file."""
+
+    pairs: tuple[Gold, ...]
+    first: int  # the number of a sentence's first word in the file
+    beyond: tuple[str, ...]  # links to words that are not there; they can only be missed
+
+
+def read_gold(
+    path: Path | str,
+    lengths: Sequence[tuple[int, int]],
+    *,
+    first: int | None = None,
+    swapped: bool = False,
+) -> GoldSet:
+    """Links by people: a line for each pair of sentences, `1-2` where sure, `1p2` where possible.
+
+    lengths: words of source and target. first: the number of the first word, 0 or 1; None: 0 if
+    any word is so numbered, else 1 if any number would be too large otherwise. swapped: the
+    target's word comes first. ValueError that names the line; also where one link in twenty is
+    beyond its sentence, for then the file counts other words or is the wrong way round.
+    """
+    rows = [_read_line(path, number, line) for number, line in enumerate(read_lines(Path(path)), 1)]
+    if len(rows) != len(lengths):
+        raise ValueError(f"{path} has {len(rows):,} lines, but there are {len(lengths):,} pairs")
+    if swapped:
+        rows = [[(j, kind, i) for i, kind, j in row] for row in rows]
+    if first is None:
+        has_0 = any(0 in (i, j) for row in rows for i, _, j in row)
+        first = int(not has_0 and bool(list(_find_beyond(rows, lengths, 0))))
+    beyond = tuple(f"{path}, {said}" for said in _find_beyond(rows, lengths, first))
+    if len(beyond) * 20 > sum(map(len, rows)):
+        raise ValueError(f"{beyond[0]}, like {len(beyond) - 1:,} more: wrong words or wrong order?")
+    return GoldSet(tuple(_make_gold(row, first) for row in rows), first, beyond)
+
+
+_Row = list[tuple[int, str, int]]
+
+
+def _read_line(path: Path | str, number: int, line: str) -> _Row:
+    row: _Row = []
+    for written in line.split():
+        if not (found := _LINK.fullmatch(written)):
+            raise ValueError(f"{path}, line {number}: {written!r} is no link such as 1-2 or 1p2")
+        row.append((int(found[1]), found[2], int(found[3])))
+    return row
+
+
+def _find_beyond(
+    rows: Sequence[_Row], lengths: Sequence[tuple[int, int]], first: int
+) -> Iterator[str]:
+    for number, (row, size) in enumerate(zip(rows, lengths, strict=True), 1):
+        for i, kind, j in row:
+            if not (first <= i < size[0] + first and first <= j < size[1] + first):
+                yield (
+                    f"line {number}: {i}{kind}{j} is beyond the sentence, which has {size[0]} "
+                    f"source and {size[1]} target words, counted from {first}"
+                )
+
+
+def _make_gold(row: _Row, first: int) -> Gold:
+    links = [((i - first, j - first), kind) for i, kind, j in row]
+    sure = frozenset(link for link, kind in links if kind == "-")
+    return Gold(sure, frozenset(link for link, _ in links))
+
+
+def write_pharaoh(links: Iterable[Link]) -> str:
+    """`0-0 1-2`: source word and target word, counted from 0."""
+    return " ".join(f"{i}-{j}" for i, j in sorted(links))
+
+
+def join(one: Links, other: Links, how: str) -> Links:
+    """The links of both directions together (Och and Ney 2003; Koehn et al. 2003).
+
+    grow-diag starts with what both say, and adds what touches it, if one says so and the source
+    or the target word has no link yet.
+    """
+    if how == "union":
+        return one | other
+    joined = set(one & other)
+    if how == "intersection":
+        return frozenset(joined)
+    sources, targets = {i for i, _ in joined}, {j for _, j in joined}
+    queue = sorted(joined)
+    for i, j in queue:  # grows while it is read
+        for down, right in NEIGHBOURS:
+            near = (i + down, j + right)
+            is_open = near[0] not in sources or near[1] not in targets
+            if is_open and near not in joined and (near in one or near in other):
+                joined.add(near)
+                sources.add(near[0])
+                targets.add(near[1])
+                queue.append(near)
+    return frozenset(joined)

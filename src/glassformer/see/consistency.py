@@ -1,0 +1,73 @@
+"""Whether a trace that was read agrees with itself: nothing later trips over it. No torch."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from .document import Document, Piece
+from .trace import Array, Trace
+
+LONGEST = 1 << 16  # pieces a side
+
+
+def find_contradiction(
+    document: Document, tensors: Mapping[str, Array], vocabulary: Any
+) -> str | None:
+    """The first thing that does not fit, in words."""
+    return next(_find(document, tensors, vocabulary), None)
+
+
+def _find(document: Document, tensors: Mapping[str, Array], words: Any) -> Iterator[str]:
+    settings = document.settings
+    layers = settings.encoder_layers + settings.decoder_layers
+    if layers > len(tensors):  # before a graph of so many is built
+        yield f"it has {len(tensors)} tensors, but settings with {layers} layers"
+    yield from _check_pieces("source", document.source, document.text, document.source_vocabulary)
+    for name in ("target", "predicted"):
+        pieces = getattr(document, name)
+        yield from _check_pieces(name, pieces, document.translation, document.target_vocabulary)
+    yield from _check_rows(document)
+    is_list = isinstance(words, list) and all(isinstance(word, str) for word in words)
+    if words is not None and (not is_list or len(words) != document.target_vocabulary):
+        yield f"its vocabulary is not {document.target_vocabulary} texts"
+    yield from _check_shapes(document, tensors)
+
+
+def _check_pieces(name: str, pieces: Sequence[Piece], text: str, vocabulary: int) -> Iterator[str]:
+    if not 0 < len(pieces) < LONGEST:
+        yield f"{name} has {len(pieces)} pieces"
+    for place, piece in enumerate(pieces):
+        if not 0 <= piece.start <= piece.end <= len(text):
+            yield f"{name}.{place} is at characters {piece.start} to {piece.end} of {len(text)}"
+        if not 0 <= piece.id < vocabulary:
+            yield f"{name}.{place} has id {piece.id}, of a vocabulary of {vocabulary}"
+
+
+def _check_rows(document: Document) -> Iterator[str]:
+    """One prediction a row of the decoder, each with as many texts as ids."""
+    rows = {len(document.target), len(document.predicted), len(document.predictions)}
+    if len(rows) > 1:
+        yield f"target, predicted and predictions have {sorted(rows)} rows"
+    for place, each in enumerate(document.predictions):
+        if not len(each.ids) == len(each.texts) == len(each.log_probs):
+            yield f"predictions.{place} has {len(each.ids)} ids but {len(each.texts)} texts"
+    if document.search and document.search.chosen is not None:
+        number = len(document.search.hypotheses)
+        if not 0 <= document.search.chosen < number:
+            yield f"search.chosen is {document.search.chosen}, of {number} hypotheses"
+
+
+def _check_shapes(document: Document, tensors: Mapping[str, Array]) -> Iterator[str]:
+    graph = Trace(document, tensors).graph
+    for name, array in tensors.items():
+        if name not in graph:
+            yield f"{name} is no tensor of a model with these settings"
+            continue
+        wanted = tuple(axis.size for axis in graph[name].axes)
+        if array.shape != wanted:
+            yield f"{name} is {list(array.shape)}, but must be {list(wanted)}"
+        if array.dtype not in (np.float32, np.bool_):
+            yield f"{name} is of {array.dtype}"

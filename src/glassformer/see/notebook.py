@@ -1,0 +1,34 @@
+"""A recording as it shows itself in a notebook: plain HTML that needs no network and no script."""
+
+from __future__ import annotations
+
+import math
+from base64 import b64encode
+from html import escape
+
+from .trace import Trace
+
+COLUMNS = ("reads", "writes", "which had", "or else")
+
+
+def show(trace: Trace, k: int = 3) -> str:
+    """The translation, what else each step might have written, and where each step looked."""
+    rows = "".join(_show_step(trace, step, k) for step in range(len(trace.predicted)))
+    head = "".join(f'<th style="text-align:left">{name}</th>' for name in COLUMNS)
+    png = trace.picture("V54")._repr_png_()
+    return (
+        f"<p><bdi>{escape(trace.text)}</bdi> → <b><bdi>{escape(trace.translation)}</bdi></b></p>"
+        f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"
+        f'<img alt="Which source word each target word reads" style="max-width:30rem" '
+        f'src="data:image/png;base64,{b64encode(png).decode("ascii")}">'
+    )
+
+
+def _show_step(trace: Trace, step: int, k: int) -> str:
+    written = trace.predicted[step]
+    others = [each for each in trace.top(step, k + 1) if each.id != written.id][:k]
+    told = ", ".join(f"{each.text.strip()} {math.exp(each.log_prob):.1%}" for each in others)
+    own = f"{math.exp(trace.predictions[step].log_prob):.1%}"
+    cells = (trace.target[step].text.strip(), written.text.strip(), own, told)
+    columns = "".join(f'<td style="text-align:left">{escape(each)}</td>' for each in cells)
+    return f"<tr>{columns}</tr>"

@@ -1,0 +1,124 @@
+"""A recording as one page: the app with the recording inside it, opened without any server.
+
+Imports no torch.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+from base64 import b64encode
+from hashlib import sha256
+from html import escape
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from .catalogue import read_catalogue
+from .files import HEAD
+from .ops import Axis, Op, Operand
+from .trace import Trace
+
+PLACE = "recording"  # the id of the element that holds it; the app looks for it
+HEIGHT = 780  # of it in a notebook, in pixels
+LIGHT = 16 << 20  # bytes of weights that a page carries if nobody says otherwise
+
+
+class Page:
+    """The app with one recording in it: it shows itself in a notebook."""
+
+    def __init__(self, html: str):
+        self.html = html
+
+    def __repr__(self) -> str:
+        return f"<Page of {len(self.html) / 1e6:.1f} MB: in a notebook it shows itself; or save it>"
+
+    def _repr_html_(self) -> str:
+        """A frame apart from the notebook: neither can disturb the other."""
+        return (
+            f'<iframe srcdoc="{escape(self.html)}" width="100%" height="{HEIGHT}" '
+            'sandbox="allow-scripts allow-downloads" title="glassformer" frameborder="0"></iframe>'
+        )
+
+    def save(self, path: Path | str) -> None:
+        """Write a file that any browser opens, without a server."""
+        place = Path(path)
+        partial = place.with_name(f"{place.name}.partial")
+        partial.write_text(self.html, encoding="utf-8", newline="\n")
+        os.replace(partial, place)
+
+
+def build_page(trace: Trace, *, parameters: bool | None = None, compact: bool = False) -> str:
+    """HTML that asks the network for nothing, and may not.
+
+    parameters: the weights too, so that every number explains itself; None: if they are few.
+    compact: fp16. ValueError where the app is not built.
+    """
+    if parameters is None:
+        parameters = 0 < sum(array.nbytes for array in trace.parameters.values()) <= LIGHT
+    style, script = _read("page.css"), _read("page.js").replace("</script", r"<\/script")
+    allowed = (
+        f"default-src 'none'; script-src '{_hash(script)}'; style-src '{_hash(style)}'; "
+        "img-src data: blob:; base-uri 'none'; form-action 'none'"
+    )
+    # A data block ends at the first "</script", whatever it is part of.
+    held = json.dumps(pack(trace, parameters, compact), ensure_ascii=False).replace("<", r"\u003c")
+    return (
+        '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">\n'
+        f'<meta http-equiv="Content-Security-Policy" content="{allowed}">\n'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        f"<title>glassformer</title>\n<style>{style}</style></head>\n"
+        '<body><div id="app"></div>\n'
+        f'<script type="application/json" id="{PLACE}">{held}</script>\n'
+        f"<script>{script}</script></body></html>\n"
+    )
+
+
+def pack(trace: Trace, parameters: bool, compact: bool) -> dict[str, Any]:
+    """What the page holds: trace.json, the op-graph, the catalogue, and tensors as base64."""
+    with tempfile.TemporaryDirectory() as place:
+        folder = Path(place) / "trace"
+        trace.save(folder, compact=compact, parameters=parameters)
+        return {
+            "document": json.loads((folder / HEAD).read_text(encoding="utf-8")),
+            "ops": [describe(op) for op in trace.graph.values()],
+            "entries": {name: entry._asdict() for name, entry in read_catalogue().items()},
+            "files": {
+                path.name: b64encode(path.read_bytes()).decode("ascii")
+                for path in sorted(folder.glob("*.safetensors"))
+            },
+        }
+
+
+def describe(op: Op) -> dict[str, Any]:
+    """An op for readers in other languages."""
+    detail = op.detail.model_dump() if hasattr(op.detail, "model_dump") else op.detail
+    return {
+        "name": op.name,
+        "kind": op.kind,
+        "axes": [axis._asdict() for axis in op.axes],
+        "operands": [_describe_operand(operand) for operand in op.operands],
+        "over": op.over._asdict() if isinstance(op.over, Axis) else None,
+        "scale": op.scale,
+        "scale_formula": op.scale_formula,
+        "bias": _describe_operand(op.bias),
+        "mask": _describe_operand(op.mask),
+        "detail": detail,
+        "derived": op.derived,
+    }
+
+
+def _describe_operand(operand: Operand | None) -> dict[str, Any] | None:
+    return {"name": operand.name, "index": [*operand.index]} if operand else None
+
+
+def _read(name: str) -> str:
+    place = files("glassformer") / "serve" / "static" / name
+    if not place.is_file():
+        raise ValueError("the app is not built: run `make web` in a clone of the project")
+    return place.read_text(encoding="utf-8")
+
+
+def _hash(text: str) -> str:
+    return f"sha256-{b64encode(sha256(text.encode()).digest()).decode('ascii')}"

@@ -1,0 +1,79 @@
+"""Which word of a translation stands for which: read off the head of attention that aligns best."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ..config import EOS
+from ..evaluate.align import Candidate, Pair, align
+from ..evaluate.choice import load_choice
+from ..evaluate.choosing import choose_alone
+from ..evaluate.words import share_out
+from ..text.unicode import Span
+from ..translator import Translator
+from .placing import Link, find_words
+from .shelf import Model
+
+
+@dataclass(frozen=True)
+class Said:
+    """A text with its translation, and which part of one is which of the other."""
+
+    source: str
+    text: str
+    parts: tuple[tuple[Span, Span], ...]
+
+
+class Alignments:
+    """Remembers the head of each model."""
+
+    def __init__(self) -> None:
+        self._heads: dict[str, Candidate] = {}
+        self._lock = threading.Lock()
+
+    def align(
+        self, model: Model, translator: Translator, texts: Sequence[Said]
+    ) -> list[list[Link]]:
+        """Links between the words of each text and its translation, as `find_words` counts them."""
+        pairs, homes = list[Pair](), list[tuple[int, int, int]]()
+        for number, said in enumerate(texts):
+            for source, target in said.parts:
+                one, other = said.source[slice(*source)], said.text[slice(*target)]
+                if find_words(one) and find_words(other):
+                    pairs.append(_read(translator, one, other))
+                    before = (
+                        find_words(said.source[: source[0]]),
+                        find_words(said.text[: target[0]]),
+                    )
+                    homes.append((number, len(before[0]), len(before[1])))
+        links: list[list[Link]] = [[] for _ in texts]
+        if pairs:
+            head = self._choose(model, translator, pairs)
+            for home, found in zip(homes, align(translator, pairs, head), strict=True):
+                number, first, second = home
+                links[number] += [
+                    (first + s, second + t, weight) for (s, t), weight in found.weights.items()
+                ]
+        return links
+
+    def _choose(self, model: Model, translator: Translator, pairs: Sequence[Pair]) -> Candidate:
+        """What the model directory remembers; else what its own sentences tell."""
+        with self._lock:
+            if model.id not in self._heads:
+                known = load_choice(model.folder, translator)
+                if known is None:
+                    samples = [_read(translator, *pair) for pair in model.read_golden()]
+                    known = choose_alone(translator, samples or pairs)
+                self._heads[model.id] = known.candidate
+            return self._heads[model.id]
+
+
+def _read(translator: Translator, source: str, target: str) -> Pair:
+    found, written = translator.read(source), translator.tokenizers.target.pieces(target)
+    sides = [
+        share_out(tuple(find_words(text)), pieces.spans)
+        for text, pieces in ((source, found), (target, written))
+    ]
+    return Pair((source, target), sides[0], sides[1], [*found.ids, EOS], written.ids)

@@ -1,0 +1,170 @@
+"""/api/traces/{id}/derive: what can be computed from a recording, each with its definition."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from fastapi import APIRouter, Request, Response
+
+from ..see import derive
+from ..see.trace import Trace
+from ..see.wording import find_side
+from .arrays import Array, pack
+from .refusal import Refusal, refuse_missing
+from .service import TheService
+from .streams import Json
+
+router = APIRouter(tags=["derived"])
+
+
+def _entropy(trace: Trace, block: str) -> Array:
+    """How spread the attention of each head and query is: -Σ w ln w."""
+    return derive.entropy(_weights(trace, block))
+
+
+def _mean(trace: Trace, block: str) -> Array:
+    """The mean of the attention of all heads; rows sum to 1."""
+    return derive.mean_over_heads(_weights(trace, block))
+
+
+def _max(trace: Trace, block: str) -> Array:
+    """The largest attention of any head; rows do not sum to 1."""
+    return derive.max_over_heads(_weights(trace, block))
+
+
+def _values(trace: Trace, block: str) -> Array:
+    """Weight times the length of the value that it is given to (Kobayashi et al. 2020)."""
+    _weights(trace, block)
+    return derive.weigh_values(trace, block)
+
+
+def _rollout(trace: Trace, side: str = "encoder") -> Array:
+    """Attention followed through all layers (Abnar and Zuidema 2020)."""
+    if side not in ("encoder", "decoder"):
+        raise Refusal(400, f"side={side}: one of encoder, decoder")
+    return derive.roll_out(trace, side)
+
+
+def _word_weights(trace: Trace, block: str) -> Array:
+    """Attention between words: summed over the pieces of a key, averaged over a query's."""
+    weights = _weights(trace, block)
+    queries, keys = (_group(trace, find_side(f"{block}.weights", dim)) for dim in ("query", "key"))
+    return derive.merge_words(weights, queries, keys)
+
+
+def _entropies(trace: Trace) -> dict[str, Any]:
+    """The mean entropy of each head, of all blocks."""
+    blocks = [name.removesuffix(".weights") for name in trace.names() if name.endswith(".weights")]
+    means = {block: _entropy(trace, block).mean(-1).tolist() for block in blocks}
+    return {"blocks": means}
+
+
+def _lens(trace: Trace, k: str = "5") -> dict[str, Any]:
+    """The logit lens (nostalgebraist 2020): what each layer would choose if it were the last."""
+    logits = derive.read_lens(trace).astype(np.float64)
+    logits -= np.logaddexp.reduce(logits, axis=-1, keepdims=True)
+    most = min(_number("k", k, 1), logits.shape[-1])
+    best = np.argsort(-logits, axis=-1, kind="stable")[..., :most]
+    names = trace.vocabulary
+
+    def tell(row: Array, ids: Array) -> list[dict[str, Any]]:
+        return [
+            {"text": names[id] if names else None, "id": id, "log_prob": float(row[id])}
+            for id in ids.tolist()
+        ]
+
+    rows = zip(logits, best, strict=True)
+    return {"layers": [[tell(*pair) for pair in zip(*layer, strict=True)] for layer in rows]}
+
+
+def _logit(trace: Trace, row: str, piece: str) -> dict[str, Any]:
+    """How much each head and block wrote directly to one logit; the parts sum to it."""
+    logits = trace["logits"]
+    at = [
+        _number(name, text, 0, size - 1)
+        for name, text, size in zip(("row", "piece"), (row, piece), logits.shape, strict=True)
+    ]
+    parts = derive.attribute_logit(trace, *at)
+    return {"parts": parts, "sum": sum(parts.values()), "logit": float(logits[*at])}
+
+
+DERIVED: dict[str, tuple[Callable[..., Any], tuple[str, ...]]] = {
+    "entropy": (_entropy, ("head", "query")),
+    "mean": (_mean, ("query", "key")),
+    "max": (_max, ("query", "key")),
+    "values": (_values, ("head", "query", "key")),
+    "rollout": (_rollout, ("position", "position read")),
+    "word_weights": (_word_weights, ("head", "word of queries", "word of keys")),
+    "entropies": (_entropies, ()),
+    "lens": (_lens, ()),
+    "logit": (_logit, ()),
+}
+
+
+@router.get("/derive")
+def list_derived() -> dict[str, Any]:
+    """What can be derived from a recording, each with its definition."""
+    return {
+        "derived": [
+            {
+                "name": name,
+                "parameters": _parameters(function),
+                "dims": list(dims),
+                "answer": "binary" if dims else "json",
+                "about": inspect.getdoc(function),
+            }
+            for name, (function, dims) in DERIVED.items()
+        ]
+    }
+
+
+@router.get("/traces/{id}/derive/{what}", response_class=Response)
+def get_derived(id: str, what: str, request: Request, service: TheService) -> Response:
+    """Numbers as little-endian float32, or JSON where they have names."""
+    trace = service.recordings.find(id).trace
+    if what not in DERIVED:
+        raise refuse_missing("derived", what, [*DERIVED])
+    function, dims = DERIVED[what]
+    given, known = dict(request.query_params), _parameters(function)
+    for name in given.keys() - set(known):
+        raise Refusal(400, f"{what} has no parameter {name}; it has {', '.join(known) or 'none'}")
+    try:
+        inspect.signature(function).bind(trace, **given)
+    except TypeError as error:
+        raise Refusal(400, f"{what}: {error}") from None
+    found = function(trace, **given)
+    return pack(found, what) if dims else Json(found)
+
+
+def _parameters(function: Callable[..., Any]) -> list[str]:
+    return [*inspect.signature(function).parameters][1:]
+
+
+def _weights(trace: Trace, block: str) -> Array:
+    try:
+        return trace[f"{block}.weights"]
+    except ValueError:
+        blocks = [
+            name.removesuffix(".weights") for name in trace.names() if name.endswith(".weights")
+        ]
+        raise refuse_missing("block", block, blocks) from None
+
+
+def _group(trace: Trace, side: str | None) -> list[list[int]]:
+    """A row of the decoder is named by the piece that it reads."""
+    is_source = side == "source"
+    pieces = trace.source if is_source else trace.target
+    return derive.group_words(pieces, trace.text if is_source else trace.translation)
+
+
+def _number(name: str, text: str, least: int, most: int = 1 << 30) -> int:
+    try:
+        found = int(text)
+    except ValueError:
+        raise Refusal(400, f"{name}={text}: a whole number is needed") from None
+    if not least <= found <= most:
+        raise Refusal(400, f"{name}={text} is out of range: {least} to {most}")
+    return found

@@ -1,0 +1,93 @@
+"""/api/figures, /api/traces/{id}/figures: pictures of a recording."""
+
+from __future__ import annotations
+
+import tempfile
+import warnings
+from pathlib import Path
+from typing import Any, Literal
+
+from fastapi import APIRouter, Request, Response
+
+from .api_runs import find_run
+from .refusal import Refusal
+from .service import Service, TheService
+
+router = APIRouter(tags=["pictures"])
+TYPES = {
+    "svg": "image/svg+xml", "png": "image/png", "pdf": "application/pdf", "gif": "image/gif",
+}  # fmt: skip
+HIDDEN = ("ax", "measured")  # for Python alone
+MOST = 512  # of an option that is a number
+
+
+@router.get("/figures")
+def list_figures() -> dict[str, Any]:
+    """All pictures that can be drawn."""
+    from ..see.draw import PICTURES
+
+    return {"figures": [_show_picture(each) for each in PICTURES.values()]}
+
+
+@router.get("/traces/{id}/figures/{figure}", response_class=Response)
+def draw_figure(
+    id: str,
+    figure: str,
+    request: Request,
+    service: TheService,
+    format: Literal["svg", "png", "pdf", "gif"] = "svg",
+    lang: Literal["en", "zh"] = "en",
+) -> Response:
+    """A picture of the recording; layer, head, query and others as the picture has them."""
+    from ..see.draw import Animation, draw, save_figure
+    from ..see.draw.pictures import find_picture
+
+    trace = service.recordings.find(id).trace
+    try:
+        picture = find_picture(figure)
+    except ValueError as error:
+        raise Refusal(404, str(error)) from None
+    given = {k: v for k, v in request.query_params.items() if k not in ("format", "lang")}
+    options = {name: _read_option(name, value, service) for name, value in given.items()}
+    if lang != "en" and "lang" in picture.options:
+        options["lang"] = lang
+    with (
+        service.drawing,
+        warnings.catch_warnings(action="ignore"),
+        tempfile.TemporaryDirectory() as place,
+    ):
+        path = Path(place) / f"{picture.id}.{format}"
+        try:
+            drawn = draw(trace, picture.id, **options)
+        except TypeError as error:
+            raise Refusal(400, f"{picture.id}: {error}") from None
+        if isinstance(drawn, Animation):
+            drawn.save(path)
+        elif format == "gif":
+            raise Refusal(400, f"{picture.id} does not move: format is svg, png or pdf")
+        else:
+            save_figure(drawn, path)
+        headers = {"Cache-Control": "private, max-age=3600"}
+        return Response(path.read_bytes(), media_type=TYPES[format], headers=headers)
+
+
+def _show_picture(picture: Any) -> dict[str, Any]:
+    shown = {name: getattr(picture, name) for name in ("id", "en", "zh", "kind", "needs")}
+    return {**shown, "options": [name for name in picture.options if name not in HIDDEN]}
+
+
+def _read_option(name: str, value: str, service: Service) -> Any:
+    """A number, several with commas between them, a word; the id of a run or of a recording."""
+    if name in HIDDEN:
+        raise Refusal(400, f"{name} is no option here")
+    if name == "watch":
+        return find_run(service, value)
+    if name == "other":
+        return service.recordings.find(value).trace
+    try:
+        numbers = [float(part) if "." in part else int(part) for part in value.split(",")]
+    except ValueError:
+        return value
+    if any(not abs(number) <= MOST for number in numbers) and name not in ("query", "piece"):
+        raise Refusal(400, f"{name}={value}: at most {MOST}")
+    return numbers[0] if len(numbers) == 1 else tuple(numbers)

@@ -1,0 +1,177 @@
+"""/api/runs: trainings, under way or done, as they lie on the disk."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+from typing import Any
+
+from fastapi import APIRouter, Request, Response
+from fastapi.responses import StreamingResponse
+
+from .arrays import cut, pack
+from .refusal import Refusal, refuse_missing
+from .service import Service, TheService
+from .streams import EVENTS, HEADERS, Json, format_event
+
+router = APIRouter(prefix="/runs", tags=["runs"])
+METRICS, WATCH = "metrics.jsonl", "watch"
+EVERY = 1.0  # seconds between two looks at a training under way
+
+
+@router.get("")
+def list_runs(service: TheService) -> dict[str, Any]:
+    """The newest first."""
+    found = [_summarise(id, folder) for id, folder in find_runs(service).items()]
+    return {"runs": sorted(found, key=lambda run: -run["updated"])}
+
+
+@router.get("/{id}", response_class=Json)
+def get_run(id: str, service: TheService, after: int = -1) -> Response:
+    """Curves, gradients and sample translations, from the step after `after` on."""
+    folder = find_run(service, id)
+    return Json(
+        {
+            "metrics": _read_lines(folder / METRICS, after),
+            "gradients": _read_lines(folder / WATCH / "gradients.jsonl", after),
+            "sentences": [*_number(folder)],
+            "snapshots": _read_snapshots(folder, after),
+        }
+    )
+
+
+@router.get("/{id}/events", response_class=Response)
+async def follow_run(
+    id: str, request: Request, service: TheService, after: int = -1
+) -> StreamingResponse:
+    """The lines of a training as it writes them: the stream stays open."""
+    folder = find_run(service, id)
+    return StreamingResponse(_follow(folder, after, service), media_type=EVENTS, headers=HEADERS)
+
+
+@router.get("/{id}/snapshots/{step}")
+def list_snapshot(id: str, step: int, service: TheService) -> dict[str, Any]:
+    """The names and shapes of what was recorded at a step."""
+    from safetensors import safe_open
+
+    with safe_open(_find_snapshot(find_run(service, id), step), "np") as file:
+        names = list(file.keys())
+        return {"tensors": {name: file.get_slice(name).get_shape() for name in names}}
+
+
+@router.get("/{id}/snapshots/{step}/tensors/{name}", response_class=Response)
+def get_snapshot(id: str, step: int, name: str, service: TheService, slice: str = "") -> Response:
+    """One of them, as little-endian float32."""
+    from safetensors import safe_open
+
+    with safe_open(_find_snapshot(find_run(service, id), step), "np") as file:
+        if name not in file.keys():  # noqa: SIM118
+            raise refuse_missing("tensor", name, list(file.keys()))
+        return pack(cut(file.get_tensor(name), slice), name)
+
+
+def find_runs(service: Service) -> dict[str, Path]:
+    """The `run` folders below the folder that was given, by an id that is safe in a path."""
+    top, found = service.runs, dict[str, Path]()
+    if top is None:
+        return found
+    for folder in (top, top / "run", *sorted(top.glob("*/run")), *sorted(top.glob("*/"))):
+        home = folder.parent if folder.name == "run" else folder
+        stem = re.sub(r"[^A-Za-z0-9_-]+", "-", home.resolve().name).strip("-") or "run"
+        if (folder / METRICS).is_file() and folder not in found.values():
+            found[stem if stem not in found else f"{stem}-{len(found)}"] = folder
+    return found
+
+
+def find_run(service: Service, id: str) -> Path:
+    found = find_runs(service)
+    if id not in found:
+        raise refuse_missing("run", id, [*found])
+    return found[id]
+
+
+def _summarise(id: str, folder: Path) -> dict[str, Any]:
+    metrics, path = _read_lines(folder / METRICS), folder / METRICS
+    home = folder.parent if folder.name == "run" else folder
+    return {
+        "id": id,
+        "name": home.resolve().name,
+        "step": max((line["step"] for line in metrics), default=0),
+        "updated": path.stat().st_mtime,
+        "has_watch": (folder / WATCH / "sentences.json").is_file(),
+    }
+
+
+def _find_snapshot(folder: Path, step: int) -> Path:
+    path = folder / WATCH / f"{step:08d}.safetensors"
+    if not path.is_file():
+        steps = sorted(int(file.stem) for file in (folder / WATCH).glob("*.safetensors"))
+        near = min(steps, key=lambda other: abs(other - step), default=None)
+        hint = "" if near is None else f"; the nearest is {near}"
+        raise Refusal(404, f"nothing was recorded at step {step}{hint}")
+    return path
+
+
+def _read_snapshots(folder: Path, after: int) -> list[dict[str, Any]]:
+    paths = sorted((folder / WATCH).glob("????????.json"))
+    steps = (path for path in paths if path.stem.isdecimal() and int(path.stem) > after)
+    return [found for path in steps if (found := _read_json(path, None)) is not None]
+
+
+def _number(folder: Path) -> Iterator[dict[str, Any]]:
+    """The sentences that are watched, with the ids of their references where these can be told."""
+    from ..text import Tokenizer
+
+    homes = (folder, folder.parent) if folder.name == "run" else (folder,)
+    names = ("tokenizer.target.json", "tokenizer.json")
+    path = next((home / n for home in homes for n in names if (home / n).is_file()), None)
+    ids = {} if path is None else {t: n for n, t in enumerate(Tokenizer.load(path).vocabulary)}
+    for each in _read_json(folder / WATCH / "sentences.json", []):
+        yield {**each, "reference_ids": [ids.get(text) for text in each["reference_pieces"]]}
+
+
+def _read_lines(path: Path, after: int = -1) -> list[dict[str, Any]]:
+    """Whole lines only: a training may be writing the last."""
+    if not path.is_file():
+        return []
+    text = path.read_text(encoding="utf-8", errors="replace")
+    return [*_parse(text.splitlines(), after)]
+
+
+def _parse(lines: list[str], after: int) -> Iterator[dict[str, Any]]:
+    for line in lines:
+        try:
+            found = json.loads(line)
+            if int(found["step"]) > after:
+                yield found
+        except (ValueError, KeyError, TypeError):
+            continue
+
+
+def _read_json(path: Path, otherwise: Any) -> Any:
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return otherwise
+
+
+async def _follow(folder: Path, after: int, service: Service) -> AsyncIterator[bytes]:
+    """New lines and snapshots, once a second, until the client leaves or the server ends."""
+    from anyio.to_thread import run_sync
+
+    seen = {"metrics": after, "snapshot": after}
+    yield b": following\n\n"
+    while not service.closing.is_set():
+        for name, found in (
+            ("metrics", await run_sync(_read_lines, folder / METRICS, seen["metrics"])),
+            ("snapshot", await run_sync(_read_snapshots, folder, seen["snapshot"])),
+        ):
+            for each in found:
+                yield format_event(name, each)
+                seen[name] = max(seen[name], int(each["step"]))
+        if not int(asyncio.get_running_loop().time()) % 10:
+            yield b": still at work\n\n"
+        await asyncio.sleep(EVERY)

@@ -1,0 +1,165 @@
+"""/api/translate: a translation, told word by word while it is made."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from fastapi import APIRouter, Request, Response
+from torch import Tensor
+
+from ..config import EOS, Decode
+from ..decode import Fate, Hypothesis, Step, search
+from ..see.pieces import read_source, spell
+from ..text.spacing import join
+from ..translator import Translator
+from .api_models import check_ids
+from .jobs import Job
+from .refusal import Refusal
+from .requests import StreamRequest, check_text, choose_search
+from .service import Service, TheService
+from .streams import Json, answer
+
+router = APIRouter(tags=["translate"])
+
+
+@router.post("/translate", response_class=Json)
+async def stream_translation(
+    body: StreamRequest, request: Request, service: TheService
+) -> Response:
+    """Each step of the search: what was chosen, and what else was likely."""
+    check_text(body.text, service.limits)
+    service.shelf.find(body.model)
+    return await answer(request, service.jobs.start(lambda job: tell(job, service, body)))
+
+
+def tell(job: Job, service: Service, body: StreamRequest) -> dict[str, Any]:
+    """In a thread: sentence by sentence. The first begins as the request says."""
+    translator = service.shelf.load(service.shelf.find(body.model))
+    decode = choose_search(translator, body.decode, service.limits)
+    prefix = check_ids(translator, body.prefix)
+    spans = translator.split(body.text)
+    job.say("sentences", sentences=spans)
+    told = []
+    for number, (start, end) in enumerate(spans):
+        forced = [] if number else _encode(translator, prefix)
+        told.append(_tell_sentence(job, translator, decode, body, number, (start, end), forced))
+    joined, _ = join(body.text if spans else "", spans, [each["text"] for each in told])
+    return {"translation": joined, "sentences": told}
+
+
+def _tell_sentence(
+    job: Job,
+    translator: Translator,
+    decode: Decode,
+    body: StreamRequest,
+    number: int,
+    span: tuple[int, int],
+    forced: list[int],
+) -> dict[str, Any]:
+    pieces = read_source(translator, body.text[slice(*span)])
+    job.say("source", sentence=number, pieces=[piece.model_dump() for piece in pieces])
+    network = Overheard(translator.model, body.candidates)
+    steps = 0
+
+    def watch(_: list[int], step: Step) -> None:
+        nonlocal steps
+        job.say(
+            "step",
+            sentence=number,
+            step=steps,
+            **_tell_step(translator, step, network.candidates(step)),
+        )
+        steps += 1
+
+    with torch.inference_mode():
+        ((found,),) = search(
+            network,
+            [[piece.id for piece in pieces]],
+            decode,
+            prefixes=[forced],
+            lines=[number],
+            seed=body.seed,
+            longest=translator.longest,
+            device=translator.device,
+            watch=watch,
+        )
+    told = _tell_found(translator, found)
+    job.say("sentence", sentence=number, **told)
+    return told
+
+
+class Overheard:
+    """A network of the search protocol; remembers what it last held most probable."""
+
+    def __init__(self, network: Any, most: int) -> None:
+        self.network, self.most = network, most
+        self.start, self.keep = network.start, network.keep
+        self.admit, self.rewind = network.admit, network.rewind
+
+    def step(self, pieces_RQ: Tensor, state: Any) -> Tensor:
+        logits_RQV: Tensor = self.network.step(pieces_RQ, state)
+        self.logits_RQV = logits_RQV.clone()  # the search writes on its own
+        return logits_RQV
+
+    def candidates(self, step: Step) -> list[tuple[int, float]]:
+        """What could have come in place of the newest piece of the best hypothesis."""
+        row = int(step.parent_BC[0, 0])
+        last = 0 if self.logits_RQV.size(1) == 1 else int(step.before.length_B[0])
+        log_prob_V = self.logits_RQV[row, last].log_softmax(-1)
+        best = log_prob_V.topk(min(self.most, len(log_prob_V)))
+        return [*zip(best.indices.tolist(), best.values.tolist(), strict=True)]
+
+
+def _tell_step(
+    translator: Translator, step: Step, candidates: list[tuple[int, float]]
+) -> dict[str, Any]:
+    tokenizer = translator.tokenizers.target
+    live = list[dict[str, Any]]()
+    for each in step.candidates(0):
+        if each.fate in (Fate.KEPT, Fate.STOPPED, Fate.FINISHED, Fate.CUT):
+            past = step.before.pieces_BWL[0, each.parent].tolist()
+            ids = [*past[len(past) - int(step.before.length_B[0]) :], each.piece]
+            written = ids[:-1] if each.piece == EOS else ids
+            live.append(
+                {
+                    "ids": ids,
+                    "text": spell(tokenizer, written),
+                    "log_prob": each.log_prob,
+                    "score": each.score,
+                    "finished": each.fate is Fate.FINISHED,
+                }
+            )
+    best = live[0]
+    return {
+        "ids": best["ids"],
+        "text": best["text"],
+        "pieces": [tokenizer.piece(id) for id in best["ids"]],
+        "log_prob": best["log_prob"],
+        "candidates": [
+            {"text": tokenizer.piece(id), "id": id, "log_prob": log_prob}
+            for id, log_prob in candidates
+        ],
+        "live": live,
+    }
+
+
+def _tell_found(translator: Translator, found: Hypothesis) -> dict[str, Any]:
+    tokenizer = translator.tokenizers.target
+    return {
+        "text": spell(tokenizer, found.pieces),
+        "ids": found.pieces,
+        "pieces": [tokenizer.piece(id) for id in found.pieces],
+        "piece_log_probs": found.piece_log_probs,
+        "log_prob": found.log_prob,
+        "score": found.score,
+        "finished": found.finished,
+    }
+
+
+def _encode(translator: Translator, prefix: str | list[int]) -> list[int]:
+    if isinstance(prefix, str):
+        prefix = translator.tokenizers.target.encode(prefix)
+    if len(prefix) >= translator.longest:
+        raise Refusal(400, f"prefix: at most {translator.longest - 1} pieces")
+    return prefix

@@ -1,0 +1,162 @@
+"""/api/traces/{id}/...: the numbers of a recording, and where each comes from."""
+
+from __future__ import annotations
+
+import heapq
+from typing import Annotated, Any, Literal
+
+from fastapi import APIRouter, Query, Response
+from pydantic import BaseModel
+
+from ..see.catalogue import look_up
+from ..see.derive import group_words
+from ..see.explain import Explanation
+from ..see.levels import belongs, find_level
+from ..see.ops import Op, Operand
+from ..see.wording import find_side, to_formula
+from .arrays import cut, pack, pack_many
+from .refusal import Refusal
+from .service import TheService
+from .streams import Json
+
+router = APIRouter(prefix="/traces/{id}", tags=["numbers"])
+Most = Annotated[int, Query(ge=1, le=100_000)]
+
+
+@router.get("/tensors/{name}", response_class=Response)
+def get_tensor(id: str, name: str, service: TheService, slice: str = "") -> Response:
+    """Recorded, derived, given or learned: little-endian float32."""
+    trace = service.recordings.find(id).trace
+    return pack(cut(_fetch(trace, name), slice), name)
+
+
+@router.get("/tensors", response_class=Response)
+def get_tensors(
+    id: str,
+    service: TheService,
+    names: str = "",
+    level: Literal["attention", "states", "everything"] | None = None,
+) -> Response:
+    """Several at once, by their names or all of a level: one safetensors file."""
+    trace = service.recordings.find(id).trace
+    wanted = [name for name in names.split(",") if name]
+    if level:
+        wanted += [name for name in trace.names() if belongs(name, level)]
+    if not wanted:
+        raise Refusal(400, "give names=a,b,c or level=attention")
+    return pack_many({name: _fetch(trace, name) for name in dict.fromkeys(wanted)})
+
+
+@router.get("/opgraph", response_class=Json)
+def get_opgraph(id: str, service: TheService) -> Response:
+    """How each tensor is made of others, in the order of computation."""
+    trace = service.recordings.find(id).trace
+    return Json({"ops": [_show_op(op, trace.tensors) for op in trace.graph.values()]})
+
+
+@router.get("/explain", response_class=Json)
+def explain_cell(
+    id: str, service: TheService, name: str, index: str = "", most: Most = 2048
+) -> Response:
+    """Where one number comes from: its terms, and the way down to a word or a position."""
+    trace = service.recordings.find(id).trace
+    try:
+        places = [int(part) for part in index.split(",") if part.strip()]
+    except ValueError:
+        raise Refusal(400, f"index={index}: whole numbers with commas between them") from None
+    _fetch(trace, name)
+    found = trace.explain(name, places)
+    shown, left_out = _shorten(found.to_json(), most)
+    entry = look_up(found.name)
+    return Json(
+        {
+            **shown,
+            "kind": found.op.kind,
+            "latex": found.to_latex(),
+            "numpy": found.to_numpy(),
+            "text": found.to_text(),
+            "axes": _locate(found),
+            "chain": [
+                {"name": step.name, "index": step.index, "value": step.value}
+                for step in found.chain
+            ],
+            "links": entry and entry._asdict(),
+            "left_out": left_out,
+        }
+    )
+
+
+@router.get("/top")
+def get_top(
+    id: str, service: TheService, step: int, k: Annotated[int, Query(ge=1, le=1000)] = 10
+) -> dict[str, Any]:
+    """The pieces that a row of the decoder held most probable to come next."""
+    choices = service.recordings.find(id).trace.top(step, k)
+    return {"choices": [choice._asdict() for choice in choices]}
+
+
+@router.get("/words")
+def get_words(
+    id: str, service: TheService, side: Literal["source", "target", "predicted"] = "source"
+) -> dict[str, Any]:
+    """The places of the pieces of each word."""
+    trace = service.recordings.find(id).trace
+    text = trace.text if side == "source" else trace.translation
+    return {"words": group_words(getattr(trace, side), text)}
+
+
+def _fetch(trace: Any, name: str) -> Any:
+    try:
+        return trace[name]
+    except ValueError as error:
+        raise Refusal(404, str(error)) from None
+
+
+def _show_op(op: Op, recorded: Any) -> dict[str, Any]:
+    detail = op.detail.model_dump() if isinstance(op.detail, BaseModel) else op.detail
+    return {
+        "name": op.name,
+        "kind": op.kind,
+        "axes": [axis._asdict() for axis in op.axes],
+        "operands": [_show_operand(operand) for operand in op.operands],
+        "over": op.over and op.over._asdict(),
+        "scale": op.scale,
+        "scale_formula": op.scale_formula,
+        "bias": op.bias and _show_operand(op.bias),
+        "mask": op.mask and _show_operand(op.mask),
+        "detail": detail,
+        "derived": op.derived,
+        "formula": to_formula(op),
+        "level": find_level(op.name) if op.name in recorded else None,
+    }
+
+
+def _show_operand(operand: Operand) -> dict[str, Any]:
+    return {"name": operand.name, "index": list(operand.index)}
+
+
+def _locate(found: Explanation) -> list[dict[str, Any]]:
+    """Where the cell is on each axis, with the piece there if there is one."""
+    trace, places = found.trace, []
+    for axis, place in zip(found.op.axes, found.index, strict=False):
+        side = find_side(found.name, axis.dim)
+        piece = getattr(trace, side)[place].text if side else None
+        if axis.dim == "vocabulary" and trace.vocabulary is not None:
+            piece = trace.vocabulary[place]
+        places.append({"dim": axis.dim, "place": place, "piece": piece})
+    return places
+
+
+def _shorten(shown: dict[str, Any], most: int) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Of many terms the largest, in their order; of a term's many operands the first."""
+    terms = [{**term, "place": place} for place, term in enumerate(shown["terms"])]
+    total = sum(term["value"] for term in terms)
+    kept = heapq.nlargest(most, terms, key=lambda term: abs(term["value"]))
+    kept.sort(key=lambda term: term["place"])
+    left = {"terms": len(terms) - len(kept), "sum": 0.0, "operands": 0}
+    if left["terms"]:
+        left["sum"] = total - sum(term["value"] for term in kept)
+    for term in kept:
+        left["operands"] += max(0, len(term["operands"]) - most)
+        term["operands"] = term["operands"][:most]
+    return {**shown, "terms": kept}, left

@@ -1,0 +1,219 @@
+"""/api/trace, /api/traces: translations are recorded, kept for a while, edited, saved, read."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fastapi import APIRouter, Request, Response
+
+from ..decode import Step
+from ..see import Comparison, record
+from ..see.levels import find_level
+from ..see.page import build_page
+from ..see.trace import Trace
+from ..translator import Translator
+from .api_models import check_ids
+from .archive import read_archive, write_archive
+from .jobs import Job
+from .recordings import Recording
+from .refusal import Refusal
+from .requests import EditRequest, TraceRequest, check_text, choose_search
+from .service import Service, TheService
+from .streams import Json, answer
+
+router = APIRouter(tags=["traces"])
+
+
+@router.post("/trace", response_class=Json)
+async def record_trace(body: TraceRequest, request: Request, service: TheService) -> Response:
+    """Translate one sentence and record everything, told as it goes on, or at the end."""
+    check_text(body.text, service.limits)
+    service.shelf.find(body.model)
+    return await answer(request, service.jobs.start(lambda job: make(job, service, body)))
+
+
+@router.delete("/jobs/{id}")
+async def cancel_job(id: str, service: TheService) -> dict[str, Any]:
+    """End a recording or a stream that is under way."""
+    if not service.jobs.cancel(id):
+        raise Refusal(404, f"there is no job {id} any more")
+    return {"cancelled": id}
+
+
+@router.get("/traces")
+def list_traces(service: TheService) -> dict[str, Any]:
+    """What is kept, the last used first."""
+    return {"traces": [each.describe() for each in service.recordings.list()]}
+
+
+@router.post("/traces", status_code=201)
+async def upload_trace(request: Request, service: TheService) -> dict[str, Any]:
+    """Read a saved recording: the zip of its folder."""
+    from anyio.to_thread import run_sync
+
+    data = await request.body()
+    trace = await run_sync(read_archive, data, service.limits.upload)
+    return service.recordings.add(Recording(trace)).describe()
+
+
+@router.get("/traces/{id}", response_class=Json)
+def get_trace(id: str, service: TheService) -> Response:
+    """All but the numbers: `trace.json`, and where it comes from."""
+    kept = service.recordings.find(id)
+    about = {"id": kept.id, "model": kept.model, "base": kept.base, "request": kept.request}
+    return Json({**kept.trace.to_json(), "tensors": _list_tensors(kept.trace), **about})
+
+
+@router.delete("/traces/{id}")
+def remove_trace(id: str, service: TheService) -> dict[str, Any]:
+    """Forget a recording."""
+    service.recordings.remove(id)
+    return {"removed": id}
+
+
+@router.get("/traces/{id}/file", response_class=Response)
+def save_trace(
+    id: str, service: TheService, compact: bool = False, parameters: bool = False
+) -> Response:
+    """The recording as a file: the zip of its folder."""
+    data = write_archive(service.recordings.find(id).trace, compact, parameters)
+    headers = {"Content-Disposition": f'attachment; filename="{id}.trace"'}
+    return Response(data, media_type="application/zip", headers=headers)
+
+
+@router.get("/traces/{id}/page", response_class=Response)
+def save_page(id: str, service: TheService, compact: bool = False) -> Response:
+    """The recording as one page that opens without a server."""
+    page = build_page(service.recordings.find(id).trace, compact=compact)
+    headers = {"Content-Disposition": f'attachment; filename="{id}.html"'}
+    return Response(page, media_type="text/html; charset=utf-8", headers=headers)
+
+
+@router.post("/traces/{id}/edit", response_class=Json)
+async def edit_trace(id: str, body: EditRequest, request: Request, service: TheService) -> Response:
+    """Record the same sentence under edits, and compare."""
+    kept = service.recordings.find(id)
+    if kept.model is None and body.model is None:
+        raise Refusal(400, "this recording was uploaded: name the model that made it")
+    service.shelf.find(kept.model or body.model)
+    return await answer(request, service.jobs.start(lambda job: edit(job, service, kept, body)))
+
+
+def make(job: Job, service: Service, body: TraceRequest) -> dict[str, Any]:
+    """In a thread: the recording, kept."""
+    model = service.shelf.find(body.model)
+    job.say("progress", stage="loading", step=0, most=None, text="")
+    translator = service.shelf.load(model)
+    check_size(translator, body.text, service)
+    plain, base = body.model_dump(exclude={"edits"}), None
+    found = _record(job, translator, plain, service, edits=body.edits)
+    if body.edits:
+        base = service.recordings.add(
+            Recording(_record(job, translator, plain, service), model.id, plain)
+        ).id
+    return service.recordings.add(Recording(found, model.id, plain, base)).describe()
+
+
+def edit(job: Job, service: Service, kept: Recording, body: EditRequest) -> dict[str, Any]:
+    """In a thread: the sentence as it was, the old translation under the edits, and a new one."""
+    model = service.shelf.find(body.model or kept.model)
+    translator = service.shelf.load(model)
+    plain = kept.request or {"text": kept.trace.text, "level": kept.trace.level}
+    base = _find_base(job, translator, service, kept, plain, model.id)
+    if not body.edits:
+        return {**base.describe(), "base": base.id, "forced": base.id, "changes": None}
+    level, text = plain["level"], plain["text"]
+    say = _tell(job, translator, "comparing")
+    forced = record(translator, text, level=level, target=base.trace, edits=body.edits)
+    job.check()
+    after = _record(job, translator, plain, service, edits=body.edits)
+    say(None)
+    changes = Comparison(base.trace, forced, after).to_json()
+    ids = [
+        service.recordings.add(Recording(each, model.id, plain, base.id))
+        for each in (forced, after)
+    ]
+    return {**ids[1].describe(), "forced": ids[0].id, "changes": changes}
+
+
+def _find_base(
+    job: Job,
+    translator: Translator,
+    service: Service,
+    kept: Recording,
+    plain: dict[str, Any],
+    model: str,
+) -> Recording:
+    """The unedited recording; made again if it has left."""
+    if not kept.trace.edits:
+        return kept
+    try:
+        if kept.base:
+            return service.recordings.find(kept.base)
+    except Refusal:
+        pass
+    return service.recordings.add(Recording(_record(job, translator, plain, service), model, plain))
+
+
+def _record(
+    job: Job,
+    translator: Translator,
+    plain: dict[str, Any],
+    service: Service,
+    edits: list[dict[str, Any]] | None = None,
+) -> Trace:
+    how: dict[str, Any] = {"level": plain["level"], "edits": edits or []}
+    if plain.get("target") is not None:
+        if plain["decode"] or plain["prefix"] or plain["hypothesis"]:
+            raise Refusal(400, "decode, prefix and hypothesis have no effect with a target")
+        how["target"] = plain["target"]
+    else:
+        how["decode"] = choose_search(translator, plain.get("decode", {}), service.limits)
+        how["prefix"] = check_ids(translator, plain.get("prefix", ""))
+        how |= {name: plain.get(name, 0) for name in ("hypothesis", "seed")}
+        how["progress"] = _tell(job, translator, "searching")
+    job.say("progress", stage="recording", step=0, most=None, text="")
+    return record(translator, plain["text"], **how)
+
+
+def _tell(job: Job, translator: Translator, stage: str) -> Any:
+    """What is shown each step: says how far it is, and stops the search if nobody waits."""
+    steps = 0
+
+    def say(step: Step | None) -> None:
+        nonlocal steps
+        steps += 1
+        text = "" if step is None else spell_best(translator, step)
+        most = None if step is None else int(step.before.limit_B[0])
+        job.say("progress", stage=stage, step=steps, most=most, text=text)
+
+    return say
+
+
+def spell_best(translator: Translator, step: Step) -> str:
+    """The best hypothesis of a step, as text."""
+    row = int(step.parent_BC[0, 0])
+    before, length = step.before.pieces_BWL[0, row].tolist(), int(step.before.length_B[0])
+    ids = [*before[len(before) - length :], int(step.piece_BC[0, 0])]
+    return str(translator.tokenizers.target.decode(ids))
+
+
+def check_size(translator: Translator, text: str, service: Service) -> None:
+    pieces = len(translator.read(text.strip()).ids)
+    if pieces > service.limits.pieces:
+        raise Refusal(
+            400,
+            f"the sentence has {pieces} pieces: at most {service.limits.pieces} are recorded; "
+            "look into a part of it",
+        )
+
+
+def _list_tensors(trace: Trace) -> dict[str, Any]:
+    return {
+        name: {
+            "file": f"{find_level(name)}.safetensors",
+            "shape": list(array.shape),
+            "dims": list(trace.graph[name].dims),
+        }
+        for name, array in trace.tensors.items()
+    }

@@ -1,0 +1,121 @@
+"""The whole server as one application: its two faces, and what is in front of both."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from typing import Any
+
+from anyio.to_thread import run_sync
+from fastapi import APIRouter, FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse, Response
+from starlette.exceptions import HTTPException
+from starlette.middleware.cors import CORSMiddleware
+
+from ..version import __version__
+from . import (
+    api_derived,
+    api_models,
+    api_pictures,
+    api_runs,
+    api_stream,
+    api_tensors,
+    api_traces,
+    libre,
+    metrics,
+)
+from .guard import Guard
+from .openapi import describe
+from .pages import add_pages
+from .refusal import Refusal, say_invalid
+from .service import Service
+
+log = logging.getLogger("glassformer.serve")
+ABOUT = "Translate, and see through it. /api needs the token; LibreTranslate's paths do not."
+ERROR = {"content": {"application/json": {"schema": {"$ref": "#/components/schemas/Error"}}}}
+ERRORS: dict[int | str, dict[str, Any]] = {
+    status: {"description": about, **ERROR}
+    for status, about in {
+        400: "A value is wrong; the sentence says which.",
+        401: "No token.",
+        404: "There is no such thing.",
+        413: "Too large.",
+        503: "Too much to do: try again after Retry-After seconds.",
+    }.items()
+}
+
+OURS = (api_models, api_traces, api_tensors, api_derived, api_pictures, api_stream, api_runs)
+
+
+def build(
+    service: Service,
+    *,
+    token: str,
+    cookie: str = "glassformer",
+    hosts: Sequence[str] = ("*",),
+    origins: Sequence[str] = (),
+) -> FastAPI:
+    """hosts: the names that this server answers to. origins: of pages that may ask it."""
+
+    app = FastAPI(
+        title="glassformer",
+        version=__version__,
+        description=ABOUT,
+        openapi_url="/spec",
+        docs_url=None,  # it would fetch its scripts from elsewhere
+        redoc_url=None,
+        lifespan=_live,
+    )
+    app.state.service = service
+    _answer_errors(app)
+    api = APIRouter(prefix="/api", responses=ERRORS)
+    for part in OURS:
+        api.include_router(part.router)
+    app.include_router(api)
+    for face in (libre, metrics):
+        app.include_router(face.router, responses=ERRORS)
+    add_pages(app)
+    document = describe(app)
+    app.openapi = lambda: document  # type: ignore[method-assign]
+    guard = {"hosts": hosts, "token": token, "cookie": cookie}
+    app.add_middleware(Guard, service=service, **guard)  # type: ignore[arg-type, unused-ignore]
+    if origins:
+        methods, headers = ["GET", "POST"], ["Authorization", "Content-Type"]
+        app.add_middleware(
+            CORSMiddleware, allow_origins=[*origins], allow_methods=methods, allow_headers=headers
+        )
+    app.add_middleware(metrics.Measured, metrics=service.metrics)
+    return app
+
+
+@asynccontextmanager
+async def _live(app: FastAPI) -> AsyncIterator[None]:
+    yield
+    await run_sync(app.state.service.close)
+
+
+def _answer_errors(app: FastAPI) -> None:
+    """Every error is {"error": one sentence}."""
+
+    @app.exception_handler(Refusal)
+    async def refuse(_: Request, error: Refusal) -> Response:
+        return JSONResponse({"error": error.sentence}, error.status, headers=error.headers)
+
+    @app.exception_handler(RequestValidationError)
+    async def invalid(_: Request, error: RequestValidationError) -> Response:
+        return JSONResponse({"error": say_invalid(error.errors()[0])}, 400)
+
+    @app.exception_handler(ValueError)
+    async def wrong(_: Request, error: ValueError) -> Response:
+        return JSONResponse({"error": str(error)}, 400)
+
+    @app.exception_handler(HTTPException)
+    async def failed(_: Request, error: HTTPException) -> Response:
+        said = str(error.detail)
+        return JSONResponse({"error": said}, error.status_code, headers=error.headers)
+
+    @app.exception_handler(Exception)
+    async def broken(_: Request, error: Exception) -> Response:
+        return JSONResponse({"error": "internal error"}, 500)

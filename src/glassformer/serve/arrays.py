@@ -1,0 +1,61 @@
+"""Numbers on their way to a client: slices, little-endian float32, and safetensors."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from fastapi import Response
+from numpy.typing import NDArray
+from safetensors.numpy import save
+
+from .refusal import Refusal
+
+Array = NDArray[Any]
+KEPT = {"Cache-Control": "private, max-age=31536000, immutable"}
+_PART = re.compile(r"\s*(-?\d{1,9})?\s*(?:(:)\s*(-?\d{1,9})?\s*(?::\s*(-?\d{1,9})?\s*)?)?")
+
+
+def cut(array: Array, text: str) -> Array:
+    """`0,:,3:7`, as NumPy has it. Refusal for what is no slice of this array."""
+    if not text.strip():
+        return array
+    parts = text.split(",")
+    if len(parts) > array.ndim:
+        raise Refusal(400, f"slice={text}: there are {array.ndim} axes, not {len(parts)}")
+    index = tuple(_read(part, size, text) for part, size in zip(parts, array.shape, strict=False))
+    return np.asarray(array[index])
+
+
+def _read(part: str, size: int, text: str) -> int | slice:
+    found = _PART.fullmatch(part)
+    if not found or not part.strip():
+        raise Refusal(400, f"slice={text}: write it as 0,:,3:7")
+    start, colon, stop, step = found.groups()
+    if not colon:
+        if not -size <= int(start) < size:
+            raise Refusal(400, f"slice={text}: {start} is out of range, 0 to {size - 1}")
+        return int(start)
+    if step is not None and int(step) < 1:
+        raise Refusal(400, f"slice={text}: a step is at least 1")
+    return slice(*(None if each is None else int(each) for each in (start, stop, step)))
+
+
+def pack(array: Array, name: str) -> Response:
+    """The numbers as bytes, their shape as a header."""
+    flat = np.ascontiguousarray(array, "<f4")
+    shape = ",".join(map(str, array.shape))
+    safe = name.encode("ascii", "replace").decode()
+    headers = {**KEPT, "X-Shape": shape, "X-Dtype": "float32", "X-Name": safe}
+    return Response(flat.tobytes(), media_type="application/octet-stream", headers=headers)
+
+
+def pack_many(arrays: Mapping[str, Array]) -> Response:
+    """One safetensors file: fp32, masks as bool."""
+    made = {
+        name: np.ascontiguousarray(array, None if array.dtype == bool else np.float32)
+        for name, array in arrays.items()
+    }
+    return Response(save(made), media_type="application/octet-stream", headers=KEPT)

@@ -1,0 +1,181 @@
+"""Sentences of many requests, translated together.
+
+While a batch is under way the next one gathers, so nobody waits for company: an idle server
+answers at once, a busy one in large batches. Requests take turns, sentence by sentence.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import math
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+
+from ..config import Decode
+from ..translator import Translation, Translator
+from .limits import Limits
+from .refusal import Refusal
+
+log = logging.getLogger("glassformer.serve")
+Found = list[list[Translation]]
+Key = tuple[int, Decode, int]
+
+
+class Order:
+    """The sentences of one request, and what has been found for them."""
+
+    def __init__(
+        self, translator: Translator, sentences: Sequence[str], decode: Decode, n_best: int,
+        seconds: float,
+    ) -> None:  # fmt: skip
+        self.translator, self.sentences = translator, sentences
+        self.decode, self.n_best = decode, n_best
+        self.begun = time.monotonic()
+        self.deadline, self.seconds = self.begun + seconds, seconds
+        self.next, self.left = 0, len(sentences)
+        self.found: Found = [[] for _ in sentences]
+        self._loop = asyncio.get_running_loop()
+        self.answer: asyncio.Future[Found] = self._loop.create_future()
+
+    @property
+    def key(self) -> Key:
+        """Orders of the same key may be translated together."""
+        return id(self.translator), self.decode, self.n_best
+
+    def put(self, place: int, best: list[Translation]) -> None:
+        self.found[place] = best
+        self.left -= 1
+        if not self.left:
+            self._tell(lambda: self.answer.set_result(self.found))
+
+    def fail(self, error: Exception) -> None:
+        self._tell(lambda: self.answer.set_exception(error))
+
+    def _tell(self, act: Callable[[], object]) -> None:
+        def once() -> None:
+            if not self.answer.done():
+                act()
+
+        with suppress(RuntimeError):  # the loop has ended
+            self._loop.call_soon_threadsafe(once)
+
+
+class Batcher:
+    """One thread that translates; a bounded queue before it."""
+
+    def __init__(
+        self, limits: Limits, observe: Callable[[int, float], object] = lambda size, seconds: None
+    ) -> None:
+        self.limits, self.observe = limits, observe
+        self.waiting = 0  # sentences accepted and not yet translated
+        self._orders: deque[Order] = deque()
+        self._wake = threading.Condition()
+        self._is_closed = False
+        self._pace = 0.01  # seconds a sentence, lately
+        self._thread = threading.Thread(target=self._work, name="batcher", daemon=True)
+        self._thread.start()
+
+    async def search(
+        self, translator: Translator, sentences: Sequence[str], decode: Decode, n_best: int = 1
+    ) -> Found:
+        """Of each sentence the best. Refusal if too many wait, or if it takes too long."""
+        if not sentences:
+            return []
+        order = Order(translator, sentences, decode, n_best, self.limits.seconds)
+        with self._wake:
+            if self._is_closed:
+                raise Refusal(503, "the server is ending", 5)
+            if self.waiting and self.waiting + len(sentences) > self.limits.waiting:
+                raise Refusal(503, "too much to do: try again later", self.say_when())
+            self.waiting += len(sentences)
+            self._orders.append(order)
+            self._wake.notify()
+        return await order.answer
+
+    def say_when(self) -> int:
+        """Seconds in which half of what waits will be done."""
+        return min(60, max(1, math.ceil(self.waiting * self._pace / 2)))
+
+    def close(self) -> None:
+        """Finish what was accepted."""
+        with self._wake:
+            self._is_closed = True
+            self._wake.notify()
+        self._thread.join()
+
+    def _work(self) -> None:
+        while True:
+            with self._wake:
+                while not self._orders and not self._is_closed:
+                    self._wake.wait()
+                if not self._orders:
+                    return
+                batch = self._take()
+            if batch:
+                begun = time.monotonic()
+                self._translate(batch)
+                seconds = time.monotonic() - begun
+                self._pace += 0.1 * (seconds / len(batch) - self._pace)
+                self.observe(len(batch), seconds)
+
+    def _take(self) -> list[tuple[Order, int]]:
+        """The next sentences: one of each order in turn, of all that have the first's key."""
+        self._drop_ended()
+        if not self._orders:
+            return []
+        key, others = self._orders[0].key, deque[Order]()
+        batch: list[tuple[Order, int]] = []
+        while self._orders and len(batch) < self.limits.batch:
+            order = self._orders.popleft()
+            if order.key != key:
+                others.append(order)
+                continue
+            batch.append((order, order.next))
+            order.next += 1
+            if order.next < len(order.sentences):
+                self._orders.append(order)
+        self._orders = others + self._orders
+        self.waiting -= len(batch)
+        return batch
+
+    def _drop_ended(self) -> None:
+        """Nobody waits any more for what is too late, or was cancelled."""
+        now, alive = time.monotonic(), deque[Order]()
+        for order in self._orders:
+            if order.answer.done() or now > order.deadline:
+                self.waiting -= len(order.sentences) - order.next
+                said = f"this waited longer than {order.seconds:g} seconds"
+                order.fail(Refusal(503, said, self.say_when()))
+            else:
+                alive.append(order)
+        self._orders = alive
+
+    def _translate(self, batch: list[tuple[Order, int]]) -> None:
+        first = batch[0][0]
+        try:
+            found = first.translator.search(
+                [order.sentences[place] for order, place in batch],
+                decode=first.decode, n_best=first.n_best, split=False,
+            )  # fmt: skip
+        except Exception as error:
+            self._fail(batch, error)
+            return
+        for (order, place), best in zip(batch, found, strict=True):
+            order.put(place, best)
+
+    def _fail(self, batch: list[tuple[Order, int]], error: Exception) -> None:
+        """One bad sentence is the fault of one request."""
+        if len(batch) > 1:
+            for each in batch:
+                self._translate([each])
+            return
+        ((order, _),) = batch
+        if isinstance(error, ValueError):
+            order.fail(Refusal(400, str(error)))
+        else:
+            log.error("internal error", exc_info=error)
+            order.fail(Refusal(500, "internal error"))

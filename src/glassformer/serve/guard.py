@@ -1,0 +1,157 @@
+"""Who may ask, and for how much: looked at before any request is answered."""
+
+from __future__ import annotations
+
+import asyncio
+import hmac
+import json
+from collections.abc import Sequence
+from http.cookies import CookieError, SimpleCookie
+from urllib.parse import parse_qs
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from .refusal import Refusal
+from .service import Service
+
+HEADERS = {
+    "Content-Security-Policy": (
+        "default-src 'self'; img-src 'self' data: blob:; object-src 'none'; base-uri 'none'; "
+        "frame-ancestors 'none'; form-action 'self'"
+    ),
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "no-referrer",
+    "X-Frame-Options": "DENY",
+    "Cross-Origin-Resource-Policy": "same-origin",
+}
+SLOWEST = 20.0  # seconds in which a request's body has to arrive
+
+
+class Guard:
+    """Checks the Host header, the token of /api and the size of bodies; adds headers."""
+
+    def __init__(
+        self, app: ASGIApp, *, hosts: Sequence[str], token: str, cookie: str, service: Service
+    ) -> None:
+        self.app, self.token, self.cookie = app, token, cookie
+        self.limits, self.closing = service.limits, service.closing
+        self.hosts = frozenset(host.lower().strip("[]") for host in hosts)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            if scope["type"] == "websocket":
+                return
+            await self.app(scope, receive, send)
+            return
+
+        async def send_guarded(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                headers = MutableHeaders(scope=message)
+                for name, value in HEADERS.items():
+                    headers.setdefault(name, value)
+                if self.closing.is_set():
+                    headers["Connection"] = "close"
+            await send(message)
+
+        try:
+            if await self._let_in(scope, send_guarded):
+                return
+            limited = self._limit(scope, receive)
+            await self.app(scope, limited, send_guarded)
+        except Refusal as refusal:  # of the body: nothing has been answered yet
+            if refusal.status == 413:
+                await _drain(receive, 4 * self.limits.body)
+            await refuse(refusal, send_guarded)
+
+    async def _let_in(self, scope: Scope, send: Send) -> bool:
+        """Whether the request has been answered here. Refusal for a stranger."""
+        headers, path = Headers(scope=scope), scope["path"]
+        if "*" not in self.hosts and _read_host(headers.get("host", "")) not in self.hosts:
+            raise Refusal(421, "this server does not answer to that Host header")
+        if path == "/" and scope["query_string"]:
+            given = parse_qs(scope["query_string"].decode("latin-1")).get("token", [""])[0]
+            if self._is_token(given):
+                await self._welcome(send)
+                return True
+        needs_token = path == "/api" or path.startswith("/api/")
+        if needs_token and scope["method"] != "OPTIONS" and not self._has_token(headers):
+            raise Refusal(401, "open the address that the terminal printed: it has the token")
+        return False
+
+    def _has_token(self, headers: Headers) -> bool:
+        kind, _, given = headers.get("authorization", "").partition(" ")
+        if kind.lower() == "bearer" and self._is_token(given.strip()):
+            return True
+        try:
+            found = SimpleCookie(headers.get("cookie", "")).get(self.cookie)
+        except CookieError:
+            return False
+        return found is not None and self._is_token(found.value)
+
+    def _is_token(self, given: str) -> bool:
+        return hmac.compare_digest(given.encode("utf-8", "replace"), self.token.encode())
+
+    async def _welcome(self, send: Send) -> None:
+        """The token becomes a cookie, and leaves the address."""
+        cookie = f"{self.cookie}={self.token}; Path=/; HttpOnly; SameSite=Strict"
+        headers = [(b"location", b"/"), (b"set-cookie", cookie.encode()), (b"content-length", b"0")]
+        await send({"type": "http.response.start", "status": 303, "headers": headers})
+        await send({"type": "http.response.body", "body": b""})
+
+    def _limit(self, scope: Scope, receive: Receive) -> Receive:
+        """A body that is too large or too slow ends the request."""
+        is_upload = scope["path"] == "/api/traces"
+        most = self.limits.upload if is_upload else self.limits.body
+        announced = Headers(scope=scope).get("content-length", "0")
+        if announced.isdecimal() and int(announced) > most:
+            raise Refusal(413, f"the body has {announced} bytes: at most {most}")
+        loop, read, is_whole = asyncio.get_running_loop(), 0, False
+        deadline = loop.time() + (10 * SLOWEST if is_upload else SLOWEST)
+
+        async def receive_limited() -> Message:
+            nonlocal read, is_whole
+            if is_whole:
+                return await receive()
+            try:
+                message = await asyncio.wait_for(receive(), max(deadline - loop.time(), 0.01))
+            except TimeoutError:
+                raise Refusal(408, "the body came too slowly") from None
+            read += len(message.get("body", b""))
+            is_whole = not message.get("more_body", False)
+            if read > most:
+                raise Refusal(413, f"the body is too large: at most {most} bytes")
+            return message
+
+        return receive_limited
+
+
+async def _drain(receive: Receive, most: int) -> None:
+    """Let a client finish sending, within limits: only then does it read the answer."""
+    try:
+        async with asyncio.timeout(2):
+            while most > 0:
+                message = await receive()
+                most -= len(message.get("body", b""))
+                if not message.get("more_body", False):
+                    return
+    except TimeoutError:
+        return
+
+
+async def refuse(refusal: Refusal, send: Send) -> None:
+    body = json.dumps({"error": refusal.sentence}).encode()
+    headers = [
+        (b"content-type", b"application/json"),
+        (b"content-length", str(len(body)).encode()),
+        (b"connection", b"close"),
+    ]
+    await send({"type": "http.response.start", "status": refusal.status, "headers": headers})
+    await send({"type": "http.response.body", "body": body})
+
+
+def _read_host(header: str) -> str:
+    """Without the port: `127.0.0.1:5000`, `[::1]:5000`."""
+    if header.startswith("["):
+        return header[1:].partition("]")[0].lower()
+    return header.rpartition(":")[0].lower() if ":" in header else header.lower()

@@ -1,0 +1,124 @@
+"""Work that takes a while: done in a thread, told of as it goes on, ended when nobody waits."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import secrets
+import threading
+import time
+from collections.abc import AsyncIterator, Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from typing import Any
+
+from .limits import Limits
+from .refusal import Refusal
+
+log = logging.getLogger("glassformer.serve")
+Event = tuple[str, dict[str, Any]]
+ENDS = ("done", "error")
+
+
+class Cancelled(Exception):
+    """Nobody waits for this any more."""
+
+
+class Job:
+    """One piece of work. The thread calls `say`; the event loop reads `events`."""
+
+    def __init__(self, seconds: float, forget: Callable[[str], object]) -> None:
+        self.id, self.forget = secrets.token_hex(8), forget
+        self.deadline = time.monotonic() + seconds
+        self.seconds = seconds
+        self.is_cancelled = threading.Event()
+        self._loop = asyncio.get_running_loop()
+        self._events: asyncio.Queue[Event] = asyncio.Queue()
+
+    def say(self, event: str, **data: Any) -> None:
+        """Tell whoever waits. Ends the work if nobody does, or if it takes too long."""
+        self.check()
+        self._put(event, data)
+
+    def check(self) -> None:
+        if self.is_cancelled.is_set():
+            raise Cancelled
+        if time.monotonic() > self.deadline:
+            raise Refusal(503, f"this took longer than {self.seconds:g} seconds", 1)
+
+    def cancel(self) -> None:
+        self.is_cancelled.set()
+
+    def run(self, work: Callable[[Job], dict[str, Any]]) -> None:
+        """In the thread: the work, and how it ended."""
+        try:
+            self.check()
+            self._put("done", work(self))
+        except Cancelled:
+            self._fail(Refusal(499, "cancelled"))
+        except Refusal as refusal:
+            self._fail(refusal)
+        except (ValueError, OSError) as error:
+            self._fail(Refusal(400, str(error)))
+        except Exception:
+            log.exception("internal error")
+            self._fail(Refusal(500, "internal error"))
+
+    def _fail(self, refusal: Refusal) -> None:
+        self._put("error", {"error": refusal.sentence, "status": refusal.status})
+
+    def _put(self, event: str, data: dict[str, Any]) -> None:
+        with suppress(RuntimeError):  # the server has ended meanwhile
+            if event in ENDS:
+                self._loop.call_soon_threadsafe(self.forget, self.id)
+            self._loop.call_soon_threadsafe(self._events.put_nowait, (event, data))
+
+    async def events(self, beat: float = 10.0) -> AsyncIterator[Event | None]:
+        """What the thread tells, to the end; None each `beat` seconds in which it tells nothing."""
+        event = ""
+        while event not in ENDS:
+            try:
+                event, data = await asyncio.wait_for(self._events.get(), beat)
+            except TimeoutError:
+                yield None
+            else:
+                yield event, data
+
+
+class Jobs:
+    """A few threads, and what waits for them."""
+
+    def __init__(self, limits: Limits, threads: int = 2) -> None:
+        self.limits, self.threads = limits, threads
+        self._pool = ThreadPoolExecutor(threads, "job")
+        self._open: dict[str, Job] = {}
+
+    def start(self, work: Callable[[Job], dict[str, Any]]) -> Job:
+        """Refusal if too many wait already."""
+        before = len(self._open) - self.threads + 1
+        if before > self.limits.jobs:
+            raise Refusal(503, f"{len(self._open)} jobs are waiting already", 2)
+        job = Job(self.limits.seconds, lambda id: self._open.pop(id, None))
+        self._open[job.id] = job
+        if before > 0:
+            job.say("queued", before=before)
+        self._pool.submit(job.run, work)
+        return job
+
+    @property
+    def waiting(self) -> int:
+        """Those that are not done yet."""
+        return len(self._open)
+
+    def cancel(self, id: str) -> bool:
+        """Whether there was such a job."""
+        job = self._open.get(id)
+        if job:
+            job.cancel()
+        return job is not None
+
+    def close(self) -> None:
+        """End what runs, soon."""
+        for job in [*self._open.values()]:
+            job.cancel()
+        self._pool.shutdown(wait=True, cancel_futures=True)

@@ -1,0 +1,194 @@
+"""LibreTranslate's HTTP API: programs that speak it need not know who answers."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from anyio.to_thread import run_sync
+from fastapi import APIRouter, Request
+
+from ..version import __version__
+from .languages import Languages
+from .openapi import DETECT, TRANSLATE
+from .refusal import Refusal
+from .service import Service, TheService
+from .waiting import wait_for
+
+router = APIRouter(tags=["LibreTranslate"])
+
+
+@router.post("/translate", openapi_extra=TRANSLATE)
+async def translate(request: Request, service: TheService) -> dict[str, Any]:
+    """Translate a text, or several, from a language or from the one that is detected."""
+    given = await read_body(request)
+    service.access.check(_read_key(given, request), _find_address(request))
+    for name in ("q", "source", "target"):
+        if not given.get(name):
+            raise Refusal(400, f"Invalid request: missing {name} parameter")
+    texts, is_many = _read_texts(given["q"], service), isinstance(given["q"], list)
+    form = _read_word(given, "format") or "text"
+    if form not in ("text", "html"):
+        raise Refusal(400, f"{form} format is not supported")
+    alternatives = _read_number(given.get("alternatives"), service.limits.alternatives)
+    work = _translate(
+        service, texts, _read_word(given, "source"), _read_word(given, "target"),
+        form, alternatives,
+    )  # fmt: skip
+    answer = await wait_for(work, request, service.limits.seconds)
+    return answer if is_many else {name: values[0] for name, values in answer.items()}
+
+
+async def _translate(
+    service: Service, texts: list[str], source: str, target: str, form: str, alternatives: int
+) -> dict[str, list[Any]]:
+    """Each answer a list, one for each text."""
+    languages, answer = service.languages, dict[str, list[Any]]()
+    to = languages.find(target)
+    if source == "auto":
+        detected = [found[0] for found in await run_sync(_detect, languages, texts)]
+        codes = [str(each["language"]) for each in detected]
+        answer["detectedLanguage"] = detected
+    else:
+        codes = [languages.find(source)] * len(texts)
+    routes = {code: languages.check_route(code, to) for code in codes}
+    translate = service.interpreter.translate_markup if form == "html" else (
+        service.interpreter.translate
+    )  # fmt: skip
+    found: list[list[str]] = [[] for _ in texts]
+    for code, route in routes.items():
+        places = [place for place, own in enumerate(codes) if own == code]
+        ways = await translate([texts[place] for place in places], route, alternatives + 1)
+        for place, way in zip(places, ways, strict=True):
+            found[place] = way
+    answer["translatedText"] = [best for best, *_ in found]
+    if alternatives:
+        answer["alternatives"] = [others for _, *others in found]
+    return answer
+
+
+@router.post("/detect", openapi_extra=DETECT)
+async def detect(request: Request, service: TheService) -> list[dict[str, Any]]:
+    """In which of the source languages a text is, the likeliest first."""
+    given = await read_body(request)
+    service.access.check(_read_key(given, request), _find_address(request))
+    if not given.get("q"):
+        raise Refusal(400, "Invalid request: missing q parameter")
+    texts = _read_texts(given["q"], service)[:1]
+    (found,) = await run_sync(_detect, service.languages, texts)
+    return found
+
+
+def _detect(languages: Languages, texts: list[str]) -> list[list[dict[str, Any]]]:
+    return [languages.detect(text) for text in texts]
+
+
+@router.get("/languages")
+async def list_languages(service: TheService) -> list[dict[str, Any]]:
+    """All languages, and into which each can be translated."""
+    return service.languages.describe()
+
+
+@router.get("/frontend/settings")
+async def get_settings(service: TheService) -> dict[str, Any]:
+    """What a front end has to know."""
+    listed = service.languages.describe()
+    names = {each["code"]: each["name"] for each in listed}
+    pairs = ((each["code"], other) for each in listed for other in each["targets"])
+    target = next((other for code, other in pairs if other != code), "")
+    return {
+        "charLimit": service.limits.characters,
+        "frontendTimeout": 500,
+        "apiKeys": bool(service.access.keys),
+        "keyRequired": bool(service.access.keys),
+        "suggestions": False,
+        "filesTranslation": False,
+        "supportedFilesFormat": [],
+        "language": {
+            "source": {"code": "auto", "name": "Auto Detect"},
+            "target": {"code": target, "name": names.get(target, "")},
+        },
+    }
+
+
+@router.get("/health")
+async def get_health() -> dict[str, str]:
+    """Whether the server is there."""
+    return {"status": "ok", "version": __version__}
+
+
+@router.post("/suggest")
+async def suggest() -> None:
+    """LibreTranslate can collect better translations; this server does not."""
+    raise Refusal(403, "Suggestions are disabled on this server.")
+
+
+@router.post("/translate_file")
+async def translate_file() -> None:
+    """LibreTranslate can translate files; this server does not."""
+    raise Refusal(403, "Files translation are disabled on this server.")
+
+
+async def read_body(request: Request) -> Mapping[str, Any]:
+    """JSON, a form, or the query: clients send all three."""
+    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if kind == "application/json" or kind.endswith("+json"):
+        try:
+            found = json.loads(await request.body())
+        except (ValueError, RecursionError) as error:
+            said = "nested too deeply" if isinstance(error, RecursionError) else error
+            raise Refusal(400, f"the body is no JSON: {said}") from None
+        if not isinstance(found, dict):
+            raise Refusal(400, "Invalid request: the body is no JSON object")
+        return found
+    given: dict[str, Any] = dict(request.query_params)
+    if kind in ("application/x-www-form-urlencoded", "multipart/form-data"):
+        async with request.form() as form:
+            given |= {name: value for name, value in form.items() if isinstance(value, str)}
+    if isinstance(text := given.get("q"), str):
+        given["q"] = "\n".join(text.splitlines())
+    return given
+
+
+def _read_texts(q: Any, service: Service) -> list[str]:
+    texts, limits = q if isinstance(q, list) else [q], service.limits
+    if not all(isinstance(text, str) for text in texts):
+        raise Refusal(400, "Invalid request: q is a text, or a list of texts")
+    for size, most in ((len(texts), limits.texts), (sum(map(len, texts)), limits.characters)):
+        if size > most:
+            raise Refusal(400, f"Invalid request: request ({size}) exceeds text limit ({most})")
+    return [_mend(text) for text in texts]
+
+
+def _mend(text: str) -> str:
+    """U+FFFD in place of half a character; NUL is none."""
+    whole = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return whole.replace("\0", "")
+
+
+def _read_word(given: Mapping[str, Any], name: str) -> str:
+    value = given.get(name) or ""
+    if not isinstance(value, str):
+        raise Refusal(400, f"Invalid request: {name} is a text")
+    return _mend(value)
+
+
+def _read_number(value: Any, most: int) -> int:
+    try:
+        number = int(value or 0)
+    except (TypeError, ValueError, OverflowError):
+        raise Refusal(400, "Invalid request: alternatives is a number") from None
+    if number < 0:
+        raise Refusal(400, "Invalid request: alternatives is 0 or more")
+    return min(number, most)
+
+
+def _read_key(given: Mapping[str, Any], request: Request) -> str:
+    kind, _, bearer = request.headers.get("authorization", "").partition(" ")
+    key = given.get("api_key") or (bearer if kind.lower() == "bearer" else "")
+    return key if isinstance(key, str) else ""
+
+
+def _find_address(request: Request) -> str:
+    return request.client.host if request.client else ""

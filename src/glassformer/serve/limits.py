@@ -1,0 +1,25 @@
+"""How much one server takes on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What is beyond these is refused, in one sentence that names the limit."""
+
+    characters: int = 20_000  # of all texts of one request
+    texts: int = 256  # in one request
+    seconds: float = 60.0  # from a request to its answer
+    body: int = 1 << 20  # bytes of a request
+    upload: int = 256 << 20  # bytes of a saved trace, packed and unpacked
+    waiting: int = 2048  # sentences accepted and not yet translated
+    batch: int = 64  # sentences translated together
+    beam: int = 16
+    alternatives: int = 8
+    pieces: int = 256  # of a sentence that is recorded
+    traces: int = 512 << 20  # bytes of recordings kept in memory
+    jobs: int = 16  # recordings and streams waiting
+    loaded: int = 4  # models in memory
+    connections: int = 1024

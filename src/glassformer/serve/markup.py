@@ -1,0 +1,241 @@
+"""HTML in runs of text that are translated each on its own, with the tags that are within them.
+
+What is no text stays as it was, character by character: tags and their attributes, comments,
+scripts, code. Broken mark-up is no error: a tag without its partner keeps its place in the run.
+"""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+from .placing import Link, Mark, place_marks
+
+_INLINE = (
+    "a abbr acronym b bdi bdo big cite data del dfn em font i ins label mark q rb rp rt ruby s "
+    "small span strike strong sub sup time tt u"
+)
+_INLINE_OPAQUE = "code kbd samp var svg math canvas"
+_OPAQUE = "pre script style textarea template iframe object audio video noscript xmp"
+INLINE = frozenset(_INLINE.split())
+INLINE_OPAQUE = frozenset(_INLINE_OPAQUE.split())
+OPAQUE = INLINE_OPAQUE | frozenset(_OPAQUE.split())  # nothing within them is text
+POINTS = frozenset(("img", "wbr", "input"))  # in the text, and nothing within them
+_TOKEN = re.compile(
+    r"(?P<rest><!--.*?(?:-->|\Z)|<!\[CDATA\[.*?(?:\]\]>|\Z)|<[!?][^>]*+(?:>|\Z))"
+    r"|<(?P<end>/?)(?P<name>[A-Za-z][^\s/<>]*+)"
+    r"(?P<attributes>(?:\"[^\"]*+\"|'[^']*+'|[^\"'<>])*+|[^<>]*+)>",
+    re.DOTALL,
+)
+_UNTOUCHED = re.compile(
+    r"""\btranslate\s*=\s*["']?no\b|\bclass\s*=\s*["']?[^"'>]*\bnotranslate\b""", re.IGNORECASE
+)
+_ENTITY = re.compile(r"&(?:#\d+|#[xX][0-9a-fA-F]+|[A-Za-z][A-Za-z0-9]*);")
+_SPACE = re.compile(r"\s+")
+_TIED = re.compile(r"(\S+)\u00a0(?=(\S+))")
+DEEPEST = 50  # tags within tags of one run; what is deeper stands alone
+_ALWAYS = {"&": "&amp;", "<": "&lt;", ">": "&gt;"}
+
+
+@dataclass
+class Run:
+    """Text between two blocks, as it reads, and the marks in it."""
+
+    text: str = ""
+    marks: list[Mark] = field(default_factory=list)
+    entities: dict[str, str] = field(default_factory=dict)  # as the page wrote these characters
+    before: str = ""  # white space around the text, as it was
+    after: str = ""
+    tied: list[tuple[str, str]] = field(default_factory=list)  # words with &nbsp; between them
+
+    def write(self, said: str, links: Sequence[Link] | None) -> str:
+        """Its translation as HTML; `links` tell which words stand for which."""
+        for left, right in self.tied:
+            said = said.replace(f"{left} {right}", f"{left}\u00a0{right}")
+        entities = self.entities | _ALWAYS
+        table = str.maketrans(entities)
+        body = (
+            place_marks(self.text, said, self.marks, links, lambda text: text.translate(table))
+            if links is not None
+            else said.translate(table)
+        )
+        return f"{self.before}{body}{self.after}"
+
+
+@dataclass
+class Page:
+    """What is left as it is, and runs, in the order of the page."""
+
+    parts: list[str | Run]
+
+    @property
+    def runs(self) -> list[Run]:
+        return [part for part in self.parts if isinstance(part, Run)]
+
+    def fill(self, written: Sequence[str]) -> str:
+        rest = iter(written)
+        return "".join(part if isinstance(part, str) else next(rest) for part in self.parts)
+
+
+@dataclass
+class _Piece:
+    """A stretch of the page: text, a tag within a run, or what ends a run."""
+
+    raw: str
+    kind: str  # text, open, close, point, break
+    name: str = ""
+
+
+def read_markup(text: str) -> Page:
+    parts: list[str | Run] = []
+    gathered: list[_Piece] = []
+
+    def flush() -> None:
+        if any(piece.kind == "text" and piece.raw.strip() for piece in gathered):
+            readable = html.unescape("".join(p.raw for p in gathered if p.kind == "text"))
+            if any(character.isalnum() for character in readable):
+                parts.append(_make_run(gathered))
+                gathered.clear()
+                return
+        parts.extend(piece.raw for piece in gathered)
+        gathered.clear()
+
+    for piece in _read_pieces(text):
+        if piece.kind == "break":
+            flush()
+            parts.append(piece.raw)
+        else:
+            gathered.append(piece)
+    flush()
+    return Page(parts)
+
+
+def _read_pieces(text: str) -> Iterator[_Piece]:
+    at = 0
+    while found := _TOKEN.search(text, at):
+        if found.start() > at:
+            yield _Piece(text[at : found.start()], "text")
+        at = found.end()
+        if found["rest"] is not None:
+            yield _Piece(found[0], "point")
+            continue
+        name, is_end = found["name"].lower(), bool(found["end"])
+        is_whole = found["attributes"].rstrip().endswith("/")
+        is_left = name in OPAQUE or _UNTOUCHED.search(found["attributes"])
+        if is_left and not is_end and not is_whole:
+            at = _find_close(text, at, name)
+            kind = "point" if name in INLINE_OPAQUE or name in INLINE else "break"
+            yield _Piece(text[found.start() : at], kind)
+        elif name in POINTS or (name in INLINE and is_whole):
+            yield _Piece(found[0], "point")
+        elif name in INLINE:
+            yield _Piece(found[0], "close" if is_end else "open", name)
+        else:
+            yield _Piece(found[0], "break")
+    if at < len(text):
+        yield _Piece(text[at:], "text")
+
+
+def _find_close(text: str, at: int, name: str) -> int:
+    """Behind the tag that closes this element; the end of the page if none does."""
+    tag = re.compile(rf"<(/?){re.escape(name)}(?=[\s/>])[^>]*>", re.IGNORECASE)
+    depth = 1
+    for found in tag.finditer(text, at):
+        if name in ("script", "style", "textarea", "xmp") and not found[1]:
+            continue
+        depth += -1 if found[1] else not found[0].endswith("/>")
+        if not depth:
+            return found.end()
+    return len(text)
+
+
+def _make_run(pieces: Sequence[_Piece]) -> Run:
+    run, root = Run(), Mark(0, -1, "", "")
+    written, opened = "", [("", root)]
+    plain = set[str]()
+    for piece, around in zip(pieces, _find_spaces(pieces), strict=True):
+        if piece.kind == "text":
+            written = _join(written, _read_text(piece.raw, run, plain))
+        elif piece.kind == "close":
+            _close(opened, piece, len(written), around[1])
+        else:
+            is_open = piece.kind == "open" and len(opened) < DEEPEST
+            mark = Mark(len(written), -1 if is_open else len(written), piece.raw, "", around)
+            opened[-1][1].children.append(mark)
+            if is_open:
+                opened.append((piece.name, mark))
+    for _, mark in opened:
+        mark.end = len(written)
+    run.entities = {c: entity for c, entity in run.entities.items() if c not in plain}
+    run.marks = root.children
+    _trim(run, written, pieces)
+    run.tied = _TIED.findall(run.text)
+    run.text = run.text.replace("\u00a0", " ")
+    return run
+
+
+def _close(opened: list[tuple[str, Mark]], piece: _Piece, at: int, is_spaced: bool) -> None:
+    """The nearest element of that name ends, and with it what was opened within it."""
+    places = [place for place, (name, _) in enumerate(opened) if name == piece.name]
+    if not places:
+        parent = opened[-1][1]
+        if parent.close_count == DEEPEST:
+            parent.children.append(Mark(at, at, piece.raw, ""))
+            return
+        # It began earlier on the page: all that is before it here is in it.
+        parent.close_count += 1
+        parent.children = [Mark(parent.start, at, "", piece.raw, children=parent.children)]
+        return
+    for _, mark in opened[places[-1] :]:
+        mark.end = at
+    closed = opened[places[-1]][1]
+    closed.close, closed.spaced = piece.raw, (closed.spaced[0], is_spaced)
+    del opened[places[-1] :]
+
+
+def _read_text(raw: str, run: Run, plain: set[str]) -> str:
+    """As it reads. `plain` gets the characters that the page wrote as themselves."""
+    for entity in _ENTITY.findall(raw):
+        character = html.unescape(entity)
+        if len(character) == 1:
+            run.entities.setdefault(character, entity)
+    plain.update(_ENTITY.sub("", raw))
+    return re.sub(r"[^\S\u00a0]+", " ", html.unescape(raw))
+
+
+def _join(written: str, text: str) -> str:
+    """White space counts once, wherever tags stand in it."""
+    return written + (text[1:] if written.endswith(" ") and text.startswith(" ") else text)
+
+
+def _trim(run: Run, written: str, pieces: Sequence[_Piece]) -> None:
+    """White space around all stays as it was; that between a tag and its text goes."""
+    first, last = pieces[0], pieces[-1]
+    run.text = written.strip()
+    if first.kind == "text":
+        run.before = first.raw[: len(first.raw) - len(first.raw.lstrip())]
+    if last.kind == "text":
+        run.after = last.raw[len(last.raw.rstrip()) :]
+    left = len(written) - len(written.lstrip())
+    waiting = [*run.marks]
+    while waiting:
+        mark = waiting.pop()
+        mark.start, mark.end = (
+            min(max(place - left, 0), len(run.text)) for place in (mark.start, mark.end)
+        )
+        waiting += mark.children
+
+
+def _find_spaces(pieces: Sequence[_Piece]) -> list[tuple[bool, bool]]:
+    """Whether the text next to each piece, left and right, has white space there."""
+    sides = []
+    for order, end in ((pieces, -1), (pieces[::-1], 0)):
+        spaced, is_spaced = list[bool](), False
+        for piece in order:
+            spaced.append(is_spaced)
+            if piece.kind == "text":
+                is_spaced = piece.raw[end].isspace()
+        sides.append(spaced)
+    return [*zip(sides[0], sides[1][::-1], strict=True)]

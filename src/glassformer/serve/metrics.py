@@ -1,0 +1,91 @@
+"""What the server has done, for Prometheus: /metrics."""
+
+from __future__ import annotations
+
+import time
+
+from fastapi import APIRouter, Response
+from prometheus_client import (
+    CONTENT_TYPE_LATEST,
+    CollectorRegistry,
+    Counter,
+    Gauge,
+    Histogram,
+    PlatformCollector,
+    ProcessCollector,
+    generate_latest,
+)
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from .service import TheService
+
+SIZES = (1, 2, 4, 8, 16, 32, 64, 128, 256)
+router = APIRouter(tags=["operation"])
+
+
+class Metrics:
+    """Of one server. Paths are those of the routes: what a client makes up counts as `other`."""
+
+    def __init__(self) -> None:
+        self.registry = made = CollectorRegistry()
+        ProcessCollector(registry=made)
+        PlatformCollector(registry=made)
+        self.requests = Counter(
+            "glassformer_requests", "Requests answered.", ("path", "status"), registry=made
+        )
+        self.seconds = Histogram(
+            "glassformer_request_seconds", "From request to answer.", ("path",), registry=made
+        )
+        self.under_way = Gauge("glassformer_requests_under_way", "Now.", registry=made)
+        self.batches = Histogram(
+            "glassformer_batch_sentences", "Sentences translated together.", buckets=SIZES,
+            registry=made,
+        )  # fmt: skip
+        self.working = Counter("glassformer_batch_seconds", "Spent translating.", registry=made)
+        self.waiting = Gauge("glassformer_sentences_waiting", "Accepted, not begun.", registry=made)
+        self.loaded = Gauge("glassformer_models_loaded", "Models in memory.", registry=made)
+        self.kept = Gauge("glassformer_recordings_bytes", "Of recordings kept.", registry=made)
+
+    def observe_batch(self, size: int, seconds: float) -> None:
+        self.batches.observe(size)
+        self.working.inc(seconds)
+
+
+@router.get("/metrics", response_class=Response)
+def get_metrics(service: TheService) -> Response:
+    """In the format of Prometheus."""
+    metrics = service.metrics
+    metrics.waiting.set(service.batcher.waiting)
+    metrics.loaded.set(sum(map(service.shelf.is_loaded, service.shelf.models.values())))
+    metrics.kept.set(sum(each.trace.size for each in service.recordings.list()))
+    return Response(generate_latest(metrics.registry), media_type=CONTENT_TYPE_LATEST)
+
+
+class Measured:
+    """Counts and times every request."""
+
+    def __init__(self, app: ASGIApp, metrics: Metrics) -> None:
+        self.app, self.metrics = app, metrics
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        status, begun = 500, time.perf_counter()
+
+        async def send_counted(message: Message) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+            await send(message)
+
+        self.metrics.under_way.inc()
+        try:
+            await self.app(scope, receive, send_counted)
+        finally:
+            self.metrics.under_way.dec()
+            path = getattr(scope.get("route"), "path", "other") or "app"
+            if scope["path"].startswith("/api/") and not path.startswith("/api/"):
+                path = f"/api/{path.lstrip('/')}"
+            self.metrics.requests.labels(path, str(status)).inc()
+            self.metrics.seconds.labels(path).observe(time.perf_counter() - begun)

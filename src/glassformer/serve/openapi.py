@@ -1,0 +1,63 @@
+"""The OpenAPI document: what FastAPI cannot know of our errors and of LibreTranslate's paths."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fastapi import FastAPI
+from fastapi.openapi.utils import get_openapi
+
+TEXT = {"type": "string", "minLength": 1}
+KEY = {"api_key": {"type": "string", "description": "Where the server asks for one."}}
+
+
+def _describe(
+    fields: dict[str, Any], required: list[str], example: dict[str, Any]
+) -> dict[str, Any]:
+    schema = {"type": "object", "properties": fields | KEY, "required": required}
+    plain = {name: value for name, value in fields.items() if name != "q"} | {"q": TEXT}
+    form = {**schema, "properties": plain | KEY}
+    return {
+        "requestBody": {
+            "required": True,
+            "content": {
+                "application/json": {"schema": schema, "example": example},
+                "application/x-www-form-urlencoded": {"schema": form, "example": example},
+            },
+        }
+    }
+
+
+TRANSLATE = _describe(
+    {
+        "q": {"oneOf": [TEXT, {"type": "array", "items": {"type": "string"}, "minItems": 1}]},
+        "source": {"type": "string", "description": "A code of /languages, or auto."},
+        "target": {"type": "string", "description": "A code of /languages."},
+        "format": {"type": "string", "enum": ["text", "html"], "default": "text"},
+        "alternatives": {"type": "integer", "minimum": 0, "default": 0},
+    },
+    ["q", "source", "target"],
+    {"q": "The cat is on the mat.", "source": "en", "target": "fr"},
+)
+DETECT = _describe({"q": TEXT}, ["q"], {"q": "Je suis étudiant."})
+ERROR = {
+    "type": "object",
+    "properties": {"error": {"type": "string", "description": "One sentence."}},
+    "required": ["error"],
+    "example": {"error": "there is no model dem; did you mean demo?"},
+}
+
+
+def describe(app: FastAPI) -> dict[str, Any]:
+    """FastAPI's document, with our errors in place of its own."""
+    made = get_openapi(
+        title=app.title, version=app.version, description=app.description, routes=app.routes
+    )
+    schemas = made.setdefault("components", {}).setdefault("schemas", {})
+    for name in ("HTTPValidationError", "ValidationError"):
+        schemas.pop(name, None)
+    schemas["Error"] = ERROR
+    for path in made["paths"].values():
+        for operation in path.values():
+            operation["responses"].pop("422", None)
+    return made

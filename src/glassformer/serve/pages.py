@@ -1,0 +1,52 @@
+"""The web app's files, as they were built."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from fastapi import FastAPI
+from fastapi.responses import FileResponse, HTMLResponse, Response
+from starlette.staticfiles import StaticFiles
+from starlette.types import Scope
+
+STATIC = Path(__file__).parent / "static"
+UNBUILT = """<!doctype html>
+<html lang="en"><meta charset="utf-8"><title>glassformer</title>
+<h1>glassformer</h1>
+<p>The server is running. The app that looks inside has not been built: in a clone of glassformer,
+<code>make web</code> builds it.</p>
+<p>Programs translate by <code>POST /translate</code>; <a href="/spec">/spec</a> tells all.</p>
+</html>
+"""
+
+
+class Files(StaticFiles):
+    """What the build named after its content never changes; the rest is asked for each time."""
+
+    def file_response(
+        self,
+        full_path: str | os.PathLike[str],
+        stat_result: os.stat_result,
+        scope: Scope,
+        status_code: int = 200,
+    ) -> Response:
+        response = super().file_response(full_path, stat_result, scope, status_code)
+        is_named = "assets" in Path(full_path).relative_to(STATIC).parts[:-1]
+        kept = "public, max-age=31536000, immutable" if is_named else "no-cache"
+        response.headers["Cache-Control"] = kept
+        return response
+
+
+def add_pages(app: FastAPI) -> None:
+    """Last: what the API has goes first."""
+    is_built = (STATIC / "index.html").is_file()
+
+    @app.get("/", include_in_schema=False)
+    def show_app() -> Response:
+        if (STATIC / "index.html").is_file():
+            return FileResponse(STATIC / "index.html", headers={"Cache-Control": "no-cache"})
+        return HTMLResponse(UNBUILT)
+
+    if is_built:
+        app.mount("/", Files(directory=STATIC), name="app")

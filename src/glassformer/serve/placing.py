@@ -1,0 +1,184 @@
+"""Where the tags of a run go in its translation: around the words that stand for theirs.
+
+Every tag is written once, and what was nested stays nested.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from ..text.spacing import EAST
+from ..text.unicode import Span
+
+WORD = re.compile(rf"[{EAST}]|(?:(?![{EAST}])\w)+(?:['’](?:(?![{EAST}])\w)+)*|[^\w\s]")
+Link = tuple[int, int, float]  # a word of the source, one of the translation, and how surely
+
+
+@dataclass
+class Mark:
+    """A tag with its partner around a stretch of the run's text; without text, a point in it."""
+
+    start: int
+    end: int
+    open: str
+    close: str
+    spaced: tuple[bool, bool] = (False, False)  # whether white space was around a point
+    children: list[Mark] = field(default_factory=list)
+    close_count: int = 0  # tags without a beginning that were found in it
+    first: int = 0  # its words in the translation
+    last: int = 0
+
+    @property
+    def is_point(self) -> bool:
+        return self.first == self.last
+
+
+def find_words(text: str) -> list[Span]:
+    return [found.span() for found in WORD.finditer(text)]
+
+
+def place_marks(
+    text: str, said: str, marks: Sequence[Mark], links: Sequence[Link], write: Callable[[str], str]
+) -> str:
+    """The translation with the marks in it; `write` makes text into HTML."""
+    layout = _Layout(text, said, links)
+    root = Mark(0, len(text), "", "", children=[*marks], last=len(layout.words))
+    layout.place(root)
+    return _Writer(said, layout.words, write).write(root, 0, len(said))
+
+
+class _Layout:
+    """Which words of the translation stand for which stretch of the source."""
+
+    def __init__(self, text: str, said: str, links: Sequence[Link]) -> None:
+        self.sources, self.words = find_words(text), find_words(said)
+        self.ends = [end for _, end in self.sources]
+        self.heirs: dict[int, list[int]] = {}
+        self.weight = dict[int, float]()
+        for source, target, weight in sorted(links, key=lambda link: link[1]):
+            self.heirs.setdefault(source, []).append(target)
+            self.weight[target] = weight
+
+    def place(self, node: Mark) -> None:
+        """Give each child its words: those with most to say choose first."""
+        own, taken = self._cover(node), bytearray(len(self.words))
+        wanted = [(self._want(node, child, own), child) for child in node.children]
+        for words, child in sorted(wanted, key=lambda pair: -len(pair[0])):
+            child.first, child.last = self._settle(node, words, taken)
+            taken[child.first : child.last] = b"\1" * (child.last - child.first)
+        for child in node.children:
+            if child.is_point:
+                child.first = child.last = self._find_point(node, child, taken)
+            if child.children:
+                self.place(child)
+
+    def _want(self, node: Mark, child: Mark, own: range) -> list[int]:
+        """The words within the parent that stand for the child's."""
+        covered, inside = self._cover(child), range(node.first, node.last)
+        if covered and covered == own:
+            return [*inside]
+        heirs = (word for source in covered for word in self.heirs.get(source, ()))
+        return sorted(word for word in heirs if word in inside)
+
+    def _cover(self, mark: Mark) -> range:
+        """The source words that are in it by half or more; else those that it touches."""
+        if mark.start >= mark.end:
+            return range(0)
+        first = bisect_right(self.ends, mark.start)
+        last = first
+        while last < len(self.sources) and self.sources[last][0] < mark.end:
+            last += 1
+        touched = range(first, last)
+        most = [word for word in touched if self._share(word, mark) >= 0.5]
+        return range(most[0], most[-1] + 1) if most else touched
+
+    def _share(self, word: int, mark: Mark) -> float:
+        start, end = self.sources[word]
+        return (min(end, mark.end) - max(start, mark.start)) / (end - start)
+
+    def _settle(self, node: Mark, words: list[int], taken: bytearray) -> Span:
+        """The free neighbours that stand for the child most surely."""
+        best, most = (node.first, node.first), 0.0
+        for group in _group(words, taken):
+            weight = sum(self.weight.get(word, 0.0) for word in group) or 1e-9
+            if weight > most:
+                best, most = (group[0], group[-1] + 1), weight
+        return best
+
+    def _find_point(self, node: Mark, child: Mark, taken: bytearray) -> int:
+        """Behind the word that stands for the source word before it, or before the next one's."""
+        before, inside = bisect_right(self.ends, child.start), range(node.first, node.last)
+        if not before:
+            at = node.first
+        elif before == len(self.sources):
+            at = node.last
+        elif here := [word for word in self.heirs.get(before - 1, ()) if word in inside]:
+            at = here[-1] + 1
+        elif here := [word for word in self.heirs.get(before, ()) if word in inside]:
+            at = here[0]
+        else:
+            at = node.first + round(before / len(self.sources) * len(inside))
+        while node.first < at < node.last and taken[at - 1] and taken[at]:
+            at += 1  # not within another tag
+        return min(max(at, node.first), node.last)
+
+
+def _group(words: Sequence[int], taken: bytearray) -> list[list[int]]:
+    """Free neighbours; what lies between two groups is in them if they are large beside it."""
+    groups: list[list[int]] = []
+    for word in words:
+        if taken[word]:
+            continue
+        last = groups[-1][-1] if groups else word
+        near = groups and word - last - 1 <= len(groups[-1]) // 2
+        if near and not any(taken[last:word]):
+            groups[-1].append(word)
+        else:
+            groups.append([word])
+    return groups
+
+
+class _Writer:
+    def __init__(self, said: str, words: Sequence[Span], write: Callable[[str], str]) -> None:
+        self.said, self.words, self.make = said, words, write
+
+    def write(self, node: Mark, begin: int, end: int) -> str:
+        """What is between two places of the translation, with the children in it."""
+        parts, at = list[str](), begin
+        for child in sorted(node.children, key=lambda child: (child.first, child.last)):
+            start, stop = self._locate(child, begin, end)
+            parts.append(self.make(self.said[at:start]))
+            parts.append(self._write_child(child, start, stop, parts))
+            at = stop
+        return "".join([*parts, self.make(self.said[at:end])])
+
+    def _write_child(self, child: Mark, start: int, stop: int, parts: Sequence[str]) -> str:
+        inner = self.write(child, start, stop) if start < stop else self._write_points(child)
+        made = f"{child.open}{inner}{child.close}"
+        left, right = child.spaced if child.is_point else (False, False)
+        behind = next((part[-1] for part in reversed(parts) if part), "")
+        if left and behind and not behind.isspace():
+            made = f" {made}"
+        if right and self.said[stop : stop + 1] and not self.said[stop].isspace():
+            made += " "
+        return made
+
+    def _write_points(self, node: Mark) -> str:
+        return "".join(
+            f"{child.open}{self._write_points(child)}{child.close}" for child in node.children
+        )
+
+    def _locate(self, child: Mark, begin: int, end: int) -> Span:
+        """In characters."""
+        if not child.is_point:
+            return self.words[child.first][0], self.words[child.last - 1][1]
+        if child.spaced == (True, False) and child.first < len(self.words):
+            place = self.words[child.first][0]
+        elif child.first == 0:
+            return begin, begin
+        else:
+            place = self.words[child.first - 1][1]
+        return (place, place) if begin <= place <= end else (begin, begin)

@@ -1,0 +1,76 @@
+"""What the bodies of /api requests hold. An unknown key is an error."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from ..config import Decode
+from ..translator import Translator
+from .limits import Limits
+from .refusal import Refusal
+
+Prefix = str | list[int]
+MODEL = Field(None, description="The id of a model; the first if none is named.", examples=["demo"])
+TEXT = Field(max_length=20_000, examples=["The cat is on the mat."])
+DECODE: Any = Field(
+    default_factory=dict,
+    description="Settings of the search that are not the model's own.",
+    examples=[{"search": "beam", "beam": 4}],
+)
+
+
+class Body(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+
+class TraceRequest(Body):
+    """Record a translation."""
+
+    text: str = TEXT
+    model: str | None = MODEL
+    level: Literal["attention", "states", "everything"] = "everything"
+    decode: dict[str, Any] = DECODE
+    prefix: Prefix = Field("", max_length=20_000, description="Text or ids it begins with.")
+    hypothesis: int = Field(0, ge=0, description="Which of those that ended; 0 the best.")
+    target: str | None = Field(None, max_length=20_000, description="Record this translation.")
+    seed: int = Field(0, ge=0, lt=2**63)
+    edits: list[dict[str, Any]] = Field([], max_length=64)
+
+
+class EditRequest(Body):
+    """What if: see what edits do to a recording."""
+
+    edits: list[dict[str, Any]] = Field(
+        max_length=64,
+        examples=[[{"do": "silence", "name": "encoder.1.self_attention", "head": 2}]],
+    )
+    model: str | None = Field(None, description="For a recording that was uploaded.")
+
+
+class StreamRequest(Body):
+    """Translate, and tell of each step."""
+
+    text: str = TEXT
+    model: str | None = MODEL
+    decode: dict[str, Any] = DECODE
+    prefix: Prefix = Field("", max_length=20_000)
+    seed: int = Field(0, ge=0, lt=2**63)
+    candidates: int = Field(5, ge=0, le=50)
+
+
+def choose_search(translator: Translator, changes: dict[str, Any], limits: Limits) -> Decode:
+    """The model's own settings with changes, within the limits. Refusal naming what is wrong."""
+    try:
+        decode = translator.config.changed(decode=changes).decode
+    except ValueError as error:
+        raise Refusal(400, str(error).removeprefix("settings: ")) from None
+    if decode.beam > limits.beam:
+        raise Refusal(400, f"decode.beam={decode.beam}: at most {limits.beam} here")
+    return decode
+
+
+def check_text(text: str, limits: Limits) -> None:
+    if len(text) > limits.characters:
+        raise Refusal(400, f"the text has {len(text)} characters: at most {limits.characters}")

@@ -1,0 +1,130 @@
+"""Several models: read from the disk when first asked for, the least recently used put back."""
+
+from __future__ import annotations
+
+import json
+import re
+import threading
+from collections import OrderedDict
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from ..config import Config
+from ..data.doctor.function_words import NAMES
+from ..directory import CARD, CONFIG, GOLDEN, SHIPPED, locate
+from ..translator import Translator
+from .refusal import Refusal, refuse_missing
+
+
+@dataclass(frozen=True)
+class Model:
+    """A model that can be asked for. The name is that of its folder: any characters at all."""
+
+    id: str  # safe in a path
+    name: str
+    folder: Path
+    source: str | None
+    target: str | None
+    lock: threading.Lock = field(default_factory=threading.Lock, compare=False)
+
+    def describe(self, is_loaded: bool) -> dict[str, Any]:
+        return {
+            "id": self.id,
+            "name": self.name,
+            "source": self.source,
+            "target": self.target,
+            "source_name": name_language(self.source),
+            "target_name": name_language(self.target),
+            "loaded": is_loaded,
+        }
+
+    @property
+    def card(self) -> str:
+        path = self.folder / CARD
+        return path.read_text(encoding="utf-8", errors="replace") if path.is_file() else ""
+
+    def read_golden(self) -> list[tuple[str, str]]:
+        """Sentences that the model brings along, and their translations."""
+        try:
+            text = (self.folder / GOLDEN).read_text(encoding="utf-8")
+            lines = json.loads(text)["lines"]
+            return [(str(line["source"]), str(line["translation"])) for line in lines]
+        except (OSError, ValueError, KeyError, TypeError):
+            return []
+
+
+class Shelf:
+    """`folders`: model directories, or names of shipped models; none: all shipped ones. At most
+    `loaded` are in memory; `how` as in Translator."""
+
+    def __init__(
+        self,
+        folders: Sequence[Path | str] = (),
+        *,
+        loaded: int = 4,
+        **how: Any,
+    ) -> None:
+        self.most, self.how = loaded, how
+        self.models: dict[str, Model] = {}
+        self._loaded: OrderedDict[str, Translator] = OrderedDict()
+        self._lock = threading.Lock()
+        for folder in folders or sorted(path.name for path in SHIPPED.iterdir()):
+            self._add(locate(folder))
+
+    def _add(self, folder: Path) -> None:
+        """ValueError if there is no model: now, not at the first request."""
+        config = Config.load(folder / CONFIG) if (folder / CONFIG).is_file() else None
+        if config is None:
+            Translator.load(folder)  # says what is missing
+            raise ValueError(f"{folder} is no model directory")
+        name = folder.resolve().name
+        stem = re.sub(r"[^A-Za-z0-9_-]+", "-", name).strip("-") or "model"
+        id, number = stem, 2
+        while id in self.models:
+            id, number = f"{stem}-{number}", number + 1
+        data = config.data
+        self.models[id] = Model(id, name, folder, data.source_lang, data.target_lang)
+
+    @property
+    def default(self) -> Model:
+        return next(iter(self.models.values()))
+
+    def find(self, id: str | None) -> Model:
+        """The model of this id; the first where none is named. Refusal if there is none."""
+        if id is None:
+            return self.default
+        if id not in self.models:
+            raise refuse_missing("model", id, [*self.models])
+        return self.models[id]
+
+    def find_pair(self, source: str, target: str) -> Model | None:
+        pairs = ((model.source, model.target) for model in self.models.values())
+        found = zip(pairs, self.models.values(), strict=True)
+        return next((model for pair, model in found if pair == (source, target)), None)
+
+    def is_loaded(self, model: Model) -> bool:
+        return model.id in self._loaded
+
+    def load(self, model: Model) -> Translator:
+        """May take a while: not for the event loop."""
+        with model.lock:
+            with self._lock:
+                if translator := self._loaded.get(model.id):
+                    self._loaded.move_to_end(model.id)
+                    return translator
+            try:
+                translator = Translator.load(model.folder, **self.how)
+            except (ValueError, OSError) as error:
+                raise Refusal(500, f"the model {model.id} cannot be loaded: {error}") from error
+            with self._lock:
+                self._loaded[model.id] = translator
+                while len(self._loaded) > self.most:
+                    self._loaded.popitem(last=False)
+            return translator
+
+
+def name_language(code: str | None) -> str | None:
+    """In English; the code itself where we have no name for it."""
+    return None if code is None else NAMES.get(re.split("[-_]", code)[0].lower(), code)

@@ -1,0 +1,76 @@
+"""A job's answer: server-sent events to whoever accepts them, else one JSON object at the end."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import math
+from collections.abc import AsyncIterator
+from typing import Any
+
+from fastapi import Request
+from fastapi.responses import JSONResponse, Response, StreamingResponse
+
+from .jobs import Job
+from .refusal import Refusal
+
+EVENTS = "text/event-stream"
+LOOK = 0.5  # seconds between two looks whether the client is still there
+HEADERS = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
+
+
+def to_json(value: Any) -> str:
+    """One line; null for what is not finite."""
+    try:
+        return json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    except ValueError:
+        return json.dumps(_finite(value), ensure_ascii=False, separators=(",", ":"))
+
+
+def _finite(value: Any) -> Any:
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, dict):
+        return {key: _finite(each) for key, each in value.items()}
+    return [*map(_finite, value)] if isinstance(value, list | tuple) else value
+
+
+class Json(JSONResponse):
+    """JSON as `to_json` writes it: a number that is not finite is null."""
+
+    def render(self, content: Any) -> bytes:
+        return to_json(content).encode("utf-8", "replace")
+
+
+def format_event(name: str, data: Any) -> bytes:
+    return f"event: {name}\ndata: {to_json(data)}\n\n".encode("utf-8", "replace")
+
+
+async def answer(request: Request, job: Job) -> Response:
+    """The job's events, or its result. It ends if the client leaves."""
+    if EVENTS in request.headers.get("accept", ""):
+        return StreamingResponse(_stream(job), media_type=EVENTS, headers=HEADERS)
+    loop = asyncio.get_running_loop()
+    looked = loop.time()
+    try:
+        async for told in job.events(beat=LOOK):
+            if told and told[0] == "done":
+                return Json(told[1])
+            if told and told[0] == "error":
+                raise Refusal(told[1]["status"], told[1]["error"])
+            if loop.time() - looked > LOOK:
+                looked = loop.time()
+                if await request.is_disconnected():
+                    job.cancel()
+    finally:
+        job.cancel()
+    raise Refusal(500, "internal error")
+
+
+async def _stream(job: Job) -> AsyncIterator[bytes]:
+    try:
+        yield format_event("start", {"job": job.id})
+        async for told in job.events():
+            yield format_event(*told) if told else b": still at work\n\n"
+    finally:
+        job.cancel()

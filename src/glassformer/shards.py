@@ -1,0 +1,247 @@
+"""Translating a corpus that is too much for one machine: files in, files out, by Ray Data.
+
+The text is cut into shards of whole lines. Workers, on this machine or a cluster, translate a shard
+each and write it beside the output, and when all are there they are put together in order. What is
+written stays: a run that was stopped goes on with the shards that are missing. On a cluster all
+machines need to see the text, the model and the output under the same paths.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import logging
+import os
+import shutil
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, fields
+from itertools import chain, tee
+from pathlib import Path
+from typing import Any
+
+from .config import Decode
+from .data.files import decode_lines, take_fingerprint
+from .directory import WEIGHTS, locate
+from .disk import write_text
+from .guard import Judged, search
+
+Render = Callable[[int, str, Judged, str], str]
+MANIFEST = "manifest.json"
+STORE = 1 << 28  # bytes that a Ray of our own keeps for passing objects: ours are small
+
+
+@dataclass(frozen=True)
+class Shard:
+    """Lines of a file: `first` counts from 0, `start` and `stop` are bytes."""
+
+    number: int
+    first: int
+    lines: int
+    start: int
+    stop: int
+
+
+@dataclass(frozen=True)
+class Job:
+    """What every worker has to know; all of it decides what is written."""
+
+    model: str
+    source: str
+    decode: dict[str, Any]
+    n_best: int
+    split: bool
+    again: bool  # what looks wrong is searched for again
+    seed: int
+    precision: str
+    device: str
+
+
+def translate_file(
+    job: Job,
+    out: Path,
+    render: Render,
+    *,
+    workers: int,
+    threads: int = 1,
+    shard_lines: int = 10_000,
+    address: str | None = None,
+    progress: Callable[[int], object] = lambda done: None,
+) -> int:
+    """Translate the file `job.source` into `out`, and return how many shards were there already.
+
+    address: of a Ray cluster that runs; None starts one here for as long as it takes. render: makes
+    the output for a line of its number (from 1), text, translations and precision; it has to be
+    importable by the workers. progress hears of finished lines.
+    ValueError if `out` was begun with other settings, or Ray is not installed.
+    """
+    if Path(job.source).suffix == ".gz":
+        raise ValueError(f"{job.source}: shards cannot be cut out of a .gz file; unpack it first")
+    shards = list(cut_file(Path(job.source), shard_lines))
+    parts = out.with_name(f"{out.name}.parts")
+    _begin(parts, job, shard_lines, render)
+    missing = [shard for shard in shards if not _name(parts, shard.number).is_file()]
+    for shard in shards:
+        progress(shard.lines * (shard not in missing))
+    if missing:
+        for done in _run(job, parts, render, missing, workers, threads, address):
+            progress(done)
+    join(parts, [shard.number for shard in shards], out)
+    return len(shards) - len(missing)
+
+
+def cut_file(source: Path, lines: int) -> Iterator[Shard]:
+    """The shards of a file. ValueError, naming the line, for what is no UTF-8."""
+    number = first = start = stop = count = 0
+    with source.open("rb") as file:
+        raws, same = tee(file)
+        for raw, _ in zip(raws, decode_lines(same, str(source)), strict=True):
+            stop, count = stop + len(raw), count + 1
+            if count == lines:
+                yield Shard(number, first, count, start, stop)
+                number, first, start, count = number + 1, first + count, stop, 0
+    if count:
+        yield Shard(number, first, count, start, stop)
+
+
+def read_shard(source: Path, shard: Shard) -> list[str]:
+    with source.open("rb") as file:
+        file.seek(shard.start)
+        raws = io.BytesIO(file.read(shard.stop - shard.start))
+    before = [b"\n"] if shard.first else []  # only the first line of a file may have a BOM
+    return list(decode_lines(chain(before, raws), str(source)))[len(before) :]
+
+
+def _begin(parts: Path, job: Job, shard_lines: int, render: Render) -> None:
+    """Make the folder, or see that it was made for the same work."""
+    model = locate(job.model) / WEIGHTS
+    wanted = {
+        **asdict(job),
+        "shard_lines": shard_lines,
+        "format": getattr(render, "__name__", None) or str(getattr(render, "keywords", "")),
+        "text": take_fingerprint(Path(job.source)).sha256,
+        "weights": take_fingerprint(model).sha256,
+    }
+    manifest = parts / MANIFEST
+    if not manifest.is_file():
+        parts.mkdir(parents=True, exist_ok=True)
+        write_text(manifest, json.dumps(wanted, indent=1) + "\n")
+        return
+    begun = json.loads(manifest.read_text(encoding="utf-8"))
+    if other := [name for name in wanted if begun.get(name) != wanted[name]]:
+        raise ValueError(
+            f"{parts} was begun with another {', '.join(other)}: go on so, or delete it"
+        )
+
+
+def _name(parts: Path, number: int) -> Path:
+    return parts / f"{number:08d}"
+
+
+def join(parts: Path, numbers: list[int], out: Path) -> None:
+    """Put the parts together in order, and remove them."""
+    partial = out.with_name(f"{out.name}.partial")
+    with partial.open("wb") as whole:
+        for number in numbers:
+            with _name(parts, number).open("rb") as part:
+                shutil.copyfileobj(part, whole, 1 << 20)
+        whole.flush()
+        os.fsync(whole.fileno())
+    os.replace(partial, out)
+    shutil.rmtree(parts)
+
+
+class Worker:
+    """Holds the model in a process of its own and translates a shard at a time."""
+
+    def __init__(self, job: Job, parts: str, render: Render, threads: int):
+        import torch
+
+        from .translator import Translator
+
+        torch.set_num_threads(threads)
+        self.job, self.parts, self.render = job, Path(parts), render
+        self.translator = Translator.load(job.model, device=job.device, precision=job.precision)
+
+    def __call__(self, batch: dict[str, Any]) -> dict[str, Any]:
+        for values in zip(*(batch[each.name] for each in fields(Shard)), strict=True):
+            shard = Shard(*map(int, values))
+            if not _name(self.parts, shard.number).is_file():  # a shard may be dealt out twice
+                self.translate(shard)
+        return {"lines": batch["lines"]}
+
+    def translate(self, shard: Shard) -> None:
+        texts = read_shard(Path(self.job.source), shard)
+        found = search(
+            self.translator,
+            texts,
+            again=self.job.again,
+            decode=Decode(**self.job.decode),
+            n_best=self.job.n_best,
+            split=self.job.split,
+            seed=self.job.seed,
+            first_line=shard.first,
+        )
+        rows = [
+            self.render(shard.first + place, text, judged, self.translator.precision)
+            for place, (text, judged) in enumerate(zip(texts, found, strict=True), 1)
+        ]
+        write_text(_name(self.parts, shard.number), "".join(f"{row}\n" for row in rows))
+
+
+def _run(
+    job: Job, parts: Path, render: Render, shards: list[Shard],
+    workers: int, threads: int, address: str | None,
+) -> Iterator[int]:  # fmt: skip
+    """How many lines are done, shard by shard, in any order."""
+    ray = _start(address, workers * threads)
+    try:
+        ray.data.DataContext.get_current().enable_progress_bars = False
+        rows = [asdict(shard) for shard in shards]
+        done = ray.data.from_items(rows, override_num_blocks=len(rows)).map_batches(
+            Worker,
+            fn_constructor_args=(job, str(parts), render, threads),
+            batch_size=1,
+            compute=ray.data.ActorPoolStrategy(size=workers, max_tasks_in_flight_per_actor=2),
+            num_cpus=threads,
+            runtime_env={"env_vars": {"OMP_NUM_THREADS": str(threads)}},
+        )
+        for row in done.iter_rows():
+            yield int(row["lines"])
+    finally:
+        ray.shutdown()
+
+
+def _start(address: str | None, cpus: int) -> Any:
+    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # nothing is told to anybody
+    os.environ.setdefault("RAY_BACKEND_LOG_LEVEL", "fatal")
+    try:
+        import ray
+        import ray.data
+    except ImportError:
+        raise ValueError("Ray is not installed: pip install 'glassformer[ray]'") from None
+    logging.getLogger("ray.data").setLevel(logging.ERROR)
+    quiet: dict[str, Any] = {"log_to_driver": False, "logging_level": "ERROR"}
+    if address is None:
+        quiet |= {"num_cpus": cpus, "include_dashboard": False, "object_store_memory": STORE}
+    try:
+        with _hush():
+            ray.init(address=address, **quiet)
+    except Exception as error:  # whatever Ray raises: a timeout is a bare Exception
+        raise OSError(f"Ray did not start: {str(error).splitlines()[0]}") from None
+    return ray
+
+
+@contextmanager
+def _hush() -> Iterator[None]:
+    """Nothing on stderr, not even from C++: Ray says there what level its log has."""
+    sys.stderr.flush()
+    kept, nowhere = os.dup(2), os.open(os.devnull, os.O_WRONLY)
+    try:
+        os.dup2(nowhere, 2)
+        yield
+    finally:
+        os.dup2(kept, 2)
+        os.close(nowhere)
+        os.close(kept)

@@ -1,0 +1,245 @@
+"""Many processes at one training, started by torchrun: who does what, and what they tell.
+
+Every process makes the same updates of the same weights. The unit is the update: its micro-batches
+are dealt out, each process sums the gradients of its share, and the sums are added up; loss and
+gradients are divided by the target pieces of all, so that it does not matter who did what.
+What is told travels as JSON in tensors; nothing is pickled.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch import distributed as dist
+
+from ..config import BOS, EOS, PAD
+from ..data.batches import Batch, Batches
+from ..device import choose_device
+from ..disk import write_text
+from .meeting import meet
+
+LAUNCH = "launch"  # in the run's folder
+PATIENCE = timedelta(minutes=30)  # for the slowest of us, preparation apart
+PREPARATION = timedelta(days=7)
+BUCKET = 1 << 23  # values added up in one message
+TOLD = ("RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT")
+LOST = ("closed by peer", "connection reset", "broken pipe", "timed out", "timeout", "nccl")
+
+
+@dataclass(frozen=True)
+class Team:
+    """The processes of one training, seen from one of them; alone, there is nothing to do."""
+
+    rank: int = 0
+    size: int = 1
+    local_rank: int = 0  # among those on this machine
+    local_size: int = 1
+    attempt: int = 0  # how often torchrun has started us anew
+    patient: Any = None  # the same processes, for what takes long
+
+    @property
+    def is_first(self) -> bool:
+        """The first alone speaks and writes."""
+        return self.rank == 0
+
+    def choose_device(self, name: str) -> torch.device:
+        """Each process of a machine has a GPU of its own."""
+        device = choose_device(name)
+        if self.size > 1 and device.type == "cuda" and device.index is None:
+            if self.local_rank >= torch.cuda.device_count():
+                raise ValueError(
+                    f"{self.local_size} processes on this machine, but it has "
+                    f"{torch.cuda.device_count()} GPUs: start one process for each"
+                )
+            device = torch.device("cuda", self.local_rank)
+            torch.cuda.set_device(device)
+        return device
+
+    def deal(self, batches: Batches, step: int, accumulate: int, even: bool = False) -> list[Batch]:
+        """Our share of update `step`, counted from 0.
+
+        Micro-batches go round while there is one for everybody; each of those left over is cut
+        by rows for all. With `even`, everybody gets as many, if need be one that weighs nothing.
+        """
+        places = list(enumerate(batches.places(step, accumulate)))
+        whole = len(places) - len(places) % self.size
+        mine = [
+            batches.batch(*place).numbered(n) for n, place in places[:whole][self.rank :: self.size]
+        ]
+        for n, place in places[whole:]:
+            cut = batches.batch(*place).numbered(n).cut(self.size)[self.rank]
+            if len(cut.rows):
+                mine.append(cut)
+            elif even:
+                mine.append(weightless(cut))
+        return mine
+
+    def add(self, tensors: Sequence[Tensor]) -> None:
+        """Put into each tensor the sum of everybody's, in place."""
+        if self.size == 1:
+            return
+        with listening():
+            waiting = []
+            for bucket in _fill_buckets(tensors):
+                flat = torch.cat([each.reshape(-1) for each in bucket])
+                waiting.append((bucket, flat, dist.all_reduce(flat, async_op=True)))
+            for bucket, flat, work in waiting:
+                assert work is not None
+                work.wait()
+                for each, summed in zip(
+                    bucket, flat.split([x.numel() for x in bucket]), strict=True
+                ):
+                    each.copy_(summed.view_as(each))
+
+    def align(self, tensors: Iterable[Tensor]) -> None:
+        """Let all have what the first has: unlike machines round differently."""
+        if self.size > 1:
+            with listening():
+                for each in tensors:
+                    dist.broadcast(each.detach(), 0)
+
+    def sum(self, *numbers: float) -> list[float]:
+        """The sum of everybody's, of each of these."""
+        if self.size == 1:
+            return list(numbers)
+        told = torch.tensor(numbers, dtype=torch.float64)
+        with listening():
+            dist.all_reduce(told)
+        return told.tolist()
+
+    def clock(self) -> float:
+        """The first one's time, so that all decide alike."""
+        return self.sum(time.perf_counter() if self.is_first else 0.0)[0]
+
+    def gather(self, value: Any) -> list[Any]:
+        """What each of us says, in the order of their ranks; anything that JSON can say."""
+        if self.size == 1:
+            return [value]
+        said = json.dumps(value).encode()
+        longest = [0.0] * self.size
+        longest[self.rank] = len(said)
+        letters = int(max(self.sum(*longest)))
+        room = torch.frombuffer(bytearray(said.ljust(letters)), dtype=torch.uint8)
+        heard = [torch.empty_like(room) for _ in longest]
+        with listening():
+            dist.all_gather(heard, room)
+        return [json.loads(bytes(each.tolist())) for each in heard]
+
+    @contextmanager
+    def first_of_all(self) -> Iterator[None]:
+        """What is inside, the first does alone; the others follow when that went well."""
+        if not self.is_first and self._wait(0.0):
+            raise ValueError("the first process of this training has ended, and says why")
+        try:
+            yield
+        except BaseException:
+            if self.is_first:
+                self._wait(1.0)
+            raise
+        if self.is_first:
+            self._wait(0.0)
+
+    def _wait(self, failures: float) -> float:
+        """For as long as it takes to prepare a corpus; how many have failed."""
+        if self.size == 1:
+            return failures
+        told = torch.tensor(failures)
+        with listening():
+            dist.all_reduce(told, group=self.patient)
+        return told.item()
+
+
+ALONE = Team()
+
+
+@contextmanager
+def join(device: str) -> Iterator[Team]:
+    """The team that torchrun has started us in, or nobody but us."""
+    told = {name: os.environ.get(name, "") for name in TOLD}
+    attempt = int(os.environ.get("TORCHELASTIC_RESTART_COUNT", "0"))
+    if not all(told.values()) or told["WORLD_SIZE"] == "1":
+        yield Team(attempt=attempt)
+        return
+    is_gpu = choose_device(device).type == "cuda"
+    with listening():
+        store, rank, size = meet(PATIENCE)
+        backend = "cpu:gloo,cuda:nccl" if is_gpu else "gloo"
+        how: dict[str, Any] = {"store": store, "rank": rank, "world_size": size}
+        dist.init_process_group(backend, timeout=PATIENCE, **how)
+        patient = dist.new_group(backend="gloo", timeout=PREPARATION)
+    try:
+        local_rank, local_size = int(told["LOCAL_RANK"]), int(told["LOCAL_WORLD_SIZE"])
+        yield Team(rank, size, local_rank, local_size, attempt, patient)
+    finally:
+        dist.destroy_process_group()
+
+
+def sign(team: Team, run: Path) -> None:
+    """Write down who began this, for when torchrun starts us anew after one of us has died."""
+    if os.environ.get("TORCHELASTIC_RUN_ID"):
+        write_text(run / LAUNCH, _name_launch())
+
+
+def check_shared(team: Team, run: Path) -> None:
+    """ValueError where the others do not see what the first has prepared."""
+    if not team.is_first and not run.is_dir():
+        raise ValueError(
+            f"{run} is not there on {platform.node()}: all machines of a training have to share "
+            "the folder that --out or --resume names"
+        )
+
+
+def was_begun_by(team: Team, run: Path) -> bool:
+    """Whether this very launch began it: then it goes on, where another would be refused."""
+    note = run / LAUNCH
+    return team.attempt > 0 and note.is_file() and note.read_text("utf-8") == _name_launch()
+
+
+def _name_launch() -> str:
+    """The name that was given to torchrun, or which process it is."""
+    name = os.environ.get("TORCHELASTIC_RUN_ID", "none")
+    return f"{platform.node()} {os.getppid()}" if name == "none" else name
+
+
+@contextmanager
+def listening() -> Iterator[None]:
+    """OSError, in one sentence, where another process does not answer any more."""
+    try:
+        yield
+    except RuntimeError as error:
+        if any(sign in str(error).lower() for sign in LOST):
+            raise OSError("another process of this training does not answer any more") from None
+        raise
+
+
+def weightless(batch: Batch) -> Batch:
+    """One row in which nothing is to be predicted: work that adds nothing."""
+    source, target = (
+        np.full((1, side.shape[1]), PAD) for side in (batch.source_BS, batch.target_BT)
+    )
+    source[0, 0], target[0, 0] = EOS, BOS
+    return Batch(source, target, np.zeros(1, np.int64), batch.number, (0, 1))
+
+
+def _fill_buckets(tensors: Sequence[Tensor]) -> Iterator[list[Tensor]]:
+    """Enough of them for a message, in order."""
+    bucket: list[Tensor] = []
+    for each in tensors:
+        if bucket and sum(x.numel() for x in bucket) + each.numel() > BUCKET:
+            yield bucket
+            bucket = []
+        bucket.append(each)
+    if bucket:
+        yield bucket

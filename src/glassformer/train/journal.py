@@ -1,0 +1,68 @@
+"""What a training leaves on the disk while it runs; written by the first of a team alone."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from ..config import Config
+from ..directory import save_model
+from . import checkpoint
+from .checkpoint import Progress
+from .distributed import Team
+from .log import Metrics
+from .preparation import CHECKPOINTS, RUN, Prepared
+from .standing import collect_all, collect_best
+from .updates import Updater
+from .watch import Watch
+
+
+class Journal:
+    """Metrics, snapshots, checkpoints and the best model."""
+
+    def __init__(self, out: Path, prepared: Prepared, config: Config, team: Team):
+        self.out, self.folder, self.config, self.team = out, out / RUN, config, team
+        self.prepared = prepared
+
+    def open(self, step: int, validate_every: int) -> None:
+        """Go on after `step`: what is written behind it goes."""
+        prepared, steps = self.prepared, self.config.train.steps
+        assert steps
+        watched = prepared.tokenizers, prepared.valid, steps, validate_every
+        self.watch = Watch(self.folder, self.config, *watched)
+        if self.team.is_first:
+            self.metrics = Metrics(self.folder, step)
+            self.watch.begin(step)
+
+    def write(self, step: int, values: Mapping[str, Any]) -> None:
+        if self.team.is_first:
+            self.metrics.write(step, values)
+
+    def note(self, step: int, norms: dict[str, float], total: float) -> None:
+        if self.team.is_first:
+            self.watch.note(step, norms, total)
+
+    def look(self, step: int, updater: Updater) -> None:
+        if step in self.watch.steps:
+            model = collect_best(updater)
+            if self.team.is_first:
+                self.watch.look(step, model)
+
+    def keep_best(self, updater: Updater) -> None:
+        model = collect_best(updater)
+        if self.team.is_first:
+            weights = model.state_dict()
+            save_model(self.out, self.config, self.prepared.tokenizers, weights)
+
+    def save(self, progress: Progress, updater: Updater) -> None:
+        """A checkpoint, but none of weights that may be what goes wrong."""
+        train = self.config.train
+        if progress.skipped and progress.step != train.steps:
+            return
+        if progress.step > progress.trouble_step:
+            progress.goings_back = 0
+        state = collect_all(updater)
+        if self.team.is_first:
+            folder = self.folder / CHECKPOINTS
+            checkpoint.save(folder, progress, *state, train.keep, self.config)

@@ -1,0 +1,88 @@
+"""One training a folder: the system keeps the lock, so that it ends with the process, killed or
+not."""
+
+from __future__ import annotations
+
+import os
+import platform
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import IO
+
+LOCK = "lock"  # says who holds it, for people
+
+
+@contextmanager
+def hold(folder: Path) -> Iterator[None]:
+    """`folder` is ours meanwhile, and is made if need be. ValueError if another has it.
+
+    Of the processes of one distributed training, the first holds it for all.
+    """
+    if int(os.environ.get("RANK") or 0) > 0:
+        yield
+        return
+    made = [each for each in (folder, folder.parent) if not each.exists()]
+    folder.mkdir(parents=True, exist_ok=True)
+    file = _open(folder / LOCK)
+    try:
+        yield
+    finally:
+        _give_back(folder / LOCK, file)
+        for each in made:
+            with suppress(OSError):  # something came to be in it
+                each.rmdir()
+
+
+def _open(path: Path) -> IO[str]:
+    while True:
+        file = path.open("a+", encoding="utf-8")
+        if not _take(file):
+            holder = _read(file)
+            file.close()
+            raise ValueError(f"{path.parent.parent} is being trained already, by {holder}")
+        if _is_there(path, file):
+            file.truncate(0)
+            file.write(f"process {os.getpid()} on {platform.node()}\n")
+            file.flush()
+            return file
+        file.close()  # who had the lock has just removed its file
+
+
+def _take(file: IO[str]) -> bool:
+    """Whether the lock is ours now."""
+    try:
+        if os.name == "posix":
+            import fcntl
+
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        else:
+            import msvcrt
+
+            file.seek(1 << 30)  # a byte past the end: the text stays readable for others
+            msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)  # type: ignore[attr-defined]
+    except (BlockingIOError, PermissionError):
+        return False
+    return True
+
+
+def _read(file: IO[str]) -> str:
+    file.seek(0)
+    return file.read(200).strip() or "another process"
+
+
+def _is_there(path: Path, file: IO[str]) -> bool:
+    try:
+        return os.path.samestat(path.stat(), os.fstat(file.fileno()))
+    except FileNotFoundError:
+        return False
+
+
+def _give_back(path: Path, file: IO[str]) -> None:
+    if os.name == "posix":
+        path.unlink(missing_ok=True)  # while it is ours: afterwards it may be another's
+        file.close()
+    else:  # an open file cannot be removed
+        file.close()
+        with suppress(OSError):
+            path.unlink(missing_ok=True)

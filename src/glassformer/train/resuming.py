@@ -1,0 +1,176 @@
+"""Going on with what has changed meanwhile: settings, data, damaged files."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from ..config import Config
+from ..data.corpus import Corpus
+from ..data.files import Fingerprint, take_fingerprint
+from ..data.holdout import leave_out
+from ..data.store import Store
+from ..directory import CONFIG, Tokenizers
+from ..disk import write_json, write_text
+from .checkpoint import checkpoints, set_damaged_aside, settings_of
+from .log import Reporter
+from .preparation import (
+    CHECKPOINTS,
+    RECORD,
+    RUN,
+    encode,
+    find_corpora,
+    read_record,
+    read_valid,
+)
+
+# Settings by the tables and names they begin with; what is in neither list changes what is learned
+# from here on, and goes only where that was said to be meant.
+SAFE = (
+    "decode.", "text.split_above", "train.keep", "train.checkpoint_every", "train.validate_every",
+    "train.patience", "train.watch", "train.shard",
+)  # fmt: skip
+INCOMPATIBLE = {
+    "model.dropout": "",
+    "model.attention_dropout": "",
+    "model.hidden_dropout": "",
+    "model.": "the weights have the old shape",
+    "text.": "the pieces and the store were made with it",
+    "data.": "the store was made with it",
+    "size": "the weights have the old shape",
+    "train.optimizer": "what the optimizer remembers is of no use to the other",
+    "train.ema": "the average was kept with it from the beginning",
+}
+
+
+def look_before(
+    out: Path,
+    report: Reporter,
+    changes: Sequence[str] = (),
+    *,
+    accept_data: bool = False,
+    accept_settings: bool = False,
+) -> None:
+    """Make a run ready to go on, or say in one ValueError why it cannot."""
+    folder, record = out / RUN, read_record(out)
+    set_damaged_aside(folder / CHECKPOINTS, report.say)
+    _check_settings(folder, record, report, changes, accept_settings)
+    if "fingerprints" in record:
+        _check_data(folder, record, report, accept_data)
+
+
+def _check_settings(
+    folder: Path, record: dict[str, Any], report: Reporter, changes: Sequence[str], accepted: bool
+) -> None:
+    """Against those of the last checkpoint, so that a change by hand in the file counts as well."""
+    found = checkpoints(folder / CHECKPOINTS)
+    now = Config.load(folder / CONFIG, changes)
+    then = (settings_of(found[-1]) if found else None) or Config.load(folder / CONFIG)
+    differing = compare(then, now)
+    is_made = "fingerprints" in record  # pieces and store
+    for name, (old, new) in differing.items():
+        said = f"{name} was {show(old)} and is now {show(new)}"
+        reason = _find_reason(name)
+        if reason and is_made:
+            raise ValueError(f"{said}, but {reason}: leave it, or begin anew in another folder")
+        if found and reason is not None and not accepted:
+            raise ValueError(
+                f"{said}: this changes what is learned from here on; "
+                "if it is meant, add --accept-changed-settings"
+            )
+        report.say(f"Changed: {said}")
+    if changes:
+        write_text(folder / CONFIG, now.to_toml())
+
+
+def compare(then: Config, now: Config) -> dict[str, tuple[Any, Any]]:
+    """The settings that differ, by their dotted names."""
+    old, new = _flatten(then.model_dump(mode="json")), _flatten(now.model_dump(mode="json"))
+    names = [name for name in {**old, **new} if old.get(name) != new.get(name)]
+    return {n: (old.get(n), new.get(n)) for n in names if n != "text.split_above"}
+
+
+def _flatten(raw: dict[str, Any], above: str = "") -> dict[str, Any]:
+    flat: dict[str, Any] = {}
+    for name, value in raw.items():
+        if isinstance(value, dict):
+            flat |= _flatten(value, f"{above}{name}.")
+        else:
+            flat[above + name] = value
+    return flat
+
+
+def _find_reason(name: str) -> str | None:
+    """Why a setting cannot change; empty if it can where that is said; None if it just can."""
+    if name.startswith(SAFE):
+        return None
+    return next((why for start, why in INCOMPATIBLE.items() if name.startswith(start)), "")
+
+
+def show(value: Any) -> str:
+    return "not set" if value is None else str(value)
+
+
+def _check_data(folder: Path, record: dict[str, Any], report: Reporter, accepted: bool) -> None:
+    """Whether the files are those that the store was made of. Without them the store will do."""
+    config = Config.load(folder / CONFIG)
+    train = _find_again(record, config)
+    if train is None:
+        report.say("The data are not where they were; the copy in the store is used")
+        return
+    known = {each["name"]: Fingerprint(**each) for each in record["fingerprints"]}
+    changed = [
+        f"{path} ({said})"
+        for path in train.files
+        if (said := _tell_change(known.get(path.name), take_fingerprint(path)))
+    ]
+    if changed and not accepted:
+        raise ValueError(
+            f"{' and '.join(changed)} changed since this training began: put back what it was, or "
+            "add --accept-changed-data to learn from the new text from here on"
+        )
+    if changed:
+        report.say(f"Changed: {' and '.join(changed)}; what follows learns from it as it is now")
+    elif _is_whole(folder):
+        return
+    else:
+        report.say(f"{folder / 'store'} is damaged: it is made again from the data")
+    _encode_again(folder, config, train, record, report)
+
+
+def _find_again(record: dict[str, Any], config: Config) -> Corpus | None:
+    """The training text, where its files are still there; the standard input is read once."""
+    try:
+        return None if record["data"] == ["-"] else find_corpora(record, config)[0]
+    except (ValueError, OSError):
+        return None
+
+
+def _tell_change(old: Fingerprint | None, new: Fingerprint) -> str:
+    if old is None:
+        return "not there then"
+    if old.lines != new.lines:
+        return f"{old.lines:,} lines, now {new.lines:,}"
+    return "" if old.sha256 == new.sha256 else f"{new.lines:,} lines as before, but other text"
+
+
+def _encode_again(
+    folder: Path, config: Config, train: Corpus, record: dict[str, Any], report: Reporter
+) -> None:
+    """With the pieces that the model knows; what was held out to validate on stays held out."""
+    prints = train.fingerprints()
+    if find_corpora(record, config)[1] is None:
+        train = leave_out(train, zip(*read_valid(folder), strict=True))
+    counts = encode(folder, config, train, Tokenizers.load(folder), prints, report)
+    told = {"fingerprints": [asdict(each) for each in prints], "counts": str(counts)}
+    write_json(folder / RECORD, {**record, **told})
+
+
+def _is_whole(folder: Path) -> bool:
+    try:
+        Store.open(folder / "store")
+    except ValueError:
+        return False
+    return True

@@ -1,0 +1,50 @@
+"""Where an updater stands, as one process alone would have it: what checkpoints are made of."""
+
+from __future__ import annotations
+
+import copy
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+from ..model import Transformer
+from . import checkpoint
+from .checkpoint import Progress
+from .sharding import Moments, collect, collect_moments, spread, spread_moments
+from .updates import Updater
+
+
+def collect_all(updater: Updater) -> tuple[Transformer, Transformer | None, Any]:
+    """Model, average and optimizer; all of a team have to ask."""
+    model, averaged, optimizer = updater.model, updater.averaged, updater.optimizer
+    if updater.plain is None:
+        models = [each for each in (model, averaged) if each]
+        moments = (optimizer.state.get(p, {}).values() for p in model.parameters())
+        updater.team.align(chain(*(each.parameters() for each in models), *moments))
+        return model, averaged, optimizer
+    twin = collect(model, updater.plain)
+    average = collect(averaged, updater.plain) if averaged else None
+    return twin, average, collect_moments(optimizer, model, twin)
+
+
+def collect_best(updater: Updater) -> Transformer:
+    """`updater.best_model`, whole; all have to ask."""
+    best = updater.best_model
+    return best if updater.plain is None else collect(best, updater.plain)
+
+
+def go_to(path: Path, updater: Updater) -> Progress:
+    """Put an updater where a checkpoint stood."""
+    model, averaged, optimizer = updater.model, updater.averaged, updater.optimizer
+    if updater.plain is None:
+        return checkpoint.load(path, model, averaged, optimizer)
+    twin = copy.deepcopy(updater.plain).to_empty(device="cpu")
+    average = copy.deepcopy(twin) if averaged else None
+    moments = Moments()
+    likewise: Any = moments  # of an optimizer, a checkpoint asks for no more
+    progress = checkpoint.load(path, twin, average, likewise)
+    spread(model, twin)
+    if averaged and average:
+        spread(averaged, average)
+    spread_moments(optimizer, model, twin, moments)
+    return progress

@@ -1,0 +1,29 @@
+"""Ctrl-C and SIGTERM end a training after the update at hand; a second one at once."""
+
+from __future__ import annotations
+
+import signal
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from types import FrameType
+
+
+@contextmanager
+def listen_for_stop(stop: Callable[[], None]) -> Iterator[None]:
+    """Call `stop` at the first signal; where there is no main thread, there are no signals."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def answer(number: int, frame: FrameType | None) -> None:
+        stop()
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+
+    former = {each: signal.signal(each, answer) for each in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield
+    finally:
+        for each, handler in former.items():
+            signal.signal(each, handler)

@@ -1,0 +1,124 @@
+"""The packed network finds what the network itself finds; in fewer bits, nearly so."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+import torch
+
+from glassformer.config import Decode, Model, Positions
+from glassformer.decode import Hypothesis, score, search
+from glassformer.engine import Engine
+from glassformer.kernels.packed import can_multiply
+from glassformer.model import Transformer
+
+V, EOS = 41, 2
+BIG = Model(d_model=32, d_ff=48, heads=4, encoder_layers=2, decoder_layers=2)
+SETTINGS = {
+    "post": {},
+    "pre": {"norm": "pre", "activation": "gelu"},
+    "concatenated": {"positions": Positions(layout="concatenated"), "tie": "two-way"},
+    "learned": {"positions": Positions(layout="learned"), "tie": "none", "activation": "silu"},
+    "Marian's": {"output_bias": True, "norm_epsilon": 1e-3, "head_width": 5},
+}
+SEARCHES = {
+    "greedy": Decode(search="greedy"),
+    "beam": Decode(beam=4),
+    "rules": Decode(beam=3, stop="first", penalty="power", no_repeat=2, min_length=3),
+    "sample": Decode(search="sample", top_p=0.9, temperature=1.3),
+}
+COARSE = [each for each in ("bf16", "int8") if can_multiply(each)]
+
+
+def build(**changes: object) -> Transformer:
+    """Sure enough of itself that no two hypotheses tie."""
+    torch.manual_seed(5)
+    network = Transformer(BIG.model_copy(update=changes), V, V).eval()
+    with torch.no_grad():
+        for parameter in network.parameters():
+            if parameter.dim() == 1:
+                torch.nn.init.normal_(parameter, mean=0.5)
+        network.output_table.weight.mul_(3)
+    return network
+
+
+def pack(network: Transformer, precision: str = "fp32") -> Engine:
+    return Engine(network.settings, network.state_dict().__getitem__, precision)
+
+
+@pytest.fixture
+def sources() -> list[list[int]]:
+    draw = random.Random(4)
+    return [[*draw.choices(range(3, V), k=draw.randint(0, 11)), EOS] for _ in range(24)]
+
+
+def find(network: object, sources: list[list[int]], name: str, **how: object) -> list[Hypothesis]:
+    settings = SEARCHES[name].model_copy(update={"max_extra": 6})
+    with torch.inference_mode():
+        found = search(network, sources, settings, **how)  # type: ignore[type-var, arg-type]
+    return [best for (best,) in found]
+
+
+def same(found: list[Hypothesis], expected: list[Hypothesis]) -> None:
+    assert [best.pieces for best in found] == [best.pieces for best in expected]
+    for one, other in zip(found, expected, strict=True):
+        assert one.piece_log_probs == pytest.approx(other.piece_log_probs, abs=1e-4)
+
+
+@pytest.mark.parametrize("setting", SETTINGS)
+@pytest.mark.parametrize("name", SEARCHES)
+def test_the_same_words(sources: list[list[int]], setting: str, name: str) -> None:
+    network = build(**SETTINGS[setting])
+    same(find(pack(network), sources, name), find(network, sources, name))
+
+
+@pytest.mark.parametrize("name", SEARCHES)
+def test_company_changes_nothing(sources: list[list[int]], name: str) -> None:
+    """Alone, all at once, in small batches, refilled, and by several workers."""
+    engine = pack(build())
+    alone = [find(engine, [s], name, lines=[line])[0] for line, s in enumerate(sources)]
+    assert len({tuple(best.pieces) for best in alone}) > 3
+    for how in ({}, {"budget": 60}, {"budget": 200, "refill": True}, {"workers": 3}):
+        same(find(engine, sources, name, **how), alone)
+
+
+def test_forced_beginnings(sources: list[list[int]]) -> None:
+    network, prefixes = build(), [[9, 5, 7, 30][: i % 5] for i in range(24)]
+    expected = find(network, sources, "beam", prefixes=prefixes)
+    same(find(pack(network), sources, "beam", prefixes=prefixes, budget=300), expected)
+
+
+@pytest.mark.parametrize("precision", COARSE)
+@pytest.mark.parametrize("setting", SETTINGS)
+def test_coarse_numbers_are_close(sources: list[list[int]], setting: str, precision: str) -> None:
+    """In log-probability, of the same targets; and it is not fp32 under another name."""
+    network = build(**SETTINGS[setting])
+    targets = [best.pieces for best in find(network, sources, "greedy")]
+    with torch.inference_mode():
+        exact, coarse = (
+            torch.tensor([x for row in score(each, sources, targets) for x in row])
+            for each in (network, pack(network, precision))
+        )
+    apart = (exact - coarse).abs()
+    assert 1e-5 < apart.mean() < 0.1
+    assert abs(exact.mean() - coarse.mean()) < 0.06
+
+
+@pytest.mark.parametrize("precision", COARSE)
+def test_coarse_numbers_do_not_depend_on_the_company(
+    sources: list[list[int]], precision: str
+) -> None:
+    engine = pack(build(), precision)
+    together = find(engine, sources, "greedy")
+    alone = [find(engine, [source], "greedy")[0] for source in sources]
+    assert [best.pieces for best in together] == [best.pieces for best in alone]
+
+
+def test_an_error_of_one_worker_ends_all(sources: list[list[int]]) -> None:
+    engine = pack(build())
+    engine.decoder[0].norm.weight_D.fill_(float("nan"))
+    threads = torch.get_num_threads()
+    with pytest.raises(ValueError, match="not finite"):
+        find(engine, sources, "beam", workers=2)
+    assert torch.get_num_threads() == threads

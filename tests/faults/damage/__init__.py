@@ -1,0 +1,1 @@
+"""What does the damage in these tests, and what notes how it went."""

@@ -1,0 +1,214 @@
+"""Trainings killed at any moment, in real processes, go on to the same weights, bit for bit."""
+
+from __future__ import annotations
+
+import shutil
+import signal
+from collections.abc import Callable
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+from damage import power, recording
+from damage.ledger import Ledger
+from damage.trainings import Trainings, assert_same, results, saved
+
+TABLE = "Kill and resume"
+QUICK, ALL = 10, 240
+ANYWHERE = "anywhere"
+# Where it is killed, and within how many seconds from there. Half of the tries: anywhere.
+PLACES = {"save": 0.02, "store": 0.01, "validate": 0.1, "model": 0.01}
+SAID = {
+    ANYWHERE: "SIGKILL at a random moment", "save": "SIGKILL inside a checkpoint's write",
+    "store": "SIGKILL inside the store's build", "validate": "SIGKILL inside a validation",
+    "model": "SIGKILL while the best model is written",
+}  # fmt: skip
+Fresh = Callable[[str], Path]
+
+
+def some(count: int, quick: int) -> list[Any]:
+    """Numbers, of which all but the first few are for the slow run."""
+    slow = pytest.mark.slow
+    return [n if n < quick else pytest.param(n, marks=slow) for n in range(count)]
+
+
+def choose(number: int) -> tuple[dict[str, Any], str]:
+    """Settings, half of them bf16 and half with minutes; and where to kill."""
+    train: dict[str, Any] = {"precision": "bf16" if number % 2 else "fp32"}
+    if number // 2 % 2:
+        train |= {"steps": None, "minutes": 0.004, "validate_every": None, "checkpoint_every": 4}
+    return train, [ANYWHERE, *PLACES][number // 4 % 5]
+
+
+@pytest.mark.parametrize("number", some(ALL, QUICK))
+def test_killed(trainings: Trainings, fresh: Fresh, ledger: Ledger, number: int) -> None:
+    random = Random(number)
+    train, place = choose(number if number >= QUICK else 5 * number)
+    recipe, out = trainings.recipe(**train), fresh("out")
+    if place == ANYWHERE:
+        how: dict[str, Any] = {"kill_after": random.uniform(0, 1.2)}
+    else:
+        nth = 1 if place == "store" else random.choice([1, 1, 2])
+        how = {"kill_in": place, "nth": nth, "kill_after": random.uniform(0, PLACES[place])}
+    ended = trainings.begin(out, recipe, **how)
+    assert ended.code in (0, -signal.SIGKILL), ended.said
+    lost = trainings.go_on(out, recipe)
+    assert_same(out, trainings.undisturbed_as(out))
+    kind = f"{train['precision']}{', --minutes' if 'minutes' in train else ''}"
+    if ended.code:
+        happened = "resumed; final weights, model, golden.json bit-identical"
+        ledger.note(TABLE, SAID[place], happened, "the work since the last checkpoint", detail=kind)
+    assert lost
+
+
+def test_killed_again_and_again(trainings: Trainings, fresh: Fresh, ledger: Ledger) -> None:
+    """As long as it takes, as on a machine that is taken away every second."""
+    recipe, out, random = trainings.recipe(), fresh("out"), Random(0)
+    kills, code = 0, -signal.SIGKILL
+    while code:
+        begin = trainings.resume if (out / "run/run.json").exists() else trainings.begin
+        more = () if begin == trainings.resume else (recipe,)
+        code = begin(out, *more, kill_after=random.uniform(0.2, 1.5)).code
+        assert code in (0, -signal.SIGKILL)
+        kills += code != 0
+        assert kills < 50
+    assert_same(out, trainings.undisturbed(recipe))
+    happened = "came to its end in pieces; bit-identical"
+    ledger.note(TABLE, "SIGKILL again and again in one training", happened, times=kills)
+
+
+@pytest.mark.slow
+def test_killed_after_each_call(trainings: Trainings, tmp_path: Path, ledger: Ledger) -> None:
+    """Every file-system call of a whole training is the last one, once."""
+    recipe, code, number = trainings.recipe(), -signal.SIGKILL, 0
+    while code:
+        number += 1
+        out = tmp_path / str(number)
+        ended = trainings.begin(out, recipe, die_after=number, within=str(out))
+        code = ended.code
+        assert code in (0, -signal.SIGKILL), ended.said
+        if code:
+            trainings.go_on(out, recipe)
+            assert_same(out, trainings.undisturbed(recipe))
+        shutil.rmtree(out)
+    assert number > 100
+    said = "SIGKILL right after each file-system call of a training"
+    lost = "the work since the last checkpoint"
+    ledger.note(TABLE, said, "resumed; bit-identical", lost, times=number - 1)
+
+
+@pytest.fixture(scope="module")
+def recorded(trainings: Trainings, tmp_path_factory: pytest.TempPathFactory) -> Any:
+    """All calls of one training, made in this process."""
+    from glassformer.config import Config
+    from glassformer.train import train
+
+    top = tmp_path_factory.mktemp("recorded")
+    calls: list[power.Call] = []
+    end = recording.install(lambda *call: calls.append(call), str(top))
+    try:
+        train(Config.load(trainings.recipe()), trainings.data, top / "out", quiet=True)
+    finally:
+        end()
+    return top, calls
+
+
+def one_save(calls: list[power.Call]) -> tuple[int, int]:
+    """The calls of the second checkpoint: from making its folder to having forgotten the first."""
+    made = [n for n, call in enumerate(calls) if call[0] == "mkdir" and "checkpoints/" in call[1]]
+    gone = [n for n, call in enumerate(calls) if call[0] == "rmdir" and "checkpoints/" in call[1]]
+    return made[1], gone[0] + 1
+
+
+def test_power_fails_during_a_save(recorded: Any, tmp_path: Path, ledger: Ledger) -> None:
+    """After each call of one save, whatever the disk may hold has a whole checkpoint on it."""
+    from glassformer.train.checkpoint import set_damaged_aside
+
+    top, calls = recorded
+    first, last = one_save(calls)
+    before = power.Node(True)
+    for call in calls[:first]:
+        power.replay(before, top, call)
+    settle(before)
+    known: dict[str, set[bytes]] = {}
+    tried = 0
+    for done, found in power.states(before, top, calls[first:last]):
+        tried += 1
+        laid = tmp_path / str(tried)
+        power.write_tree(found, laid)
+        folder = laid / "out/run/checkpoints"
+        set_damaged_aside(folder, lambda said: pytest.fail(said))
+        name = saved(laid / "out")
+        assert name == "00000003" or name == "00000006", f"after call {done}: {name}"
+        weights = (folder / name / "weights.safetensors").read_bytes()
+        known.setdefault(name, set()).add(weights)
+        if done == last - first:
+            assert name == "00000006"
+        shutil.rmtree(laid)
+    assert {name: len(each) for name, each in known.items()} == {"00000003": 1, "00000006": 1}
+    ledger.note(
+        TABLE, "power loss after each call of one save: states the disk may be in",
+        "each has a whole checkpoint, the old one or the new one, by its digests",
+        times=tried, detail=f"states after {last - first} calls",
+    )  # fmt: skip
+
+
+def settle(node: power.Node) -> None:
+    node.sync()
+    for child in node.names.values():
+        settle(child)
+
+
+@pytest.mark.slow
+def test_power_fails_at_any_time(
+    recorded: Any, trainings: Trainings, tmp_path: Path, ledger: Ledger
+) -> None:
+    """After each call of a training, what the disk may hold goes on to the same weights."""
+    top, calls = recorded
+    whole = trainings.undisturbed(trainings.recipe())
+    wanted, tried = results(whole), 0
+    before = power.Node(True)
+    for done, found in power.states(before, top, calls, seed=1):
+        if not any(name.startswith("out/run") for name in found):
+            continue
+        tried += 1
+        laid = tmp_path / str(tried)
+        power.write_tree(found, laid)
+        trainings.go_on(laid / "out", trainings.recipe())
+        now = results(laid / "out")
+        assert now == wanted, f"after call {done}: {[k for k in now if now[k] != wanted.get(k)]}"
+        shutil.rmtree(laid)
+    ledger.note(
+        TABLE, "power loss after each call of a training: un-synced data gone, torn or zero",
+        "resumed; bit-identical", "the work since the last checkpoint; lines of metrics.jsonl",
+        times=tried, detail=f"states after {len(calls)} calls",
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("signals", "code"),
+    [
+        ((signal.SIGINT,), 130),
+        ((signal.SIGTERM,), 130),
+        ((signal.SIGINT, signal.SIGINT), 130),
+        ((signal.SIGTERM, signal.SIGTERM), -signal.SIGTERM),
+    ],
+    ids=["Ctrl-C", "SIGTERM", "Ctrl-C twice", "SIGTERM twice"],
+)
+def test_asked_to_stop(
+    trainings: Trainings, fresh: Fresh, ledger: Ledger, signals: tuple[int, ...], code: int,
+    request: pytest.FixtureRequest,
+) -> None:  # fmt: skip
+    recipe, out = trainings.recipe(), fresh("out")
+    ended = trainings.begin(out, recipe, kill_in="validate", kill_after=0.0, signals=signals)
+    assert ended.code == code, ended.said
+    if len(signals) == 1:
+        assert f"To go on: glassformer train --resume {out}" in ended.said
+    assert "Traceback" not in ended.said
+    trainings.go_on(out, recipe)
+    assert_same(out, trainings.undisturbed(recipe))
+    name = request.node.callspec.id
+    happened = "saved, and said how to go on" if len(signals) == 1 else "ended at once; resumed"
+    lost = "nothing" if len(signals) == 1 else "the work since the last checkpoint"
+    ledger.note(TABLE, name, f"{happened}; bit-identical", lost)

@@ -1,0 +1,63 @@
+"""README.zh.md says what README.md says: as many headings, the same commands, links and numbers."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+LANGUAGES = ("README.md", "README.zh.md")
+
+
+def read(name: str) -> str:
+    return (ROOT / name).read_text(encoding="utf-8")
+
+
+def split(text: str) -> tuple[str, list[str]]:
+    """The prose, and the blocks of code."""
+    parts = re.split(r"^```.*$", text, flags=re.MULTILINE)
+    return "\n".join(parts[::2]), parts[1::2]
+
+
+def list_headings(text: str) -> list[str]:
+    return re.findall(r"^#+(?= )", split(text)[0], flags=re.MULTILINE)
+
+
+def list_commands(text: str) -> list[str]:
+    """Every line of code; of a list of files the names alone, for what they hold is translated."""
+    lines = [line for block in split(text)[1] for line in block.splitlines()]
+    return [re.split(r"(?<=\S) {2,}", line.rstrip())[0] for line in lines]
+
+
+def list_code(text: str) -> list[str]:
+    """What stands in the prose as code, in any order: a translation may move it."""
+    return sorted(" ".join(found.split()) for found in re.findall(r"`([^`]+)`", split(text)[0]))
+
+
+def list_links(text: str) -> list[str]:
+    own = {f"({name})" for name in LANGUAGES}  # each may point at the other
+    return sorted(link for link in re.findall(r"(?<=\])\([^)]+\)", text) if link not in own)
+
+
+def list_numbers(text: str) -> list[str]:
+    plain = re.sub(r"`[^`]+`|\([^)]*\.\w+\)", "", split(text)[0])
+    return sorted(re.findall(r"\d[\d,.]*\d(?: %)?|\d{2,}", plain))
+
+
+@pytest.mark.parametrize(
+    "take", [list_headings, list_commands, list_code, list_links, list_numbers]
+)
+def test_both_say_the_same(take: object) -> None:
+    assert callable(take)
+    english, chinese = (take(read(name)) for name in LANGUAGES)
+    assert chinese == english
+
+
+def test_a_line_that_differs_is_seen() -> None:
+    text = read("README.md")
+    assert len(list_headings(text)) > 4
+    assert len(list_commands(text)) > 40
+    assert list_commands(text.replace("--beam 8", "--beam 4")) != list_commands(text)
+    assert list_headings(text.replace("## Results", "Results")) != list_headings(text)

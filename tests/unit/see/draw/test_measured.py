@@ -1,0 +1,48 @@
+"""The title of V49 says what was measured of the drawn head, if the model is the measured one."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from glassformer.see import Trace
+from glassformer.see.draw import draw, measured
+from glassformer.see.files import fingerprint
+
+
+def read_title(trace: Trace, **options: object) -> str:
+    texts = draw(trace, "V49", query="it", **options).axes[0].texts  # type: ignore[union-attr]
+    large = max(text.get_fontsize() for text in texts)
+    return " ".join(text.get_text() for text in texts if text.get_fontsize() == large)
+
+
+@pytest.fixture
+def shares(trace: Trace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[list[float]]:
+    found = [[0.25, 0.5], [0.61, 0.43], [0.34, 0.99]]
+    table = {
+        "weights_sha256": fingerprint(trace.parameters), "pairs": 50,
+        "look": {"it reads the source": found},
+    }  # fmt: skip
+    (tmp_path / "measured.json").write_text(json.dumps(table), encoding="utf-8")
+    monkeypatch.setattr(measured, "MEASURED", tmp_path / "measured.json")
+    return found
+
+
+def test_the_share_of_the_drawn_head_is_told_beside_chance(
+    trace: Trace, shares: list[list[float]]
+) -> None:
+    for layer, row in enumerate(shares):
+        for head, share in enumerate(row):
+            title = read_title(trace, layer=layer, head=head)
+            assert f"at the right noun in {share:.0%}" in title
+            assert "of 100 riddles (chance: 50%)" in title
+
+
+@pytest.mark.usefixtures("shares")
+def test_nothing_is_told_of_other_rows_or_models(
+    trace: Trace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(measured, "fingerprint", lambda parameters: "another")
+    assert "riddles" not in read_title(trace, layer=0, head=0)

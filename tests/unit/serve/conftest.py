@@ -1,0 +1,94 @@
+"""A server on this machine, in a thread, with two of the models that come with the package."""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from collections.abc import Iterator
+from http.client import HTTPConnection, HTTPResponse
+from typing import Any, NamedTuple
+from urllib.parse import urlsplit
+
+import pytest
+
+pytest.importorskip("fastapi", reason="the extra `serve` is not installed")
+
+from glassformer.serve.limits import Limits
+from glassformer.serve.running import make_service, prepare
+from glassformer.serve.service import Service
+
+TOKEN = "secret"
+
+
+class Answer(NamedTuple):
+    status: int
+    headers: Any
+    body: bytes
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.body)
+
+    @property
+    def events(self) -> list[tuple[str, Any]]:
+        """Server-sent events, comments left out."""
+        found = []
+        for block in self.body.decode().strip().split("\n\n"):
+            fields = dict(line.split(": ", 1) for line in block.split("\n"))
+            if "event" in fields:
+                found.append((fields["event"], json.loads(fields["data"])))
+        return found
+
+
+class Client:
+    def __init__(self, port: int, service: Service) -> None:
+        self.port, self.service = port, service
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.port}/"
+
+    def ask(self, path: str, body: Any = None, method: str | None = None, **headers: str) -> Answer:
+        """`body`: bytes as they are, anything else as JSON."""
+        named = {"Authorization": f"Bearer {TOKEN}"}
+        if body is not None and not isinstance(body, bytes):
+            body = json.dumps(body).encode()
+            named["Content-Type"] = "application/json"
+        named |= {name.replace("_", "-"): value for name, value in headers.items()}
+        connection = HTTPConnection("127.0.0.1", self.port, timeout=60)
+        try:
+            connection.request(method or ("GET" if body is None else "POST"), path, body, named)
+            response: HTTPResponse = connection.getresponse()
+            return Answer(response.status, response.headers, response.read())
+        finally:
+            connection.close()
+
+    def stream(self, path: str, body: Any) -> list[tuple[str, Any]]:
+        return self.ask(path, body, Accept="text/event-stream").events
+
+
+def start(service: Service, **how: Any) -> Iterator[Client]:
+    ready = prepare(service, port=0, token=TOKEN, **how)
+    thread = threading.Thread(target=ready.run)
+    thread.start()
+    while not ready.server.started and thread.is_alive():
+        time.sleep(0.01)
+    yield Client(int(urlsplit(ready.address).port or 0), service)
+    ready.server.should_exit = True
+    thread.join(30)
+    assert not thread.is_alive()
+
+
+@pytest.fixture(scope="package")
+def client() -> Iterator[Client]:
+    limits = Limits(characters=2000, texts=20, seconds=30, pieces=64)
+    yield from start(make_service(["demo", "demo-fr-en"], device="cpu", limits=limits))
+
+
+@pytest.fixture(scope="package")
+def recording(client: Client) -> str:
+    """The id of a recording of one sentence."""
+    found = client.ask("/api/trace", {"text": "The cat is on the mat."})
+    assert found.status == 200, found.body
+    return str(found.json["id"])

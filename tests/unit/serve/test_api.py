@@ -1,0 +1,320 @@
+"""/api: what a page asks for is what the recording holds."""
+
+from __future__ import annotations
+
+import json
+import math
+import socket
+import time
+from typing import Any
+
+import numpy as np
+import pytest
+from safetensors.numpy import load
+
+from glassformer.see import derive
+from glassformer.see.trace import Trace
+
+from .conftest import Client
+
+SENTENCE = "The cat is on the mat."
+CROSS = "decoder.1.cross_attention.weights"
+
+
+@pytest.fixture(scope="module")
+def trace(client: Client, recording: str) -> Trace:
+    return client.service.recordings.find(recording).trace
+
+
+def get_array(client: Client, path: str) -> Any:
+    found = client.ask(path)
+    assert found.status == 200, found.body
+    shape = [int(size) for size in found.headers["X-Shape"].split(",") if size]
+    return np.frombuffer(found.body, "<f4").reshape(shape)
+
+
+def test_models(client: Client) -> None:
+    found = client.ask("/api/models").json
+    assert [model["id"] for model in found["models"]] == ["demo", "demo-fr-en"]
+    assert found["default"] == "demo" and found["limits"]["characters"] == 2000
+    one = client.ask("/api/models/demo").json
+    assert one["settings"]["model"]["d_model"] == 64
+    assert one["weights"]["output_table.weight"] == [one["target_vocabulary"], 64]
+    weight = get_array(client, "/api/models/demo/weights/output_table.weight?slice=5,:3")
+    model = client.service.shelf.load(client.service.shelf.find("demo")).model
+    assert weight.tolist() == model.output_table.weight[5, :3].tolist()
+
+
+def test_pieces_and_vocabulary(client: Client) -> None:
+    pieces = client.ask("/api/models/demo/pieces?text=the%20cat").json["pieces"]
+    assert [(each["text"], each["start"], each["end"]) for each in pieces] == [
+        (" the", 0, 3), (" cat", 3, 7)
+    ]  # fmt: skip
+    found = client.ask("/api/models/demo/vocabulary?begins=Cha&most=3").json
+    assert 0 < len(found["pieces"]) <= 3
+    assert all(each["text"].strip().lower().startswith("cha") for each in found["pieces"])
+
+
+def test_recording_tells_how_it_goes_on(client: Client) -> None:
+    events = client.stream("/api/trace", {"text": SENTENCE, "level": "attention"})
+    names = [name for name, _ in events]
+    assert names[0] == "start" and names[-1] == "done" and "progress" in names
+    said = [data["text"] for name, data in events if data.get("stage") == "searching"]
+    assert said[0] == "Le" and said[-1] == "Le chat est sur le tapis."
+    assert events[-1][1]["translation"] == said[-1]
+
+
+def test_document(client: Client, recording: str, trace: Trace) -> None:
+    found = client.ask(f"/api/traces/{recording}").json
+    assert found["model"] == "demo" and found["text"] == SENTENCE
+    assert found["tensors"][CROSS] == {
+        "file": "attention.safetensors", "shape": [*trace[CROSS].shape],
+        "dims": ["head", "query", "key"],
+    }  # fmt: skip
+    assert [each["id"] for each in client.ask("/api/traces").json["traces"]].count(recording) == 1
+
+
+def test_every_tensor(client: Client, recording: str, trace: Trace) -> None:
+    found = client.ask(f"/api/traces/{recording}/tensors?level=everything")
+    tensors = load(found.body)
+    assert tensors.keys() == set(trace.names())
+    for name, array in tensors.items():
+        assert np.array_equal(array, trace[name]), name
+
+
+@pytest.mark.parametrize(
+    ("name", "slice", "index"),
+    [
+        (CROSS, "", np.s_[:]),
+        (CROSS, "0,:,3:5", np.s_[0, :, 3:5]),
+        (CROSS, "-1,::2", np.s_[-1, ::2]),
+        ("decoder.1.cross_attention.masked", "0", np.s_[0]),
+        ("decoder.1.self_attention.masked", "0", np.s_[0]),
+        ("probabilities", "-1,10:20", np.s_[-1, 10:20]),
+        ("source.ids", "", np.s_[:]),
+        ("memory", "0,0", np.s_[0, 0]),
+        ("output_table.weight", "7", np.s_[7]),
+    ],
+)
+def test_slices(
+    client: Client, recording: str, trace: Trace, name: str, slice: str, index: Any
+) -> None:
+    found = get_array(client, f"/api/traces/{recording}/tensors/{name}?slice={slice}")
+    assert np.array_equal(found, trace[name][index].astype(np.float32))
+
+
+@pytest.mark.parametrize(
+    ("path", "status", "part"),
+    [
+        ("tensors/memoryy", 404, "did you mean memory"),
+        ("tensors/memory?slice=99", 400, "out of range"),
+        ("tensors/memory?slice=a", 400, "write it as"),
+        ("tensors/memory?slice=0,0,0", 400, "2 axes, not 3"),
+        ("tensors/memory?slice=::0", 400, "at least 1"),
+        ("tensors/memory?slice=99999999999999999999", 400, "write it as"),
+        ("tensors", 400, "names=a,b,c"),
+        ("explain?name=memory&index=0", 400, "2 axes"),
+        ("explain?name=memory&index=0,x", 400, "whole numbers"),
+        ("explain?name=memory&index=0,9999", 400, "out of range"),
+        ("top?step=99", 400, "out of range"),
+        ("derive/mean?block=encoder.9.self_attention", 404, "did you mean encoder"),
+        ("derive/mean", 400, "missing"),
+        ("derive/mean?block=a&x=1", 400, "no parameter x"),
+        ("derive/nothing", 404, "there is no derived nothing"),
+        ("figures/V999", 404, "there is no picture V999"),
+        ("figures/V49?layer=99", 400, "layer=99"),
+        ("figures/V49?ax=1", 400, "no option"),
+        ("figures/V21?positions=99999", 400, "at most 512"),
+        ("figures/V84?watch=../../etc", 404, "there is no run"),
+        ("figures/V49?format=gif", 400, "does not move"),
+    ],
+)
+def test_mistakes(client: Client, recording: str, path: str, status: int, part: str) -> None:
+    found = client.ask(f"/api/traces/{recording}/{path}")
+    assert found.status == status and part in found.json["error"], found.body
+
+
+def test_explain(client: Client, recording: str, trace: Trace) -> None:
+    path = f"/api/traces/{recording}/explain?name={CROSS}&index=0,2,3"
+    found, own = client.ask(path).json, trace.explain(CROSS, (0, 2, 3))
+    assert math.isclose(found["value"], own.value) and found["latex"] == own.to_latex()
+    assert found["axes"][2] == {"dim": "key", "place": 3, "piece": trace.source[3].text}
+    assert found["chain"][0]["name"] == CROSS
+    assert found["chain"][-1]["name"].startswith(("source_embedding", "target_embedding"))
+    assert found["links"]["section"] == "3.2.1"
+
+
+def test_of_many_terms_the_largest(client: Client, recording: str, trace: Trace) -> None:
+    path = f"/api/traces/{recording}/explain?name=logits&index=1,500&most=5"
+    found, own = client.ask(path).json, trace.explain("logits", (1, 500))
+    values = [term.value for term in own.terms]
+    largest = sorted(range(len(values)), key=lambda n: -abs(values[n]))[:5]
+    assert [term["place"] for term in found["terms"]] == sorted(largest)
+    assert found["left_out"]["terms"] == len(values) - 5
+    shown = sum(term["value"] for term in found["terms"])
+    assert math.isclose(shown + found["left_out"]["sum"], sum(values), abs_tol=1e-9)
+
+
+def test_opgraph(client: Client, recording: str, trace: Trace) -> None:
+    ops = client.ask(f"/api/traces/{recording}/opgraph").json["ops"]
+    assert [op["name"] for op in ops] == [*trace.graph]
+    scores = next(op for op in ops if op["name"] == "decoder.1.cross_attention.scores")
+    assert scores["operands"][1]["index"] == ["h", "m", "k"] and scores["over"]["letter"] == "k"
+    assert scores["level"] == "everything"
+
+
+def test_derived(client: Client, recording: str, trace: Trace) -> None:
+    base = f"/api/traces/{recording}/derive"
+    block = CROSS.removesuffix(".weights")
+    expected = {
+        f"entropy?block={block}": derive.entropy(trace[CROSS]),
+        f"mean?block={block}": derive.mean_over_heads(trace[CROSS]),
+        f"max?block={block}": derive.max_over_heads(trace[CROSS]),
+        f"values?block={block}": derive.weigh_values(trace, block),
+        "rollout?side=decoder": derive.roll_out(trace, "decoder"),
+    }
+    for path, array in expected.items():
+        assert np.allclose(get_array(client, f"{base}/{path}"), array, atol=1e-7), path
+    words = get_array(client, f"{base}/word_weights?block={block}")
+    assert np.allclose(words.sum(-1), 1, atol=1e-5)
+    lens = client.ask(f"{base}/lens?k=1").json["layers"]
+    assert [row[0]["id"] for row in lens[-1]] == trace["logits"].argmax(-1).tolist()
+    told = client.ask(f"{base}/logit?row=0&piece=500").json
+    assert math.isclose(told["sum"], trace["logits"][0, 500], rel_tol=1e-4, abs_tol=1e-4)
+    listed = {each["name"]: each for each in client.ask("/api/derive").json["derived"]}
+    assert listed["entropy"]["parameters"] == ["block"] and listed["entropy"]["about"]
+
+
+def test_edit(client: Client, recording: str) -> None:
+    edits = [{"do": "silence", "name": "decoder.0.cross_attention"}]
+    found = client.ask(f"/api/traces/{recording}/edit", {"edits": edits}).json
+    assert found["base"] == recording and found["edits"] == edits
+    assert found["changes"]["before"] == "Le chat est sur le tapis."
+    assert found["changes"]["differences"]["memory"] == 0
+    assert found["changes"]["differences"]["logits"] > 0
+    forced = client.service.recordings.find(found["forced"]).trace
+    assert forced.translation == found["changes"]["before"]
+    again = client.ask(f"/api/traces/{found['id']}/edit", {"edits": []}).json
+    assert again["id"] == recording
+    wrong = client.ask(f"/api/traces/{recording}/edit", {"edits": [{"do": "silenc"}]})
+    assert wrong.status == 400 and wrong.json["error"].startswith("edit 1")
+
+
+def test_force_another_word(client: Client) -> None:
+    pieces = client.ask("/api/models/demo/vocabulary?begins=un&most=1").json["pieces"]
+    given = {"text": SENTENCE, "prefix": [pieces[0]["id"]]}
+    found = client.ask("/api/trace", given)
+    assert found.status == 200 and found.json["translation"].startswith(pieces[0]["text"].strip())
+    for prefix in ([10**6], [0], [-1]):
+        assert client.ask("/api/trace", {**given, "prefix": prefix}).status == 400
+
+
+def test_pictures(client: Client, recording: str) -> None:
+    for path, begin in (
+        ("V49", b"<?xml"), ("V49?format=png&layer=1&head=2", b"\x89PNG"), ("V84", b"<?xml"),
+    ):  # fmt: skip
+        found = client.ask(f"/api/traces/{recording}/figures/{path}")
+        assert found.status == 200 and found.body.startswith(begin), found.body[:200]
+    listed = client.ask("/api/figures").json["figures"]
+    assert {"V01", "V49", "V105"} <= {each["id"] for each in listed}
+    assert not any("ax" in each["options"] for each in listed)
+
+
+def test_a_recording_goes_out_and_comes_back(client: Client, recording: str, trace: Trace) -> None:
+    saved = client.ask(f"/api/traces/{recording}/file?parameters=true").body
+    back = client.ask("/api/traces", saved, Content_Type="application/zip")
+    assert back.status == 201 and back.json["model"] is None
+    other = client.service.recordings.find(back.json["id"]).trace
+    assert all(np.array_equal(other[name], trace[name]) for name in trace.names())
+    edit = client.ask(f"/api/traces/{back.json['id']}/edit", {"edits": []})
+    assert edit.status == 400 and "uploaded" in edit.json["error"]
+    assert client.ask(f"/api/traces/{back.json['id']}", method="DELETE").status == 200
+    assert client.ask(f"/api/traces/{back.json['id']}").status == 404
+
+
+def test_translation_word_by_word(client: Client) -> None:
+    given = {"text": f"{SENTENCE} I am a student.", "decode": {"search": "beam", "beam": 3}}
+    events = client.stream("/api/translate", {**given, "candidates": 4})
+    steps = [data for name, data in events if name == "step"]
+    first = steps[0]
+    assert [each["log_prob"] for each in first["candidates"]] == sorted(
+        (each["log_prob"] for each in first["candidates"]), reverse=True
+    )
+    assert first["ids"][-1] == first["candidates"][0]["id"] and len(first["candidates"]) == 4
+    assert 1 < len(first["live"]) <= 3
+    name, done = events[-1]
+    assert name == "done" and len(done["sentences"]) == 2
+    assert done["translation"] == "Le chat est sur le tapis. Je suis étudiant."
+    plain = client.ask("/api/translate", given).json
+    assert plain == done
+    last = [step for step in steps if step["sentence"] == 0][-1]
+    best = max(last["live"], key=lambda each: each["finished"])
+    assert best["text"] == done["sentences"][0]["text"]
+
+
+@pytest.mark.parametrize(
+    ("path", "given", "part"),
+    [
+        ("/api/trace", {}, "missing text"),
+        ("/api/trace", {"text": " "}, "no text"),
+        ("/api/trace", {"text": "a", "x": 1}, "unknown key x"),
+        ("/api/trace", {"text": "a", "level": "all"}, "level"),
+        ("/api/trace", {"text": "the cat " * 60}, "pieces: at most 64"),
+        ("/api/trace", {"text": "a", "target": "b", "prefix": "c"}, "no effect"),
+        ("/api/trace", {"text": "a", "decode": {"beem": 2}}, "did you mean decode.beam"),
+        ("/api/trace", {"text": "a", "decode": {"beam": 99}}, "at most 16"),
+        ("/api/trace", {"text": "a", "hypothesis": 99}, "hypothesis=99"),
+        ("/api/translate", {"text": "a" * 2001}, "at most 2000"),
+        ("/api/translate", {"text": "a", "candidates": 99}, "candidates"),
+    ],
+)
+def test_bad_requests(client: Client, path: str, given: Any, part: str) -> None:
+    found = client.ask(path, given)
+    assert found.status == 400 and part in found.json["error"], found.body
+
+
+def test_errors_in_a_stream(client: Client) -> None:
+    name, data = client.stream("/api/trace", {"text": " "})[-1]
+    assert name == "error" and data["status"] == 400 and "no text" in data["error"]
+    assert client.ask("/api/trace", {"text": "a", "model": "dem"}).status == 404
+
+
+@pytest.mark.parametrize("accept", ["text/event-stream", "application/json"])
+def test_a_client_that_leaves_ends_the_work(client: Client, accept: str) -> None:
+    given = {"text": "the cat " * 240, "decode": {"min_length": 60, "max_extra": 99}}
+    body = json.dumps(given).encode()
+    head = (
+        f"POST /api/translate HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer secret\r\n"
+        f"Accept: {accept}\r\nContent-Type: application/json\r\n"
+        f"Content-Length: {len(body)}\r\n\r\n"
+    )
+    with socket.create_connection(("127.0.0.1", client.port)) as sock:
+        sock.sendall(head.encode() + body)
+        while not client.service.jobs.waiting:
+            time.sleep(0.001)
+    end = time.monotonic() + 10
+    while client.service.jobs.waiting and time.monotonic() < end:
+        time.sleep(0.02)
+    assert not client.service.jobs.waiting
+
+
+def test_cancel(client: Client) -> None:
+    assert client.ask("/api/jobs/none", method="DELETE").status == 404
+
+
+def test_catalogue(client: Client) -> None:
+    entries = client.ask("/api/catalogue").json["entries"]
+    assert all(entry["en"] and entry["zh"] for entry in entries.values())
+
+
+def test_the_openapi_document_is_whole(client: Client) -> None:
+    document = client.ask("/spec").json
+    text = json.dumps(document)
+    names = document["components"]["schemas"].keys()
+    wanted = {part.split('"')[0] for part in text.split("#/components/schemas/")[1:]}
+    assert wanted <= names and "422" not in text
+    for path, operations in document["paths"].items():
+        for operation in operations.values():
+            assert operation.get("summary"), path
+            assert operation.get("description"), path
+    assert {"/translate", "/api/trace", "/api/traces/{id}/explain"} <= document["paths"].keys()

@@ -1,0 +1,214 @@
+"""Sentences of many requests, translated together: none lost, none swapped, nobody starved."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import time
+from collections.abc import Callable, Coroutine, Iterator, Sequence
+from itertools import chain
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+pytest.importorskip("fastapi", reason="the extra `serve` is not installed")
+
+from glassformer.config import Decode
+from glassformer.serve.batching import Batcher
+from glassformer.serve.limits import Limits
+from glassformer.serve.refusal import Refusal
+
+
+class Echo:
+    """Translates a sentence into itself, when the gate is open."""
+
+    def __init__(self) -> None:
+        self.batches: list[list[str]] = []
+        self.gate, self.begun = threading.Event(), threading.Event()
+        self.gate.set()
+
+    def search(self, texts: Sequence[str], **how: Any) -> list[list[Any]]:
+        self.begun.set()
+        self.gate.wait(10)
+        if "bad" in texts:
+            raise ValueError("a bad sentence")
+        self.batches.append([*texts])
+        return [[SimpleNamespace(text=text.upper())] for text in texts]
+
+
+@pytest.fixture
+def run() -> Iterator[Callable[..., Any]]:
+    """Runs a test's coroutine with a batcher; closes it."""
+    made: list[Batcher] = []
+
+    def go(work: Callable[[Batcher], Coroutine[Any, Any, Any]], **limits: Any) -> Any:
+        batcher = Batcher(Limits(**limits))
+        made.append(batcher)
+        return asyncio.run(work(batcher))
+
+    yield go
+    for batcher in made:
+        batcher.close()
+
+
+async def ask(batcher: Batcher, echo: Any, *texts: str, n_best: int = 1) -> list[str]:
+    found = await batcher.search(echo, texts, Decode(), n_best)
+    return [best[0].text for best in found]
+
+
+def test_each_gets_its_own(run: Callable[..., Any]) -> None:
+    echo = Echo()
+
+    async def work(batcher: Batcher) -> list[list[str]]:
+        orders = [[f"{n}-{i}" for i in range(n % 7)] for n in range(60)]
+        found = await asyncio.gather(*(ask(batcher, echo, *order) for order in orders))
+        assert found == [[text.upper() for text in order] for order in orders]
+        return orders
+
+    orders = run(work, batch=8)
+    assert sorted(chain(*echo.batches)) == sorted(chain(*orders))
+    assert max(map(len, echo.batches)) == 8
+
+
+def test_what_gathers_goes_together_and_requests_take_turns(run: Callable[..., Any]) -> None:
+    echo = Echo()
+    echo.gate.clear()
+
+    async def work(batcher: Batcher) -> None:
+        first = asyncio.ensure_future(ask(batcher, echo, "first"))
+        await asyncio.to_thread(echo.begun.wait, 10)
+        large = asyncio.ensure_future(ask(batcher, echo, *(f"l{n}" for n in range(10))))
+        small = asyncio.ensure_future(ask(batcher, echo, "s0", "s1"))
+        await asyncio.sleep(0)
+        await asyncio.sleep(0)
+        echo.gate.set()
+        await asyncio.gather(first, large, small)
+
+    run(work, batch=4)
+    assert echo.batches[:2] == [["first"], ["l0", "s0", "l1", "s1"]]
+
+
+def test_other_settings_are_another_batch(run: Callable[..., Any]) -> None:
+    echo = Echo()
+    echo.gate.clear()
+
+    async def work(batcher: Batcher) -> None:
+        first = asyncio.ensure_future(ask(batcher, echo, "first"))
+        await asyncio.to_thread(echo.begun.wait, 10)
+        others = [asyncio.ensure_future(ask(batcher, echo, f"{n}", n_best=n % 2 + 1))
+                  for n in range(6)]  # fmt: skip
+        await asyncio.sleep(0)
+        await asyncio.sleep(0)
+        echo.gate.set()
+        await asyncio.gather(first, *others)
+
+    run(work)
+    assert echo.batches == [["first"], ["0", "2", "4"], ["1", "3", "5"]]
+
+
+def test_full(run: Callable[..., Any]) -> None:
+    echo = Echo()
+    echo.gate.clear()
+
+    async def work(batcher: Batcher) -> None:
+        first = asyncio.ensure_future(ask(batcher, echo, "first"))
+        await asyncio.to_thread(echo.begun.wait, 10)
+        second = asyncio.ensure_future(ask(batcher, echo, "a", "b"))
+        await asyncio.sleep(0)
+        with pytest.raises(Refusal, match="too much to do") as caught:
+            await ask(batcher, echo, "c", "d")
+        assert caught.value.status == 503 and int(caught.value.headers["Retry-After"]) >= 1
+        echo.gate.set()
+        assert await first == ["FIRST"] and await second == ["A", "B"]
+        assert await ask(batcher, echo, "c", "d", "e", "f") == ["C", "D", "E", "F"]
+        assert batcher.waiting == 0
+
+    run(work, waiting=3)
+
+
+def test_too_late(run: Callable[..., Any]) -> None:
+    echo = Echo()
+    echo.gate.clear()
+
+    async def work(batcher: Batcher) -> None:
+        first = asyncio.ensure_future(ask(batcher, echo, "first"))
+        await asyncio.to_thread(echo.begun.wait, 10)
+        late = asyncio.ensure_future(ask(batcher, echo, "late"))
+        await asyncio.sleep(0.15)
+        echo.gate.set()
+        assert await first == ["FIRST"]
+        with pytest.raises(Refusal, match="waited longer"):
+            await late
+
+    run(work, seconds=0.1)
+    assert echo.batches == [["first"]]
+
+
+def test_a_bad_sentence_fails_its_own_request(run: Callable[..., Any]) -> None:
+    echo = Echo()
+    echo.gate.clear()
+
+    async def work(batcher: Batcher) -> None:
+        first = asyncio.ensure_future(ask(batcher, echo, "first"))
+        await asyncio.to_thread(echo.begun.wait, 10)
+        good = asyncio.ensure_future(ask(batcher, echo, "good", "also good"))
+        bad = asyncio.ensure_future(ask(batcher, echo, "well", "bad"))
+        await asyncio.sleep(0)
+        await asyncio.sleep(0)
+        echo.gate.set()
+        assert await first and await good == ["GOOD", "ALSO GOOD"]
+        with pytest.raises(Refusal, match="a bad sentence") as caught:
+            await bad
+        assert caught.value.status == 400
+
+    run(work)
+
+
+def test_who_left_is_not_translated(run: Callable[..., Any]) -> None:
+    echo = Echo()
+    echo.gate.clear()
+
+    async def work(batcher: Batcher) -> None:
+        first = asyncio.ensure_future(ask(batcher, echo, "first"))
+        await asyncio.to_thread(echo.begun.wait, 10)
+        left = asyncio.ensure_future(ask(batcher, echo, "left"))
+        await asyncio.sleep(0)
+        left.cancel()
+        await asyncio.sleep(0)
+        echo.gate.set()
+        assert await first and await ask(batcher, echo, "last") == ["LAST"]
+
+    run(work)
+    assert echo.batches == [["first"], ["last"]]
+
+
+def test_closing_finishes_what_was_accepted() -> None:
+    echo, batcher = Echo(), Batcher(Limits(batch=1))
+    echo.gate.clear()
+
+    async def work() -> None:
+        orders = [asyncio.ensure_future(ask(batcher, echo, str(n))) for n in range(5)]
+        await asyncio.to_thread(echo.begun.wait, 10)
+        closing = asyncio.ensure_future(asyncio.to_thread(batcher.close))
+        await asyncio.sleep(0.05)
+        with pytest.raises(Refusal, match="ending"):
+            await ask(batcher, echo, "too late")
+        echo.gate.set()
+        await closing
+        assert await asyncio.gather(*orders) == [[str(n)] for n in range(5)]
+
+    asyncio.run(work())
+
+
+def test_an_idle_server_answers_at_once(run: Callable[..., Any]) -> None:
+    echo = Echo()
+
+    async def work(batcher: Batcher) -> float:
+        await ask(batcher, echo, "warm")
+        begun = time.perf_counter()
+        for _ in range(20):
+            await ask(batcher, echo, "alone")
+        return (time.perf_counter() - begun) / 20
+
+    assert run(work) < 0.05

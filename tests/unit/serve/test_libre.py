@@ -1,0 +1,160 @@
+"""LibreTranslate's API: what its clients send, and what they expect."""
+
+from __future__ import annotations
+
+from urllib.parse import urlencode
+
+import pytest
+
+from glassformer import Translator
+
+from .conftest import Client
+
+FORM = {"Content_Type": "application/x-www-form-urlencoded"}
+
+
+def ask(client: Client, **given: object) -> object:
+    found = client.ask("/translate", {"source": "en", "target": "fr", **given})
+    assert found.status == 200, found.body
+    return found.json
+
+
+@pytest.fixture(scope="module")
+def plain() -> Translator:
+    return Translator.load("demo", device="cpu")
+
+
+def test_one_text(client: Client, plain: Translator) -> None:
+    text = "The black dog is tired."
+    (expected,) = plain.translate([text])
+    assert ask(client, q=text) == {"translatedText": expected}
+
+
+def test_several_texts_come_back_in_order(client: Client, plain: Translator) -> None:
+    texts = ["The cat is on the mat.", "I am a student.", "The dog is tired."]
+    assert ask(client, q=texts) == {"translatedText": plain.translate(texts)}
+    assert ask(client, q=texts[:1]) == {"translatedText": plain.translate(texts[:1])}
+
+
+def test_a_form_and_the_query_will_do(client: Client, plain: Translator) -> None:
+    given = {"q": "I am a student.", "source": "en", "target": "fr"}
+    expected = {"translatedText": plain.translate([given["q"]])[0]}
+    assert client.ask("/translate", urlencode(given).encode(), **FORM).json == expected
+    assert client.ask(f"/translate?{urlencode(given)}", b"").json == expected
+
+
+def test_lines_and_white_space_stay(client: Client, plain: Translator) -> None:
+    one, other = plain.translate(["I am a student.", "The dog is tired."])
+    found = ask(client, q="I am a student.\n\n  The dog is tired.  I am a student.\n")
+    assert found == {"translatedText": f"{one}\n\n  {other}  {one}\n"}
+
+
+@pytest.mark.parametrize("text", ["...", " \n", "-- !?"])
+def test_what_has_no_letters_stays(client: Client, text: str) -> None:
+    assert ask(client, q=text) == {"translatedText": text}
+
+
+def test_alternatives(client: Client) -> None:
+    found = ask(client, q="The cat is on the mat.", alternatives=2)
+    assert isinstance(found, dict)
+    assert found["translatedText"] not in found["alternatives"]
+    assert len(set(found["alternatives"])) == len(found["alternatives"]) <= 2
+    many = ask(client, q=["The cat is on the mat."], alternatives=2)
+    assert many == {name: [value] for name, value in found.items()}
+
+
+def test_auto(client: Client) -> None:
+    found = ask(client, q="Le chat est sur le tapis.", source="auto", target="en")
+    assert isinstance(found, dict)
+    assert found["detectedLanguage"]["language"] == "fr"
+    assert found["translatedText"] == "The cat is on the mat."
+    mixed = ask(client, q=["Je suis étudiant.", "I am a student."], source="auto", target="fr")
+    assert isinstance(mixed, dict)
+    assert [each["language"] for each in mixed["detectedLanguage"]] == ["fr", "en"]
+    assert mixed["translatedText"][0] == "Je suis étudiant."
+
+
+def test_codes_with_a_region(client: Client, plain: Translator) -> None:
+    expected = plain.translate(["I am a student."])[0]
+    found = ask(client, q="I am a student.", source="en-US", target="fr_CA")
+    assert found == {"translatedText": expected}
+
+
+def test_languages(client: Client) -> None:
+    assert client.ask("/languages").json == [
+        {"code": "en", "name": "English", "targets": ["en", "fr"]},
+        {"code": "fr", "name": "French", "targets": ["en", "fr"]},
+    ]
+
+
+def test_detect(client: Client) -> None:
+    found = client.ask("/detect", {"q": "Le chat est sur le tapis."}).json
+    assert found[0]["language"] == "fr" and 90 < found[0]["confidence"] <= 100
+
+
+def test_settings_and_health(client: Client) -> None:
+    settings = client.ask("/frontend/settings").json
+    assert settings["charLimit"] == 2000 and settings["keyRequired"] is False
+    assert settings["language"]["source"] == {"code": "auto", "name": "Auto Detect"}
+    assert client.ask("/health").json["status"] == "ok"
+
+
+@pytest.mark.parametrize(
+    ("given", "sentence"),
+    [
+        ({"source": "en", "target": "fr"}, "Invalid request: missing q parameter"),
+        ({"q": "a", "target": "fr"}, "Invalid request: missing source parameter"),
+        ({"q": "a", "source": "en"}, "Invalid request: missing target parameter"),
+        ({"q": "a", "source": "xx", "target": "fr"}, "xx is not supported"),
+        ({"q": "a", "source": "en", "target": "xx"}, "xx is not supported"),
+        (
+            {"q": "a", "source": "en", "target": "fr", "format": "pdf"},
+            "pdf format is not supported",
+        ),
+        (
+            {"q": "a" * 2001, "source": "en", "target": "fr"},
+            "Invalid request: request (2001) exceeds text limit (2000)",
+        ),
+        (
+            {"q": ["a"] * 21, "source": "en", "target": "fr"},
+            "Invalid request: request (21) exceeds text limit (20)",
+        ),
+        (
+            {"q": {"a": 1}, "source": "en", "target": "fr"},
+            "Invalid request: q is a text, or a list of texts",
+        ),
+        ({"q": "a", "source": ["en"], "target": "fr"}, "Invalid request: source is a text"),
+    ],
+)
+def test_mistakes(client: Client, given: object, sentence: str) -> None:
+    found = client.ask("/translate", given)
+    assert (found.status, found.json) == (400, {"error": sentence})
+
+
+@pytest.mark.parametrize("body", [b"", b"{", b"[1]", b"null", b"[" * 100_000, b"\xff\xfe"])
+def test_no_json(client: Client, body: bytes) -> None:
+    found = client.ask("/translate", body, Content_Type="application/json")
+    assert found.status == 400 and set(found.json) == {"error"}
+
+
+def test_half_a_character_is_mended(client: Client) -> None:
+    body = b'{"q": "I am \\ud83d a student.\\u0000", "source": "en", "target": "fr"}'
+    assert client.ask("/translate", body, Content_Type="application/json").status == 200
+
+
+def test_what_libretranslate_can_and_this_cannot(client: Client) -> None:
+    for path in ("/suggest", "/translate_file"):
+        found = client.ask(path, {})
+        assert found.status == 403 and "disabled" in found.json["error"]
+
+
+def test_html_end_to_end(client: Client, plain: Translator) -> None:
+    page = '<p>The <b>cat</b> is on the <a href="/x?a=1&amp;b">mat</a>.</p><code>cat</code>'
+    (text,) = plain.translate(["The cat is on the mat."])
+    assert text == "Le chat est sur le tapis."
+    assert ask(client, q=page, format="html") == {
+        "translatedText": '<p>Le <b>chat</b> est sur le <a href="/x?a=1&amp;b">tapis</a>.</p>'
+        "<code>cat</code>"
+    }
+    whole = ask(client, q="<i>The cat is on the mat.</i><script>a<b</script>", format="html")
+    assert whole == {"translatedText": f"<i>{text}</i><script>a<b</script>"}

@@ -1,0 +1,129 @@
+"""HTML: what is no text stays as it was, and tags go where their words go."""
+
+from __future__ import annotations
+
+import re
+import time
+import tomllib
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+pytest.importorskip("fastapi", reason="the extra `serve` is not installed")
+
+from glassformer.serve.markup import read_markup
+from glassformer.serve.placing import Link, find_words
+
+PAGES = tomllib.loads(Path(__file__).with_name("pages.toml").read_text(encoding="utf-8"))["page"]
+TAG = re.compile(r"<[^<>]*>")
+
+
+def link(text: str, order: list[int] | None = None) -> list[Link]:
+    places = order or [*range(len(find_words(text)))]
+    return [(source, target, 1.0) for target, source in enumerate(places)]
+
+
+def keep(page: str) -> str:
+    """Each word translated by itself, in place."""
+    read = read_markup(page)
+    return read.fill([run.write(run.text, link(run.text)) for run in read.runs])
+
+
+def turn(page: str) -> str:
+    """The words of each run in reverse."""
+    read, written = read_markup(page), []
+    for run in read.runs:
+        words = [run.text[slice(*span)] for span in find_words(run.text)]
+        order = [*range(len(words))][::-1]
+        written.append(run.write(" ".join(words[::-1]), link(run.text, order)))
+    return read.fill(written)
+
+
+def test_there_are_enough() -> None:
+    assert len(PAGES) >= 50
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page["in"][:30])
+def test_page(page: dict[str, str]) -> None:
+    assert keep(page["in"]) == page.get("out", page["in"])
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page["in"][:30])
+def test_every_tag_once(page: dict[str, str]) -> None:
+    assert Counter(TAG.findall(turn(page["in"]))) == Counter(TAG.findall(page["in"]))
+
+
+@pytest.mark.parametrize(
+    ("page", "said", "pairs", "expected"),
+    [
+        (
+            "The <b>black</b> cat", "le chat noir", [(0, 0), (2, 1), (1, 2)],
+            "le chat <b>noir</b>",
+        ),
+        (
+            "The <b>black</b> <i>cat</i>", "le chat noir", [(0, 0), (2, 1), (1, 2)],
+            "le <i>chat</i> <b>noir</b>",
+        ),
+        (
+            "I <b>do not <i>know</i></b>", "je ne sais pas", [(0, 0), (2, 1), (3, 2), (2, 3)],
+            "je <b>ne <i>sais</i> pas</b>",
+        ),
+        ("<b>all of it</b>.", "tout", [(0, 0)], "<b>tout</b>"),
+        ("no <b>link</b>", "sans lien", [], "sans <b></b>lien"),
+        ("see <img src=x> it", "vois le", [(0, 0), (1, 1)], "vois <img src=x> le"),
+        ("the <b>cat</b>", "猫很累", [(1, 0)], "<b>猫</b>很累"),
+        ("a <b>b</b> c", "x &lt;b&gt; y", [(1, 0)], "<b>x</b> &amp;lt;b&amp;gt; y"),
+        ("the <b>cat</b>", "<script>x</script>", [(1, 1)],
+         "&lt;<b>script</b>&gt;x&lt;/script&gt;"),
+    ],
+)  # fmt: skip
+def test_tags_follow_the_words(
+    page: str, said: str, pairs: list[tuple[int, int]], expected: str
+) -> None:
+    read = read_markup(page)
+    (run,) = read.runs
+    assert read.fill([run.write(said, [(s, t, 1.0) for s, t in pairs])]) == expected
+
+
+def test_the_surest_words_keep_a_tag_together() -> None:
+    """One stray link far away does not stretch a tag over everything between."""
+    (run,) = read_markup("it was too <b>wide</b>").runs
+    links = [(3, 0, 0.3), (1, 1, 0.9), (2, 2, 0.9), (3, 3, 0.9)]
+    assert run.write("qu'elle était trop large", links) == "qu'elle était trop <b>large</b>"
+
+
+def test_entities_are_written_as_they_were() -> None:
+    (run,) = read_markup("<p>&copy; caf&eacute; &#8212; x &amp; y</p>").runs
+    assert run.text == "© café — x & y"
+    assert run.write("y & x — café ©", None) == "y &amp; x &#8212; caf&eacute; &copy;"
+
+
+def test_what_is_tied_stays_tied() -> None:
+    (run,) = read_markup("<p>It is 10&nbsp;km long</p>").runs
+    assert run.text == "It is 10 km long"
+    assert run.write("Cela fait 10 km", None) == "Cela fait 10&nbsp;km"
+
+
+PIECES = ["<b>", "</b>", "<i>", "</i>", "<p>", "</p>", "<br>", "<img src=x>", "<code>c</code>",
+          "the", "cat", " ", "&amp;", "<", "<!-- x -->", "<a href='b'>", "</a>"]  # fmt: skip
+
+
+@given(st.lists(st.sampled_from(PIECES), max_size=25).map("".join))
+def test_any_soup_keeps_its_tags(page: str) -> None:
+    for made in (keep(page), turn(page)):
+        assert Counter(TAG.findall(made)) == Counter(TAG.findall(page))
+
+
+@pytest.mark.parametrize(
+    "page",
+    ["<b>" * 6000 + "x", "x" + "</b>" * 5000, "<b>a</b> " * 2000, "<a '" * 5000, '<a "' * 5000,
+     "<!--" * 5000, "<code>" * 3000, "<" * 20000, "<i><b>a</i>" * 1500, "<svg x" * 3000],
+    ids=lambda page: page[:9],
+)  # fmt: skip
+def test_no_page_takes_long(page: str) -> None:
+    begun = time.process_time()
+    keep(page)
+    assert time.process_time() - begun < 2

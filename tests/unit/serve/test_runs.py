@@ -1,0 +1,80 @@
+"""Trainings, as they lie on the disk or are being written."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+from safetensors.numpy import save_file
+
+from glassformer.serve.limits import Limits
+from glassformer.serve.running import make_service
+
+from .conftest import Client, start
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    run = tmp_path_factory.mktemp("runs") / "my <model>" / "run"
+    (run / "watch").mkdir(parents=True)
+    lines = [{"step": step, "loss": 5 - step / 10} for step in (10, 20)]
+    text = "".join(json.dumps(line) + "\n" for line in lines)
+    (run / "metrics.jsonl").write_text(text + '{"step": 30, "lo', encoding="utf-8")
+    told = {"step": 10, "translations": ["le chat"]}
+    (run / "watch" / "00000010.json").write_text(json.dumps(told), encoding="utf-8")
+    tensors = {"0.decoder.0.cross_attention.weights": np.ones((2, 3, 4), np.float16)}
+    save_file(tensors, run / "watch" / "00000010.safetensors")
+    return run
+
+
+@pytest.fixture(scope="module")
+def runs(folder: Path) -> Iterator[Client]:
+    service = make_service(["demo"], runs=folder.parents[1], limits=Limits())
+    yield from start(service)
+
+
+def test_runs(runs: Client) -> None:
+    (found,) = runs.ask("/api/runs").json["runs"]
+    assert found["id"] == "my-model" and found["name"] == "my <model>" and found["step"] == 20
+    run = runs.ask("/api/runs/my-model").json
+    assert [line["step"] for line in run["metrics"]] == [10, 20]
+    assert run["snapshots"] == [{"step": 10, "translations": ["le chat"]}]
+    assert [line["step"] for line in runs.ask("/api/runs/my-model?after=10").json["metrics"]] == [
+        20
+    ]
+    assert runs.ask("/api/runs/other").status == 404
+
+
+def test_snapshots(runs: Client) -> None:
+    base = "/api/runs/my-model/snapshots"
+    name = "0.decoder.0.cross_attention.weights"
+    assert runs.ask(f"{base}/10").json == {"tensors": {name: [2, 3, 4]}}
+    found = runs.ask(f"{base}/10/tensors/{name}?slice=0,0")
+    assert np.frombuffer(found.body, "<f4").tolist() == [1.0] * 4
+    assert "the nearest is 10" in runs.ask(f"{base}/11").json["error"]
+    assert runs.ask(f"{base}/10/tensors/0.decoder").status == 404
+
+
+def test_a_training_under_way_is_followed(runs: Client, folder: Path) -> None:
+    from http.client import HTTPConnection
+
+    connection = HTTPConnection("127.0.0.1", runs.port, timeout=20)
+    connection.request(
+        "GET", "/api/runs/my-model/events?after=20", headers={"Authorization": "Bearer secret"}
+    )
+    response = connection.getresponse()
+    assert response.readline().startswith(b": following")
+    with (folder / "metrics.jsonl").open("a", encoding="utf-8") as file:
+        file.write('\n{"step": 40, "loss": 1.0}\n')
+    lines = iter(response.readline, b"")
+    assert next(line for line in lines if line.startswith(b"event")) == b"event: metrics\n"
+    assert json.loads(next(lines).removeprefix(b"data: ")) == {"step": 40, "loss": 1.0}
+    response.close()
+    connection.close()
+
+
+def test_without_runs(client: Client) -> None:
+    assert client.ask("/api/runs").json == {"runs": []}

@@ -1,0 +1,34 @@
+"""Output may be as long as the training's translations are."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from glassformer.config import Decode
+from glassformer.data.store import Store, build
+from glassformer.decode.rules import longest_output
+from glassformer.text import Tokenizer
+from glassformer.train.preparation import find_ratio
+
+
+def make_store(folder: Path, pairs: list[tuple[str, str]]) -> Store:
+    tokenizer = Tokenizer.train([text for pair in pairs for text in pair], 300)
+    build(folder / "store", pairs, tokenizer, tokenizer, max_length=1000)
+    return Store.open(folder / "store")
+
+
+def test_long_translations_fit(tmp_path: Path) -> None:
+    pairs = [("jump thrice", "jump " * 60), ("walk", "walk")] * 50
+    store, decode = make_store(tmp_path, pairs), Decode()
+    raised = decode.model_copy(update={"max_ratio": find_ratio(store, decode)})
+    for source, target in zip(*store.lengths(0), strict=True):
+        assert longest_output(int(source), raised, None) > target
+    assert any(
+        longest_output(int(source), decode, None) < target
+        for source, target in zip(*store.lengths(0), strict=True)
+    )
+
+
+def test_ordinary_text_needs_no_more(tmp_path: Path) -> None:
+    store = make_store(tmp_path, [("The cat is here.", "Le chat est ici.")] * 50)
+    assert find_ratio(store, Decode()) == Decode().max_ratio

@@ -1,0 +1,167 @@
+"""The shell and its first three views, as a reader uses them."""
+
+from __future__ import annotations
+
+import gzip
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from opening import SENTENCE, STATIC, Server, find_faults
+
+FRENCH = "L'animal n'a pas traversé la rue parce qu'il était trop fatigué."
+PLACES = [
+    ("translate", {"search": "beam", "beam": 4, "step": 7}),
+    ("attention", {"kind": "encoder", "layer": 2, "head": 3, "query": 7}),
+    ("attention", {"kind": "decoder", "attention.form": "matrix"}),
+    ("attention", {"kind": "cross", "attention.form": "stages"}),
+    ("attention", {"kind": "cross", "attention.form": "derived", "words": 1}),
+    ("cell", {"cell": "decoder.2.cross_attention.weights[0,3,5]"}),
+]
+
+
+def _open(page: Any, server: Server, view: str, **state: Any) -> None:
+    page.goto(server.url(view, **state))
+    page.wait_for_selector(f"[data-view={view}] h2")
+    page.wait_for_load_state("networkidle")
+
+
+@pytest.mark.parametrize(("view", "state"), PLACES)
+@pytest.mark.parametrize("look", [{"theme": "light"}, {"theme": "dark", "language": "zh"}])
+def test_every_view_opens_without_a_complaint(
+    page: Any,
+    server: Server,
+    recording: str,
+    view: str,
+    state: dict[str, Any],
+    look: dict[str, str],
+) -> None:
+    _open(page, server, view, trace="" if "search" in state else recording, **state, **look)
+    assert page.locator("[role=alert]").count() == 0
+    assert find_faults(page) == []
+
+
+def test_the_first_page_is_light(page: Any, server: Server) -> None:
+    sizes: dict[str, int] = {}
+    page.on(
+        "response",
+        lambda answer: sizes.update(
+            {answer.url: len(gzip.compress(answer.body()))} if answer.status == 200 else {}
+        ),
+    )
+    _open(page, server, "translate")
+    assert sum(sizes.values()) <= 350_000, sizes
+    assert page.evaluate("document.querySelectorAll('*').length") <= 2000
+
+
+def test_what_is_built_names_no_other_host() -> None:
+    known = ("http://www.w3.org/", "https://svelte.dev/e/")  # names of formats; texts of errors
+    for path in STATIC.rglob("*.*"):
+        if path.suffix in (".js", ".css", ".html"):
+            found = re.findall(r"https?://[\w.-]+[^\"'`\s)]*", path.read_text(encoding="utf-8"))
+            assert [each for each in found if not each.startswith(known)] == [], path.name
+
+
+def test_a_sentence_of_ones_own(page: Any, server: Server) -> None:
+    _open(page, server, "translate")
+    page.get_by_label("Sentence").fill("The street was wide.")
+    page.get_by_role("button", name="Translate", exact=True).last.click()
+    page.wait_for_function("document.title.includes('rue')")
+    assert "text=The+street+was+wide." in page.url
+
+
+def test_another_word_is_forced_and_the_rest_follows(page: Any, server: Server) -> None:
+    _open(page, server, "translate", text=SENTENCE)
+    first = page.locator("ol > li").first
+    other = first.locator("button.other:not(.own)").first
+    word = other.locator(".piece").inner_text().lstrip("▁")
+    other.click()
+    page.wait_for_function("word => document.title.startsWith(word)", arg=word)
+    assert page.get_by_text("The beginning is forced").is_visible()
+    assert "prefix=" in page.url
+    page.get_by_role("button", name="Set free").click()
+    page.wait_for_function("title => document.title.startsWith(title)", arg=FRENCH)
+
+
+def test_the_tree_is_walked_by_keyboard(page: Any, server: Server) -> None:
+    _open(page, server, "translate", text=SENTENCE, search="beam", beam=4)
+    tree = page.get_by_role("application", name="Search tree")
+    tree.focus()
+    tree.press("Home")
+    told = page.locator("p.tell")
+    assert told.inner_text().startswith("kept: lives on")
+    for _ in range(4):
+        tree.press("ArrowDown")
+    assert told.inner_text().startswith("pruned: rank 5, but the beam holds 4")
+    pruned = page.locator("g.node.at text").text_content().lstrip("▁").strip()
+    tree.press("Enter")
+    page.wait_for_function("word => document.title.startsWith(word)", arg=pruned)
+
+
+def test_the_address_holds_the_whole_state(page: Any, server: Server, recording: str) -> None:
+    _open(page, server, "attention", trace=recording)
+    grid = page.get_by_role("application", name="All heads at a glance")
+    grid.focus()
+    for key in ("ArrowUp", "ArrowRight", "ArrowRight"):
+        grid.press(key)
+    page.get_by_text("Encoder", exact=True).click()
+    page.get_by_text("Matrix", exact=True).click()
+    page.wait_for_function("location.hash.includes('matrix')")
+    heading = page.locator("section h2").nth(1).inner_text()
+    assert heading == "Layer 4, Head 2"
+    address = page.url
+    page.goto("about:blank")
+    page.goto(address)
+    page.wait_for_selector("[data-view=attention] canvas")
+    assert page.locator("section h2").nth(1).inner_text() == heading
+    page.go_back()
+
+
+def test_switching_view_and_language_by_keyboard(page: Any, server: Server, recording: str) -> None:
+    _open(page, server, "translate", trace=recording)
+    page.get_by_role("button", name="Attention").press("Enter")
+    page.wait_for_selector("[data-view=attention]")
+    page.get_by_role("button", name="切换到中文").press("Enter")
+    assert page.get_by_role("button", name="注意力").is_visible()
+    assert page.evaluate("document.documentElement.lang") == "zh-CN"
+    page.go_back()
+    page.wait_for_selector("[data-view=translate]")
+
+
+def test_texts_never_become_markup(page: Any, server: Server) -> None:
+    text = '<img src=x onerror=alert(1)> "the" <script>alert(2)</script> & animal'
+    for view in ("translate", "attention"):
+        _open(page, server, view, text=text)
+        assert page.locator("main img, main script").count() == 0
+    assert page.get_by_label("Sentence").input_value() == text
+
+
+def test_a_broken_link_shows_one_sentence(page: Any, server: Server, recording: str) -> None:
+    _open(page, server, "cell", trace=recording, cell="nothing[1,2]", layer=99, head=-7, step=4000)
+    assert page.get_by_text("It cannot be explained here").is_visible()
+
+
+def test_pictures_are_saved_as_they_are_seen(
+    page: Any, server: Server, recording: str, tmp_path: Path
+) -> None:
+    _open(page, server, "attention", trace=recording, **{"attention.form": "matrix"})
+    page.locator("summary").click()
+    with page.expect_download() as svg:
+        page.get_by_role("button", name="SVG").nth(1).click()
+    text = Path(svg.value.path()).read_text(encoding="utf-8")
+    assert text.startswith("<svg")
+    assert "▁animal" in text and "Σ 1.000" in text and "data:image/png;base64," in text
+    assert "class=" not in text and "var(--" not in text
+    with page.expect_download() as png:
+        page.get_by_role("button", name="PNG").nth(1).click()
+    assert Path(png.value.path()).read_bytes()[:4] == b"\x89PNG"
+
+
+def test_a_phone_has_no_sideways_scroll(browser: Any, server: Server, recording: str) -> None:
+    context = browser.new_context(viewport={"width": 390, "height": 844})
+    page = context.new_page()
+    for view, state in PLACES[1:]:
+        _open(page, server, view, trace=recording, **state)
+        assert page.evaluate("document.documentElement.scrollWidth") <= 390, (view, state)
+    context.close()

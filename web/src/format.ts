@@ -1,0 +1,22 @@
+/** Numbers and pieces as they are read. */
+
+/** Four digits that count; the minus as typographers have it. */
+export function number(value: number, digits = 4): string {
+  if (value === Number.POSITIVE_INFINITY) return "∞";
+  if (value === Number.NEGATIVE_INFINITY) return "−∞";
+  if (!Number.isFinite(value)) return "–";
+  const size = Math.abs(value);
+  const text = size !== 0 && (size < 1e-4 || size >= 1e6)
+    ? value.toExponential(digits - 1)
+    : value.toPrecision(digits).replace(/^(-?\d+\.\d*?)0+$/, "$1").replace(/\.$/, "");
+  return text.replace("-", "−");
+}
+
+export function percent(share: number): string {
+  if (share >= 0.9995) return "100%";
+  if (share < 0.0005) return share > 0 ? "<0.1%" : "0%";
+  return `${(share * 100).toFixed(1)}%`;
+}
+
+/** A piece as it is shown: a space at its beginning becomes a mark, so that it can be seen. */
+export const piece = (text: string): string => text.replace(/^[ ▁]/, "▁").replaceAll("\n", "⏎");

@@ -1,0 +1,97 @@
+/** Pictures on screen as files: an `svg[data-picture]`, with the canvas that lies under it. */
+
+export interface Picture {
+  svg: SVGSVGElement;
+  title: string;
+}
+
+const KEPT = [
+  "fill", "fill-opacity", "stroke", "stroke-width", "stroke-opacity", "stroke-dasharray",
+  "stroke-linecap", "opacity", "font-size", "font-family", "font-weight", "text-anchor",
+  "dominant-baseline", "white-space",
+] as const;
+const EDGE = 12;
+const SHARPER = 2; // pixels of a PNG to one on screen
+
+export function findPictures(within: Element | null): Picture[] {
+  const found = within?.querySelectorAll<SVGSVGElement>("svg[data-picture]") ?? [];
+  return [...found].map((svg, n) => ({ svg, title: titleOf(svg) || String(n + 1) }));
+}
+
+function titleOf(svg: Element): string {
+  const near = svg.closest("figure")?.querySelector("figcaption") ?? svg.closest("section")?.querySelector("h2");
+  return near?.textContent?.trim().replace(/\s+/g, " ").slice(0, 60) ?? "";
+}
+
+/** Everything in it stands by itself: colours and type are written out, cells are an image. */
+export function toSvg({ svg, title }: Picture): Blob {
+  const copy = svg.cloneNode(true) as SVGSVGElement;
+  const originals = [svg, ...svg.querySelectorAll<SVGElement>("*")];
+  const copies = [copy, ...copy.querySelectorAll<SVGElement>("*")];
+  originals.forEach((original, n) => writeOut(original, copies[n]!));
+  const { width, height } = svg.getBoundingClientRect();
+  const canvas = svg.parentElement?.querySelector("canvas");
+  if (canvas) copy.prepend(toImage(canvas, svg));
+  const paper = getComputedStyle(document.documentElement).getPropertyValue("--paper").trim();
+  copy.prepend(make("rect", { x: -EDGE, y: -EDGE, width: width + 2 * EDGE, height: height + 2 * EDGE, fill: paper }));
+  const name = make("title", {});
+  name.textContent = title;
+  copy.prepend(name);
+  copy.setAttribute("xmlns", "http://www.w3.org/2000/svg");
+  copy.setAttribute("viewBox", `${-EDGE} ${-EDGE} ${width + 2 * EDGE} ${height + 2 * EDGE}`);
+  copy.setAttribute("width", String(width + 2 * EDGE));
+  copy.setAttribute("height", String(height + 2 * EDGE));
+  return new Blob([new XMLSerializer().serializeToString(copy)], { type: "image/svg+xml" });
+}
+
+function writeOut(original: Element, copy: Element): void {
+  const style = getComputedStyle(original);
+  for (const key of KEPT) {
+    const value = style.getPropertyValue(key);
+    if (value && value !== "normal") copy.setAttribute(key, value);
+  }
+  if (style.whiteSpace === "pre") copy.setAttribute("xml:space", "preserve");
+  for (const name of [...copy.getAttributeNames()]) {
+    if (name === "class" || name === "style" || name.startsWith("data-") || name.startsWith("aria-")) {
+      copy.removeAttribute(name);
+    }
+  }
+}
+
+function toImage(canvas: HTMLCanvasElement, svg: Element): Element {
+  const [own, all] = [canvas.getBoundingClientRect(), svg.getBoundingClientRect()];
+  const { width, height } = own;
+  const place = { x: own.left - all.left, y: own.top - all.top, width, height };
+  return make("image", { ...place, href: canvas.toDataURL("image/png") });
+}
+
+function make(tag: string, attributes: Record<string, string | number>): Element {
+  const found = document.createElementNS("http://www.w3.org/2000/svg", tag);
+  for (const [key, value] of Object.entries(attributes)) found.setAttribute(key, String(value));
+  return found;
+}
+
+export async function toPng(svg: Blob): Promise<Blob> {
+  const address = URL.createObjectURL(svg);
+  try {
+    const image = new Image();
+    image.src = address;
+    await image.decode();
+    const canvas = document.createElement("canvas");
+    [canvas.width, canvas.height] = [image.width * SHARPER, image.height * SHARPER];
+    canvas.getContext("2d")!.drawImage(image, 0, 0, canvas.width, canvas.height);
+    return await new Promise((done, fail) =>
+      canvas.toBlob((blob) => (blob ? done(blob) : fail(new Error("no picture"))), "image/png"),
+    );
+  } finally {
+    URL.revokeObjectURL(address);
+  }
+}
+
+export function save(blob: Blob, name: string): void {
+  const link = document.createElement("a");
+  link.href = URL.createObjectURL(blob);
+  link.download = name;
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
+}

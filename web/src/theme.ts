@@ -1,0 +1,63 @@
+/** The colours of theme.css for canvases: scales as tables of 256, and ink that can be read. */
+
+export type Rgb = readonly [number, number, number];
+export type Scale = "share" | "signed";
+
+const SIZE = 256;
+let tables: Partial<Record<Scale, Uint32Array<ArrayBuffer>>> = {};
+
+/** A colour of theme.css as it is now: `colour("ink")`. */
+export function colour(name: string): string {
+  return getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
+}
+
+export function stops(name: string): string[] {
+  return colour(name).split(/\s+/);
+}
+
+/** One colour a head; after the last comes the first again. */
+export function headColour(head: number): string {
+  const found = stops("heads");
+  return found[head % found.length] ?? "currentColor";
+}
+
+export function readHex(text: string): Rgb {
+  const number = Number.parseInt(text.slice(1), 16);
+  return [(number >> 16) & 255, (number >> 8) & 255, number & 255];
+}
+
+/** 256 colours, as a canvas keeps them in memory. */
+export function table(scale: Scale): Uint32Array {
+  return (tables[scale] ??= spread(stops(scale).map(readHex)));
+}
+
+export function spread(colours: readonly Rgb[]): Uint32Array<ArrayBuffer> {
+  const found = new Uint32Array(SIZE);
+  for (let place = 0; place < SIZE; place++) {
+    const at = (place / (SIZE - 1)) * (colours.length - 1);
+    const left = Math.min(Math.floor(at), colours.length - 2);
+    const [from, to] = [colours[left]!, colours[left + 1]!];
+    const mix = (n: 0 | 1 | 2) => Math.round(from[n] + (at - left) * (to[n] - from[n]));
+    found[place] = ((255 << 24) | (mix(2) << 16) | (mix(1) << 8) | mix(0)) >>> 0;
+  }
+  return found;
+}
+
+/** The place in a table of a value: shares go from 0 to `limit`, signed ones from -limit. */
+export function place(scale: Scale, value: number, limit: number): number {
+  const part = scale === "share" ? value / limit : (value / limit + 1) / 2;
+  return Math.max(0, Math.min(SIZE - 1, Math.round(part * (SIZE - 1)))) || 0;
+}
+
+/** Whether dark ink is the one to be read on this colour of a table. */
+export function isLight(packed: number): boolean {
+  const [r, g, b] = [packed & 255, (packed >> 8) & 255, (packed >> 16) & 255].map((part) => {
+    const c = part / 255;
+    return c <= 0.03928 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4;
+  }) as [number, number, number];
+  return 0.2126 * r + 0.7152 * g + 0.0722 * b > 0.3;
+}
+
+export function forgetTables(): void {
+  tables = {};
+}

@@ -1,0 +1,36 @@
+/** Both sides of an attention block, as pieces or as words. */
+
+import type { Piece } from "../../data/document";
+import type { Trace } from "../../data/trace";
+import { groupWords, single, spell, type Groups } from "../../data/words";
+import { piece } from "../../format";
+
+export interface Side {
+  groups: Groups;
+  labels: string[];
+}
+
+export interface Sides {
+  queries: Side;
+  keys: Side;
+  predicts: string[]; // of each row of the decoder; else empty
+}
+
+function side(pieces: readonly Piece[], text: string, isWords: boolean): Side {
+  const groups = isWords ? groupWords(pieces, text) : single(pieces);
+  return { groups, labels: groups.map((group) => piece(spell(pieces, group))) };
+}
+
+export function sidesOf(trace: Trace, block: string, isWords: boolean): Sides {
+  const source = () => side(trace.source, trace.document.text, isWords);
+  const target = () => side(trace.target, trace.document.translation, isWords);
+  if (block.startsWith("encoder")) return { queries: source(), keys: source(), predicts: [] };
+  const queries = target();
+  const predicts = queries.groups.map((group) => piece(trace.predicted[group.at(-1)!]!.text));
+  return { queries, keys: block.includes("cross") ? source() : target(), predicts };
+}
+
+/** Those that read; a row of the decoder with what it predicts. */
+export function labelRows({ queries, predicts }: Sides): string[] {
+  return queries.labels.map((label, q) => (predicts[q] === undefined ? label : `${label} → ${predicts[q]}`));
+}

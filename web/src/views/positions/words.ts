@@ -1,0 +1,61 @@
+import { labelled } from "../label";
+
+export const say = labelled({
+  title: ["Positions lab", "位置实验室"],
+  about: [
+    "Everything here is computed from the formula, as you set it. Dashed frames: not from the recording.",
+    "这里的一切都按你的设置由公式算出。虚线框：不是来自记录。",
+  ],
+  layout: ["Layout", "排列"],
+  interleaved: ["sine and cosine in turns (paper)", "正弦余弦交替（论文）"],
+  concatenated: [
+    "all sines, then all cosines (Tensor2Tensor)",
+    "先全部正弦，再全部余弦（Tensor2Tensor）",
+  ],
+  grid: ["Frequencies", "频率"],
+  paper: ["paper: 10000^(−2i/d)", "论文：10000^(−2i/d)"],
+  tensor2tensor: ["Tensor2Tensor: 10000^(−i/(d/2−1))", "Tensor2Tensor：10000^(−i/(d/2−1))"],
+  d: ["d", "d"],
+  length: ["positions", "位置数"],
+  offset: ["first position", "第一个位置"],
+  amplitude: ["amplitude", "幅度"],
+  own: ["As this model has it", "与这个模型相同"],
+  learned: [
+    "This model learns its positions; the lab shows the fixed waves beside them. Its own:",
+    "这个模型的位置是学出来的；实验室显示的是固定的波。它自己的：",
+  ],
+  table: ["The encoding: a row for each position", "编码：每个位置一行"],
+  rows: ["position", "位置"],
+  columns: ["dimension", "维"],
+  point: ["Point at a cell to see its angle.", "指向一个格子，看它的角。"],
+  waves: ["As waves", "看成波"],
+  wave: [
+    "dimension {j}: {wave} of pair {pair}, wavelength {length} positions",
+    "第 {j} 维：第 {pair} 对的{wave}，波长 {length} 个位置",
+  ],
+  sine: ["sine", "正弦"],
+  cosine: ["cosine", "余弦"],
+  first: ["from dimension", "从第几维起"],
+  alike: ["How alike two positions are", "两个位置有多相似"],
+  alikeAbout: [
+    "The dot product of two encodings depends on their distance alone; over the square of the length it is the cosine.",
+    "两个编码的点积只由距离决定；除以长度的平方就是余弦。",
+  ],
+  distance: ["distance", "距离"],
+  products: ["PE(p) · PE(q)", "PE(p) · PE(q)"],
+  norm: ["Length of every encoding: {norm}", "每个编码的长度：{norm}"],
+  cosineAt: ["cosine at distance {k}: {value}", "距离 {k} 处的余弦：{value}"],
+  turn: ["A shift is a rotation", "平移就是旋转"],
+  turnAbout: [
+    "Pair {pair} at position {p} is turned by {degrees}° to be that at position {q}. The matrix holds for every position.",
+    "第 {pair} 对在位置 {p}，转过 {degrees}° 就是位置 {q} 的那一对。这个矩阵对每个位置都成立。",
+  ],
+  pair: ["pair", "对"],
+  at: ["position", "位置"],
+  shift: ["shift", "平移"],
+  error: [
+    "Checked for all {pairs} pairs and {positions} positions: largest error {error}.",
+    "对全部 {pairs} 对、{positions} 个位置验证：最大误差 {error}。",
+  ],
+  code: ["The package's own lines", "软件包自己的代码"],
+});

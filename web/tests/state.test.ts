@@ -1,0 +1,40 @@
+import { describe, expect, it } from "vitest";
+import { readEvent } from "../src/data/server";
+import { readHash, writeHash } from "../src/state.svelte";
+import en from "../src/words/en";
+import zh from "../src/words/zh";
+
+describe("an address", () => {
+  it("keeps everything that differs from the start, and nothing else", () => {
+    expect(writeHash(readHash(""))).toBe("#/translate");
+    const hash =
+      "#/attention?text=%E6%88%91+%3D+%26&beam=4&kind=encoder&layer=2&cell=memory%5B3%2C0%5D&words=1&map.zoom=2";
+    expect(writeHash(readHash(hash))).toBe(hash);
+    expect(readHash(hash)).toMatchObject({
+      view: "attention", text: "我 = &", layer: 2, words: true, cell: "memory[3,0]", more: { "map.zoom": "2" },
+    });
+  });
+
+  it("that says nonsense is read as far as it makes sense", () => {
+    const found = readHash("#/?layer=much&kind=sideways&language=xx&theme=pink&words=yes&__proto__=1");
+    expect(found).toMatchObject({
+      view: "translate", layer: -1, kind: "cross", language: "en", theme: "auto", words: false,
+    });
+  });
+});
+
+it("every label is there in both languages, with the same blanks", () => {
+  const blanks = (text: string) => (text.match(/\{\w+\}/g) ?? []).sort();
+  for (const [key, text] of Object.entries(en)) {
+    const other = zh[key as keyof typeof zh];
+    expect(other, key).toBeTruthy();
+    expect(blanks(other), key).toEqual(blanks(text));
+  }
+});
+
+it("server-sent events are read line by line", () => {
+  expect(readEvent('event: done\ndata: {"id": "x",\ndata: "n": 1}')).toEqual({
+    event: "done", data: { id: "x", n: 1 },
+  });
+  expect(readEvent(": still here")).toBeNull();
+});
