@@ -7,7 +7,8 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -47,33 +48,38 @@ def _find_chromium() -> str | None:
 
 
 @pytest.fixture(scope="session")
-def server() -> Iterator[Server]:
-    command = [
-        sys.executable,
-        "-m",
-        "glassformer",
-        "serve",
-        "demo",
-        "--port",
-        "0",
-        "--token",
-        TOKEN,
-    ]
-    env = os.environ | {"PYTHONPATH": str(ROOT / "src"), "OMP_NUM_THREADS": "1"}
-    pipe = subprocess.PIPE
-    with subprocess.Popen(
-        command, stdout=pipe, stderr=subprocess.STDOUT, text=True, env=env
-    ) as run:
-        assert run.stdout
-        try:
-            found = None
-            while found is None and (line := run.stdout.readline()):
-                found = re.search(r"http://127\.0\.0\.1:\d+", line)
-            assert found, "the server did not start"
-            yield Server(found[0]).wait()
-        finally:
-            run.terminate()
-            run.communicate(timeout=20)
+def serve() -> Callable[..., AbstractContextManager[Server]]:
+    """Runs a server of the shipped model, with these further arguments."""
+
+    @contextmanager
+    def run(*more: str) -> Iterator[Server]:
+        command = [sys.executable, "-m", "glassformer", "serve", "demo", "--port", "0"]
+        env = os.environ | {"PYTHONPATH": str(ROOT / "src"), "OMP_NUM_THREADS": "1"}
+        with subprocess.Popen(
+            [*command, "--token", TOKEN, *more],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            env=env,
+        ) as process:
+            assert process.stdout
+            try:
+                found = None
+                while found is None and (line := process.stdout.readline()):
+                    found = re.search(r"http://127\.0\.0\.1:\d+", line)
+                assert found, "the server did not start"
+                yield Server(found[0]).wait()
+            finally:
+                process.terminate()
+                process.communicate(timeout=20)
+
+    return run
+
+
+@pytest.fixture(scope="session")
+def server(serve: Callable[..., AbstractContextManager[Server]]) -> Iterator[Server]:
+    with serve() as running:
+        yield running
 
 
 @pytest.fixture(scope="session")

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import json
-import os
-import re
 import shutil
-import subprocess
-import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from opening import ROOT, SENTENCE, TOKEN, Server
+from opening import ROOT, SENTENCE, Server
 
 
 @pytest.fixture(scope="module")
@@ -43,32 +40,9 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def training(runs: Path) -> Iterator[Server]:
-    command = [
-        sys.executable,
-        "-m",
-        "glassformer",
-        "serve",
-        "demo",
-        "--port",
-        "0",
-        "--token",
-        TOKEN,
-    ]
-    command += ["--runs", str(runs.parent.parent)]
-    env = os.environ | {"PYTHONPATH": str(ROOT / "src"), "OMP_NUM_THREADS": "1"}
-    pipe = subprocess.PIPE
-    with subprocess.Popen(
-        command, stdout=pipe, stderr=subprocess.STDOUT, text=True, env=env
-    ) as run:
-        assert run.stdout
-        try:
-            said = iter(run.stdout.readline, "")
-            found = next(m for line in said if (m := re.search(r"http://127\.0\.0\.1:\d+", line)))
-            yield Server(found[0]).wait()
-        finally:
-            run.terminate()
-            run.communicate(timeout=20)
+def training(runs: Path, serve: Callable[..., AbstractContextManager[Server]]) -> Iterator[Server]:
+    with serve("--runs", str(runs.parent.parent)) as running:
+        yield running
 
 
 def test_a_training_is_followed_while_it_runs(page: Any, training: Server, runs: Path) -> None:

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import heapq
+from collections.abc import Container
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Query, Response
-from pydantic import BaseModel
 
 from ..see.catalogue import look_up
 from ..see.derive import group_words
 from ..see.explain import Explanation
 from ..see.levels import belongs, find_level
-from ..see.ops import Op, Operand
+from ..see.ops import Op
+from ..see.page import describe
 from ..see.wording import find_side, to_formula
 from .arrays import cut, pack, pack_many
 from .refusal import Refusal
@@ -112,27 +113,9 @@ def _fetch(trace: Any, name: str) -> Any:
         raise Refusal(404, str(error)) from None
 
 
-def _show_op(op: Op, recorded: Any) -> dict[str, Any]:
-    detail = op.detail.model_dump() if isinstance(op.detail, BaseModel) else op.detail
-    return {
-        "name": op.name,
-        "kind": op.kind,
-        "axes": [axis._asdict() for axis in op.axes],
-        "operands": [_show_operand(operand) for operand in op.operands],
-        "over": op.over and op.over._asdict(),
-        "scale": op.scale,
-        "scale_formula": op.scale_formula,
-        "bias": op.bias and _show_operand(op.bias),
-        "mask": op.mask and _show_operand(op.mask),
-        "detail": detail,
-        "derived": op.derived,
-        "formula": to_formula(op),
-        "level": find_level(op.name) if op.name in recorded else None,
-    }
-
-
-def _show_operand(operand: Operand) -> dict[str, Any]:
-    return {"name": operand.name, "index": list(operand.index)}
+def _show_op(op: Op, recorded: Container[str]) -> dict[str, Any]:
+    level = find_level(op.name) if op.name in recorded else None
+    return {**describe(op), "formula": to_formula(op), "level": level}
 
 
 def _locate(found: Explanation) -> list[dict[str, Any]]:
