@@ -4,8 +4,9 @@
         --test test2017 --seeds 1 2 3 --out runs/multi30k-en-de
 
 DIR has train.* and, to validate on, valid.*; or --data and --valid are prefixes or files as
-`glassformer train` takes them. Each --test is a prefix beside DIR/train. A seed whose folder is
-there already is resumed or, if finished, only scored. The head of the recipe is its comment.
+`glassformer train` takes them. Each --test is a prefix beside DIR/train. A seed that was stopped is
+resumed; one with a result.json in its folder is taken from there, so that seeds may be run one by
+one. The head of the recipe is its comment.
 """
 
 from __future__ import annotations
@@ -57,6 +58,10 @@ def parse() -> argparse.Namespace:
 def run(options: argparse.Namespace, seed: int) -> dict[str, Any]:
     """Train with one seed, then score every test set with the recipe's own search."""
     out = options.out / f"seed-{seed}"
+    kept = out / "result.json"
+    if kept.is_file():
+        found: dict[str, Any] = json.loads(kept.read_text(encoding="utf-8"))
+        return found
     config = Config.load(options.recipe).changed(train={"seed": seed})
     if options.minutes:
         config = config.changed(train={"minutes": options.minutes, "steps": None})
@@ -68,8 +73,9 @@ def run(options: argparse.Namespace, seed: int) -> dict[str, Any]:
     wall = time.perf_counter() - began
     made = summary.to_json()
     tests = {name: test(out, options, config, name) for name in options.test}
-    return {
+    result = {
         "seed": seed,
+        "threads": torch.get_num_threads(),
         "minutes": wall / 60,
         "cpu_seconds": made["cpu_seconds"],
         "updates": made["steps"],
@@ -77,6 +83,8 @@ def run(options: argparse.Namespace, seed: int) -> dict[str, Any]:
         "valid": made["scores"],
         "tests": tests,
     }
+    write_text(kept, json.dumps(result, indent=1) + "\n")
+    return result
 
 
 def test(out: Path, options: argparse.Namespace, config: Config, name: str) -> dict[str, Any]:
@@ -116,9 +124,13 @@ def render(options: argparse.Namespace, results: list[dict[str, Any]]) -> str:
         f"  python benchmarks/recipe.py recipes/{options.recipe.name} --data DATA {tests} "
         f"--seeds {seeds}{minutes} --out RUNS",
         f"on {machine()}.",
-        f"Training: {spread(results, 'minutes', 1)} minutes, {spread(results, 'cpu_seconds', 0)} "
-        f"CPU-seconds, {spread(results, 'updates', 0)} updates, "
-        f"{statistics.mean(each['pieces'] for each in results) / 1e6:.1f} M source+target pieces.",
+        *(
+            f"Seed {each['seed']}: {each['updates']:,} updates, "
+            f"{each['pieces'] / 1e6:.1f} M source+target pieces, {each['cpu_seconds']:,.0f} "
+            f"CPU-seconds, {each['minutes']:.1f} minutes with {each['threads']} "
+            f"thread{'s' if each['threads'] > 1 else ''}."
+            for each in results
+        ),
         "Everything was chosen on the validation text. Mean and standard deviation over "
         f"{len(results)} seed{'s' if len(results) > 1 else ''}:",
     ]
@@ -130,10 +142,6 @@ def render(options: argparse.Namespace, results: list[dict[str, Any]]) -> str:
         matches = [100 * each["exact_match"] for each in found]
         lines.append(f"  {Path(name).name} exact match {mean(matches, 2)} %")
     return "\n".join(f"# {line}" for line in lines) + "\n"
-
-
-def spread(results: list[dict[str, Any]], key: str, digits: int) -> str:
-    return mean([each[key] for each in results], digits)
 
 
 def mean(values: list[float], digits: int) -> str:
@@ -153,8 +161,8 @@ def machine() -> str:
     capability = torch.backends.cpu.get_cpu_capability()
     amx = ", AMX" if torch.cpu._is_amx_tile_supported() else ""
     return (
-        f"{processor} ({capability}{amx}), torch {torch.__version__} with "
-        f"{torch.get_num_threads()} threads, sacreBLEU {sacrebleu.__version__}"
+        f"{processor} ({capability}{amx}), torch {torch.__version__}, "
+        f"sacreBLEU {sacrebleu.__version__}"
     )
 
 
