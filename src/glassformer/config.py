@@ -118,8 +118,7 @@ class Train(Settings):
 
     seed: int = Field(1, ge=0, lt=1 << 63)
     steps: int | None = Field(None, ge=1, le=10**9)
-    # instead of steps: measured, then turned into steps
-    minutes: float | None = Field(None, gt=0, le=10**7)
+    minutes: float | None = Field(None, gt=0, le=10**7)  # instead of steps; turned into steps
     # pieces a side in one micro-batch, padding included
     batch_tokens: int = Field(4096, ge=16, le=10**9)
     accumulate: int = Field(1, ge=1, le=10**6)  # micro-batches summed into one update
@@ -132,6 +131,7 @@ class Train(Settings):
     epsilon: float = Field(1e-9, gt=0)
     weight_decay: float = Field(0.0, ge=0)
     label_smoothing: float = Field(0.1, ge=0, lt=1)
+    consistency: float = Field(0.0, ge=0, le=1000)  # R-Drop's alpha: each batch is read twice
     clip: float | None = Field(1.0, gt=0)  # largest gradient norm; not in the paper
     precision: Literal["auto", "fp32", "bf16"] = "auto"
     ema: float | None = Field(None, gt=0, lt=1)  # decay of a moving average of the weights

@@ -11,14 +11,14 @@ from typing import Any
 import torch
 
 from .config import EOS, Config, Decode
-from .decode import score, search
+from .decode import Budget, score, search
 from .device import autocast
 from .directory import Tokenizers, locate, open_model
 from .engine import Example, Weights
 from .model import Transformer
 from .text import Pieces
 from .text.clauses import split_clauses
-from .text.sentences import split_sentences
+from .text.sentences import find_language_mark, split_sentences
 from .text.spacing import close_up, close_up_with_spans, is_unspaced
 from .text.unicode import Span
 from .translation import Part, Progress, Scored, Translation, combine, compose, count_lines
@@ -33,15 +33,17 @@ class Translator:
 
     `how`: `device` is auto, cpu, cuda or mps; `precision`, of translating, is auto (the fastest
     here that loses nothing worth mentioning), fp32, bf16 or int8; `threads` and `workers` say how
-    a processor is used. See `engine.Weights`.
+    a processor is used. See `engine.Weights`; `holding` may be another kind of them.
     """
 
     def __init__(
-        self, config: Config, tokenizers: Tokenizers, model: Transformer | Path, **how: Any
-    ):
+        self, config: Config, tokenizers: Tokenizers, model: Transformer | Path, *,
+        holding: type[Weights] = Weights, **how: Any,
+    ):  # fmt: skip
         self.config, self.tokenizers = config, tokenizers
-        self.weights = Weights(model, config.model, self._encode_pairs, **how)
+        self.weights = holding(model, config.model, self._encode_pairs, **how)
         self.device = self.weights.device
+        self.room = Budget(4096 if self.device.type == "cpu" else 65536)
 
     @classmethod
     def load(cls, folder: Path | str, **how: Any) -> Translator:
@@ -102,7 +104,7 @@ class Translator:
         decode = decode or self.config.decode
         spans = [self.split(text) if split else _whole(text) for text in texts]
         jobs = [
-            (line, part, text[start:end])
+            (line, part, (find_language_mark(text) if part else "") + text[start:end])
             for line, (text, places) in enumerate(zip(texts, spans, strict=True), first_line)
             for part, (start, end) in enumerate(places)
         ]
@@ -117,7 +119,7 @@ class Translator:
                 lines=[line + key * part for line, part, _ in jobs],
                 seed=seed,
                 longest=self.longest,
-                budget=self.budget,
+                budget=self.room,
                 device=self.device,
                 workers=workers,
                 progress=progress and count_lines(progress, len(texts), len(jobs)),
@@ -169,7 +171,7 @@ class Translator:
                 self.model,
                 self._sources(sources, range(len(sources))),
                 target_ids,
-                budget=self.budget,
+                budget=self.room,
                 device=self.device,
                 progress=progress,
             )
@@ -190,8 +192,8 @@ class Translator:
 
     @property
     def budget(self) -> int:
-        """Pieces at work at once, padding included."""
-        return 4096 if self.device.type == "cpu" else 65536
+        """Pieces at work at once, padding included; fewer once memory has run out."""
+        return self.room.pieces
 
     def describe(self) -> dict[str, Any]:
         """Sizes and settings, for people and programs."""

@@ -342,7 +342,16 @@ def test_evaluate_is_sacrebleu_on_what_was_translated(run: Run, home: Path) -> N
 def test_average_makes_a_model(run: Run) -> None:
     assert run("average m --last 2 --out averaged")[0] == 0
     code, out, _ = run("info averaged --json")
-    assert code == 0 and json.loads(out)["settings"]["model"]["d_model"] == 16
+    found = json.loads(out)
+    assert code == 0 and found["settings"]["model"]["d_model"] == 16
+    steps = found["card"]["training"]["mean_of"]
+    assert len(steps) == 2 and steps == sorted(steps)
+    trained = json.loads(run("info m --json")[1])
+    for same in ("settings", "parameters"):
+        assert found[same] == trained[same]
+    assert found["card"]["data"] == trained["card"]["data"]
+    assert found["card"]["scores"]["loss"] != trained["card"]["scores"]["loss"]
+    assert run("doctor averaged")[0] == 0
 
 
 def test_info_shows_settings(run: Run) -> None:

@@ -159,6 +159,14 @@ def test_only_the_first_part_begins_as_told(translator):
     assert seconds[0] == seconds[1]
 
 
+def test_each_part_begins_with_the_mark_of_its_language(translator):
+    alone = translator.translate([">>fra<< Yes.", ">>fra<< No."], split=False)
+    ((found,),) = translator.search([">>fra<<  Yes.  No."])
+    spaced = translator.translate([">>fra<<  Yes.", ">>fra<<  No."], split=False)
+    assert found.text == "  ".join(spaced) and alone != translator.translate(["Yes.", "No."])
+    assert [part.source for part in found.parts] == [(0, 13), (15, 18)]
+
+
 def test_each_part_is_sampled_on_its_own(translator):
     """The first as if it were alone on its line; the same sentence again with other dice."""
     decode = Decode(search="sample", temperature=4.0, max_extra=6)

@@ -52,6 +52,15 @@ DOTTED_ORDINALS = {
     "pl", "sk", "sl", "sr", "tr",
 }  # fmt: skip
 
+_LANGUAGE_MARK = re.compile(r">>[\w-]{2,16}<<\s*")
+
+
+def find_language_mark(text: str) -> str:
+    """What a text begins with that says into which language, like ">>fra<< ": each sentence of it
+    needs that. Models of several target languages know such marks as pieces."""
+    found = _LANGUAGE_MARK.match(text)
+    return found[0] if found else ""
+
 
 def split_sentences(text: str, language: str | None = None) -> list[Span]:
     """The spans of the sentences, in order; between and around them is white space alone.

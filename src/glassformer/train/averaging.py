@@ -3,35 +3,63 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import torch
 
-from ..config import Config
-from ..directory import CARD, CONFIG, Tokenizers, load_tensors, save_model, write_text
+from ..directory import CARD, CONFIG, load_model, load_tensors, save_model, write_text
+from .card import hash_files, read_facts, write_card
 from .checkpoint import checkpoints
-from .preparation import CHECKPOINTS, RUN
+from .golden import write_golden
+from .log import Reporter
+from .preparation import CHECKPOINTS, RUN, prepare
+from .validation import Validation, validate
 
 
-def average(run: Path | str, out: Path | str, last: int) -> None:
-    """Write a model directory whose weights are the mean of a training's `last` checkpoints."""
+def average(run: Path | str, out: Path | str, last: int, *, device: str = "auto") -> Validation:
+    """Write a model directory whose weights are the mean of a training's `last` checkpoints.
+
+    Returns how good it is on the training's own validation text.
+    """
     run, out = Path(run), Path(out)
-    found = checkpoints(run / RUN / CHECKPOINTS)
-    if not found:
+    kept = checkpoints(run / RUN / CHECKPOINTS)
+    if not kept:
         raise ValueError(f"{run} holds no training with checkpoints")
-    if not 1 <= last <= len(found):
+    if not 1 <= last <= len(kept):
         raise ValueError(
-            f"{run} keeps {len(found)} checkpoints, so last={last} is not possible: "
+            f"{run} keeps {len(kept)} checkpoints, so last={last} is not possible: "
             f"train with --set train.keep={last}"
         )
     if (out / CONFIG).exists():
         raise ValueError(f"{out} holds a model already: choose another --out")
+    prepared = prepare(run, Reporter(quiet=True))
+    save_model(out, prepared.config, prepared.tokenizers, _mean(kept[-last:]))
+    parts = (load_model(out)[2], prepared.config, prepared.tokenizers, prepared.valid)
+    found = validate(*parts, device=device, precision="fp32", turn=0)
+    write_golden(out, prepared.valid[0])
+    _describe(out, read_facts(run), [int(path.name) for path in kept[-last:]], found)
+    return found
+
+
+def _mean(folders: list[Path]) -> dict[str, torch.Tensor]:
+    """Of each weight; one that has several names stays one."""
     sums: dict[str, torch.Tensor] = {}
-    for path in found[-last:]:
+    for path in folders:
         for name, tensor in load_tensors(path / "weights.safetensors").items():
             sums[name] = sums[name] + tensor.double() if name in sums else tensor.double()
     shared: dict[int, torch.Tensor] = {}
-    weights = {name: shared.setdefault(id(x), (x / last).float()) for name, x in sums.items()}
-    config = Config.load(run / RUN / CONFIG)
-    save_model(out, config, Tokenizers.load(run / RUN), weights)
-    steps = ", ".join(str(int(path.name)) for path in found[-last:])
-    write_text(out / CARD, f"# Model card\n\nThe mean of the weights after updates {steps}.\n")
+    return {
+        name: shared.setdefault(id(total), (total / len(folders)).float())
+        for name, total in sums.items()
+    }
+
+
+def _describe(out: Path, facts: dict[str, Any], steps: list[int], found: Validation) -> None:
+    """The card of the training, with what is new."""
+    if not facts:  # the training was stopped before it had a model
+        said = ", ".join(map(str, steps))
+        write_text(out / CARD, f"# Model card\n\nThe mean of the weights after updates {said}.\n")
+        return
+    training = facts["training"] | {"best_step": steps[-1], "mean_of": steps}
+    new = {"training": training, "scores": found.values(), "signature": found.signature}
+    write_card(out, facts | new | {"sha256": hash_files(out)})

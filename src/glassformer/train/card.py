@@ -68,7 +68,7 @@ Mind the licence of the data: the weights were made from it.
 
 ## Training
 
-Best after update {made["best_step"]:,} of {made["steps"]:,}; {made["source_pieces"]:,} source and
+{_tell_steps(made)}; {made["source_pieces"]:,} source and
 {made["target_pieces"]:,} target pieces seen, {made["cpu_seconds"]:,.0f} CPU-seconds,
 {made["device"]} {made["precision"]}.
 {", ".join(f"{name} {version}" for name, version in facts["versions"].items())}.
@@ -79,6 +79,14 @@ On the validation text, greedy, of the stored weights:
 {"".join(f"- {name}: {value:.3f}{chr(10)}" for name, value in scores.items())}\
 - signature of BLEU: {facts["signature"]}
 """
+
+
+def _tell_steps(made: Mapping[str, Any]) -> str:
+    if steps := made.get("mean_of"):
+        return f"The mean of the weights after updates {', '.join(f'{n:,}' for n in steps)}"
+    if not made["best_step"]:
+        return f"The parent as it was: no validation in {made['steps']:,} updates was better"
+    return f"Best after update {made['best_step']:,} of {made['steps']:,}"
 
 
 def _list_files(data: list[dict[str, Any]]) -> str:

@@ -69,6 +69,8 @@ class Loop:
         journal = self.journal = Journal(self.out, self.prepared, self.config, self.team)
         journal.open(self.progress.step, self._validate_every())
         journal.look(self.progress.step, self.updater)
+        if "parent" in self.prepared.record and not self.progress.step:
+            self._validate()  # what the parent can do, to know whether anything was gained
         with listen_for_stop(self._stop), self.report.phase("training", steps) as advance:
             while self.progress.step < steps and not (self.stopped or self._is_over()):
                 step = self.progress.step + 1

@@ -67,6 +67,11 @@ def open_run(
     if (out / CONFIG).exists():
         raise ValueError(f"{out} holds a model already: choose another --out")
     check_parts(config)
+    model = config.model
+    if config.train.consistency and not (
+        model.dropout or model.attention_dropout or model.hidden_dropout
+    ):
+        raise ValueError("train.consistency has no effect without dropout: set model.dropout")
     folder.mkdir(parents=True, exist_ok=True)
     write_text(folder / CONFIG, config.to_toml())
     record: dict[str, Any] = {

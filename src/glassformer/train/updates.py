@@ -20,6 +20,7 @@ from ..config import PAD, Train
 from ..data.batches import Batch
 from ..device import autocast
 from ..kernels.cross_entropy import smoothed_cross_entropy
+from ..kernels.divergence import divergence
 from ..kernels.dropout import seed_dropout
 from ..memory import is_out_of_memory
 from ..model import Transformer
@@ -111,21 +112,33 @@ class Updater:
         return found
 
     def _measure(self, batch: Batch) -> Tensor:
-        """The summed loss of a batch."""
+        """The summed loss of a batch; with `consistency`, of two readings of it."""
         source_BS = torch.from_numpy(batch.source_BS).to(self.device)
         target_BT = torch.from_numpy(batch.target_BT).to(self.device)
+        wanted_BT = target_BT[:, 1:]
+        is_piece_BT = wanted_BT != PAD
+        wanted_N, smoothing = wanted_BT[is_piece_BT], self.train.label_smoothing
         with autocast(self.precision, self.device):
             y_BTD = self.model.read(source_BS, target_BT[:, :-1])
-            wanted_BT = target_BT[:, 1:]
-            is_piece_BT = wanted_BT != PAD
-            y_ND, table_VD = y_BTD[is_piece_BT], self.model.output_table.weight
-            if self.model.output_bias is not None:  # one more column, beside a width of ones
-                y_ND = pad(y_ND, (0, 1), value=1.0)
-                table_VD = torch.cat((table_VD, self.model.output_bias[:, None]), dim=1)
-            wanted_N = wanted_BT[is_piece_BT]
+            y_ND, table_VD = self._find_logits(y_BTD[is_piece_BT])
             if not len(y_ND):  # weightless, but every parameter gets a gradient
                 return 0 * (y_BTD.sum() + table_VD.sum())
-            return smoothed_cross_entropy(y_ND, table_VD, wanted_N, self.train.label_smoothing)
+            loss = smoothed_cross_entropy(y_ND, table_VD, wanted_N, smoothing)
+            if not self.train.consistency:
+                return loss
+            y_BTD = self.model.read(source_BS, target_BT[:, :-1])
+            again_ND, _ = self._find_logits(y_BTD[is_piece_BT])
+            loss = loss + smoothed_cross_entropy(again_ND, table_VD, wanted_N, smoothing)
+            apart = divergence(y_ND, again_ND, table_VD)
+            return (loss + self.train.consistency / 2 * apart) / 2
+
+    def _find_logits(self, y_ND: Tensor) -> tuple[Tensor, Tensor]:
+        """What the logits are the product of."""
+        table_VD, bias_V = self.model.output_table.weight, self.model.output_bias
+        if bias_V is None:
+            return y_ND, table_VD
+        # one more column, beside a width of ones
+        return pad(y_ND, (0, 1), value=1.0), torch.cat((table_VD, bias_V[:, None]), dim=1)
 
     def probe(self, batches: Sequence[Batch]) -> None:
         """Go through the batches that need most memory, and leave no trace.

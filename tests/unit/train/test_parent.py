@@ -65,6 +65,17 @@ def test_known_pieces_keep_their_vectors_and_new_ones_get_a_mean(
         assert "table" in name or torch.equal(tensor, state[name]), name
 
 
+def test_a_parent_that_was_better_stays(
+    tmp_path: Path, parent: Path, other_corpus: list[Path]
+) -> None:
+    config = inherit(parent, ["train.steps=4", "train.learning_rate=9", "train.best_by=loss"])
+    summary = train(config, other_corpus, tmp_path / "m", parent=parent, quiet=True)
+    assert summary.progress.best_step == 0 and "after update 0:" in summary.text
+    before, after = (load_tensors(path / "model.safetensors") for path in (parent, tmp_path / "m"))
+    assert all(torch.equal(after[name], tensor) for name, tensor in before.items())
+    assert "The parent as it was" in (tmp_path / "m" / "card.md").read_text(encoding="utf-8")
+
+
 @pytest.mark.parametrize("parts", [("encoder",), ("decoder.0.feed_forward", "encoder.1")])
 def test_what_is_frozen_stays_and_the_rest_learns(
     tmp_path: Path, parent: Path, other_corpus: list[Path], parts: tuple[str, ...]

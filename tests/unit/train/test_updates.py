@@ -7,10 +7,11 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from torch.nn.functional import cross_entropy
+from torch.nn.functional import cross_entropy, kl_div
 
 from glassformer.config import BOS, EOS, PAD, Model, Train
 from glassformer.data.batches import Batch
+from glassformer.kernels.dropout import seed_dropout
 from glassformer.model import Transformer
 from glassformer.train.updates import Updater
 
@@ -20,7 +21,7 @@ VOCABULARY = 40
 
 def make_updater(**settings: Any) -> Updater:
     torch.manual_seed(1)
-    shape = Model(**SHAPE, encoder_layers=1, decoder_layers=1, **settings)
+    shape = Model(**SHAPE | settings, encoder_layers=1, decoder_layers=1)
     model = Transformer(shape, VOCABULARY, VOCABULARY)
     if model.output_bias is not None:
         torch.nn.init.normal_(model.output_bias)
@@ -52,6 +53,35 @@ def test_gradients_are_those_of_torchs_loss(bias: bool) -> None:
     assert share.item() == pytest.approx(loss.item(), rel=1e-5)
     for name, p in updater.model.named_parameters():
         torch.testing.assert_close(found[name], p.grad, rtol=1e-4, atol=1e-5, msg=name)
+
+
+@pytest.mark.parametrize("bias", [False, True])
+def test_consistency_draws_two_readings_together(bias: bool) -> None:
+    """R-Drop's loss: the mean of both readings', and a quarter of alpha of what parts them."""
+    updater, batch = make_updater(output_bias=bias, dropout=0.4), make_batch(0)
+    updater.train = updater.train.model_copy(update={"consistency": 3.0})
+    updater.model.train()
+    seed_dropout(1, 1, batch.number)
+    share = updater.backward(batch, targets=7)
+    found = {name: p.grad for name, p in updater.model.named_parameters()}
+    updater.optimizer.zero_grad()
+    seed_dropout(1, 1, batch.number)
+    target_BT = torch.from_numpy(batch.target_BT)
+    wanted_BT = target_BT[:, 1:]
+    logits = [
+        updater.model(torch.from_numpy(batch.source_BS), target_BT[:, :-1])[wanted_BT != PAD]
+        for _ in range(2)
+    ]
+    wanted_N, (p, q) = wanted_BT[wanted_BT != PAD], (each.log_softmax(-1) for each in logits)
+    rights = [cross_entropy(x, wanted_N, label_smoothing=0.1, reduction="sum") for x in logits]
+    apart = sum(kl_div(a, b, reduction="sum", log_target=True) for a, b in ((p, q), (q, p)))
+    assert apart > 0.01
+    loss = (sum(rights) / 2 + 3.0 / 4 * apart) / 7
+    loss.backward()
+    assert share.item() == pytest.approx(loss.item(), rel=1e-5)
+    for name, parameter in updater.model.named_parameters():
+        assert parameter.grad is not None
+        torch.testing.assert_close(found[name], parameter.grad, rtol=1e-4, atol=1e-5, msg=name)
 
 
 def test_micro_batches_add_up_to_one_batch() -> None:
