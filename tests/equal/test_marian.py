@@ -16,7 +16,7 @@ from torch import Tensor
 from glassformer.bridge.marian import import_marian
 from glassformer.bridge.sentencepiece import Sentencepiece
 from glassformer.cli import main
-from glassformer.config import BOS, EOS, PAD, Decode
+from glassformer.config import BOS, EOS, PAD, Config, Decode
 from glassformer.decode import search
 from glassformer.directory import load_model
 from glassformer.text import Tokenizer
@@ -175,6 +175,30 @@ def test_settings_come_along(checkpoint: Callable[[str], Any], tmp_path: Path) -
     assert (config.model.positions.longest, config.decode.beam) == (LONGEST, 3)
     assert (config.decode.penalty, config.decode.alpha) == ("power", 1.0)
     assert config.text.vocabulary >= len(tokenizers.target) and not config.text.shared
+
+
+@pytest.mark.parametrize(
+    "said, known",
+    [
+        ({"source_lang": "en", "target_lang": "de"}, ("en", "de")),
+        ({"source_lang": "ROMANCE", "target_lang": "eng"}, (None, "eng")),
+        ({"source_lang": 3}, (None, None)),
+        (None, (None, None)),
+    ],
+)
+def test_languages_come_along(
+    checkpoint: Callable[[str], Any],
+    tmp_path: Path,
+    said: dict[str, Any] | None,
+    known: tuple[str | None, str | None],
+) -> None:
+    checkpoint("shared")
+    if said is not None:
+        text = json.dumps({"tokenizer_class": "MarianTokenizer", **said})
+        (tmp_path / "opus" / "tokenizer_config.json").write_text(text, encoding="utf-8")
+    import_marian(tmp_path / "opus", tmp_path / "m")
+    data = Config.load(tmp_path / "m" / "config.toml").data
+    assert (data.source_lang, data.target_lang) == known
 
 
 def test_weights_of_old_checkpoints(checkpoint: Callable[[str], Any], tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ choice, the grid of the positions; see `Import`.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -137,7 +138,19 @@ def _translate_settings(folder: Path, raw: Mapping[str, Any], grid: str) -> Conf
         raise ValueError(f"{path}: {error.args[0]} is missing") from None
     beam, alpha = search.get("num_beams") or 1, search.get("length_penalty") or 1.0
     decode = {"search": "beam", "beam": beam, "penalty": "power", "alpha": alpha}
-    return Config.read({"model": model, "decode": decode}, name=str(path))
+    languages = _read_languages(folder / "tokenizer_config.json")
+    return Config.read({"model": model, "decode": decode, "data": languages}, name=str(path))
+
+
+def _read_languages(path: Path) -> dict[str, str]:
+    """Those that are codes: a model for many has names like "ROMANCE"."""
+    raw = _read_json(path) if path.is_file() else {}
+    found = {side: raw.get(side) for side in ("source_lang", "target_lang")}
+    return {
+        side: code
+        for side, code in found.items()
+        if isinstance(code, str) and re.fullmatch("[a-z]{2,3}", code)
+    }
 
 
 def _read_pieces(folder: Path, raw: Mapping[str, Any]) -> tuple[Tokenizers, list[list[int]]]:
