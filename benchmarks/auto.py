@@ -30,9 +30,14 @@ from glassformer.translator import Translator
 
 PRE = {"norm": "pre"}
 FAST = {"learning_rate": 0.004, "warmup": 300, "schedule": "cosine", "ema": 0.998}
+MUON = {**FAST, "optimizer": "muon", "learning_rate": 0.008, "warmup": 200}
 BY_HAND: dict[str, dict[str, Any]] = {
     "tiny, the recipe of Multi30k": {
-        "size": "tiny", "model": {**PRE, "dropout": 0.2}, "train": FAST,
+        "size": "tiny", "model": {**PRE, "dropout": 0.3}, "train": MUON,
+    },
+    "small, the recipe of Tatoeba": {
+        "size": "small", "model": {**PRE, "dropout": 0.1}, "text": {"vocabulary": 12_000},
+        "train": {**MUON, "learning_rate": 0.006},
     },
     "tiny, dropout 0.1, 4,000 pieces": {
         "size": "tiny", "model": {**PRE, "dropout": 0.1}, "text": {"vocabulary": 4000},
