@@ -66,17 +66,16 @@ def run(options: argparse.Namespace, seed: int) -> dict[str, Any]:
     if options.minutes:
         config = config.changed(train={"minutes": options.minutes, "steps": None})
     began = time.perf_counter()
-    if (out / "run").exists():
-        summary = resume(out)
-    else:
-        summary = train(config, options.data, out, valid=options.valid)
+    is_resumed = (out / "run").exists()
+    given = (config, options.data, out)
+    summary = resume(out) if is_resumed else train(*given, valid=options.valid)
     wall = time.perf_counter() - began
     made = summary.to_json()
     tests = {name: test(out, options, config, name) for name in options.test}
     result = {
         "seed": seed,
         "threads": torch.get_num_threads(),
-        "minutes": wall / 60,
+        "minutes": None if is_resumed else wall / 60,
         "cpu_seconds": made["cpu_seconds"],
         "updates": made["steps"],
         "pieces": made["source_pieces"] + made["target_pieces"],
@@ -127,7 +126,7 @@ def render(options: argparse.Namespace, results: list[dict[str, Any]]) -> str:
         *(
             f"Seed {each['seed']}: {each['updates']:,} updates, "
             f"{each['pieces'] / 1e6:.1f} M source+target pieces, {each['cpu_seconds']:,.0f} "
-            f"CPU-seconds, {each['minutes']:.1f} minutes with {each['threads']} "
+            f"CPU-seconds, {tell_minutes(each)}{each['threads']} "
             f"thread{'s' if each['threads'] > 1 else ''}."
             for each in results
         ),
@@ -142,6 +141,11 @@ def render(options: argparse.Namespace, results: list[dict[str, Any]]) -> str:
         matches = [100 * each["exact_match"] for each in found]
         lines.append(f"  {Path(name).name} exact match {mean(matches, 2)} %")
     return "\n".join(f"# {line}" for line in lines) + "\n"
+
+
+def tell_minutes(result: dict[str, Any]) -> str:
+    """Of the wall; not known where a training was stopped and resumed."""
+    return f"{result['minutes']:.1f} minutes with " if result["minutes"] else ""
 
 
 def mean(values: list[float], digits: int) -> str:
