@@ -2,14 +2,17 @@
 
     python benchmarks/gallery.py [--base MODEL] [--out docs/gallery]
 
-Stills are PNG in few colours; those that move are GIF, of the shipped model alone. One page,
-README.md, shows them all.
+Stills are PNG of 256 colours; those that move are GIF, of the shipped model alone. One page,
+index.html, shows them all. MODEL is one that `benchmarks/recipe.py` trained: its score is stated.
+A picture that is there already is kept, so that a run which was stopped goes on.
 """
 
 from __future__ import annotations
 
 import argparse
+import html
 import io
+import json
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -26,13 +29,26 @@ LONG = (
     "looked at the children for a long time, and told them to come in out of the rain at once."
 )
 MOST = 12e6  # bytes of the whole gallery
-COLOURS, DPI = 96, 100
+COLOURS, DPI = 256, 100
 GROUPS = {
     "The whole model": 9, "Words become numbers": 18, "Positions": 29,
     "Self-attention, step by step": 38, "As matrices": 41, "Many heads": 48,
     "Attention on a sentence": 55, "Masks and padding": 62, "Feed-forward, residual, norm": 69,
     "Stacks and what they cost": 73, "The decoder writes": 83, "Training": 91, "The code": 105,
 }  # fmt: skip
+TOY = ("V84", "V85", "V86", "V87", "V91")  # of a training, so the same for every model
+STYLE = """
+body{font:17px/1.55 system-ui,sans-serif;color:#2f3640;background:#f3f4f6;margin:0}
+main,header{max-width:76rem;margin:0 auto;padding:0 1.2rem}
+header{padding-top:2.5rem}h1{font-size:2.1rem;margin:0}h2{margin:3rem 0 .6rem}
+nav a{margin-right:1rem;color:#2946d8;text-decoration:none;white-space:nowrap}
+figure{margin:0 0 1.4rem;background:#fff;border:1px solid #dfe3e8;border-radius:10px;padding:1rem}
+figcaption{color:#515b67;font-size:.95rem;margin-bottom:.4rem}
+figcaption b{color:#2946d8;margin-right:.5rem}
+img{max-width:100%;height:auto;display:block;margin:0 auto}
+.pair{display:grid;grid-template-columns:repeat(auto-fit,minmax(20rem,1fr));gap:1rem}
+.pair small{display:block;color:#68717d;text-align:center}
+"""
 
 
 def main() -> None:
@@ -45,8 +61,9 @@ def main() -> None:
     if options.base:
         sets["base"] = record(options.base, LONG)
     for name, trace in sets.items():
-        paint(trace, options.out / name, moving=name == "demo")
-    write_text(options.out / "README.md", "".join(tell(sets, options.out)))
+        paint(trace, options.out / name, first=name == "demo")
+    score = read_score(options.base) if options.base else ""
+    write_text(options.out / "index.html", "".join(tell(sets, options.out, score)))
     size = sum(path.stat().st_size for path in options.out.rglob("*") if path.is_file())
     print(f"{options.out}: {size / 1e6:.1f} MB")
     if size > MOST:
@@ -58,13 +75,18 @@ def record(model: Path | str, text: str) -> Trace:
     return translator.see(text, decode=Decode(search="beam", beam=4))
 
 
-def paint(trace: Trace, folder: Path, moving: bool) -> None:
+def paint(trace: Trace, folder: Path, first: bool) -> None:
+    """Stills of one recording; of the first also what moves, and what needs no recording."""
     folder.mkdir(parents=True, exist_ok=True)
-    for id in PICTURES:
+    for id, picture in PICTURES.items():
+        moves = first and picture.kind == "animated"
+        still, moving = folder / f"{id}.png", folder / f"{id}.gif"
+        if (still.exists() and (moving.exists() or not moves)) or (id in TOY and not first):
+            continue
         drawn = draw(trace, id)
-        if isinstance(drawn, Animation) and moving:
-            drawn.save(folder / f"{id}.gif")
-        save_small(drawn.figure if isinstance(drawn, Animation) else drawn, folder / f"{id}.png")
+        save_small(drawn.figure if isinstance(drawn, Animation) else drawn, still)
+        if isinstance(drawn, Animation) and moves:
+            drawn.save(moving)
 
 
 def save_small(figure: object, path: Path) -> None:
@@ -77,31 +99,61 @@ def save_small(figure: object, path: Path) -> None:
     write_bytes(path, buffer.getvalue())
 
 
-def tell(sets: dict[str, Trace], folder: Path) -> Iterator[str]:
-    yield "# All pictures\n\nEach is drawn from the recording of one translation, as "
-    yield "`glassformer see MODEL TEXT --gallery FOLDER` does it for any model and sentence; this "
-    yield "page is made by `python benchmarks/gallery.py`. A ▶ moves.\n"
+def read_score(model: Path) -> str:
+    """BLEU on each test set, from the result.json that `recipe.py` left beside the model."""
+    found = json.loads((model / "result.json").read_text(encoding="utf-8"))
+    scores = {name: test["scores"]["BLEU"] for name, test in found["tests"].items()}
+    said = [f"BLEU {bleu['value']:.1f} on {name}" for name, bleu in scores.items()]
+    signature = next(iter(scores.values()))["signature"]
+    return f"{', '.join(said)} ({signature}) after {found['updates']:,} updates"
+
+
+def tell(sets: dict[str, Trace], folder: Path, score: str) -> Iterator[str]:
+    """The page."""
+    yield '<!doctype html>\n<html lang="en"><meta charset="utf-8">\n'
+    yield '<meta name="viewport" content="width=device-width"><title>All pictures</title>\n'
+    yield f"<style>{STYLE}</style>\n<header><h1>All pictures</h1>\n<p>Each is drawn from the "
+    yield "recording of one translation; <code>glassformer see MODEL TEXT --gallery FOLDER</code> "
+    yield "draws them for any model and sentence. A ▶ moves.</p>\n<ul>\n"
     for name, trace in sets.items():
-        shape = trace.settings
-        yield (
-            f"\n* **{name}**: {shape.encoder_layers} + {shape.decoder_layers} layers, d_model "
-            f"{shape.d_model}, {shape.heads} heads. “{trace.text}” → “{trace.translation}”\n"
-        )
+        yield describe(name, trace, score if name == "base" else "")
+    yield "</ul>\n<nav>"
+    yield " ".join(f'<a href="#{last}">{title}</a>' for title, last in GROUPS.items())
+    yield "</nav></header>\n<main>\n"
     ids = list(PICTURES)
     for title, last in GROUPS.items():
-        yield f"\n## {title}\n"
+        yield f'<h2 id="{last}">{title}</h2>\n'
         while ids and int(ids[0][1:]) <= last:
-            yield from show(ids.pop(0), list(sets), folder)
+            yield show(ids.pop(0), list(sets), folder)
+    yield "</main></html>\n"
 
 
-def show(id: str, names: list[str], folder: Path) -> Iterator[str]:
-    gif = folder / names[0] / f"{id}.gif"
-    moves = f" [▶]({names[0]}/{id}.gif)" if gif.exists() else ""
-    yield f"\n### {id} {PICTURES[id].en}{moves}\n\n"
-    yield f"![{id}, {names[0]}]({names[0]}/{id}.png)\n"
-    for name in names[1:]:
-        picture = f"![{id}, {name}]({name}/{id}.png)"
-        yield f"\n<details><summary>{name}</summary>\n\n{picture}\n\n</details>\n"
+def describe(name: str, trace: Trace, score: str) -> str:
+    shape = trace.settings
+    said = f"“{trace.text}” → “{trace.translation}”"
+    return (
+        f"<li><b>{name}</b>: {shape.encoder_layers} + {shape.decoder_layers} layers, d_model "
+        f"{shape.d_model}, {shape.heads} heads. {html.escape(said)}"
+        f"{f' Score: {html.escape(score)}.' if score else ''}</li>\n"
+    )
+
+
+def show(id: str, names: list[str], folder: Path) -> str:
+    """A picture of each recording that has it; what moves starts where it is clicked."""
+    shown = [name for name in names if (folder / name / f"{id}.png").exists()]
+    gif = f"{names[0]}/{id}.gif"
+    moves = f' <a href="{gif}">▶</a>' if (folder / gif).exists() else ""
+    title = html.escape(PICTURES[id].en)
+    images = "".join(
+        f'<div><a href="{name}/{id}.png"><img loading="lazy" src="{name}/{id}.png" '
+        f'alt="{id}, {title}: {name}"></a>{f"<small>{name}</small>" if len(shown) > 1 else ""}'
+        "</div>"
+        for name in shown
+    )
+    return (
+        f'<figure id="{id}"><figcaption><b>{id}</b>{title}{moves}</figcaption>'
+        f'<div class="pair">{images}</div></figure>\n'
+    )
 
 
 if __name__ == "__main__":

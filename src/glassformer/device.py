@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import ctypes
-from contextlib import AbstractContextManager, nullcontext
+import gc
+from contextlib import AbstractContextManager, nullcontext, suppress
 
 import torch
 
@@ -51,6 +52,15 @@ def autocast(precision: str, device: torch.device) -> AbstractContextManager[obj
     if precision == "fp32":
         return nullcontext()
     return torch.autocast(device.type, torch.bfloat16)
+
+
+def free_memory() -> None:
+    """Give back what was needed and is no more, also what `keep_memory` has kept."""
+    gc.collect()
+    with suppress(OSError, AttributeError, TypeError):  # of glibc alone
+        ctypes.CDLL(None).malloc_trim(0)
+    if torch.cuda.is_available():
+        torch.cuda.empty_cache()
 
 
 def keep_memory() -> None:

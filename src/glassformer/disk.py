@@ -6,14 +6,27 @@ import errno
 import json
 import os
 import shutil
+import sys
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import IO, Any, TextIO
 
 MOST_TEXT = 1 << 28  # bytes of a file that is read as a whole and is no tensors
 PARTIAL, FORMER = ".partial", ".former"
 # What systems answer that have no way, and no need, to sync a folder.
 CANNOT_SYNC = {errno.EINVAL, errno.ENOTSUP, errno.EBADF, errno.EACCES, errno.EPERM}
+CACHE = "GLASSFORMER_CACHE"  # an environment variable: where the cache is kept instead
+
+
+def find_cache() -> Path:
+    """Where this system keeps what can be made again. RuntimeError: nobody knows the home."""
+    if chosen := os.environ.get(CACHE):
+        return Path(chosen)
+    if sys.platform == "win32":
+        return Path(os.environ.get("LOCALAPPDATA", Path.home())) / "glassformer"
+    if sys.platform == "darwin":
+        return Path.home() / "Library" / "Caches" / "glassformer"
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "glassformer"
 
 
 def write_bytes(path: Path, data: bytes) -> None:
@@ -55,11 +68,16 @@ def sync_folder(folder: Path) -> None:
         os.close(opened)
 
 
+def sync_file(path: Path) -> None:
+    """Wait until the disk has what was written to a file."""
+    with path.open("r+b") as file:
+        os.fsync(file.fileno())
+
+
 def sync_files(folder: Path) -> None:
     """Wait until the disk has every file of a folder, and the folder."""
     for path in sorted(folder.iterdir()):
-        with path.open("r+b") as file:
-            os.fsync(file.fileno())
+        sync_file(path)
     sync_folder(folder)
 
 
@@ -85,13 +103,54 @@ def drop_folder(path: Path) -> None:
     shutil.rmtree(former, ignore_errors=True)
 
 
+def take_lock(file: IO[str]) -> bool:
+    """Whether the file is ours now; until it is closed, or this process ends, however it does."""
+    try:
+        if os.name == "posix":
+            import fcntl
+
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        else:
+            import msvcrt
+
+            file.seek(1 << 30)  # a byte past the end: the text stays readable for others
+            msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)  # type: ignore[attr-defined]
+    except (BlockingIOError, PermissionError):
+        return False
+    return True
+
+
+def is_still(path: Path, file: IO[str]) -> bool:
+    """Whether the open file has that name, and not another by now, or none."""
+    try:
+        return os.path.samestat(path.stat(), os.fstat(file.fileno()))
+    except FileNotFoundError:
+        return False
+
+
+def open_alone(path: Path) -> TextIO:
+    """An empty file to write text to. ValueError if another process is at it."""
+    while True:
+        file = path.open("a+", encoding="utf-8", newline="\n")
+        if not take_lock(file):
+            file.close()
+            raise ValueError(f"{path} is being written by another process")
+        if is_still(path, file):
+            file.seek(0)
+            file.truncate()
+            return file
+        file.close()
+
+
 def name_file(error: OSError, path: Path) -> OSError:
     """The error, with the file that a user knows instead of none or a temporary one."""
     return OSError(error.errno, error.strerror or str(error), str(path))
 
 
 def read_text(path: Path) -> str:
-    """ValueError if it is not UTF-8, or too large to be what it is taken for."""
+    """ValueError if it is no file, not UTF-8, or too large to be what it is taken for."""
+    if path.exists() and not path.is_file():  # a pipe or a device would never end
+        raise ValueError(f"{path} is no file")
     size = path.stat().st_size
     if size > MOST_TEXT:
         raise ValueError(f"{path}: damaged ({size:,} bytes; at most {MOST_TEXT:,} make sense)")

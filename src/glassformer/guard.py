@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
+from itertools import accumulate
 from typing import Any
 from unicodedata import decimal, normalize
 
@@ -22,14 +23,16 @@ from .translator import Progress, Translation, Translator
 # How much confidence a problem leaves, at most.
 CAPS = {"empty": 0.0, "loop": 0.1, "copy": 0.2, "short": 0.3, "long": 0.3, "cut": 0.3, "lost": 0.5}
 
-LONGEST_UNIT, OFTEN, LEAST_LOOP = 80, 4, 16  # characters; times; characters
-LEAST_COPY, ALIKE = 4, 0.8  # words; the share of them
-LEAST_LENGTH, SHORT, LONG = 20, 0.3, 4.0  # as `measure` has it; times the source's length
+# Where benchmarks/guards.py has next to no false alarm: the counts are in docs/corpus.md.
+LONGEST_UNIT, OFTEN, LEAST_LOOP = 80, 3, 12  # characters; times; characters
+LEAST_COPY, ALIKE = 4, 0.7  # words; the share of them
+LEAST_LENGTH, SHORT, LONG = 15, 0.4, 3.0  # as `measure` has it; times the source's length
 IDEOGRAPH = 3  # letters of an alphabet that one ideograph or syllable is worth
 SPELLED_OUT = 12  # numbers up to it may come out as words
 
 WIDE = re.compile(r"[\u1100-\u11ff\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff]")
 NUMBER = re.compile(r"\d+(?:[.,'’\u00a0\u202f]\d+)*")
+GROUPS = re.compile(r"\d+(?:[.,'’\s]\d+)*")
 ADDRESS = re.compile(r"(?:https?://|www\.)[^\s<>\"]+|[\w.+-]+@[\w-]+(?:\.[\w-]+)+")
 PLACEHOLDER = re.compile(
     r"\{\{?[\w.]*\}?\}|\$\{\w+\}|%\(\w+\)[sdif]|%\d*\$?[sdif]\b|</?[A-Za-z][\w-]*(?:\s[^<>]*)?/?>"
@@ -102,7 +105,7 @@ def find_problems(source: str, found: Translation) -> Iterator[Problem]:
         if any(c.isalnum() for c in source):
             yield Problem("empty", "nothing came out")
         return
-    if (times := count_repeats(target)) > 2 * count_repeats(source):
+    if (times := count_repeats(target)) > count_repeats(source) + 1:
         yield Problem("loop", f"something is there {times} times in a row")
     if is_copy(source, target):
         yield Problem("copy", "nearly all of it is the source")
@@ -117,9 +120,11 @@ def count_repeats(text: str) -> int:
     """How often some stretch of text comes in a row, if that is often and long; 1 if not."""
     codes = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), np.uint32)
     most = 1
-    for unit in range(1, min(LONGEST_UNIT, len(codes) // 2) + 1):
-        differs = np.flatnonzero(codes[unit:] != codes[:-unit])
-        ends = np.concatenate(([-1], differs, [len(codes) - unit]))
+    for unit in range(1, min(LONGEST_UNIT, len(codes) // OFTEN) + 1):
+        differs = codes[unit:] != codes[:-unit]
+        if len(differs) - np.count_nonzero(differs) < (OFTEN - 1) * unit:
+            continue
+        ends = np.concatenate(([-1], np.flatnonzero(differs), [len(differs)]))
         run = int(np.diff(ends).max()) - 1  # characters that are those of a unit before
         times = run // unit + 1
         if times >= OFTEN and run + unit >= LEAST_LOOP:
@@ -160,14 +165,21 @@ def list_lost(source: str, target: str) -> list[str]:
         wanted = Counter(each.rstrip(".,;:!?)'\"") for each in pattern.findall(source))
         lost += [each for each, times in wanted.items() if target.count(each) < times]
         source = pattern.sub(" ", source)
-    groups = set(re.findall(r"\d+", target))
-    digits = "".join(c for c in target if c.isdecimal())
+    known = set(_list_numbers(target))
     for number in dict.fromkeys(NUMBER.findall(source)):
         parts = re.findall(r"\d+", number)
         is_small = len(parts) == 1 and int(number[:9]) <= SPELLED_OUT
-        if not is_small and "".join(parts) not in digits and not groups.issuperset(parts):
+        if not is_small and "".join(parts) not in known and not known.issuperset(parts):
             lost.append(number)
     return lost
+
+
+def _list_numbers(text: str) -> Iterator[str]:
+    """Each number as its digits, and together with up to three behind it: 1 234 567,50."""
+    for run in GROUPS.findall(text):
+        groups = re.findall(r"\d+", run)
+        for first in range(len(groups)):
+            yield from accumulate(groups[first : first + 4])
 
 
 def _spell_digits(text: str) -> str:

@@ -21,7 +21,7 @@ Net = TypeVar("Net", bound=nn.Module)
 
 
 class Watchable(nn.Module):
-    """A module with windows. `recorder` is set on the modules of a view, never on a model's own."""
+    """A module with windows. `recorder` is set on the modules of a view, not on a model's own."""
 
     recorder: Recorder | None = None
 

@@ -10,7 +10,10 @@ import torch
 from glassformer.config import Decode, Model, Positions
 from glassformer.decode import Hypothesis, score, search
 from glassformer.engine import Engine
+from glassformer.engine.choice import Packed
+from glassformer.engine.compiled import Compiled
 from glassformer.kernels.packed import can_multiply
+from glassformer.kernels.whole import can_decode
 from glassformer.model import Transformer
 
 V, EOS = 41, 2
@@ -29,6 +32,7 @@ SEARCHES = {
     "sample": Decode(search="sample", top_p=0.9, temperature=1.3),
 }
 COARSE = [each for each in ("bf16", "int8") if can_multiply(each)]
+COARSE += ["int8 in C"] if can_decode() else []
 
 
 def build(**changes: object) -> Transformer:
@@ -43,8 +47,11 @@ def build(**changes: object) -> Transformer:
     return network
 
 
-def pack(network: Transformer, precision: str = "fp32") -> Engine:
-    return Engine(network.settings, network.state_dict().__getitem__, precision)
+def pack(network: Transformer, precision: str = "fp32") -> Packed:
+    read = network.state_dict().__getitem__
+    if precision == "int8 in C":
+        return Compiled(network.settings, read)
+    return Engine(network.settings, read, precision)
 
 
 @pytest.fixture
@@ -113,6 +120,42 @@ def test_coarse_numbers_do_not_depend_on_the_company(
     together = find(engine, sources, "greedy")
     alone = [find(engine, [source], "greedy")[0] for source in sources]
     assert [best.pieces for best in together] == [best.pieces for best in alone]
+
+
+@pytest.mark.skipif(not can_decode(), reason="no native kernels")
+@pytest.mark.parametrize("name", SEARCHES)
+def test_in_c_nothing_depends_on_the_company(sources: list[list[int]], name: str) -> None:
+    """Not by a bit: batches, refilling, workers, threads."""
+    engine, prefixes = pack(build(), "int8 in C"), [[9, 5, 7, 30][: i % 5] for i in range(24)]
+    for forced in (None, prefixes):
+        expected = find(engine, sources, name, prefixes=forced)
+        for how in ({"budget": 60}, {"budget": 200, "refill": True}, {"workers": 3}):
+            assert find(engine, sources, name, prefixes=forced, **how) == expected
+
+
+@pytest.mark.skipif(not can_decode(), reason="no native kernels")
+def test_pieces_that_do_not_exist_are_refused() -> None:
+    engine = pack(build(), "int8 in C")
+    for wrong in (-1, V):
+        with pytest.raises(IndexError, match="not in the vocabulary"):
+            engine.start(torch.tensor([[5, wrong, 2]]))
+        with pytest.raises(IndexError, match="not in the vocabulary"):
+            engine.step(torch.tensor([[wrong]]), engine.start(torch.tensor([[5, 2]])))
+
+
+@pytest.mark.skipif(not can_decode(), reason="no native kernels")
+@pytest.mark.parametrize(("width", "length"), [(4, 300), (32, 1), (64, 33), (96, 100), (128, 17)])
+def test_in_c_it_is_the_same_network(width: int, length: int) -> None:
+    """Heads of any width, sentences of any length: as close as the same thing in PyTorch."""
+    network = build(head_width=width, positions=Positions(longest=400))
+    source_BS = torch.randint(3, V, (3, length), generator=torch.Generator().manual_seed(1))
+    source_BS[1, length // 2 + 1 :] = 0
+    with torch.inference_mode():
+        exact, twin, found = (
+            each.step(source_BS, each.start(source_BS))
+            for each in (pack(network), pack(network, "int8"), pack(network, "int8 in C"))
+        )
+    assert (found - exact).abs().mean() < 1.5 * (twin - exact).abs().mean() + 1e-3
 
 
 def test_an_error_of_one_worker_ends_all(sources: list[list[int]]) -> None:

@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 
 from glassformer.decode import Network
-from glassformer.engine import Engine, written
+from glassformer.engine import Engine, lists
 from glassformer.model import Transformer, past
 
 Check = Callable[..., None]
@@ -24,7 +24,7 @@ V = 29
 @pytest.fixture(autouse=True)
 def no_gradients(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setattr(past, "GROWTH", 3)  # caches grow again and again
-    monkeypatch.setattr(written, "ROOM", 1)
+    monkeypatch.setattr(lists, "ROOM", 1)
     with torch.inference_mode():
         yield
 

@@ -34,6 +34,7 @@ from glassformer.train import train
 from glassformer.translator import Translator
 
 TABLE = "Bad input"
+SHARES = 17  # of the real processes: each is a test, counted when it is done
 EXPECTED = "done, or refused in one sentence; never an internal error"
 ROOT = Path(__file__).parents[2]
 TEXTS = st.text(st.characters(), max_size=200) | st.text(
@@ -112,7 +113,7 @@ def test_tokenizer(home: Path, ledger: Ledger, cases: int) -> None:
     ledger.note(TABLE, "any text in the tokenizer", "comes back as its NFC", times=cases)
 
 
-@fuzz(200, 30_000)
+@fuzz(200, 10_000)
 def test_sentence_splitter(ledger: Ledger, cases: int) -> None:
     def body(case: tuple[str, str | None]) -> None:
         text, lang = case
@@ -151,7 +152,7 @@ def write_corpora(home: Path) -> dict[str, bytes]:
     return {**plain, "t.tsv.gz": gzip.compress(tsv.encode(), mtime=0), "t.zip": packed.getvalue()}
 
 
-@fuzz(120, 15_000)
+@fuzz(120, 6000)
 def test_corpus_readers(home: Path, tmp_path: Path, ledger: Ledger, cases: int) -> None:
     kinds = write_corpora(home)
     strategy = st.sampled_from(sorted(kinds)).flatmap(
@@ -178,7 +179,7 @@ def test_corpus_readers(home: Path, tmp_path: Path, ledger: Ledger, cases: int) 
     ledger.note(TABLE, "damaged .tsv .csv .jsonl .tmx .gz .zip", EXPECTED, times=cases)
 
 
-@fuzz(60, 4000)
+@fuzz(60, 2000)
 def test_line_files(home: Path, tmp_path: Path, ledger: Ledger, cases: int) -> None:
     """Two files of lines: as many pairs as lines, or which file has more."""
     lines = st.lists(st.binary(max_size=20).map(lambda b: b.replace(b"\n", b"")), max_size=8)
@@ -199,7 +200,7 @@ def test_line_files(home: Path, tmp_path: Path, ledger: Ledger, cases: int) -> N
     ledger.note(TABLE, "two files of any bytes", "as many pairs as lines, or refused", times=cases)
 
 
-@fuzz(20, 1500)
+@fuzz(20, 500)
 def test_check_data(tmp_path: Path, ledger: Ledger, cases: int) -> None:
     lines = st.lists(TEXTS.map(lambda text: text.replace("\n", " ")), max_size=12)
     paths = [tmp_path / "a.en", tmp_path / "a.xx"]
@@ -222,7 +223,7 @@ def keys() -> list[str]:
     ]  # fmt: skip
 
 
-@fuzz(300, 12_000)
+@fuzz(300, 4000)
 def test_config(home: Path, tmp_path: Path, ledger: Ledger, cases: int) -> None:
     text = (home / "recipe.toml").read_bytes()
     values = st.sampled_from([str(x) for x in (*ODD, "nan", "1979-05-27", "[1,2]", "{a=1}")])
@@ -241,7 +242,7 @@ def test_config(home: Path, tmp_path: Path, ledger: Ledger, cases: int) -> None:
 MODEL = ["model.safetensors", "config.toml", "tokenizer.json", "card.md", "golden.json"]
 
 
-@fuzz(40, 2500)
+@fuzz(40, 1000)
 def test_model_directory(home: Path, tmp_path: Path, ledger: Ledger, cases: int) -> None:
     data = {name: (home / "m" / name).read_bytes() for name in MODEL}
     strategy = st.sampled_from(MODEL).flatmap(
@@ -272,7 +273,7 @@ def test_model_directory(home: Path, tmp_path: Path, ledger: Ledger, cases: int)
     ledger.note(TABLE, "damaged model directories", happened, times=cases)
 
 
-@fuzz(60, 4000)
+@fuzz(60, 1500)
 def test_trace(home: Path, tmp_path: Path, ledger: Ledger, cases: int) -> None:
     folder = tmp_path / "trace"
     shutil.copytree(home / "trace", folder)
@@ -340,7 +341,7 @@ def _help(name: str) -> str:
     return out.getvalue()
 
 
-@fuzz(40, 4000)
+@fuzz(40, 2000)
 def test_command_lines(
     home: Path, ledger: Ledger, cases: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -355,7 +356,7 @@ def test_command_lines(
     ledger.note(TABLE, "any words on the command line", EXPECTED, times=cases)
 
 
-@fuzz(15, 1500)
+@fuzz(15, 500)
 def test_every_line_has_its_own_translation(home: Path, ledger: Ledger, cases: int) -> None:
     """As many lines out as in, each what the line alone gives."""
     translator = Translator.load(home / "m", precision="fp32")
@@ -379,7 +380,7 @@ def test_every_line_has_its_own_translation(home: Path, ledger: Ledger, cases: i
     ledger.note(TABLE, "lines in any order through translate", happened, times=cases)
 
 
-@fuzz(15, 2000)
+@fuzz(15, 800)
 def test_any_bytes_through_translate(home: Path, ledger: Ledger, cases: int) -> None:
     def body(data: bytes) -> None:
         code, out, err = run("translate", home / "m", given=data)
@@ -396,13 +397,16 @@ def test_any_bytes_through_translate(home: Path, ledger: Ledger, cases: int) -> 
     ledger.note(TABLE, "any bytes through translate", EXPECTED, times=cases)
 
 
-@pytest.mark.parametrize("count", [3, pytest.param(320, marks=pytest.mark.slow)])
-def test_real_processes(home: Path, ledger: Ledger, count: int) -> None:
+@pytest.mark.parametrize(
+    "share", [0, *(pytest.param(n, marks=pytest.mark.slow) for n in range(1, SHARES))]
+)
+def test_real_processes(home: Path, ledger: Ledger, share: int) -> None:
     """The same command lines as processes of their own, as a shell starts them."""
     chosen: list[list[str]] = []
-    try_cases(words(home), 2 * count, chosen.append)
-    random = Random(count)
-    for argv in random.sample([each for each in chosen if "\0" not in "".join(each)], count):
+    count = 20 if share else 3
+    try_cases(words(home), 40 * SHARES, chosen.append)
+    chosen = [each for each in chosen if "\0" not in "".join(each)]
+    for argv in Random(share).sample(chosen[share::SHARES], count):
         shutil.rmtree(home / "out", ignore_errors=True)
         ended = subprocess.run(
             [sys.executable, "-m", "glassformer", *(word for word in argv if word != "\ud800")],

@@ -10,6 +10,7 @@ import subprocess
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 from damage.ledger import Ledger
@@ -173,6 +174,18 @@ def test_a_damaged_checkpoint(
         FILES, "a checkpoint with a changed, cut, emptied or missing file",
         "found by its digests, set aside, the one before it taken", "the work between the two",
     )  # fmt: skip
+
+
+@pytest.mark.parametrize("ends", [False, True], ids=["before the end", "at the end"])
+def test_what_a_kill_has_left_is_swept(trainings: Trainings, fresh: Fresh, ends: bool) -> None:
+    """Half a checkpoint that was being written, half of one that was being removed."""
+    recipe, out = trainings.recipe(), fresh("out")
+    how: dict[str, Any] = {} if ends else {"kill_in": "save", "nth": 3, "kill_after": 0.0}
+    trainings.begin(out, recipe, **how)
+    for name in ("00000099.partial", "00000001.former"):
+        (out / "run/checkpoints" / name).mkdir(exist_ok=True)
+    trainings.go_on(out, recipe)
+    assert_same(out, trainings.undisturbed(recipe))
 
 
 def test_the_only_checkpoint_is_damaged(trainings: Trainings, fresh: Fresh, ledger: Ledger) -> None:

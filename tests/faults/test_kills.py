@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import shutil
 import signal
 from collections.abc import Callable
@@ -16,6 +17,8 @@ from damage.trainings import Trainings, assert_same, results, saved
 
 TABLE = "Kill and resume"
 QUICK, ALL = 10, 240
+SHARES = 10  # of what has hundreds of tries: each share is a test, counted when it is done
+SHORT: dict[str, Any] = {"steps": 6, "validate_every": 6, "watch": 0}  # two saves, for these
 ANYWHERE = "anywhere"
 # Where it is killed, and within how many seconds from there. Half of the tries: anywhere.
 PLACES = {"save": 0.02, "store": 0.01, "validate": 0.1, "model": 0.01}
@@ -55,7 +58,7 @@ def test_killed(trainings: Trainings, fresh: Fresh, ledger: Ledger, number: int)
     assert ended.code in (0, -signal.SIGKILL), ended.said
     lost = trainings.go_on(out, recipe)
     assert_same(out, trainings.undisturbed_as(out))
-    kind = f"{train['precision']}{', --minutes' if 'minutes' in train else ''}"
+    kind = f"{train['precision']}{' with --minutes' if 'minutes' in train else ''}"
     if ended.code:
         happened = "resumed; final weights, model, golden.json bit-identical"
         ledger.note(TABLE, SAID[place], happened, "the work since the last checkpoint", detail=kind)
@@ -69,33 +72,37 @@ def test_killed_again_and_again(trainings: Trainings, fresh: Fresh, ledger: Ledg
     while code:
         begin = trainings.resume if (out / "run/run.json").exists() else trainings.begin
         more = () if begin == trainings.resume else (recipe,)
-        code = begin(out, *more, kill_after=random.uniform(0.2, 1.5)).code
+        patience = 1.05**kills  # on a busy machine as on a fast one
+        code = begin(out, *more, kill_after=random.uniform(0.2, 1.5) * patience).code
         assert code in (0, -signal.SIGKILL)
         kills += code != 0
-        assert kills < 50
+        assert kills < 100
     assert_same(out, trainings.undisturbed(recipe))
     happened = "came to its end in pieces; bit-identical"
     ledger.note(TABLE, "SIGKILL again and again in one training", happened, times=kills)
 
 
 @pytest.mark.slow
-def test_killed_after_each_call(trainings: Trainings, tmp_path: Path, ledger: Ledger) -> None:
+@pytest.mark.parametrize("share", range(SHARES))
+def test_killed_after_each_call(
+    trainings: Trainings, tmp_path: Path, ledger: Ledger, share: int
+) -> None:
     """Every file-system call of a whole training is the last one, once."""
-    recipe, code, number = trainings.recipe(), -signal.SIGKILL, 0
-    while code:
-        number += 1
+    recipe, kills = trainings.recipe(**SHORT), 0
+    for number in itertools.count(share + 1, SHARES):
         out = tmp_path / str(number)
         ended = trainings.begin(out, recipe, die_after=number, within=str(out))
-        code = ended.code
-        assert code in (0, -signal.SIGKILL), ended.said
-        if code:
-            trainings.go_on(out, recipe)
-            assert_same(out, trainings.undisturbed(recipe))
+        if not ended.code:
+            break
+        assert ended.code == -signal.SIGKILL, ended.said
+        trainings.go_on(out, recipe)
+        assert_same(out, trainings.undisturbed(recipe))
         shutil.rmtree(out)
-    assert number > 100
+        kills += 1
+    assert kills * SHARES > 100, "fewer calls than one save makes"
     said = "SIGKILL right after each file-system call of a training"
     lost = "the work since the last checkpoint"
-    ledger.note(TABLE, said, "resumed; bit-identical", lost, times=number - 1)
+    ledger.note(TABLE, said, "resumed; bit-identical", lost, times=kills)
 
 
 @pytest.fixture(scope="module")
@@ -108,7 +115,7 @@ def recorded(trainings: Trainings, tmp_path_factory: pytest.TempPathFactory) -> 
     calls: list[power.Call] = []
     end = recording.install(lambda *call: calls.append(call), str(top))
     try:
-        train(Config.load(trainings.recipe()), trainings.data, top / "out", quiet=True)
+        train(Config.load(trainings.recipe(**SHORT)), trainings.data, top / "out", quiet=True)
     finally:
         end()
     return top, calls
@@ -161,28 +168,32 @@ def settle(node: power.Node) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("share", range(SHARES))
 def test_power_fails_at_any_time(
-    recorded: Any, trainings: Trainings, tmp_path: Path, ledger: Ledger
+    recorded: Any, trainings: Trainings, tmp_path: Path, ledger: Ledger, share: int
 ) -> None:
     """After each call of a training, what the disk may hold goes on to the same weights."""
     top, calls = recorded
-    whole = trainings.undisturbed(trainings.recipe())
+    recipe = trainings.recipe(**SHORT)
+    whole = trainings.undisturbed(recipe)
     wanted, tried = results(whole), 0
     before = power.Node(True)
-    for done, found in power.states(before, top, calls, seed=1):
+    states = power.states(before, top, calls, seed=1)
+    ours = itertools.islice(states, share, None, SHARES)
+    for done, found in ours:
         if not any(name.startswith("out/run") for name in found):
             continue
         tried += 1
         laid = tmp_path / str(tried)
         power.write_tree(found, laid)
-        trainings.go_on(laid / "out", trainings.recipe())
+        trainings.go_on(laid / "out", recipe)
         now = results(laid / "out")
         assert now == wanted, f"after call {done}: {[k for k in now if now[k] != wanted.get(k)]}"
         shutil.rmtree(laid)
     ledger.note(
         TABLE, "power loss after each call of a training: un-synced data gone, torn or zero",
-        "resumed; bit-identical", "the work since the last checkpoint; lines of metrics.jsonl",
-        times=tried, detail=f"states after {len(calls)} calls",
+        "resumed; bit-identical", "the work since the last checkpoint",
+        times=tried,
     )  # fmt: skip
 
 

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 import torch
+from damage.ledger import Ledger
 
 from glassformer.config import Config
 from glassformer.data.batches import Batch
@@ -18,6 +19,7 @@ from glassformer.train import resume, train
 from glassformer.train.trouble import IN_A_ROW, MEMORY, TRIES, Drift
 from glassformer.train.updates import Updater
 
+TABLE = "Numbers gone wrong"
 LINES = [f"the {a} {b} runs {c}" for a in ("red", "old") for b in ("cat", "dog") for c in "xyz"]
 SETTINGS: dict[str, Any] = {
     "model": {
@@ -84,7 +86,11 @@ def read_progress(out: Path) -> dict[str, Any]:
 
 
 def test_one_bad_update_is_left_out_counted_and_told(
-    tmp_path: Path, corpus: list[Path], poison: Poison, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path,
+    corpus: list[Path],
+    poison: Poison,
+    capsys: pytest.CaptureFixture[str],
+    ledger: Ledger,
 ) -> None:
     met = poison(12)
     out = tmp_path / "out"
@@ -97,10 +103,17 @@ def test_one_bad_update_is_left_out_counted_and_told(
     assert (progress["skipped_in_all"], progress["skipped"], progress["rate_factor"]) == (1, 0, 1.0)
     weights = load_tensors(out / "model.safetensors")
     assert all(tensor.isfinite().all() for tensor in weights.values())
+    ledger.note(
+        TABLE, "gradients of one update not finite", "left out, counted, told", "the update"
+    )
 
 
 def test_several_in_a_row_lead_back_to_the_checkpoint_and_a_lower_rate(
-    tmp_path: Path, corpus: list[Path], poison: Poison, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path,
+    corpus: list[Path],
+    poison: Poison,
+    capsys: pytest.CaptureFixture[str],
+    ledger: Ledger,
 ) -> None:
     met = poison(*range(14, 14 + IN_A_ROW), once=True)
     out = tmp_path / "out"
@@ -120,18 +133,27 @@ def test_several_in_a_row_lead_back_to_the_checkpoint_and_a_lower_rate(
     train(settings(), corpus, undisturbed, quiet=True)
     (whole,) = (x["rate"] for x in read_metrics(undisturbed) if x["step"] == 30 and "rate" in x)
     assert rate == pytest.approx(whole / 2)
+    happened = "back to the last checkpoint, and on with half the rate"
+    ledger.note(
+        TABLE, f"{IN_A_ROW} updates in a row", happened, "the work since the last checkpoint"
+    )
 
 
 def test_before_the_first_checkpoint_it_begins_anew(
-    tmp_path: Path, corpus: list[Path], poison: Poison, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path,
+    corpus: list[Path],
+    poison: Poison,
+    capsys: pytest.CaptureFixture[str],
+    ledger: Ledger,
 ) -> None:
     poison(*range(3, 3 + IN_A_ROW), once=True)
     assert train(settings(), corpus, tmp_path / "out").is_finished
     assert "going back to update 0" in capsys.readouterr().err
+    ledger.note(TABLE, "the same before the first checkpoint", "begun anew with half the rate")
 
 
 def test_what_persists_ends_it_with_the_step_and_the_reason(
-    tmp_path: Path, corpus: list[Path], poison: Poison
+    tmp_path: Path, corpus: list[Path], poison: Poison, ledger: Ledger
 ) -> None:
     met = poison(*range(14, 40))
     with pytest.raises(ValueError, match=r"update 18: .* not been finite.* has not helped: try a"):
@@ -139,10 +161,12 @@ def test_what_persists_ends_it_with_the_step_and_the_reason(
     assert len(met) == IN_A_ROW * (TRIES + 1)
     kept = sorted(path.name for path in (tmp_path / "out/run/checkpoints").iterdir())
     assert kept == ["00000010"], "no checkpoint of a training gone wrong"
+    happened = "ended with the step and the reason; no checkpoint of what went wrong"
+    ledger.note(TABLE, "they stay so", happened, "the work since the last checkpoint")
 
 
 def test_the_sentences_that_spoil_a_loss_are_named(
-    tmp_path: Path, corpus: list[Path], monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, corpus: list[Path], monkeypatch: pytest.MonkeyPatch, ledger: Ledger
 ) -> None:
     """Sentences with a z have a loss that is not a number, wherever they are."""
     measure = Updater._measure
@@ -159,10 +183,15 @@ def test_the_sentences_that_spoil_a_loss_are_named(
     (first, *_) = [line for line in read_metrics(tmp_path / "out") if "not finite" in line]
     (pair,) = first["pairs"]
     assert pair["pair"] == 3 and pair["source"] in LINES and pair["target"] == pair["source"][::-1]
+    ledger.note(TABLE, "a sentence whose loss is not finite", "named, with its number and text")
 
 
 def test_after_a_kill_it_goes_on_alike(
-    tmp_path: Path, corpus: list[Path], poison: Poison, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path,
+    corpus: list[Path],
+    poison: Poison,
+    monkeypatch: pytest.MonkeyPatch,
+    ledger: Ledger,
 ) -> None:
     """A skipped update before the checkpoint is part of what is resumed, bit for bit."""
     poison(8, 13)
@@ -182,9 +211,10 @@ def test_after_a_kill_it_goes_on_alike(
     one, two = (load_tensors(tmp_path / name / "model.safetensors") for name in ("whole", "broken"))
     assert all(torch.equal(one[name], two[name]) for name in one)
     assert read_progress(tmp_path / "broken")["skipped_in_all"] == 2
+    ledger.note(TABLE, "killed after such an update", "resumed; bit-identical")
 
 
-def test_a_loss_that_rises_and_stays_up_is_told_once() -> None:
+def test_a_loss_that_rises_and_stays_up_is_told_once(ledger: Ledger) -> None:
     drift, told = Drift(), []
     for step in range(1, 1500):
         loss = 7 - step / 100 if step < 400 else 6.5
@@ -193,6 +223,7 @@ def test_a_loss_that_rises_and_stays_up_is_told_once() -> None:
             said = drift.describe(step)
     assert len(told) == 1 and 400 + MEMORY < told[0] < 700
     assert "has diverged: the mean loss was 3.98 at update 399 and is 5.94" in said
+    ledger.note(TABLE, "a loss that rises and stays up", "told as diverged, once")
 
 
 @pytest.mark.parametrize("wave", [0.9, 3.0])
@@ -203,7 +234,7 @@ def test_a_loss_that_goes_up_and_down_is_no_divergence(wave: float) -> None:
 
 
 @pytest.mark.slow
-def test_a_rate_that_is_far_too_high(tmp_path: Path, corpus: list[Path]) -> None:
+def test_a_rate_that_is_far_too_high(tmp_path: Path, corpus: list[Path], ledger: Ledger) -> None:
     """For real: it ends well with a lower rate, or with the reason; never with NaN weights."""
     high = settings(learning_rate=1e30, warmup=1, clip=None, steps=60)
     try:
@@ -213,3 +244,5 @@ def test_a_rate_that_is_far_too_high(tmp_path: Path, corpus: list[Path]) -> None
     for path in (tmp_path / "out/run/checkpoints").glob("*"):
         weights = load_tensors(path / "weights.safetensors")
         assert all(tensor.isfinite().all() for tensor in weights.values())
+    happened = "ended well with a lower rate, or with the reason; no checkpoint that is not finite"
+    ledger.note(TABLE, "a learning rate of 1e30", happened)

@@ -16,7 +16,10 @@ CHECKS = "not_a_server_error"
 
 def main() -> None:
     asked = read_arguments()
-    command = [sys.executable, "-m", "glassformer", "serve", "demo", "--port", "0", "--token", "t"]
+    command = [
+        sys.executable, "-m", "glassformer", "serve", "demo", "--port", "0", "--token", "t",
+        "--seconds", "20",  # the longest text takes more: what is not refused by then hangs
+    ]  # fmt: skip
     with run_server(Side("glassformer", command), asked) as port:
         url = f"http://127.0.0.1:{port}/spec"
         fuzz = [

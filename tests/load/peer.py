@@ -38,7 +38,8 @@ class Peer(Translator):
             [
                 SimpleNamespace(
                     text=target.decode([ids[piece] for piece in each.hypotheses[0]]).strip(),
-                    score=each.scores[0], finished=True,
+                    score=each.scores[0], log_prob=each.scores[0], piece_log_probs=[],
+                    finished=True,
                 )
             ]
             for each in found

@@ -80,7 +80,7 @@ def _translate(run: Run, options: str, text: str) -> list[str]:
         ("translate m nosuch.en", "nosuch.en: No such file or directory"),
         ("translate nosuch test.en", "nosuch is no model directory: it has no config.toml"),
         ("translate . test.en", ". is no model directory: it has no config.toml"),
-        ("translate m test.en -o no/such.fr", "no/such.fr.partial: No such file or directory"),
+        ("translate m test.en -o no/such.fr", "no/such.fr: No such file or directory"),
         ("translate m test.en --beam 0", "settings: decode.beam: .* greater than or equal to 1"),
         ("translate m test.en --search bean", "decode.search: .*'beam', 'greedy' or 'sample'"),
         ("translate m test.en --n-best 9", "n_best=9 needs a beam as wide, not beam=2"),
@@ -333,10 +333,24 @@ def test_evaluate_is_sacrebleu_on_what_was_translated(run: Run, home: Path) -> N
     assert found["scores"]["chrF2"]["value"] == expected
     _, again, _ = run("evaluate --hypothesis ours.fr --reference test.fr --json")
     assert json.loads(again)["scores"] == found["scores"]
+    _, told, _ = run("translate m test.en --no-guard --no-split --beam 1 --json")
+    problems = [json.loads(line)["problems"] for line in told.splitlines()]
+    assert found["suspect_lines"] == sum(map(bool, problems))
+    assert sum(found["problems"].values()) == sum(map(len, problems))
     _, text, _ = run(f"{command} --against ours.fr --literature")
     assert re.search(rf"^chrF2 +{expected:.2f}  nrefs:1", text, re.M)
     for part in ("beam=1", "cpu fp32", "|tok:13a|", "literature BLEU", "paired bootstrap"):
         assert part in text
+
+
+def test_a_card_that_lacks_something_is_named(run: Run, home: Path) -> None:
+    shutil.copytree(home / "m", home / "odd")
+    card = (home / "odd/card.md").read_text(encoding="utf-8")
+    for name in ('"lines"', '"best_step"', '"source_pieces"'):
+        (home / "odd/card.md").write_text(card.replace(name, '"x"', 1), encoding="utf-8")
+        code, _, err = run("info odd")
+        assert code == 2 and "card.md: damaged, or of another version" in err
+    shutil.rmtree(home / "odd")
 
 
 def test_average_makes_a_model(run: Run) -> None:

@@ -4,7 +4,7 @@ import { readEmbedded } from "./data/embedded";
 import type { Decode } from "./data/document";
 import {
   getJson, openTrace, recordTrace, ServerError, uploadTrace,
-  type Models, type Progress, type Request,
+  type Candidate as Told, type Models, type Progress, type Request,
 } from "./data/server";
 import type { Trace } from "./data/trace";
 import { here } from "./state.svelte";
@@ -23,6 +23,7 @@ class Session {
   progress: Progress | null = $state.raw(null);
   error: string | null = $state(null);
   locked = $state(false); // the server wants its token
+  isNew = $state(false); // just translated, and not yet shown how
   readonly embedded: Trace | null = typeof document === "undefined" ? null : readEmbedded();
   private running: AbortController | null = null;
 
@@ -55,7 +56,8 @@ class Session {
   /** Translate what is in the box, as the settings say. */
   async record(): Promise<void> {
     here.trace = "";
-    await this.run(() => this.make());
+    here.step = -1;
+    await this.run(() => this.make(true));
   }
 
   async upload(file: Blob): Promise<void> {
@@ -78,10 +80,20 @@ class Session {
     here.head = Math.min(here.head, trace.document.settings.heads - 1);
   }
 
-  private async make(): Promise<void> {
+  private async make(isNew = false): Promise<void> {
     this.running = new AbortController();
     const { signal } = this.running;
-    this.show(await recordTrace(readRequest(), (told) => (this.progress = told), signal));
+    const heard: Told[][] = []; // what could have come, step by step
+    const trace = await recordTrace(
+      readRequest(),
+      (told) => {
+        if (told.pieces && told.candidates) heard[told.pieces.length - 1] = told.candidates;
+        this.progress = { ...told, told: [...heard] };
+      },
+      signal,
+    );
+    this.isNew = isNew;
+    this.show(trace);
   }
 
   private async run(work: () => Promise<void>): Promise<void> {

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { Op } from "../src/data/document";
 import { chainOf, depthOf, listAbove, makeTree, rankChildren, roleOf } from "../src/views/map/tree";
+import { bend, shareLanes, type Box } from "../src/views/map/bend";
 import { limitOf, shrink } from "../src/views/map/shrink";
 import { shiftLayer, Timeline } from "../src/views/map/timeline";
 
@@ -131,5 +132,23 @@ describe("thumbnails", () => {
 
   it("tell hidden scores from none", () => {
     expect(limitOf(Float32Array.of(-Infinity, 0))).toBe(1);
+  });
+});
+
+describe("a line between two boxes", () => {
+  const box = (left: number, top: number): Box => ({ left, right: left + 100, top, bottom: top + 40 });
+
+  it("goes straight up where nothing is in its way", () => {
+    expect(bend(box(0, 200), box(0, 100), [], 0)).toBe("M50 200C50 170 50 170 50 143");
+  });
+
+  it("goes around what stands between, on the side where it begins", () => {
+    const between = box(0, 100);
+    expect(bend(box(0, 200), box(0, 0), [between], 0)).toContain("V30Q-18 20");
+    expect(bend(box(60, 200), box(0, 0), [between], 1)).toContain("V30Q187 20");
+  });
+
+  it("gives all lines of one box one lane", () => {
+    expect(shareLanes([["a", "c"], ["b", "c"], ["a", "d"]])).toEqual([0, 1, 0]);
   });
 });

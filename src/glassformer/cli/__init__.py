@@ -83,6 +83,7 @@ def glassformer(
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit code; `argv` is `sys.argv[1:]` if not given."""
+    _replace_closed()
     _speak_utf8()
     try:
         code = _run(argv)
@@ -100,6 +101,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         return EXPECTED
     except Exception as error:
         if is_out_of_memory(error):
+            if os.environ.get("GLASSFORMER_DEBUG"):
+                traceback.print_exc()
             print(f"glassformer: {OUT_OF_MEMORY}", file=sys.stderr)
             return EXPECTED
         _report(error)
@@ -112,6 +115,13 @@ def _run(argv: Sequence[str] | None) -> int:
     except SystemExit as end:  # Typer's way to end, well or with a usage error
         return end.code if isinstance(end.code, int) else int(end.code is not None)
     return 0
+
+
+def _replace_closed() -> None:
+    """Standard streams that whoever started us has closed; `sys.__stdin__` and so on stay None."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: SIM115
 
 
 def _speak_utf8() -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from typer import Option
 
-from .terminal import warn
+from .terminal import show_progress, warn
 
 if TYPE_CHECKING:
     from ..see import Trace
@@ -48,18 +48,21 @@ def check_pictures(given: dict[str, Any]) -> None:
 
 
 def is_wanted(given: dict[str, Any]) -> bool:
-    return bool(given["picture"] or given["gallery"])
+    return given["picture"] is not None or given["gallery"] is not None
 
 
 def draw_what_is_wanted(trace: Trace, given: dict[str, Any]) -> None:
     """Write the picture, or the folder of pictures, and say where."""
-    from ..see.draw import draw, gallery, save_figure
+    from ..see.draw import PICTURES, draw, gallery, save_figure
     from ..see.draw.animate import Animation
 
-    if given["gallery"]:
-        made = gallery(trace, given["gallery"], lang=given["lang"] or "en")
+    if given["gallery"] is not None:
+        with show_progress("drawing", len(PICTURES)) as tell:
+            made = gallery(
+                trace, given["gallery"], lang=given["lang"] or "en", progress=lambda id: tell(1)
+            )
         warn(f"{len(made) - 1} files and {made[-1]}")
-    if given["picture"]:
+    if given["picture"] is not None:
         out = given["output"] or Path(f"{given['picture']}.svg")
         names = ("layer", "head", "query", "lang")
         asked = {name: given[name] for name in names if given[name] is not None}

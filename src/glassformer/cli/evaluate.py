@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
@@ -159,18 +160,29 @@ class Work:
     device: str
     precision: str
     seconds: float
+    suspect_lines: int  # whose translations look wrong
+    problems: dict[str, int]  # of each kind, as `guard` has them
 
     def __str__(self) -> str:
-        return (
+        told = (
             f"model        {self.model}, {self.device} {self.precision}, {self.seconds:.1f} s\n"
             f"search       {describe_search(self.decode)}"
         )
+        if not self.suspect_lines:
+            return told
+        kinds = ", ".join(f"{times:,} {kind}" for kind, times in self.problems.items())
+        return f"{told}\nlook wrong   {self.suspect_lines:,} lines: {kinds}"
 
 
 def translate_all(
     model: Path, translator: Translator, texts: list[str], changes: Sequence[str], to: Path | None
 ) -> tuple[list[str], Work]:
-    """The translations, also written to a file. ValueError if a change is not of the search."""
+    """The translations, also written to a file; what looks wrong is counted and left as it is.
+
+    ValueError if a change is not of the search.
+    """
+    from ..guard import search
+
     for change in changes:
         if not change.startswith("decode."):
             raise ValueError(f"--set {change}: of a trained model only decode.* can be changed")
@@ -178,11 +190,16 @@ def translate_all(
     begun = monotonic()
     with open_output(to) if to else nullcontext() as out:
         with show_progress("translating", len(texts)) as tell:
-            found = translator.translate(texts, decode=decode, split=False, progress=tell)
+            how: dict[str, Any] = {"decode": decode, "split": False, "progress": tell}
+            judged = search(translator, texts, again=False, **how)
+        found = [each.best[0].text for each in judged]
         if out:
             out.writelines(f"{line}\n" for line in found)
     seconds = round(monotonic() - begun, 2)
-    return found, Work(str(model), decode, str(translator.device), translator.precision, seconds)
+    kinds = Counter(problem.kind for each in judged for problem in each.problems)
+    suspects = sum(bool(each.problems) for each in judged)
+    where = str(translator.device), translator.precision
+    return found, Work(str(model), decode, *where, seconds, suspects, dict(kinds.most_common()))
 
 
 def print_json(work: Work | None, quality: Quality, comparison: Comparison | None) -> None:

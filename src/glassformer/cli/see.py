@@ -111,7 +111,7 @@ def _is_typed(context: Context, name: str) -> bool:
 
 def answer(trace: Trace, changed: Comparison | None, given: dict[str, Any]) -> None:
     """The cell, the pictures or the summary: what was asked for."""
-    if given["cell"]:
+    if given["cell"] is not None:
         print(show_cell(trace, given["cell"], given["form"], given["as_json"]))
     elif drawing.is_wanted(given):
         drawing.draw_what_is_wanted(trace, given)
@@ -121,9 +121,11 @@ def answer(trace: Trace, changed: Comparison | None, given: dict[str, Any]) -> N
 
 def check(given: dict[str, Any], typed: set[str]) -> None:
     """ValueError for what is wrong or in vain. `typed`: the names of what was given at all."""
+    for name in ("text", "target", "prefix"):
+        check_characters(given[name], name)
     if given["form"] not in FORMS:
         raise ValueError(f"--form {given['form']}: one of {', '.join(FORMS)}")
-    if given["form"] != "text" and not given["cell"]:
+    if given["form"] != "text" and given["cell"] is None:
         raise ValueError("--form has no effect without --cell")
     for name in ("compact", "parameters"):
         if given[name] and not given["save"]:
@@ -141,6 +143,14 @@ def check(given: dict[str, Any], typed: set[str]) -> None:
         _refuse(typed & {"layer", "head"}, "on a comparison: add --picture")
 
 
+def check_characters(text: str | None, name: str) -> None:
+    """ValueError for bytes that are no UTF-8, as a shell may hand them on."""
+    try:
+        (text or "").encode()
+    except UnicodeEncodeError as error:
+        raise ValueError(f"{name}: character {error.start} is no valid UTF-8") from None
+
+
 def _refuse(names: set[str], where: str) -> None:
     """ValueError that names the first of these options."""
     for name in sorted(names):
@@ -154,19 +164,20 @@ def _spell(name: str) -> str:
 
 def obtain(given: dict[str, Any]) -> tuple[Trace, Comparison | None]:
     """The recording that was asked for, and with --edit what it is compared with."""
-    from ..see import Trace, compare, record
-    from ..see.edit import read_edits
+    from ..see import Trace
 
     folder, text = given["model"], given["text"]
     if (folder / HEAD).is_file():
-        return Trace.load(folder), None
+        return Trace.load(folder), None  # without torch, so at once
     if text is None:
         raise ValueError('there is no text to look into: glassformer see MODEL "A sentence."')
     if given["target"] is not None:
         _check_unsought(given)
-    edits = read_edits(given["edit"]) if given["edit"] else None
-
+    from ..see import compare, record
+    from ..see.edit import read_edits
     from ..translator import Translator
+
+    edits = read_edits(given["edit"]) if given["edit"] else None
 
     translator = Translator.load(
         folder, device=given["device"], precision=check_exact(given["precision"])
@@ -192,8 +203,6 @@ def show(trace: Trace, changed: Comparison | None, given: dict[str, Any]) -> str
     """The recording at a glance, or what the edits did."""
     from ..see import summary
 
-    if given["cell"]:
-        return show_cell(trace, given["cell"], given["form"], given["as_json"])
     if given["as_json"]:
         return to_json(changed.to_json() if changed else trace.to_json())
     if changed:

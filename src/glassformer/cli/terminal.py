@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import re
 import sys
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from itertools import islice
 from pathlib import Path
 from time import monotonic
 from typing import Any, TextIO, TypeVar
 
 from ..data.files import count_lines, decode_lines, open_bytes
+from ..disk import PARTIAL, name_file, open_alone
 
 T = TypeVar("T")
 CHUNK = 1000  # lines at work together, and in memory
 STANDARD = Path("-")
+FULL = (errno.ENOSPC, errno.EFBIG)  # what writing to a file ends with
 INTERRUPTED = 130  # the exit code of what Ctrl-C ended
 
 # Half of a UTF-16 pair, as some programs write it; UTF-8 proper never has these bytes.
@@ -31,6 +34,8 @@ def open_lines(path: Path) -> Iterator[Iterator[str]]:
         with open_bytes(path) as stream:
             yield decode_lines(_replace_surrogates(stream), str(path))
         return
+    if sys.__stdin__ is None:
+        raise ValueError("the standard input is closed: name a file to read")
     if sys.stdin.isatty():
         warn("type a line to translate it; Ctrl-D ends (Ctrl-Z and Enter on Windows)")
     yield decode_lines(_replace_surrogates(sys.stdin.buffer), "standard input")
@@ -62,27 +67,53 @@ def count_if_file(path: Path) -> int | None:
 def open_output(path: Path | None) -> Iterator[TextIO]:
     """The standard output, or a file that gets its name only when it is whole."""
     if path is None or path == STANDARD:
+        if sys.__stdout__ is None:
+            raise ValueError("the standard output is closed: name a file with --output")
         yield sys.stdout
         sys.stdout.flush()
-    elif path.exists() and not path.is_file():  # a pipe, /dev/null: to be written, not replaced
-        with path.open("w", encoding="utf-8", newline="\n") as file:
+        return
+    is_file = path.is_file() or not path.exists()  # not a pipe or /dev/null: these are written to
+    place = path.with_name(path.name + PARTIAL) if is_file else path
+    try:
+        with _open_place(place, is_file) as file:
             yield file
-    else:
-        partial = path.with_name(path.name + ".partial")
+            if is_file:
+                _put_in_place(file, place, path)
+    except OSError as error:
+        if error.errno in FULL or error.filename == str(place):
+            raise name_file(error, path) from None
+        raise
+
+
+@contextmanager
+def _open_place(place: Path, is_file: bool) -> Iterator[TextIO]:
+    """ValueError if another process writes there."""
+    with open_alone(place) if is_file else place.open("w", encoding="utf-8", newline="\n") as file:
         try:
-            with partial.open("w", encoding="utf-8", newline="\n") as file:
-                yield file
-            os.replace(partial, path)
-        finally:
-            _keep_if_any(partial)
+            yield file
+        except BaseException:
+            if is_file:
+                _keep_if_any(file, place)
+            raise
 
 
-def _keep_if_any(partial: Path) -> None:
+def _put_in_place(file: TextIO, partial: Path, path: Path) -> None:
+    """A whole file gets its name when the disk has it, and while nobody else can write to it."""
+    file.flush()
+    os.fsync(file.fileno())
+    if os.name != "posix":  # an open file has to keep its name
+        file.close()
+    os.replace(partial, path)
+
+
+def _keep_if_any(file: TextIO, partial: Path) -> None:
     """After an error the file is still there: hours of work, perhaps."""
-    if partial.is_file() and partial.stat().st_size:
-        warn(f"what was done by then is in {partial}")
-    else:
-        partial.unlink(missing_ok=True)
+    with suppress(OSError, ValueError):  # no room for the rest; closed, and put in place
+        file.flush()
+        if os.fstat(file.fileno()).st_size:
+            warn(f"what was done by then is in {partial}")
+        else:
+            partial.unlink(missing_ok=True)
 
 
 @contextmanager

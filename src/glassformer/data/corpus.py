@@ -157,6 +157,8 @@ def _two_files(source: Path, target: Path) -> tuple[Path, Path]:
 def _existing(path: Path) -> Path:
     if path.is_file():
         return path
+    if path.exists():
+        raise ValueError(f"{path} is no regular file; text is read more than once")
     beside = path.parent.iterdir() if path.parent.is_dir() else ()
     near = get_close_matches(path.name, [each.name for each in beside], 1)
     raise ValueError(f"{path}: no such file" + (f"; did you mean {near[0]}?" if near else ""))

@@ -72,6 +72,8 @@ def _choose(label: Integers, seed: int) -> npt.NDArray[np.bool_]:
     """Whole components, small ones in random order, up to the number wanted."""
     wanted = max(1, min(MOST_PAIRS, int(LARGEST_SHARE * len(label))))
     names, sizes = np.unique(label, return_counts=True)
+    if not len(names):
+        raise ValueError("no pair has text on both sides: there is nothing to train on")
     if len(names) < 2:
         raise ValueError(
             f"nothing can be held out of {len(label)} pairs that all share a source or a target "

@@ -1,9 +1,12 @@
 """Choosing words: knows of a network only what `protocol.py` says."""
 
+from .budget import Budget
 from .protocol import Network, State
 from .results import Hypothesis
 from .run import search
 from .score import score
 from .step import Candidate, Fate, Step
 
-__all__ = ["Candidate", "Fate", "Hypothesis", "Network", "State", "Step", "score", "search"]
+__all__ = [
+    "Budget", "Candidate", "Fate", "Hypothesis", "Network", "State", "Step", "score", "search",
+]  # fmt: skip

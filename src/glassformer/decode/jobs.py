@@ -7,7 +7,7 @@ under the padding that is there already.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from ..config import Decode
@@ -62,7 +62,7 @@ def plan(
     return jobs
 
 
-def queue(jobs: list[Job]) -> deque[Job]:
+def queue(jobs: Iterable[Job]) -> deque[Job]:
     """The order in which sentences are searched for."""
     return deque(sorted(jobs, key=lambda job: (-job.size, job.index)))
 

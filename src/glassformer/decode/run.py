@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from threading import Lock
 
 import torch
 from torch import Tensor
 
 from ..config import Decode
+from ..memory import is_out_of_memory
 from . import beam, greedy, sample
-from .jobs import Job, plan, queue, take
+from .budget import Budget, as_budget
+from .desk import Desk
+from .jobs import Job, plan
 from .live import Live
 from .protocol import Network, S
-from .results import Hypothesis, best, endings
+from .results import Hypothesis, endings
 from .share import share
 from .step import Step
 from .working import WorkingSet
@@ -36,7 +38,7 @@ def search(
     lines: Sequence[int] | None = None,
     seed: int = 0,
     longest: int | None = None,
-    budget: int = BUDGET,
+    budget: int | Budget = BUDGET,
     refill: bool | None = None,
     workers: int = 1,
     device: torch.device | str = "cpu",
@@ -48,49 +50,47 @@ def search(
     sources: ids, each ending with EOS. prefixes: how each translation must begin. lines: the
     number of each sentence in the whole text, from 0; sampling is keyed by it and by `seed`.
     longest: the most pieces that the network can be given. budget: rows times the longest source
-    at work. refill: let sentences join as soon as there is room; None: not on a CPU. workers:
-    threads that share the sentences and the processor. watch: is shown the indices of the
+    at work; where memory runs out it shrinks, and what was at work begins anew. refill: let
+    sentences join as soon as there is room; None: not on a CPU, unless the network `refills`.
+    workers: threads that share the sentences and the processor. watch: is shown the indices of the
     sentences at work, and each step. progress: is told how many are done since last told.
     Gradients and precision are the caller's: call it under `torch.inference_mode()`.
     """
     _check(n_best, settings)
     jobs = plan(sources, prefixes, lines, longest, settings)
     limit = max((job.limit for job in jobs), default=0)
-    refill = torch.device(device).type != "cpu" if refill is None else refill
-    waiting, lock = queue(jobs), Lock()
-    found: list[list[Hypothesis]] = [[] for _ in jobs]
-    rows, tell = settings.beam if settings.search == "beam" else 1, progress or (lambda _: None)
-
-    def next_jobs(working: list[Job]) -> list[Job]:
-        with lock:
-            return take(waiting, working, budget // rows, workers)
-
-    def settle(job: Job) -> None:
-        found[job.index] = best(found[job.index], n_best, job.line)
-        with lock:
-            tell(1)
+    if refill is None:
+        refill = torch.device(device).type != "cpu" or getattr(network, "refills", False)
+    rows = settings.beam if settings.search == "beam" else 1
+    desk = Desk(jobs, as_budget(budget), rows, workers, n_best, progress)
 
     def work() -> None:
-        at_work = WorkingSet(network, settings, n_best, seed, limit, device)
-        _search(at_work, settings, refill, next_jobs, found, settle, watch)
+        unsettled: list[Job] = []
+        while desk.has_work(unsettled):
+            at_work = WorkingSet(network, settings, n_best, seed, limit, device)
+            try:
+                _search(at_work, settings, refill, desk, watch)
+            except (RuntimeError, MemoryError) as error:
+                if not is_out_of_memory(error) or not at_work.unsettled:
+                    raise
+            unsettled = [*at_work.unsettled.values()]
+            del at_work  # and with it what memory it has
 
-    share(work, workers, waiting.clear)
-    return found
+    share(work, workers, desk.waiting.clear)
+    return desk.found
 
 
 def _search(
     at_work: WorkingSet[S],
     settings: Decode,
     refill: bool,
-    next_jobs: Callable[[list[Job]], list[Job]],
-    found: list[list[Hypothesis]],
-    settle: Callable[[Job], object],
+    desk: Desk,
     watch: Callable[[list[int], Step], object] | None,
 ) -> None:
     """Until no job is left: a step of all at work; what ends in it goes to the found."""
     while True:
         if refill or not at_work.jobs:
-            at_work.admit(next_jobs(at_work.jobs))
+            at_work.admit(desk.take(at_work.jobs))
         if not at_work.jobs:
             return
         step = STEPS[settings.search](at_work.feed(), at_work.live, settings)
@@ -100,9 +100,10 @@ def _search(
         stops, ends = torch.stack((step.stop_B, step.finished_BC.any(1))).tolist()
         if any(stops) or any(ends):
             for place, hypothesis in endings(step):
-                found[at_work.jobs[place].index].append(hypothesis)
+                desk.found[at_work.jobs[place].index].append(hypothesis)
         for job in at_work.move(step, stops):
-            settle(job)
+            desk.settle(job)
+            del at_work.unsettled[job.index]
 
 
 def _check(n_best: int, settings: Decode) -> None:

@@ -10,7 +10,9 @@ from collections.abc import Callable, Sequence
 import torch
 from torch import Tensor
 
+from ..memory import is_out_of_memory
 from ..text import BOS, EOS, PAD
+from .budget import Budget, as_budget
 from .protocol import Network, S
 from .top import sum_logs
 
@@ -22,7 +24,7 @@ def score(
     sources: Sequence[Sequence[int]],
     targets: Sequence[Sequence[int]],
     *,
-    budget: int = BUDGET,
+    budget: int | Budget = BUDGET,
     device: torch.device | str = "cpu",
     progress: Callable[[int], object] | None = None,
 ) -> list[list[float]]:
@@ -34,16 +36,40 @@ def score(
     if len(sources) != len(targets):
         raise ValueError(f"{len(sources)} sources but {len(targets)} targets")
     found: list[list[float]] = [[] for _ in sources]
-    for batch in _batches(sources, targets, budget):
-        source_BS = padded([sources[i] for i in batch], device)
-        given_BQ = padded([[BOS, *targets[i]] for i in batch], device)
-        wanted_BQ = padded([[*targets[i], EOS] for i in batch], device)
-        logits_BQV = network.step(given_BQ, network.start(source_BS))
-        for i, log_probs in zip(batch, log_probs_of(wanted_BQ, logits_BQV).tolist(), strict=True):
-            found[i] = log_probs[: len(targets[i]) + 1]
+    sizes = [max(len(s), len(t) + 1) for s, t in zip(sources, targets, strict=True)]
+    waiting, room = sorted(range(len(sizes)), key=lambda i: (sizes[i], -i)), as_budget(budget)
+    while waiting:
+        batch = _take(waiting, sizes, room.pieces)
+        try:
+            logs: list[list[float]] | None = _score(
+                network, [(sources[i], targets[i]) for i in batch], device
+            )
+        except (RuntimeError, MemoryError) as error:
+            if not is_out_of_memory(error):
+                raise
+            logs = None
+        if logs is None:
+            room.shrink(len(batch), sizes[batch[0]], batch[0])
+            waiting += reversed(batch)
+            continue
+        for i, log_probs in zip(batch, logs, strict=True):
+            found[i] = log_probs
         if progress:
             progress(len(batch))
     return found
+
+
+def _score(
+    network: Network[S],
+    pairs: Sequence[tuple[Sequence[int], Sequence[int]]],
+    device: torch.device | str,
+) -> list[list[float]]:
+    source_BS = padded([source for source, _ in pairs], device)
+    given_BQ = padded([[BOS, *target] for _, target in pairs], device)
+    wanted_BQ = padded([[*target, EOS] for _, target in pairs], device)
+    logits_BQV = network.step(given_BQ, network.start(source_BS))
+    rows = log_probs_of(wanted_BQ, logits_BQV).tolist()
+    return [row[: len(target) + 1] for row, (_, target) in zip(rows, pairs, strict=True)]
 
 
 def padded(rows: Sequence[Sequence[int]], device: torch.device | str) -> Tensor:
@@ -59,15 +85,7 @@ def log_probs_of(pieces_RQ: Tensor, logits_RQV: Tensor) -> Tensor:
     return logit_RQ - sum_logs(logits_RQV.flatten(0, 1)).view_as(logit_RQ)
 
 
-def _batches(
-    sources: Sequence[Sequence[int]], targets: Sequence[Sequence[int]], budget: int
-) -> list[list[int]]:
-    """Pairs of similar length together, the longest first."""
-    sizes = [max(len(s), len(t) + 1) for s, t in zip(sources, targets, strict=True)]
-    batches: list[list[int]] = []
-    for i in sorted(range(len(sizes)), key=lambda i: (-sizes[i], i)):
-        if batches and (len(batches[-1]) + 1) * sizes[batches[-1][0]] <= budget:
-            batches[-1].append(i)
-        else:
-            batches.append([i])
-    return batches
+def _take(waiting: list[int], sizes: Sequence[int], room: int) -> list[int]:
+    """The next pairs, of similar length, the longest first; they are at the end of `waiting`."""
+    count = min(len(waiting), max(1, room // sizes[waiting[-1]]))
+    return [waiting.pop() for _ in range(count)]

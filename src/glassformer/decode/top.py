@@ -6,12 +6,19 @@ Letters: R rows; V values in each; C of them wanted; L columns.
 import torch
 from torch import Tensor
 
+from ..kernels import top
+
 CELLS = 1 << 18  # values at once, so that they stay in a core's cache
 DEPTH = 12  # values in a column; measured best for 8,000 to 32,000 values, 2 to 16 wanted
 
 
 def find_top(x_RV: Tensor, size: int) -> tuple[Tensor, Tensor]:
-    """Values and places of the `size` largest of each row, as `x_RV.topk(size)` finds them.
+    """Values and places of the `size` largest of each row, as `x_RV.topk(size)` finds them."""
+    return top.find_top(x_RV, size) or find_folded(x_RV, size)
+
+
+def find_folded(x_RV: Tensor, size: int) -> tuple[Tensor, Tensor]:
+    """The plain twin of the kernel.
 
     The row is folded into columns: the largest values lie in as many columns, those with the
     largest maxima, or in the remainder that fills no column. Only these are looked at twice.
@@ -32,6 +39,8 @@ def find_top(x_RV: Tensor, size: int) -> tuple[Tensor, Tensor]:
 
 def sum_logs(x_RV: Tensor) -> Tensor:
     """`x_RV.logsumexp(-1, keepdim=True)`; on a processor a few rows at a time."""
+    if (found_R1 := top.sum_logs(x_RV)) is not None:
+        return found_R1
     rows = max(CELLS // x_RV.size(1), 1)
     if x_RV.device.type != "cpu":
         return x_RV.logsumexp(-1, keepdim=True)

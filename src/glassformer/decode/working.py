@@ -42,12 +42,14 @@ class WorkingSet(Generic[S]):
         self.rows = settings.beam if settings.search == "beam" else 1  # of each sentence
         self.keys = longest if settings.search == "sample" else 0  # one a piece, to sample with
         self.jobs: list[Job] = []
+        self.unsettled: dict[int, Job] = {}  # what was taken on and is not yet answered, by index
         self.unread = 1  # the most pieces of a row that the network has not been given yet
 
     def admit(self, jobs: list[Job]) -> None:
         """More sentences join, behind those at work."""
         if not jobs:
             return
+        self.unsettled |= {job.index: job for job in jobs}
         source_BS = padded([job.source for job in jobs], self.device)
         self.unread = 1 + max(len(job.prefix) for job in jobs)
         live = self._begin(jobs)

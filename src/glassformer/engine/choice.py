@@ -1,6 +1,7 @@
 """Which precision translates: the fastest on this machine that loses nothing worth mentioning.
 
-How fast each is, is timed once a machine and shape of network; what each loses, once a model.
+How fast each is, is timed once a month for each machine, state of the code and shape of network;
+what each loses, once a model.
 """
 
 from __future__ import annotations
@@ -8,14 +9,19 @@ from __future__ import annotations
 import platform
 import time
 from collections.abc import Sequence
+from statistics import median
+from typing import Any
 
 import torch
 from torch import Tensor
 
 from ..config import EOS, Model
-from ..decode import score
+from ..decode import Network, score
 from ..kernels.packed import can_multiply
+from ..kernels.whole import can_decode
+from .compiled import Compiled
 from .engine import Engine, Read
+from .faithful import hash_code
 from .remembered import recall, remember
 
 PRECISIONS = ("fp32", "bf16", "int8")
@@ -23,42 +29,52 @@ PRECISIONS = ("fp32", "bf16", "int8")
 LOSS, PIECE = 0.02, 0.15
 WORTH = 1.1  # times as fast as fp32; less is not worth the coarser numbers
 ROWS, STEPS, REPEATS = 64, 4, 5  # of a timing
+DAY, DAYS = 86400, 30  # seconds; how long a timing is believed
 
 Example = tuple[list[int], list[int]]  # a source, ending with EOS, and its translation
+Packed = Engine | Compiled
 
 
 def build(
     settings: Model, read: Read, wanted: str, examples: Sequence[Example] = (), name: str = ""
-) -> Engine:
+) -> Packed:
     """An engine in the precision wanted. "auto": see above; without examples to check, fp32.
 
     examples: what the model has to find as probable as in fp32. name: of these weights, for ever.
     """
     if wanted != "auto":
-        return Engine(settings, read, wanted)
+        return make(settings, read, wanted)
     if examples:
         vocabulary = read("output_table.weight").size(0)
         taken = time_precisions(settings, vocabulary)
         faster = [each for each in taken if taken[each] * WORTH < taken["fp32"]]
         for precision in sorted(faster, key=taken.__getitem__):
-            engine = Engine(settings, read, precision)
+            engine = make(settings, read, precision)
             if is_close(engine, settings, read, examples, name):
                 return engine
-    return Engine(settings, read)
+    return make(settings, read, "fp32")
+
+
+def make(settings: Model, read: Read, precision: str) -> Packed:
+    """Whole numbers are computed with in C, where there is a compiler for it."""
+    if precision == "int8" and can_decode():
+        return Compiled(settings, read)
+    return Engine(settings, read, precision)
 
 
 def time_precisions(settings: Model, vocabulary: int) -> dict[str, float]:
-    """Seconds that some steps of one layer take in each precision there is."""
+    """How long some steps of one layer take in each precision there is, fp32 being 1."""
     threads = torch.get_num_threads()
     shape = settings.d_model, settings.d_ff, settings.heads, settings.width, vocabulary
     machine = (
         f"{platform.machine()} {platform.processor()} {torch.backends.cpu.get_cpu_capability()}"
+        f" {can_decode()}"
     )
-    key = f"time {machine} torch {torch.__version__} threads {threads} shape {shape}"
-    there = [each for each in PRECISIONS if can_multiply(each)]
-    known = recall(key)
-    if known is None or not {*there} <= known.keys():
-        known = _time(settings, vocabulary, there)
+    key = f"time {machine} code {hash_code()} threads {threads} shape {shape}"
+    there = [each for each in PRECISIONS if can_multiply(each) or (each == "int8" and can_decode())]
+    known = recall(key) or {}
+    if not {*there, "day"} <= known.keys() or abs(time.time() / DAY - known["day"]) > DAYS:
+        known = _time(settings, vocabulary, there) | {"day": time.time() // DAY}
         remember(key, known)
     return {each: known[each] for each in there}
 
@@ -66,25 +82,29 @@ def time_precisions(settings: Model, vocabulary: int) -> dict[str, float]:
 def _time(settings: Model, vocabulary: int, there: list[str]) -> dict[str, float]:
     thin = settings.model_copy(update={"encoder_layers": 1, "decoder_layers": 1})
     read = _Random(thin, vocabulary)
-    engines = [Engine(thin, read, each) for each in there]
-    taken = {each: float("inf") for each in there}
-    source_BS = torch.full((ROWS, 16), EOS)
-    for _ in range(1 + REPEATS):  # in turns: a busy moment slows all of them; the first prepares
-        for engine in engines:
-            begun = time.perf_counter()
-            state = engine.start(source_BS)
-            for _ in range(STEPS):
-                engine.step(source_BS[:, :1], state)
-            seconds = time.perf_counter() - begun
-            taken[engine.precision] = min(taken[engine.precision], seconds)
-    return taken
+    engines = {each: make(thin, read, each) for each in there}
+    ratios: dict[str, list[float]] = {each: [] for each in there}
+    for turn in range(1 + REPEATS):  # a busy moment spoils one turn; the first one prepares
+        taken = {each: _time_steps(engine) for each, engine in engines.items()}
+        for each in there if turn else ():
+            ratios[each].append(taken[each] / taken["fp32"])
+    return {each: median(ratios[each]) for each in there}
+
+
+def _time_steps(engine: Network[Any]) -> float:
+    begun, source_BS = time.perf_counter(), torch.full((ROWS, 16), EOS)
+    state = engine.start(source_BS)
+    for _ in range(STEPS):
+        engine.step(source_BS[:, :1], state)
+    return time.perf_counter() - begun
 
 
 def is_close(
-    engine: Engine, settings: Model, read: Read, examples: Sequence[Example], name: str
+    engine: Packed, settings: Model, read: Read, examples: Sequence[Example], name: str
 ) -> bool:
     """Whether the examples are as probable as in fp32: on the whole, and piece by piece."""
-    known = recall(f"loss {name}") or {}
+    key = f"loss {hash_code()} {name}"
+    known = recall(key) or {}
     if engine.precision not in known:
         exact = _measure(Engine(settings, read), examples)
         coarse = _measure(engine, examples)
@@ -93,11 +113,11 @@ def is_close(
         change = abs(float(coarse.mean() - exact.mean()))
         excess = max((change if change == change else largest) / LOSS, float(apart.mean()) / PIECE)
         known[engine.precision] = excess
-        remember(f"loss {name}", known)
+        remember(key, known)
     return known[engine.precision] <= 1
 
 
-def _measure(engine: Engine, examples: Sequence[Example]) -> Tensor:
+def _measure(engine: Network[Any], examples: Sequence[Example]) -> Tensor:
     """The log-probability of every piece."""
     sources, targets = zip(*examples, strict=True)
     found = score(engine, sources, targets)

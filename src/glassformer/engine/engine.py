@@ -54,7 +54,7 @@ class Engine:
         length_B = (source_BS != PAD).sum(1)
         layers = [Layer.make(batch, size, heads, width, self.low) for _ in self.decoder]
         first = 0
-        for lengths in _split(length_B.tolist()):
+        for lengths in split(length_B.tolist()):
             part_BS = source_BS[first : first + len(lengths), : max(lengths)]
             memory_ND = self._encode(part_BS)
             for layer, tables in zip(self.decoder, layers, strict=True):
@@ -204,11 +204,11 @@ class DecoderLayer(Sublayers):
         return sum_rows(weights_NT, values, view.places).view(-1, self.heads * self.width)
 
 
-def _split(lengths: list[int]) -> Iterator[list[int]]:
-    """Neighbours together, as many as have about `TOGETHER` positions with their padding."""
+def split(lengths: list[int], together: int = TOGETHER) -> Iterator[list[int]]:
+    """Neighbours together, as many as have about so many positions with their padding."""
     part: list[int] = []
     for length in lengths:
-        if part and max(*part, length) * (len(part) + 1) > TOGETHER:
+        if part and max(*part, length) * (len(part) + 1) > together:
             yield part
             part = []
         part.append(length)

@@ -59,6 +59,7 @@ def hash_code() -> str:
     package = Path(__file__).parents[1]
     digest = sha256(torch.__version__.encode())
     for folder in ("model", "engine", "kernels"):
-        for path in sorted((package / folder).glob("*.py")):
-            digest.update(path.read_bytes())
+        for path in sorted((package / folder).rglob("*.*")):
+            if path.suffix in (".py", ".c", ".h"):
+                digest.update(path.read_bytes())
     return digest.hexdigest()[:16]

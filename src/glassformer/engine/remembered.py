@@ -4,24 +4,12 @@ from __future__ import annotations
 
 import json
 import os
-import sys
 from contextlib import suppress
-from pathlib import Path
 from typing import Any
 
-FOLDER = "GLASSFORMER_CACHE"  # an environment variable: where it is kept instead
+from ..disk import find_cache
+
 FILE = "engine.json"
-
-
-def find_folder() -> Path:
-    """Where this system keeps what can be made again."""
-    if chosen := os.environ.get(FOLDER):
-        return Path(chosen)
-    if sys.platform == "win32":
-        return Path(os.environ.get("LOCALAPPDATA", Path.home())) / "glassformer"
-    if sys.platform == "darwin":
-        return Path.home() / "Library" / "Caches" / "glassformer"
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "glassformer"
 
 
 def recall(key: str) -> dict[str, float] | None:
@@ -35,7 +23,7 @@ def recall(key: str) -> dict[str, float] | None:
 def remember(key: str, values: dict[str, float]) -> None:
     """Where the folder cannot be written, it will have to be measured again."""
     with suppress(OSError):
-        path = find_folder() / FILE
+        path = find_cache() / FILE
         path.parent.mkdir(parents=True, exist_ok=True)
         partial = path.with_name(f"{FILE}.{os.getpid()}.partial")
         partial.write_text(json.dumps(_read() | {key: values}, indent=1), encoding="utf-8")
@@ -44,7 +32,7 @@ def remember(key: str, values: dict[str, float]) -> None:
 
 def _read() -> dict[str, Any]:
     try:
-        found = json.loads((find_folder() / FILE).read_text(encoding="utf-8"))
+        found = json.loads((find_cache() / FILE).read_text(encoding="utf-8"))
     except (OSError, ValueError, RuntimeError):  # RuntimeError: nobody knows the home folder
         return {}
     return found if isinstance(found, dict) else {}

@@ -13,12 +13,13 @@ import torch
 
 from ..config import Decode, Model
 from ..decode import Network
-from ..device import autocast, choose_device, choose_precision
+from ..device import autocast, choose_device, choose_precision, keep_memory
 from ..directory import GOLDEN, WEIGHTS, load_model, read_tensor
 from ..disk import read_json
 from ..model import Transformer
-from .choice import PRECISIONS, Example, build
-from .engine import Engine, Read
+from .choice import PRECISIONS, Example, Packed, build
+from .compiled import Compiled
+from .engine import Read
 from .faithful import is_faithful
 
 Encode = Callable[[Sequence[str], Sequence[str]], list[Example]]
@@ -30,8 +31,8 @@ class Weights:
 
     precision: auto, fp32, bf16 or int8, of translating. encode: ids of sources, each ending with
     EOS, and of targets. threads: of each worker; None: what PyTorch takes, divided among them.
-    workers: how many share the sentences; None: one a thread for a beam search of many sentences
-    on a processor, otherwise one: what was measured to be fastest.
+    workers: how many share the sentences; None: one a thread for many sentences on a processor, if
+    it is a beam search or all is done in C, otherwise one: what was measured to be fastest.
     """
 
     def __init__(
@@ -75,7 +76,7 @@ class Weights:
     @property
     def precision(self) -> str:
         """The precision of translating."""
-        return self.fast.precision if isinstance(self.fast, Engine) else self.exact
+        return self.fast.precision if isinstance(self.fast, Packed) else self.exact
 
     @property
     def fast(self) -> Network[Any]:
@@ -92,6 +93,7 @@ class Weights:
             read: Read = lambda name: weights[name].detach().float()  # noqa: E731
             if not is_faithful(self.settings, read, lambda: self.network):
                 return self.network
+            keep_memory()
             return build(self.settings, read, self.wanted)
         folder, read = self.origin, partial(read_tensor, self.origin)
         if not is_faithful(self.settings, read, lambda: load_model(folder)[2]):
@@ -100,6 +102,7 @@ class Weights:
         name = f"{self.origin.resolve()} {status.st_size} {status.st_mtime_ns}"
         examples = read_examples(self.origin, self.encode) if self.wanted == "auto" else []
         with torch.inference_mode():
+            keep_memory()
             return build(self.settings, read, self.wanted, examples, name)
 
     @contextmanager
@@ -109,12 +112,12 @@ class Weights:
         network = self.fast
         alone = (
             self.device.type != "cpu"
-            or decode.search != "beam"
+            or (decode.search != "beam" and not isinstance(network, Compiled))
             or sentences < MANY * (self.workers or before)
         )
         workers = self.workers or (1 if alone else before // (self.threads or 1))
         workers = max(1, min(workers, sentences))
-        precision = "fp32" if isinstance(network, Engine) else self.exact
+        precision = "fp32" if isinstance(network, Packed) else self.exact
         try:
             if self.threads:
                 torch.set_num_threads(self.threads * workers)

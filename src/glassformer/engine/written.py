@@ -1,9 +1,7 @@
 """What decoding remembers between steps: the search protocol's state.
 
-Nothing that a hypothesis has written ever moves. Keys and values of all rows lie in one table a
-layer, in the order of writing, and a row is a list of places in it: to reorder rows is to reorder
-lists. Memory lies in a second table, once a sentence. When a table is full, what nobody names any
-more is left behind.
+Nothing that a hypothesis has written ever moves: see `lists`. Memory lies in a second table of
+each layer, once a sentence.
 
 Letters: B sentences; R rows; Q new pieces of a row; N = R * Q askers; S source positions;
 T target positions; C places in a table; H heads; K width of one head.
@@ -17,8 +15,7 @@ import torch
 from torch import Tensor
 
 from ..kernels.lookup import Places
-
-ROOM = 16  # positions a row at first
+from .lists import Lists
 
 MASKED = -1e9  # added to a score: its weight is exactly 0
 
@@ -57,34 +54,21 @@ class View:
     mask: Tensor | None  # added to the scores, N 1 T; None: everything may be seen
 
 
-class Written:
+class Written(Lists):
     """Where decoding stands; see `decode/protocol.py` for what may be asked of it."""
 
     def __init__(self, layers: list[Layer], source_length_B: Tensor, heads: int, longest: int):
-        self.layers, self.heads, self.longest = layers, heads, longest
-        self.length_R = torch.zeros_like(source_length_B)
-        self.beams = 1
-        self.source_length_B = source_length_B
+        super().__init__(source_length_B, longest)
+        self.layers, self.heads = layers, heads
         self.slot_B = torch.arange(len(source_length_B))  # where each sentence's memory lies
-        self.place_RT = torch.zeros(len(source_length_B), 0, dtype=torch.int32)
-        self.used = 0  # places written
         self._memory: tuple[Places, View] | None = None
 
     # What the layers ask.
 
     def make_room(self, queries: int) -> tuple[Tensor, View]:
         """Positions of so many new pieces a row, R Q, and where they may look when written."""
-        position_RQ = self.length_R[:, None] + torch.arange(queries)
         shortest, needed = int(self.length_R.min()), int(self.length_R.max()) + queries
-        rows = len(position_RQ)
-        if self.used + rows * queries > self._capacity:
-            self._collect(rows * queries)
-        if needed > self.place_RT.size(1):
-            more = torch.zeros(rows, needed - self.place_RT.size(1) + ROOM, dtype=torch.int32)
-            self.place_RT = torch.cat((self.place_RT, more), 1)
-        new = torch.arange(self.used, self.used + rows * queries, dtype=torch.int32)
-        self.place_RT.scatter_(1, position_RQ, new.view(rows, queries))
-        self.used += rows * queries
+        position_RQ, _ = self.claim(queries)
         place_RT = self.place_RT[:, :needed]
         head_H1 = torch.arange(self.heads, dtype=torch.int32)[:, None]
         index_RHT = place_RT[:, None] * self.heads + head_H1
@@ -121,18 +105,10 @@ class Written:
 
     def keep(self, rows: Tensor) -> None:
         """Row i of the new state continues row rows[i]; sentences without a row are forgotten."""
-        sentence_R = rows.div(self.beams, rounding_mode="floor")
-        sentences_B = sentence_R.unique_consecutive()
-        beams, uneven = divmod(len(rows), max(len(sentences_B), 1))
-        grouped = sentences_B.repeat_interleave(beams)
-        if uneven or not torch.equal(grouped, sentence_R) or bool((sentences_B.diff() < 0).any()):
-            raise ValueError("keep: rows go by sentence, in order, the same number for each")
-        if beams != self.beams or len(sentences_B) < len(self.slot_B):
+        sentences_B = self.reorder(rows)
+        if sentences_B is not None:
             self.slot_B = self.slot_B[sentences_B]
-            self.source_length_B = self.source_length_B[sentences_B]
             self._memory = None
-        self.place_RT = self.place_RT.index_select(0, rows)
-        self.length_R, self.beams = self.length_R.index_select(0, rows), beams
 
     def join(self, other: Written) -> None:
         """Sentences of which nothing is written yet join behind these, with as many rows each."""
@@ -144,12 +120,7 @@ class Written:
         for layer, new in zip(self.layers, other.layers, strict=True):
             join_memory(layer, new, slot_B, self.heads)
         self.slot_B = torch.cat((self.slot_B, slot_B))
-        self.source_length_B = torch.cat((self.source_length_B, other.source_length_B))
-        rows = count * self.beams
-        self.length_R = torch.cat((self.length_R, self.length_R.new_zeros(rows)))
-        self.place_RT = torch.cat(
-            (self.place_RT, self.place_RT.new_zeros(rows, self.place_RT.size(1)))
-        )
+        self.append(other.source_length_B)
         self._memory = None
 
     # The tables.
@@ -159,16 +130,10 @@ class Written:
         return self.layers[0].keys.size(1)
 
     @property
-    def _capacity(self) -> int:
+    def capacity(self) -> int:
         return len(self.layers[0].keys) // self.heads
 
-    def _collect(self, wanted: int) -> None:
-        """Leave behind what no row names; make room for as much again."""
-        named_RT = torch.arange(self.place_RT.size(1)) < self.length_R[:, None]
-        live, place = self.place_RT[named_RT].unique(return_inverse=True)
-        self.place_RT = torch.zeros_like(self.place_RT).masked_scatter_(named_RT, place.int())
-        self.used = len(live)
-        capacity = 2 * len(live) + ROOM * wanted
+    def move(self, live: Tensor, capacity: int) -> None:
         for layer in self.layers:
             layer.keys = _move(layer.keys, live, capacity, self.heads)
             layer.values = _move(layer.values, live, capacity, self.heads)

@@ -14,6 +14,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import scaled_dot_product_attention
 
+from . import heads
 from .dropout import Dropout, compiling
 
 SAFE = 60.0  # exp of scores within +-SAFE neither overflows nor vanishes when summed in fp32
@@ -26,6 +27,10 @@ def attend(
     if q_BHQK.device.type != "cpu" or compiling():
         p = dropout.p if dropout.training else 0.0
         return scaled_dot_product_attention(q_BHQK, k_BHMK, v_BHMK, mask, p)
+    is_even = v_BHMK.shape == k_BHMK.shape and v_BHMK.dtype == k_BHMK.dtype
+    if is_even and dropout.training and heads.can_look(q_BHQK, k_BHMK, mask):
+        result: Tensor = heads.Attend.apply(q_BHQK, k_BHMK, v_BHMK, mask, dropout)  # type: ignore[no-untyped-call]
+        return result
     q_BHQK, k_BHMK, v_BHMK = (x.contiguous() for x in (q_BHQK, k_BHMK, v_BHMK))
     weights: Tensor = _Weights.apply(q_BHQK, k_BHMK, mask)  # type: ignore[no-untyped-call]
     return dropout(weights) @ v_BHMK

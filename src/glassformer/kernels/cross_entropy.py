@@ -14,6 +14,7 @@ from torch import Tensor
 from torch.nn import functional
 from torch.nn.functional import pad
 
+from . import tiles
 from .precision import working_dtype
 
 CELLS = 1 << 23  # logits alive at once
@@ -43,16 +44,14 @@ class _CrossEntropy(torch.autograd.Function):
         loss = -(y.float() * wanted_ND).sum()
         slope_ND = torch.empty_like(wanted_ND)
         slope_VD = torch.zeros_like(table_VD, dtype=torch.float32)
-        table_and_parts = torch.cat((table, _parts(table)), dim=1)  # one product gives both
         rows = max(CELLS // vocabulary // ROWS, 1) * ROWS
-        room_CV = y.new_empty(min(rows, len(y) + -len(y) % ROWS), vocabulary)
-        for real_CD, slope_CD in zip(y.split(rows), slope_ND.split(rows), strict=True):
-            real = len(real_CD)
-            y_CD = pad(real_CD, (0, 0, 0, -real % ROWS))  # rows of zeros leave no slope
-            odds_CV, means_CD, sum_C1, shift_C1 = _odds(y_CD, table_and_parts, room_CV)
-            loss += (sum_C1.log() + shift_C1)[:real].sum()
-            slope_CD.copy_(means_CD[:real].div_(sum_C1[:real]))
-            slope_VD += odds_CV.T @ (y_CD / sum_C1).to(dtype)
+        if dtype == torch.bfloat16 and y.device.type == "cpu" and len(y) and tiles.has_tiles():
+            found = _sum_on_tiles(y, table_VD, rows, slope_ND, slope_VD)
+        else:
+            found = None
+        if found is None:
+            found = _sum(y, table, rows, slope_ND, slope_VD)
+        loss += found
         slope_VD.index_add_(0, target_N, y.float(), alpha=smoothing - 1)
         slope_VD.sub_(y.float().sum(0), alpha=smoothing / vocabulary)
         ctx.save_for_backward(slope_ND.sub_(wanted_ND).to(y_ND.dtype), slope_VD)
@@ -62,6 +61,42 @@ class _CrossEntropy(torch.autograd.Function):
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, Tensor, None, None]:
         slope_ND, slope_VD = ctx.saved_tensors
         return slope_ND * grads[0], slope_VD * grads[0], None, None
+
+
+def _sum(y_ND: Tensor, table_VD: Tensor, rows: int, slope_ND: Tensor, slope_VD: Tensor) -> Tensor:
+    """The logarithms of the rows' sums of exponentials, added up; what they depend on y by, and,
+    added to what is there, on the table."""
+    loss = slope_VD.new_zeros(())
+    table_and_parts = torch.cat((table_VD, _parts(table_VD)), dim=1)  # one product gives both
+    room_CV = y_ND.new_empty(min(rows, len(y_ND) + -len(y_ND) % ROWS), len(table_VD))
+    for real_CD, slope_CD in zip(y_ND.split(rows), slope_ND.split(rows), strict=True):
+        real = len(real_CD)
+        y_CD = pad(real_CD, (0, 0, 0, -real % ROWS))  # rows of zeros leave no slope
+        odds_CV, means_CD, sum_C1, shift_C1 = _odds(y_CD, table_and_parts, room_CV)
+        loss += (sum_C1.log() + shift_C1)[:real].sum()
+        slope_CD.copy_(means_CD[:real].div_(sum_C1[:real]))
+        slope_VD += odds_CV.T @ (y_CD / sum_C1).to(y_CD.dtype)
+    return loss
+
+
+def _sum_on_tiles(
+    y_ND: Tensor, table_VD: Tensor, rows: int, slope_ND: Tensor, slope_VD: Tensor
+) -> Tensor | None:
+    """The same in C; None where exponentials are too large or too small for it, without a shift."""
+    loss = slope_VD.new_zeros(())
+    packed = tiles.pack([table_VD])
+    room_CV = y_ND.new_empty(min(rows, len(y_ND)), len(table_VD))
+    for y_CD, slope_CD in zip(y_ND.split(rows), slope_ND.split(rows), strict=True):
+        odds_CV = room_CV[: len(y_CD)]
+        sum_C1 = tiles.exponentiate(y_CD, packed, odds_CV)[:, None]
+        low, high = sum_C1.aminmax()
+        if not (low.item() > SMALLEST and high.item() < 1 / SMALLEST):
+            slope_VD.zero_()
+            return None
+        loss += sum_C1.log().sum()
+        torch.div(tiles.multiply_deep(odds_CV, packed), sum_C1, out=slope_CD)
+        tiles.multiply_turned(odds_CV, (y_CD / sum_C1).to(y_CD.dtype), slope_VD)
+    return loss
 
 
 def _parts(table_VD: Tensor) -> Tensor:

@@ -1,9 +1,16 @@
-"""Dropout (paper 5.4), from a stream of random bits that is cheap on a processor.
+"""Dropout (paper 5.4), from random bits that are cheap on a processor.
 
-`bernoulli_` costs more there than a linear map of the same width. Here 16 random bits decide
-about a value and integer operations clear it, at a tenth of the cost.
+`bernoulli_` costs more there than a linear map of the same width. Here 16 random bits decide about
+a value. In C (`native/train_dropout.c`) they are a function of a key, the row and the place in it:
+kernels that drop on their way, forward and back, draw them again instead of keeping masks. The
+twin draws a mask from a stream and clears with integer operations.
 """
 
+from __future__ import annotations
+
+import ctypes
+from dataclasses import dataclass, replace
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -11,6 +18,9 @@ import numpy.typing as npt
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
+
+from .calls import call
+from .native import load
 
 STEPS = (
     1 << 15
@@ -65,6 +75,69 @@ def _clear(x: Tensor, mask: Tensor) -> Tensor:
     return (x.contiguous().view(integers) & mask.to(integers)).view(x.dtype)
 
 
+class _Drop(ctypes.Structure):
+    _fields_ = (("key", ctypes.c_uint32 * 2), ("share", ctypes.c_uint32), ("scale", ctypes.c_float))
+
+
+@dataclass(frozen=True)
+class Draw:
+    """What a kernel in C needs to know of one dropout. Without a share, nothing falls."""
+
+    key: int = 0  # 64 bits
+    share: int = 0  # of STEPS
+    first: int = 0  # the number of the first row
+
+    def at_rows(self, several: int) -> Draw:
+        """For a kernel that counts so many rows where a batch has one."""
+        return replace(self, first=self.first * several)
+
+    @property
+    def scale(self) -> float:
+        return STEPS / self.share if self.share else 1.0
+
+    @property
+    def pointer(self) -> Any:
+        key = (ctypes.c_uint32 * 2)(self.key & 0xFFFFFFFF, self.key >> 32)
+        return ctypes.byref(_Drop(key, self.share, self.scale))
+
+
+@cache
+def _open() -> ctypes.CDLL | None:
+    library = load("train_dropout")
+    if library is not None:
+        library.drop_rows.argtypes = [
+            ctypes.c_void_p, ctypes.c_int, ctypes.c_void_p, ctypes.c_long, ctypes.c_long,
+            ctypes.c_long, ctypes.c_void_p, ctypes.c_int,
+        ]  # fmt: skip
+    return library
+
+
+def drop_rows(x: Tensor, draw: Draw) -> Tensor:
+    """x, fp32 or bf16, without what falls; rows are all but the last axis."""
+    library = _open()
+    assert library is not None and x.dtype in (torch.float32, torch.bfloat16)
+    x = x.contiguous()
+    out, width = torch.empty_like(x), x.size(-1) if x.dim() > 1 else 1
+    if not x.numel():
+        return out
+    rows = x.numel() // width
+    first = draw.at_rows(rows // len(x)).first
+    is_low = x.dtype == torch.bfloat16
+    call(library.drop_rows, x, is_low, draw.pointer, first, rows, width, out)
+    return out
+
+
+class _DropRows(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, draw: Draw) -> Tensor:
+        ctx.draw = draw
+        return drop_rows(x, draw)
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, None]:
+        return drop_rows(grads[0], ctx.draw), None
+
+
 class _Dropout(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, x: Tensor, share: int) -> Tensor:
@@ -91,8 +164,19 @@ class Dropout(nn.Module):
             return x
         if x.device.type != "cpu" or x.element_size() not in _INTEGERS or compiling():
             return _drop_with_torch(x, self.p)
+        if x.dtype in (torch.float32, torch.bfloat16) and _open() is not None:
+            dropped: Tensor = _DropRows.apply(x, self.draw())  # type: ignore[no-untyped-call]
+            return dropped
         result: Tensor = _Dropout.apply(x, round((1 - self.p) * STEPS))  # type: ignore[no-untyped-call]
         return result
+
+    def draw(self) -> Draw:
+        """The next key of the stream, for a kernel that drops on its way."""
+        share = round((1 - self.p) * STEPS)
+        if not (self.training and share < STEPS):
+            return Draw()
+        first = _Bits.part[0] if _Bits.part else 0
+        return Draw(int(_Bits.stream.random_raw()), share, first)
 
     def extra_repr(self) -> str:
         return f"p={self.p}"

@@ -12,4 +12,11 @@ def working_dtype(x: Tensor) -> torch.dtype:
 
 def lower(x: Tensor) -> Tensor:
     """Cast once what several linear maps are about to read, instead of once for each."""
-    return x.to(working_dtype(x))
+    dtype = working_dtype(x)
+    there: Tensor | None = getattr(x, "lowered", None)
+    return there if there is not None and there.dtype == dtype else x.to(dtype)
+
+
+def remember_lower(x: Tensor, low: Tensor) -> None:
+    """Whoever makes `x` may make its copy in lower precision with it."""
+    x.lowered = low  # type: ignore[attr-defined]

@@ -11,6 +11,7 @@ from torch import Tensor, nn
 from ..config import Model
 from ..kernels.attend import attend
 from ..kernels.dropout import Dropout
+from ..kernels.sublayers import attention, can_attend
 from ..tap import Watchable, tap
 
 
@@ -33,6 +34,9 @@ class MultiHeadAttention(Watchable):
 
     def forward(self, x_BQD: Tensor, memory_BMD: Tensor, mask: Tensor) -> Tensor:
         """What each position of `x` reads from `memory`, B Q D; `mask` True where it may look."""
+        linears = self.to_query, self.to_key, self.to_value, self.to_output
+        if self.recorder is None and self.training and can_attend(x_BQD, memory_BMD, mask, linears):
+            return attention(x_BQD, memory_BMD, mask, linears, self.heads, self.dropout)
         return self.look(x_BQD, self.keys_values(memory_BMD), mask)
 
     def keys_values(self, memory_BMD: Tensor) -> tuple[Tensor, Tensor]:

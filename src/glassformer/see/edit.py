@@ -143,10 +143,10 @@ def read_edits(path: Path | str) -> list[dict[str, Any]]:
     """A JSON list of edits, or an object with one under "edits"."""
     try:
         found = json.loads(Path(path).read_text(encoding="utf-8"))
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise ValueError(f"{path}: no JSON ({error})") from None
     edits = found.get("edits") if isinstance(found, dict) else found
-    if not isinstance(edits, list):
+    if not isinstance(edits, list) or not all(isinstance(edit, dict) for edit in edits):
         raise ValueError(f'{path}: a list of edits is needed, such as [{{"do": "silence", ...}}]')
     return edits
 

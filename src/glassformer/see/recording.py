@@ -5,14 +5,13 @@ Letters: B one sentence; S source; T rows of the decoder; V vocabulary.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import torch
 from torch import Tensor
 
 from ..config import Decode
-from ..decode import Step
 from ..device import autocast
 from ..model import Transformer
 from ..tap import record as watch
@@ -23,7 +22,7 @@ from .edit import Edited, prepare
 from .levels import belongs
 from .parameters import Parameters
 from .pieces import read_source, read_target
-from .searching import Passage, find
+from .searching import Passage, Progress, find
 from .trace import Array, Trace
 
 TOP = 10  # pieces kept of each prediction
@@ -40,15 +39,15 @@ def record(
     target: str | Trace | None = None,
     seed: int = 0,
     edits: Iterable[Mapping[str, Any]] = (),
-    progress: Callable[[Step], object] | None = None,
+    progress: Progress | None = None,
 ) -> Trace:
     """Translate a text as one sentence, and record it.
 
     level: attention (and the likeliest pieces), states (and query, key, value, residual stream) or
     everything. prefix: how the translation begins, text or ids. hypothesis: which of those that
     ended, 0 the best. target: record this translation, a text or another trace's, instead of
-    searching for one. edits: see `edit`. progress: is shown each step of the search; what it
-    raises ends it.
+    searching for one. edits: see `edit`. progress: is shown each step of the search, and ids and
+    log-probabilities of what was likeliest then; what it raises ends it.
     The translation is made in the translator's precision, the recording in fp32.
     """
     if level not in LEVELS:
@@ -65,6 +64,9 @@ def record(
         keep = {"keep": lambda name: belongs(name, level), "edit": edited.functions()}
         with watch(translator.model, **keep) as (view, taken):  # type: ignore[arg-type]
             logits_TV = _pass(view, passage, translator.device)
+        if not logits_TV.isfinite().all():
+            cause = "of the edits" if edited.edits else "of damaged weights"
+            raise ValueError(f"what the network computes is not finite, because {cause}")
         numerics = _compare(translator, edited, passage, logits_TV)
         predictions = _predict(translator, passage, logits_TV)
     document = _describe(translator, edited, source, passage, level, predictions, numerics)

@@ -13,8 +13,12 @@ from ..text import Tokenizer
 from ..translator import Translator
 from .document import Considered, Found, Search
 from .edit import Edited
+from .overhearing import Overheard
 from .pieces import spell
 from .trace import Trace
+
+HEARD = 5  # likeliest pieces that whoever looks on is shown of each step
+Progress = Callable[[Step, list[tuple[int, float]]], object]
 
 
 @dataclass(frozen=True)
@@ -47,26 +51,21 @@ def find(
     hypothesis: int,
     target: str | Trace | None,
     seed: int,
-    progress: Callable[[Step], object] | None = None,
+    progress: Progress | None = None,
 ) -> Passage:
     """The hypothesis asked for, or the target given. ValueError where there is none such."""
     tokenizer = translator.tokenizers.target
     if target is not None:
         return _force(translator, source, target)
-    settings, prefix = decode or translator.config.decode, edited.prefix
+    settings, steps, prefix = decode or translator.config.decode, list[Step](), edited.prefix
     forced = tokenizer.encode(prefix) if isinstance(prefix, str) else [*prefix]
-    steps: list[Step] = []
     with autocast(translator.exact_precision, translator.device), edited.network() as network:
+        heard = Overheard(network, HEARD) if progress else None
         search(
-            network,
-            [source],
-            settings,
-            prefixes=[forced],
-            seed=seed,
-            longest=translator.longest,
-            device=translator.device,
-            watch=_keep(steps, progress),
-        )
+            heard or network, [source], settings, prefixes=[forced], seed=seed,
+            longest=translator.longest, device=translator.device,
+            watch=_keep(steps, heard, progress),
+        )  # fmt: skip
     found = sorted(
         (ended for step in steps for _, ended in endings(step)),
         key=lambda ended: (not ended.finished, -ended.score),
@@ -92,12 +91,12 @@ def find(
 
 
 def _keep(
-    steps: list[Step], progress: Callable[[Step], object] | None
+    steps: list[Step], heard: Overheard | None, progress: Progress | None
 ) -> Callable[[list[int], Step], object]:
     def watch(_: list[int], step: Step) -> None:
         steps.append(step)
-        if progress:
-            progress(step)
+        if progress and heard:
+            progress(step, heard.candidates(step))
 
     return watch
 

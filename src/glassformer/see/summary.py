@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from .derive import mean_over_heads
 from .explain import Explanation
 from .trace import Array, Trace
-from .whatif import Comparison
+
+if TYPE_CHECKING:
+    from .whatif import Comparison
 
 SHADES = " ▁▂▃▄▅▆▇█"  # an eighth of the attention each
 HEIGHT = 12  # characters of a source piece that are shown
@@ -82,7 +85,8 @@ def tell_cell(found: Explanation) -> str:
         f"  {step.name}[{','.join(map(str, step.index))}] = {step.value:.6g}"
         for step in found.chain[1:]
     ]
-    return "\n".join([found.to_text(), "", "by its largest terms it goes back to", *way])
+    down = ["", "by its largest terms it goes back to", *way] if way else []
+    return "\n".join([found.to_text(), *down])
 
 
 def _show(text: str) -> str:

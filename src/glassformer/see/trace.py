@@ -194,6 +194,10 @@ def resolve(name: str, settings: Model) -> str:
     side, _, rest = name.partition(".")
     number, dot, window = rest.partition(".")
     if side in layers and number.startswith("-") and number[1:].isdecimal():
+        if int(number) < -layers[side]:
+            raise ValueError(
+                f"{name}: the {side} has {layers[side]} layers, 0 to {layers[side] - 1}"
+            )
         return f"{side}.{layers[side] + int(number)}{dot}{window}"
     return name
 

@@ -138,7 +138,7 @@ def _read_lines(path: Path, after: int = -1) -> list[dict[str, Any]]:
     if not path.is_file():
         return []
     text = path.read_text(encoding="utf-8", errors="replace")
-    return [*_parse(text.splitlines(), after)]
+    return [*_parse(text.split("\n"), after)]
 
 
 def _parse(lines: list[str], after: int) -> Iterator[dict[str, Any]]:

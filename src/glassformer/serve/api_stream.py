@@ -6,10 +6,10 @@ from typing import Any
 
 import torch
 from fastapi import APIRouter, Request, Response
-from torch import Tensor
 
 from ..config import EOS, Decode
 from ..decode import Fate, Hypothesis, Step, search
+from ..see.overhearing import Overheard
 from ..see.pieces import read_source, spell
 from ..text.spacing import join
 from ..translator import Translator
@@ -89,28 +89,6 @@ def _tell_sentence(
     return told
 
 
-class Overheard:
-    """A network of the search protocol; remembers what it last held most probable."""
-
-    def __init__(self, network: Any, most: int) -> None:
-        self.network, self.most = network, most
-        self.start, self.keep = network.start, network.keep
-        self.admit, self.rewind = network.admit, network.rewind
-
-    def step(self, pieces_RQ: Tensor, state: Any) -> Tensor:
-        logits_RQV: Tensor = self.network.step(pieces_RQ, state)
-        self.logits_RQV = logits_RQV.clone()  # the search writes on its own
-        return logits_RQV
-
-    def candidates(self, step: Step) -> list[tuple[int, float]]:
-        """What could have come in place of the newest piece of the best hypothesis."""
-        row = int(step.parent_BC[0, 0])
-        last = 0 if self.logits_RQV.size(1) == 1 else int(step.before.length_B[0])
-        log_prob_V = self.logits_RQV[row, last].log_softmax(-1)
-        best = log_prob_V.topk(min(self.most, len(log_prob_V)))
-        return [*zip(best.indices.tolist(), best.values.tolist(), strict=True)]
-
-
 def _tell_step(
     translator: Translator, step: Step, candidates: list[tuple[int, float]]
 ) -> dict[str, Any]:
@@ -136,12 +114,16 @@ def _tell_step(
         "text": best["text"],
         "pieces": [tokenizer.piece(id) for id in best["ids"]],
         "log_prob": best["log_prob"],
-        "candidates": [
-            {"text": tokenizer.piece(id), "id": id, "log_prob": log_prob}
-            for id, log_prob in candidates
-        ],
+        "candidates": tell_candidates(translator, candidates),
         "live": live,
     }
+
+
+def tell_candidates(
+    translator: Translator, candidates: list[tuple[int, float]]
+) -> list[dict[str, Any]]:
+    piece = translator.tokenizers.target.piece
+    return [{"text": piece(id), "id": id, "log_prob": log_prob} for id, log_prob in candidates]
 
 
 def _tell_found(translator: Translator, found: Hypothesis) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from fastapi import APIRouter, Request, Response
@@ -13,6 +14,7 @@ from ..see.page import build_page
 from ..see.trace import Trace
 from ..translator import Translator
 from .api_models import check_ids
+from .api_stream import tell_candidates
 from .archive import read_archive, write_archive
 from .jobs import Job
 from .recordings import Recording
@@ -180,22 +182,28 @@ def _tell(job: Job, translator: Translator, stage: str) -> Any:
     """What is shown each step: says how far it is, and stops the search if nobody waits."""
     steps = 0
 
-    def say(step: Step | None) -> None:
+    def say(step: Step | None, candidates: Sequence[tuple[int, float]] = ()) -> None:
         nonlocal steps
         steps += 1
-        text = "" if step is None else spell_best(translator, step)
-        most = None if step is None else int(step.before.limit_B[0])
-        job.say("progress", stage=stage, step=steps, most=most, text=text)
+        told: dict[str, Any] = {"text": "", "most": None}
+        if step is not None:
+            ids = _read_best(step)
+            told = {
+                "text": str(translator.tokenizers.target.decode(ids)),
+                "most": int(step.before.limit_B[0]),
+                "pieces": [translator.tokenizers.target.piece(id) for id in ids],
+                "candidates": tell_candidates(translator, [*candidates]),
+            }
+        job.say("progress", stage=stage, step=steps, **told)
 
     return say
 
 
-def spell_best(translator: Translator, step: Step) -> str:
-    """The best hypothesis of a step, as text."""
+def _read_best(step: Step) -> list[int]:
+    """The best hypothesis of a step."""
     row = int(step.parent_BC[0, 0])
     before, length = step.before.pieces_BWL[0, row].tolist(), int(step.before.length_B[0])
-    ids = [*before[len(before) - length :], int(step.piece_BC[0, 0])]
-    return str(translator.tokenizers.target.decode(ids))
+    return [*before[len(before) - length :], int(step.piece_BC[0, 0])]
 
 
 def check_size(translator: Translator, text: str, service: Service) -> None:

@@ -17,6 +17,7 @@ from starlette.middleware.cors import CORSMiddleware
 from ..version import __version__
 from . import (
     api_derived,
+    api_heads,
     api_models,
     api_pictures,
     api_runs,
@@ -46,7 +47,9 @@ ERRORS: dict[int | str, dict[str, Any]] = {
     }.items()
 }
 
-OURS = (api_models, api_traces, api_tensors, api_derived, api_pictures, api_stream, api_runs)
+OURS = (
+    api_models, api_traces, api_tensors, api_derived, api_heads, api_pictures, api_stream, api_runs,
+)  # fmt: skip
 
 
 def build(

@@ -15,6 +15,7 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 
+from .. import guard
 from ..config import Decode
 from ..translator import Translation, Translator
 from .limits import Limits
@@ -157,15 +158,15 @@ class Batcher:
     def _translate(self, batch: list[tuple[Order, int]]) -> None:
         first = batch[0][0]
         try:
-            found = first.translator.search(
-                [order.sentences[place] for order, place in batch],
-                decode=first.decode, n_best=first.n_best, split=False,
+            found = guard.search(
+                first.translator, [order.sentences[place] for order, place in batch],
+                again=first.n_best == 1, decode=first.decode, n_best=first.n_best, split=False,
             )  # fmt: skip
         except Exception as error:
             self._fail(batch, error)
             return
-        for (order, place), best in zip(batch, found, strict=True):
-            order.put(place, best)
+        for (order, place), judged in zip(batch, found, strict=True):
+            order.put(place, judged.best)
 
     def _fail(self, batch: list[tuple[Order, int]], error: Exception) -> None:
         """One bad sentence is the fault of one request."""

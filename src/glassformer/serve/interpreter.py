@@ -17,6 +17,8 @@ from .limits import Limits
 from .markup import Page, read_markup
 from .shelf import Model, Shelf
 
+SHORT = 1000  # characters that are split sooner than another thread would begin to
+
 
 class Interpreter:
     """Cuts texts into sentences, has them translated with those of others, joins them again."""
@@ -71,8 +73,13 @@ class Interpreter:
 
     async def _say(self, texts: Sequence[str], model: Model, n_best: int) -> list[list[Said]]:
         """Of each text the best translations, best first."""
-        translator = await run_sync(self.shelf.load, model)
-        spans = await run_sync(_split, translator, texts)
+        translator = self.shelf.take(model)
+        if translator is None:
+            translator = await run_sync(self.shelf.load, model)
+        if sum(map(len, texts)) <= SHORT:
+            spans = _split(translator, texts)
+        else:
+            spans = await run_sync(_split, translator, texts)
         sentences = [
             text[start:end]
             for text, places in zip(texts, spans, strict=True)

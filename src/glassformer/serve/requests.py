@@ -49,6 +49,13 @@ class EditRequest(Body):
     model: str | None = Field(None, description="For a recording that was uploaded.")
 
 
+class HeadsRequest(Body):
+    """What each head matters to one piece of the translation."""
+
+    step: int = Field(0, description="Of the translation, from 0; -1 the last.", examples=[8])
+    rival: int | None = Field(None, ge=0, description="A piece's id; the likeliest other if none.")
+
+
 class StreamRequest(Body):
     """Translate, and tell of each step."""
 

@@ -107,13 +107,18 @@ class Shelf:
     def is_loaded(self, model: Model) -> bool:
         return model.id in self._loaded
 
+    def take(self, model: Model) -> Translator | None:
+        """If it is loaded: at once."""
+        with self._lock:
+            if translator := self._loaded.get(model.id):
+                self._loaded.move_to_end(model.id)
+            return translator
+
     def load(self, model: Model) -> Translator:
         """May take a while: not for the event loop."""
         with model.lock:
-            with self._lock:
-                if translator := self._loaded.get(model.id):
-                    self._loaded.move_to_end(model.id)
-                    return translator
+            if translator := self.take(model):
+                return translator
             try:
                 translator = Translator.load(model.folder, **self.how)
             except (ValueError, OSError) as error:

@@ -10,6 +10,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from ..disk import read_text
+
 CONTROLS = ("<pad>", "<s>", "</s>")  # config.PAD, BOS, EOS
 BYTES = tuple(f"<0x{byte:02X}>" for byte in range(256))
 FIRST_BYTE = len(CONTROLS)
@@ -36,7 +38,7 @@ def write_layout(vocabulary: Sequence[str], merges: Merges) -> str:
 def is_unigram(path: Path | str) -> bool:
     """Whether the file has pieces with probabilities (`unigram.py`) instead of merges."""
     try:
-        return bool(json.loads(Path(path).read_bytes())["model"]["type"] == "Unigram")
+        return bool(json.loads(read_text(Path(path)))["model"]["type"] == "Unigram")
     except (ValueError, KeyError, TypeError, RecursionError):
         return False
 
@@ -44,7 +46,7 @@ def is_unigram(path: Path | str) -> bool:
 def read_layout(path: Path | str) -> tuple[list[str], list[tuple[str, str]]]:
     """The vocabulary and the merges. ValueError for a file that `write_layout` would not write."""
     try:
-        found = json.loads(Path(path).read_text(encoding="utf-8"))
+        found = json.loads(read_text(Path(path)))
         ids: dict[str, int] = found["model"]["vocab"]
         vocabulary = sorted(ids, key=ids.__getitem__)
         merges = [(left, right) for left, right in found["model"]["merges"]]

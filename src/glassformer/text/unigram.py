@@ -16,6 +16,7 @@ from typing import Any, NoReturn
 from tokenizers import Encoding
 from tokenizers import Tokenizer as Backend
 
+from ..disk import read_text
 from .layout import CONTROLS
 from .tokenizer import Pieces, Tokenizer
 from .unicode import Span, replace_surrogates
@@ -47,7 +48,7 @@ class Unigram(Tokenizer):
     def load(cls, path: Path | str) -> Unigram:
         """Read a tokenizer.json. ValueError for one that `save` would not write."""
         try:
-            return cls._parse(json.loads(Path(path).read_text(encoding="utf-8")))
+            return cls._parse(json.loads(read_text(Path(path))))
         except (ValueError, KeyError, TypeError, AttributeError, IndexError, RecursionError):
             raise ValueError(f"{path}: not a tokenizer of glassformer, or a damaged one") from None
 

@@ -75,11 +75,24 @@ def save(
     keep: int,
     config: Config | None = None,
 ) -> Path:
-    """Write a checkpoint and forget all but the latest `keep`."""
+    """Write a checkpoint if it is not there, and forget all but the latest `keep`."""
     path = folder / f"{progress.step:08d}"
-    if path.is_dir():
-        return path
     _sweep(folder)
+    if not path.is_dir():
+        _write(path, progress, model, averaged, optimizer, config)
+    for old in checkpoints(folder)[:-keep]:
+        drop_folder(old)
+    return path
+
+
+def _write(
+    path: Path,
+    progress: Progress,
+    model: nn.Module,
+    averaged: nn.Module | None,
+    optimizer: torch.optim.Optimizer,
+    config: Config | None,
+) -> None:
     partial = path.with_name(path.name + PARTIAL)
     partial.mkdir(parents=True)
     save_tensors(partial / "weights.safetensors", model.state_dict())
@@ -91,10 +104,7 @@ def save(
     head = {"format": FORMAT, "glassformer": __version__, "sha256": _digests(partial)}
     write_json(partial / HEAD, {**head, **asdict(progress)})
     os.replace(partial, path)
-    sync_folder(folder)
-    for old in checkpoints(folder)[:-keep]:
-        drop_folder(old)
-    return path
+    sync_folder(path.parent)
 
 
 def load(
@@ -129,7 +139,7 @@ def set_damaged_aside(folder: Path, say: Callable[[str], None]) -> None:
     """
     found = checkpoints(folder)
     for path in reversed(found):
-        wrong = _find_damage(path)
+        wrong = find_damage(path)
         if not wrong:
             return
         if path == found[0]:
@@ -181,7 +191,7 @@ def _digest(path: Path) -> str:
         return file_digest(file, "sha256").hexdigest()
 
 
-def _find_damage(path: Path) -> str:
+def find_damage(path: Path) -> str:
     """What of a checkpoint is not as it was written; empty if all is."""
     try:
         wanted = _read_head(path).get("sha256", {})

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import os
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from ..directory import CARD, CONFIG, GOLDEN, SEPARATE, SHARED, WEIGHTS, load_model, locate
+from ..model import Transformer
 from .card import hash_file, read_facts
+from .checkpoint import DAMAGED, checkpoints, find_damage
 from .golden import check_golden
 from .machine import OPTIONAL, Machine
+from .preparation import CHECKPOINTS, RUN
 
 LITTLE_MEMORY, LITTLE_DISK = 2.0, 2.0  # GiB
 
@@ -24,11 +28,15 @@ class Finding:
     is_wrong: bool = False
 
 
-def examine_machine(machine: Machine, versions: Mapping[str, str | None]) -> list[Finding]:
+def examine_machine(
+    machine: Machine, versions: Mapping[str, str | None], kernels: str = ""
+) -> list[Finding]:
+    """kernels: why some of those in C are missing."""
     return [
         Finding("processor", f"{machine.processor}, {machine.cores} cores"),
         _examine_threads(machine),
         _examine_precision(machine),
+        _examine_kernels(kernels),
         _examine_gpu(machine),
         _examine_room("memory", machine.memory, LITTLE_MEMORY, "lower train.batch_tokens"),
         _examine_room("free disk", machine.disk, LITTLE_DISK, "make room before training"),
@@ -57,6 +65,13 @@ def _examine_precision(machine: Machine) -> Finding:
     if machine.has_bf16:
         return Finding("precision", f"{vectors}; bf16, the faster, is what training takes")
     return Finding("precision", f"{vectors}; no fast bf16, so training takes fp32, some 2x slower")
+
+
+def _examine_kernels(missing: str) -> Finding:
+    if not missing:
+        return Finding("kernels in C", "built for this processor")
+    advice = "" if os.name == "nt" else "install gcc or clang: without, all works, slower"
+    return Finding("kernels in C", missing, advice)
 
 
 def _examine_gpu(machine: Machine) -> Finding:
@@ -89,7 +104,8 @@ def examine_model(model: Path | str) -> list[Finding]:
     parameters = sum(each.numel() for each in network.parameters())
     pieces = sorted({len(tokenizers.source), len(tokenizers.target)})
     said = f"{parameters:,} parameters, {' and '.join(f'{n:,}' for n in pieces)} pieces"
-    return [*found, Finding("loading", said), _examine_golden(folder)]
+    loaded = [Finding("loading", said), _examine_weights(network), _examine_golden(folder)]
+    return [*found, *loaded, *_examine_run(folder / RUN)]
 
 
 def _expect_files(folder: Path) -> tuple[str, ...]:
@@ -109,6 +125,32 @@ def _examine_file(path: Path, known: str | None) -> Finding:
         advice = f"{CARD} says sha256 {known[:16]}: the file has changed since it was made"
         return Finding(path.name, said, advice, is_wrong=True)
     return Finding(path.name, f"{said}, as {CARD} says")
+
+
+def _examine_weights(network: Transformer) -> Finding:
+    wrong = [name for name, each in network.state_dict().items() if not each.isfinite().all()]
+    if not wrong:
+        return Finding("weights", "all of them finite numbers")
+    more = f" and of {len(wrong) - 1} more" if len(wrong) > 1 else ""
+    said = f"some of {wrong[0]}{more} are not finite numbers"
+    return Finding("weights", said, "take an earlier checkpoint, or get it anew", is_wrong=True)
+
+
+def _examine_run(run: Path) -> Iterator[Finding]:
+    """The checkpoints of its training, where they are there, and what was set aside."""
+    found = checkpoints(run / CHECKPOINTS)
+    for path in found:
+        about = f"checkpoint {int(path.name):,}"
+        if not (wrong := find_damage(path)):
+            size = sum(each.stat().st_size for each in path.iterdir())
+            yield Finding(about, f"{size:,} bytes, as it was written")
+        elif len(found) == 1:
+            yield Finding(about, f"damaged ({wrong})", "the only one: begin anew", is_wrong=True)
+        else:
+            advice = f"train --resume {run.parent} sets it aside and takes the one before it"
+            yield Finding(about, f"damaged ({wrong})", advice, is_wrong=True)
+    for path in sorted((run / CHECKPOINTS).glob(f"*{DAMAGED}")):
+        yield Finding(path.name, "set aside by a resume", "delete it when you have seen it")
 
 
 def _examine_golden(folder: Path) -> Finding:

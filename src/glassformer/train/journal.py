@@ -8,6 +8,7 @@ from typing import Any
 
 from ..config import Config
 from ..directory import save_model
+from ..disk import sync_file
 from . import checkpoint
 from .checkpoint import Progress
 from .distributed import Team
@@ -15,7 +16,7 @@ from .log import Metrics
 from .preparation import CHECKPOINTS, RUN, Prepared
 from .standing import collect_all, collect_best
 from .updates import Updater
-from .watch import Watch
+from .watch import GRADIENTS, Watch
 
 
 class Journal:
@@ -64,5 +65,8 @@ class Journal:
             progress.goings_back = 0
         state = collect_all(updater)
         if self.team.is_first:
+            for lines in (self.metrics.path, self.watch.folder / GRADIENTS):
+                if lines.is_file():
+                    sync_file(lines)  # the disk has all up to here before it has the checkpoint
             folder = self.folder / CHECKPOINTS
             checkpoint.save(folder, progress, *state, train.keep, self.config)

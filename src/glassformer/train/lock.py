@@ -10,6 +10,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO
 
+from ..disk import is_still, take_lock
+
 LOCK = "lock"  # says who holds it, for people
 
 
@@ -37,11 +39,11 @@ def hold(folder: Path) -> Iterator[None]:
 def _open(path: Path) -> IO[str]:
     while True:
         file = path.open("a+", encoding="utf-8")
-        if not _take(file):
+        if not take_lock(file):
             holder = _read(file)
             file.close()
             raise ValueError(f"{path.parent.parent} is being trained already, by {holder}")
-        if _is_there(path, file):
+        if is_still(path, file):
             file.truncate(0)
             file.write(f"process {os.getpid()} on {platform.node()}\n")
             file.flush()
@@ -49,33 +51,9 @@ def _open(path: Path) -> IO[str]:
         file.close()  # who had the lock has just removed its file
 
 
-def _take(file: IO[str]) -> bool:
-    """Whether the lock is ours now."""
-    try:
-        if os.name == "posix":
-            import fcntl
-
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        else:
-            import msvcrt
-
-            file.seek(1 << 30)  # a byte past the end: the text stays readable for others
-            msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)  # type: ignore[attr-defined]
-    except (BlockingIOError, PermissionError):
-        return False
-    return True
-
-
 def _read(file: IO[str]) -> str:
     file.seek(0)
     return file.read(200).strip() or "another process"
-
-
-def _is_there(path: Path, file: IO[str]) -> bool:
-    try:
-        return os.path.samestat(path.stat(), os.fstat(file.fileno()))
-    except FileNotFoundError:
-        return False
 
 
 def _give_back(path: Path, file: IO[str]) -> None:

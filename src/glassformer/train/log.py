@@ -113,11 +113,11 @@ def cut_after(path: Path, step: int) -> None:
     """Drop the lines after `step`: they are from a run that was cut short, and are made again."""
     kept = []
     if path.is_file():
-        for line in path.read_text(encoding="utf-8", errors="replace").splitlines():
+        for line in path.read_text(encoding="utf-8", errors="replace").split("\n"):
             try:
                 is_old = json.loads(line)["step"] <= step
             except (ValueError, KeyError, TypeError):
-                continue  # the line that a kill cut in two
+                continue  # cut in two by a kill, or never on the disk when the power went
             if is_old:
                 kept.append(line + "\n")
     write_text(path, "".join(kept))

@@ -9,11 +9,12 @@ from typing import Any
 import torch
 
 from ..data.batches import Batch, Batches
-from ..device import choose_precision, keep_memory
+from ..device import choose_precision, free_memory, keep_memory
 from ..directory import CONFIG, build, write_text
 from . import checkpoint, trouble
 from .checkpoint import Progress
 from .distributed import ALONE, Team
+from .faithful import check_shortcuts
 from .journal import Journal
 from .log import Reporter
 from .machine import limit_memory
@@ -36,8 +37,7 @@ RESERVE = 0.06  # of the minutes, for validations and checkpoints
 class Loop:
     """One training, from wherever it stands to its end.
 
-    Each process of a team goes through it, makes the same decisions and has the same `progress`;
-    the first alone writes.
+    Each process of a team goes through it and decides the same; the first alone writes.
     """
 
     def __init__(
@@ -62,7 +62,9 @@ class Loop:
         with limit_memory(self.device, self.team.local_size):
             self._probe()
             self._settle_steps()
-            return self._train()
+            progress = self._train()
+        free_memory()  # what comes now translates
+        return progress
 
     def _train(self) -> Progress:
         train, steps = self.config.train, self.steps
@@ -102,8 +104,8 @@ class Loop:
         model = build(self.config, self.prepared.tokenizers)
         adopt(model, self.folder, self.prepared.tokenizers)
         freeze(model, self.config.train.freeze)
-        how = (self.config.train, self.device, self.precision, self.team, self.room)
-        return Updater(model, *how)
+        check_shortcuts(model, self.device, self.precision, self.report.say)
+        return Updater(model, self.config.train, self.device, self.precision, self.team, self.room)
 
     def _go_on_from_checkpoint(self) -> None:
         found = checkpoint.checkpoints(self.folder / CHECKPOINTS)

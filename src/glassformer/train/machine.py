@@ -16,10 +16,12 @@ from typing import Any
 import torch
 
 from ..device import choose_device, has_bf16
+from ..kernels import native
 from ..version import __version__
 
 NEEDED = ("torch", "numpy", "tokenizers", "safetensors", "pydantic", "sacrebleu", "matplotlib")
 OPTIONAL = {"tensorboard": "tensorboard", "sacremoses": "moses", "ctranslate2": "bridge"}
+TRAINING = ("train_attend", "train_dropout", "train_norm", "train_product")  # kernels in C
 GIB = 2**30
 
 
@@ -80,6 +82,7 @@ def describe_machine() -> dict[str, Any]:
         "processor": platform.processor() or platform.machine(),
         "capability": torch.backends.cpu.get_cpu_capability(),
         "python": platform.python_version(),
+        "kernels": " ".join(filter(native.load, TRAINING)) or "none",
     }
 
 

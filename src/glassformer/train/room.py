@@ -5,14 +5,12 @@ The update stays the same up to rounding: a row keeps its width, and what dropou
 
 from __future__ import annotations
 
-import gc
 import mmap
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-import torch
-
 from ..data.batches import Batch
+from ..device import free_memory
 
 PRIVATE = {"flags": mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS} if hasattr(mmap, "MAP_PRIVATE") else {}
 RESERVED = 128 << 20  # bytes of memory for all that is no batch: threads, logs, files
@@ -59,10 +57,3 @@ def reserve() -> Iterator[None]:
     heap, and goes back there: the heap keeps what it has had."""
     with mmap.mmap(-1, RESERVED, **PRIVATE):
         yield
-
-
-def free_memory() -> None:
-    """Give back what an attempt that failed has left."""
-    gc.collect()
-    if torch.cuda.is_available():
-        torch.cuda.empty_cache()

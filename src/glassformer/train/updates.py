@@ -9,6 +9,7 @@ import copy
 import math
 import time
 from collections.abc import Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from itertools import chain
 
@@ -22,6 +23,7 @@ from ..device import autocast
 from ..kernels.cross_entropy import smoothed_cross_entropy
 from ..kernels.divergence import divergence
 from ..kernels.dropout import seed_dropout
+from ..kernels.tiles import keep_packed
 from ..memory import is_out_of_memory
 from ..model import Transformer
 from .distributed import ALONE, Team
@@ -167,8 +169,10 @@ class Updater:
 
         Where memory runs out, everything is done again, in smaller parts.
         """
-        while (loss := self._try(step, batches, targets)) is None:
-            self.optimizer.zero_grad()
+        # What is spread comes and goes, and its parameters are not always the same tensors.
+        with nullcontext() if self.is_sharded else keep_packed():
+            while (loss := self._try(step, batches, targets)) is None:
+                self.optimizer.zero_grad()
         if self.team.size > 1:
             self.team.add([loss, *([] if self.is_sharded else self._gradients())])
         return loss

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, TypeVar
 
 from ..config import Config, Decode
+from ..decode import Network
 from ..directory import Tokenizers
+from ..engine import Weights
 from ..evaluate.quality import score
-from ..memory import is_out_of_memory
 from ..model import Transformer
 from ..translator import Progress, Translator
 from .distributed import ALONE, Team
-from .room import free_memory
 
 T = TypeVar("T")
 
@@ -46,14 +47,17 @@ class Validation:
         )
 
 
-class Thrifty(Translator):
-    """With less at work at once: memory ran out."""
+class Spread(Weights):
+    """Of a network that is spread over a team: it is not moved, nor packed for speed."""
 
-    share = 1
+    @cached_property
+    def network(self) -> Transformer:
+        assert isinstance(self.origin, Transformer)
+        return self.origin.eval()
 
     @property
-    def budget(self) -> int:
-        return max(1, super().budget // self.share)
+    def fast(self) -> Network[Any]:
+        return self.network
 
 
 def validate(
@@ -77,12 +81,12 @@ def validate(
     is_spread = config.train.shard and team.size > 1
     workers = 1 if is_spread else None  # one thread at a time can ask the others for their parts
     how: dict[str, Any] = {"device": device, "precision": precision, "workers": workers}
-    translator = Thrifty(config, tokenizers, model, **how)
-    if is_spread:  # it cannot be moved, nor packed for speed
-        translator.weights.network = model.eval()
-        translator.weights._packed = model
+    holding = Spread if is_spread else Weights
+    translator = Translator(config, tokenizers, model, holding=holding, **how)
     ours = slice(None) if is_spread else slice(team.rank, None, team.size)
-    found, scored = _examine(translator, sources[ours], references[ours], progress)
+    found = translator.translate(sources[ours], decode=GREEDY, split=False, progress=progress)
+    scores = translator.score(sources[ours], references[ours])
+    scored = [(each.log_prob, len(each.piece_log_probs)) for each in scores]
     if not is_spread:
         found, scored = _merge(team.gather(found)), _merge(team.gather(scored))
     quality = score(found, [references], target_lang=config.data.target_lang, metrics=METRICS)
@@ -94,22 +98,6 @@ def validate(
         sample=(sources[shown], references[shown], found[shown]),
         signature=quality["BLEU"].signature,
     )
-
-
-def _examine(
-    translator: Thrifty, sources: list[str], references: list[str], progress: Progress | None
-) -> tuple[list[str], list[tuple[float, int]]]:
-    """Translations; and of each reference its log-probability and its pieces."""
-    while True:
-        try:
-            found = translator.translate(sources, decode=GREEDY, split=False, progress=progress)
-            scored = translator.score(sources, references)
-            return found, [(each.log_prob, len(each.piece_log_probs)) for each in scored]
-        except (RuntimeError, MemoryError) as error:
-            if not is_out_of_memory(error) or translator.budget == 1:
-                raise
-        translator.share *= 2
-        free_memory()
 
 
 def _merge(dealt: list[list[T]]) -> list[T]:

@@ -88,7 +88,7 @@ def test_mended_files_have_nothing_left(run: Run, folder: Path, test: str) -> No
         ("--data train.en --data empty.fr", "empty.fr: the file is empty"),
         ("--data train.en --data train.fr --fix x", "--fix names its files by --source-lang"),
         (f"--data train {LANGS} --test nosuch", "nosuch: no parallel text there"),
-        (f"--data train {LANGS} --report no/such", "no/such.partial: No such file"),
+        (f"--data train {LANGS} --report no/such", "no/such: No such file"),
         ("--data train.zip --source-lang en --target-lang fr", "train.zip: no such file"),
     ],
 )

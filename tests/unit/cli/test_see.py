@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -114,6 +116,16 @@ def test_a_recording_is_kept_and_seen_again(run: Run, tmp_path: Path) -> None:
     assert run("--cell", cell, what=path)[1] == run(TEXT, "--cell", cell)[1]
 
 
+def test_a_saved_trace_is_read_without_torch(run: Run, tmp_path: Path) -> None:
+    run(TEXT, "--save", tmp_path / "run.trace", "--parameters")
+    script = (
+        "import sys; from glassformer.cli import main; "
+        f"code = main(['see', {str(tmp_path / 'run.trace')!r}, '--cell', 'memory[0,0]']); "
+        "sys.exit(code or 'torch' in sys.modules)"
+    )
+    assert subprocess.run([sys.executable, "-c", script], capture_output=True).returncode == 0
+
+
 def test_what_if(run: Run, tmp_path: Path) -> None:
     path = tmp_path / "edit.json"
     edit = {"do": "silence", "name": "decoder.1.cross_attention", "head": 1}
@@ -150,6 +162,12 @@ def test_what_if(run: Run, tmp_path: Path) -> None:
         (["a dog", "--gallery", "g", "--head", 1], "--head has no effect with --gallery"),
         (["a dog", "--edit", "e", "--layer", 1], "--layer has no effect on a comparison"),
         (["a dog", "--picture", "V999"], "did you mean"),
+        (["a dog", "--picture", ""], "there is no picture"),
+        (["a dog", "--cell", ""], "write it as NAME[i,j,k]"),
+        (["a dog", "--cell", "decoder.-9.cross_attention.weights[0,0,0]"], "the decoder has"),
+        (["caf\udcff"], "text: character 3 is no valid UTF-8"),
+        (["a dog", "--picture", "V49", "-o", "x.gif"], "x.gif: this picture does not move"),
+        (["a dog", "--picture", "V49", "-o", "no/x.svg"], "there is no folder no"),
         (["a dog", "--picture", "V49", "-o", "x.bmp"], "a picture is .svg, .pdf or .png"),
         (["a dog", "--picture", "V49", "--lang", "de"], "lang=de"),
         (["a dog", "--picture", "V49", "--query", "cat"], "query=cat: the pieces are"),

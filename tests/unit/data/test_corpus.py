@@ -91,6 +91,8 @@ def test_what_was_looked_for_is_said(folder: Path) -> None:
         find([folder / "train.en", folder / "trein.de"])
     with pytest.raises(ValueError, match=r"pairs\.tsv: no such file$"):
         find(folder / "pairs.tsv")
+    with pytest.raises(ValueError, match=r"is no regular file; text is read more than once"):
+        find([folder / "train.en", folder])
 
 
 def test_paths_that_mean_nothing(folder: Path) -> None:

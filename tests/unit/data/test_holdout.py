@@ -115,7 +115,7 @@ def test_at_least_one_pair(tmp_path: Path) -> None:
     assert len(list(train)) == len(list(valid)) == 1
 
 
-@pytest.mark.parametrize("pairs", [[("a", "b")], [("a", "b"), ("a", "c"), ("d", "c")], [("", "")]])
+@pytest.mark.parametrize("pairs", [[("a", "b")], [("a", "b"), ("a", "c"), ("d", "c")]])
 def test_nothing_can_be_held_out(tmp_path: Path, pairs: Pairs) -> None:
     with pytest.raises(ValueError, match="give a validation set"):
         hold_out(write(tmp_path, pairs), 1)
@@ -126,3 +126,8 @@ def test_real_text(data: Path) -> None:
     assert 1300 <= sum(1 for _ in valid) <= 1321  # 5 % of 26,437
     for kept, held in zip(sides(train), sides(valid), strict=True):
         assert not kept & held
+
+
+def test_text_on_one_side_alone_is_none(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="no pair has text on both sides"):
+        hold_out(write(tmp_path, [("", ""), (" ", "x")]), 1)

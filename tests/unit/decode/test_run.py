@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+import torch
 
 from glassformer.config import Decode
-from glassformer.decode import Hypothesis, search
+from glassformer.decode import Budget, Hypothesis, search
 
 SEARCHES = {
     "greedy": Decode(search="greedy"),
@@ -128,6 +129,45 @@ def test_budget_is_kept_and_refill_uses_it(oracle: Any, sources: Any) -> None:
     count = [sum(call == "step 1" for call in n.calls) for n in (with_refill, without)]
     assert count[0] < 0.9 * count[1]
     search(oracle(), sources, settings, budget=1)  # less than one sentence: one at a time
+
+
+REFUSED = "[enforce fail at alloc_cpu.cpp:127] DefaultCPUAllocator: can't allocate memory"
+
+
+@pytest.mark.parametrize("workers", [1, 3])
+@pytest.mark.parametrize("refill", [False, True])
+def test_where_memory_runs_out_fewer_are_at_work(
+    oracle: Any, sources: Any, settings: Decode, refill: bool, workers: int
+) -> None:
+    """The same to the last bit, each told of once; and it is remembered."""
+    network, plenty = oracle(), search(oracle(), sources, settings, seed=3)
+    step, refused, done, budget = network.step, [], [], Budget(10**6)
+    most = 2 * max(map(len, sources)) * settings.beam
+
+    def run_out(pieces: torch.Tensor, state: Any) -> torch.Tensor:
+        if len(state.given) * max(map(len, state.sources)) > most:
+            refused.append(len(state.given))
+            raise RuntimeError(REFUSED)
+        return step(pieces, state)
+
+    network.step = run_out
+    how: dict[str, Any] = {"budget": budget, "refill": refill, "workers": workers, "seed": 3}
+    assert search(network, sources, settings, progress=done.append, **how) == plenty
+    assert refused and sum(done) == len(sources) and 0 < budget.pieces <= most
+    refused.clear()
+    assert search(network, sources, settings, **how) == plenty
+    assert not refused
+
+
+def test_a_sentence_without_room_is_named(oracle: Any, settings: Decode) -> None:
+    network = oracle()
+
+    def run_out(*given: Any) -> None:
+        raise MemoryError
+
+    network.step = run_out
+    with pytest.raises(ValueError, match="line 8: there is not enough memory for a sentence of 3"):
+        search(network, [[3, 4, 2], [5, 2]], settings, lines=[7, 8], workers=2)
 
 
 def test_progress_and_nothing_to_do(oracle: Any, sources: Any) -> None:

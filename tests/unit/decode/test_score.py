@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+import torch
 
-from glassformer.decode import score
+from glassformer.decode import Budget, score
 
 
 def test_scores_are_the_networks_own_in_the_order_of_the_input(
@@ -29,6 +30,24 @@ def test_budget_bounds_the_padded_batch(oracle: Any, sources: list[list[int]]) -
     assert 25 < network.most_at_work <= 33
     assert network.calls.count("start") > len(sources) * 6 // 33
     assert score(network, [], []) == []
+
+
+def test_where_memory_runs_out_it_is_done_in_parts(oracle: Any, sources: list[list[int]]) -> None:
+    network, plenty = oracle(), score(oracle(), sources, sources)
+    start, budget, done = network.start, Budget(10**6), list[int]()
+
+    def run_out(source_BS: torch.Tensor) -> Any:
+        if source_BS.numel() > 33:
+            raise RuntimeError("std::bad_alloc")
+        return start(source_BS)
+
+    network.start = run_out
+    assert score(network, sources, sources, budget=budget, progress=done.append) == plenty
+    assert sum(done) == len(sources) and 0 < budget.pieces <= 66
+
+    network.start = None
+    with pytest.raises(TypeError, match="not callable"):
+        score(network, sources, sources)
 
 
 def test_unequal_counts_are_named() -> None:

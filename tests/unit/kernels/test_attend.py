@@ -23,6 +23,13 @@ MASKS = {"all": torch.ones(1, 1, 1, M) > 0, "causal": CAUSAL, "padding": PADDING
          "both": CAUSAL & PADDING}  # fmt: skip
 
 
+@pytest.fixture(autouse=True, params=["in C", "in torch"])
+def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Both ways to do it, where the first is there."""
+    if request.param == "in torch":
+        monkeypatch.setattr(kernel.heads, "can_look", lambda *_: False)
+
+
 def make_inputs(spread: float = 1.0) -> tuple[Tensor, Tensor, Tensor]:
     """Queries as the network has them: views with their axes swapped."""
     torch.manual_seed(5)
@@ -123,6 +130,7 @@ def test_dropout_falls_on_the_weights() -> None:
 
 def test_wide_scores_take_the_careful_path(monkeypatch: pytest.MonkeyPatch) -> None:
     """Both paths exist: the spread of the tests above reaches each."""
+    monkeypatch.setattr(kernel.heads, "can_look", lambda *_: False)
     taken = []
     monkeypatch.setattr(kernel, "_sum", lambda x: taken.append(1) or x.sum(-1, keepdim=True))
     for spread in (1.0, 100.0):

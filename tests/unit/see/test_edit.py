@@ -247,7 +247,12 @@ def test_a_file_of_edits(tmp_path: Path) -> None:
     for content in ([SILENT], {"edits": [SILENT]}):
         path.write_text(json.dumps(content), encoding="utf-8")
         assert read_edits(path) == [SILENT]
-    for text, said in (("[{", "no JSON"), ('{"do": "silence"}', "a list of edits is needed")):
+    for text, said in (
+        ("[{", "no JSON"),
+        ("[" * 100_000, "no JSON"),
+        ('{"do": "silence"}', "a list of edits is needed"),
+        ("[1]", "a list of edits is needed"),
+    ):
         path.write_text(text, encoding="utf-8")
         with pytest.raises(ValueError, match=said):
             read_edits(path)

@@ -34,7 +34,8 @@ class Echo:
         if "bad" in texts:
             raise ValueError("a bad sentence")
         self.batches.append([*texts])
-        return [[SimpleNamespace(text=text.upper())] for text in texts]
+        said = {"log_prob": 0.0, "piece_log_probs": [], "finished": True}
+        return [[SimpleNamespace(text=text.upper(), **said)] for text in texts]
 
 
 @pytest.fixture

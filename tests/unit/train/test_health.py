@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import shutil
 from collections.abc import Callable
 from dataclasses import replace
@@ -10,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from glassformer.directory import load_tensors, save_tensors
 from glassformer.train.card import read_facts, write_card
 from glassformer.train.health import Finding, examine_machine, examine_model
 from glassformer.train.machine import Machine, count_cores, list_versions, look_at_machine
@@ -67,6 +69,33 @@ def test_a_whole_model_is_well(model: Path) -> None:
         assert find(findings, name).said.endswith("as card.md says")
     assert "as it did" in find(findings, "golden").said
     assert " parameters, " in find(findings, "loading").said
+
+
+def test_weights_that_are_no_numbers_are_found(model: Path) -> None:
+    tensors = load_tensors(model / "model.safetensors")
+    name = sorted(tensors)[1]
+    tensors[name].view(-1)[3] = math.nan
+    save_tensors(model / "model.safetensors", tensors)
+    finding = find(examine_model(model), "weights")
+    assert finding.is_wrong and name in finding.said
+
+
+def test_the_checkpoints_of_a_training_are_looked_at(model: Path) -> None:
+    """Damaged ones are told from whole ones, the only one from one with another before it."""
+    (last,) = (model / "run/checkpoints").iterdir()
+    about = f"checkpoint {int(last.name):,}"
+    assert "as it was written" in find(examine_model(model), about).said
+    former = last.with_name("00000001")
+    shutil.copytree(last, former)
+    turn_a_bit(last / "weights.safetensors")
+    found = find(examine_model(model), about)
+    assert found.is_wrong and "weights.safetensors is not as it was written" in found.said
+    assert "takes the one before" in found.advice
+    assert not find(examine_model(model), "checkpoint 1").is_wrong
+    shutil.rmtree(former)
+    assert "begin anew" in find(examine_model(model), about).advice
+    last.rename(last.with_name(f"{last.name}.damaged"))
+    assert find(examine_model(model), f"{last.name}.damaged").advice
 
 
 def cut(path: Path) -> None:

@@ -37,11 +37,20 @@ export interface Request {
   hypothesis?: number;
 }
 
+export interface Candidate {
+  id: number;
+  text: string;
+  log_prob: number;
+}
+
 export interface Progress {
   stage: string;
   step?: number;
   most?: number | null;
   text?: string;
+  pieces?: string[]; // of the best hypothesis
+  candidates?: Candidate[]; // what could have come in place of the newest one
+  told?: Candidate[][]; // those of all steps
 }
 
 /** Says in one sentence what went wrong; `status` is that of HTTP. */

@@ -19,7 +19,7 @@ export function findPictures(within: Element | null): Picture[] {
 }
 
 function titleOf(svg: Element): string {
-  const near = svg.closest("figure")?.querySelector("figcaption") ?? svg.closest("section")?.querySelector("h2");
+  const near = svg.closest("figure")?.querySelector("figcaption") ?? svg.closest("section")?.querySelector("h2, h3");
   return near?.textContent?.trim().replace(/\s+/g, " ").slice(0, 60) ?? "";
 }
 

@@ -27,7 +27,7 @@ SHORTEST, READING = 1.2, 0.055  # seconds a step rests, and more for each charac
 LAST = 4.0  # seconds the complete picture stays
 EXACT: dict[Any, Any] = {"text.hinting": "none"}  # else letters grow wider at few pixels an inch
 NOTEBOOK = 110  # pixels an inch
-MAXIMUM, COLOURS = 900, 128  # pixels of the longer side; colours of a .gif
+MAXIMUM, COLOURS = 1600, 256  # pixels of the longer side; colours of a .gif
 
 
 @dataclass
@@ -134,23 +134,28 @@ class Animation:
 
     def _write_mp4(self, path: Path) -> None:
         try:
-            import imageio_ffmpeg  # type: ignore[import-not-found, unused-ignore]
+            import imageio_ffmpeg  # type: ignore[import-not-found, import-untyped, unused-ignore]
         except ImportError as error:
             raise ValueError(
                 f"{path}: MP4 needs an extra: pip install 'glassformer[video]'; .gif needs none"
             ) from error  # fmt: skip
         part = path.with_name(f".{path.stem}.part.mp4")
         rate, writer = 20, None
-        for array, seconds in self._paint():
-            if writer is None:
-                size = array.shape[1], array.shape[0]
-                writer = imageio_ffmpeg.write_frames(str(part), size, fps=rate, macro_block_size=1)
-                writer.send(None)
-            for _ in range(round(seconds * rate)):
-                writer.send(array.tobytes())
-        if writer is not None:
-            writer.close()
-        os.replace(part, path)
+        try:
+            for array, seconds in self._paint():
+                if writer is None:
+                    size = array.shape[1], array.shape[0]
+                    writer = imageio_ffmpeg.write_frames(
+                        str(part), size, fps=rate, macro_block_size=1
+                    )
+                    writer.send(None)
+                for _ in range(round(seconds * rate)):
+                    writer.send(array.tobytes())
+            if writer is not None:
+                writer.close()
+            os.replace(part, path)
+        finally:
+            part.unlink(missing_ok=True)
 
 
 def _fade(artist: Artist, share: float) -> None:
@@ -173,6 +178,8 @@ def save_figure(figure: Figure, path: Path | str, *, dpi: float = 144) -> None:
     """Write .svg, .pdf or .png, by the ending; the file is whole or not there."""
     path = Path(path)
     kind = path.suffix.lstrip(".").lower()
+    if kind in ("gif", "mp4"):
+        raise ValueError(f"{path}: this picture does not move; write it as .svg, .pdf or .png")
     if kind not in ("svg", "pdf", "png"):
         raise ValueError(f"{path}: a picture is .svg, .pdf or .png, a moving one .gif or .mp4")
     buffer = io.BytesIO()
@@ -190,6 +197,8 @@ def _to_png(figure: Figure) -> bytes:
 
 
 def write_bytes(path: Path, data: bytes) -> None:
+    if not path.parent.is_dir():
+        raise ValueError(f"{path}: there is no folder {path.parent}")
     part = path.with_name(f".{path.name}.part")
     part.write_bytes(data)
     os.replace(part, path)

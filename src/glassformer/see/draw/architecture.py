@@ -1,13 +1,10 @@
-"""Figure 1 of the paper for the reader's own model: all at once (V07), or bottom-up (V09)."""
+"""Figure 1 of the paper, as blocks of the reader's own model; `figure_1` draws with it."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from matplotlib.figure import Figure
-
 from . import theme
-from .animate import Animation
 from .canvas import Page, Point, Rect
 from .fonts import shorten
 
@@ -22,7 +19,7 @@ TOLD = {
     "self_attention": ("Every piece looks at every other,", "每个词元看所有其他词元，"),
     "masked": ("The decoder looks back at what is written,", "解码器回看已写出的部分，"),
     "cross_attention": (
-        "then at the memory: what the encoder found,", "再看 memory：编码器的发现，",
+        "then at the memory: what the encoder found,", "再看记忆：编码器的发现，",
     ),
     "feed_forward": ("and thinks by itself.", "然后各自思考。"),
 }  # fmt: skip
@@ -36,9 +33,10 @@ def count_parameters(trace: Any, prefix: str) -> int:
 class Blueprint:
     """The figure in the making, from the bottom up; `told`: a step for each part."""
 
-    def __init__(self, page: Page, trace: Any, told: bool):
-        self.page, self.trace, self.told = page, trace, told
+    def __init__(self, page: Page, trace: Any, told: bool, lit: str = ""):
+        self.page, self.trace, self.told, self.lit = page, trace, told, lit
         self.pre = trace.settings.norm == "pre"
+        self.at = ""  # the part of the figure that is being drawn
 
     def tell(self, en: str, zh: str) -> None:
         if self.told:
@@ -46,10 +44,14 @@ class Blueprint:
 
     def part(self, x: float, y: float, tall: float, role: str, label: str, count: int = 0) -> Rect:
         """A box that stands on y, with its count of learned numbers beside it."""
-        ink = theme.role(role)
+        ink, alpha = theme.role(role), 1.0 if self.lit in ("", self.at) else 0.3
         rect = self.page.box(
-            x, y - tall, WIDE, tall, fill=ink.fill, edge=ink.ink, line=1.4, label=label,
-            bold=tall > THIN, size=theme.TEXT if tall > THIN else theme.SMALL, layer=4,
+            x, y - tall, WIDE, tall, fill=ink.fill, edge=ink.ink, layer=4, alpha=alpha,
+            line=3 if self.lit == self.at else 1.4,
+        )  # fmt: skip
+        self.page.text(
+            *rect.centre, label, ha="center", bold=tall > THIN, color=ink.ink, layer=4.5,
+            size=theme.TEXT if tall > THIN else theme.SMALL, width=WIDE - 4, alpha=alpha,
         )  # fmt: skip
         if count:
             left = x == 0
@@ -86,7 +88,14 @@ class Blueprint:
             if source
             else page.say("Output Embedding", "输出嵌入")
         )  # fmt: skip
-        self.part(x, 0, 30, "words", name, count_parameters(trace, table))
+        self.at = "embedding"
+        same = not source and trace.settings.tie == "three-way"
+        self.part(x, 0, 30, "words", name, 0 if same else count_parameters(trace, table))
+        if same:
+            page.text(
+                x + WIDE + 26, -15, page.say("the same table", "同一张表"), size=theme.SMALL,
+                color=theme.SOFT,
+            )  # fmt: skip
         self.tell("and learns where it stands.", "并获知自己的位置。")
         middle = x + WIDE / 2
         self.up(x, -30, 14)
@@ -106,7 +115,7 @@ class Blueprint:
 
     def road(self, x: float, y: float, side: str, kind: str, window: str) -> tuple[float, Rect]:
         """A sub-layer with its residual around it and its norm, before or after."""
-        page, trace = self.page, self.trace
+        page, trace, self.at = self.page, self.trace, "norm"
         en, zh, role = PARTS[kind]
         self.tell(*TOLD[kind])
         start = y - 8
@@ -117,9 +126,11 @@ class Blueprint:
             y = self.part(x, y, THIN, "norm", "LayerNorm", norm).y
             self.up(x, y)
             y -= GAP
+        self.at = "feed_forward" if kind == "feed_forward" else "attention"
         rect = self.part(
             x, y, TALL, role, page.say(en, zh), count_parameters(trace, f"{side}.0.{window}.")
         )  # fmt: skip
+        self.at = "norm"
         self.up(x, rect.y)
         y = rect.y - GAP
         label = page.say("Add", "相加") if self.pre else page.say("Add & Norm", "相加并归一")
@@ -157,11 +168,19 @@ class Blueprint:
             frame.x + 10 if side == "encoder" else frame.right - 10, frame.y - 10, f"× {layers}",
             size=12, bold=True, color=ink.ink, ha="left" if side == "encoder" else "right",
         )  # fmt: skip
-        return y, rects
+        return self.last_norm(x, y, side) if self.pre else y, rects
+
+    def last_norm(self, x: float, y: float, side: str) -> float:
+        """Where norms stand before sub-layers, one more stands above the last layer."""
+        self.tell("One more norm, above the last layer.", "最后一层之上再归一化一次。")
+        self.at = "norm"
+        self.up(x, y, 30)
+        count = count_parameters(self.trace, f"{side}_norm.")
+        return self.part(x, y - 30, THIN, "norm", "LayerNorm", count).y
 
     def top(self, x: float, y: float) -> None:
         """From the last layer to words."""
-        page, trace = self.page, self.trace
+        page, trace, self.at = self.page, self.trace, "output"
         self.tell(
             "A linear map gives one number for each piece of the vocabulary,",
             "线性映射给词表中每个词元一个数，",
@@ -194,7 +213,7 @@ class Blueprint:
         roof, rects = self.tower(right, "decoder")
         self.tell(
             "The memory goes to each decoder layer, which makes keys and values of it.",
-            "memory 送往解码器每一层，由其算出键和值。",
+            "记忆送往解码器每一层，由其算出键和值。",
         )  # fmt: skip
         ink, goal = theme.role("memory").ink, rects["cross_attention"]
         points: list[Point] = [
@@ -202,42 +221,12 @@ class Blueprint:
             (WIDE + 50, goal.centre[1]), (goal.x - 2, goal.centre[1]),
         ]  # fmt: skip
         page.line(points, color=ink, width=2.2, head=True, layer=6)
-        page.text(WIDE / 2 + 8, height - 34, "memory", size=theme.SMALL, color=ink, bold=True)
+        page.text(
+            WIDE / 2 + 8,
+            height - 34,
+            page.say("memory", "记忆"),
+            size=theme.SMALL,
+            color=ink,
+            bold=True,
+        )
         self.top(right, roof)
-
-
-def _describe(page: Page, trace: Any) -> str:
-    """Sizes, where the norms stand, and what the marks mean."""
-    s = trace.settings
-    words = {
-        "pre": ("before each sub-layer; the paper has it after", "在子层之前；论文在之后"),
-        "post": ("after each sum, as in the paper", "在相加之后，与论文相同"),
-    }
-    norm = page.say(*words[s.norm])
-    return page.say(
-        f"d_model {s.d_model}, d_ff {s.d_ff}, {s.heads} heads. LayerNorm {norm}. Numbers at the "
-        "side: learned parameters, of one layer; dashed: residual connections.",
-        f"d_model {s.d_model}，d_ff {s.d_ff}，{s.heads} 个头。LayerNorm {norm}。"
-        "旁边的数：一层中学到的参数个数；虚线：残差连接。",
-    )
-
-
-def draw_figure_1(trace: Any, *, lang: str = "en") -> Figure:
-    """The paper's figure 1, with this model's sizes."""
-    page = Page(lang)
-    Blueprint(page, trace, told=False).draw()
-    return page.finish(
-        page.say("The Transformer: this model", "Transformer：这个模型"), _describe(page, trace)
-    )  # fmt: skip
-
-
-def draw_growing(trace: Any, *, lang: str = "en") -> Animation:
-    """The same, drawn from the bottom up."""
-    page = Page(lang)
-    Blueprint(page, trace, told=True).draw()
-    note = page.say(
-        "The order of drawing is not that of computing: all pieces go up at once, and the encoder "
-        "has finished before the decoder begins.",
-        "绘制次序并非计算次序：所有词元同时向上，且编码器先于解码器完成。",
-    )  # fmt: skip
-    return page.animate(page.say("Drawing the Transformer", "画出 Transformer"), note)

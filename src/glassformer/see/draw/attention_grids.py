@@ -12,9 +12,18 @@ from . import theme
 from .aligning import find_aligner
 from .canvas import Page
 from .cells import heat, legend, strip
-from .selection import Array, find_attention, get_mask, pick, show_pieces
+from .selection import (
+    Array,
+    elide,
+    find_attention,
+    get_mask,
+    pick,
+    show_piece,
+    tell_left_out,
+)
 
 THUMB, GAP = 62.0, 7.0
+MOST, COLUMNS = 64, 26  # rows of the alignment, columns of the weighted sums
 
 
 def roll_out(layers: list[Array]) -> Array:
@@ -100,13 +109,13 @@ def draw_alignment(
     weights = trace[f"{attention.name}.weights"]
     if isinstance(head, str) and head != "mean":
         raise ValueError(f"head={head}: a number, or mean")
-    values = weights.mean(0) if head == "mean" else weights[found]
+    values = (weights.mean(0) if head == "mean" else weights[found])[:MOST]
     index = "[:].mean(0)" if head == "mean" else f"[{found}]"
     cell = 19.0 if max(values.shape) <= 30 else 14.0
     heat(page, 0, 0, values, values.shape[1] * cell, values.shape[0] * cell, role="weights",
          scale="share", limit=1, derived=head == "mean",
          gid=f"{attention.name}.weights{index}")  # fmt: skip
-    _write_axes(page, attention.queries, attention.keys, cell, values.shape)
+    _write_axes(page, attention.queries[:MOST], attention.keys, cell, values.shape)
     right = values.shape[1] * cell + 6
     page.text(right + 10, -12, "Σ", ha="center", bold=True)
     for row, total in enumerate(values.sum(1).tolist()):
@@ -121,11 +130,11 @@ def draw_alignment(
     )  # fmt: skip
     return page.finish(
         page.say("Which source word each target word reads", "每个译文词读了哪些源词"),
-        f"{attention.title(lang)}, {which}.".capitalize() + why + page.say(
+        page.join(attention.title(lang), which) + why + page.say(
             " A row is labelled with what goes in → what should come out: it aligns the word that "
             "comes out.",
             " 行的标签是：输入 → 应输出；对齐的是输出的那个词。",
-        ),
+        ) + tell_left_out(page, len(values), len(attention.queries)),
     )  # fmt: skip
 
 
@@ -156,19 +165,21 @@ def draw_weighted_sum(
     weights, read = (trace[f"{attention.name}.{w}"][head] for w in ("weights", "heads"))
     sources, high = attention.keys, 16.0 if len(attention.keys) <= 30 else 11.0
     wide, values = 34.0, trace[f"{attention.name}.value"][head]
-    heat(page, 0, 0, weights.T, wide * len(weights), high * len(sources), role="weights",
-         scale="share", limit=1)  # fmt: skip
+    shown = elide(len(weights), COLUMNS, 5)
+    _draw_columns(page, weights, shown, wide, high)
     bottom, small = high * len(sources), theme.SMALL if high > 12 else theme.TINY
     page.text(-60, -12, "v", bold=True, ha="center", color=theme.role("value").ink)
     for i, text in enumerate(sources):
         strip(page, -96, i * high + 1, values[i], "value", (f"{attention.name}.value", (head, i)),
               shown=3, cell=(24, high - 2), size=theme.TINY - 1)  # fmt: skip
         page.text(-104, (i + 0.5) * high, text, size=small, mono=True, ha="right", width=80)
-    for t, text in enumerate(show_pieces(trace.predicted)):
-        x = (t + 0.5) * wide
+    for place, t in enumerate(shown):
+        if t is None:
+            continue
+        x, text = (place + 0.5) * wide, show_piece(trace.predicted[t].text)
         page.text(x, -6, text, size=small, mono=True, rotation=55, width=80)
         page.arrow((x, bottom + 4), (x, bottom + 18), width=0.8)
-        strip(page, t * wide + 3, bottom + 20, read[t], "heads",
+        strip(page, place * wide + 3, bottom + 20, read[t], "heads",
               (f"{attention.name}.heads", (head, t)),
               shown=3, cell=(28, 14), upright=True, size=theme.TINY)  # fmt: skip
     page.text(-8, bottom + 40, page.say("z = Σ weight · v", "z = Σ 权重 · v"), ha="right",
@@ -184,5 +195,20 @@ def draw_weighted_sum(
             "should come "
             "out. Of each vector the first three numbers are shown.",
             f"{attention.title(lang)}，头 {head}。列是应输出的词元。每个向量只显示前三个数。",
-        ),
+        ) + tell_left_out(page, len([t for t in shown if t is not None]), len(weights)),
     )  # fmt: skip
+
+
+def _draw_columns(
+    page: Page, weights: Array, shown: list[int | None], wide: float, high: float
+) -> None:
+    """The matrix turned, in as many parts as `shown` has."""
+    cut = shown.index(None) if None in shown else len(shown)
+    parts = [(0, shown[:cut]), (cut + 1, shown[cut + 1 :])]
+    for start, columns in (part for part in parts if part[1]):
+        values = weights[[t for t in columns if t is not None]].T
+        heat(page, start * wide, 0, values, wide * values.shape[1], high * len(values),
+             role="weights", scale="share", limit=1)  # fmt: skip
+    if cut < len(shown):
+        page.text((cut + 0.5) * wide, high * weights.shape[1] / 2, "…", size=14, ha="center",
+                  color=theme.SOFT)  # fmt: skip

@@ -1,4 +1,4 @@
-"""Where one word looks, as lines: one head, two, all of them (V49-V52)."""
+"""Where one word looks, as lines: one head, two, all of them (V49-V51)."""
 
 from __future__ import annotations
 
@@ -7,16 +7,24 @@ from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.collections import LineCollection
 from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 
 from . import theme
 from .canvas import Page
 from .measured import tell_measured
-from .selection import Array, Attention, find_attention, find_query, pick, show_pieces
+from .selection import (
+    Array,
+    Attention,
+    find_attention,
+    find_query,
+    keep_largest,
+    pick,
+    tell_left_out,
+)
 
 GAP, WIDEST = 170.0, 108.0
+MOST = 48  # pieces drawn on a side
 
 
 def draw_one_head(
@@ -100,23 +108,25 @@ def _draw_row(
     values = weights[heads, row]
     if share:
         values = values / np.maximum(weights[:, row].sum(0), 1e-30)
-    pitch = 19.0 if max(len(attention.queries), len(attention.keys)) <= 26 else 15.0
+    rows, keys = _choose_pieces(attention, values, row)
+    pitch = 19.0 if max(len(rows), len(keys)) <= 26 else 15.0
     size = theme.TEXT if pitch > 16 else theme.SMALL
-    left, cell = 0.0, 26.0 if len(heads) <= 2 else 17.0
+    left, cell = 0.0, 26.0 if len(heads) <= 2 else 20.0
     right, texts = GAP + len(heads) * cell, GAP + len(heads) * cell + 8
     ink = theme.role("query").ink
-    for i, text in enumerate(attention.queries):
+    for place, i in enumerate(rows):
         lit = i == row
-        page.text(left, i * pitch, text, size=size, mono=True, ha="right", width=WIDEST * 1.4,
-                  color=ink if lit else theme.SOFT, bold=lit)  # fmt: skip
+        page.text(left, place * pitch, attention.queries[i], size=size, mono=True, ha="right",
+                  width=WIDEST * 1.4, color=ink if lit else theme.SOFT, bold=lit)  # fmt: skip
     fill = theme.role("query").fill
-    page.box(left - 4 - WIDEST, row * pitch - pitch / 2 + 1, WIDEST + 8, pitch - 2, fill=fill,
-             edge=ink, layer=1)  # fmt: skip
-    for j, text in enumerate(attention.keys):
-        page.text(texts, j * pitch, text, size=size, mono=True, width=WIDEST)
+    page.box(left - 4 - WIDEST, rows.index(row) * pitch - pitch / 2 + 1, WIDEST + 8, pitch - 2,
+             fill=fill, edge=ink, layer=1)  # fmt: skip
+    for place, j in enumerate(keys):
+        page.text(texts, place * pitch, attention.keys[j], size=size, mono=True, width=WIDEST)
     for n, head in enumerate(heads):
-        _draw_head(page, attention, values[n], row, head, n, cell, pitch, share)
-    _write_heads(page, heads, cell, len(attention.keys) * pitch)
+        _draw_head(page, attention, values[n], (row, rows.index(row)), keys, head, n, cell, pitch,
+                   share)  # fmt: skip
+    _write_heads(page, heads, cell)
     page.text(left, -30, page.say("reads (query)", "读取者（查询）"), ha="right", color=ink,
               bold=True)  # fmt: skip
     page.text(texts, -30, page.say("is read (key)", "被读者（键）"),
@@ -124,35 +134,50 @@ def _draw_row(
     page.reach(right, 0)
 
 
+def _choose_pieces(attention: Attention, values: Array, row: int) -> tuple[list[int], list[int]]:
+    """Which rows and keys are drawn: of many, the keys with most weight, the rows around `row`."""
+    rows, keys = list(range(len(attention.queries))), list(range(len(attention.keys)))
+    square = attention.kind == "self_attention"
+    if len(keys) > MOST:
+        keys = keep_largest(values.max(0), MOST, (row,) if square else ())
+    if len(rows) > MOST:
+        first = max(0, min(row - MOST // 2, len(rows) - MOST))
+        rows = keys if square else rows[first : first + MOST]
+    return rows, keys
+
+
 def _draw_head(
-    page: Page, attention: Attention, values: Array, row: int, head: int, n: int,
-    cell: float, pitch: float, share: bool,
+    page: Page, attention: Attention, values: Array, row: tuple[int, int], keys: list[int],
+    head: int, n: int, cell: float, pitch: float, share: bool,
 ) -> None:  # fmt: skip
-    """A line to each piece, as strong as its weight, and a column of cells."""
-    colour = theme.HEADS[head % len(theme.HEADS)]
-    for j, value in enumerate(values.tolist()):
+    """A line to each piece, as strong as its weight, and a column of cells. row: its number, and
+    its place on the page."""
+    colour, of_row = theme.HEADS[head % len(theme.HEADS)], row[0]
+    for place, j in enumerate(keys):
+        value = float(values[j])
         if value >= 0.005:
-            page.line([(8, row * pitch), (GAP - 4, j * pitch)], color=colour, layer=1 + value,
-                      width=0.5 + 4 * value, alpha=min(1.0, 0.12 + value))  # fmt: skip
+            page.line([(8, row[1] * pitch), (GAP - 4, place * pitch)], color=colour,
+                      layer=1 + value, width=0.5 + 4 * value,
+                      alpha=min(1.0, 0.12 + value))  # fmt: skip
         shade = tuple(1 - value * (1 - c) for c in to_rgb(colour))
-        x, y = GAP + n * cell, j * pitch - pitch / 2 + 1
+        x, y = GAP + n * cell, place * pitch - pitch / 2 + 1
         page.box(x, y, cell - 1, pitch - 2, fill=shade, edge=theme.FAINT, line=0.4,
                  round=1)  # fmt: skip
         if cell > 20:
-            of = f"{attention.name}.weights", (head, row, j)
-            page.number(x + cell / 2 - 0.5, j * pitch, value, of, size=theme.SMALL - 0.5,
+            of = f"{attention.name}.weights", (head, of_row, j)
+            page.number(x + cell / 2 - 0.5, place * pitch, value, of, size=theme.SMALL - 0.5,
                         color=theme.ink_on(shade) if value >= 0.005 else theme.FAINT)  # fmt: skip
     if not share:
-        y = (len(values) - 0.5) * pitch + 10
-        total = f'derived:trace["{attention.name}.weights"][{head},{row}].sum()'
-        small = theme.SMALL - 0.5 if cell > 20 else 5.5
+        y = (len(keys) - 0.5) * pitch + 10
+        total = f'derived:trace["{attention.name}.weights"][{head},{of_row}].sum()'
+        small = theme.SMALL - 0.5 if cell > 20 else theme.TINY - 0.5
         page.number(GAP + (n + 0.5) * cell - 0.5, y, float(values.sum()), total, size=small,
                     bold=True)  # fmt: skip
         if n == 0:
             page.text(GAP - 6, y, "Σ", ha="right", bold=True)
 
 
-def _write_heads(page: Page, heads: list[int], cell: float, bottom: float) -> None:
+def _write_heads(page: Page, heads: list[int], cell: float) -> None:
     for n, head in enumerate(heads):
         colour = theme.HEADS[head % len(theme.HEADS)]
         page.box(GAP + n * cell, -21, cell - 1, 11, fill=colour, edge=None, round=2)
@@ -171,65 +196,4 @@ def _describe(page: Page, attention: Attention, heads: Sequence[int]) -> str:
         "They say where this layer reads, not why the model decides as it does.",
         f"{place}，头 {which}。一行的 softmax 权重，和为 1。它们说明这一层读了哪里，并不说明模型为"
         "何如此决定。",
-    )  # fmt: skip
-
-
-def draw_selectors(
-    trace: Any, *, lang: str = "en", ax: Axes | None = None, layer: int = -1,
-    heads: Sequence[int] | None = None,
-) -> Figure:  # fmt: skip
-    """V52: the three attentions side by side, each row's lines; the heads that are on."""
-    page = Page(lang, ax)
-    count = trace.settings.heads
-    on = sorted({pick(head, count, "head") for head in (range(count) if heads is None else heads)})
-    titles = {
-        ("encoder", "self_attention"): page.say("source reads source", "源句读源句"),
-        ("decoder", "cross_attention"): page.say("target reads source", "译文读源句"),
-        ("decoder", "self_attention"): page.say("target reads target", "译文读译文"),
-    }
-    longest = max(len(trace.source), len(trace.target))
-    pitch, x = (16.0 if longest <= 26 else 11.0), 0.0
-    for (side, kind), title in titles.items():
-        attention = find_attention(trace, side, layer, kind)
-        rows = show_pieces(trace.source if side == "encoder" else trace.target)
-        page.text(x + 155, -40, title, size=11, bold=True, ha="center")
-        page.text(x + 155, -24, attention.title(page.lang), size=theme.SMALL, color=theme.SOFT,
-                  ha="center")  # fmt: skip
-        _draw_bundle(page, x + 95, rows, attention, trace[f"{attention.name}.weights"], on, pitch)
-        x += 312
-    _draw_switches(page, count, on, longest * pitch + 14)
-    return page.finish(
-        page.say("Choose a layer, an attention, the heads", "选择层、注意力和头"),
-        page.say(
-            "Every row at once; a line is as strong as its weight. A filled number is a head that "
-            "is drawn, an empty one a head that is off.",
-            "一次画出所有行；线条越浓，权重越大。实心数字的头被画出，空心的头关闭。",
-        ),
-    )
-
-
-def _draw_bundle(
-    page: Page, x: float, rows: list[str], attention: Attention, weights: Array,
-    heads: Sequence[int], pitch: float,
-) -> None:  # fmt: skip
-    size = theme.SMALL if pitch > 12 else theme.TINY
-    for texts, place, ha in ((rows, x - 4, "right"), (attention.keys, x + 124, "left")):
-        for i, text in enumerate(texts):
-            page.text(place, i * pitch, text, size=size, mono=True, ha=ha, width=84)
-    for head in heads:
-        picked = np.argwhere(weights[head] >= 0.02)
-        lines = [[(x, i * pitch), (x + 120, j * pitch)] for i, j in picked]
-        colours = [(*to_rgb(theme.HEADS[head % len(theme.HEADS)]), float(weights[head, i, j]))
-                   for i, j in picked]  # fmt: skip
-        bundle = LineCollection(lines, colors=colours, linewidths=1.3, zorder=2)
-        page.ax.add_collection(bundle, autolim=False)
-        page.keep(bundle)
-
-
-def _draw_switches(page: Page, count: int, on: Sequence[int], y: float) -> None:
-    page.text(0, y + 8, page.say("heads", "头"), bold=True)
-    for head in range(count):
-        colour, x = theme.HEADS[head % len(theme.HEADS)], 44 + head * 24
-        page.box(x, y, 18, 16, fill=colour if head in on else theme.PAPER, edge=colour, line=1.4,
-                 label=str(head), color=theme.PAPER if head in on else colour, bold=True,
-                 size=theme.SMALL)  # fmt: skip
+    ) + tell_left_out(page, min(MOST, len(attention.keys)), len(attention.keys))  # fmt: skip

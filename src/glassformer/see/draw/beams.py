@@ -11,9 +11,11 @@ from matplotlib.figure import Figure
 from . import theme
 from .animate import Animation
 from .canvas import Page
-from .selection import show_piece
+from .fonts import measure
+from .selection import balance, elide, show_piece, tell_left_out
 
 WIDE, HIGH = 104.0, 34.0
+MOST = 14  # steps drawn one by one
 LOOKS = {  # fill, frame, dashed; by what became of it
     "KEPT": ("#eef0ff", "#2946d8", False), "FINISHED": ("#e6f7bf", "#557300", False),
     "CUT": ("#fcf3bd", "#806800", False), "STOPPED": ("#f6f7f9", "#68717d", True),
@@ -74,17 +76,21 @@ def draw_beam_tree(
     page, search = Page(lang, ax), get_search(trace)
     path = find_path(search)
     steps = steps or len(path) or len(search.steps)
+    places = elide(steps, MOST, 4)
     root = page.box(-WIDE + 20, -13, 64, 26, fill=theme.role("decoder").fill,
                     edge=theme.role("decoder").ink,
                     label="<s>", bold=True)  # fmt: skip
     parents = {0: (root.right, root.centre[1], True)}
-    for number, step in enumerate(search.steps[:steps]):
-        chosen = path[number] if number < len(path) else None
+    for place, number in enumerate(places):
+        if number is None:
+            parents = _skip(page, place, search, path, places)
+            continue
+        step, chosen = search.steps[number], path[number] if number < len(path) else None
         kept = sum(each.fate == "KEPT" for each in step)
         page.step(f"Step {number + 1}: of {len(step)} ways to go on, {kept} live on.",
                   f"第 {number + 1} 步：{len(step)} 种延续中保留 {kept} 种。")  # fmt: skip
-        parents = _draw_step(page, number, step, chosen, choose_shown(step, chosen, losers),
-                             parents)  # fmt: skip
+        parents = _draw_step(page, place, number, step, chosen,
+                             choose_shown(step, chosen, losers), parents)  # fmt: skip
     bottom = page.bottom + 24
     _draw_key(page, {each.fate for step in search.steps for each in step}, bottom)
     _draw_endings(page, search, bottom + 44)
@@ -108,16 +114,32 @@ def draw_beam_tree(
     )  # fmt: skip
 
 
+def _skip(
+    page: Page, place: int, search: Any, path: list[int], places: list[int | None]
+) -> dict[int, tuple[float, float, bool]]:  # fmt: skip
+    """Steps that are not drawn, as one box; gives what goes on from it."""
+    before, after = places[place - 1] or 0, places[place + 1] or 0
+    page.step(f"{after - before - 1} steps go the same way.", f"其后 {after - before - 1} 步同理。")
+    box = page.box(place * WIDE, -13, WIDE - 24, 26, fill=theme.PAPER, edge=theme.FAINT,
+                   dashed=True, size=theme.SMALL, color=theme.SOFT,
+                   label=page.say(f"{after - before - 1} steps",
+                                  f"{after - before - 1} 步"))  # fmt: skip
+    step = search.steps[after - 1]
+    best = step[path[after - 1]].row if after - 1 < len(path) else None
+    page.arrow((box.x - 22, 0), (box.x - 2, 0), color=theme.FAINT)
+    return {each.row: (box.right, 0.0, each.row == best) for each in step if each.row is not None}
+
+
 def _draw_step(
-    page: Page, number: int, step: Any, chosen: int | None, shown: list[int],
+    page: Page, place: int, number: int, step: Any, chosen: int | None, shown: list[int],
     parents: dict[int, tuple[float, float, bool]],
 ) -> dict[int, tuple[float, float, bool]]:  # fmt: skip
     """One column of the tree; gives where each row goes on, and whether it is the chosen one."""
-    x, found = number * WIDE, {}
+    x, found = place * WIDE, {}
     top = -(len(shown) - 1) / 2 * HIGH
-    for place, i in enumerate(sorted(shown, key=lambda i: (parents.get(step[i].parent, (0, 0))[1],
+    for line, i in enumerate(sorted(shown, key=lambda i: (parents.get(step[i].parent, (0, 0))[1],
                                                            i))):  # fmt: skip
-        each, y = step[i], top + place * HIGH
+        each, y = step[i], top + line * HIGH
         fill, edge, dashed = LOOKS[each.fate]
         best, faint = i == chosen, each.fate == "OUTRANKED"
         start = parents.get(each.parent)
@@ -149,8 +171,9 @@ def _draw_key(page: Page, fates: set[str], y: float) -> None:
         if fate in fates:
             fill, edge, dashed = LOOKS[fate]
             page.box(x, y, 14, 12, fill=fill, edge=edge, dashed=dashed, round=3)
-            label = page.text(x + 19, y + 6, page.say(*words), size=theme.SMALL, color=theme.SOFT)
-            x += 40 + 6.2 * len(label.get_text()) * (1.6 if page.lang == "zh" else 1)
+            label = page.say(*words)
+            page.text(x + 19, y + 6, label, size=theme.SMALL, color=theme.SOFT)
+            x += 40 + measure(label, theme.SMALL)
 
 
 def _draw_endings(page: Page, search: Any, y: float) -> None:
@@ -165,7 +188,8 @@ def _draw_endings(page: Page, search: Any, y: float) -> None:
             page.number(x, line, getattr(found, name),
                         f"derived:trace.search.hypotheses[{n}].{name}",
                         ha="right", bold=best)  # fmt: skip
-        page.text(150, line, found.text, bold=best, color=theme.INK if best else theme.SOFT)
+        page.text(150, line, found.text, bold=best, color=theme.INK if best else theme.SOFT,
+                  width=900)  # fmt: skip
 
 
 def draw_greedy_path(
@@ -174,9 +198,15 @@ def draw_greedy_path(
     """V81: at each step the most probable pieces; the one that was written is lit."""
     page, role = Page(lang, ax), theme.role("softmax")
     high, wide = 22 * k + 66.0, 92.0
-    for t, piece in enumerate(trace.predicted):
-        row, column = divmod(t, columns)
+    shown = elide(len(trace.predicted), 6 * columns, 5)
+    columns = balance(len(shown), columns)
+    for place, t in enumerate(shown):
+        row, column = divmod(place, columns)
         x, y = column * wide, row * high
+        if t is None:
+            page.text(x + 40, y + high / 2 - 20, "…", size=14, ha="center", color=theme.SOFT)
+            continue
+        piece = trace.predicted[t]
         page.text(x + 40, y - 8, show_piece(trace.target[t].text), size=theme.SMALL, mono=True,
                   ha="center",
                   color=theme.SOFT, width=80)  # fmt: skip
@@ -202,5 +232,6 @@ def draw_greedy_path(
             f"{len(trace.predicted)} steps it was the most probable.",
             f"上：输入；下：最可能输出的词元，写下的加框。{len(trace.predicted)} 步中有 {best} 步是"
             "最可能的一个。",
-        ),
+        )
+        + tell_left_out(page, len([t for t in shown if t is not None]), len(trace.predicted)),
     )  # fmt: skip

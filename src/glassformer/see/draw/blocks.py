@@ -95,12 +95,12 @@ def draw_layers(trace: Any, *, lang: str = "en") -> Figure:
         [(115, -182), (115, -196), (290, -196), (290, y), (parts[1].x - 2, y)], color=ink,
         width=2.2, head=True, layer=6,
     )  # fmt: skip
-    page.text(284, y + 16, "memory", size=theme.SMALL, color=ink, ha="right")
+    page.text(202, -206, page.say("memory", "记忆"), color=ink, ha="center", bold=True)
     return page.finish(
         page.say("Encoder and decoder, side by side", "编码器与解码器对照"),
         page.say(
             "Queries come from the decoder, keys and values from memory. Masked: a piece sees "
             "those before it and itself.",
-            "查询来自解码器，键和值来自 memory。掩码：每个词元只看见自己和之前的词元。",
+            "查询来自解码器，键和值来自记忆。掩码：每个词元只看见自己和之前的词元。",
         ),
     )  # fmt: skip

@@ -26,7 +26,6 @@ from .layout import lay_out
 Point = tuple[float, float]
 Of = tuple[str, Sequence[int]] | str
 Colour = str | tuple[float, ...]
-MARGIN = 22.0
 
 
 class Rect(NamedTuple):
@@ -91,6 +90,11 @@ class Page:
     def say(self, en: str, zh: str) -> str:
         """A text in the picture's language."""
         return zh if self.lang == "zh" else en
+
+    def join(self, *parts: str) -> str:
+        """A sentence: parts with commas between."""
+        text = self.say(", ", "，").join(parts) + self.say(".", "。")
+        return text[0].upper() + text[1:]
 
     def step(self, en: str, zh: str) -> None:
         """What is drawn from here on appears with this sentence, if the picture moves."""
@@ -243,5 +247,4 @@ class Page:
 
     def animate(self, title: str, note: str = "", *, width: float = 0) -> Animation:
         """The same, as an animation that goes through the steps; its figure is complete."""
-        captions = lay_out(self, title, note, width)
-        return Animation(self.figure, self.steps, captions)
+        return Animation(self.figure, self.steps, lay_out(self, title, note, width))

@@ -1,4 +1,4 @@
-"""From the last vector to a word (V79, V80, V83)."""
+"""From the last vector to a word (V80, V83)."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from . import theme
-from .aligning import find_aligner
 from .canvas import Page
 from .cells import find_limit, heat, legend, strip
 from .selection import Array, find_query, show_piece, show_pieces
@@ -95,50 +94,6 @@ def _list_best(page: Page, trace: Any, t: int, x: float) -> None:
         page.number(x + 172 + 130 * share, y, share,
                     f"derived:np.exp(trace.top({t}, {K})[{n}].log_prob)",
                     ha="left", digits=3, bold=taken)  # fmt: skip
-
-
-def draw_walk(trace: Any, *, lang: str = "en", ax: Axes | None = None) -> Figure:
-    """V79: the whole translation as a table, a line for each step."""
-    page = Page(lang, ax)
-    layer, head = find_aligner(trace)
-    weights = trace[f"decoder.{layer}.cross_attention.weights"][head]
-    sources = show_pieces(trace.source)
-    columns = ((0, page.say("goes in", "输入")), (96, page.say("looks most at", "最看重")),
-               (236, page.say("most probable next pieces", "最可能的下一词元")),
-               (560, page.say("written so far", "已写出")))  # fmt: skip
-    for x, text in columns:
-        page.text(x, -16, text, size=theme.SMALL, color=theme.SOFT)
-    for t, piece in enumerate(trace.predicted):
-        y = t * 23.0
-        if t % 2 == 0:
-            page.box(-6, y - 11, 800, 23, fill="#f7f8fa", edge=None, round=3, layer=0.5)
-        page.text(0, y, show_piece(trace.target[t].text), mono=True, width=90)
-        best = int(weights[t].argmax())
-        page.text(96, y, sources[best], mono=True, width=84, color=theme.role("key").ink)
-        page.number(214, y, float(weights[t, best]), (f"decoder.{layer}.cross_attention.weights",
-                                                      (head, t, best)),
-                    ha="right", size=theme.TINY)  # fmt: skip
-        for n, choice in enumerate(trace.top(t, 3)):
-            taken, x = choice.id == piece.id, 236 + n * 104
-            page.text(x, y, show_piece(choice.text), mono=True, bold=taken, width=64,
-                      color=theme.INK if taken else theme.SOFT)  # fmt: skip
-            page.number(x + 92, y, float(np.exp(choice.log_prob)),
-                        f"derived:np.exp(trace.top({t}, 3)[{n}].log_prob)",
-                        size=theme.TINY, ha="right", bold=taken)  # fmt: skip
-        end = trace.predicted[t].end
-        text = trace.translation[:end]
-        page.text(560, y, text if len(text) <= 38 else f"…{text[-37:]}", size=theme.SMALL,
-                  width=228)  # fmt: skip
-    return page.finish(
-        page.say("The whole way, step by step", "完整的一路，逐步"),
-        page.say(
-            f"“{trace.text}” Looks most at: decoder layer {layer}, cross-attention head {head}, "
-            "the one whose rows say most "
-            "about where it looks. Bold: what was written.",
-            f"“{trace.text}” 最看重：解码器第 {layer} 层交叉注意力头 {head}，其各行最能说明看向哪里"
-            "。粗体：写下的词元。",
-        ),
-    )  # fmt: skip
 
 
 def draw_sampling(

@@ -32,18 +32,47 @@ BLOCKS = (  # file, function, where its windows are, title
 
 
 def read_code(file: str, name: str) -> list[str]:
-    """The lines of a function as they stand in the package, without its docstring."""
+    """The lines of a function as they stand in the package, without its docstring, and without
+    what runs only where nobody watches: `if self.recorder is None`."""
     text = (MODEL / file).read_text(encoding="utf-8")
     body: list[ast.stmt] = ast.parse(text).body
     for part in name.split("."):
         node = next(n for n in body if isinstance(n, ast.ClassDef | ast.FunctionDef)
                     and n.name == part)  # fmt: skip
         body = node.body
-    lines = text.splitlines()[node.lineno - 1 : node.end_lineno]
+    lines = dict(enumerate(text.splitlines()[node.lineno - 1 : node.end_lineno], node.lineno))
     if ast.get_docstring(node) is not None:
-        first = body[0]
-        del lines[first.lineno - node.lineno : (first.end_lineno or first.lineno) + 1 - node.lineno]
-    return textwrap.dedent("\n".join(lines)).splitlines()
+        _drop(lines, body[0].lineno, body[0].end_lineno)
+    for each in ast.walk(node):
+        if isinstance(each, ast.If) and "self.recorder is None" in ast.unparse(each.test):
+            _drop_shortcut(lines, each)
+    for each in body:
+        if isinstance(each, ast.Assign) and not _is_used(each, lines):
+            _drop(lines, each.lineno, each.end_lineno)
+    return textwrap.dedent("\n".join(lines[n] for n in sorted(lines))).splitlines()
+
+
+def _drop(lines: dict[int, str], first: int, last: int | None) -> None:
+    for number in range(first, (last or first) + 1):
+        lines.pop(number, None)
+
+
+def _drop_shortcut(lines: dict[int, str], node: ast.If) -> None:
+    """Leave only what stands under `else`, as if nothing else were there."""
+    _drop(lines, node.lineno, node.body[-1].end_lineno)
+    if node.orelse:
+        first, last = node.orelse[0].lineno, node.orelse[-1].end_lineno or 0
+        _drop(lines, node.body[-1].lineno + 1, first - 1)
+        for number in range(first, last + 1):
+            lines[number] = lines[number].removeprefix(" " * 4)
+
+
+def _is_used(node: ast.Assign, lines: dict[int, str]) -> bool:
+    """Whether a line that is left, besides its own, has one of the names that it gives."""
+    names = {n.id for n in ast.walk(node) if isinstance(n, ast.Name) and isinstance(
+        n.ctx, ast.Store)}  # fmt: skip
+    rest = "\n".join(line for number, line in lines.items() if number != node.lineno)
+    return not names or any(re.search(rf"\b{name}\b", rest) for name in names)
 
 
 def draw_code(trace: Any, *, lang: str = "en", ax: Axes | None = None, layer: int = 0) -> Figure:
@@ -74,11 +103,11 @@ def draw_code(trace: Any, *, lang: str = "en", ax: Axes | None = None, layer: in
     return page.finish(
         page.say("The code, and what each line makes", "代码，以及每一行所造之物"),
         page.say(
-            "The lines are the package's own. Blue is below 0, orange above, each picture with its "
-            "own scale, symmetric about 0; "
-            "of several heads, head 0. A window, `tap`, is where a recording looks in.",
-            "代码即本软件包自身的代码。蓝色小于 0，橙色大于 0，每图各有以 0 为中心的色标；多头时取"
-            "第 0 头。`tap` 是记录时的窗口。",
+            "The lines are the package's own, without the faster ways that are taken where nobody "
+            "watches. Blue is below 0, orange above, each picture with its own scale, symmetric "
+            "about 0; of several heads, head 0. A window, `tap`, is where a recording looks in.",
+            "代码即本软件包自身的代码，略去无人观察时才走的快捷路径。蓝色小于 0，橙色大于 0，"
+            "每图各有以 0 为中心的色标；多头时取第 0 头。`tap` 是记录时的窗口。",
         ),
     )  # fmt: skip
 

@@ -1,4 +1,4 @@
-"""What runs at once, and what attention costs (V72, V73)."""
+"""What attention costs (V73)."""
 
 from __future__ import annotations
 
@@ -14,46 +14,6 @@ from . import theme
 from .canvas import Page, Rect
 from .cells import heat
 from .charts import Chart
-from .selection import show_pieces
-
-
-def draw_parallel(trace: Any, *, lang: str = "en", ax: Axes | None = None) -> Figure:
-    """V72: what can run at once; the Transformer's half of the comparison."""
-    page, settings = Page(lang, ax), trace.settings
-    layers, steps = min(settings.decoder_layers, 6), min(len(trace.target), 8)
-    cell = 15.0
-    texts = show_pieces(trace.target)[:steps]
-    lanes = ((page.say("training: every position at once", "训练：所有位置同时"), False),
-             (page.say("decoding: one after the other", "解码：逐个位置"), True))  # fmt: skip
-    for n, (label, waits) in enumerate(lanes):
-        top = n * (steps * 19 + 66.0)
-        page.text(0, top - 12, label, bold=True)
-        for t, text in enumerate(texts):
-            y = top + t * 19
-            page.text(-8, y + 8, text, size=theme.SMALL, mono=True, ha="right", width=90)
-            for layer in range(layers):
-                x = (t * layers * waits + layer) * cell
-                page.box(x, y, cell - 1.5, 15, fill=theme.role("decoder").fill,
-                         edge=theme.role("decoder").ink, line=0.8, round=2,
-                         label=str(layer), size=theme.TINY - 1)  # fmt: skip
-        end = layers * (steps if waits else 1)
-        page.line([(0, top + steps * 19 + 6), (end * cell, top + steps * 19 + 6)], color=theme.INK,
-                  head=True)  # fmt: skip
-        page.text(end * cell + 6, top + steps * 19 + 6, page.say("time", "时间"), size=theme.SMALL,
-                  color=theme.SOFT)  # fmt: skip
-    return page.finish(
-        page.say("What runs at once, and what has to wait", "什么可以同时算，什么必须等待"),
-        page.say(
-            f"Schematic: one box is one layer at one position ({layers} layers, the first {steps} "
-            "pieces). Within a layer nothing waits; "
-            "a layer waits for the one below; a word to be written waits for the words before it. "
-            "In training they are known. "
-            "This is the Transformer's half: the recurrent network is not drawn here.",
-            f"示意图：一格是一个位置上的一层（{layers} 层，前 {steps} 个词元）。层内无需等待；上层"
-            "等下层；要写的词等前面的词，"
-            "而训练时前面的词已知。这里只画 Transformer 这一半，未画循环网络。",
-        ),
-    )  # fmt: skip
 
 
 def count_products(length: int, settings: Any) -> dict[str, float]:
@@ -87,36 +47,37 @@ def time_products(length: int, settings: Any) -> dict[str, float]:
         "projections": lambda: [x @ project for _ in range(4)],
         "feed-forward": lambda: (x @ up, inner @ up.T),
     }
-    return {name: min(_time(part) for _ in range(3)) for name, part in parts.items()}
+    return {name: min(time_call(part) for _ in range(3)) for name, part in parts.items()}
 
 
-def _time(part: Callable[[], Any]) -> float:
+def time_call(part: Callable[[], Any]) -> float:
     begun = perf_counter()
     part()
     return (perf_counter() - begun) * 1e3
 
 
 def draw_cost(trace: Any, *, lang: str = "en", ax: Axes | None = None,
-              longest: int = 1024) -> Figure:  # fmt: skip
+              longest: int = 768) -> Figure:  # fmt: skip
     """V73: the square grows with the sentence; counted, and timed while it is drawn."""
     page, settings = Page(lang, ax), trace.settings
-    x = 0.0
-    for scale in (1, 2, 4):
-        length, side = len(trace.source) * scale, 38.0 * scale
-        page.box(x, 152 - side, side, side, fill=theme.role("weights").fill,
-                 edge=theme.role("weights").ink, round=0)  # fmt: skip
-        if scale == 1:
-            heat(page, x, 152 - side, trace["encoder.0.self_attention.weights"][0], side, side,
+    for scale in (4, 2, 1):
+        length, side = len(trace.source) * scale, 55.0 * scale
+        page.box(0, 220 - side, side, side, fill=theme.role("weights").fill, round=0,
+                 edge=theme.role("weights").ink)  # fmt: skip
+        if scale > 1:
+            page.text(side - 5, 220 - side + 10, f"{length} × {length}", size=theme.SMALL,
+                      ha="right", color=theme.role("weights").ink)  # fmt: skip
+        else:
+            heat(page, 0, 220 - side, trace["encoder.0.self_attention.weights"][0], side, side,
                  role="weights", scale="share", limit=1)  # fmt: skip
-        page.text(x + side / 2, 164, f"{length} × {length}", size=theme.SMALL, ha="center",
-                  color=theme.SOFT)  # fmt: skip
-        x += side + 16
+    page.text(0, 234, page.say(f"{length} × {length}: this sentence", f"{length} × {length}：本句"),
+              size=theme.SMALL, color=theme.SOFT)  # fmt: skip
     lengths = np.unique(np.linspace(1, longest, 60).astype(int)).tolist()
-    _plot(page, (x + 60, 0), lengths, [count_products(n, settings) for n in lengths],
+    _plot(page, (276, 0), lengths, [count_products(n, settings) for n in lengths],
           page.say("counted: million multiplications in one encoder layer",
                    "计数：编码器一层的乘法次数（百万）"))  # fmt: skip
-    points = np.unique(np.linspace(1, longest, 9).astype(int)).tolist()
-    _plot(page, (x + 60, 285), points, [time_products(n, settings) for n in points],
+    points = np.unique(np.linspace(1, longest, 7).astype(int)).tolist()
+    _plot(page, (690, 0), points, [time_products(n, settings) for n in points],
           page.say("timed: milliseconds on the machine that drew this", "计时：绘图机器上的毫秒数"),
           dots=True)  # fmt: skip
     even = 2 * settings.d_model + settings.d_ff * settings.d_model / (
@@ -138,7 +99,7 @@ def _plot(
     title: str, dots: bool = False,
 ) -> None:  # fmt: skip
     longest, top = lengths[-1], max(max(cost.values()) for cost in costs)
-    chart = Chart(page, Rect(*corner, 330, 220), (0, longest), (0, top * 1.02),
+    chart = Chart(page, Rect(*corner, 300, 220), (0, longest), (0, top * 1.02),
                   across=page.say("pieces", "词元数"), up=title)  # fmt: skip
     names = {"attention": ("attention", "注意力", "weights"),
              "projections": ("projections", "投影", "query"),

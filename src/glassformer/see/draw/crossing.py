@@ -12,7 +12,9 @@ from .animate import Animation
 from .canvas import Page
 from .cells import strip
 from .choosing import find_step
-from .selection import find_attention, show_piece
+from .selection import Array, find_attention, keep_largest, show_piece, tell_left_out
+
+MOST = 36  # pieces of the source
 
 
 def draw_cross_attention(
@@ -20,13 +22,15 @@ def draw_cross_attention(
     layer: int | None = None, head: int | None = None,
 ) -> Animation:  # fmt: skip
     """V77: one step of one head: the query is the decoder's, keys and values are the source's."""
-    page, t = Page(lang, ax), find_step(trace, step)
-    layer, head = find_aligner(trace, layer, head)
+    page, (layer, head) = Page(lang, ax), find_aligner(trace, layer, head)
     attention = find_attention(trace, "decoder", layer, "cross_attention")
     name, count = attention.name, min(3, trace.settings.width)
+    weights = trace[f"{name}.weights"][head]
+    t = _find_clearest(weights) if step is None else find_step(trace, step)
     key, value = (trace[f"{name}.{w}"][head] for w in ("key", "value"))
-    high = 20.0 if len(key) <= 26 else 15.0
-    size, middle = theme.SMALL if high > 16 else theme.TINY, len(key) * high / 2
+    shown = keep_largest(weights[t], MOST)
+    high = 20.0 if len(shown) <= 26 else 15.0
+    size, middle = theme.SMALL if high > 16 else theme.TINY, len(shown) * high / 2
     page.step(f"The decoder, at “{attention.queries[t]}”, asks with a query.",
               f"解码器在“{attention.queries[t]}”处用查询提问。")  # fmt: skip
     strip(page, -260, middle - 10, trace[f"{name}.query"][head, t], "query",
@@ -34,15 +38,15 @@ def draw_cross_attention(
     page.text(-215, middle - 24, attention.queries[t], mono=True, bold=True, ha="center", width=190)
     page.step("Every source piece answers with a key and a value, both made of the memory.",
               "每个源词元以键和值回答，两者都由记忆生成。")  # fmt: skip
-    for i, text in enumerate(attention.keys):
-        y = i * high + 1
+    for place, i in enumerate(shown):
+        y, text = place * high + 1, attention.keys[i]
         page.text(-8, y + high / 2 - 1, text, size=size, mono=True, ha="right", width=80)
         for x, vectors, window in ((0, key, "key"), (330, value, "value")):
             strip(page, x, y, vectors[i], window, (f"{name}.{window}", (head, i)), shown=count,
                   cell=(27, high - 2), size=theme.TINY)  # fmt: skip
     page.step("The fit of query and key, after the softmax, is how much of each value is read.",
               "查询与键的契合度经 softmax 后，决定读取多少值。")  # fmt: skip
-    _draw_weights(page, trace, f"{name}.weights", (head, t), high)
+    _draw_weights(page, trace, f"{name}.weights", (head, t), shown, high)
     for x, text, look in ((40, "k", "key"), (118, page.say("weight", "权重"), "weights"),
                           (370, "v", "value")):  # fmt: skip
         page.text(x, -10, text, bold=True, color=theme.role(look).ink,
@@ -52,21 +56,32 @@ def draw_cross_attention(
     page.line([(320, 2 * middle + 5), (450, 2 * middle + 5)], color=theme.INK)
     strip(page, 330, 2 * middle + 10, trace[f"{name}.heads"][head, t], "heads",
           (f"{name}.heads", (head, t)), shown=count, cell=(27, 18),
-          size=theme.TINY, letter="z = Σ weight · v")  # fmt: skip
+          size=theme.TINY, letter=page.say("z = Σ weight · v", "z = Σ 权重 · v"))  # fmt: skip
     return page.animate(
         page.say(
             f"Writing “{show_piece(trace.predicted[t].text)}”, the decoder looks at the source",
                  f"写“{show_piece(trace.predicted[t].text)}”时，解码器看向源句"),
-        f"{attention.title(lang).capitalize()}, {page.say('head', '头')} {head}.",
+        page.say(f"{attention.title(lang).capitalize()}, head {head}.",
+                 f"{attention.title(lang)}，头 {head}。") + page.say(
+            f" Of each vector the first {count} numbers are shown.",
+            f"每个向量只显示前 {count} 个数。")
+        + tell_left_out(page, len(shown), len(weights[t])),
     )  # fmt: skip
 
 
-def _draw_weights(page: Page, trace: Any, name: str, row: tuple[int, int], high: float) -> None:
+def _find_clearest(weights: Array) -> int:
+    """The row that looks hardest at one piece; the end mark counts for nothing."""
+    return int(weights[:, : max(1, weights.shape[1] - 1)].max(1).argmax())
+
+
+def _draw_weights(
+    page: Page, trace: Any, name: str, row: tuple[int, int], shown: list[int], high: float
+) -> None:
     """A bar for each source piece."""
     size = theme.SMALL if high > 16 else theme.TINY
     role = theme.role("weights")
-    for i, weight in enumerate(trace[name][row].tolist()):
-        y = (i + 0.5) * high
+    for place, i in enumerate(shown):
+        weight, y = float(trace[name][row][i]), (place + 0.5) * high
         page.box(118, y - high / 2 + 2, max(130 * weight, 0.4), high - 4, fill=role.fill,
                  edge=role.ink, line=0.7, round=2)  # fmt: skip
         page.number(124 + 130 * weight, y, weight, (name, (*row, i)), ha="left",

@@ -11,16 +11,23 @@ from . import theme
 from .animate import Animation
 from .canvas import Page, Rect
 from .cells import find_limit, heat, legend, tokens
-from .selection import Array, find_attention, show_piece, show_pieces
+from .selection import (
+    Array,
+    balance,
+    elide,
+    find_attention,
+    show_piece,
+    show_pieces,
+    tell_left_out,
+)
 
 MOST = 8  # layers drawn one by one
+MOST_ROWS = 48  # of a matrix
 
 
 def choose_layers(count: int) -> list[int | None]:
     """All layers, or the first and last few; None stands for those between."""
-    if count <= MOST:
-        return list(range(count))
-    return [*range(MOST - 3), None, count - 2, count - 1]
+    return elide(count, MOST)
 
 
 def join_heads(values: Array) -> Array:
@@ -124,9 +131,15 @@ def draw_following_words(
     """V75: what came out goes in again, until the end mark."""
     page, wide, high = Page(lang, ax), 68.0, 158.0
     role, total = theme.role("decoder"), len(trace.predicted)
-    for t in range(total):
-        row, column = divmod(t, columns)
+    shown = elide(total, 4 * columns, 8)
+    columns = balance(len(shown), columns)
+    for place, t in enumerate(shown):
+        row, column = divmod(place, columns)
         x, y = column * wide, row * high
+        if t is None:
+            page.step("And so on.", "如此继续。")
+            page.text(x + wide / 2 - 3, y + 59, "…", size=14, ha="center", color=theme.SOFT)
+            continue
         given, out = show_piece(trace.target[t].text), show_piece(trace.predicted[t].text)
         last = trace.predicted[t].start == trace.predicted[t].end and t == total - 1
         page.step(f"Step {t + 1}: “{given}” goes in at position {t}, “{out}” comes out."
@@ -146,7 +159,7 @@ def draw_following_words(
         page.number(x + wide / 2 - 3, y - 8, float(np.exp(trace.predictions[t].log_prob)),
                     f"derived:np.exp(trace.predictions[{t}].log_prob)",
                     size=theme.TINY)  # fmt: skip
-        if t and column:
+        if t and column and shown[place - 1] is not None:
             page.line([(x - 8, y + 22), (x - 3, y + 26), (x - 3, y + 110), (x, y + 110)],
                       color=role.ink, dashed=True, width=0.9, alpha=0.6)  # fmt: skip
     return page.animate(
@@ -156,7 +169,7 @@ def draw_following_words(
             "it was. The keys and "
             "values of earlier positions are kept; nothing is computed twice.",
             "下：输入；框内：位置；上：输出及其概率。先前位置的键和值都被保留，不会重复计算。",
-        ),
+        ) + tell_left_out(page, len([t for t in shown if t is not None]), total),
     )  # fmt: skip
 
 
@@ -165,9 +178,10 @@ def draw_growing_mask(
 ) -> Animation:  # fmt: skip
     """V76: masked self-attention, a row longer at each step."""
     page, attention = Page(lang, ax), find_attention(trace, "decoder", layer)
-    weights = trace[f"{attention.name}.weights"][head]
+    every = len(attention.keys)
+    weights = trace[f"{attention.name}.weights"][head, :MOST_ROWS, :MOST_ROWS]
     cell = 26.0 if len(weights) <= 20 else 17.0
-    for j, text in enumerate(attention.keys):
+    for j, text in enumerate(attention.keys[:MOST_ROWS]):
         page.text((j + 0.5) * cell + 2, -6, text, size=theme.SMALL if cell > 20 else theme.TINY,
                   mono=True, rotation=90, width=80)  # fmt: skip
     page.text(-8, -12, page.say("reads ↓   is read →", "读取者 ↓  被读者 →"), ha="right",
@@ -196,6 +210,6 @@ def draw_growing_mask(
     return page.animate(
         page.say("Masked self-attention grows by a row at each step",
                  "带掩码的自注意力每步增加一行"),
-        f"{attention.title(lang)}, head {head}.".capitalize() if lang == "en"
-        else f"{attention.title(lang)}，头 {head}。",
+        (f"{attention.title(lang)}, head {head}.".capitalize() if lang == "en"
+         else f"{attention.title(lang)}，头 {head}。") + tell_left_out(page, len(weights), every),
     )  # fmt: skip

@@ -129,6 +129,10 @@ def wrap(text: str, width: float, size: float, bold: bool = False) -> list[str]:
     ):  # fmt: skip
         if lines[-1] and measure(lines[-1] + word.rstrip(), size, bold) > width:
             lines.append("")
+        while len(word) > 1 and measure(word.rstrip(), size, bold) > width:
+            end = next(n for n in range(len(word) - 1, 0, -1)
+                       if n == 1 or measure(word[:n], size, bold) <= width)  # fmt: skip
+            lines[-1:], word = [word[:end], ""], word[end:]
         lines[-1] += word if lines[-1] else word.lstrip()
     return [line.rstrip() for line in lines]
 

@@ -46,6 +46,7 @@ def gallery(
             drawn = draw(trace, id, lang=lang, **chosen)
         except ValueError as error:
             left_out.append((picture, str(error)))
+            progress(id)
             continue
         written = _write(drawn, folder / f"{id}.{format}", moving)
         files += written

@@ -1,4 +1,4 @@
-"""Loss, label smoothing, learning rate, teacher forcing, gradients (V88-V91)."""
+"""Label smoothing, learning rate, teacher forcing, gradients (V89-V91)."""
 
 from __future__ import annotations
 
@@ -14,59 +14,8 @@ from .canvas import Page, Rect
 from .cells import heat, legend
 from .charts import Chart
 from .runs import read_watched
-from .selection import show_piece
+from .selection import balance, elide, show_piece, tell_left_out
 from .training import Place
-
-
-def draw_loss(trace: Any, *, lang: str = "en", ax: Axes | None = None) -> Figure:
-    """V88: -ln P of each piece that was written, and their sum."""
-    page, role = Page(lang, ax), theme.role("softmax")
-    losses = [-prediction.log_prob for prediction in trace.predictions]
-    worst = max([*losses, 1e-9])
-    for x, text, ha in ((0, page.say("piece", "词元"), "right"), (60, "P", "right"),
-                        (76, "−ln P", "left"),
-                        (330, page.say("sum so far", "累计"), "right")):  # fmt: skip
-        page.text(x, -14, text, size=theme.SMALL, color=theme.SOFT, ha=ha)
-    for t, loss in enumerate(losses):
-        y, name = t * 20.0 + 6, f"trace.predictions[{t}].log_prob"
-        page.text(0, y, show_piece(trace.predicted[t].text), mono=True, ha="right", width=120)
-        page.number(60, y, math.exp(-loss), f"derived:np.exp({name})", ha="right", digits=3)
-        page.box(76, y - 7, max(150 * loss / worst, 0.6), 14, fill=role.fill, edge=role.ink,
-                 line=0.8, round=2)  # fmt: skip
-        page.number(82 + 150 * loss / worst, y, loss, f"derived:-{name}", ha="left", digits=3)
-        page.number(330, y, sum(losses[: t + 1]),
-                    f"derived:-sum(p.log_prob for p in trace.predictions[:{t + 1}])",
-                    ha="right", digits=2, bold=t == len(losses) - 1)  # fmt: skip
-    page.formula(470, 40, r"-\sum_t \ln P(y_t \mid y_{<t}, x)", size=14)
-    mean = sum(losses) / len(losses)
-    for n, (label, value, expression) in enumerate(
-        (
-            (page.say("mean", "平均"), mean, "-np.mean([p.log_prob for p in trace.predictions])"),
-            (
-                page.say("perplexity", "困惑度"),
-                math.exp(mean),
-                "np.exp(-np.mean([p.log_prob for p in trace.predictions]))",
-            ),
-            (
-                page.say("mean entropy", "平均熵"),
-                float(np.mean([p.entropy for p in trace.predictions])),
-                "np.mean([p.entropy for p in trace.predictions])",
-            ),
-        )
-    ):
-        page.number(400, 90 + 22 * n, value, f"derived:{expression}", ha="left",
-                    before=f"{label}: ", size=11, digits=3)  # fmt: skip
-    return page.finish(
-        page.say("The loss, piece by piece", "逐词元的损失"),
-        page.say(
-            "Cross-entropy with a wanted distribution that is all on one piece is −ln P of that "
-            "piece; what cross-entropy has over "
-            "the entropy of the target is the Kullback-Leibler divergence, here the same, because "
-            "that entropy is 0.",
-            "当目标分布全在一个词元上时，交叉熵就是该词元的 −ln P；交叉熵减去目标的熵即 KL 散度，此"
-            "处二者相同，因为目标的熵为 0。",
-        ),
-    )  # fmt: skip
 
 
 def learning_rate(step: float, width: int, warmup: int) -> float:
@@ -94,8 +43,8 @@ def draw_schedules(trace: Any = None, *, lang: str = "en", ax: Axes | None = Non
     for amount, role in ((0.0, "residual"), (smoothing, "softmax")):
         values = [min(smoothed_loss(x, amount, pieces), 1.2) for x in places]
         chart.curve(places, values, theme.role(role).ink, width=2)
-        page.text(178, 150 - 110 * (amount == 0) + 16, page.say(f"smoothing {amount:g}",
-                                                                f"平滑 {amount:g}"),
+        page.text(306, chart.at(0.6, values[-1])[1], page.say(f"smoothing {amount:g}",
+                                                              f"平滑 {amount:g}"),
                   size=theme.SMALL, bold=True,
                   color=theme.role(role).ink)  # fmt: skip
     best = smoothing * (pieces - 1) / pieces
@@ -106,14 +55,14 @@ def draw_schedules(trace: Any = None, *, lang: str = "en", ax: Axes | None = Non
     steps = np.unique(np.linspace(1, 20000, 240).astype(int)).tolist()
     curves = ((512, 4000, "query"), (512, 8000, "key"), (256, 4000, "value"))
     top = 1000 * max(learning_rate(warmup, width, warmup) for width, warmup, _ in curves)
-    rates = Chart(page, Rect(400, 0, 330, 200), (0, 20000), (0, top * 1.05),
+    rates = Chart(page, Rect(430, 0, 330, 200), (0, 20000), (0, top * 1.05),
                   across=page.say("updates", "更新次数"),
                   up=page.say("learning rate, thousandths", "学习率（千分之一）"))  # fmt: skip
     for n, (width, warmup, role) in enumerate(curves):
         rates.curve(steps, [1000 * learning_rate(s, width, warmup) for s in steps],
                     theme.role(role).ink, width=2)  # fmt: skip
-        page.line([(612, 14 + 15 * n), (630, 14 + 15 * n)], color=theme.role(role).ink, width=2)
-        page.text(634, 14 + 15 * n, f"d {width}, {page.say('warm-up', '预热')} {warmup}",
+        page.line([(642, 14 + 15 * n), (660, 14 + 15 * n)], color=theme.role(role).ink, width=2)
+        page.text(664, 14 + 15 * n, f"d {width}, {page.say('warm-up', '预热')} {warmup}",
                   size=theme.SMALL, color=theme.role(role).ink)  # fmt: skip
     return page.finish(
         page.say("Label smoothing and the learning rate", "标签平滑与学习率"),
@@ -133,13 +82,19 @@ def draw_teacher_forcing(trace: Any, *, lang: str = "en", ax: Axes | None = None
     page, wide = Page(lang, ax), 76.0
     lines = ((page.say("fed", "输入"), "words"), (page.say("most probable", "最可能"), "softmax"),
              (page.say("wanted", "目标"), "decoder"))  # fmt: skip
-    for t, prediction in enumerate(trace.predictions):
-        row, column = divmod(t, columns)
+    shown = elide(len(trace.predictions), 5 * columns, 6)
+    columns = balance(len(shown), columns)
+    for place, t in enumerate(shown):
+        row, column = divmod(place, columns)
         x, y = column * wide, row * 112.0
-        shown = show_piece(trace.target[t].text), show_piece(prediction.texts[0]), show_piece(
+        if t is None:
+            page.text(x + wide / 2 - 3, y + 43, "…", size=14, ha="center", color=theme.SOFT)
+            continue
+        prediction = trace.predictions[t]
+        texts = show_piece(trace.target[t].text), show_piece(prediction.texts[0]), show_piece(
             trace.predicted[t].text)  # fmt: skip
         right = prediction.rank == 0
-        for n, ((label, role), text) in enumerate(zip(lines, shown, strict=True)):
+        for n, ((label, role), text) in enumerate(zip(lines, texts, strict=True)):
             look, top = theme.role(role), y + n * 32
             page.box(x, top, wide - 6, 22, fill=look.fill, edge=look.ink,
                      line=1 if n != 1 or right else 2, dashed=n == 1 and not right)  # fmt: skip
@@ -150,7 +105,7 @@ def draw_teacher_forcing(trace: Any, *, lang: str = "en", ax: Axes | None = None
         page.arrow((x + wide / 2 - 3, y + 23), (x + wide / 2 - 3, y + 31))
         page.text(x + wide / 2 - 3, y + 59, "=" if right else "≠", ha="center", bold=True,
                   size=theme.TEXT)  # fmt: skip
-        if column + 1 < columns and t + 1 < len(trace.predictions):
+        if column + 1 < columns and t + 1 in shown:
             page.line([(x + wide - 7, y + 64), (x + wide - 3, y + 64), (x + wide - 3, y + 11),
                        (x + wide, y + 11)], dashed=True, width=0.8, alpha=0.7)  # fmt: skip
     missed = sum(prediction.rank > 0 for prediction in trace.predictions)
@@ -164,7 +119,8 @@ def draw_teacher_forcing(trace: Any, *, lang: str = "en", ax: Axes | None = None
             "probable (dashed).",
             f"输入就是目标右移一位，所有行同时计算。这里以译文本身为老师；{len(trace.predictions)} "
             f"处中有 {missed} 处另一个词元更可能（虚框）。",
-        ),
+        )
+        + tell_left_out(page, len([t for t in shown if t is not None]), len(trace.predictions)),
     )  # fmt: skip
 
 

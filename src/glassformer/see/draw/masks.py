@@ -1,5 +1,4 @@
-"""Who may look at whom: the causal mask, a worked example, before and after, three uses
-(V56-V58, V62)."""
+"""Who may look at whom: the causal mask, a worked example, before and after (V56-V58)."""
 
 from __future__ import annotations
 
@@ -26,8 +25,32 @@ def work_out() -> dict[str, Array]:
     scaled = scores / np.sqrt(3)
     masked = np.where(np.tri(4, dtype=bool), scaled, -np.inf)
     weights = np.exp(masked) / np.exp(masked).sum(1, keepdims=True)
-    return {"X": X, "K": k, "QKᵀ": scores, "QKᵀ / √3": scaled, "+ M": masked, "softmax": weights,
-            "· V": weights @ X}  # fmt: skip
+    return {"X": X, "W_K": W_K, "K": k, "QKᵀ": scores, "QKᵀ / √3": scaled, "+ M": masked,
+            "softmax": weights, "· V": weights @ X}  # fmt: skip
+
+
+PRINTED = {1: ("0.445", "0.555"), 3: ("0.250", "0.298", "0.236", "0.216")}  # in the lecture note
+
+
+def _compare_with_print(page: Page, x: float, y: float, lang: str) -> None:
+    """The softmax of two words as the note prints it, beside what the numbers give."""
+    weights = work_out()["softmax"]
+    title = page.say("softmax, as a lecture note prints it", "softmax，讲义上的印刷值")
+    page.text(x, y - 10, title, bold=True, color=theme.SOFT)
+    for line, (row, values) in enumerate(PRINTED.items()):
+        top = y + 12 + 48 * line
+        page.text(x + 56, top, WORDS[lang][row], ha="right", size=theme.SMALL)
+        page.text(x + 56, top + 18, page.say("right", "正确"), ha="right", size=theme.SMALL,
+                  color=theme.role("weights").ink)  # fmt: skip
+        for j, value in enumerate(values):
+            wide = 44.0
+            page.text(x + 84 + wide * j, top, value, ha="center", size=theme.SMALL,
+                      color=theme.SOFT, gid="worked")  # fmt: skip
+            page.line([(x + 70 + wide * j, top), (x + 98 + wide * j, top)], color="#b03030",
+                      width=0.9, layer=7)  # fmt: skip
+            page.number(x + 84 + wide * j, top + 18, float(weights[row, j]),
+                        f"derived:work_out()['softmax'][{row},{j}]", digits=3, bold=True,
+                        color=theme.role("weights").ink)  # fmt: skip
 
 
 def write_columns(page: Page, texts: list[str], x: float, y: float, cell: float,
@@ -61,15 +84,20 @@ def draw_causal_mask(trace: Any, *, lang: str = "en", ax: Axes | None = None) ->
     may = get_mask(trace, "decoder.0.self_attention")
     cell, size = fit_cell(len(may), 420)
     texts = show_pieces(trace.target)
-    heat(page, 310, 0, np.zeros(may.shape), cell * len(may), cell * len(may), role="scores",
+    left = 260.0
+    heat(page, left, 0, np.zeros(may.shape), cell * len(may), cell * len(may), role="scores",
          masked=~may)  # fmt: skip
-    write_columns(page, texts, 310, 0, cell, size)
-    write_rows(page, texts, 310, 0, cell, size)
+    write_columns(page, texts, left, 0, cell, size)
+    write_rows(page, texts, left, 0, cell, size)
+    page.text(left - 6, -18, page.say("reads ↓", "读取者 ↓"), size=theme.SMALL, ha="right",
+              bold=True, color=theme.role("query").ink)  # fmt: skip
+    page.text(left + cell * len(may) / 2, page.top - 8, page.say("is read →", "被读者 →"),
+              size=theme.SMALL, ha="center", bold=True, color=theme.role("key").ink)  # fmt: skip
     for t in range(len(may)) if cell >= 16 else ():
         for j in range(len(may)):
             value = 0.0 if may[t, j] else -np.inf
             of = f'derived:np.where(trace["decoder.0.self_attention.mask"][0], 0, -np.inf)[{t},{j}]'
-            page.number(310 + (j + 0.5) * cell, (t + 0.5) * cell, value, of, digits=0, size=size,
+            page.number(left + (j + 0.5) * cell, (t + 0.5) * cell, value, of, digits=0, size=size,
                         color=theme.SOFT)  # fmt: skip
     return page.finish(
         page.say("The causal mask: nobody looks ahead", "因果掩码：谁也不能往后看"),
@@ -86,20 +114,23 @@ def draw_causal_mask(trace: Any, *, lang: str = "en", ax: Axes | None = None) ->
 def draw_worked_mask(trace: Any, *, lang: str = "en", ax: Axes | None = None) -> Figure:
     """V57: the worked example, from X to the answer; asks nothing of the recording."""
     page = Page(lang, ax)
-    roles = ("words", "key", "scores", "scores", "scores", "weights", "heads")
+    roles = ("words", "linear", "key", "scores", "scores", "scores", "weights", "heads")
     x, y = 70.0, 0.0
     for (name, values), role in zip(work_out().items(), roles, strict=True):
         if name in ("QKᵀ / √3", "· V"):
             x, y = 70.0, y + 138
         masked = ~np.tri(4, dtype=bool) if name in ("+ M", "softmax") else None
         digits = 4 if name in ("QKᵀ / √3", "+ M", "softmax", "· V") else 3 if name == "QKᵀ" else 2
-        page.text(x + 2, y - 10, name, bold=True, color=theme.role(role).ink)
+        label = "softmax · V = Z" if name == "· V" else name
+        page.text(x + 2, y - 10, label, bold=True, color=theme.role(role).ink)
         shown = f"derived:work_out()['{name}'][{{i}},{{j}}]"
-        rect = matrix(page, x, y, values, role, shown, masked=masked, digits=digits, cell=(44, 24))
+        rect = matrix(page, x, y, values, role, shown, masked=masked, digits=digits, cell=(44, 24),
+                      learned=name == "W_K")  # fmt: skip
         if x == 70:
             for i, word in enumerate(WORDS[lang]):
                 page.text(62, y + 12 + 24 * i, word, ha="right", size=theme.SMALL)
         x = rect.right + 34
+    _compare_with_print(page, x + 20, y, lang)
     return page.finish(
         page.say("Masked attention, worked out by hand", "手算带掩码的注意力"),
         page.say(
@@ -150,45 +181,7 @@ def draw_before_and_after(
     return page.finish(
         page.say("Where the mask goes: between the scores and the softmax",
                  "掩码加在哪里：得分与 softmax 之间"),
-        f"{attention.title(lang)}, {page.say('head', '头')} {head}.".capitalize() + page.say(
+        page.join(attention.title(lang), page.say(f"head {head}", f"头 {head}")) + page.say(
             " A row of weights sums to 1 over what may be seen.",
             " 每行权重在可见范围内之和为 1。"),
-    )  # fmt: skip
-
-
-def draw_three_masks(trace: Any, *, lang: str = "en", ax: Axes | None = None) -> Figure:
-    """V62: the encoder's, the decoder's and the one between, with three places of padding."""
-    page, padding = Page(lang, ax), 3
-    pad = ["<pad>"] * padding
-    source, target = show_pieces(trace.source) + pad, show_pieces(trace.target) + pad
-    s, t = (np.arange(len(side)) < len(side) - padding for side in (source, target))
-    uses = (
-        (page.say("encoder", "编码器"), source, source, np.broadcast_to(s, (len(s), len(s))),
-         page.say("padding", "填充")),
-        (page.say("decoder, itself", "解码器自身"), target, target, np.tri(len(t), dtype=bool) & t,
-         page.say("padding and what comes later", "填充和后面的词")),
-        (page.say("decoder reads source", "解码器读源句"), target, source,
-         np.broadcast_to(s, (len(t), len(s))), page.say("padding of the source", "源句的填充")),
-    )  # fmt: skip
-    cell, size = fit_cell(max(len(source), len(target)), 280, 18)
-    x = 0.0
-    for title, rows, columns, may, why in uses:
-        rect = heat(page, x, 0, np.where(may, 0.28, 0.0), cell * len(columns), cell * len(rows),
-                    role="attention", scale="share", limit=1, masked=~may)  # fmt: skip
-        write_columns(page, columns, x, 0, cell, size)
-        write_rows(page, rows, x, 0, cell, size)
-        page.text(rect.centre[0], rect.bottom + 16, title, bold=True, ha="center")
-        page.text(rect.centre[0], rect.bottom + 31, page.say(f"hidden: {why}", f"遮住：{why}"),
-                  size=theme.SMALL, ha="center", color=theme.SOFT)  # fmt: skip
-        x = rect.right + 96
-    return page.finish(
-        page.say("One attention, three masks", "一种注意力，三种掩码"),
-        page.say(
-            "Rows read, columns are read; hatched cells are hidden. The three places of padding "
-            "are added here, as they "
-            "would be beside a longer sentence. Rows of padding do read; nobody uses what they "
-            "find.",
-            "行读取，列被读；阴影处不可见。三个填充位是为说明而加，如同与更长的句子同批。填充行也会"
-            "读取，但结果无人使用。",
-        ),
     )  # fmt: skip

@@ -182,12 +182,9 @@ def _draw_weights_map(page: Page, weights: Array, row: int, texts: list[str]) ->
         middle = (i + 0.5) * cell
         page.text(-6, middle, text, size=size, mono=True, ha="right", bold=i == row, width=80)
         page.text(middle, -6, text, size=size, mono=True, rotation=90, width=80)
-    axes = (
-        ("is read (key) →", "被读（键）→"),
-        ("↑ each row reads (query)", "↑ 每行是读取者（查询）"),
-    )
-    for line, words in enumerate(axes):
-        y = side + 12 + 12 * line
-        page.text(side / 2, y, page.say(*words), size=theme.SMALL, color=theme.SOFT, ha="center")
-    legend(page, 0, side + 40, "share", limit, label=page.say("weight", "权重"))
+    page.text(-6, -16, page.say("reads (query) ↓", "读取者（查询）↓"), size=theme.SMALL, ha="right",
+              bold=True, color=theme.role("query").ink)  # fmt: skip
+    page.text(side / 2, page.top - 10, page.say("is read (key) →", "被读者（键）→"), bold=True,
+              size=theme.SMALL, ha="center", color=theme.role("key").ink)  # fmt: skip
+    legend(page, 0, side + 14, "share", limit, label=page.say("weight", "权重"))
     return side

@@ -1,4 +1,4 @@
-"""What word vectors know, and what they learn from their sentence (V16, V18)."""
+"""A map of word vectors (V16)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from . import theme
 from .canvas import Page
 from .fonts import measure
-from .selection import find_output, find_query, show_piece, show_pieces
+from .selection import find_query, show_piece, show_pieces
 
 Array = NDArray[Any]
 WIDE, TALL = 460.0, 380.0  # of the map
@@ -19,10 +19,10 @@ FIRST_TEXT = 259  # ids below stand for marks and bytes
 
 
 def _get_words(trace: Any) -> tuple[Array, list[str]]:
-    """The embedding matrix and the texts of its rows; ids that a trace cannot name have none."""
+    """The embedding matrix and the texts of its rows; a trace names those of the target side."""
     table = np.asarray(trace["source_embedding.table.weight"], dtype=float)
     texts = [""] * len(table)
-    if trace.vocabulary is not None and len(trace.vocabulary) == len(table):
+    if trace.vocabulary is not None and trace.settings.tie == "three-way":
         texts = list(trace.vocabulary)
     for piece in trace.source:
         texts[piece.id] = piece.text
@@ -39,7 +39,7 @@ def draw_map(
     named = [i for i, text in enumerate(texts) if i >= FIRST_TEXT and text.strip().isalpha()]
     named = [i for i in named if len(texts[i].strip()) > 1]
     named = named if len(named) > 2 else [piece.id for piece in trace.source]
-    cosine = _compare(table[named], table[own][None])
+    cosine = compare(table[named], table[own][None])
     near = [i for i in (named[k] for k in np.argsort(-cosine)) if i != own][:8]
     points, share = _project(table, named)
     page.box(0, 0, WIDE, TALL, fill="#fbfcfd", edge=theme.FAINT, round=6, layer=0)
@@ -78,7 +78,7 @@ def _list_neighbours(page: Page, table: Array, texts: list[str], near: list[int]
     title = page.say(f"nearest to “{word}”", f"离“{word}”最近")
     page.text(WIDE + 36, 10, title, bold=True)
     for row, i in enumerate(near):
-        y, value = 36 + row * 24.0, float(_compare(table[i], table[own]))
+        y, value = 36 + row * 24.0, float(compare(table[i], table[own]))
         a, b = (f"trace['source_embedding.table.weight'][{k}]" for k in (i, own))
         page.text(WIDE + 116, y, show_piece(texts[i]), mono=True, ha="right", width=84)
         ink = theme.role("words").ink
@@ -111,115 +111,7 @@ def _draw_words(
         page.text(x + 5, y, text, size=theme.SMALL, color=color, bold=i == own)
 
 
-def draw_context(
-    trace: Any, *, lang: str = "en", other: Any = None, query: str | None = None
-) -> Figure:  # fmt: skip
-    """The same row of E in two places: as the layers go by, the vectors part.
-
-    other: a second recording of the same model in which the piece `query` also stands. Without
-    it, a piece that stands twice in this sentence; or else each piece beside its own embedding.
-    """
-    page = Page(lang)
-    pair = _find_pair(trace, other, query)
-    names = [
-        "source_embedding.words",
-        *(find_output(trace, "encoder", i) for i in range(trace.settings.encoder_layers)),
-    ]  # fmt: skip
-    wide, tall = 430.0, 220.0
-    step = wide / max(len(names) - 1, 1)
-    for level in (0.0, 0.5, 1.0):
-        page.line(
-            [(0, tall * (1 - level)), (wide, tall * (1 - level))], color="#e6e9ed", width=0.8,
-            layer=1,
-        )  # fmt: skip
-        page.text(
-            -6, tall * (1 - level), f"{level:g}", size=theme.TINY, color=theme.SOFT, ha="right",
-            gid="scale",
-        )  # fmt: skip
-    for i in range(len(names)):
-        label = page.say("E", "E") if i == 0 else str(i - 1)
-        page.text(i * step, tall + 34, label, size=theme.SMALL, color=theme.SOFT, ha="center")
-    page.text(
-        wide / 2, tall + 50, page.say("after encoder layer", "编码器各层之后"), size=theme.SMALL,
-        color=theme.SOFT, ha="center",
-    )  # fmt: skip
-    page.text(
-        -30, tall / 2, page.say("cosine", "余弦"), size=theme.SMALL, color=theme.SOFT, rotation=90,
-        ha="center",
-    )  # fmt: skip
-    if pair is None:
-        note = _draw_departures(page, trace, names, step, tall)
-    else:
-        note = _draw_pair(page, trace, other or trace, names, step, tall, pair, other is not None)
-    return page.finish(
-        page.say("A word in its sentence is more than the word", "句中的词不止是词"), note
-    )  # fmt: skip
-
-
-def _find_pair(trace: Any, other: Any, query: str | None) -> tuple[int, int] | None:
-    first, second = trace.source[:-1], (other or trace).source[:-1]
-    for i, a in enumerate(first):
-        for j, b in enumerate(second):
-            apart = other is not None or j > i
-            if apart and a.id == b.id and query in (None, show_piece(a.text)):
-                return i, j
-    return None
-
-
-def _draw_pair(
-    page: Page, trace: Any, other: Any, names: list[str], step: float, tall: float,
-    pair: tuple[int, int], two: bool,
-) -> str:  # fmt: skip
-    points = []
-    for layer, name in enumerate(names):
-        a, b = (
-            np.asarray(t[name][i], dtype=float) for t, i in zip((trace, other), pair, strict=True)
-        )  # fmt: skip
-        value = float(a @ b / np.linalg.norm(a) / np.linalg.norm(b))
-        x, y = layer * step, tall * (1 - value)
-        points.append((x, y))
-        u, v = (f"trace['{name}'][{i}].astype(float)" for i in pair)
-        page.number(
-            x, y - 11, value,
-            "computed" if two else f"derived:{u}@{v}/np.linalg.norm({u})/np.linalg.norm({v})",
-        )  # fmt: skip
-        page.box(x - 3, y - 3, 6, 6, round=3, fill=theme.role("memory").ink, edge=None, layer=5)
-    page.line(points, color=theme.role("memory").ink, width=2)
-    word = show_piece(trace.source[pair[0]].text)
-    return page.say(
-        f"“{word}” in two places, {pair[0]} and {pair[1]}: the same row of E, so the cosine "
-        "starts at 1; then each takes up its own surroundings.",
-        f"“{word}”出现在位置 {pair[0]} 和 {pair[1]}：查到的是 E 的同一行，余弦从 1 开始；之后各自"
-        "吸收自己的上下文。",
-    )  # fmt: skip
-
-
-def _draw_departures(page: Page, trace: Any, names: list[str], step: float, tall: float) -> str:
-    """Every piece: how alike it still is to its own embedding."""
-    values = np.array([_compare(trace[names[0]], trace[name]) for name in names])
-    lit = find_query(show_pieces(trace.source), None)
-    for i in range(len(trace.source)):
-        points = [(layer * step, tall * (1 - float(v))) for layer, v in enumerate(values[:, i])]
-        own = i == lit
-        page.line(
-            points, color=theme.role("memory").ink if own else theme.FAINT, width=2.2 if own else 1,
-            layer=4 if own else 2,
-        )  # fmt: skip
-    for layer, name in enumerate(names):
-        u, v = f"trace['{names[0]}'][{lit}].astype(float)", f"trace['{name}'][{lit}].astype(float)"
-        page.number(
-            layer * step, tall * (1 - float(values[layer, lit])) - 11, float(values[layer, lit]),
-            f"derived:{u}@{v}/np.linalg.norm({u})/np.linalg.norm({v})", bold=True,
-        )  # fmt: skip
-    word = show_piece(trace.source[lit].text)
-    return page.say(
-        "No piece stands twice in this sentence, so each line compares a piece with its own "
-        f"embedding; in bold, “{word}”.",
-        f"本句没有重复的词元，因此每条线把一个词元与它自己的嵌入相比；粗线为“{word}”。",
-    )  # fmt: skip
-
-
-def _compare(a: Array, b: Array) -> Array:
+def compare(a: Array, b: Array) -> Array:
     """The cosine of each row of one with that of the other."""
     a, b = a.astype(float), b.astype(float)
     cosine: Array = (a * b).sum(-1) / np.linalg.norm(a, axis=-1) / np.linalg.norm(b, axis=-1)

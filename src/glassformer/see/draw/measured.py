@@ -20,10 +20,10 @@ ASKED = {  # the reader of the table's name, in the pictures' words
 def tell_measured(trace: Any, attention: Attention, row: int, head: int, lang: str) -> str:
     """In how many riddles this head looks at the right noun rather than at the wrong one.
 
-    Nothing where the row is no riddle's, or the trace not of the model that was measured.
+    Nothing where the row is no riddle's, or the trace not of the model that was measured, as it is.
     """
     asked, who = ASKED.get(f"{attention.side} {attention.kind}", ("", r"\b\B"))
-    if not re.fullmatch(who, attention.queries[row]) or not MEASURED.is_file():
+    if trace.edits or not re.fullmatch(who, attention.queries[row]) or not MEASURED.is_file():
         return ""
     found = json.loads(MEASURED.read_text(encoding="utf-8"))
     weights = trace.document.weights_sha256 or fingerprint(trace.parameters)

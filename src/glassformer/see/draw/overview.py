@@ -80,9 +80,9 @@ def draw_sequences(trace: Any, *, lang: str = "en") -> Figure:
             size=theme.SMALL, color=theme.role("memory").ink, ha="center",
         )  # fmt: skip
     page.arrow((left.right + 3, y + 37), (122, y + 37), width=2, color=theme.INK)
-    page.arrow((254, y + 37), (right.x - 3, y + 37), width=2, color=theme.INK)
+    page.arrow((266, y + 37), (right.x - 3, y + 37), width=2, color=theme.INK)
     page.text(
-        182, y - 30, page.say("memory: one vector a piece", "memory：每个词元一个向量"),
+        182, y - 30, page.say("memory: one vector a piece", "记忆：每个词元一个向量"),
         color=theme.role("memory").ink, ha="center",
     )  # fmt: skip
     return page.finish(
@@ -115,7 +115,14 @@ def draw_opened(trace: Any, *, lang: str = "en") -> Figure:
     page.arrow(
         (left.right + 3, 65), (right.x - 3, 65), width=2.2, color=theme.role("memory").ink, layer=4
     )  # fmt: skip
-    page.text(200, 52, "memory", size=theme.SMALL, color=theme.role("memory").ink, ha="center")
+    page.text(
+        200,
+        52,
+        page.say("memory", "记忆"),
+        size=theme.SMALL,
+        color=theme.role("memory").ink,
+        ha="center",
+    )
     _draw_ends(page, trace, frame)
     n, d = len(trace.source), trace.settings.d_model
     return page.finish(
@@ -124,7 +131,7 @@ def draw_opened(trace: Any, *, lang: str = "en") -> Figure:
         ),
         page.say(
             f"The connection carries the memory: {n} pieces × {d} numbers.",
-            f"连接传递 memory：{n} 个词元 × {d} 个数。",
+            f"连接传递记忆：{n} 个词元 × {d} 个数。",
         ),
     )  # fmt: skip
 
@@ -142,7 +149,7 @@ def draw_stacks(trace: Any, *, lang: str = "en") -> Figure:
     for rect in right:
         ways = [(trunk, height), (trunk, rect.centre[1]), (rect.x - 2, rect.centre[1])]
         page.line(ways, color=ink, width=1.8, head=True)
-    size = f"memory  {len(trace.source)} × {trace.settings.d_model}"
+    size = f"{page.say('memory', '记忆')}  {len(trace.source)} × {trace.settings.d_model}"
     page.text(trunk - 6, height - 16, size, color=ink, size=theme.SMALL, ha="center")
     ends = (trace.text, trace.translation)
     source, target = (wrap_most(text, 190, theme.TEXT, 6) for text in ends)
@@ -159,7 +166,7 @@ def draw_stacks(trace: Any, *, lang: str = "en") -> Figure:
         page.say(
             "All layers of a kind have the same shape and weights of their own. Memory, the output "
             "of the last encoder, goes to every decoder, which makes keys and values of it.",
-            "同类各层形状相同，权重各异。最后一个编码器的输出 memory 送往每个解码器，"
+            "同类各层形状相同，权重各异。最后一个编码器的输出（记忆）送往每个解码器，"
             "各自由它算出自己的键和值。",
         ),
     )

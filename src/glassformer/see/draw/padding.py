@@ -13,29 +13,24 @@ from .animate import Animation
 from .canvas import Page
 from .cells import heat, legend
 from .masks import fit_cell, write_columns, write_rows
-from .selection import pick, show_pieces
+from .selection import Array, pick, show_pieces
 
 
 def draw_padding(
     trace: Any, *, lang: str = "en", ax: Axes | None = None, head: int = 0,
     short: int | None = None,
 ) -> Animation:  # fmt: skip
-    """V59: the beginning of the sentence in a batch with the whole of it.
-
-    In layer 0 a score depends on its two pieces alone, so those of the shorter sentence are the
-    recorded ones, and its weights are their softmax without the hidden columns.
-    """
+    """V59: the beginning of the sentence, and the end mark, in a batch with the whole of it."""
     page, texts = Page(lang, ax), show_pieces(trace.source)
     head = pick(head, trace.settings.heads, "head")
     total = min(len(texts), 24)
-    short = max(1, total // 2) if short is None else min(short, total)
-    name = "encoder.0.self_attention.scores"
-    scores = trace[name][head, :total, :total].astype(np.float64)
+    short = max(1, total // 2) if short is None else max(1, min(short, total))
+    scores = score_beginning(trace, head, short)
     cell, size = fit_cell(total, 440, 30)
-    padded = texts[:short] + ["<pad>"] * (total - short)
+    padded = _end(texts[:short]) + ["<pad>"] * (total - short)
     hidden = np.broadcast_to(np.arange(total) >= short, (short, total))
-    shifted = scores[:short] - scores[:short, :short].max(1, keepdims=True)
-    weights = np.where(hidden, 0, np.exp(shifted))
+    weights = np.zeros((short, total))
+    weights[:, :short] = np.exp(scores - scores.max(1, keepdims=True))
     weights /= weights.sum(1, keepdims=True)
     page.step(
         f"A sentence of {total} pieces, and one of {short} that is filled up to the same length.",
@@ -54,9 +49,10 @@ def draw_padding(
         "于是短句如同独自被读：每行在自己的词元上之和为 1。",
     )
     for i in range(short):
-        z = f'np.exp(trace["{name}"][{head},{i},:{short}].astype(float))'
+        z = f"np.exp(score_beginning(trace, {head}, {short})[{i}])"
         page.number(cell * total + 18, (i + 0.5) * cell, float(weights[i].sum()),
                     f"derived:({z} / {z}.sum()).sum()", size=theme.TINY)  # fmt: skip
+    page.text(cell * total + 18, -8, "Σ", ha="center", bold=True)
     legend(page, 0, cell * short + 12, "share", 1, label=page.say("weight", "权重"))
     more = page.say(f" The first {total} of {len(texts)} pieces are drawn.",
                     f"只画出 {len(texts)} 个词元中的前 {total} 个。")  # fmt: skip
@@ -66,6 +62,30 @@ def draw_padding(
                  f"编码器第 0 层，头 {head}。行读取，列被读。")
         + (more if total < len(texts) else ""),
     )  # fmt: skip
+
+
+def _end(texts: list[str]) -> list[str]:
+    """A sentence of as many pieces, the last the end mark."""
+    return [*texts[:-1], "</s>"]
+
+
+def score_beginning(trace: Any, head: int, short: int) -> Array:
+    """Scores of encoder layer 0 for the first pieces and the end mark behind them, in float64.
+
+    There a score depends on its two pieces and their places alone; only the mark's is new.
+    """
+    name = "encoder.0.self_attention"
+    places = trace["source_embedding.places"][:short].astype(np.float64)
+    words = trace["source_embedding.words"].astype(np.float64)
+    x = np.concatenate((words[: short - 1], words[-1:])) + places
+    if trace.settings.norm == "pre":
+        spread = np.sqrt(x.var(-1, keepdims=True) + trace.settings.norm_epsilon)
+        gain, bias = (trace[f"{name}_road.norm.{which}"] for which in ("weight", "bias"))
+        x = (x - x.mean(-1, keepdims=True)) / spread * gain + bias
+    rows = slice(head * trace.settings.width, (head + 1) * trace.settings.width)
+    q, k = (x @ trace[f"{name}.to_{which}.weight"][rows].T + trace[f"{name}.to_{which}.bias"][rows]
+            for which in ("query", "key"))  # fmt: skip
+    return np.asarray(q @ k.T / np.sqrt(trace.settings.width))
 
 
 def _draw_two(page: Page, whole: list[str], padded: list[str], cell: float, size: float) -> None:
@@ -126,7 +146,7 @@ def draw_batch(trace: Any, *, lang: str = "en", ax: Axes | None = None) -> Figur
                      reverse=True)  # fmt: skip
     wide = 46.0
     for row, length in enumerate(lengths):
-        shown = texts[:length] + ["<pad>"] * (total - length)
+        shown = _end(texts[:length]) + ["<pad>"] * (total - length)
         for j, text in enumerate(shown):
             out, role = j >= length, theme.role("words")
             page.box(j * wide, row * 30, wide - 4, 24, fill=theme.PAPER if out else role.fill,

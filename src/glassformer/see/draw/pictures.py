@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Callable, Mapping
 from difflib import get_close_matches
 from typing import Any, Literal, NamedTuple
@@ -10,36 +11,44 @@ from typing import Any, Literal, NamedTuple
 from matplotlib.figure import Figure
 
 from . import (
-    architecture,
+    amplitude,
     attention_grids,
     attention_lines,
     beams,
     blocks,
     choosing,
     code,
+    context,
     costs,
+    cross_entropy,
     crossing,
     decoding,
+    figure_1,
     heads,
     losses,
     masks,
     matrices,
     meaning,
+    norms,
     order,
     overview,
     padding,
+    parallel,
     position_facts,
     positions,
     reasons,
     recap,
     roads,
+    selectors,
     splitting,
     stacks,
     steps,
     sublayers,
+    three_masks,
     training,
     vectors,
     vocabulary,
+    walk,
     wave_pictures,
     wiring,
     words,
@@ -80,10 +89,10 @@ _ALL = (
     Picture(
         "V06", "Encoder and decoder layer", "编码器层与解码器层", blocks.draw_layers, needs=""
     ),
-    Picture("V07", "The architecture of the paper", "论文的架构图", architecture.draw_figure_1),
+    Picture("V07", "The architecture of the paper", "论文的架构图", figure_1.draw_figure_1),
     Picture("V08", "Two layers of each, with residuals", "各两层，含残差", wiring.draw_two_layers),
     Picture(
-        "V09", "Drawing the Transformer", "画出 Transformer", architecture.draw_growing, "animated"
+        "V09", "Drawing the Transformer", "画出 Transformer", figure_1.draw_growing, "animated"
     ),
     # A.2 Words become numbers
     Picture("V10", "Pieces and their ids", "词元与编号", words.draw_tokens, needs=""),
@@ -96,7 +105,7 @@ _ALL = (
     Picture("V15", "Each word a vector", "每个词一个向量", words.draw_word_vectors),
     Picture("V16", "A map of words", "词的地图", meaning.draw_map),
     Picture("V17", "The sentence as a matrix", "句子成为矩阵", words.draw_sentence_matrix),
-    Picture("V18", "A word in its sentence", "句中的词", meaning.draw_context),
+    Picture("V18", "A word in its sentence", "句中的词", context.draw_context),
     # A.3 Positions
     Picture("V19", "Word plus place", "词加位置", positions.draw_sum),
     Picture(
@@ -118,7 +127,7 @@ _ALL = (
         "V28", "Without positions, no order", "没有位置，就没有次序",
         order.draw_permutation,
     ),
-    Picture("V29", "How loud is the place?", "位置的声音有多大？", position_facts.draw_amplitude),
+    Picture("V29", "How loud is the place?", "位置的声音有多大？", amplitude.draw_amplitude),
     # A.4 Self-attention as vectors
     Picture("V30", "The flow through one layer", "穿过一层", vectors.draw_flow),
     Picture("V31", "Two words, two layers", "两个词，两层", vectors.draw_two_words),
@@ -149,7 +158,7 @@ _ALL = (
     Picture("V50", "Two heads", "两个头", attention_lines.draw_two_heads, needs=""),
     Picture("V51", "All heads at once", "所有的头一起", attention_lines.draw_all_heads, needs=""),
     Picture(
-        "V52", "Layer, attention, heads", "层、注意力、头", attention_lines.draw_selectors, needs=""
+        "V52", "Layer, attention, heads", "层、注意力、头", selectors.draw_selectors, needs=""
     ),
     Picture("V53", "Every head at a glance", "每个头一览", attention_grids.draw_overview, needs=""),
     Picture("V54", "Alignment", "对齐", attention_grids.draw_alignment, needs=""),
@@ -165,19 +174,19 @@ _ALL = (
     Picture("V59", "Padding", "填充", padding.draw_padding, "animated"),
     Picture("V60", "Too long", "过长", padding.draw_longest, needs=""),
     Picture("V61", "A batch", "一个批次", padding.draw_batch, needs=""),
-    Picture("V62", "Three masks", "三种掩码", masks.draw_three_masks, needs=""),
+    Picture("V62", "Three masks", "三种掩码", three_masks.draw_three_masks, needs=""),
     # A.9 Feed-forward, residual, norm
     Picture("V63", "The feed-forward network", "前馈网络", sublayers.draw_feed_forward, "animated"),
     Picture("V64", "The bend between", "中间的弯", sublayers.draw_activation),
     Picture("V65", "The residual road", "残差之路", roads.draw_residual, "animated"),
-    Picture("V66", "Inside LayerNorm", "LayerNorm 之内", roads.draw_norm),
+    Picture("V66", "Inside LayerNorm", "LayerNorm 之内", norms.draw_norm),
     Picture("V67", "Why normalise", "为什么要归一化", reasons.draw_why_norm),
-    Picture("V68", "LayerNorm, a line at a time", "LayerNorm 逐行", roads.draw_norm_steps),
+    Picture("V68", "LayerNorm, a line at a time", "LayerNorm 逐行", norms.draw_norm_steps),
     Picture("V69", "The residual stream", "残差流", roads.draw_stream),
     # A.10 Stacks, flow, what runs at once
     Picture("V70", "Shapes through a layer", "穿过一层的形状", stacks.draw_shapes),
     Picture("V71", "The stack at work", "层叠工作", stacks.draw_stack, "animated"),
-    Picture("V72", "What runs at once", "什么可以同时算", costs.draw_parallel, needs=""),
+    Picture("V72", "What runs at once", "什么可以同时算", parallel.draw_parallel, needs=""),
     Picture("V73", "What attention costs", "注意力的开销", costs.draw_cost),
     # A.11 The decoder writes
     Picture("V74", "The first word", "第一个词", decoding.draw_first_word, "animated"),
@@ -189,7 +198,7 @@ _ALL = (
     ),
     Picture("V77", "Looking at the source", "看向源句", crossing.draw_cross_attention, "animated"),
     Picture("V78", "One memory for all layers", "一份记忆供各层", stacks.draw_memory_to_all),
-    Picture("V79", "The whole way", "完整的一路", choosing.draw_walk),
+    Picture("V79", "The whole way", "完整的一路", walk.draw_walk),
     Picture("V80", "From a vector to a word", "从向量到词", choosing.draw_final),
     Picture("V81", "The greedy path", "贪婪路径", beams.draw_greedy_path, needs=""),
     Picture("V82", "The beam", "束搜索", beams.draw_beam_tree, "animated", "search"),
@@ -199,7 +208,7 @@ _ALL = (
     Picture("V85", "What is wanted", "想要的", training.draw_targets, needs="watch"),
     Picture("V86", "After training", "训练之后", training.draw_trained, needs="watch"),
     Picture("V87", "Learning", "学习", training.draw_learning, "animated", "watch"),
-    Picture("V88", "The loss", "损失", losses.draw_loss, needs=""),
+    Picture("V88", "The loss", "损失", cross_entropy.draw_loss, needs=""),
     Picture("V89", "Smoothing and rate", "平滑与学习率", losses.draw_schedules, needs=""),
     Picture("V90", "Teacher forcing", "教师强制", losses.draw_teacher_forcing, needs=""),
     Picture("V91", "Gradients", "梯度", losses.draw_gradients, needs="watch"),
@@ -210,12 +219,15 @@ PICTURES: Mapping[str, Picture] = {picture.id: picture for picture in _ALL}
 
 
 def find_picture(id: str) -> Picture:
-    """ValueError, naming the nearest, where there is none of this number."""
-    found = PICTURES.get(id.upper())
-    if found is None:
-        near = get_close_matches(id.upper(), PICTURES, 1, 0.0)
-        raise ValueError(f"there is no picture {id}; did you mean {near[0]}?")
-    return found
+    """By its number, as V49, v49, V7 or 7. ValueError, naming the nearest, where there is none."""
+    number = re.fullmatch(r"[vV]?0*(\d{1,3})", id)
+    name = f"V{int(number[1]):02}" if number else id.upper()
+    if name not in PICTURES:
+        near = get_close_matches(name, PICTURES, 1, 0.0)[0]
+        if number:
+            near = min(PICTURES, key=lambda each: abs(int(each[1:]) - int(number[1])))
+        raise ValueError(f"there is no picture {id or '“”'}; did you mean {near}?")
+    return PICTURES[name]
 
 
 def draw(trace: Any, id: str, **options: Any) -> Figure | Animation:
@@ -223,5 +235,6 @@ def draw(trace: Any, id: str, **options: Any) -> Figure | Animation:
     picture = find_picture(id)
     for name in options:
         if name not in picture.options:
-            raise ValueError(f"{picture.id} has no option {name}; {', '.join(picture.options)}")
+            others = ", ".join(each for each in picture.options if each != "ax")
+            raise ValueError(f"{picture.id} has no option {name}; it has {others}")
     return picture.function(trace, **options)

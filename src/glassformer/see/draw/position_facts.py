@@ -1,7 +1,9 @@
-"""What is true of positional encodings (V26-V29)."""
+"""What is true of positional encodings (V26)."""
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -9,11 +11,12 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from . import theme, waves
-from .canvas import Page
+from .canvas import Page, Rect
 from .cells import matrix
-from .selection import show_pieces
+from .charts import Chart
 
 Array = NDArray[Any]
+LENGTHS = Path(__file__).with_name("lengths.json")
 
 
 def _axes(
@@ -62,16 +65,19 @@ def draw_properties(trace: Any, *, lang: str = "en", shift: int = 5) -> Figure:
             x + dx, y - 8 if i != 2 else y, float(cosine[i]), "worked", digits=3, ha="left",
             before=f"{i}: ",
         )  # fmt: skip
-    _draw_rotation(page, 380, shift)
+    _draw_rotation(page, 400, shift)
     _draw_paces(page, 0, 260)
+    _draw_lengths(page, Rect(430, 268, 300, 150))
     return page.finish(
         page.say("What sine and cosine are good for", "正弦和余弦的好处"),
         page.say(
-            "d = 512, the paper's layout; similarity is the cosine. Every position has its own "
-            "code. The code is defined at any "
-            "length, which does not mean that a model trained on short sentences works there.",
-            "d = 512，论文的排列；相似度为余弦。每个位置的编码各不相同。任意长度都有定义，但这不表"
-            "示用短句训练的模型在长句上也好用。",
+            "1 to 3: d = 512, the paper's layout; similarity is the cosine. Every position has its "
+            "own code. The code is defined at any length, which does not mean that a model works "
+            "there: 4 is SCAN's length split, a small model of ours, held-out commands on both "
+            "sides of the line.",
+            "1 至 3：d = 512，论文的排列；相似度为余弦。每个位置的编码各不相同。任意长度都有定义，"
+            "但这不表示模型在那里好用：4 是 SCAN 的 length 划分，我们的小模型，线两侧都是未训练过的"
+            "命令。",
         ),
     )  # fmt: skip
 
@@ -128,62 +134,53 @@ def _draw_paces(page: Page, x: float, y: float) -> None:
             ha="right",
         )  # fmt: skip
         page.line(
-            [(x + 74 + p * 420 / 700, top + 16 - 14 * v) for p, v in enumerate(values)],
+            [(x + 74 + p * 210 / 700, top + 16 - 14 * v) for p, v in enumerate(values)],
             color=theme.HEADS[row], width=1.4,
         )  # fmt: skip
         page.number(
-            x + 506, top + 16, float(length), "worked", digits=1, ha="left",
+            x + 292, top + 16, float(length), "worked", digits=1, ha="left",
             before=page.say("wavelength ", "波长 "),
         )  # fmt: skip
     page.text(
-        x + 284, y + 184, page.say("positions 0 to 100", "位置 0 到 100"), size=theme.SMALL,
+        x + 179, y + 184, page.say("positions 0 to 100", "位置 0 到 100"), size=theme.SMALL,
         color=theme.SOFT, ha="center",
     )  # fmt: skip
 
 
-def draw_amplitude(trace: Any, *, lang: str = "en") -> Figure:
-    """How long the vectors of word and place are, piece by piece."""
-    page = Page(lang)
-    texts, d = show_pieces(trace.source), trace.settings.d_model
-    shown = list(range(len(texts))) if len(texts) <= 24 else [*range(23), len(texts) - 1]
-    names = {"words": ("word, times √d", "词 × √d"), "places": ("place", "位置")}
-    lengths = {name: np.linalg.norm(trace[f"source_embedding.{name}"], axis=1) for name in names}
-    unit = 300 / max(float(values.max()) for values in lengths.values())
-    for row, i in enumerate(shown):
-        page.text(84, row * 26.0 + 9, texts[i], mono=True, ha="right", width=84)
-        for part, name in enumerate(names):
-            ink, value, y = theme.role(name), float(lengths[name][i]), row * 26.0 + part * 10
-            of = f"derived:np.linalg.norm(trace['source_embedding.{name}'][{i}])"
-            page.box(94, y, unit * value, 8.5, fill=ink.fill, edge=ink.ink, round=0, line=0.7)
-            x = 100 + unit * value
-            page.number(x, y + 4, value, of, ha="left", size=theme.TINY, color=ink.ink)
-    for part, (name, words) in enumerate(names.items()):
-        ink, y = theme.role(name), part * 20.0
-        page.box(470, y, 14, 10, fill=ink.fill, edge=ink.ink, round=0)
-        page.text(490, y + 5, page.say(*words), color=ink.ink)
-    _draw_examples(page, 470, 60)
-    hidden = len(texts) - len(shown)
-    more = page.say(f" {hidden} pieces are left out.", f"省略 {hidden} 个词元。") if hidden else ""
-    amplitude = f"{trace.settings.positions.amplitude:g}"
-    return page.finish(
-        page.say("How loud is the place beside the word?", "相比词，位置的声音有多大？"),
-        page.say(
-            f"Lengths of the vectors that are added, d = {d}, amplitude {amplitude}.{more}",
-            f"相加的两个向量的长度，d = {d}，幅度 {amplitude}。{more}",
-        ),
-    )
+def read_lengths() -> Any:
+    """What `benchmarks/lengths.py` found; None where it is not at hand."""
+    return json.loads(LENGTHS.read_text(encoding="utf-8")) if LENGTHS.is_file() else None
 
 
-def _draw_examples(page: Page, x: float, y: float) -> None:
-    """What the lengths are in a fresh network of the paper's width."""
-    title = page.say("for comparison, d = 512:", "作为参照，d = 512：")
-    page.text(x, y, title, size=theme.SMALL, bold=True)
-    rows = (
-        (np.linalg.norm(waves.encode([7], 512)), "place", "位置"),
-        (np.sqrt(512.0), "word, N(0, 1/d) at the start", "词，初始 N(0, 1/d)"),
-        (512 * np.sqrt(2 / (32000 + 512)), "word, Xavier, V = 32,000", "词，Xavier，V = 32000"),
+def _draw_lengths(page: Page, rect: Rect) -> None:
+    """The share of exact answers at each length of the answer, and the longest in training."""
+    found = read_lengths()
+    if found is None:
+        return
+    page.text(
+        rect.x - 20, rect.y - 24,
+        page.say("4  beyond the lengths of training", "4  超出训练的长度"),
+        bold=True,
+    )  # fmt: skip
+    lengths = [int(length) for length in found["lengths"]]
+    chart = Chart(page, rect, (0, max(lengths)), (0, 100), x_ticks=(0, 10, 20, 30, 40),
+                  across=page.say("length of the answer, in words", "答案的长度（词）"),
+                  up=page.say("% exactly right", "完全正确的百分比"))  # fmt: skip
+    edge = chart.at(found["seen"] + 0.5, 0)[0]
+    page.line([(edge, rect.y), (edge, rect.bottom)], color="#b03030", dashed=True)
+    page.text(edge + 5, rect.y + 8, page.say(f"longest in training: {found['seen']}",
+                                             f"训练中最长：{found['seen']}"),
+              size=theme.SMALL, color="#b03030")  # fmt: skip
+    for right, asked, length in ((*found["lengths"][str(n)], n) for n in lengths):
+        x, y = chart.at(length, 100 * right / asked)
+        page.box(x - 2.5, y - 2.5, 5, 5, round=2.5, fill=theme.role("places").ink, edge=None,
+                 layer=6)  # fmt: skip
+    near, far = (
+        np.sum([found["lengths"][str(n)] for n in lengths if (n > found["seen"]) == beyond], 0)
+        for beyond in (False, True)
     )
-    for row, (value, en, zh) in enumerate(rows):
-        page.number(x + 30, y + 18 + row * 15, float(value), "worked", digits=1, ha="right")
-        label = page.say(en, zh)
-        page.text(x + 36, y + 18 + row * 15, label, size=theme.SMALL, color=theme.SOFT)
+    for (right, asked), x in ((near, rect.x + 60), (far, edge + 60)):
+        page.number(x, rect.y + 74, 100 * right / asked, "measured", digits=1, size=13, bold=True,
+                    color=theme.role("places").ink)  # fmt: skip
+        page.text(x, rect.y + 92, page.say(f"% of {asked:,}", f"%，共 {asked:,} 条"), ha="center",
+                  size=theme.SMALL, color=theme.SOFT)  # fmt: skip

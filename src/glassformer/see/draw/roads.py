@@ -1,4 +1,4 @@
-"""The residual road and its norm (V65, V66, V68, V69)."""
+"""The residual road (V65, V69)."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def name_sublayer(page: Page, sublayer: str) -> str:
     return page.say(sublayer.replace("_", "-"), zh[sublayer])
 
 
-def _draw_vector(
+def draw_vector(
     page: Page, y: float, name: str, row: int, trace: Any, role: str, label: str, limit: float
 ) -> Rect:
     """First numbers, then the whole vector as colours, then its length."""
@@ -68,12 +68,12 @@ def draw_residual(
     which = name_sublayer(page, sublayer)
     role = theme.role("feed_forward" if sublayer == "feed_forward" else "attention")
     page.step(f"“{text}” comes in as x.", f"“{text}”以 x 进入。")
-    _draw_vector(page, 0, stream, row, trace, "residual", "x", limit)
+    draw_vector(page, 0, stream, row, trace, "residual", "x", limit)
     page.step(f"One copy goes through {which}.", f"一份经过{which}。")
     page.arrow((72, 26), (72, 44))
     page.box(10, 46, 124, 26, fill=role.fill, edge=role.ink, label=which, bold=True)
     page.arrow((72, 74), (72, 90))
-    _draw_vector(page, 92, names[1], row, trace, "heads", "f(x)", limit)
+    draw_vector(page, 92, names[1], row, trace, "heads", "f(x)", limit)
     page.step("The other goes around it untouched.", "另一份原样绕行。")
     page.line([(-22, 11), (-62, 11), (-62, 137), (60, 137)], dashed=True,
               color=theme.role("residual").ink, width=1.6, head=True)  # fmt: skip
@@ -81,7 +81,7 @@ def draw_residual(
     page.arrow((72, 117), (72, 127))
     page.box(62, 127, 20, 20, round=10, label="+", size=13, bold=True)
     page.arrow((72, 147), (72, 160))
-    _draw_vector(page, 162, names[2], row, trace, "sum", "x + f(x)", limit)
+    draw_vector(page, 162, names[2], row, trace, "sum", "x + f(x)", limit)
     legend(page, 182, 194, "signed", limit, label=page.say("all numbers of the vector",
                                                            "向量的全部数"))  # fmt: skip
     for i, (a, b, label) in enumerate(((0, 2, "cos(x, x + f(x))"), (0, 1, "cos(x, f(x))"))):
@@ -94,96 +94,8 @@ def draw_residual(
                     ha="left", before=f"{label} = ", size=theme.TEXT)  # fmt: skip
     return page.animate(
         page.say("The residual road: x goes around and is added", "残差之路：x 绕行后相加"),
-        f"{name_layer(page, side, layer)}, {which}.".capitalize(),
+        page.join(name_layer(page, side, layer), which),
     )
-
-
-def draw_norm(
-    trace: Any, *, lang: str = "en", ax: Axes | None = None, side: str = "encoder", layer: int = 0,
-    sublayer: str = "self_attention", query: int | str | None = None,
-) -> Figure:  # fmt: skip
-    """V66: inside "add and normalise": before and after, with mean and spread."""
-    page = Page(lang, ax)
-    layer, row, text = find_place(trace, side, layer, query)
-    road = f"{side}.{layer}.{sublayer}_road"
-    before = f"{road}.sum" if trace.settings.norm == "post" else find_stream(trace, side, layer,
-            sublayer)  # fmt: skip
-    after = f"{road}.normed"
-    role = theme.role("norm")
-    page.box(-110, -18, 690, 218, fill=role.fill, edge=role.ink, line=1.6, round=12, layer=0.5)
-    for y, name, label in ((0, before, page.say("before", "之前")),
-                           (150, after, page.say("after", "之后"))):  # fmt: skip
-        limit = find_limit(trace[name][row])
-        _draw_vector(page, y, name, row, trace, "sum" if y == 0 else "norm", label, limit)
-        legend(page, 182, y + 26, "signed", limit)
-        for i, (letter, call) in enumerate((("μ", "mean"), ("σ", "std"))):
-            value = float(getattr(trace[name][row].astype(np.float64), call)())
-            of = f'derived:trace["{name}"][{row}].astype(np.float64).{call}()'
-            page.number(i * 76, y + 35, value, of, ha="left", before=f"{letter} = ",
-                        size=theme.TEXT, bold=True)  # fmt: skip
-    page.arrow((72, 52), (72, 142), width=2)
-    page.formula(230, 98, r"\alpha \cdot \frac{x - \mu}{\sqrt{\sigma^2 + \epsilon}} + \beta",
-                 size=16)  # fmt: skip
-    page.text(90, 98, "LayerNorm", bold=True, color=role.ink, size=12)
-    norm = trace.settings.norm
-    return page.finish(
-        page.say(f"LayerNorm, as “{text}” passes", f"“{text}”经过 LayerNorm"),
-        f"{name_layer(page, side, layer)}, {name_sublayer(page, sublayer)}. ".capitalize()
-        + page.say(
-            "Post-norm: after the sum, as in the paper. " if norm == "post" else
-            "Pre-norm: before the sub-layer; the paper normalises after the sum. ",
-            "post-norm：在相加之后，与论文一致。" if norm == "post"
-            else "pre-norm：在子层之前；论文是在相加之后。",
-        ) + page.say("After it μ and σ need not be 0 and 1: α and β are learned.",
-                     "之后的 μ 与 σ 不必是 0 与 1：α 和 β 是学来的。"),
-    )  # fmt: skip
-
-
-def draw_norm_steps(
-    trace: Any, *, lang: str = "en", ax: Axes | None = None, side: str = "encoder", layer: int = 0,
-    sublayer: str = "self_attention", query: int | str | None = None,
-) -> Figure:  # fmt: skip
-    """V68: the formula a line at a time, on the first numbers of one vector."""
-    page = Page(lang, ax)
-    layer, row, text = find_place(trace, side, layer, query)
-    road, norm = f"{side}.{layer}.{sublayer}_road", trace.settings.norm
-    before = f"{road}.sum" if norm == "post" else find_stream(trace, side, layer, sublayer)
-    x = trace[before][row].astype(np.float64)
-    alpha, beta = (trace[f"{road}.norm.{n}"].astype(np.float64) for n in ("weight", "bias"))
-    vector = f'trace["{before}"][{row}].astype(np.float64)'
-    spread = f"np.sqrt({vector}.var() + {trace.settings.norm_epsilon})"
-    centred, scaled = f"({vector} - {vector}.mean())", f"({vector} - {vector}.mean()) / {spread}"
-    sigma = np.sqrt(x.var() + trace.settings.norm_epsilon)
-    lines = (
-        ("x", x, before, "sum"), ("x − μ", x - x.mean(), centred, "plain"),
-        ("(x − μ) / √(σ² + ε)", (x - x.mean()) / sigma, scaled, "plain"),
-        ("α", alpha, f"{road}.norm.weight", "linear"), ("β", beta, f"{road}.norm.bias", "linear"),
-        ("α · … + β", trace[f"{road}.normed"][row], f"{road}.normed", "norm"),
-    )  # fmt: skip
-    for n, (label, values, source, role) in enumerate(lines):
-        y = n * 34.0
-        page.text(-12, y + 11, label, ha="right", bold=True, color=theme.role(role).ink)
-        for i, value in enumerate(values[:8].tolist()):
-            derived = n in (1, 2)
-            index = () if n in (3, 4) else (row,)
-            of = f"derived:({source})[{i}]" if derived else (source, (*index, i))
-            page.box(i * 44, y, 44, 22, fill=theme.role(role).fill, edge=theme.role(role).ink,
-                     line=2 if n in (3, 4) else 0.8, dashed=derived, round=0)  # fmt: skip
-            page.number(i * 44 + 22, y + 11, value, of)
-        page.text(358, y + 11, f"+{len(values) - 8}" if len(values) > 8 else "", size=theme.TINY,
-                  color=theme.SOFT)  # fmt: skip
-    for i, (name, value, of) in enumerate((("μ", x.mean(), f"{vector}.mean()"),
-                                           ("σ²", x.var(), f"{vector}.var()"))):  # fmt: skip
-        page.number(400, 11 + 22 * i, float(value), f"derived:{of}", ha="left", before=f"{name} = ",
-                    size=11, bold=True, digits=3)  # fmt: skip
-    return page.finish(
-        page.say(f"LayerNorm on “{text}”, a line at a time", f"“{text}”上的 LayerNorm，逐行计算"),
-        name_layer(page, side, layer).capitalize() + page.say(
-            ". μ and σ² are taken over all numbers of this one vector, σ² with 1/d. Thick: "
-            "learned; dashed: on the way.",
-            "。μ 与 σ² 只在这一个向量的所有数上计算，σ² 除以 d。粗框：学到的；虚框：中间结果。",
-        ),
-    )  # fmt: skip
 
 
 def draw_stream(

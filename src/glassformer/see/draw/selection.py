@@ -125,6 +125,26 @@ def keep_largest(
     return sorted(list(dict.fromkeys(order))[:most])
 
 
+def elide(count: int, most: int, last: int = 2) -> list[int | None]:
+    """All places; of more than `most` the first and the `last`, and None for those between."""
+    if count <= most:
+        return list(range(count))
+    return [*range(most - last - 1), None, *range(count - last, count)]
+
+
+def balance(count: int, columns: int) -> int:
+    """How many to a line, at most `columns`, so that all lines are about as long."""
+    return -(-count // -(-count // columns))
+
+
+def tell_left_out(page: Any, shown: int, count: int) -> str:
+    """A sentence for a note, where not all pieces are drawn."""
+    if shown >= count:
+        return ""
+    return str(page.say(f" {count - shown} of {count} pieces are left out.",
+                        f"共 {count} 个词元，略去 {count - shown} 个。"))  # fmt: skip
+
+
 def weight_of_head(trace: Any, name: str, projection: str, head: int) -> Array:
     """The paper's W for one head, D K: the stored matrix has all heads below each other."""
     width = trace.settings.width

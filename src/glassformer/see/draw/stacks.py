@@ -71,18 +71,23 @@ def draw_stack(
     start = "source_embedding.sum" if side == "encoder" else "target_embedding.sum"
     count = getattr(trace.settings, f"{side}_layers")
     names = [start, *(find_output(trace, side, n) for n in range(count))]
-    limit, role = max(find_limit(trace[name]) for name in names), theme.role(side)
+    limit = max(float(np.quantile(np.abs(trace[name]), 0.995)) for name in names)
+    role, before = theme.role(side), 0.0
     rows = len(trace[start])
     high, wide = max(36.0, min(66.0, rows * 2.4)), 330.0
     for n, name in enumerate(names):
         y = (count - n) * (high + 26)
         label = page.say("word + place", "词 + 位置") if not n else page.say(f"after layer {n - 1}",
                 f"第 {n - 1} 层之后")  # fmt: skip
-        page.step(label[0].upper() + label[1:] + page.say(": one row a piece.", "：每行一个词元。"),
-                  label + "：每行一个词元。")  # fmt: skip
+        size = float(np.linalg.norm(trace[name].astype(float), axis=1).mean())
+        if n:
+            page.step(f"Layer {n - 1}: mean length {before:.1f} → {size:.1f}.",
+                      f"第 {n - 1} 层：平均长度 {before:.1f} → {size:.1f}。")  # fmt: skip
+        else:
+            page.step("What comes in: one row a piece.", "输入：每行一个词元。")
+        before = size
         heat(page, 0, y, trace[name], wide, high, role=side, limit=limit)
         page.text(-10, y + high / 2, label, ha="right", bold=True, color=role.ink)
-        size = float(np.linalg.norm(trace[name].astype(float), axis=1).mean())
         page.number(wide + 12, y + high / 2, size,
                     f'derived:np.linalg.norm(trace["{name}"].astype(float), axis=1).mean()',
                     ha="left",
@@ -90,7 +95,8 @@ def draw_stack(
         if n:
             page.arrow((wide / 2, y + high + 24), (wide / 2, y + high + 3), width=2, color=role.ink)
     legend(page, 0, (count + 1) * (high + 26) - 12, "signed", limit,
-           label=page.say("one scale for all", "统一色标"))  # fmt: skip
+           label=page.say("one scale for all; what is beyond has its last colour",
+                          "统一色标；超出者取端点颜色"))  # fmt: skip
     return page.animate(
         page.say(f"The {side}, layer by layer",
                  f"{'编码器' if side == 'encoder' else '解码器'}，逐层"),

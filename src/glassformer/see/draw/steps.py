@@ -1,7 +1,8 @@
-"""Self-attention as vectors, in six steps (V30-V38)."""
+"""Self-attention on vectors: steps two to six (V33-V37)."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -12,37 +13,51 @@ from .canvas import Page
 from .key_table import Table
 from .selection import choose_look
 
-Query = int | str | None
+SCORES, SCALED, WEIGHTS, WEIGHTED, SUM = range(5)  # how far the table is drawn
+TITLES = (
+    ("Step 2: how well does each key fit the query?", "第二步：每个键与查询有多相合？"),
+    ("Step 3: divided by the square root of d_k", "第三步：除以 d_k 的平方根"),
+    ("Step 4: the softmax makes shares that sum to 1", "第四步：softmax 变成合计为 1 的份额"),
+    ("Step 5: each value counts by its share", "第五步：每个值按份额计入"),
+    ("Step 6: the sum is what the head has read", "第六步：相加即这个头读到的内容"),
+)
 
 
-def _draw_table(
-    trace: Any, stage: int, title: tuple[str, str], lang: str, layer: int, head: int, query: Query
-) -> Animation:  # fmt: skip
-    """The table up to a stage: 0 scores, 1 scaled, 2 weights, 3 weighted values, 4 their sum."""
-    page = Page(lang)
-    look = choose_look(trace, layer, head, query, lang)
-    table = Table(page, trace, look)
-    table.draw_query()
-    table.draw_keys()
-    table.draw_scores(stage == 0)
-    if stage >= 1:
-        table.draw_scaled(stage == 1)
-    if stage >= 2:
-        table.draw_weights(stage == 2)
-    if stage >= 3:
-        if stage == 4:
+def _make_step(stage: int) -> Callable[..., Animation]:
+    """The table as far as one stage, which is told a sentence at a time."""
+
+    def draw(
+        trace: Any, *, lang: str = "en", layer: int = 0, head: int = 0,
+        query: int | str | None = None,
+    ) -> Animation:  # fmt: skip
+        page, look = Page(lang), choose_look(trace, layer, head, query, lang)
+        table = Table(page, trace, look)
+        table.draw_query()
+        table.draw_keys()
+        table.draw_scores(stage == SCORES)
+        if stage >= SCALED:
+            table.draw_scaled(stage == SCALED)
+        if stage >= WEIGHTS:
+            table.draw_weights(stage == WEIGHTS)
+        if stage == SUM:
             page.step("Each value counts by its share,", "每个值按份额计入，")
-        table.draw_weighted(stage == 3)
-    if stage == 4:
-        table.draw_sum()
-    if stage in (1, 2):
-        _draw_worked_example(page, stage, table.x + 10)
-    first = min(4, trace.settings.width)
-    note = page.say(
-        f"{look.title}. Vectors show the first {first} of their {trace.settings.width} numbers.",
-        f"{look.title}。向量只画出 {trace.settings.width} 个数中的前 {first} 个。",
-    )  # fmt: skip
-    return page.animate(page.say(*title), note)
+        if stage >= WEIGHTED:
+            table.draw_weighted(stage == WEIGHTED)
+        if stage == SUM:
+            table.draw_sum()
+        if stage in (SCALED, WEIGHTS):
+            _draw_worked_example(page, stage, table.x + 10)
+        first, width = min(4, trace.settings.width), trace.settings.width
+        note = page.say(
+            f"{look.title}. Vectors show the first {first} of their {width} numbers.",
+            f"{look.title}。向量只画出 {width} 个数中的前 {first} 个。",
+        )  # fmt: skip
+        return page.animate(page.say(*TITLES[stage]), note)
+
+    return draw
+
+
+draw_step_2, draw_step_3, draw_step_4, draw_step_5, draw_step_6 = map(_make_step, range(5))
 
 
 def _draw_worked_example(page: Page, stage: int, x: float) -> None:
@@ -80,43 +95,3 @@ def _draw_worked_example(page: Page, stage: int, x: float) -> None:
         ),
         size=theme.SMALL, color=theme.SOFT,
     )  # fmt: skip
-
-
-def draw_step_2(
-    trace: Any, *, lang: str = "en", layer: int = 0, head: int = 0, query: Query = None
-) -> Animation:  # fmt: skip
-    """A score for each key: the dot product with the query."""
-    title = "Step 2: how well does each key fit the query?", "第二步：每个键与查询有多相合？"
-    return _draw_table(trace, 0, title, lang, layer, head, query)
-
-
-def draw_step_3(
-    trace: Any, *, lang: str = "en", layer: int = 0, head: int = 0, query: Query = None
-) -> Animation:  # fmt: skip
-    """Divided by the square root of d_k."""
-    title = "Step 3: divided by the square root of d_k", "第三步：除以 d_k 的平方根"
-    return _draw_table(trace, 1, title, lang, layer, head, query)
-
-
-def draw_step_4(
-    trace: Any, *, lang: str = "en", layer: int = 0, head: int = 0, query: Query = None
-) -> Animation:  # fmt: skip
-    """The softmax: shares that sum to 1."""
-    title = "Step 4: the softmax makes shares that sum to 1", "第四步：softmax 变成合计为 1 的份额"
-    return _draw_table(trace, 2, title, lang, layer, head, query)
-
-
-def draw_step_5(
-    trace: Any, *, lang: str = "en", layer: int = 0, head: int = 0, query: Query = None
-) -> Animation:  # fmt: skip
-    """Each value times its share."""
-    title = "Step 5: each value counts by its share", "第五步：每个值按份额计入"
-    return _draw_table(trace, 3, title, lang, layer, head, query)
-
-
-def draw_step_6(
-    trace: Any, *, lang: str = "en", layer: int = 0, head: int = 0, query: Query = None
-) -> Animation:  # fmt: skip
-    """The sum: what the head has read."""
-    title = "Step 6: the sum is what the head has read", "第六步：相加即这个头读到的内容"
-    return _draw_table(trace, 4, title, lang, layer, head, query)

@@ -116,17 +116,21 @@ def _count_active(page: Page, trace: Any, side: str, name: str, row: int) -> Non
     """A bar for each piece."""
     texts = show_pieces(trace.source if side == "encoder" else trace.target)
     active = (trace[name] > 0).sum(1)
-    top, wide = 205.0, min(26.0, 702 / len(texts))
+    top, wide = 220.0, min(44.0, 702 / len(texts))
     role, units = theme.role("feed_forward"), trace[name].shape[1]
+    page.text(0, top - 16, page.say(f"units above 0, of {units}", f"大于 0 的单元数（共 {units}）"),
+              size=theme.SMALL, bold=True, color=role.ink)  # fmt: skip
     for i, count in enumerate(active.tolist()):
         high, x = 50 * count / units, i * wide
         page.box(x, top + 50 - high, wide - 2, high, fill=role.ink if i == row else role.fill,
                  edge=role.ink, round=1, line=0.6)  # fmt: skip
         page.number(x + wide / 2 - 1, top + 44 - high, count,
                     f'derived:(trace["{name}"][{i}] > 0).sum()',
-                    digits=0, size=min(theme.TINY, wide * 0.3))  # fmt: skip
-        page.text(x + wide / 2 + 1, top + 55, texts[i], size=theme.TINY, mono=True, rotation=-90,
-                  width=60)  # fmt: skip
+                    digits=0, size=min(theme.TINY, wide * 0.4))  # fmt: skip
+        flat = wide >= 40
+        page.text(x + wide / 2 - (1 if flat else -1), top + (60 if flat else 55), texts[i],
+                  size=theme.TINY, mono=True, rotation=0 if flat else -90,
+                  ha="center" if flat else "left", width=wide - 2 if flat else 60)  # fmt: skip
 
 
 def apply(activation: str, x: Array) -> Array:

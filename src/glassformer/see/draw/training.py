@@ -182,7 +182,8 @@ def draw_learning(
     chart.curve(run.steps, losses, theme.role("softmax").ink, width=2)
     for place, n in enumerate(shown):
         step = run.steps[n]
-        page.step(f"After {step} updates: {losses[n]:.2f}.", f"{step} 次更新后：{losses[n]:.2f}。")
+        page.step(f"After {step} updates the loss is {losses[n]:.2f}.",
+                  f"{step} 次更新后，损失为 {losses[n]:.2f}。")  # fmt: skip
         x, y = chart.at(step, losses[n])
         page.box(x - 4, y - 4, 8, 8, fill=theme.role("softmax").ink, edge=theme.PAPER, round=4,
                  layer=5)  # fmt: skip
@@ -192,11 +193,32 @@ def draw_learning(
         values = run.share(n, sentence)
         heat(page, left, top, np.nan_to_num(values), across - 26, down - 34, role="softmax",
              scale="share", limit=1)  # fmt: skip
+        if not place % 3:
+            _name_rows(page, run, sentence, left, top, high)
+        if place >= len(shown) - 3:
+            _name_columns(page, run, sentence, left, top + down - 34, wide)
         page.number(left + across - 28, top - 10, losses[n], f"derived:watch.loss({n}, {sentence})",
                     ha="right", size=theme.SMALL)  # fmt: skip
-    legend(page, 0, 200 + (len(shown) + 2) // 3 * down, "share", 1,
-           label=page.say("probability; rows: positions, columns: pieces",
-                          "概率；行：位置，列：词元"))  # fmt: skip
+    legend(page, 0, page.bottom + 16, "share", 1,
+           label=page.say("probability; a row for each piece of the reference, a column for each "
+                          "piece that could come",
+                          "概率；行：参考译文的词元，列：可能输出的词元"))  # fmt: skip
     return page.animate(page.say("Learning, from the first step to the last",
                                  "学习：从第一步到最后一步"),
                         _say_where(page, watch, run, sentence))  # fmt: skip
+
+
+def _name_rows(
+    page: Page, run: Watched, sentence: int, x: float, y: float, high: float
+) -> None:  # fmt: skip
+    for i, text in enumerate(run.sentences[sentence].reference_pieces):
+        page.text(x - 5, y + (i + 0.5) * high, text.strip(" ") or "▁", size=theme.TINY, mono=True,
+                  ha="right", width=60)  # fmt: skip
+
+
+def _name_columns(
+    page: Page, run: Watched, sentence: int, x: float, y: float, wide: float
+) -> None:  # fmt: skip
+    for j, text in enumerate(run.names(sentence) if wide >= 9 else ()):
+        page.text(x + (j + 0.5) * wide + 1, y + 5, text, size=theme.TINY, mono=True, rotation=-90,
+                  width=60)  # fmt: skip

@@ -40,7 +40,7 @@ def draw_vocabulary(trace: Any, *, lang: str = "en", query: int | str | None = N
     page = Page(lang)
     place = find_query(show_pieces(trace.source), query)
     piece = trace.source[place]
-    known = {p.id: p.text for p in (*trace.source, *trace.target, *trace.predicted)}
+    known = {p.id: p.text for p in trace.source}
     if trace.document.settings.tie == "three-way" and trace.vocabulary is not None:
         known |= dict(enumerate(trace.vocabulary))
     near = sorted(known, key=lambda i: abs(i - piece.id))[:9]

@@ -103,6 +103,12 @@ class Wiring:
             crosses += [cross] if cross else []
         return y, crosses
 
+    def last_norm(self, x: float, y: float) -> float:
+        """The norm above the last layer, where norms stand before sub-layers."""
+        y = self.part(x, y - 8, THIN, "norm", "LayerNorm").y
+        self.page.arrow((x, y), (x, y - 9), color=theme.INK, head=False)
+        return y
+
     def top(self, x: float, y: float) -> None:
         """From the decoder's last vector to a word."""
         page = self.page
@@ -130,15 +136,18 @@ def draw_two_layers(trace: Any, *, lang: str = "en") -> Figure:
                 ha="center",
             )  # fmt: skip
     ink = theme.role("memory").ink
-    page.arrow((0, left - 18), (0, left - 26), color=theme.INK, head=False)
-    wiring.vector(0, left - 32, "memory", "memory")
-    page.text(0, left - 46, "memory", color=ink, bold=True, ha="center")
+    left, right = left - 18, right - 18
+    page.arrow((0, left), (0, left - 8), color=theme.INK, head=False)
+    if trace.settings.norm == "pre":
+        left, right = (wiring.last_norm(place, y) for place, y in ((0.0, left), (x, right)))
+    wiring.vector(0, left - 14, "memory", "memory")
+    page.text(0, left - 28, page.say("memory", "记忆"), color=ink, bold=True, ha="center")
     for rect in crosses:
         points: list[Point] = [
-            (56, left - 32), (180, left - 32), (180, rect.centre[1]), (rect.x - 2, rect.centre[1]),
+            (56, left - 14), (180, left - 14), (180, rect.centre[1]), (rect.x - 2, rect.centre[1]),
         ]  # fmt: skip
         page.line(points, color=ink, width=1.8, head=True, layer=6)
-    wiring.top(x, right - 22)
+    wiring.top(x, right - 4)
     legend(
         page, -107, 66, "signed", 1.0, digits=0,
         label=page.say("of the largest in each strip", "相对于每条中最大的绝对值"),

@@ -28,8 +28,10 @@ from glassformer.see.draw.canvas import spell_number
 from glassformer.see.draw.choosing import cut_off
 from glassformer.see.draw.code import BLOCKS, MODEL, read_code
 from glassformer.see.draw.costs import count_products
+from glassformer.see.draw.cross_entropy import smooth_terms
 from glassformer.see.draw.losses import learning_rate, smoothed_loss
 from glassformer.see.draw.masks import work_out
+from glassformer.see.draw.padding import score_beginning
 from glassformer.see.draw.pictures import PICTURES, draw
 from glassformer.see.draw.runs import read_watched
 from glassformer.see.draw.training import make_target
@@ -42,11 +44,15 @@ from glassformer.translator import Translator
 
 LINES = ["the cat is on the mat", "it was too tired", "two birds sing in the old tree"] * 3
 IDS = [f"V{n}" for n in range(49, 92)] + ["V105"]
-SILENT = ("schematic", "worked", "scale", "id")  # what is printed and stands for no cell
+# What is printed and stands for no cell.
+SILENT = ("schematic", "worked", "scale", "id", "timed", "computed", "measured")
 SHAPES: dict[str, dict[str, Any]] = {
     "post": {"d_model": 32, "d_ff": 64, "heads": 4, "encoder_layers": 2, "decoder_layers": 3},
     "pre": {"d_model": 32, "d_ff": 48, "heads": 16, "encoder_layers": 12, "decoder_layers": 1,
             "norm": "pre", "activation": "gelu"},
+    "marian": {"d_model": 32, "d_ff": 20, "heads": 4, "encoder_layers": 2, "decoder_layers": 3,
+               "activation": "silu", "output_bias": True, "tie": "two-way",
+               "positions": {"layout": "concatenated", "grid": "tensor2tensor"}},
     "least": {"d_model": 8, "d_ff": 8, "heads": 1, "encoder_layers": 1, "decoder_layers": 1},
 }  # fmt: skip
 
@@ -89,7 +95,8 @@ def paint(drawn: Figure | Animation) -> Figure:
 def check_numbers(figure: Figure, trace: Trace) -> int:
     """Every number that names a cell is that cell, to the digits that are printed."""
     names = {"trace": trace, "np": np, "watch": read_watched(), "work_out": work_out,
-             "make_target": make_target, "cut_off": cut_off}  # fmt: skip
+             "make_target": make_target, "cut_off": cut_off, "smooth_terms": smooth_terms,
+             "score_beginning": score_beginning}  # fmt: skip
     checked = 0
     for text in figure.findobj(Text):
         gid = text.get_gid()
@@ -123,15 +130,34 @@ def test_it_is_drawn_and_its_numbers_are_true(trace: Trace, id: str) -> None:
     assert bool(checked) != (id in UNNUMBERED)
 
 
-@pytest.mark.parametrize("shape", ["pre", "least"])
+@pytest.mark.parametrize("shape", ["pre", "marian", "least"])
 def test_other_shapes_can_be_drawn(make: Callable[[str, str], Trace], shape: str) -> None:
     trace = make(shape, "it" if shape == "least" else LINES[2])
-    for id in IDS:
+    for id in IDS if shape != "marian" else PICTURES:
         drawn = draw(trace, id)
         figure = drawn.figure if isinstance(drawn, Animation) else drawn
         check_numbers(figure, trace)
         width, height = figure.get_size_inches()
         assert 2 < width < 60 and 1 < height < 60
+
+
+LARGEST = 24  # inches
+
+
+def test_a_long_recording_stays_a_page(tokenizer: Tokenizer) -> None:
+    """A hundred pieces on each side; numbers stay true where pieces are left out."""
+    torch.manual_seed(3)
+    pair = Tokenizers(tokenizer, tokenizer)
+    config = Config.read({"model": SHAPES["post"]})
+    translator = Translator(config, pair, build(config, pair), device="cpu")
+    text = " ".join(f"{LINES[2]} {LINES[0]}" for _ in range(5))
+    trace = record(translator, text, decode=Decode(beam=3, max_ratio=0, max_extra=100))
+    assert len(trace.source) > 60 and len(trace.target) > 60
+    for id in IDS:
+        drawn = draw(trace, id)
+        figure = drawn.figure if isinstance(drawn, Animation) else drawn
+        check_numbers(figure, trace)
+        assert max(figure.get_size_inches()) < LARGEST, id
 
 
 @pytest.mark.filterwarnings("ignore:Glyph")
@@ -219,6 +245,8 @@ def test_the_code_is_the_packages_own() -> None:
         lines = read_code(file, name)
         text = (MODEL / file).read_text(encoding="utf-8")
         assert lines[0].startswith("def ") and '"""' not in "".join(lines)
+        assert "recorder" not in "".join(lines), "only what a recording sees"
+        compile("\n".join(lines), name, "exec")
         assert all(line.strip() in text for line in lines)
 
 

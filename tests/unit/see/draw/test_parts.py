@@ -17,7 +17,7 @@ from glassformer.see.draw.canvas import Page, spell_number
 from glassformer.see.draw.cells import find_limit
 from glassformer.see.draw.fonts import make_writable, measure, shorten, wrap
 from glassformer.see.draw.order import attend_first, compare_orders
-from glassformer.see.draw.selection import choose_look
+from glassformer.see.draw.selection import balance, choose_look, elide
 from glassformer.see.draw.theme import PAPER, ROLES
 
 
@@ -52,6 +52,34 @@ def test_text_fits() -> None:
     lines = wrap("one two three four", 50, 9)
     assert len(lines) > 1 and " ".join(lines) == "one two three four"
     assert max(measure(line, 9) for line in lines) <= 50
+
+
+def test_a_word_longer_than_a_line_is_broken() -> None:
+    lines = wrap("a " + "mmmmmmmm" * 4 + " b", 60, 9)
+    assert max(measure(line, 9) for line in lines) <= 60
+    assert "".join(lines).replace(" ", "") == "a" + "m" * 32 + "b"
+
+
+@pytest.mark.parametrize(("count", "shown"), [(5, [0, 1, 2, 3, 4]), (9, [0, 1, None, 7, 8])])
+def test_of_many_the_first_and_last_are_shown(count: int, shown: list[int | None]) -> None:
+    assert elide(count, 5) == shown
+
+
+def test_lines_are_about_as_long() -> None:
+    assert [balance(13, 12), balance(12, 12), balance(1, 12), balance(25, 12)] == [7, 12, 1, 9]
+
+
+def test_a_film_lasts_as_long_as_its_steps(tmp_path: Path) -> None:
+    ffmpeg = pytest.importorskip("imageio_ffmpeg")
+    page = Page()
+    for name in "ab":
+        page.step(name, name)
+        page.box(0, 0, 101, 51, label=name)
+    film = page.animate("Two")
+    film.save(tmp_path / "two.mp4")
+    assert [path.name for path in tmp_path.iterdir()] == ["two.mp4"]
+    frames, seconds = ffmpeg.count_frames_and_secs(str(tmp_path / "two.mp4"))
+    assert seconds == pytest.approx(sum(film.frames()), abs=0.2) and frames == 20 * seconds
 
 
 def test_scales_are_symmetric_and_never_empty() -> None:
@@ -137,6 +165,8 @@ def test_gallery(trace: Trace, tmp_path: Path) -> None:
 
 
 def test_gallery_names_what_it_cannot_draw(trace: Trace, tmp_path: Path) -> None:
-    gallery(trace, tmp_path, ids=["V01", "V35"], layer=9)
+    done: list[str] = []
+    gallery(trace, tmp_path, ids=["V01", "V35"], layer=9, progress=done.append)
+    assert done == ["V01", "V35"]
     page = (tmp_path / "index.html").read_text(encoding="utf-8")
     assert "<li><b>V35</b>" in page and "layer=9" in page and not (tmp_path / "V35.svg").exists()

@@ -16,7 +16,7 @@ from glassformer.see.draw import PICTURES, Animation, draw, pictures
 from glassformer.see.draw.canvas import spell_number
 from glassformer.see.draw.fonts import find_family
 
-WORDS = ("schematic", "worked", "scale", "computed")
+WORDS = ("schematic", "worked", "scale", "computed", "measured")
 OWN = [id for id in PICTURES if int(id[1:]) <= 48]
 
 
@@ -106,7 +106,9 @@ def test_a_query_may_be_a_number_or_a_piece(trace: Trace, query: int | str) -> N
 @pytest.mark.parametrize(
     ("id", "options", "said"),
     [
-        ("V99", {}, "did you mean V9"),
+        ("V99", {}, "did you mean V105"),
+        ("cat", {}, "there is no picture cat; did you mean V"),
+        ("", {}, "there is no picture “”"),
         ("V37", {"layer": 3}, "layer=3: there are 3, 0 to 2"),
         ("V37", {"head": -3}, "head=-3: there are 2, 0 to 1"),
         ("V37", {"query": "cat"}, "query=cat: the pieces are"),
@@ -130,4 +132,5 @@ def test_on_axes_of_ones_own(trace: Trace) -> None:
 
 def test_the_table_is_in_order() -> None:
     numbers = [int(id[1:]) for id in PICTURES]
-    assert numbers == sorted(numbers) and pictures.find_picture("v07").id == "V07"
+    assert numbers == sorted(numbers)
+    assert {pictures.find_picture(id).id for id in ("v07", "V7", "7", "V07")} == {"V07"}

@@ -14,6 +14,6 @@ export function force(trace: Trace, step: number, id: number): void {
 
 export function forceAll(ids: readonly number[], step: number): void {
   here.prefix = ids.join(",");
-  here.step = step;
   void session.record();
+  here.step = step;
 }

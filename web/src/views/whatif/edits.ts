@@ -51,6 +51,19 @@ export function toggleHead(
   return before?.do === how ? others : [...others, { do: how, name: block, head }];
 }
 
+/** All heads of a block at once; once more, and all speak again. */
+export function toggleLayer(
+  edits: readonly Edit[],
+  how: "silence" | "mean",
+  block: string,
+  heads: number,
+): Edit[] {
+  const all = Array.from({ length: heads }, (_, head): Edit => ({ do: how, name: block, head }));
+  const others = edits.filter((edit) => !all.some((_, head) => isHead(edit, block, head)));
+  const isOn = all.every((_, head) => edits.some((edit) => isHead(edit, block, head) && edit.do === how));
+  return isOn ? others : [...others, ...all];
+}
+
 export function toggleWithout(edits: readonly Edit[], what: What): Edit[] {
   const others = edits.filter(
     (edit) => !(edit.do === "without" && edit.what === what && !edit.name),

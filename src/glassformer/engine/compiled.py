@@ -1,0 +1,165 @@
+"""The network in whole numbers and in C: a step is one call; speaks the search protocol.
+
+The plain twin is `Engine` in int8. Letters: B sentences; S source positions; R rows of a search;
+Q new pieces of a row; N = R * Q askers, or pieces of all sources; D model width; V vocabulary.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import math
+
+import torch
+from torch import Tensor
+
+from ..config import PAD, Model
+from ..kernels.whole import ACTIVATIONS, Layer, Map, Norm, Side, Store, get_library, has_tiles
+from ..model.positions import check_reach, sinusoids
+from .engine import Read, split
+from .past import Memory, Past
+
+ATTENTION = ("query", "key", "value")
+TOGETHER = 256  # source positions read at once: what they need stays in a core's cache
+
+
+class Compiled:
+    """As `Engine`, in int8 throughout; keys and values in bf16."""
+
+    precision = "int8"
+    refills = True  # sentences that join cost no more than to be read
+
+    def __init__(self, settings: Model, read: Read):
+        self.settings, self.store, self.library = settings, Store(), get_library()
+        self.width = 2 * settings.heads * settings.width  # of a row of keys and values
+        made: dict[str, int] = {}
+        self.encoder = self._build(settings, read, "encoder", "source", made)
+        self.decoder = self._build(settings, read, "decoder", "target", made)
+        bias_V = read("output_bias") if settings.output_bias else None
+        table_VD = read("output_table.weight")
+        self.vocabulary, self.project = len(table_VD), self.store.pack(table_VD, bias_V)
+
+    def start(self, source_BS: Tensor) -> Past:
+        """Read the sources; each decoder layer makes its own keys and values of memory."""
+        length_B = (source_BS != PAD).sum(1)
+        memory: list[Memory] = []
+        for lengths in split(length_B.tolist(), TOGETHER):
+            first = len(memory)
+            check_reach(max(lengths), self.settings.positions.longest)
+            part_BS = source_BS[first : first + len(lengths), : max(lengths)]
+            memory += self._encode(part_BS, lengths)
+        shape = self.settings.decoder_layers, self.width
+        return Past(memory, length_B, shape, self.settings.positions.longest)
+
+    def step(self, pieces_RQ: Tensor, state: Past) -> Tensor:
+        """Append pieces to each row; logits R Q V of what follows each of them, fp32."""
+        rows, queries = pieces_RQ.shape
+        check_reach(int(state.length_R.max()) + queries, state.longest)
+        asked = state.make_room(queries)
+        threads, askers = torch.get_num_threads(), rows * queries
+        room = state.find_room(self._measure(self.decoder, askers, asked.longest, threads))
+        logits = torch.empty(askers, self.project.outputs)
+        ids_N = pieces_RQ.flatten().contiguous()  # a column is a view
+        there = self.library.decode_step(
+            ctypes.byref(self.decoder), ctypes.byref(self.project), askers, ids_N.data_ptr(),
+            asked.position_N.data_ptr(), asked.lists.data_ptr(), asked.list_N.data_ptr(),
+            asked.count_N.data_ptr(), asked.new_N.data_ptr(), asked.tables.data_ptr(),
+            asked.tables.stride(0), asked.address_N.data_ptr(), asked.apart_N.data_ptr(),
+            asked.length_N.data_ptr(), asked.longest, logits.data_ptr(), logits.stride(0),
+            room.data_ptr(), threads,
+        )  # fmt: skip
+        _check(there)
+        state.length_R = state.length_R + queries
+        return logits[:, : self.vocabulary].view(rows, queries, -1)
+
+    def keep(self, rows: Tensor, state: Past) -> None:
+        state.keep(rows)
+
+    def admit(self, source_BS: Tensor, state: Past) -> None:
+        state.join(self.start(source_BS))
+
+    def rewind(self, length_R: Tensor, state: Past) -> None:
+        state.length_R = length_R
+
+    def _encode(self, source_BS: Tensor, lengths: list[int]) -> list[Memory]:
+        """Without padding: the pieces of all sources one after the other."""
+        is_there_BS = source_BS != PAD
+        ids_N = source_BS[is_there_BS]
+        position_N = is_there_BS.nonzero()[:, 1].contiguous()
+        start = torch.tensor([0, *lengths]).cumsum(0)
+        threads, longest = torch.get_num_threads(), max(lengths)
+        room = torch.empty(
+            self._measure(self.encoder, len(ids_N), longest, threads), dtype=torch.uint8
+        )
+        table = torch.empty(len(ids_N), self.width, dtype=torch.bfloat16)
+        memory = table.new_empty(self.settings.decoder_layers, *table.shape)
+        there = self.library.decode_read(
+            ctypes.byref(self.encoder), ctypes.byref(self.decoder), ids_N.data_ptr(),
+            position_N.data_ptr(), start.data_ptr(), len(lengths), longest, table.data_ptr(),
+            memory.data_ptr(), room.data_ptr(), threads,
+        )  # fmt: skip
+        _check(there)
+        return [Memory(memory, first) for first in start[:-1].tolist()]
+
+    def _measure(self, side: Side, rows: int, longest: int, threads: int) -> int:
+        return int(self.library.decode_room(ctypes.byref(side), rows, longest, threads))
+
+    # What the C side is given.
+
+    def _build(
+        self, settings: Model, read: Read, name: str, side: str, made: dict[str, int]
+    ) -> Side:
+        count = settings.encoder_layers if name == "encoder" else settings.decoder_layers
+        layers = [
+            self._layer(settings, read, f"{name}.{i}", name == "decoder") for i in range(count)
+        ]
+        table = "source" if settings.tie == "three-way" else side
+        if table not in made:
+            words_VD = read(f"{table}_embedding.table.weight") * math.sqrt(settings.d_model)
+            made[table] = self.store.point(words_VD, torch.bfloat16)
+            made[f"{table} size"] = len(words_VD)
+        if settings.positions.layout == "learned":
+            places_LD = read(f"{side}_embedding.places_LD").clone()
+        else:
+            places_LD = sinusoids(settings.positions, settings.d_model).float()
+        return Side(
+            settings.width, settings.d_model, settings.d_ff, settings.heads,
+            settings.norm == "post", ACTIVATIONS[settings.activation], has_tiles(), count,
+            settings.norm_epsilon, self.store.layers(layers),
+            self._norm(read, f"{name}_norm") if settings.norm == "pre" else Norm(),
+            made[table], self.store.point(places_LD), made[f"{table} size"], len(places_LD),
+        )  # fmt: skip
+
+    def _layer(self, settings: Model, read: Read, name: str, decodes: bool) -> Layer:
+        def attention(kind: str, parts: tuple[str, ...]) -> Map:
+            names = [f"{name}.{kind}_attention.to_{part}" for part in parts]
+            weights = [read(f"{each}.weight") for each in names]
+            biases = [read(f"{each}.bias") for each in names]
+            if parts[0] == "query":  # 1/√d_k goes into the query's
+                scale = 1 / math.sqrt(settings.width)
+                weights[0], biases[0] = weights[0] * scale, biases[0] * scale
+            return self.store.pack(torch.cat(weights), torch.cat(biases))
+
+        def plain(part: str) -> Map:
+            path = f"{name}.feed_forward.{part}"
+            return self.store.pack(read(f"{path}.weight"), read(f"{path}.bias"))
+
+        layer = Layer(
+            query_key_value=attention("self", ATTENTION), output=attention("self", ("output",)),
+            inner=plain("inner"), outer=plain("outer"),
+            self_norm=self._norm(read, f"{name}.self_attention_road.norm"),
+            norm=self._norm(read, f"{name}.feed_forward_road.norm"),
+        )  # fmt: skip
+        if decodes:
+            layer.query = attention("cross", ATTENTION[:1])
+            layer.memory = attention("cross", ATTENTION[1:])
+            layer.cross_output = attention("cross", ("output",))
+            layer.cross_norm = self._norm(read, f"{name}.cross_attention_road.norm")
+        return layer
+
+    def _norm(self, read: Read, name: str) -> Norm:
+        return self.store.norm(read(f"{name}.weight"), read(f"{name}.bias"))
+
+
+def _check(there: int) -> None:
+    if not there:
+        raise IndexError("a piece is not in the vocabulary, or a position not in its table")

@@ -1,0 +1,80 @@
+"""Which places of a table each hypothesis has written: lists, that are reordered instead of it.
+
+Keys and values of all rows lie in one table, in the order of writing, and a row is a list of
+places in it. When the table is full, what nobody names any more is left behind.
+
+Letters: B sentences; R rows; Q new pieces of a row; T target positions.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+ROOM = 16  # positions a row at first
+
+
+class Lists:
+    """The rows of a search; whoever inherits has the tables: `capacity` and `move`."""
+
+    def __init__(self, source_length_B: Tensor, longest: int):
+        self.longest = longest
+        self.source_length_B = source_length_B
+        self.length_R = torch.zeros_like(source_length_B)
+        self.beams = 1
+        self.place_RT = torch.zeros(len(source_length_B), 0, dtype=torch.int32)
+        self.used = 0  # places written
+
+    @property
+    def capacity(self) -> int:
+        raise NotImplementedError
+
+    def move(self, live: Tensor, capacity: int) -> None:
+        """New tables of that capacity, which begin with these places of the old."""
+        raise NotImplementedError
+
+    def claim(self, queries: int) -> tuple[Tensor, Tensor]:
+        """Positions of so many new pieces a row, and the places that they get: both R Q."""
+        position_RQ = self.length_R[:, None] + torch.arange(queries)
+        needed, rows = int(self.length_R.max()) + queries, len(position_RQ)
+        if self.used + rows * queries > self.capacity:
+            self._collect(rows * queries)
+        if needed > self.place_RT.size(1):
+            more = torch.zeros(rows, needed - self.place_RT.size(1) + ROOM, dtype=torch.int32)
+            self.place_RT = torch.cat((self.place_RT, more), 1)
+        new = torch.arange(self.used, self.used + rows * queries, dtype=torch.int32)
+        new_RQ = new.view(rows, queries)
+        self.place_RT.scatter_(1, position_RQ, new_RQ)
+        self.used += rows * queries
+        return position_RQ, new_RQ
+
+    def reorder(self, rows: Tensor) -> Tensor | None:
+        """Row i continues row rows[i]. The sentences that stay; None: the same, as often."""
+        sentence_R = rows.div(self.beams, rounding_mode="floor")
+        sentences_B = sentence_R.unique_consecutive()
+        beams, uneven = divmod(len(rows), max(len(sentences_B), 1))
+        grouped = sentences_B.repeat_interleave(beams)
+        if uneven or not torch.equal(grouped, sentence_R) or bool((sentences_B.diff() < 0).any()):
+            raise ValueError("keep: rows go by sentence, in order, the same number for each")
+        changed = beams != self.beams or len(sentences_B) < len(self.source_length_B)
+        if changed:
+            self.source_length_B = self.source_length_B[sentences_B]
+        self.place_RT = self.place_RT.index_select(0, rows)
+        self.length_R, self.beams = self.length_R.index_select(0, rows), beams
+        return sentences_B if changed else None
+
+    def append(self, source_length_B: Tensor) -> None:
+        """More sentences, with as many rows each, of which nothing is written."""
+        self.source_length_B = torch.cat((self.source_length_B, source_length_B))
+        rows = len(source_length_B) * self.beams
+        self.length_R = torch.cat((self.length_R, self.length_R.new_zeros(rows)))
+        more = self.place_RT.new_zeros(rows, self.place_RT.size(1))
+        self.place_RT = torch.cat((self.place_RT, more))
+
+    def _collect(self, wanted: int) -> None:
+        """Leave behind what no row names; make room for as much again."""
+        named_RT = torch.arange(self.place_RT.size(1)) < self.length_R[:, None]
+        live, place = self.place_RT[named_RT].unique(return_inverse=True)
+        self.place_RT = torch.zeros_like(self.place_RT).masked_scatter_(named_RT, place.int())
+        self.used = len(live)
+        self.move(live, 2 * len(live) + ROOM * wanted)

@@ -1,0 +1,151 @@
+"""Attention of training, a head of a sentence at a time: `native/train_attend.c`.
+
+Heads are read and written where they are, so that none is ever copied together. The plain twin is
+`MultiHeadAttention.attend`.
+
+Letters: B sentences; H heads; Q query positions; M memory positions; K width of one head.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from functools import cache
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from .calls import call
+from .dropout import Draw, Dropout
+from .native import load
+from .tiles import has_tiles
+
+_POINTER, _LONG, _INT = ctypes.c_void_p, ctypes.c_long, ctypes.c_int
+DTYPES = (torch.float32, torch.bfloat16)
+
+
+class _Heads(ctypes.Structure):
+    _fields_ = (("start", _POINTER), ("of_batch", _LONG), ("of_row", _LONG))
+
+
+@cache
+def _open() -> ctypes.CDLL | None:
+    library = load("train_attend")
+    if library is not None:
+        heads: list[Any] = [_Heads] * 4
+        sizes: list[Any] = [_LONG] * 6
+        masks = [_POINTER, _LONG, _LONG, _LONG, _POINTER, *sizes, _INT]
+        slopes = [_POINTER, *sizes, _Heads, _Heads, _Heads, _INT]
+        library.attend_forward.argtypes = [*heads, _POINTER, _INT, *masks]
+        library.attend_backward.argtypes = [*heads, _POINTER, _INT, *slopes]
+        if library.has_tiles():
+            library.attend_forward_tiles.argtypes = [*heads, _POINTER, *masks]
+            library.attend_backward_tiles.argtypes = [*heads, _POINTER, *slopes]
+    return library
+
+
+def _choose(name: str, x: Tensor) -> tuple[Any, ...]:
+    """The function of that name for such operands, and what it wants to know of them."""
+    library = _open()
+    assert library is not None
+    if x.dtype == torch.bfloat16 and has_tiles() and library.has_tiles():
+        return getattr(library, f"{name}_tiles"), ()
+    return getattr(library, name), (x.dtype == torch.bfloat16,)
+
+
+def can_look(x: Tensor, memory: Tensor, mask: Tensor) -> bool:
+    """Whether it is done here: on a processor, in these precisions, one mask for all heads."""
+    return (
+        x.device.type == "cpu"
+        and x.dtype in DTYPES
+        and memory.dtype == x.dtype
+        and mask.dim() == 4
+        and mask.size(1) == 1
+        and x.numel() > 0
+        and memory.numel() > 0
+        and _open() is not None
+    )
+
+
+class Attend(torch.autograd.Function):
+    """softmax(Q Kᵀ / √d_k) V, B H Q K: a view of B Q H K."""
+
+    @staticmethod
+    def forward(
+        ctx: Any, q_BHQK: Tensor, k_BHMK: Tensor, v_BHMK: Tensor, mask: Tensor, dropout: Dropout
+    ) -> Tensor:
+        q_BHQK, k_BHMK, v_BHMK = map(_lay_out, (q_BHQK, k_BHMK, v_BHMK))
+        out_BHQK = torch.empty_like(q_BHQK.transpose(1, 2), memory_format=torch.contiguous_format)
+        out_BHQK = out_BHQK.transpose(1, 2)
+        ctx.draw = dropout.draw()
+        kept_BHQM = look(q_BHQK, k_BHMK, v_BHMK, mask, ctx.draw, out_BHQK)
+        ctx.save_for_backward(q_BHQK, k_BHMK, v_BHMK, kept_BHQM)
+        return out_BHQK
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
+        *operands, kept_BHQM = ctx.saved_tensors
+        slopes = [
+            torch.empty_like(x.transpose(1, 2), memory_format=torch.contiguous_format)
+            for x in operands
+        ]
+        views = [x.transpose(1, 2) for x in slopes]
+        look_back(operands, _lay_out(grads[0]), kept_BHQM, ctx.draw, views)
+        return (*views, None, None)
+
+
+def look(
+    q_BHQK: Tensor, k_BHMK: Tensor, v_BHMK: Tensor, mask: Tensor, draw: Draw, out_BHQK: Tensor
+) -> Tensor:
+    """Write what is read to `out_BHQK`; return the weights B H Q M, before dropout."""
+    batch, heads, queries, width = q_BHQK.shape
+    memory = k_BHMK.size(2)
+    _check((q_BHQK, out_BHQK), q_BHQK.shape, q_BHQK.dtype)
+    _check((k_BHMK, v_BHMK), torch.Size((batch, heads, memory, width)), q_BHQK.dtype)
+    mask = mask.expand(batch, 1, queries, memory)
+    assert mask.dtype == torch.bool and mask.device.type == "cpu"
+    assert mask.stride(3) in (0, 1) or memory == 1
+    kept_BHQM = q_BHQK.new_empty(batch, heads, queries, memory)
+    step = 0 if memory == 1 else mask.stride(3)
+    function, precision = _choose("attend_forward", q_BHQK)
+    call(
+        function, *map(_describe, (q_BHQK, k_BHMK, v_BHMK, out_BHQK)), kept_BHQM, *precision,
+        mask, mask.stride(0), mask.stride(2), step,
+        draw.pointer, draw.first, batch, heads, queries, memory, width,
+    )  # fmt: skip
+    return kept_BHQM
+
+
+def look_back(
+    operands: list[Tensor], g_BHQK: Tensor, kept_BHQM: Tensor, draw: Draw, slopes: list[Tensor]
+) -> None:
+    """Write the slopes of queries, keys and values."""
+    q_BHQK, k_BHMK, v_BHMK = operands
+    batch, heads, queries, width = q_BHQK.shape
+    memory = k_BHMK.size(2)
+    _check((q_BHQK, g_BHQK, slopes[0]), q_BHQK.shape, q_BHQK.dtype)
+    _check((k_BHMK, v_BHMK, *slopes[1:]), k_BHMK.shape, q_BHQK.dtype)
+    assert kept_BHQM.shape == (batch, heads, queries, memory) and kept_BHQM.is_contiguous()
+    function, precision = _choose("attend_backward", q_BHQK)
+    call(
+        function, *map(_describe, (q_BHQK, k_BHMK, v_BHMK, g_BHQK)), kept_BHQM, *precision,
+        draw.pointer, draw.first, batch, heads, queries, memory, width, *map(_describe, slopes),
+    )  # fmt: skip
+
+
+def _lay_out(x_BHLK: Tensor) -> Tensor:
+    """As the kernel reads it: heads side by side, the values of each without gaps."""
+    width = x_BHLK.size(3)
+    if x_BHLK.stride(3) == 1 and x_BHLK.stride(1) == width and x_BHLK.stride(0) >= 0:
+        return x_BHLK
+    return x_BHLK.transpose(1, 2).contiguous().transpose(1, 2)
+
+
+def _describe(x_BHLK: Tensor) -> _Heads:
+    return _Heads(x_BHLK.data_ptr(), x_BHLK.stride(0), x_BHLK.stride(2))
+
+
+def _check(several: tuple[Tensor, ...], shape: torch.Size, dtype: torch.dtype) -> None:
+    for x in several:
+        assert x.shape == shape and x.dtype == dtype and x.device.type == "cpu"
+        assert (x.stride(3) == 1 or shape[3] == 1) and (x.stride(1) == shape[3] or shape[1] == 1)

@@ -1,0 +1,173 @@
+"""Kernels in C: built for this processor once, where there is a compiler, and kept in the cache.
+
+Each source in `native/` becomes a library of its own, so that one that cannot be built takes no
+other away. Whoever calls one has a twin in PyTorch for where there is none.
+
+Functions take raw pointers and the number of threads; ctypes lets other Python threads run.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import platform
+import shutil
+import subprocess
+import sys
+import tempfile
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from functools import cache
+from hashlib import sha256
+from pathlib import Path
+
+import torch
+
+from ..disk import find_cache
+
+SWITCH = "GLASSFORMER_NATIVE"  # an environment variable: 0 turns all of them off
+SOURCES = Path(__file__).parent / "native"
+COMPILERS = ("cc", "gcc", "clang")
+FLAGS = ("-std=gnu11", "-O3", "-fPIC", "-shared", "-fno-math-errno", "-fno-trapping-math", "-w")
+PARALLEL = (("-fopenmp",), ())  # without it, Apple's compiler has one thread
+PATIENCE = 60  # seconds for one source
+
+
+def load(name: str) -> ctypes.CDLL | None:
+    """The library of `native/NAME.c`, built if need be; None: there is none here."""
+    return _load(name, _level())[0]
+
+
+def explain(name: str) -> str:
+    """Why there is no such library; "" if there is one."""
+    return _load(name, _level())[1]
+
+
+def explain_all() -> str:
+    """Why some of them are missing; "" if none is. Builds what is not built yet."""
+    with ThreadPoolExecutor() as pool:
+        return "; ".join(sorted({*pool.map(explain, list_names())} - {""}))
+
+
+def list_names() -> list[str]:
+    return sorted(path.stem for path in SOURCES.glob("*.c"))
+
+
+@cache
+def _load(name: str, level: str) -> tuple[ctypes.CDLL | None, str]:
+    if os.environ.get(SWITCH) == "0":
+        return None, f"turned off by {SWITCH}=0"
+    if sys.platform == "win32":
+        return None, "not on Windows"
+    compiler = _find_compiler()
+    if compiler is None:
+        return None, "no C compiler was found"
+    try:
+        return _open_or_build(name, compiler, level), ""
+    except subprocess.TimeoutExpired:
+        return None, f"{compiler} took more than {PATIENCE} seconds for {name}.c"
+    except (OSError, RuntimeError, subprocess.SubprocessError) as error:
+        return None, f"{name}.c could not be built ({error})"
+
+
+def _level() -> str:
+    """How wide torch computes: a process that is held to less has kernels held to as much."""
+    return torch.backends.cpu.get_cpu_capability()
+
+
+def _find_compiler() -> str | None:
+    wanted = os.environ.get("CC", "").split()[:1]
+    return next((found for each in (*wanted, *COMPILERS) if (found := shutil.which(each))), None)
+
+
+def _target(level: str) -> tuple[str, ...]:
+    if platform.machine().lower() not in ("x86_64", "amd64", "i686"):
+        return ("-mcpu=native",)
+    wide = ("-march=native", "-mprefer-vector-width=512")
+    return {"AVX2": ("-march=haswell",), "DEFAULT": ()}.get(level, wide)
+
+
+def _open_or_build(name: str, compiler: str, level: str) -> ctypes.CDLL:
+    target = _target(level)
+    library = _make_folder() / f"{name}-{_hash(name, compiler, target)}.so"
+    if _is_whole(library):
+        with suppress(OSError):
+            return ctypes.CDLL(str(library))
+    _say_once()
+    _build(SOURCES / f"{name}.c", compiler, target, library)
+    return ctypes.CDLL(str(library))
+
+
+def _make_folder() -> Path:
+    """Ours alone: whoever writes there decides what this process runs."""
+    folder = find_cache() / "native"
+    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    status = folder.stat()
+    if status.st_uid != os.getuid() or status.st_mode & 0o022:
+        raise OSError(f"{folder}: others can write there")
+    return folder
+
+
+def _hash(name: str, compiler: str, target: tuple[str, ...]) -> str:
+    """Of all that decides what the library is."""
+    status = Path(compiler).resolve().stat()
+    built_with = (compiler, status.st_size, status.st_mtime_ns, FLAGS, PARALLEL, target)
+    digest = sha256(repr((built_with, _describe_processor())).encode())
+    for path in (SOURCES / f"{name}.c", *sorted(SOURCES.glob("*.h"))):
+        digest.update(path.read_bytes())
+    return digest.hexdigest()[:20]
+
+
+@cache
+def _describe_processor() -> str:
+    """A cache may be shared by several machines."""
+    found = {platform.machine(), platform.processor()}
+    with suppress(OSError):
+        for line in Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines():
+            if line.startswith(("model name", "flags", "Features")):
+                found.add(line)
+    return repr(sorted(found))
+
+
+def _seal(library: Path) -> Path:
+    return library.with_suffix(".sha256")
+
+
+def _is_whole(library: Path) -> bool:
+    """A library that was cut short would end the process instead of raising an error."""
+    try:
+        return sha256(library.read_bytes()).hexdigest() == _seal(library).read_text("ascii")
+    except (OSError, ValueError):
+        return False
+
+
+def _build(source: Path, compiler: str, target: tuple[str, ...], library: Path) -> None:
+    with tempfile.TemporaryDirectory(dir=library.parent, prefix="building-") as folder:
+        made = Path(folder) / library.name
+        for parallel in PARALLEL:
+            command = [compiler, *FLAGS, *target, *parallel, str(source), "-o", str(made), "-lm"]
+            result = subprocess.run(
+                command, capture_output=True, timeout=PATIENCE, stdin=subprocess.DEVNULL
+            )
+            if result.returncode == 0:
+                break
+        else:
+            lines = result.stderr.decode(errors="replace").splitlines()
+            said = next((line for line in lines if "error" in line), "no reason given")
+            raise RuntimeError(said.strip())
+        seal = _seal(made)
+        seal.write_text(sha256(made.read_bytes()).hexdigest(), "ascii")
+        # Two processes that build at once make the same: whichever comes last.
+        for path in (seal, made):
+            os.replace(path, library.with_name(path.name))
+
+
+@cache
+def _say_once() -> None:
+    said = "building kernels for this processor, once: a few seconds"
+    print(f"glassformer: {said}", file=sys.stderr, flush=True)
+
+
+if __name__ == "__main__":  # `make install` does this, so that the first translation need not wait
+    if why := explain_all():
+        print(f"glassformer: {why}; everything works without, slower", file=sys.stderr)

@@ -1,0 +1,303 @@
+/* Encoder and decoder of a Transformer in whole numbers: one call a step.
+
+Letters: N askers, one a new piece of a row; S source positions; D model width; F width of the
+feed-forward's inside; E all heads side by side; V vocabulary.
+Whatever one row becomes does not depend on the others, nor on the number of threads.
+*/
+#include <omp.h>
+#include "int8.h"
+#include "look.h"
+
+typedef struct {
+    Map query_key_value, output, query, memory, cross_output, inner, outer;
+    Norm self_norm, cross_norm, norm;
+} Layer;
+
+typedef struct {
+    int64_t width, model, inside, heads; /* of a head; D; F; number */
+    int64_t is_post, activation, tiled, layers;
+    double epsilon;
+    const Layer *layer;
+    Norm last_norm; /* gain NULL: none */
+    const bf16 *words;  /* V D, scaled by the square root of D */
+    const float *places; /* positions D */
+    int64_t vocabulary, reach; /* V; number of positions */
+} Side;
+
+/* What a step computes in. */
+typedef struct {
+    const Side *side;
+    int64_t rows, wide; /* N; floats in a row of `y` */
+    float *x, *y, *seen, *scales, *scores;
+    uint8_t *whole;
+    int64_t stride, seats; /* bytes in a row of `whole`; floats of scores for a thread */
+    int thread, threads;
+} Work;
+
+static int64_t round_up(int64_t x, int64_t to) { return (x + to - 1) / to * to; }
+static int64_t most(int64_t a, int64_t b) { return a > b ? a : b; }
+
+int decode_level(void) {
+#if defined __AMX_INT8__
+    return may_tile() ? 3 : 2;
+#elif defined __AVX512VNNI__
+    return 2;
+#else
+    return 1;
+#endif
+}
+
+void decode_pack(const float *weight, int64_t outputs, int64_t inputs, int64_t padded,
+                 int8_t *packed, float *scale, int32_t *sum) {
+    pack_map(weight, outputs, inputs, padded, packed, scale, sum);
+}
+
+/* For tests: y of one map. */
+void decode_multiply(const Map *map, const float *x, int64_t rows, int64_t inputs, int32_t zero,
+                     int tiled, int relu, uint8_t *whole, float *scales, float *y) {
+    int64_t stride = map->inputs + 64;
+    for (int64_t n = 0; n < rows; n++)
+        scales[n] = round_row(x + n * inputs, inputs, map->inputs, zero, whole + n * stride);
+    Rows in = {whole, scales, stride, zero};
+    multiply(map, &in, rows, 0, map->outputs, tiled, relu, y, map->outputs);
+}
+
+static void share_rows(const Work *work, int64_t count, int64_t *first, int64_t *last) {
+    *first = count * work->thread / work->threads;
+    *last = count * (work->thread + 1) / work->threads;
+}
+
+/* Round the rows of `in` for the next product. */
+static void round_rows(const Work *work, const float *in, int64_t row, int64_t inputs,
+                       int32_t zero) {
+    int64_t first, last;
+    share_rows(work, work->rows, &first, &last);
+    for (int64_t n = first; n < last; n++)
+        work->scales[n] = round_row(in + n * row, inputs, round_up(inputs, 64), zero,
+                                    work->whole + n * work->stride);
+}
+
+static void project(const Work *work, const Map *map, int32_t zero, int relu, float *y,
+                    int64_t y_stride) {
+    int64_t first, last;
+    share_out(map->outputs, work->thread, work->threads, &first, &last);
+    Rows in = {work->whole, work->scales, work->stride, zero};
+    multiply(map, &in, work->rows, first, last, work->side->tiled, relu, y, y_stride);
+}
+
+/* The residual road: x takes what a sub-layer made of it, and is rounded for the next one.
+`own` is the norm of this sub-layer, `next` of the one that follows. */
+static void settle(const Work *work, int is_first, Norm own, Norm next) {
+    const Side *side = work->side;
+    int64_t first, last, size = side->model;
+    share_rows(work, work->rows, &first, &last);
+    for (int64_t n = first; n < last; n++) {
+        float *x = work->x + n * size, *y = work->y + n * work->wide;
+        if (!is_first) {
+#pragma omp simd
+            for (int64_t i = 0; i < size; i++) x[i] += y[i];
+            if (side->is_post) normalise(x, size, own, side->epsilon, x);
+        }
+        float *in = x;
+        if (!side->is_post && next.gain) normalise(x, size, next, side->epsilon, in = y);
+        work->scales[n] = round_row(in, size, round_up(size, 64), 128,
+                                    work->whole + n * work->stride);
+    }
+}
+
+static void think(const Work *work, const Layer *layer) {
+    const Side *side = work->side;
+    int relu = side->activation == RELU, zero = relu ? 0 : 128;
+    project(work, &layer->inner, 128, relu, work->y, work->wide);
+#pragma omp barrier
+    if (!relu) {
+        int64_t first, last;
+        share_rows(work, work->rows, &first, &last);
+        for (int64_t n = first; n < last; n++)
+            activate(work->y + n * work->wide, side->inside, side->activation);
+    }
+    round_rows(work, work->y, work->wide, side->inside, zero);
+#pragma omp barrier
+    project(work, &layer->outer, zero, 0, work->y, work->wide);
+#pragma omp barrier
+}
+
+/* Every asker looks, at what `views` says, with the query at the front of its row of `y`. */
+static void look_all(const Work *work, const View *views) {
+    const Side *side = work->side;
+    int64_t first, last, heads = side->heads, every = heads * side->width;
+    int64_t parts = work->rows >= 4 * work->threads ? 1 : heads;
+    share_rows(work, work->rows * parts, &first, &last);
+    float *scores = work->scores + work->thread * work->seats;
+    for (int64_t item = first; item < last; item++) {
+        int64_t n = item / parts, h = item % parts;
+        View next = {NULL, NULL, 0};
+        if (parts == 1 && item + 1 < last && views[n].table != views[n + 1].table) next = views[n + 1];
+        if (parts == 1 && item + 1 < last && views[n].places) next = views[n + 1];
+        look(work->y + n * work->wide, views[n], next, every, side->width, parts > 1 ? h : 0,
+             parts > 1 ? h + 1 : heads, scores, work->seen + n * every);
+    }
+#pragma omp barrier
+    round_rows(work, work->seen, every, every, 128);
+#pragma omp barrier
+}
+
+/* Whether every piece and every position is in its table. */
+static int are_there(const Side *side, int64_t rows, const int64_t *ids, const int64_t *positions) {
+    for (int64_t n = 0; n < rows; n++)
+        if (ids[n] < 0 || ids[n] >= side->vocabulary || positions[n] < 0 ||
+            positions[n] >= side->reach)
+            return 0;
+    return 1;
+}
+
+static void embed(const Work *work, const int64_t *ids, const int64_t *positions) {
+    int64_t first, last, size = work->side->model;
+    share_rows(work, work->rows, &first, &last);
+    for (int64_t n = first; n < last; n++) {
+        const bf16 *word = work->side->words + ids[n] * size;
+        const float *place = work->side->places + positions[n] * size;
+        float *x = work->x + n * size;
+#pragma omp simd
+        for (int64_t i = 0; i < size; i++) x[i] = from_bf16(word[i]) + place[i];
+    }
+}
+
+/* Floats in a row of `y`: no power of two, whose rows would fight for the same lines of a cache. */
+static int64_t across(const Side *side) {
+    int64_t all = most(3 * side->heads * side->width, most(side->inside, side->model));
+    return round_up(all, 32) + 16;
+}
+
+/* Bytes that `rows` need; `longest`: the most places one of them looks at. */
+int64_t decode_room(const Side *side, int64_t rows, int64_t longest, int threads) {
+    int64_t every = side->heads * side->width, size = side->model;
+    int64_t wide = across(side);
+    int64_t stride = round_up(most(size, most(every, side->inside)), 64) + 64;
+    int64_t floats = rows * (size + wide + every + 1) + threads * (2 * longest + 64);
+    return 4 * floats + round_up(rows, 32) * stride + rows * sizeof(View) + 1024;
+}
+
+static Work arrange(const Side *side, int64_t rows, int64_t longest, int threads, char *room,
+                    View **views) {
+    int64_t every = side->heads * side->width, size = side->model;
+    Work work = {.side = side, .rows = rows, .threads = threads};
+    work.wide = across(side);
+    work.stride = round_up(most(size, most(every, side->inside)), 64) + 64;
+    work.seats = 2 * longest + 64;
+    room = (char *)round_up((int64_t)room, 64);
+    work.whole = (uint8_t *)room;
+    *views = (View *)(room += round_up(rows, 32) * work.stride);
+    work.y = (float *)(room += rows * sizeof(View));
+    work.x = work.y + rows * work.wide;
+    work.seen = work.x + rows * size;
+    work.scales = work.seen + rows * every;
+    work.scores = work.scales + rows;
+    return work;
+}
+
+/* Sources side by side without padding: `start` says where each of `count` begins, and the end.
+What each decoder layer remembers of them goes to `memory`, layers N 2E. */
+int decode_read(const Side *side, const Side *decoder, const int64_t *ids,
+                 const int64_t *positions, const int64_t *start, int64_t count, int64_t longest,
+                 bf16 *table, bf16 *memory, char *room, int threads) {
+    int64_t rows = start[count], every = side->heads * side->width;
+    if (!are_there(side, rows, ids, positions)) return 0;
+    View *views;
+    Work shared = arrange(side, rows, longest, threads, room, &views);
+    for (int64_t b = 0; b < count; b++)
+        for (int64_t n = start[b]; n < start[b + 1]; n++)
+            views[n] = (View){table + start[b] * 2 * every, NULL, start[b + 1] - start[b]};
+#pragma omp parallel num_threads(threads)
+    {
+        Work own = shared, *work = &own;
+        own.thread = omp_get_thread_num();
+        own.threads = omp_get_num_threads();
+        int64_t first, last;
+        share_rows(work, rows, &first, &last);
+        embed(work, ids, positions);
+        settle(work, 1, side->layer->self_norm, side->layer->self_norm);
+#pragma omp barrier
+        for (int64_t l = 0; l < side->layers; l++) {
+            const Layer *layer = side->layer + l;
+            Norm next = l + 1 < side->layers ? layer[1].self_norm : side->last_norm;
+            project(work, &layer->query_key_value, 128, 0, work->y, work->wide);
+#pragma omp barrier
+            for (int64_t n = first; n < last; n++)
+                keep_row(work->y + n * work->wide + every, every, table + n * 2 * every);
+#pragma omp barrier
+            look_all(work, views);
+            project(work, &layer->output, 128, 0, work->y, work->wide);
+#pragma omp barrier
+            settle(work, 0, layer->self_norm, layer->norm);
+#pragma omp barrier
+            think(work, layer);
+            settle(work, 0, layer->norm, next);
+#pragma omp barrier
+        }
+        for (int64_t l = 0; l < decoder->layers; l++) {
+            project(work, &decoder->layer[l].memory, 128, 0, work->y, work->wide);
+#pragma omp barrier
+            for (int64_t n = first; n < last; n++)
+                keep_row(work->y + n * work->wide, every, memory + (l * rows + n) * 2 * every);
+#pragma omp barrier
+        }
+    }
+    return 1;
+}
+
+/* One step. Asker n sees `count[n]` places, named from `lists + list[n]`, of `tables`, layers
+`table_size` bf16 apart, of which new[n] is its own; and of memory `length[n]` rows that lie at
+`memory[n]`, layers `apart[n]` bf16 apart. Logits: N V, rows `row` floats apart. */
+int decode_step(const Side *side, const Map *last_map, int64_t rows, const int64_t *ids,
+                 const int64_t *positions, const int32_t *lists, const int64_t *list,
+                 const int64_t *count, const int32_t *new, bf16 *tables, int64_t table_size,
+                 const int64_t *memory, const int64_t *apart, const int64_t *length,
+                 int64_t longest, float *logits, int64_t row, char *room, int threads) {
+    int64_t every = side->heads * side->width;
+    if (!are_there(side, rows, ids, positions)) return 0;
+    View *views;
+    Work shared = arrange(side, rows, longest, threads, room, &views);
+#pragma omp parallel num_threads(threads)
+    {
+        Work own = shared, *work = &own;
+        own.thread = omp_get_thread_num();
+        own.threads = omp_get_num_threads();
+        int64_t first, last;
+        share_rows(work, rows, &first, &last);
+        embed(work, ids, positions);
+        settle(work, 1, side->layer->self_norm, side->layer->self_norm);
+#pragma omp barrier
+        for (int64_t l = 0; l < side->layers; l++) {
+            const Layer *layer = side->layer + l;
+            Norm next = l + 1 < side->layers ? layer[1].self_norm : side->last_norm;
+            bf16 *table = tables + l * table_size;
+            project(work, &layer->query_key_value, 128, 0, work->y, work->wide);
+#pragma omp barrier
+            for (int64_t n = first; n < last; n++) {
+                keep_row(work->y + n * work->wide + every, every, table + new[n] * 2 * every);
+                views[n] = (View){table, lists + list[n], count[n]};
+            }
+#pragma omp barrier
+            look_all(work, views);
+            project(work, &layer->output, 128, 0, work->y, work->wide);
+#pragma omp barrier
+            settle(work, 0, layer->self_norm, layer->cross_norm);
+#pragma omp barrier
+            project(work, &layer->query, 128, 0, work->y, work->wide);
+            for (int64_t n = first; n < last; n++)
+                views[n] = (View){(const bf16 *)memory[n] + l * apart[n], NULL, length[n]};
+#pragma omp barrier
+            look_all(work, views);
+            project(work, &layer->cross_output, 128, 0, work->y, work->wide);
+#pragma omp barrier
+            settle(work, 0, layer->cross_norm, layer->norm);
+#pragma omp barrier
+            think(work, layer);
+            settle(work, 0, layer->norm, next);
+#pragma omp barrier
+        }
+        project(work, last_map, 128, 0, logits, row);
+    }
+    return 1;
+}

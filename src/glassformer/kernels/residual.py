@@ -1,0 +1,153 @@
+"""A residual road's end, x + dropout(y), and the LayerNorm behind it, in one pass over the rows:
+`native/train_norm.c`. The plain twin is the line that says so.
+
+What comes out in fp32 has its bf16 copy with it where products are in bf16: see `lower`.
+
+Letters: B sentences; L positions; D model width.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from functools import cache
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from .calls import call
+from .dropout import Draw, Dropout, compiling
+from .native import load
+from .precision import lower, remember_lower, working_dtype
+
+ROWS = 64  # whose slopes of gain and bias are summed apart, in the C source too
+
+_POINTER, _LONG, _INT, _FLOAT = ctypes.c_void_p, ctypes.c_long, ctypes.c_int, ctypes.c_float
+
+
+@cache
+def _open() -> ctypes.CDLL | None:
+    library = load("train_norm")
+    if library is not None:
+        library.add_norm.argtypes = [
+            _POINTER, _POINTER, _INT, _POINTER, _LONG, _POINTER, _POINTER, _FLOAT, _LONG, _LONG,
+            _POINTER, _POINTER, _POINTER, _POINTER, _INT,
+        ]  # fmt: skip
+        library.add_norm_backward.argtypes = [
+            _POINTER, _POINTER, _POINTER, _POINTER, _INT, _POINTER, _LONG, _POINTER, _POINTER,
+            _POINTER, _LONG, _LONG, _POINTER, _POINTER, _POINTER, _POINTER, _POINTER, _INT,
+        ]  # fmt: skip
+    return library
+
+
+def add_norm(x_BLD: Tensor, y_BLD: Tensor, dropout: Dropout, norm: nn.Module) -> Tensor:
+    """LayerNorm(x + dropout(y))."""
+    if not (_is_ours(x_BLD, y_BLD, dropout) and _is_plain(norm, x_BLD)):
+        normed_BLD: Tensor = norm(x_BLD + dropout(y_BLD))
+        return normed_BLD
+    return _finish(*_AddNorm.apply(x_BLD, y_BLD, norm.weight, norm.bias, norm.eps, dropout.draw(),
+                                   working_dtype(x_BLD)))  # type: ignore[no-untyped-call]  # fmt: skip
+
+
+def add(x_BLD: Tensor, y_BLD: Tensor, dropout: Dropout) -> Tensor:
+    """x + dropout(y)."""
+    if not _is_ours(x_BLD, y_BLD, dropout):
+        return x_BLD + dropout(y_BLD)
+    return _finish(*_AddNorm.apply(x_BLD, y_BLD, None, None, 0.0, dropout.draw(), x_BLD.dtype))  # type: ignore[no-untyped-call]
+
+
+def normalize(x_BLD: Tensor, norm: nn.Module) -> Tensor:
+    """LayerNorm(x), in the precision of the product that reads it."""
+    if not (norm.training and _is_ours(x_BLD, None, None) and _is_plain(norm, x_BLD)):
+        return lower(norm(x_BLD))
+    high, low = _AddNorm.apply(  # type: ignore[no-untyped-call]
+        x_BLD, None, norm.weight, norm.bias, norm.eps, Draw(), working_dtype(x_BLD)
+    )
+    return high if low is None else low
+
+
+def _finish(high: Tensor, low: Tensor | None) -> Tensor:
+    if low is not None:
+        remember_lower(high, low)
+    return high
+
+
+def _is_ours(x: Tensor, y: Tensor | None, dropout: Dropout | None) -> bool:
+    return (
+        (dropout is None or dropout.training)
+        and x.device.type == "cpu"
+        and not compiling()
+        and x.dtype == torch.float32
+        and (y is None or (y.shape == x.shape and y.dtype in (torch.float32, torch.bfloat16)))
+        and working_dtype(x) in (torch.float32, torch.bfloat16)
+        and x.numel() > 0
+        and _open() is not None
+    )
+
+
+def _is_plain(norm: nn.Module, x: Tensor) -> bool:
+    return (
+        type(norm) is nn.LayerNorm
+        and norm.normalized_shape == x.shape[-1:]
+        and norm.weight is not None
+        and norm.bias is not None
+        and norm.weight.dtype == torch.float32
+        and norm.weight.device.type == "cpu"
+    )
+
+
+class _AddNorm(torch.autograd.Function):
+    """LayerNorm(x + drop(y)): fp32, None where there is only a sum after which no product comes;
+    and bf16, None where products are in fp32."""
+
+    @staticmethod
+    def forward(
+        ctx: Any,
+        x: Tensor,
+        y: Tensor | None,
+        gain_D: Tensor | None,
+        bias_D: Tensor | None,
+        epsilon: float,
+        draw: Draw,
+        dtype: torch.dtype,
+    ) -> tuple[Tensor | None, Tensor | None]:
+        ctx.set_materialize_grads(False)
+        library = _open()
+        assert library is not None
+        x, y = x.contiguous(), None if y is None else y.contiguous()
+        width = x.size(-1)
+        rows = x.numel() // width
+        is_low = dtype == torch.bfloat16
+        high = None if y is None and is_low else torch.empty_like(x)
+        low = torch.empty_like(x, dtype=dtype) if is_low else None
+        mean, slant = (x.new_empty(rows if gain_D is not None else 0) for _ in range(2))
+        ctx.draw = draw = draw.at_rows(rows // len(x))
+        call(
+            library.add_norm, x, y, y is not None and y.dtype == torch.bfloat16, draw.pointer,
+            draw.first, gain_D, bias_D, epsilon, rows, width, high, low, mean, slant,
+        )  # fmt: skip
+        ctx.save_for_backward(x if gain_D is not None else None, y, gain_D, mean, slant)
+        ctx.shape, ctx.low = x.shape, None if y is None else y.dtype
+        return high, low
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Tensor | None) -> tuple[Tensor | None, ...]:
+        library = _open()
+        assert library is not None
+        x, y, gain_D, mean, slant = ctx.saved_tensors
+        high, low = (None if g is None else g.contiguous() for g in grads)
+        if high is None and low is None:
+            return (None,) * 7
+        width = ctx.shape[-1]
+        rows = ctx.shape.numel() // width
+        dx = torch.empty(ctx.shape) if gain_D is not None or low is not None else None
+        dy = None if ctx.low is None else torch.empty(ctx.shape, dtype=ctx.low)
+        slopes = [torch.empty(width if gain_D is not None else 0) for _ in range(2)]
+        parts = torch.empty(-(-rows // ROWS) * 2 * width)
+        call(
+            library.add_norm_backward, high, low, x, y, ctx.low == torch.bfloat16,
+            ctx.draw.pointer, ctx.draw.first, gain_D, mean, slant, rows, width, dx, dy, parts,
+            *slopes,
+        )  # fmt: skip
+        dgain, dbias = slopes if gain_D is not None else (None, None)
+        return high if dx is None else dx, dy, dgain, dbias, None, None, None

@@ -1,0 +1,197 @@
+"""Matrix products of training in bf16 on AMX tiles: `native/train_product.c` and its twin.
+
+The twin of each is a line of torch, rounded at the same places: see `tests/unit/kernels`.
+Weights are laid out for both directions at once; within `keep_packed`, once for all who ask.
+
+Letters: N rows; I inputs of a linear map; F its outputs.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cache
+
+import torch
+from torch import Tensor
+
+from .calls import call
+from .native import load
+
+STEP = 32  # what the layout is cut into
+
+_POINTER, _LONG, _INT, _FLOAT = ctypes.c_void_p, ctypes.c_long, ctypes.c_int, ctypes.c_float
+_SIGNATURES = {
+    "pack_weight": [_POINTER, _LONG, _LONG, _POINTER, _POINTER, _LONG, _INT],
+    "multiply_packed": [_POINTER, _LONG, _LONG, _LONG, _POINTER, _LONG, _POINTER, _INT, _POINTER,
+                        _LONG, _FLOAT, _POINTER, _POINTER, _LONG, _INT],
+    "multiply_deep": [_POINTER, _LONG, _LONG, _LONG, _POINTER, _LONG, _POINTER, _INT],
+    "multiply_turned": [_POINTER, _LONG, _LONG, _POINTER, _LONG, _LONG, _LONG, _POINTER, _POINTER,
+                        _INT, _INT],
+}  # fmt: skip
+
+
+@cache
+def _open() -> ctypes.CDLL | None:
+    library = load("train_product")
+    if library is None or not library.has_tiles():
+        return None
+    for name, types in _SIGNATURES.items():
+        getattr(library, name).argtypes = types
+    return library
+
+
+def has_tiles() -> bool:
+    """Whether this processor has tiles and this process may use them."""
+    return torch.cpu._is_amx_tile_supported() and _open() is not None
+
+
+@dataclass(frozen=True)
+class Packed:
+    """One linear map, or several that read the same, side by side."""
+
+    ahead: Tensor  # the right side of x Wᵀ
+    back: Tensor  # the right side of y W
+    bias_F: Tensor | None  # fp32
+    outs: int
+    ins: int
+
+
+_kept: dict[tuple[int, ...], tuple[Sequence[Tensor], Packed]] | None = None
+
+
+@contextmanager
+def keep_packed() -> Iterator[None]:
+    """Within, weights do not change: each is packed when it is first used."""
+    global _kept
+    before, _kept = _kept, {}
+    try:
+        yield
+    finally:
+        _kept = before
+
+
+def pack(weights: Sequence[Tensor], biases: Sequence[Tensor] = ()) -> Packed:
+    """fp32 weights F I, one below the other."""
+    key = tuple(map(id, weights))
+    if _kept is not None and key in _kept:
+        return _kept[key][1]
+    made = _pack([w.detach() for w in weights], [b.detach() for b in biases])
+    if _kept is not None:
+        _kept[key] = (*weights,), made  # held, so that no other tensor gets their ids
+    return made
+
+
+def _pack(weights: Sequence[Tensor], biases: Sequence[Tensor]) -> Packed:
+    library = _open()
+    assert library is not None
+    bias_F = torch.cat([b.float() for b in biases]) if biases else None
+    if any(len(w) % STEP for w in weights[:-1]):
+        weights = [torch.cat(list(weights))]
+    outs, ins = sum(map(len, weights)), weights[0].size(1)
+    deep, wide = -(-outs // STEP) * STEP, -(-ins // STEP) * STEP
+    ahead, back = (torch.empty(deep * wide, dtype=torch.bfloat16) for _ in range(2))
+    first = 0
+    for w in weights:
+        w_FI = w.float().contiguous()
+        assert w_FI.shape == (len(w), ins) and w_FI.device.type == "cpu"
+        places = ahead[first * wide :], back[first * STEP :]
+        call(library.pack_weight, w_FI, len(w_FI), ins, *places, deep)
+        first += len(w)
+    return Packed(ahead, back, bias_F, outs, ins)
+
+
+def multiply(x_NI: Tensor, packed: Packed, relu: bool = False) -> Tensor:
+    """x Wᵀ + b, N F, bf16; with `relu`, negative values are 0."""
+    out_NF = x_NI.new_empty(len(x_NI), packed.outs)
+    _multiply(x_NI, packed.ahead, packed.ins, out_NF, packed.bias_F, relu)
+    return out_NF
+
+
+def exponentiate(x_NI: Tensor, packed: Packed, out_NF: Tensor) -> Tensor:
+    """Write exp(x Wᵀ), bf16; the sums of its rows before they were rounded, fp32."""
+    assert out_NF.shape == (len(x_NI), packed.outs)
+    _check(out_NF, packed.outs)
+    sum_N = torch.empty(len(x_NI))
+    _multiply(x_NI, packed.ahead, packed.ins, out_NF, totals=sum_N)
+    return sum_N
+
+
+def multiply_deep(y_NF: Tensor, packed: Packed) -> Tensor:
+    """y W, N I, fp32, for a W with many more rows than columns."""
+    library = _open()
+    assert library is not None
+    _check(y_NF, packed.outs)
+    out_NI = torch.empty(len(y_NF), packed.ins)
+    shape = y_NF.stride(0), len(y_NF), packed.outs
+    call(library.multiply_deep, y_NF, *shape, packed.back, packed.ins, out_NI)
+    return out_NI
+
+
+def multiply_back(
+    y_NF: Tensor, packed: Packed, gate_NI: Tensor | None = None, scale: float = 1.0
+) -> Tensor:
+    """y W, N I, bf16; with a gate, scaled where that is not 0, and 0 elsewhere."""
+    out_NI = y_NF.new_empty(len(y_NF), packed.ins)
+    _multiply(y_NF, packed.back, packed.outs, out_NI, gate=gate_NI, scale=scale)
+    return out_NI
+
+
+def _multiply(
+    x: Tensor,
+    right: Tensor,
+    depth: int,
+    out: Tensor,
+    bias: Tensor | None = None,
+    relu: bool = False,
+    gate: Tensor | None = None,
+    scale: float = 1.0,
+    totals: Tensor | None = None,
+) -> None:
+    library = _open()
+    assert library is not None
+    _check(x, depth)
+    if gate is not None:
+        _check(gate, out.size(1))
+        assert len(gate) == len(x)
+    gate_stride = 0 if gate is None else gate.stride(0)
+    call(
+        library.multiply_packed, x, x.stride(0), len(x), depth, right, out.size(1), bias, relu,
+        gate, gate_stride, scale, totals, out, out.stride(0),
+    )  # fmt: skip
+
+
+def multiply_turned(
+    y_NF: Tensor, x_NI: Tensor, onto_FI: Tensor | None = None
+) -> tuple[Tensor, Tensor]:
+    """yᵀ x, F I, the slope of a weight; and the sums of y's columns, that of its bias. fp32.
+
+    With `onto_FI`, added to what is there; nobody asks for the sums then."""
+    library = _open()
+    assert library is not None
+    rows, outs, ins = len(y_NF), y_NF.size(1), x_NI.size(1)
+    _check(y_NF, outs)
+    _check(x_NI, ins)
+    assert len(x_NI) == rows
+    if not rows:
+        return torch.zeros(outs, ins) if onto_FI is None else onto_FI, torch.zeros(outs)
+    w_FI, sum_F = torch.empty(outs, ins), torch.empty(outs)
+    if onto_FI is not None:
+        assert onto_FI.shape == (outs, ins) and onto_FI.is_contiguous()
+        assert onto_FI.dtype == torch.float32
+        w_FI = onto_FI
+    is_added = onto_FI is not None
+    call(
+        library.multiply_turned, y_NF, y_NF.stride(0), outs, x_NI, x_NI.stride(0), ins, rows, w_FI,
+        None if is_added else sum_F, is_added,
+    )  # fmt: skip
+    return w_FI, sum_F
+
+
+def _check(x: Tensor, width: int) -> None:
+    """Rows of bf16, each without gaps."""
+    assert x.dim() == 2 and x.dtype == torch.bfloat16 and x.device.type == "cpu"
+    assert x.size(1) == width and (width == 1 or x.stride(1) == 1)
+    assert len(x) < 2 or x.stride(0) >= width

@@ -1,0 +1,147 @@
+"""A Transformer's steps in whole numbers, in C: what is handed over, and what is checked.
+
+`native/decode.c` computes; the plain twin is the packed network of `engine/` in int8. Where there
+is no such library, `can_decode` says so.
+
+Letters: F outputs of a map; K its inputs; N rows; V vocabulary; L positions; D model width.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from ctypes import POINTER, c_double, c_int, c_int32, c_int64, c_void_p
+from functools import cache
+
+import torch
+from torch import Tensor
+
+from . import native
+
+SIDE, DEEP = 16, 64  # outputs and inputs of a map are padded to multiples of these
+ACTIVATIONS = {"none": 0, "relu": 1, "silu": 2, "gelu": 3}
+TILES = 3  # the level of a processor with AMX
+
+
+class Map(ctypes.Structure):
+    _fields_ = (
+        *((name, c_void_p) for name in ("weight", "scale", "sum", "bias")),
+        *((name, c_int64) for name in ("inputs", "outputs")),
+    )
+
+
+class Norm(ctypes.Structure):
+    _fields_ = (("gain", c_void_p), ("bias", c_void_p))
+
+
+MAPS = ("query_key_value", "output", "query", "memory", "cross_output", "inner", "outer")
+NORMS = ("self_norm", "cross_norm", "norm")
+
+
+class Layer(ctypes.Structure):
+    _fields_ = (*((name, Map) for name in MAPS), *((name, Norm) for name in NORMS))
+
+
+class Side(ctypes.Structure):
+    """An encoder or a decoder."""
+
+    _fields_ = (
+        *((name, c_int64) for name in ("width", "model", "inside", "heads")),
+        *((name, c_int64) for name in ("is_post", "activation", "tiled", "layers")),
+        ("epsilon", c_double),
+        ("layer", POINTER(Layer)),
+        ("last_norm", Norm),
+        ("words", c_void_p),
+        ("places", c_void_p),
+        ("vocabulary", c_int64),
+        ("reach", c_int64),
+    )
+
+
+class Store:
+    """Holds the tensors that structures point into."""
+
+    def __init__(self) -> None:
+        self.held: list[object] = []
+
+    def point(self, x: Tensor, dtype: torch.dtype = torch.float32) -> int:
+        x = x.detach().to("cpu", dtype).contiguous()
+        self.held.append(x)
+        return x.data_ptr()
+
+    def pack(self, weight_FK: Tensor, bias_F: Tensor | None) -> Map:
+        """Each output of W with a scale of its own."""
+        library = get_library()
+        weight_FK = weight_FK.detach().float().contiguous()
+        outputs, inputs = weight_FK.shape
+        wide, deep = pad(outputs, SIDE), pad(inputs, DEEP)
+        packed = torch.zeros(wide * deep, dtype=torch.int8)
+        scale_F, sum_F = torch.zeros(wide), torch.zeros(wide, dtype=torch.int32)
+        library.decode_pack(
+            weight_FK.data_ptr(), outputs, inputs, deep, packed.data_ptr(),
+            scale_F.data_ptr(), sum_F.data_ptr(),
+        )  # fmt: skip
+        all_bias_F = torch.zeros(wide)
+        if bias_F is not None:
+            all_bias_F[:outputs] = bias_F
+        pointers = (self.point(packed, torch.int8), self.point(scale_F))
+        return Map(*pointers, self.point(sum_F, torch.int32), self.point(all_bias_F), deep, wide)
+
+    def norm(self, gain_D: Tensor, bias_D: Tensor) -> Norm:
+        return Norm(self.point(gain_D.clone()), self.point(bias_D.clone()))
+
+    def layers(self, layers: list[Layer]) -> ctypes.Array[Layer]:
+        array = (Layer * len(layers))(*layers)
+        self.held.append(array)
+        return array
+
+
+def pad(size: int, to: int) -> int:
+    return -(-size // to) * to
+
+
+@cache
+def get_library() -> ctypes.CDLL:
+    library = native.load("decode")
+    if library is None:
+        raise RuntimeError(f"no native kernels: {native.explain('decode')}")
+    p, q = c_void_p, c_int64
+    library.decode_level.restype = c_int
+    library.decode_pack.argtypes = (p, q, q, q, p, p, p)
+    library.decode_multiply.argtypes = (p, p, q, q, c_int32, c_int, c_int, p, p, p)
+    library.decode_room.argtypes, library.decode_room.restype = (p, q, q, c_int), c_int64
+    library.decode_read.argtypes = (p, p, p, p, p, q, q, p, p, p, c_int)
+    library.decode_step.argtypes = (*(p, p, q, p, p, p, p, p, p, p, q, p, p, p, q, p, q, p, c_int),)
+    return library
+
+
+@cache
+def can_decode() -> bool:
+    """Whether there is such a library, and it multiplies as it should."""
+    if native.load("decode") is None or get_library().decode_level() < 1:
+        return False
+    weight_FK = torch.linspace(-1, 1, 24 * 80).mul(99).sin().view(24, 80)
+    bias_F, x_NK = torch.linspace(-1, 1, 24), torch.linspace(0, 300, 40 * 80).cos().view(40, 80)
+    expected_NF = x_NK @ weight_FK.T + bias_F
+    found = [multiply(x_NK[:rows], weight_FK, bias_F, tiled=has_tiles()) for rows in (3, 40)]
+    return all(bool((each - expected_NF[: len(each)]).abs().max() < 0.3) for each in found)
+
+
+def has_tiles() -> bool:
+    return bool(get_library().decode_level() == TILES)
+
+
+def multiply(
+    x_NK: Tensor, weight_FK: Tensor, bias_F: Tensor | None, *, zero: int = 128,
+    tiled: bool = False, relu: bool = False,
+) -> Tensor:  # fmt: skip
+    """One map, N F: for tests. zero: 128, or 0 where nothing in x is negative."""
+    store, rows, inputs = Store(), *x_NK.shape
+    packed = store.pack(weight_FK, bias_F)
+    x_NK = x_NK.float().contiguous()
+    whole = torch.zeros(pad(rows, 32) * (packed.inputs + DEEP), dtype=torch.uint8)
+    scale_N, y_NF = torch.empty(rows), torch.empty(rows, packed.outputs)
+    get_library().decode_multiply(
+        ctypes.byref(packed), x_NK.data_ptr(), rows, inputs, zero, tiled, relu,
+        whole.data_ptr(), scale_N.data_ptr(), y_NF.data_ptr(),
+    )  # fmt: skip
+    return y_NF[:, : len(weight_FK)]

@@ -1,0 +1,86 @@
+"""One attention, three masks, and why each cell is hidden (V62)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.patches import Rectangle
+
+from . import theme
+from .canvas import Page, Rect
+from .masks import fit_cell, write_columns, write_rows
+from .selection import Array, show_pieces, tell_left_out
+
+PADDING, MOST = 3, 40
+WHY = {  # hatch and colours of a cell; by why it is hidden
+    "may look": ("", "#cbb9e8", "#cbb9e8", "看得到"),
+    "padding": ("/////", "#ffffff", "#aeb4bd", "填充"),
+    "comes later": ("\\\\\\\\\\", "#fff4e6", "#e0a060", "后面的词"),
+    "both": ("xxxxx", "#fff4e6", "#b9a08a", "两者皆是"),
+}  # fmt: skip
+NAMES = list(WHY)
+
+
+def draw_three_masks(trace: Any, *, lang: str = "en", ax: Axes | None = None) -> Figure:
+    """V62: the encoder's, the decoder's and the one between, with three places of padding."""
+    page, pad = Page(lang, ax), ["<pad>"] * PADDING
+    source, target = (show_pieces(side)[:MOST] + pad for side in (trace.source, trace.target))
+    s, t = (np.arange(len(side)) >= len(side) - PADDING for side in (source, target))
+    later = ~np.tri(len(t), dtype=bool)
+    uses = (
+        (page.say("encoder", "编码器"), source, source, np.broadcast_to(s, (len(s), len(s))) * 1),
+        (page.say("decoder, itself", "解码器自身"), target, target, later * 2 + t),
+        (page.say("decoder reads source", "解码器读源句"), target, source,
+         np.broadcast_to(s, (len(t), len(s))) * 1),
+    )  # fmt: skip
+    cell, size = fit_cell(max(len(source), len(target)), 280, 18)
+    x, bottom = 0.0, cell * max(len(source), len(target))
+    for title, rows, columns, why in uses:
+        rect = _draw_mask(page, x, why, cell)
+        write_columns(page, columns, x, 0, cell, size)
+        write_rows(page, rows, x, 0, cell, size)
+        page.text(rect.centre[0], bottom + 18, title, bold=True, ha="center")
+        x = rect.right + 96
+    _write_key(page, bottom + 40)
+    longest = max(len(trace.source), len(trace.target))
+    return page.finish(
+        page.say("One attention, three masks", "一种注意力，三种掩码"),
+        page.say(
+            "Rows read, columns are read. The three places of padding are added here, as they "
+            "would be beside a longer sentence. Rows of padding do read; nobody uses what they "
+            "find.",
+            "行读取，列被读。三个填充位是为说明而加，如同与更长的句子同批。填充行也会读取，"
+            "但结果无人使用。",
+        )
+        + tell_left_out(page, min(MOST, longest), longest),
+    )  # fmt: skip
+
+
+def _draw_mask(page: Page, x: float, why: Array, cell: float) -> Rect:
+    """Cells of the same reason that lie side by side in a row are one patch."""
+    for row, reasons in enumerate(why.astype(int)):
+        starts = np.flatnonzero(np.diff(reasons, prepend=-1))
+        for start, end in zip(starts, [*starts[1:], len(reasons)], strict=True):
+            place = Rect(x + start * cell, row * cell, (end - start) * cell, cell)
+            _draw_reason(page, place, NAMES[reasons[start]])
+    rows, columns = why.shape
+    return page.box(x, 0, columns * cell, rows * cell, fill="none", edge=theme.SOFT, round=0,
+                    layer=4)  # fmt: skip
+
+
+def _draw_reason(page: Page, place: Rect, name: str) -> None:
+    hatch, fill, ink, _ = WHY[name]
+    patch = Rectangle(place[:2], place.width, place.height, facecolor=fill, hatch=hatch or None,
+                      edgecolor="none", linewidth=0, zorder=2, hatchcolor=ink)  # fmt: skip
+    page.keep(patch)
+
+
+def _write_key(page: Page, y: float) -> None:
+    for n, name in enumerate(NAMES):
+        _draw_reason(page, page.reach(n * 120.0, y, 18, 14), name)
+        page.box(n * 120.0, y, 18, 14, fill="none", edge=theme.SOFT, round=0, line=0.6, layer=4)
+        words = f"hidden: {name}" if n else name, f"遮住：{WHY[name][3]}" if n else WHY[name][3]
+        page.text(n * 120.0 + 24, y + 7, page.say(*words), size=theme.SMALL)

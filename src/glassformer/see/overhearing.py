@@ -1,0 +1,32 @@
+"""What a network held most probable, while a search asks it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from torch import Tensor
+
+from ..decode import Step
+
+
+class Overheard:
+    """A network of the search protocol; remembers what it last held most probable."""
+
+    def __init__(self, network: Any, most: int) -> None:
+        self.network, self.most = network, most
+        self.start, self.keep = network.start, network.keep
+        self.admit, self.rewind = network.admit, network.rewind
+
+    def step(self, pieces_RQ: Tensor, state: Any) -> Tensor:
+        logits_RQV: Tensor = self.network.step(pieces_RQ, state)
+        self.logits_RQV = logits_RQV.clone()  # the search writes on its own
+        return logits_RQV
+
+    def candidates(self, step: Step) -> list[tuple[int, float]]:
+        """Ids and log-probabilities of what could have come in place of the newest piece of the
+        best hypothesis, the likeliest first."""
+        row = int(step.parent_BC[0, 0])
+        last = 0 if self.logits_RQV.size(1) == 1 else int(step.before.length_B[0])
+        log_prob_V = self.logits_RQV[row, last].log_softmax(-1)
+        best = log_prob_V.topk(min(self.most, len(log_prob_V)))
+        return [*zip(best.indices.tolist(), best.values.tolist(), strict=True)]

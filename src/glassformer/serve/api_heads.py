@@ -1,0 +1,46 @@
+"""/api/traces/{id}/heads: what each head matters to one piece of a translation."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fastapi import APIRouter, Request, Response
+
+from ..see.silencing import silence_each
+from .jobs import Job
+from .recordings import Recording
+from .refusal import Refusal
+from .requests import HeadsRequest
+from .service import Service, TheService
+from .streams import Json, answer
+
+router = APIRouter(tags=["traces"])
+
+
+@router.post("/traces/{id}/heads", response_class=Json)
+async def weigh_heads(
+    id: str, body: HeadsRequest, request: Request, service: TheService
+) -> Response:
+    """Each head is silenced on its own, and the translation is read again.
+
+    `lead`: ln of how many times likelier the piece is than its rival; `leads`: the same without
+    each head, block by block.
+    """
+    kept = service.recordings.find(id)
+    if kept.model is None:
+        raise Refusal(400, "this recording was uploaded: its model is not here")
+    return await answer(request, service.jobs.start(lambda job: weigh(job, service, kept, body)))
+
+
+def weigh(job: Job, service: Service, kept: Recording, body: HeadsRequest) -> dict[str, Any]:
+    """In a thread: one pass for each block."""
+    translator = service.shelf.load(service.shelf.find(kept.model))
+    found = silence_each(translator, kept.trace, body.step, body.rival, job.check)
+    piece = translator.tokenizers.target.piece
+    return {
+        "step": found.step,
+        "piece": {"id": found.piece, "text": piece(found.piece)},
+        "rival": {"id": found.rival, "text": piece(found.rival)},
+        "lead": found.lead,
+        "leads": {block: leads.tolist() for block, leads in found.leads.items()},
+    }

@@ -1,0 +1,112 @@
+"""The builder: builds once, survives what lies in its cache, and can be done without."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from glassformer.kernels import native
+
+SOURCE = Path(__file__).parents[3] / "src"
+ASK = "from glassformer.kernels import native; print(native.load('top') is not None)"
+has_compiler = pytest.mark.skipif(
+    not any(map(shutil.which, native.COMPILERS)) or sys.platform == "win32",
+    reason="no C compiler here",
+)
+
+
+@pytest.fixture
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty cache, and one small source to build."""
+    sources = tmp_path / "native"
+    sources.mkdir()
+    (sources / "two.c").write_text("int two(void) { return 2; }\n", encoding="ascii")
+    (sources / "wrong.c").write_text("int wrong(void) { return }\n", encoding="ascii")
+    monkeypatch.setattr(native, "SOURCES", sources)
+    monkeypatch.setenv("GLASSFORMER_CACHE", str(tmp_path / "cache"))
+    native._load.cache_clear()
+    yield tmp_path / "cache" / "native"
+    native._load.cache_clear()
+
+
+def load_anew(name: str = "two"):
+    native._load.cache_clear()
+    return native.load(name)
+
+
+@has_compiler
+def test_builds_once(cache: Path) -> None:
+    assert load_anew().two() == 2
+    (library,) = cache.glob("*.so")
+    made = library.stat().st_mtime_ns
+    assert load_anew().two() == 2
+    assert library.stat().st_mtime_ns == made
+    assert {path.suffix for path in cache.iterdir()} == {".so", ".sha256"}  # nothing else is left
+
+
+@has_compiler
+def test_one_that_is_wrong_takes_no_other_away(cache: Path) -> None:
+    assert native.load("wrong") is None
+    assert "wrong.c could not be built" in native.explain("wrong")
+    assert native.load("two") and native.explain("two") == ""
+
+
+@has_compiler
+def test_another_source_is_another_library(cache: Path) -> None:
+    assert load_anew().two() == 2
+    (native.SOURCES / "two.c").write_text("int two(void) { return 3; }\n", encoding="ascii")
+    assert load_anew().two() == 3
+
+
+@has_compiler
+@pytest.mark.parametrize("damage", [b"", b"\x7fELF", None])
+def test_a_damaged_library_is_built_again(cache: Path, damage: bytes | None) -> None:
+    assert load_anew()
+    (library,) = cache.glob("*.so")
+    content = library.read_bytes()
+    library.unlink()
+    library.write_bytes(content[: len(content) // 2] if damage is None else damage)
+    assert load_anew().two() == 2
+
+
+@has_compiler
+def test_a_folder_that_others_can_write_is_not_trusted(cache: Path) -> None:
+    cache.mkdir(parents=True)
+    cache.chmod(0o777)
+    assert native.load("two") is None
+    assert "others can write there" in native.explain("two")
+
+
+def test_without_a_compiler_there_is_none(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(native.shutil, "which", lambda name: None)
+    assert native.load("two") is None
+    assert native.explain("two") == "no C compiler was found"
+
+
+@pytest.mark.parametrize(("setting", "found"), [("0", "False"), ("1", "True")])
+@has_compiler
+def test_two_processes_at_once_and_the_switch(tmp_path: Path, setting: str, found: str) -> None:
+    more = {"GLASSFORMER_CACHE": str(tmp_path), "GLASSFORMER_NATIVE": setting}
+    environment = {**os.environ, **more, "PYTHONPATH": str(SOURCE)}
+    both = [
+        subprocess.Popen(
+            [sys.executable, "-c", ASK], env=environment, stdout=subprocess.PIPE, text=True
+        )
+        for _ in range(2)
+    ]
+    assert [each.communicate()[0].strip() for each in both] == [found] * 2
+
+
+@has_compiler
+def test_only_one_openmp() -> None:
+    """Two would each keep threads of their own, that wait for work by spinning."""
+    maps = Path("/proc/self/maps")
+    if not maps.is_file() or native.load("top") is None:
+        pytest.skip("cannot be seen on this system")
+    names = {line.split()[-1] for line in maps.read_text().splitlines() if "libgomp" in line}
+    assert len(names) <= 1

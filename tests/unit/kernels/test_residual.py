@@ -1,0 +1,120 @@
+"""Dropout, residual and LayerNorm in one pass, against the lines that say so."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+import torch
+from torch import Tensor, nn
+
+from glassformer.kernels import residual
+from glassformer.kernels.dropout import Dropout, seed_dropout
+from glassformer.kernels.precision import lower
+
+pytestmark = pytest.mark.skipif(residual._open() is None, reason="no compiler")
+
+SHAPES = [(1, 1, 1), (2, 3, 40), (5, 13, 128), (70, 2, 33)]
+LOW = pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+Way = Callable[[Tensor, Tensor, Dropout, nn.Module], Tensor]
+
+
+def run(way: Way, shape: tuple[int, ...], dtype: torch.dtype, p: float) -> tuple[Tensor, ...]:
+    """What comes out, twice: in fp32 and lowered; and the slopes of x, y, gain and bias."""
+    torch.manual_seed(1)
+    x, y = torch.randn(shape, requires_grad=True), torch.randn(shape).to(dtype).requires_grad_()
+    norm = nn.LayerNorm(shape[-1])
+    nn.init.normal_(norm.weight), nn.init.normal_(norm.bias)
+    one, two = torch.randn(shape), torch.randn(shape).to(dtype)
+    seed_dropout(4)
+    with torch.autocast("cpu", torch.bfloat16, enabled=dtype == torch.bfloat16):
+        high = way(x, y, Dropout(p), norm)
+        low = lower(high)
+    loss = (high * one).sum() + (low * two).sum()
+    wanted = (x, y, norm.weight, norm.bias)
+    return high, low, *torch.autograd.grad(loss, wanted, allow_unused=True)
+
+
+def plain_add_norm(x: Tensor, y: Tensor, dropout: Dropout, norm: nn.Module) -> Tensor:
+    normed: Tensor = norm(x + dropout(y))
+    return normed
+
+
+def compare(ours: Way, plain: Way, shape: tuple[int, ...], dtype: torch.dtype, p: float) -> None:
+    share = 2e-5 if dtype == torch.float32 else 0.02  # the lowered slope is rounded before or after
+    for found, expected in zip(
+        run(ours, shape, dtype, p), run(plain, shape, dtype, p), strict=True
+    ):
+        if expected is None:
+            assert found is None
+            continue
+        assert found.dtype == expected.dtype
+        apart, largest = (found - expected).abs().max(), expected.abs().max()
+        assert apart <= share * max(1, largest)
+
+
+@LOW
+@pytest.mark.parametrize("p", [0.0, 0.3])
+@pytest.mark.parametrize("shape", SHAPES)
+def test_add_norm(shape: tuple[int, ...], p: float, dtype: torch.dtype) -> None:
+    compare(residual.add_norm, plain_add_norm, shape, dtype, p)
+
+
+@LOW
+@pytest.mark.parametrize("p", [0.0, 0.3])
+@pytest.mark.parametrize("shape", SHAPES)
+def test_add(shape: tuple[int, ...], p: float, dtype: torch.dtype) -> None:
+    compare(
+        lambda x, y, dropout, norm: residual.add(x, y, dropout),
+        lambda x, y, dropout, norm: x + dropout(y),
+        shape, dtype, p,
+    )  # fmt: skip
+
+
+@LOW
+@pytest.mark.parametrize("shape", SHAPES)
+def test_normalize(shape: tuple[int, ...], dtype: torch.dtype) -> None:
+    compare(
+        lambda x, y, dropout, norm: residual.normalize(x, norm),
+        lambda x, y, dropout, norm: lower(norm(x)),
+        shape, dtype, 0.0,
+    )  # fmt: skip
+
+
+def test_rows_of_a_part_fall_as_in_the_whole() -> None:
+    x, y, norm, dropout = (
+        torch.zeros(9, 4, 24),
+        torch.ones(9, 4, 24),
+        nn.LayerNorm(24),
+        Dropout(0.5),
+    )
+    seed_dropout(1, 2)
+    whole = residual.add_norm(x, y, dropout, norm)
+    for start, end in ((0, 2), (2, 7), (7, 9)):
+        seed_dropout(1, 2, part=(start, 9))
+        assert torch.equal(
+            residual.add_norm(x[start:end], y[start:end], dropout, norm), whole[start:end]
+        )
+
+
+def test_the_number_of_threads_does_not_matter() -> None:
+    threads, found = torch.get_num_threads(), []
+    for several in (1, 2, 3):
+        torch.set_num_threads(several)
+        try:
+            found.append(run(residual.add_norm, (70, 5, 64), torch.bfloat16, 0.1))
+        finally:
+            torch.set_num_threads(threads)
+    for others in found[1:]:
+        assert all(torch.equal(a, b) for a, b in zip(found[0], others, strict=True))
+
+
+def test_others_take_the_plain_way() -> None:
+    """Another norm, another precision, another shape: the kernel does not know them."""
+    x, y = torch.randn(2, 3, 8), torch.randn(2, 3, 8)
+    scale = nn.Linear(8, 8)
+    assert torch.equal(residual.add_norm(x, y, Dropout(0.0), scale), scale(x + y))
+    double = nn.LayerNorm(8).double()
+    assert residual.add_norm(x.double(), y.double(), Dropout(0.0), double).dtype == torch.float64
+    norm = nn.LayerNorm(8)
+    assert torch.equal(residual.add_norm(x, y[:1], Dropout(0.0), norm), norm(x + y[:1]))

@@ -1,0 +1,75 @@
+"""Products of whole numbers, against whole numbers."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+from glassformer.kernels import native
+from glassformer.kernels.whole import get_library, has_tiles, multiply
+
+pytestmark = pytest.mark.skipif(
+    native.load("decode") is None, reason=f"no native kernels: {native.explain('decode')}"
+)
+
+
+def round_rows(x_NK: torch.Tensor, zero: int) -> tuple[torch.Tensor, torch.Tensor]:
+    """What the C side makes of each row: whole numbers, and the scale of the row."""
+    scale_N1 = x_NK.abs().amax(1, keepdim=True) / (127 if zero else 255)
+    scale_N1 = scale_N1.clamp(min=1e-20)
+    return (x_NK * (1 / scale_N1) + 0.5).floor().long(), scale_N1
+
+
+@pytest.mark.parametrize("tiled", [False, True])
+@pytest.mark.parametrize("zero", [0, 128])
+@pytest.mark.parametrize(
+    ("rows", "inputs", "outputs"),
+    [
+        (1, 64, 16),
+        (2, 7, 3),
+        (5, 130, 33),
+        (11, 512, 100),
+        (12, 65, 31),
+        (33, 200, 48),
+        (70, 64, 1),
+    ],
+)
+def test_products(rows: int, inputs: int, outputs: int, zero: int, tiled: bool) -> None:
+    if tiled and not has_tiles():
+        pytest.skip("no tiles in this processor")
+    torch.manual_seed(rows)
+    x_NK, weight_FK = torch.randn(rows, inputs), torch.randn(outputs, inputs)
+    x_NK, bias_F = x_NK if zero else x_NK.abs(), torch.randn(outputs)
+    largest = 127 if get_library().decode_level() > 1 else 63
+    scale_F1 = weight_FK.abs().amax(1, keepdim=True) / largest
+    whole_NK, scale_N1 = round_rows(x_NK, zero)
+    sums_NF = whole_NK.double() @ (weight_FK / scale_F1).round().double().T
+    expected_NF = (sums_NF * scale_F1.T * scale_N1 + bias_F).relu()
+    found_NF = multiply(x_NK, weight_FK, bias_F, zero=zero, tiled=tiled, relu=True)
+    # A number that lies between two may be rounded to either.
+    step = float((scale_N1 * scale_F1.T).max()) * largest
+    assert (found_NF - expected_NF).abs().max() < 1.01 * step
+    assert (found_NF - expected_NF).abs().mean() < 0.02 * step
+
+
+@pytest.mark.parametrize("rows", [2, 40])
+def test_rows_do_not_depend_on_each_other(rows: int) -> None:
+    torch.manual_seed(0)
+    x_NK, weight_FK = torch.randn(rows, 96), torch.randn(50, 96)
+    together_NF = multiply(x_NK, weight_FK, None, tiled=has_tiles())
+    alone = [multiply(x_NK[n : n + 1], weight_FK, None) for n in range(rows)]
+    assert torch.equal(together_NF, torch.cat(alone))
+
+
+@pytest.mark.parametrize("rows", [3, 40])
+@pytest.mark.parametrize("wrong", [float("nan"), float("inf")])
+def test_what_is_no_number_stays_in_its_row(rows: int, wrong: float) -> None:
+    x_NK = torch.ones(rows, 64)
+    x_NK[1, 5] = wrong
+    found_NF = multiply(x_NK, torch.ones(16, 64), None, tiled=has_tiles(), relu=True)
+    assert found_NF[1].isnan().all()
+    assert torch.allclose(found_NF[[0, 2]], torch.full((2, 16), 64.0), rtol=1e-2)
+
+
+def test_zeros() -> None:
+    assert (multiply(torch.zeros(2, 10), torch.zeros(3, 10), None) == 0).all()

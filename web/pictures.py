@@ -1,0 +1,109 @@
+"""Take the pictures of docs/app.md: each view as a reader sees it.
+
+`python web/pictures.py`, where Chromium and Playwright are. Each is made small: WebP, 60 kB.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlencode
+
+from PIL import Image
+from playwright.sync_api import sync_playwright
+
+OUT = Path(__file__).resolve().parents[1] / "docs" / "app"
+SIZE = {"width": 1200, "height": 800}
+MOST = 60_000  # bytes
+PRONOUN = 7  # the step that writes "qu'il"
+HEADS = (
+    ("decoder.3.self_attention", 4),
+    ("decoder.1.cross_attention", 2),
+    ("decoder.4.cross_attention", 5),
+    ("decoder.1.self_attention", 3),
+)
+EDITS = json.dumps([{"do": "silence", "name": name, "head": head} for name, head in HEADS])
+CELL = "decoder.2.cross_attention.scores[0,3,3]"
+BEAM = {"search": "beam", "beam": 4}
+VIEWS: dict[str, tuple[str, dict[str, Any], str]] = {
+    # file: view, what the address says, and what to wait for
+    "translate": ("translate", {**BEAM, "step": PRONOUN}, "svg .node"),
+    "search": ("translate", {**BEAM, "step": PRONOUN}, "svg .node"),
+    "attention": ("attention", {"kind": "cross", "layer": 3, "head": 7, "query": PRONOUN}, "line"),
+    "stages": ("attention", {"attention.form": "stages", "kind": "decoder", "layer": 3}, "canvas"),
+    "numbers": ("cell", {"cell": CELL}, ".terms, table"),
+    "map": ("map", {"map.at": "decoder.1.cross_attention"}, "canvas"),
+    "positions": ("positions", {}, "canvas"),
+    "whatif": ("whatif", {"whatif.edits": EDITS, "step": PRONOUN}, "[data-lead]"),
+    "training": ("training", {"training.show": "rows", "training.step": 16}, "canvas"),
+    "story": ("story", {"story.card": "V49"}, "article img"),
+}
+
+
+@contextmanager
+def serve() -> Iterator[str]:
+    """The address of a server of the shipped model, without what follows it."""
+    command = [sys.executable, "-m", "glassformer", "serve", "demo", "--port", "0", "--token", "t"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
+        try:
+            assert server.stdout
+            found = re.search(r"http://[\d.]+:\d+", server.stdout.readline())
+            assert found, "the server did not start"
+            yield found[0]
+        finally:
+            server.terminate()
+
+
+def take(page: Any, address: str, name: str) -> bytes:
+    view, state, awaited = VIEWS[name]
+    told = urlencode({"language": "en", "theme": "light", **state})
+    page.goto("about:blank")
+    page.goto(f"{address}/?token=t#/{view}?{told}")
+    page.wait_for_selector(f"[data-view={view}]")
+    page.wait_for_selector(awaited, state="attached")
+    page.wait_for_load_state("networkidle")
+    page.wait_for_timeout(800)
+    if name == "search":
+        tree = page.locator("section", has=page.locator("svg .node"))
+        tree.evaluate("it => it.scrollIntoView()")
+    found: bytes = page.screenshot()
+    return found
+
+
+def shrink(png: bytes) -> bytes:
+    """As good as fits."""
+    picture = Image.open(io.BytesIO(png)).convert("RGB")
+    for quality in range(90, 20, -5):
+        buffer = io.BytesIO()
+        picture.save(buffer, "WEBP", quality=quality, method=6)
+        if buffer.tell() <= MOST:
+            break
+    return buffer.getvalue()
+
+
+def main() -> None:
+    OUT.mkdir(exist_ok=True)
+    wanted = sys.argv[1:] or [*VIEWS]
+    with serve() as address, sync_playwright() as playwright:
+        browser = playwright.chromium.launch(
+            executable_path=shutil.which("chromium"), args=["--no-sandbox", "--disable-gpu"]
+        )
+        page = browser.new_page(viewport=SIZE, reduced_motion="reduce")  # type: ignore[arg-type]
+        page.set_default_timeout(120_000)
+        for name in wanted:
+            data = shrink(take(page, address, name))
+            (OUT / f"{name}.webp").write_bytes(data)
+            print(f"{name}: {len(data) / 1000:.0f} kB", flush=True)
+        browser.close()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,88 @@
+/** The edits that the address holds, what was undone, and what became of the translation. */
+
+import { openTrace, stream } from "../../data/server";
+import type { Trace } from "../../data/trace";
+import { session } from "../../session.svelte";
+import { here } from "../../state.svelte";
+import { readEdits, writeEdits, type Edit } from "./edits";
+import type { Changes } from "./Result.svelte";
+
+export interface Outcome {
+  changes: Changes;
+  base: Trace;
+  forced: Trace; // the old translation under the edits
+  after: string; // the id of the new one
+}
+
+export class Lab {
+  done: string[] = $state.raw([]);
+  undone: string[] = $state.raw([]);
+  working = $state(false);
+  trouble = $state("");
+  found: Outcome | null = $state.raw(null);
+  private running: AbortController | null = null;
+
+  get written(): string {
+    return here.more["whatif.edits"] ?? "";
+  }
+
+  get edits(): Edit[] {
+    try {
+      return readEdits(this.written);
+    } catch {
+      return [];
+    }
+  }
+
+  change(to: readonly Edit[]): void {
+    this.done = [...this.done, this.written];
+    this.undone = [];
+    here.more["whatif.edits"] = writeEdits(to);
+  }
+
+  undo(): void {
+    this.undone = [this.written, ...this.undone];
+    here.more["whatif.edits"] = this.done.at(-1) ?? "";
+    this.done = this.done.slice(0, -1);
+  }
+
+  redo(): void {
+    this.done = [...this.done, this.written];
+    here.more["whatif.edits"] = this.undone[0] ?? "";
+    this.undone = this.undone.slice(1);
+  }
+
+  stop(): void {
+    this.running?.abort();
+    this.working = false;
+  }
+
+  /** Ask the server; a newer question ends an older one. */
+  async perform(trace: Trace, edits: readonly Edit[]): Promise<void> {
+    this.running?.abort();
+    this.trouble = "";
+    if (!edits.length || session.embedded) {
+      this.working = false;
+      this.found = null;
+      return;
+    }
+    const own = (this.running = new AbortController());
+    this.working = true;
+    try {
+      const path = `traces/${trace.base ?? trace.id}/edit`;
+      for await (const { event, data } of stream(path, { edits }, own.signal)) {
+        if (event !== "done") continue;
+        const told = data as { id: string; forced: string; base: string; changes: Changes };
+        const [base, forced] = await Promise.all([openTrace(told.base), openTrace(told.forced)]);
+        if (this.running !== own) return;
+        this.found = { changes: told.changes, base, forced, after: told.id };
+      }
+    } catch (error) {
+      if (this.running !== own || own.signal.aborted) return;
+      this.found = null;
+      this.trouble = error instanceof Error ? error.message : String(error);
+    } finally {
+      if (this.running === own) this.working = false;
+    }
+  }
+}

@@ -1,0 +1,42 @@
+/** What each head matters to one piece of the translation, against a piece that could have come. */
+
+import { stream } from "../../data/server";
+
+export interface Weighed {
+  step: number;
+  piece: { id: number; text: string };
+  rival: { id: number; text: string };
+  lead: number; // ln of how many times likelier the piece is than its rival
+  leads: Record<string, number[]>; // of each block: without each head
+}
+
+export async function weigh(
+  trace: string,
+  step: number,
+  rival: number | null,
+  signal: AbortSignal,
+): Promise<Weighed | null> {
+  for await (const { event, data } of stream(`traces/${trace}/heads`, { step, rival }, signal)) {
+    if (event === "done") return data as Weighed;
+  }
+  return null;
+}
+
+/** How far any head moves the lead, at most: where the colours end. */
+export const reach = (found: Weighed): number =>
+  Math.max(1e-6, ...Object.values(found.leads).flat().map((lead) => Math.abs(found.lead - lead)));
+
+export interface Head {
+  block: string;
+  head: number;
+  pull: number; // what the lead loses without it
+}
+
+/** The heads that the piece hangs on most, those that already are silent left out. */
+export function rank(found: Weighed, most: number, isOut: (block: string, head: number) => boolean): Head[] {
+  return Object.entries(found.leads)
+    .flatMap(([block, leads]) => leads.map((lead, head) => ({ block, head, pull: found.lead - lead })))
+    .filter(({ block, head, pull }) => pull > 0 && !isOut(block, head))
+    .sort((a, b) => b.pull - a.pull)
+    .slice(0, most);
+}
