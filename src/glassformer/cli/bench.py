@@ -80,7 +80,7 @@ def bench_train(
         seconds=seconds,
         rounds=rounds,
         environment=hold(threads, avx2),
-        command=quote(),
+        command=quote("train"),
     )
     show(table, output, as_json)
 
@@ -131,7 +131,7 @@ def bench_translate(
         beam=beam,
         rounds=rounds,
         environment=hold(threads, avx2),
-        command=quote(),
+        command=quote("translate"),
     )
     show(table, output, as_json)
 
@@ -144,12 +144,12 @@ def find_cache() -> Path:
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "glassformer/bench"
 
 
-def quote() -> str:
-    """What was typed, but for folders and files, which are nobody else's."""
+def quote(verb: str) -> str:
+    """The command, for who wants to make the table again, without paths of this machine."""
     said = ["DATA" if os.sep in word else word for word in sys.argv[1:]]
-    return " ".join(
-        ["glassformer", *(said if said[:1] == ["bench"] else ["bench", "train", *said])]
-    )
+    if said[:2] == ["bench", verb]:  # else it came from a script of benchmarks/
+        said = said[2:]
+    return " ".join(["glassformer", "bench", verb, *said])
 
 
 def show(table: Table, output: Path | None, as_json: bool) -> None:

@@ -1,0 +1,55 @@
+"""What a precision costs: BLEU, and how many translations change when a sentence is alone.
+
+    python benchmarks/precision.py MODEL --source test.en --reference test.de
+
+A line for each precision and search, as Markdown.
+"""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+import sacrebleu
+import torch
+
+from glassformer.config import EOS, Decode
+from glassformer.data.files import read_lines
+from glassformer.decode import search
+from glassformer.translator import Translator
+
+SEARCHES = {"greedy": Decode(search="greedy"), "beam 5": Decode(beam=5)}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("model", type=Path)
+    parser.add_argument("--source", type=Path, required=True)
+    parser.add_argument("--reference", type=Path, required=True)
+    options = parser.parse_args()
+    sources, references = (list(read_lines(path)) for path in (options.source, options.reference))
+    print("| precision | search | BLEU | other pieces when alone |\n|---|---|--:|--:|")
+    for precision in ("fp32", "bf16", "int8"):
+        translator = Translator.load(options.model, device="cpu", precision=precision)
+        for name, decode in SEARCHES.items():
+            bleu, changed = examine(translator, sources, references, decode)
+            print(
+                f"| {precision} | {name} | {bleu:.2f} | {changed} of {len(sources)} |", flush=True
+            )
+
+
+@torch.inference_mode()
+def examine(
+    translator: Translator, sources: list[str], references: list[str], decode: Decode
+) -> tuple[float, int]:
+    pieces, network = translator.tokenizers, translator.weights.fast
+    ids = [[*pieces.source.encode(text), EOS] for text in sources]
+    together = [found[0].pieces for found in search(network, ids, decode)]
+    alone = [search(network, [row], decode)[0][0].pieces for row in ids]
+    text = [pieces.target.decode(row) for row in together]
+    changed = sum(one != other for one, other in zip(together, alone, strict=True))
+    return sacrebleu.corpus_bleu(text, [references]).score, changed
+
+
+if __name__ == "__main__":
+    main()
