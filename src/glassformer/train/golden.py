@@ -9,7 +9,7 @@ from typing import Any
 from ..directory import GOLDEN
 from ..disk import read_json, write_json
 from ..translator import Translator
-from .validation import GREEDY
+from .validation import search_greedily
 
 LINES, MOST_LINES = 4, 100  # written, and compared
 TOLERANCE = 1e-3  # of a log-probability; processors differ by about 1e-5
@@ -37,7 +37,8 @@ def check_golden(folder: Path) -> list[str]:
 
 def _translate(folder: Path, sources: Sequence[str]) -> list[dict[str, Any]]:
     translator = Translator.load(folder, device="cpu", precision="fp32")
-    found = translator.search(sources, decode=GREEDY, split=False)
+    decode = search_greedily(translator.config.decode)
+    found = translator.search(sources, decode=decode, split=False)
     return [
         {"source": source, "translation": best.text, "log_prob": best.log_prob}
         for source, (best, *_) in zip(sources, found, strict=True)

@@ -18,7 +18,11 @@ from .distributed import ALONE, Team
 T = TypeVar("T")
 
 METRICS = ("BLEU", "chrF2")
-GREEDY = Decode(search="greedy")
+
+
+def search_greedily(decode: Decode) -> Decode:
+    """For validation, as long as the model's own search goes on."""
+    return Decode(search="greedy", max_ratio=decode.max_ratio, max_extra=decode.max_extra)
 
 
 @dataclass(frozen=True)
@@ -84,7 +88,8 @@ def validate(
     holding = Spread if is_spread else Weights
     translator = Translator(config, tokenizers, model, holding=holding, **how)
     ours = slice(None) if is_spread else slice(team.rank, None, team.size)
-    found = translator.translate(sources[ours], decode=GREEDY, split=False, progress=progress)
+    decode = search_greedily(config.decode)
+    found = translator.translate(sources[ours], decode=decode, split=False, progress=progress)
     scores = translator.score(sources[ours], references[ours])
     scored = [(each.log_prob, len(each.piece_log_probs)) for each in scores]
     if not is_spread:

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
-from glassformer.config import Decode
+import torch
+
+from glassformer.config import EOS, Decode
 from glassformer.data.store import Store, build
 from glassformer.decode.rules import longest_output
+from glassformer.directory import load_model
 from glassformer.text import Tokenizer
 from glassformer.train.preparation import find_ratio
+from glassformer.train.validation import validate
 
 
 def make_store(folder: Path, pairs: list[tuple[str, str]]) -> Store:
@@ -32,3 +37,17 @@ def test_long_translations_fit(tmp_path: Path) -> None:
 def test_ordinary_text_needs_no_more(tmp_path: Path) -> None:
     store = make_store(tmp_path, [("The cat is here.", "Le chat est ici.")] * 50)
     assert find_ratio(store, Decode()) == Decode().max_ratio
+
+
+def test_validation_goes_on_as_long_as_the_models_own_search(parent: Path) -> None:
+    config, tokenizers, network = load_model(parent)
+    pairs = (["a b c d e f"] * 2, ["a b c"] * 2)
+    lengths = []
+    for extra in (1, 30):
+        changed = config.changed(decode={"max_ratio": 0.0, "max_extra": extra})
+        with torch.no_grad():
+            network.output_table.weight[EOS] = 0  # it never says that it is finished
+        how: dict[str, Any] = {"device": "cpu", "precision": "fp32", "turn": 0}
+        found = validate(network, changed, tokenizers, pairs, **how).sample[2]
+        lengths.append(len(tokenizers.target.encode(found)))
+    assert lengths[0] <= 2 and lengths[1] > 5
