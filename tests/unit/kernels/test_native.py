@@ -15,8 +15,10 @@ from glassformer.kernels import native
 SOURCE = Path(__file__).parents[3] / "src"
 ASK = "from glassformer.kernels import native; print(native.load('top') is not None)"
 has_compiler = pytest.mark.skipif(
-    not any(map(shutil.which, native.COMPILERS)) or sys.platform == "win32",
-    reason="no C compiler here",
+    not any(map(shutil.which, native.COMPILERS))
+    or sys.platform == "win32"
+    or os.environ.get(native.SWITCH) == "0",
+    reason="no C compiler here, or kernels are turned off",
 )
 
 
@@ -83,6 +85,7 @@ def test_a_folder_that_others_can_write_is_not_trusted(cache: Path) -> None:
 
 
 def test_without_a_compiler_there_is_none(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv(native.SWITCH, raising=False)
     monkeypatch.setattr(native.shutil, "which", lambda name: None)
     assert native.load("two") is None
     assert native.explain("two") == "no C compiler was found"
