@@ -158,6 +158,24 @@ def test_in_c_it_is_the_same_network(width: int, length: int) -> None:
     assert (found - exact).abs().mean() < 1.5 * (twin - exact).abs().mean() + 1e-3
 
 
+@pytest.mark.parametrize("precision", ["fp32", *COARSE])
+@pytest.mark.parametrize("company", [1, 2, 24])
+def test_many_pieces_at_once(sources: list[list[int]], precision: str, company: int) -> None:
+    """What one after the other gives; a sentence alone included."""
+    engine = pack(build(), precision)
+    source_BS = torch.nn.utils.rnn.pad_sequence([torch.tensor(x) for x in sources[:company]], True)
+    pieces_BT = torch.randint(3, V, (company, 11), generator=torch.Generator().manual_seed(1))
+    logits = []
+    with torch.inference_mode():
+        for widths in ([1] * 11, [8, 3]):
+            state, found = engine.start(source_BS), []
+            for piece_BQ in pieces_BT.split(widths, 1):
+                found.append(engine.step(piece_BQ, state))
+                engine.keep(torch.arange(company), state)
+            logits.append(torch.cat(found, 1))
+    torch.testing.assert_close(*logits, atol=1e-4 if precision == "fp32" else 0.05, rtol=0)
+
+
 def test_an_error_of_one_worker_ends_all(sources: list[list[int]]) -> None:
     engine = pack(build())
     engine.decoder[0].norm.weight_D.fill_(float("nan"))

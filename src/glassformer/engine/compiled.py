@@ -13,6 +13,7 @@ import torch
 from torch import Tensor
 
 from ..config import PAD, Model
+from ..kernels.calls import point
 from ..kernels.whole import ACTIVATIONS, Layer, Map, Norm, Side, Store, get_library, has_tiles
 from ..model.positions import check_reach, sinusoids
 from .engine import Read, split
@@ -60,12 +61,12 @@ class Compiled:
         logits = torch.empty(askers, self.project.outputs)
         ids_N = pieces_RQ.flatten().contiguous()  # a column is a view
         there = self.library.decode_step(
-            ctypes.byref(self.decoder), ctypes.byref(self.project), askers, ids_N.data_ptr(),
-            asked.position_N.data_ptr(), asked.lists.data_ptr(), asked.list_N.data_ptr(),
-            asked.count_N.data_ptr(), asked.new_N.data_ptr(), asked.tables.data_ptr(),
-            asked.tables.stride(0), asked.address_N.data_ptr(), asked.apart_N.data_ptr(),
-            asked.length_N.data_ptr(), asked.longest, logits.data_ptr(), logits.stride(0),
-            room.data_ptr(), threads,
+            ctypes.byref(self.decoder), ctypes.byref(self.project), askers, point(ids_N),
+            point(asked.position_N), point(asked.lists), point(asked.list_N),
+            point(asked.count_N), point(asked.new_N), point(asked.tables),
+            asked.tables.stride(0), point(asked.address_N), point(asked.apart_N),
+            point(asked.length_N), asked.longest, point(logits), logits.stride(0),
+            point(room), threads,
         )  # fmt: skip
         _check(there)
         state.length_R = state.length_R + queries
@@ -93,9 +94,9 @@ class Compiled:
         table = torch.empty(len(ids_N), self.width, dtype=torch.bfloat16)
         memory = table.new_empty(self.settings.decoder_layers, *table.shape)
         there = self.library.decode_read(
-            ctypes.byref(self.encoder), ctypes.byref(self.decoder), ids_N.data_ptr(),
-            position_N.data_ptr(), start.data_ptr(), len(lengths), longest, table.data_ptr(),
-            memory.data_ptr(), room.data_ptr(), threads,
+            ctypes.byref(self.encoder), ctypes.byref(self.decoder), point(ids_N),
+            point(position_N), point(start), len(lengths), longest, point(table),
+            point(memory), point(room), threads,
         )  # fmt: skip
         _check(there)
         return [Memory(memory, first) for first in start[:-1].tolist()]

@@ -65,11 +65,11 @@ class Past(Lists):
     def make_room(self, queries: int) -> Asked:
         """Places for so many new pieces a row, and where each may look when they are written."""
         position_RQ, new_RQ = self.claim(queries)
-        list_R1 = torch.arange(len(position_RQ))[:, None] * self.place_RT.size(1)
+        list_R = torch.arange(len(position_RQ)) * self.place_RT.size(1)
         address_N, apart_N, length_N, seen = self._look_at_memory(queries)
         count_N = (position_RQ + 1).flatten()
         return Asked(
-            position_RQ.flatten(), self.place_RT, list_R1.expand(-1, queries).flatten(),
+            position_RQ.flatten(), self.place_RT, list_R.repeat_interleave(queries),
             count_N, new_RQ.flatten(), self.tables, address_N, apart_N, length_N,
             max(int(count_N.max()), seen),
         )  # fmt: skip

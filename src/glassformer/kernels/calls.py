@@ -11,6 +11,21 @@ from torch import Tensor
 
 def call(function: Callable[..., int], *arguments: Any) -> None:
     """MemoryError if the function found no room to work in; then it has done nothing."""
-    plain = (x.data_ptr() if isinstance(x, Tensor) else x for x in arguments)
+    plain = (point(x) if isinstance(x, Tensor) else x for x in arguments)
     if function(*plain, torch.get_num_threads()):
         raise MemoryError("not enough memory for a kernel to work in")
+
+
+def point(x: Tensor) -> int:
+    """The address of numbers that lie one after the other; ValueError if they do not.
+
+    C would read on behind what a view repeats or skips.
+    """
+    if not x.is_contiguous():
+        raise ValueError(f"a kernel was given a view: shape {[*x.shape]}, strides {[*x.stride()]}")
+    return x.data_ptr()
+
+
+def point_apart(x: Tensor) -> int:
+    """The address of numbers whose strides the kernel is told."""
+    return x.data_ptr()

@@ -15,7 +15,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from .calls import call
+from .calls import call, point_apart
 from .dropout import Draw, Dropout
 from .native import load
 from .tiles import has_tiles
@@ -110,7 +110,7 @@ def look(
     function, precision = _choose("attend_forward", q_BHQK)
     call(
         function, *map(_describe, (q_BHQK, k_BHMK, v_BHMK, out_BHQK)), kept_BHQM, *precision,
-        mask, mask.stride(0), mask.stride(2), step,
+        point_apart(mask), mask.stride(0), mask.stride(2), step,
         draw.pointer, draw.first, batch, heads, queries, memory, width,
     )  # fmt: skip
     return kept_BHQM
@@ -142,7 +142,7 @@ def _lay_out(x_BHLK: Tensor) -> Tensor:
 
 
 def _describe(x_BHLK: Tensor) -> _Heads:
-    return _Heads(x_BHLK.data_ptr(), x_BHLK.stride(0), x_BHLK.stride(2))
+    return _Heads(point_apart(x_BHLK), x_BHLK.stride(0), x_BHLK.stride(2))
 
 
 def _check(several: tuple[Tensor, ...], shape: torch.Size, dtype: torch.dtype) -> None:

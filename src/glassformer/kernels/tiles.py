@@ -17,7 +17,7 @@ from functools import cache
 import torch
 from torch import Tensor
 
-from .calls import call
+from .calls import call, point_apart
 from .native import load
 
 STEP = 32  # what the layout is cut into
@@ -126,7 +126,7 @@ def multiply_deep(y_NF: Tensor, packed: Packed) -> Tensor:
     _check(y_NF, packed.outs)
     out_NI = torch.empty(len(y_NF), packed.ins)
     shape = y_NF.stride(0), len(y_NF), packed.outs
-    call(library.multiply_deep, y_NF, *shape, packed.back, packed.ins, out_NI)
+    call(library.multiply_deep, point_apart(y_NF), *shape, packed.back, packed.ins, out_NI)
     return out_NI
 
 
@@ -156,10 +156,10 @@ def _multiply(
     if gate is not None:
         _check(gate, out.size(1))
         assert len(gate) == len(x)
-    gate_stride = 0 if gate is None else gate.stride(0)
+    gated = (None, 0) if gate is None else (point_apart(gate), gate.stride(0))
     call(
-        library.multiply_packed, x, x.stride(0), len(x), depth, right, out.size(1), bias, relu,
-        gate, gate_stride, scale, totals, out, out.stride(0),
+        library.multiply_packed, point_apart(x), x.stride(0), len(x), depth, right, out.size(1),
+        bias, relu, *gated, scale, totals, point_apart(out), out.stride(0),
     )  # fmt: skip
 
 
@@ -184,8 +184,8 @@ def multiply_turned(
         w_FI = onto_FI
     is_added = onto_FI is not None
     call(
-        library.multiply_turned, y_NF, y_NF.stride(0), outs, x_NI, x_NI.stride(0), ins, rows, w_FI,
-        None if is_added else sum_F, is_added,
+        library.multiply_turned, point_apart(y_NF), y_NF.stride(0), outs, point_apart(x_NI),
+        x_NI.stride(0), ins, rows, w_FI, None if is_added else sum_F, is_added,
     )  # fmt: skip
     return w_FI, sum_F
 

@@ -14,6 +14,7 @@ import torch
 from torch import Tensor
 
 from . import native
+from .calls import point, point_apart
 
 MOST = 64  # wanted; more are found faster by sorting
 
@@ -26,8 +27,8 @@ def find_top(x_RV: Tensor, size: int) -> tuple[Tensor, Tensor] | None:
     rows, values = x_RV.shape
     value_RC, place_RC = x_RV.new_empty(rows, size), torch.empty(rows, size, dtype=torch.long)
     library.top_find(
-        x_RV.data_ptr(), rows, values, x_RV.stride(0), size, value_RC.data_ptr(),
-        place_RC.data_ptr(), torch.get_num_threads(),
+        point_apart(x_RV), rows, values, x_RV.stride(0), size, point(value_RC),
+        point(place_RC), torch.get_num_threads(),
     )  # fmt: skip
     return value_RC, place_RC
 
@@ -40,7 +41,7 @@ def sum_logs(x_RV: Tensor) -> Tensor | None:
     rows, values = x_RV.shape
     sum_R1 = x_RV.new_empty(rows, 1)
     library.top_sum_logs(
-        x_RV.data_ptr(), rows, values, x_RV.stride(0), sum_R1.data_ptr(), torch.get_num_threads()
+        point_apart(x_RV), rows, values, x_RV.stride(0), point(sum_R1), torch.get_num_threads()
     )
     return sum_R1
 

@@ -16,6 +16,7 @@ import torch
 from torch import Tensor
 
 from . import native
+from .calls import point
 
 SIDE, DEEP = 16, 64  # outputs and inputs of a map are padded to multiples of these
 ACTIVATIONS = {"none": 0, "relu": 1, "silu": 2, "gelu": 3}
@@ -66,7 +67,7 @@ class Store:
     def point(self, x: Tensor, dtype: torch.dtype = torch.float32) -> int:
         x = x.detach().to("cpu", dtype).contiguous()
         self.held.append(x)
-        return x.data_ptr()
+        return point(x)
 
     def pack(self, weight_FK: Tensor, bias_F: Tensor | None) -> Map:
         """Each output of W with a scale of its own."""
@@ -77,8 +78,7 @@ class Store:
         packed = torch.zeros(wide * deep, dtype=torch.int8)
         scale_F, sum_F = torch.zeros(wide), torch.zeros(wide, dtype=torch.int32)
         library.decode_pack(
-            weight_FK.data_ptr(), outputs, inputs, deep, packed.data_ptr(),
-            scale_F.data_ptr(), sum_F.data_ptr(),
+            point(weight_FK), outputs, inputs, deep, point(packed), point(scale_F), point(sum_F)
         )  # fmt: skip
         all_bias_F = torch.zeros(wide)
         if bias_F is not None:
@@ -141,7 +141,7 @@ def multiply(
     whole = torch.zeros(pad(rows, 32) * (packed.inputs + DEEP), dtype=torch.uint8)
     scale_N, y_NF = torch.empty(rows), torch.empty(rows, packed.outputs)
     get_library().decode_multiply(
-        ctypes.byref(packed), x_NK.data_ptr(), rows, inputs, zero, tiled, relu,
-        whole.data_ptr(), scale_N.data_ptr(), y_NF.data_ptr(),
+        ctypes.byref(packed), point(x_NK), rows, inputs, zero, tiled, relu,
+        point(whole), point(scale_N), point(y_NF),
     )  # fmt: skip
     return y_NF[:, : len(weight_FK)]

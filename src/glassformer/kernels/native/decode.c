@@ -38,8 +38,8 @@ static int64_t round_up(int64_t x, int64_t to) { return (x + to - 1) / to * to; 
 static int64_t most(int64_t a, int64_t b) { return a > b ? a : b; }
 
 int decode_level(void) {
-#if defined __AMX_INT8__
-    return may_tile() ? 3 : 2;
+#if defined HAS_TILES
+    return ask_for_tiles() ? 3 : 2;
 #elif defined __AVX512VNNI__
     return 2;
 #else
@@ -105,7 +105,15 @@ static void settle(const Work *work, int is_first, Norm own, Norm next) {
     }
 }
 
-static void think(const Work *work, const Layer *layer) {
+/* Back onto the road: the last product of a sub-layer, of whatever `whole` holds. */
+static void join(const Work *work, const Map *map, int32_t zero, Norm own, Norm next) {
+    project(work, map, zero, 0, work->y, work->wide);
+#pragma omp barrier
+    settle(work, 0, own, next);
+#pragma omp barrier
+}
+
+static void think(const Work *work, const Layer *layer, Norm next) {
     const Side *side = work->side;
     int relu = side->activation == RELU, zero = relu ? 0 : 128;
     project(work, &layer->inner, 128, relu, work->y, work->wide);
@@ -118,8 +126,7 @@ static void think(const Work *work, const Layer *layer) {
     }
     round_rows(work, work->y, work->wide, side->inside, zero);
 #pragma omp barrier
-    project(work, &layer->outer, zero, 0, work->y, work->wide);
-#pragma omp barrier
+    join(work, &layer->outer, zero, layer->norm, next);
 }
 
 /* Every asker looks, at what `views` says, with the query at the front of its row of `y`. */
@@ -159,7 +166,7 @@ static void embed(const Work *work, const int64_t *ids, const int64_t *positions
         const float *place = work->side->places + positions[n] * size;
         float *x = work->x + n * size;
 #pragma omp simd
-        for (int64_t i = 0; i < size; i++) x[i] = from_bf16(word[i]) + place[i];
+        for (int64_t i = 0; i < size; i++) x[i] = widen(word[i]) + place[i];
     }
 }
 
@@ -227,13 +234,8 @@ int decode_read(const Side *side, const Side *decoder, const int64_t *ids,
                 keep_row(work->y + n * work->wide + every, every, table + n * 2 * every);
 #pragma omp barrier
             look_all(work, views);
-            project(work, &layer->output, 128, 0, work->y, work->wide);
-#pragma omp barrier
-            settle(work, 0, layer->self_norm, layer->norm);
-#pragma omp barrier
-            think(work, layer);
-            settle(work, 0, layer->norm, next);
-#pragma omp barrier
+            join(work, &layer->output, 128, layer->self_norm, layer->norm);
+            think(work, layer, next);
         }
         for (int64_t l = 0; l < decoder->layers; l++) {
             project(work, &decoder->layer[l].memory, 128, 0, work->y, work->wide);
@@ -280,22 +282,14 @@ int decode_step(const Side *side, const Map *last_map, int64_t rows, const int64
             }
 #pragma omp barrier
             look_all(work, views);
-            project(work, &layer->output, 128, 0, work->y, work->wide);
-#pragma omp barrier
-            settle(work, 0, layer->self_norm, layer->cross_norm);
-#pragma omp barrier
+            join(work, &layer->output, 128, layer->self_norm, layer->cross_norm);
             project(work, &layer->query, 128, 0, work->y, work->wide);
             for (int64_t n = first; n < last; n++)
                 views[n] = (View){(const bf16 *)memory[n] + l * apart[n], NULL, length[n]};
 #pragma omp barrier
             look_all(work, views);
-            project(work, &layer->cross_output, 128, 0, work->y, work->wide);
-#pragma omp barrier
-            settle(work, 0, layer->cross_norm, layer->norm);
-#pragma omp barrier
-            think(work, layer);
-            settle(work, 0, layer->norm, next);
-#pragma omp barrier
+            join(work, &layer->cross_output, 128, layer->cross_norm, layer->norm);
+            think(work, layer, next);
         }
         project(work, last_map, 128, 0, logits, row);
     }

@@ -142,32 +142,15 @@ static void multiply_few(const Map *map, const Rows *x, int64_t n, int rows, int
 #undef CASE
 }
 
-#ifdef __AMX_INT8__
-#include <sys/syscall.h>
-#include <unistd.h>
-typedef struct {
-    uint8_t palette, start, reserved[14];
-    uint16_t width[16];
-    uint8_t rows[16];
-} __attribute__((packed)) Tiles;
-
-/* Linux lets a process have tiles when it asks. */
-static int may_tile(void) {
-    return syscall(SYS_arch_prctl, 0x1023 /* ARCH_REQ_XCOMP_PERM */, 18 /* of tile data */) == 0;
-}
-
-static void begin_tiles(void) {
-    Tiles tiles = {.palette = 1};
-    for (int i = 0; i < 8; i++) tiles.width[i] = 64, tiles.rows[i] = SIDE;
-    _tile_loadconfig(&tiles);
-}
+#if defined(__AMX_INT8__) && defined(__linux__)
+#include "amx.h"
 
 /* 32 rows by 32 outputs at once. */
 static void multiply_tiles(const Map *map, const Rows *x, int64_t rows, int64_t first,
                            int64_t last, int relu, float *y, int64_t y_stride) {
     int32_t sums[4][SIDE * SIDE] __attribute__((aligned(64)));
     int64_t step = map->inputs * SIDE, down = SIDE * x->stride;
-    begin_tiles();
+    use_tiles();
     for (int64_t f = first; f < last; f += 2 * SIDE) {
         int64_t right = f + SIDE < last ? step : 0; /* or the left ones again */
         for (int64_t n = 0; n < rows; n += 2 * SIDE) {
@@ -203,14 +186,13 @@ static void multiply_tiles(const Map *map, const Rows *x, int64_t rows, int64_t 
     }
     _tile_release();
 }
-#else
-static int may_tile(void) { return 0; }
+#define HAS_TILES
 #endif
 
 /* The outputs [first, last) of all rows: y, `y_stride` apart. */
 static void multiply(const Map *map, const Rows *x, int64_t rows, int64_t first, int64_t last,
                      int tiled, int relu, float *y, int64_t y_stride) {
-#ifdef __AMX_INT8__
+#ifdef HAS_TILES
     if (tiled && rows >= TILED) {
         multiply_tiles(map, x, rows, first, last, relu, y, y_stride);
         return;

@@ -97,7 +97,7 @@ static void look_plainly(const float *q, View view, int64_t every, int64_t width
         const bf16 *key = find(view, t, every);
         float sum = 0;
 #pragma omp simd reduction(+ : sum)
-        for (int64_t i = 0; i < width; i++) sum += q[i] * from_bf16(key[i]);
+        for (int64_t i = 0; i < width; i++) sum += q[i] * widen(key[i]);
         scores[t] = sum;
     }
     weigh(scores, view.count);
@@ -105,7 +105,7 @@ static void look_plainly(const float *q, View view, int64_t every, int64_t width
     for (int64_t t = 0; t < view.count; t++) {
         const bf16 *value = find(view, t, every) + every;
 #pragma omp simd
-        for (int64_t i = 0; i < width; i++) out[i] += scores[t] * from_bf16(value[i]);
+        for (int64_t i = 0; i < width; i++) out[i] += scores[t] * widen(value[i]);
     }
 }
 
@@ -130,5 +130,5 @@ static void look(const float *q, View view, View next, int64_t every, int64_t wi
 /* Keys and values of a row, as the last two thirds of what was projected, into the table. */
 static inline void keep_row(const float *both, int64_t every, bf16 *row) {
 #pragma omp simd
-    for (int64_t i = 0; i < 2 * every; i++) row[i] = to_bf16(both[i]);
+    for (int64_t i = 0; i < 2 * every; i++) row[i] = narrow(both[i]);
 }

@@ -1,23 +1,7 @@
 /* What is done to one row of numbers: norms, activations, exponentials, bf16. */
 #pragma once
+#include "bf16.h"
 #include <math.h>
-#include <stdint.h>
-#include <string.h>
-
-typedef uint16_t bf16;
-
-static inline float from_bf16(bf16 x) {
-    uint32_t bits = (uint32_t)x << 16;
-    float out;
-    memcpy(&out, &bits, 4);
-    return out;
-}
-
-static inline bf16 to_bf16(float x) {
-    uint32_t bits;
-    memcpy(&bits, &x, 4);
-    return (bf16)((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
-}
 
 /* eˣ within 2e-7 of it, for x up to 88; tiny instead of zero below -87. NaN stays. */
 static inline float exponential(float x) {

@@ -6,25 +6,7 @@
 
 #if defined(__AMX_BF16__) && defined(__AVX512BF16__) && defined(__AVX512BW__) && defined(__linux__)
 #define HAS_TILES
-#include <immintrin.h>
-#include <sys/syscall.h>
-#include <unistd.h>
-
-// Ask the system for them; whether it granted that.
-static inline int ask_for_tiles(void) {
-    enum { ARCH_REQ_XCOMP_PERM = 0x1023, XFEATURE_XTILEDATA = 18 };
-    return syscall(SYS_arch_prctl, ARCH_REQ_XCOMP_PERM, XFEATURE_XTILEDATA) == 0;
-}
-
-static inline void use_tiles(void) {
-    struct {
-        uint8_t palette, start, reserved[14];
-        uint16_t bytes[16];
-        uint8_t rows[16];
-    } __attribute__((packed)) shape = {.palette = 1};
-    for (int i = 0; i < 8; i++) shape.bytes[i] = 64, shape.rows[i] = 16;
-    _tile_loadconfig(&shape);
-}
+#include "amx.h"
 
 // The first n of 32 values.
 static inline __mmask32 first_of(long n) { return n >= 32 ? 0xffffffffu : (1u << n) - 1; }
