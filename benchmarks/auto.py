@@ -39,17 +39,9 @@ BY_HAND: dict[str, dict[str, Any]] = {
         "size": "small", "model": {**PRE, "dropout": 0.1}, "text": {"vocabulary": 12_000},
         "train": {**MUON, "learning_rate": 0.006},
     },
-    "tiny, dropout 0.1, 4,000 pieces": {
-        "size": "tiny", "model": {**PRE, "dropout": 0.1}, "text": {"vocabulary": 4000},
-        "train": FAST,
-    },
     "tiny, dropout 0.3, batches of 2,048": {
         "size": "tiny", "model": {**PRE, "dropout": 0.3}, "text": {"vocabulary": 4000},
         "train": {**FAST, "batch_tokens": 2048},
-    },
-    "small, pre-norm, dropout 0.1": {
-        "size": "small", "model": {**PRE, "dropout": 0.1}, "text": {"vocabulary": 12_000},
-        "train": {**FAST, "learning_rate": 0.002},
     },
     "small, the paper's settings": {"size": "small", "text": {"vocabulary": 8000}},
 }  # fmt: skip
