@@ -49,6 +49,13 @@ Prefix = Annotated[
         metavar="TEXT", help="How the translation has to begin.", rich_help_panel=decoding.SEARCH
     ),
 ]
+Hypothesis = Annotated[
+    int | None,
+    Option(
+        metavar="N", min=0, help="Look at another hypothesis that ended; 0 the best.",
+        rich_help_panel=decoding.SEARCH,
+    ),
+]  # fmt: skip
 Level = Annotated[
     str,
     Option(metavar="attention|states|everything", help="How much of the network to record."),
@@ -56,7 +63,7 @@ Level = Annotated[
 FORMS = ("text", "latex", "numpy")
 HEAD = "trace.json"  # what makes a folder a trace
 # What only a translation made now heeds, and what an answer leaves aside.
-RUNNING = {"level", "target", "prefix", "device", "precision", *decoding.OPTIONS}
+RUNNING = {"level", "target", "prefix", "hypothesis", "device", "precision", *decoding.OPTIONS}
 IN_VAIN = {
     "cell": {"picture", "gallery", "layer", "head", "top"},
     "picture": {"as_json", "top"},
@@ -83,6 +90,7 @@ def see(
     level: Level = "everything",
     target: Target = None,
     prefix: Prefix = None,
+    hypothesis: Hypothesis = None,
     device: Device = "auto",
     precision: Exact = "fp32",
     as_json: AsJson = False,
@@ -186,6 +194,7 @@ def obtain(given: dict[str, Any]) -> tuple[Trace, Comparison | None]:
     if given["target"] is None:
         how["decode"] = decoding.choose_search(translator.config, given)
         how |= {"prefix": given["prefix"] or "", "seed": given["seed"] or 0}
+        how["hypothesis"] = given["hypothesis"] or 0
     if edits is None:
         return record(translator, text, **how), None
     changed = compare(translator, text, edits, **how)
@@ -194,7 +203,7 @@ def obtain(given: dict[str, Any]) -> tuple[Trace, Comparison | None]:
 
 def _check_unsought(given: dict[str, Any]) -> None:
     """ValueError for an option of a search where none is made."""
-    searching = (*Decode.model_fields, "prefix", "seed")
+    searching = (*Decode.model_fields, "prefix", "hypothesis", "seed")
     if vain := [name for name in searching if given.get(name) is not None]:
         raise ValueError(f"--{vain[0].replace('_', '-')} has no effect with --target")
 

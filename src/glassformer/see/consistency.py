@@ -26,6 +26,7 @@ def _find(document: Document, tensors: Mapping[str, Array], words: Any) -> Itera
     if layers > len(tensors):  # before a graph of so many is built
         yield f"it has {len(tensors)} tensors, but settings with {layers} layers"
     yield from _check_pieces("source", document.source, document.text, document.source_vocabulary)
+    yield from _check_words(document)
     for name in ("target", "predicted"):
         pieces = getattr(document, name)
         yield from _check_pieces(name, pieces, document.translation, document.target_vocabulary)
@@ -44,6 +45,18 @@ def _check_pieces(name: str, pieces: Sequence[Piece], text: str, vocabulary: int
             yield f"{name}.{place} is at characters {piece.start} to {piece.end} of {len(text)}"
         if not 0 <= piece.id < vocabulary:
             yield f"{name}.{place} has id {piece.id}, of a vocabulary of {vocabulary}"
+
+
+def _check_words(document: Document) -> Iterator[str]:
+    """The merges of each word close different gaps of it, and leave the pieces of the source."""
+    left = 0
+    for number, word in enumerate(document.words):
+        closed = [merge.place for merge in word.merges]
+        if len({*closed}) < len(closed) or not {*closed} <= {*range(1, len(word.symbols))}:
+            yield f"words.{number}.merges close {closed} of {len(word.symbols)} symbols"
+        left += len(word.symbols) - len(closed)
+    if document.words and left != len(document.source) - 1:
+        yield f"words have {left} pieces, but source has {len(document.source) - 1}"
 
 
 def _check_rows(document: Document) -> Iterator[str]:

@@ -26,6 +26,20 @@ class Piece(Settings):
     end: int
 
 
+class Merge(Settings):
+    """A gap between two symbols of a word that is closed."""
+
+    rank: int  # of the merge, from 0: what was learned first is done first
+    place: int  # of the symbol before which the gap was
+
+
+class Word(Settings):
+    """How byte-pair encoding made one word's pieces."""
+
+    symbols: tuple[str, ...]  # its characters, or the bytes of those that are no piece
+    merges: tuple[Merge, ...]  # in the order in which they were done
+
+
 class Prediction(Settings):
     """What the network expects after one piece of the decoder's input; natural logarithms."""
 
@@ -98,6 +112,7 @@ class Document(Settings):
     text: str
     translation: str
     source: tuple[Piece, ...]
+    words: tuple[Word, ...] = ()  # of the source; none where pieces are not made by merges
     target: tuple[Piece, ...]  # the rows of the decoder: BOS, and what was written
     predicted: tuple[Piece, ...]  # what came after each of them
     settings: Model

@@ -9,7 +9,7 @@ from ..config import BOS, EOS
 from ..text import Tokenizer
 from ..translation import LINE_BREAKS
 from ..translator import Translator
-from .document import Piece
+from .document import Merge, Piece, Word
 
 
 def read_source(translator: Translator, text: str) -> list[Piece]:
@@ -20,6 +20,20 @@ def read_source(translator: Translator, text: str) -> list[Piece]:
         for piece, id, (start, end) in zip(found.texts, found.ids, found.spans, strict=True)
     ]
     return [*pieces, _mark(translator.tokenizers.source, EOS, len(text.rstrip()))]
+
+
+def read_words(tokenizer: Tokenizer, pieces: Sequence[Piece]) -> tuple[Word, ...]:
+    """How the pieces of a source came about, word by word."""
+    if not tokenizer.merges:  # they come from a unigram model
+        return ()
+    text = tokenizer.decode(piece.id for piece in pieces)
+    return tuple(_build(tokenizer, word) for word in tokenizer.words(text))
+
+
+def _build(tokenizer: Tokenizer, word: str) -> Word:
+    symbols, closed = tokenizer.build_word(word)
+    merges = tuple(Merge(rank=rank, place=place) for rank, place in closed)
+    return Word(symbols=tuple(map(tokenizer.piece, symbols)), merges=merges)
 
 
 def read_target(

@@ -21,7 +21,7 @@ from .document import LEVELS, Document, Level, Numerics, Piece, Prediction
 from .edit import Edited, prepare
 from .levels import belongs
 from .parameters import Parameters
-from .pieces import read_source, read_target
+from .pieces import read_source, read_target, read_words
 from .searching import Passage, Progress, find
 from .trace import Array, Trace
 
@@ -170,6 +170,7 @@ def _describe(
         text=edited.text,
         translation=passage.text,
         source=tuple(source),
+        words=read_words(tokenizers.source, source),
         target=tuple(target),
         predicted=tuple(predicted),
         settings=translator.config.model,

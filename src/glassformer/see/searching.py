@@ -57,21 +57,15 @@ def find(
     tokenizer = translator.tokenizers.target
     if target is not None:
         return _force(translator, source, target)
-    settings, steps, prefix = decode or translator.config.decode, list[Step](), edited.prefix
+    settings, prefix = decode or translator.config.decode, edited.prefix
     forced = tokenizer.encode(prefix) if isinstance(prefix, str) else [*prefix]
-    with autocast(translator.exact_precision, translator.device), edited.network() as network:
-        heard = Overheard(network, HEARD) if progress else None
-        search(
-            heard or network, [source], settings, prefixes=[forced], seed=seed,
-            longest=translator.longest, device=translator.device,
-            watch=_keep(steps, heard, progress),
-        )  # fmt: skip
-    found = sorted(
-        (ended for step in steps for _, ended in endings(step)),
-        key=lambda ended: (not ended.finished, -ended.score),
-    )
+    steps = _search(translator, edited, source, settings, forced, hypothesis, seed, progress)
+    found = _rank(steps)
     if not 0 <= hypothesis < len(found):
-        raise ValueError(f"hypothesis={hypothesis}: {len(found)} ended, 0 to {len(found) - 1}")
+        raise ValueError(
+            f"hypothesis={hypothesis}: {len(found)} ended, 0 to {len(found) - 1}; "
+            f"search=beam with beam={max(hypothesis, 1) + 1} finds more"
+        )
     chosen = found[hypothesis]
     return Passage(
         source,
@@ -87,6 +81,40 @@ def find(
             chosen=hypothesis,
             steps=tuple(_replay(tokenizer, step) for step in steps),
         ),
+    )
+
+
+def _search(
+    translator: Translator,
+    edited: Edited,
+    source: list[int],
+    settings: Decode,
+    forced: list[int],
+    hypothesis: int,
+    seed: int,
+    progress: Progress | None,
+) -> list[Step]:
+    """One that ends before so many hypotheses have is done again, for as many."""
+    most = settings.beam if settings.search == "beam" else 1
+    with autocast(translator.exact_precision, translator.device), edited.network() as network:
+        heard = Overheard(network, HEARD) if progress else None
+        for wanted in (1, hypothesis + 1):
+            steps = list[Step]()
+            search(
+                heard or network, [source], settings, n_best=wanted, prefixes=[forced], seed=seed,
+                longest=translator.longest, device=translator.device,
+                watch=_keep(steps, heard, progress),
+            )  # fmt: skip
+            if not len(_rank(steps)) <= hypothesis < most:
+                break
+    return steps
+
+
+def _rank(steps: list[Step]) -> list[Hypothesis]:
+    """All that ended, the best first; what was cut comes last."""
+    return sorted(
+        (ended for step in steps for _, ended in endings(step)),
+        key=lambda ended: (not ended.finished, -ended.score),
     )
 
 

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from .whatif import Comparison
 
 SHADES = " ▁▂▃▄▅▆▇█"  # an eighth of the attention each
+ENDINGS = 5  # hypotheses that are listed
 HEIGHT = 12  # characters of a source piece that are shown
 
 
@@ -30,7 +31,19 @@ def summarise(trace: Trace, k: int = 3, layer: int | None = None, head: int | No
         )
         own = f"{_show(piece.text):{widest}} {_percent(expected.log_prob):>6}"
         lines.append(f"  {row:3} {own}   {others}".rstrip())
-    return "\n".join([*lines, "", *_draw_attention(trace, layer, head)])
+    return "\n".join([*lines, *_list_endings(trace), "", *_draw_attention(trace, layer, head)])
+
+
+def _list_endings(trace: Trace) -> Iterator[str]:
+    """What the search ended with, if that is more than one; what is looked at has a mark."""
+    search = trace.search
+    if search is None or len(search.hypotheses) == 1:
+        return
+    yield from ("", "what ended, by its score:")
+    for number, found in enumerate(search.hypotheses):
+        if number < ENDINGS or number == search.chosen:
+            mark = "*" if number == search.chosen else " "
+            yield f"  {number:3}{mark} {found.score:.3f}   {found.text}"
 
 
 def _draw_attention(trace: Trace, layer: int | None, head: int | None) -> Iterator[str]:

@@ -17,9 +17,13 @@ Merges = Mapping[tuple[int, int], tuple[int, int]]  # two neighbours -> rank, id
 Candidate = tuple[int, int, int]  # rank, place of the left one, id of both together
 
 
-def merge(symbols: Sequence[int], merges: Merges, dropout: float, random: Random) -> list[int]:
+def merge(
+    symbols: Sequence[int], merges: Merges, dropout: float, random: Random,
+    closed: list[tuple[int, int]] | None = None,
+) -> list[int]:  # fmt: skip
     """Merge the symbols of a word until nothing is left to merge: lowest rank first, then leftmost.
 
+    `closed` gets the rank of each merge, and the symbol before which it closed the gap.
     Before each merge, every candidate is set aside with probability `dropout`; when all are, the
     word is done. Candidates are asked in their order, and only up to the first that stays.
     """
@@ -37,13 +41,15 @@ def merge(symbols: Sequence[int], merges: Merges, dropout: float, random: Random
     aside: list[Candidate] = []
     while candidates:
         best = heappop(candidates)
-        _, left, together = best
+        rank, left, together = best
         if best != find(left):
             continue  # an earlier merge took one of the two
         if random.random() < dropout:
             aside.append(best)
             continue
         right = after[left]
+        if closed is not None:
+            closed.append((rank, right))
         ids[left], ids[right], after[left] = together, -1, after[right]
         if after[left] < end:
             before[after[left]] = left

@@ -155,11 +155,22 @@ class Tokenizer:
         return [word for word, _ in self._split.pre_tokenize_str(_led(clean(text)))]
 
     def sample_word(self, word: str, dropout: float, random: Random) -> list[int]:
+        return merge(self._spell(word), self._merges, dropout, random)
+
+    def build_word(self, word: str) -> tuple[list[int], list[tuple[int, int]]]:
+        """The symbols that a word begins as, and the merges that make its pieces, in their order:
+        the rank of each, and the symbol before which it closes the gap."""
+        symbols, closed = self._spell(word), list[tuple[int, int]]()
+        merge(symbols, self._merges, 0, Random(0), closed)
+        return symbols, closed
+
+    def _spell(self, word: str) -> list[int]:
+        """Characters, and the bytes of those that are no piece."""
         symbols: list[int] = []
         for character in word:
             known = self._ids.get(character)
             symbols += [FIRST_BYTE + b for b in character.encode()] if known is None else [known]
-        return merge(symbols, self._merges, dropout, random)
+        return symbols
 
     def _locate(self, ids: Sequence[int], text: str, origins: Sequence[Span]) -> Iterator[Span]:
         """The span of each piece; `origins` has those of the characters of `text`."""

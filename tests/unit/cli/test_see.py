@@ -107,6 +107,17 @@ def test_everything_but_the_tensors_as_json(run: Run, trace: Trace) -> None:
     assert found["search"]["steps"][0][0].keys() >= {"parent", "log_prob", "fate", "why"}
 
 
+def test_another_hypothesis(run: Run, model: Path) -> None:
+    """Of a beam what ended is listed, and each can be looked into."""
+    found = json.loads(run(TEXT, "--hypothesis", 1, "--json")[1])
+    assert found["search"]["chosen"] == 1
+    assert found["translation"] == found["search"]["hypotheses"][1]["text"]
+    assert f"1* {found['search']['hypotheses'][1]['score']:.3f}" in run(TEXT, "--hypothesis", 1)[1]
+    cell = json.loads(run(TEXT, "--hypothesis", 1, "--cell", "logits[-1,9]", "--json")[1])
+    other = Translator.load(model, device="cpu").see(TEXT, hypothesis=1)
+    assert cell["value"] == pytest.approx(other["logits"][-1, 9], abs=1e-6)
+
+
 def test_a_recording_is_kept_and_seen_again(run: Run, tmp_path: Path) -> None:
     path = tmp_path / "run.trace"
     first = run(TEXT, "--save", path, "--parameters")
@@ -171,6 +182,8 @@ def test_what_if(run: Run, tmp_path: Path) -> None:
         (["a dog", "--picture", "V49", "-o", "x.bmp"], "a picture is .svg, .pdf or .png"),
         (["a dog", "--picture", "V49", "--lang", "de"], "lang=de"),
         (["a dog", "--picture", "V49", "--query", "cat"], "query=cat: the pieces are"),
+        (["a dog", "--target", "a cat", "--hypothesis", "1"], "--hypothesis has no effect with"),
+        (["a dog", "--hypothesis", "1", "--search", "greedy"], "1 ended, 0 to 0; search=beam"),
         (["a dog", "--target", "a cat", "--beam", "3"], "--beam has no effect with --target"),
         (["a b " * 2500], "pieces long, but this model has 40 positions"),
     ],

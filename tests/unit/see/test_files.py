@@ -116,6 +116,12 @@ def spoil_shape(path: Path) -> None:
     (path / "trace.json").write_text(json.dumps(head), encoding="utf-8")
 
 
+def spoil_words(path: Path) -> None:
+    head = json.loads((path / "trace.json").read_text(encoding="utf-8"))
+    head["words"][0]["merges"][0]["place"] = 99
+    (path / "trace.json").write_text(json.dumps(head), encoding="utf-8")
+
+
 def cut_head(path: Path) -> None:
     text = (path / "trace.json").read_text(encoding="utf-8")
     (path / "trace.json").write_text(text[:100], encoding="utf-8")
@@ -132,6 +138,7 @@ def cut_tensors(path: Path) -> None:
         (spoil_version, "trace.json: a trace of version 7, but this is read: 1"),
         (spoil_key, "trace.json: not as this version has it: numerics: "),
         (spoil_shape, "states.safetensors: damaged: memory is not as trace.json says"),
+        (spoil_words, r"damaged: words\.0\.merges close \[99"),
         (cut_head, "trace.json: damaged"),
         (cut_tensors, "states.safetensors: damaged, or no safetensors file"),
         (lambda path: (path / "states.safetensors").unlink(), "states.safetensors is missing"),
@@ -143,6 +150,14 @@ def test_what_is_damaged_is_refused(saved: Path, spoil: Callable[[Path], None], 
     with pytest.raises(ValueError, match=said) as error:
         Trace.load(saved)
     assert "\n" not in str(error.value).strip()
+
+
+def test_a_trace_from_before_there_were_merges(saved: Path) -> None:
+    head = json.loads((saved / "trace.json").read_text(encoding="utf-8"))
+    del head["words"]
+    (saved / "trace.json").write_text(json.dumps(head), encoding="utf-8")
+    older = Trace.load(saved)
+    assert older.document.words == () and older.picture("V10").axes
 
 
 def test_the_schema_is_published() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -128,6 +129,33 @@ def test_another_hypothesis(translator: Translator, trace: Trace) -> None:
     assert tuple(p.id for p in other.predicted if p.id != EOS) == trace.search.hypotheses[1].ids
     with pytest.raises(ValueError, match=r"hypothesis=99: \d+ ended"):
         record(translator, SENTENCE, hypothesis=99)
+
+
+def test_a_hypothesis_that_the_search_had_no_need_of() -> None:
+    """A search for one ends early; for the fourth it goes on, as one for the four best does."""
+    translator, text = Translator.load("demo", device="cpu"), "The cat slept."
+    decode = Decode(search="beam", beam=4)
+    best = record(translator, text, decode=decode, level="attention")
+    assert best.search is not None and len(best.search.hypotheses) < 4
+    fourth = record(translator, text, decode=decode, hypothesis=3)
+    found = translator.search([text], decode=decode, n_best=4, split=False)[0]
+    assert [piece.text for piece in fourth.predicted[:-1]] == found[3].pieces
+    assert fourth.explain("logits", (-1, 9)).recomputed == pytest.approx(fourth["logits"][-1, 9])
+    with pytest.raises(ValueError, match="search=beam with beam=2 finds more"):
+        record(translator, text, decode=Decode(search="greedy"), hypothesis=1)
+
+
+def test_the_merges_of_each_word_make_its_pieces(trace: Trace) -> None:
+    """The pieces are those that `tokenizers` found."""
+    made, words = [], trace.document.words
+    for word in words:
+        closed = {merge.place for merge in word.merges}
+        gaps = [place for place in range(len(word.symbols) + 1) if place not in closed]
+        made += ["".join(word.symbols[left:right]) for left, right in pairwise(gaps)]
+        ranks = [merge.rank for merge in word.merges]
+        assert ranks == sorted(ranks)
+    assert made == [piece.text for piece in trace.source[:-1]]
+    assert any(len(word.merges) > 2 for word in words)
 
 
 def test_a_prefix_is_followed(translator: Translator) -> None:

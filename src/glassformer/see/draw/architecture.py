@@ -6,7 +6,7 @@ from typing import Any
 
 from . import theme
 from .canvas import Page, Point, Rect
-from .fonts import shorten
+from .fonts import wrap_most
 
 WIDE, TALL, THIN, GAP = 178.0, 40.0, 20.0, 12.0
 PARTS = {
@@ -77,8 +77,8 @@ class Blueprint:
             )
         )  # fmt: skip
         page.text(
-            x + WIDE / 2, 46, shorten(text, WIDE + 50, theme.SMALL), size=theme.SMALL, ha="center",
-            color=theme.role(side).ink,
+            x + WIDE / 2, 40, wrap_most(text, WIDE + 60, theme.SMALL, 2), size=theme.SMALL,
+            ha="center", va="top", color=theme.role(side).ink,
         )  # fmt: skip
         self.up(x, 34, 30)
         self.tell("Each piece becomes a vector,", "每个词元变成一个向量，")

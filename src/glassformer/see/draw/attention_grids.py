@@ -49,7 +49,7 @@ def draw_overview(
         mask = np.broadcast_to(mask, layers[0].shape[1:])
     derived = [page.say("mean", "均值"), page.say("maximum", "最大值")]
     if kind == "self_attention":
-        derived.append(page.say("rollout", "展开累积"))
+        derived.append("rollout")
     for number, weights in enumerate(layers):
         _draw_layer(page, number, layers, weights, mask, len(derived))
     heads = len(layers[0])
@@ -74,9 +74,8 @@ def draw_overview(
         page.say(
             f"In each square {reader}. Dashed squares are derived: mean and maximum over the heads "
             "of a layer, and attention rollout up to that layer (half attention, half residual).",
-            f"每个方格中{reader}。虚线方格是推导量：同层各头的均值与最大值，以及到该层为止的注意力"
-            "展开累积"
-            "（一半注意力，一半残差）。",
+            f"每个方格中{reader}。虚线方格是推导量：同层各头的均值与最大值，以及到该层为止逐层累积的"
+            "注意力（rollout，一半注意力，一半残差）。",
         ),
     )  # fmt: skip
 

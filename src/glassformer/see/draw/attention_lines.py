@@ -39,7 +39,7 @@ def draw_one_head(
     word = attention.queries[row]
     title = page.say(f"Where “{word}” looks", f"“{word}”在看哪里")
     measured = tell_measured(trace, attention, row, head, lang)
-    title += f": {measured}" if measured else ""
+    title += f"{page.say(': ', '：')}{measured}" if measured else ""
     return page.finish(title, _describe(page, attention, [head]))
 
 
@@ -192,8 +192,8 @@ def _describe(page: Page, attention: Attention, heads: Sequence[int]) -> str:
     which, heads_en = ", ".join(map(str, heads)), "heads" if len(heads) > 1 else "head"
     return page.say(
         f"{place[0].upper()}{place[1:]}, {heads_en} {which}. Softmax weights of one row; they sum "
-        "to 1. "
-        "They say where this layer reads, not why the model decides as it does.",
-        f"{place}，头 {which}。一行的 softmax 权重，和为 1。它们说明这一层读了哪里，并不说明模型为"
-        "何如此决定。",
+        "to 1: the stronger a colour, the larger. They say where this layer reads, not why the "
+        "model decides as it does.",
+        f"{place}，头 {which}。一行的 softmax 权重，和为 1：颜色越深，权重越大。它们说明这一层读了"
+        "哪里，并不说明模型为何如此决定。",
     ) + tell_left_out(page, min(MOST, len(attention.keys)), len(attention.keys))  # fmt: skip

@@ -99,7 +99,9 @@ def draw_beam_tree(
                "none": "1"}[settings.penalty]  # fmt: skip
     cut = len(search.steps) - steps
     more = page.say(f" {cut} later steps are left out.", f"略去后面 {cut} 步。") if cut > 0 else ""
-    name = f"beam {settings.beam}" if settings.search == "beam" else settings.search
+    name = settings.search
+    if name == "beam":
+        name = page.say(f"beam {settings.beam}", f"束宽 {settings.beam}")
     return page.animate(
         page.say(f"The search, step by step ({name})", f"逐步搜索（{name}）"),
         page.say(

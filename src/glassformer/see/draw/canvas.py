@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from itertools import product
 from math import cos, radians, sin
 from typing import NamedTuple
 
@@ -26,6 +27,7 @@ from .layout import lay_out
 Point = tuple[float, float]
 Of = tuple[str, Sequence[int]] | str
 Colour = str | tuple[float, ...]
+MIDDLE = 0.36  # of the size of type: how far below its middle all letters of a line stand
 
 
 class Rect(NamedTuple):
@@ -129,19 +131,19 @@ class Page:
         if width is not None:
             lines = [shorten(line, width, size, bold, mono) for line in lines]
         shown = "\n".join(lines)
-        font = choose_font(shown, size, bold, mono)
+        lone = va == "center" and len(lines) == 1 and not (rotation or math)
+        sits = "baseline" if lone else "center_baseline" if va == "center" else va
         artist = self.ax.text(
-            x, y, shown, color=color, ha=ha, va="center_baseline" if va == "center" else va,
-            fontproperties=font, rotation=rotation, rotation_mode="anchor", zorder=layer,
-            alpha=alpha, gid=gid, linespacing=1.3, parse_math=math,
+            x, y + lone * MIDDLE * size, shown, color=color, ha=ha, va=sits, rotation=rotation,
+            rotation_mode="anchor", zorder=layer, alpha=alpha, gid=gid, linespacing=1.3,
+            fontproperties=choose_font(shown, size, bold, mono), parse_math=math,
         )  # fmt: skip
         long = max(measure(line, size, bold, mono, math) for line in lines)
         high = size * 1.35 * len(lines)
         place = {"left": 0.0, "center": 0.5, "right": 1.0, "top": 0.0, "bottom": 1.0}
         left, top = -long * place[ha], -high * place.get(va, 0.5)
         sine, cosine = sin(radians(rotation)), cos(radians(rotation))
-        for across, down in ((left, top), (left + long, top + high), (left, top + high),
-                             (left + long, top)):  # fmt: skip
+        for across, down in product((left, left + long), (top, top + high)):
             self.reach(x + across * cosine + down * sine, y - across * sine + down * cosine)
         self.keep(artist)
         return artist
@@ -159,9 +161,9 @@ class Page:
         tag = name_cell(of)
         self.cells[tag] += 1
         gid = tag if self.cells[tag] == 1 else f"{tag}#{self.cells[tag]}"
-        text = before + spell_number(value, digits)
         return self.text(
-            x, y, text, size=size, color=color, ha=ha, bold=bold, alpha=alpha, layer=layer, gid=gid
+            x, y, before + spell_number(value, digits), size=size, color=color, ha=ha, bold=bold,
+            alpha=alpha, layer=layer, gid=gid,
         )  # fmt: skip
 
     def formula(
@@ -208,10 +210,8 @@ class Page:
             linestyle=(0, (3, 2)) if dashed else "solid", capstyle="butt", joinstyle="miter",
         )  # fmt: skip
         self.keep(patch)
-        self.reach(
-            min(start[0], end[0]), min(start[1], end[1]), abs(end[0] - start[0]),
-            abs(end[1] - start[1]),
-        )  # fmt: skip
+        for x, y in (start, end):
+            self.reach(x, y)
 
     def line(
         self, points: Sequence[Point], *, color: Colour = theme.SOFT, width: float = 1.2,
@@ -219,10 +219,10 @@ class Page:
     ) -> None:  # fmt: skip
         """Through points, with corners; `head` ends it in an arrow."""
         if head:
-            self.arrow(points[-2], points[-1], color=color, width=width, layer=layer, alpha=alpha)
-            (x0, y0), (x1, y1) = points[-2:]
-            short = 1 - min(1.0, 4 / max(abs(x1 - x0) + abs(y1 - y0), 1e-9))
-            points = [*points[:-1], (x0 + (x1 - x0) * short, y0 + (y1 - y0) * short)]
+            (x0, y0), end = points[-2:]
+            short = 1 - min(1.0, 4 / max(abs(end[0] - x0) + abs(end[1] - y0), 1e-9))
+            points = [*points[:-1], (x0 + (end[0] - x0) * short, y0 + (end[1] - y0) * short)]
+            self.arrow(points[-1], end, color=color, width=width, layer=layer, alpha=alpha)
         patch = PathPatch(
             Path(list(points)), facecolor="none", edgecolor=color, linewidth=width, zorder=layer,
             linestyle=(0, (3, 2)) if dashed else "solid", alpha=alpha, joinstyle="round",

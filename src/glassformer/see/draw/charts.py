@@ -5,10 +5,20 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+import numpy as np
+
 from . import theme
 from .canvas import Page, Point, Rect
 
 Span = tuple[float, float]
+
+
+def spell_rounded(value: float, figures: int = 2) -> str:
+    """A number to so many significant digits, never with an exponent: 104 to two is 100."""
+    text = np.format_float_positional(
+        value, precision=figures, unique=False, fractional=False, trim="-"
+    )
+    return text.replace("-", "−")
 
 
 def choose_ticks(span: Span, most: int = 5) -> list[float]:
@@ -48,7 +58,7 @@ class Chart:
         return math.log2(1 + x) if self.log else x
 
     def _write(self, tick: float, x: float, y: float, ha: str) -> None:
-        text = f"{tick:g}".replace("-", "−")
+        text = spell_rounded(tick, 6)
         self.page.text(x, y, text, size=theme.TINY, color=theme.SOFT, ha=ha, gid="scale")
 
     def at(self, x: float, y: float) -> Point:

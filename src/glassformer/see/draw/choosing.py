@@ -93,7 +93,7 @@ def _list_best(page: Page, trace: Any, t: int, x: float) -> None:
                  edge=role.ink, line=0.6, round=2)  # fmt: skip
         page.number(x + 172 + 130 * share, y, share,
                     f"derived:np.exp(trace.top({t}, {K})[{n}].log_prob)",
-                    ha="left", digits=3, bold=taken)  # fmt: skip
+                    ha="left", digits=4, bold=taken)  # fmt: skip
 
 
 def draw_sampling(
@@ -119,7 +119,7 @@ def draw_sampling(
         expression = f'cut_off(trace["logits"][{t}].astype(np.float64) / {warmth}, {k}, {p})'
         _draw_distribution(page, column * 132.0, label, share, [c.id for c in choices], expression)
     return page.finish(
-        page.say("Drawing the next piece by lot", "抽签决定下一个词元"),
+        page.say("Drawing the next piece by lot", "采样：随机抽取下一个词元"),
         page.say(
             f"After “{show_piece(trace.target[t].text)}”. Temperature divides the logits before "
             "the softmax; top-k keeps the k "

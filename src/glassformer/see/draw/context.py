@@ -19,6 +19,7 @@ from .meaning import compare
 from .selection import Array, find_output, find_query, show_pieces
 
 WIDE, TALL = 430.0, 200.0
+MOST = 48  # pieces that are read again
 Fetch = Callable[[str], Array]
 
 
@@ -39,9 +40,18 @@ def read_again(trace: Any, ids: list[int]) -> Fetch:
 
 
 def cut_sentence(trace: Any, place: int) -> slice:
-    """The sentence from one piece on; from its beginning to there, if little comes after."""
+    """The sentence from one piece on; up to there, if little comes after. It is read again, so not
+    more of it than can be at once."""
     count = len(trace.source) - 1
-    return slice(place, count) if count - place >= 3 else slice(0, place + 1)
+    if count - place >= 3:
+        return slice(place, min(count, place + MOST))
+    return slice(max(0, place + 1 - MOST), place + 1)
+
+
+def quote(trace: Any, part: slice) -> str:
+    """What some pieces stand for in the text."""
+    pieces = trace.source[part]
+    return str(trace.text[pieces[0].start : pieces[-1].end].strip())
 
 
 def draw_context(
@@ -58,15 +68,15 @@ def draw_context(
     if other is None:
         part = cut_sentence(trace, place)
         ids = [piece.id for piece in (*trace.source[part], trace.source[-1])]
-        second, second_place, said = read_again(trace, ids), place - part.start, texts[part]
+        second, second_place, said = read_again(trace, ids), place - part.start, quote(trace, part)
     else:
-        said = show_pieces(other.source)[:-1]
-        second, second_place = other.__getitem__, find_query(said, texts[place])
+        said, others = other.text.strip(), show_pieces(other.source)[:-1]
+        second, second_place = other.__getitem__, find_query(others, texts[place])
     count = trace.settings.encoder_layers
     names = ["source_embedding.words", *(find_output(trace, "encoder", i) for i in range(count))]
     pairs = [(trace[name][place], second(name)[second_place]) for name in names]
     _draw_cosines(page, [float(compare(*pair)) for pair in pairs])
-    _draw_strips(page, pairs[0][0], pairs[-1], (" ".join(texts[:-1]), " ".join(said)))
+    _draw_strips(page, pairs[0][0], pairs[-1], (trace.text.strip(), said))
     word = texts[place]
     return page.finish(
         page.say(f"“{word}” in two sentences: one row of E, two vectors",
@@ -90,7 +100,8 @@ def _draw_cosines(page: Page, values: list[float]) -> None:
     for layer, value in enumerate(values):
         x, y = chart.at(layer, value)
         page.box(x - 3, y - 3, 6, 6, round=3, fill=ink, edge=None, layer=5)
-        page.number(x, y + 13, value, "computed", bold=True, ha="center" if layer else "left")
+        right, down, ha = (0, 13, "center") if layer else (10, 0, "left")
+        page.number(x + right, y + down, value, "computed", bold=True, ha=ha)
         page.text(x, TALL + 9, str(layer - 1) if layer else "E", size=theme.SMALL, ha="center",
                   color=theme.SOFT)  # fmt: skip
 
@@ -109,5 +120,8 @@ def _draw_strips(
         page.text(0, y - 9, label, size=theme.SMALL, width=WIDE,
                   color=theme.role("memory" if line else "words").ink)  # fmt: skip
         heat(page, 0, y, values[None], WIDE, 16, role="memory" if line else "words", limit=own)
-    legend(page, 0, top + 106, "signed", limit,
-           label=page.say("after the last layer", "最后一层之后"))  # fmt: skip
+    for x, top_limit, label in (
+        (0, limit, page.say("after the last layer", "最后一层之后")),
+        (250, find_limit(row), page.say("the row of E", "E 的那一行")),
+    ):
+        legend(page, x, top + 106, "signed", top_limit, label=label)

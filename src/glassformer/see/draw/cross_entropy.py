@@ -76,7 +76,7 @@ def _tell_means(page: Page, trace: Any) -> None:
         )
     ):
         page.number(400, 90 + 22 * n, value, f"derived:{expression}", ha="left",
-                    before=f"{label}: ", size=11, digits=3)  # fmt: skip
+                    before=label + page.say(": ", "："), size=11, digits=3)  # fmt: skip
 
 
 def smooth_terms(trace: Any, t: int, smoothing: float) -> Array:

@@ -11,6 +11,7 @@ from . import theme
 from .animate import Animation
 from .canvas import Page, Rect
 from .cells import find_limit, heat, legend, tokens
+from .fonts import measure
 from .selection import (
     Array,
     balance,
@@ -66,7 +67,9 @@ def draw_first_word(trace: Any, *, lang: str = "en", ax: Axes | None = None) -> 
     page.step("The begin mark goes in, and the first word comes out.",
               "输入句首标记，输出第一个词。")  # fmt: skip
     draw_layers(page, right, "decoder", settings.decoder_layers, page.say("DECODER", "解码器"))
-    place = tokens(page, right.centre[0] - 22, high + 70, [trace.target[0].text], role="decoder")[0]
+    begin = trace.target[0].text
+    x = right.centre[0] - measure(begin, theme.SMALL, mono=True) / 2 - 4
+    place = tokens(page, x, high + 70, [begin], role="decoder")[0]
     page.arrow((right.centre[0], place.y - 2), (right.centre[0], right.bottom + 4), width=1.8)
     _draw_output(page, trace, right)
     return page.animate(

@@ -50,7 +50,8 @@ def draw_schedules(trace: Any = None, *, lang: str = "en", ax: Axes | None = Non
     best = smoothing * (pieces - 1) / pieces
     x, y = chart.at(best, smoothed_loss(best, smoothing, pieces))
     page.box(x - 4, y - 4, 8, 8, fill=theme.role("softmax").ink, edge=theme.PAPER, round=4, layer=5)
-    page.number(x + 4, y - 14, best, f"derived:{smoothing} * {pieces - 1} / {pieces}", ha="left",
+    page.line([(x, y - 6), (x, y - 58)], color=theme.role("softmax").ink, width=0.8, dashed=True)
+    page.number(x + 4, y - 64, best, f"derived:{smoothing} * {pieces - 1} / {pieces}",
                 digits=3, before=page.say("best at ", "最优 "))  # fmt: skip
     steps = np.unique(np.linspace(1, 20000, 240).astype(int)).tolist()
     curves = ((512, 4000, "query"), (512, 8000, "key"), (256, 4000, "value"))
@@ -62,7 +63,8 @@ def draw_schedules(trace: Any = None, *, lang: str = "en", ax: Axes | None = Non
         rates.curve(steps, [1000 * learning_rate(s, width, warmup) for s in steps],
                     theme.role(role).ink, width=2)  # fmt: skip
         page.line([(642, 14 + 15 * n), (660, 14 + 15 * n)], color=theme.role(role).ink, width=2)
-        page.text(664, 14 + 15 * n, f"d {width}, {page.say('warm-up', '预热')} {warmup}",
+        page.text(664, 14 + 15 * n, page.say(f"d {width}, warm-up {warmup}",
+                                             f"d {width}，预热 {warmup}"),
                   size=theme.SMALL, color=theme.role(role).ink)  # fmt: skip
     return page.finish(
         page.say("Label smoothing and the learning rate", "标签平滑与学习率"),
@@ -139,9 +141,10 @@ def draw_gradients(trace: Any = None, *, lang: str = "en", ax: Axes | None = Non
     for n, block in enumerate(blocks):
         page.text(-6, (n + 0.5) * high, block.replace("_", " "), size=theme.SMALL, ha="right")
         last = keep[-1]
-        page.number(470, (n + 0.5) * high, float(values[n, -1]),
-                    f"derived:watch.gradients[{last}]['{block}']", ha="left", size=theme.TINY,
-                    digits=3)  # fmt: skip
+        end = float(values[n, -1])
+        digits = max(3, 1 - math.floor(math.log10(end))) if end > 0 else 3
+        page.number(470, (n + 0.5) * high, end, f"derived:watch.gradients[{last}]['{block}']",
+                    ha="left", size=theme.TINY, digits=digits)  # fmt: skip
     bottom = high * len(blocks)
     page.text(470, -8, page.say("at the end", "最后"), size=theme.TINY, color=theme.SOFT)
     for n in (0, len(lines) // 2, len(lines) - 1):

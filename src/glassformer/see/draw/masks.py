@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from . import theme
 from .canvas import Page
 from .cells import find_limit, heat, legend, matrix
-from .selection import Array, find_attention, get_mask, pick, show_pieces
+from .selection import Array, find_attention, get_mask, label_rows, pick, show_pieces
 
 WORDS = {"en": ("I", "like", "learning", "coding"), "zh": ("我", "喜欢", "学习", "编程")}
 X = np.array([[0.5, 0.1, 0.3], [0.7, 0.2, 0.9], [0.6, 0.4, 0.8], [0.8, 0.3, 0.5]])
@@ -84,11 +84,11 @@ def draw_causal_mask(trace: Any, *, lang: str = "en", ax: Axes | None = None) ->
     may = get_mask(trace, "decoder.0.self_attention")
     cell, size = fit_cell(len(may), 420)
     texts = show_pieces(trace.target)
-    left = 260.0
+    left = 290.0
     heat(page, left, 0, np.zeros(may.shape), cell * len(may), cell * len(may), role="scores",
          masked=~may)  # fmt: skip
     write_columns(page, texts, left, 0, cell, size)
-    write_rows(page, texts, left, 0, cell, size)
+    write_rows(page, label_rows(trace), left, 0, cell, size)
     page.text(left - 6, -18, page.say("reads ↓", "读取者 ↓"), size=theme.SMALL, ha="right",
               bold=True, color=theme.role("query").ink)  # fmt: skip
     page.text(left + cell * len(may) / 2, page.top - 8, page.say("is read →", "被读者 →"),
@@ -182,6 +182,7 @@ def draw_before_and_after(
         page.say("Where the mask goes: between the scores and the softmax",
                  "掩码加在哪里：得分与 softmax 之间"),
         page.join(attention.title(lang), page.say(f"head {head}", f"头 {head}")) + page.say(
-            " A row of weights sums to 1 over what may be seen.",
-            " 每行权重在可见范围内之和为 1。"),
+            " Rows read (what goes in → what should come out), columns are read. A row of weights "
+            "sums to 1 over what may be seen.",
+            "行读取（读入 → 应输出），列被读。每行权重在可见范围内之和为 1。"),
     )  # fmt: skip

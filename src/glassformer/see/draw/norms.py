@@ -12,8 +12,10 @@ from . import theme
 from .canvas import Page
 from .cells import find_limit, legend
 from .roads import draw_vector, find_stream, name_sublayer
-from .selection import show_pieces
+from .selection import show_pieces, tell_left_out
 from .sublayers import find_place, name_layer
+
+LISTED = 13  # rows of the table of spreads
 
 
 def draw_norm(
@@ -101,7 +103,8 @@ def draw_norm_steps(
             ". μ and σ² are taken over all numbers of this one vector, σ² with 1/d. Thick: "
             "learned; dashed: on the way.",
             "。μ 与 σ² 只在这一个向量的所有数上计算，σ² 除以 d。粗框：学到的；虚框：中间结果。",
-        ),
+        )
+        + tell_left_out(page, LISTED, len(trace[before])),
     )  # fmt: skip
 
 
@@ -110,7 +113,7 @@ def _list_spreads(
 ) -> None:  # fmt: skip
     """Mean and spread of each row, before and after; of many, those around the one drawn."""
     texts = show_pieces(trace.source if side == "encoder" else trace.target)
-    first = max(0, min(row - 6, len(texts) - 13))
+    first = max(0, min(row - LISTED // 2, len(texts) - LISTED))
     x = 480.0
     heads = page.say("before", "之前"), page.say("after", "之后")
     for text, place, role in zip(heads, (112, 208), ("sum", "norm"), strict=True):
@@ -119,7 +122,7 @@ def _list_spreads(
         for letter, offset in (("μ", -12), ("σ", 28)):
             page.text(x + place + offset, -14, letter, size=theme.SMALL, ha="right",
                       color=theme.role(role).ink)  # fmt: skip
-    for line, i in enumerate(range(first, min(first + 13, len(texts)))):
+    for line, i in enumerate(range(first, min(first + LISTED, len(texts)))):
         y = 5 + 16.0 * line
         page.text(x + 60, y, texts[i], size=theme.SMALL, mono=True, ha="right", width=76,
                   bold=i == row)  # fmt: skip

@@ -63,7 +63,7 @@ def draw_sequences(trace: Any, *, lang: str = "en") -> Figure:
         size=11,
     )  # fmt: skip
     right = draw_part(
-        page, Rect(280, y, 150, 74), "decoder", page.say("DECODER", "解码器"), line=2, round=8,
+        page, Rect(304, y, 150, 74), "decoder", page.say("DECODER", "解码器"), line=2, round=8,
         size=11,
     )  # fmt: skip
     count = min(len(trace.source), 6)
@@ -80,7 +80,7 @@ def draw_sequences(trace: Any, *, lang: str = "en") -> Figure:
             size=theme.SMALL, color=theme.role("memory").ink, ha="center",
         )  # fmt: skip
     page.arrow((left.right + 3, y + 37), (122, y + 37), width=2, color=theme.INK)
-    page.arrow((266, y + 37), (right.x - 3, y + 37), width=2, color=theme.INK)
+    page.arrow((270, y + 37), (right.x - 3, y + 37), width=2, color=theme.INK)
     page.text(
         182, y - 30, page.say("memory: one vector a piece", "记忆：每个词元一个向量"),
         color=theme.role("memory").ink, ha="center",

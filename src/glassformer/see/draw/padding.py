@@ -23,10 +23,10 @@ def draw_padding(
     """V59: the beginning of the sentence, and the end mark, in a batch with the whole of it."""
     page, texts = Page(lang, ax), show_pieces(trace.source)
     head = pick(head, trace.settings.heads, "head")
-    total = min(len(texts), 24)
+    total = min(len(texts), 18)
     short = max(1, total // 2) if short is None else max(1, min(short, total))
     scores = score_beginning(trace, head, short)
-    cell, size = fit_cell(total, 440, 30)
+    cell, size = fit_cell(total, 720, 40)
     padded = _end(texts[:short]) + ["<pad>"] * (total - short)
     hidden = np.broadcast_to(np.arange(total) >= short, (short, total))
     weights = np.zeros((short, total))
@@ -97,7 +97,7 @@ def _draw_two(page: Page, whole: list[str], padded: list[str], cell: float, size
                      fill=theme.PAPER if out else theme.role("words").fill,
                      edge=theme.role("words").ink if not out else theme.FAINT,
                      hatch="/////" if out else None, round=2)  # fmt: skip
-            page.text((j + 0.5) * cell, -117 + row * 26, text, size=size * 0.8, mono=True,
+            page.text((j + 0.5) * cell, -117 + row * 26, text, size=theme.TINY, mono=True,
                       ha="center", width=cell - 1)  # fmt: skip
 
 

@@ -11,6 +11,7 @@ from matplotlib.figure import Figure
 
 from . import theme
 from .canvas import Page
+from .charts import spell_rounded
 from .costs import time_call
 from .selection import show_pieces
 
@@ -65,8 +66,8 @@ def _draw_timings(page: Page, trace: Any, x: float) -> None:
             page.box(start, y + 9, max(took * unit, 0.5), 16, fill=role.fill, edge=role.ink,
                      line=0.8, round=0)  # fmt: skip
             start += took * unit
-        page.text(start + 6, y + 17, f"{sum(times.values()):.2g} ms", size=theme.SMALL, bold=True,
-                  gid="timed")  # fmt: skip
+        page.text(start + 6, y + 17, f"{spell_rounded(sum(times.values()))} ms",
+                  size=theme.SMALL, bold=True, gid="timed")  # fmt: skip
     for n, (op, (zh, name)) in enumerate(OPS.items()):
         role = theme.role(name)
         page.box(x + n * 116, 108, 12, 10, fill=role.fill, edge=role.ink, round=0, line=0.8)

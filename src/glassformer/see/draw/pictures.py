@@ -202,7 +202,7 @@ _ALL = (
     Picture("V80", "From a vector to a word", "从向量到词", choosing.draw_final),
     Picture("V81", "The greedy path", "贪婪路径", beams.draw_greedy_path, needs=""),
     Picture("V82", "The beam", "束搜索", beams.draw_beam_tree, "animated", "search"),
-    Picture("V83", "Drawing by lot", "抽签", choosing.draw_sampling),
+    Picture("V83", "Drawing by lot", "采样", choosing.draw_sampling),
     # A.12 Training
     Picture("V84", "Before training", "训练之前", training.draw_untrained, needs="watch"),
     Picture("V85", "What is wanted", "想要的", training.draw_targets, needs="watch"),

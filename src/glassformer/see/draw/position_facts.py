@@ -56,13 +56,13 @@ def draw_properties(trace: Any, *, lang: str = "en", shift: int = 5) -> Figure:
         [(i * wide / 100, tall * (1 - v) / 0.75) for i, v in enumerate(cosine)],
         color=theme.role("places").ink, width=2,
     )  # fmt: skip
-    for i, dx in ((1, 8), (2, 8), (10, 8), (50, 0)):
+    for i, dx, dy in ((1, 8, 2), (2, 8, 4), (10, 8, -8), (50, 0, -8)):
         x, y = i * wide / 100, tall * (1 - float(cosine[i])) / 0.75
         page.box(
             x - 2.5, y - 2.5, 5, 5, round=2.5, fill=theme.role("places").ink, edge=None, layer=6
         )  # fmt: skip
         page.number(
-            x + dx, y - 8 if i != 2 else y, float(cosine[i]), "worked", digits=3, ha="left",
+            x + dx, y + dy, float(cosine[i]), "worked", digits=3, ha="left",
             before=f"{i}: ",
         )  # fmt: skip
     _draw_rotation(page, 400, shift)
@@ -180,7 +180,7 @@ def _draw_lengths(page: Page, rect: Rect) -> None:
         for beyond in (False, True)
     )
     for (right, asked), x in ((near, rect.x + 60), (far, edge + 60)):
-        page.number(x, rect.y + 74, 100 * right / asked, "measured", digits=1, size=13, bold=True,
+        page.number(x, rect.y + 82, 100 * right / asked, "measured", digits=1, size=13, bold=True,
                     color=theme.role("places").ink)  # fmt: skip
-        page.text(x, rect.y + 92, page.say(f"% of {asked:,}", f"%，共 {asked:,} 条"), ha="center",
+        page.text(x, rect.y + 96, page.say(f"% of {asked:,}", f"%，共 {asked:,} 条"), ha="center",
                   size=theme.SMALL, color=theme.SOFT)  # fmt: skip

@@ -52,13 +52,13 @@ def draw_recap(trace: Any, *, lang: str = "en", layer: int = 0) -> Figure:
     bottom = page.bottom + 16
     legend(page, 0, bottom, "signed", 1.0, digits=0, label=page.say(*RELATIVE))
     note = page.say(
-        "In layers other than 0 there is no embedding: they start with the output R of the layer "
+        ". In layers other than 0 there is no embedding: they start with the output R of the layer "
         "below.",
-        "除第 0 层外不再有嵌入：直接从下一层的输出 R 开始。",
+        "。除第 0 层外不再有嵌入：直接从下面一层的输出 R 开始。",
     )  # fmt: skip
     return page.finish(
         page.say("Multi-head attention on one page", "一页看懂多头注意力"),
-        f"{attention.title(lang)}. {note}",
+        attention.title(lang) + note,
     )  # fmt: skip
 
 

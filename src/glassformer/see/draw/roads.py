@@ -122,7 +122,7 @@ def draw_stream(
         marked = {0: texts[0], len(texts) // 2: texts[len(texts) // 2], len(texts) - 1: texts[-1]}
         ends = sorted(marked, key=lambda i: -values[-1, i])
         for i in range(len(texts)):
-            colour = theme.HEADS[ends.index(i)] if i in marked else theme.FAINT
+            colour = theme.HEADS[[*marked].index(i)] if i in marked else theme.FAINT
             chart.curve(steps, values[:, i].tolist(), colour, width=1.8 if i in marked else 0.8,
                         dots=i in marked)  # fmt: skip
         last = -1e9
@@ -130,7 +130,7 @@ def draw_stream(
             x, y = chart.at(layers, values[-1, i])
             last = max(y, last + 11)
             page.text(x + 7, last, marked[i], size=theme.SMALL, mono=True,
-                      color=theme.HEADS[ends.index(i)])  # fmt: skip
+                      color=theme.HEADS[[*marked].index(i)])  # fmt: skip
     return page.finish(
         page.say("The residual stream, layer by layer", "逐层的残差流"),
         page.say(f"Each line is a piece of the {side}; three are named.",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -95,12 +96,20 @@ def read_watched(path: Path | str | None = None) -> Watched:
     tokenizer = next((h / n for h in homes for n in names if (h / n).is_file()), None)
     if tokenizer is None:
         raise ValueError(f"{folder.parent}: there is no tokenizer.json")
-    lines = (folder / "gradients.jsonl").read_text(encoding="utf-8").splitlines()
     return Watched(
         [Sentence(**each) for each in sentences], list(Tokenizer.load(tokenizer).vocabulary),
         [int(file.stem) for file in files], [load_file(file) for file in files],
-        [json.loads(line) for line in lines],
+        _read_lines(folder / "gradients.jsonl"),
     )  # fmt: skip
+
+
+def _read_lines(path: Path) -> list[dict[str, float]]:
+    """Whole lines only: a training may be writing the last, or was killed while it did."""
+    found = []
+    for line in path.read_text(encoding="utf-8", errors="replace").split("\n"):
+        with suppress(ValueError):
+            found.append(json.loads(line))
+    return found
 
 
 @lru_cache(maxsize=1)

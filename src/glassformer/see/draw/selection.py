@@ -176,5 +176,5 @@ def choose_look(trace: Any, layer: int, head: int, query: int | str | None, lang
     weights = trace[f"{attention.name}.weights"][head, row]
     most = MOST if len(weights) <= MOST else MOST - 1
     shown = keep_largest(weights, most, (row,))
-    name = f"{attention.title(lang)}, {'头' if lang == 'zh' else 'head'} {head}"
+    name = attention.title(lang) + (f"，头 {head}" if lang == "zh" else f", head {head}")
     return Look(attention.name, attention.layer, head, row, attention.keys, shown, name)

@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 
 from . import theme
 from .canvas import Page
-from .selection import Array, Attention, find_attention, pick, show_pieces, tell_left_out
+from .selection import Array, Attention, find_attention, pick, tell_left_out
 
 MOST = 64  # pieces drawn on a side
 
@@ -36,14 +36,13 @@ def draw_selectors(
     pitch, x = (16.0 if longest <= 26 else 11.0), 0.0
     for (side, kind), title in titles.items():
         attention = find_attention(trace, side, layer, kind)
-        rows = show_pieces(trace.source if side == "encoder" else trace.target)
         page.text(x + 155, -40, title, size=11, bold=True, ha="center")
         page.text(x + 155, -24, attention.title(page.lang), size=theme.SMALL, color=theme.SOFT,
                   ha="center")  # fmt: skip
         attention = attention._replace(keys=attention.keys[:MOST])
         weights = trace[f"{attention.name}.weights"][:, :MOST, :MOST]
-        _draw_bundle(page, x + 95, rows[:MOST], attention, weights, on, pitch)
-        x += 312
+        _draw_bundle(page, x + 95, attention.queries[:MOST], attention, weights, on, pitch)
+        x += 342
     _draw_switches(page, count, on, drawn * pitch + 14)
     return page.finish(
         page.say("Choose a layer, an attention, the heads", "选择层、注意力和头"),
@@ -61,9 +60,10 @@ def _draw_bundle(
     heads: Sequence[int], pitch: float,
 ) -> None:  # fmt: skip
     size = theme.SMALL if pitch > 12 else theme.TINY
-    for texts, place, ha in ((rows, x - 4, "right"), (attention.keys, x + 124, "left")):
+    sides = (rows, x - 4, "right", 112), (attention.keys, x + 124, "left", 84)
+    for texts, place, ha, width in sides:
         for i, text in enumerate(texts):
-            page.text(place, i * pitch, text, size=size, mono=True, ha=ha, width=84)
+            page.text(place, i * pitch, text, size=size, mono=True, ha=ha, width=width)
     for head in heads:
         picked = np.argwhere(weights[head] >= 0.02)
         lines = [[(x, i * pitch), (x + 120, j * pitch)] for i, j in picked]

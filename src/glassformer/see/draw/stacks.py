@@ -114,8 +114,7 @@ def draw_memory_to_all(trace: Any, *, lang: str = "en", ax: Axes | None = None) 
                 page.say("ENCODER", "编码器"))  # fmt: skip
     limit, right = find_limit(trace["memory"]), Rect(500, 0, 170, high)
     memory = heat(page, 206, 20, trace["memory"], 110, 70, role="memory", limit=limit)
-    page.line([(156, 39), (188, 39), (202, 55)], color=theme.role("memory").ink, width=1.6,
-              head=True)  # fmt: skip
+    page.arrow((156, 39), (203, 39), color=theme.role("memory").ink, width=1.6)
     page.text(memory.centre[0], memory.bottom + 34, page.say("memory", "记忆"), bold=True,
               ha="center", color=theme.role("memory").ink)  # fmt: skip
     legend(page, 206, memory.bottom + 8, "signed", limit)

@@ -153,6 +153,7 @@ def draw_activation(
     inner, hidden = trace[f"{name}.inner"][row], trace[f"{name}.hidden"][row]
     limit = 1.1 * find_limit(inner)
     activation, role = trace.settings.activation, theme.role("feed_forward")
+    bend = "ReLU" if activation == "relu" else activation
     chart = Chart(page, Rect(0, 0, 380, 230), (-limit, limit), (-0.12 * limit, limit),
                   across=page.say("before: x W₁ + b₁", "激活前：x W₁ + b₁"),
                   up=page.say("after", "激活后"))  # fmt: skip
@@ -174,8 +175,8 @@ def draw_activation(
         page.text(380 * place, 82, page.say(f"units {label}", f"个单元 {label}"), ha=ha,
                   size=theme.SMALL)  # fmt: skip
     return page.finish(
-        page.say(f"Linear, {activation}, linear: the units of “{text}”",
-                 f"线性、{activation}、线性：“{text}”的各单元"),
+        page.say(f"Linear, {bend}, linear: the units of “{text}”",
+                 f"线性、{bend}、线性：“{text}”的各单元"),
         name_layer(page, side, layer).capitalize() + page.say(
             ". Each dot is one inner unit. Without the bend between them, two linear maps are one.",
             "。每个点是一个内层单元。若中间没有这道弯，两个线性映射就等于一个。",

@@ -12,9 +12,9 @@ from matplotlib.patches import Rectangle
 from . import theme
 from .canvas import Page, Rect
 from .masks import fit_cell, write_columns, write_rows
-from .selection import Array, show_pieces, tell_left_out
+from .selection import Array, label_rows, show_pieces, tell_left_out
 
-PADDING, MOST = 3, 40
+PADDING, MOST = 3, 21
 WHY = {  # hatch and colours of a cell; by why it is hidden
     "may look": ("", "#cbb9e8", "#cbb9e8", "看得到"),
     "padding": ("/////", "#ffffff", "#aeb4bd", "填充"),
@@ -27,13 +27,16 @@ NAMES = list(WHY)
 def draw_three_masks(trace: Any, *, lang: str = "en", ax: Axes | None = None) -> Figure:
     """V62: the encoder's, the decoder's and the one between, with three places of padding."""
     page, pad = Page(lang, ax), ["<pad>"] * PADDING
-    source, target = (show_pieces(side)[:MOST] + pad for side in (trace.source, trace.target))
+    source, target, reading = (
+        side[:MOST] + pad
+        for side in (show_pieces(trace.source), show_pieces(trace.target), label_rows(trace))
+    )
     s, t = (np.arange(len(side)) >= len(side) - PADDING for side in (source, target))
     later = ~np.tri(len(t), dtype=bool)
     uses = (
         (page.say("encoder", "编码器"), source, source, np.broadcast_to(s, (len(s), len(s))) * 1),
-        (page.say("decoder, itself", "解码器自身"), target, target, later * 2 + t),
-        (page.say("decoder reads source", "解码器读源句"), target, source,
+        (page.say("decoder, itself", "解码器自身"), reading, target, later * 2 + t),
+        (page.say("decoder reads source", "解码器读源句"), reading, source,
          np.broadcast_to(s, (len(t), len(s))) * 1),
     )  # fmt: skip
     cell, size = fit_cell(max(len(source), len(target)), 280, 18)
@@ -43,7 +46,7 @@ def draw_three_masks(trace: Any, *, lang: str = "en", ax: Axes | None = None) ->
         write_columns(page, columns, x, 0, cell, size)
         write_rows(page, rows, x, 0, cell, size)
         page.text(rect.centre[0], bottom + 18, title, bold=True, ha="center")
-        x = rect.right + 96
+        x = rect.right + 130
     _write_key(page, bottom + 40)
     longest = max(len(trace.source), len(trace.target))
     return page.finish(

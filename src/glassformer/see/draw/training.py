@@ -150,6 +150,13 @@ def draw_trained(
     rect = draw_grid(page, run, run.share(last, sentence), sentence, 0, 0,
                      f"watch.share({last}, {sentence})", cell=fit_grid(run, sentence))  # fmt: skip
     legend(page, 0, rect.bottom + 14, "share", 1, label=page.say("probability", "概率"))
+    sums = run.share(last, sentence).sum(1).tolist()
+    high = rect.height / len(sums)
+    for i, total in enumerate(sums):
+        if not np.isnan(total):
+            page.number(rect.right + 20, rect.y + (i + 0.5) * high, total,
+                        f"derived:watch.share({last}, {sentence})[{i}].sum()", size=theme.TINY,
+                        before="Σ ", color=theme.SOFT)  # fmt: skip
     more = page.say(" Hatched: not among the pieces that were kept.",
                     "阴影：不在保留的词元之中。") if np.isnan(
         run.share(last, sentence)).any() else ""  # fmt: skip

@@ -72,11 +72,10 @@ def draw_flow(trace: Any, *, lang: str = "en", layer: int = 0) -> Figure:
         page.say("The flow through one encoder layer", "穿过一个编码器层"),
         page.say(
             f"Encoder, layer {layer}, the first {count} pieces. x: what self-attention reads; z: "
-            "what it gives; r: the layer's output, after "
-            "both residual sums and norms (not drawn: V65, V66). The first 4 numbers of each "
-            "vector.",
+            "what it gives; r: the layer's output, with both residual sums (norms and residual "
+            "roads are not drawn: V65, V66). The first 4 numbers of each vector.",
             f"编码器第 {layer} 层，前 {count} 个词元。x：自注意力读入；z：其输出；r：本层输出，已"
-            "含两次残差相加与归一（未画：V65、V66）。每个向量画前 4 个数。",
+            "含两次残差相加（归一与残差路未画：V65、V66）。每个向量画前 4 个数。",
         ),
     )  # fmt: skip
 

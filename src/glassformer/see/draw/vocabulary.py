@@ -10,6 +10,7 @@ from matplotlib.figure import Figure
 from . import theme
 from .canvas import Page
 from .cells import matrix
+from .fonts import measure
 from .selection import find_query, show_pieces
 
 TOY = ("a", "am", "I", "thanks", "student", "<eos>")
@@ -73,8 +74,17 @@ def draw_one_hot(trace: Any, *, lang: str = "en") -> Figure:
     assert np.isclose(np.linalg.norm(values[0] - values[1]), np.sqrt(2))
     page.text(356, 80, page.say("as long as the vocabulary,", "长度等于词表大小，"))
     page.text(356, 100, page.say("and any two are equally far apart:", "任意两个都一样远："))
-    page.formula(356, 128, r"\Vert e_i - e_j\Vert=\sqrt{2}\approx", ha="left")
-    page.number(466, 128, float(np.sqrt(2)), "worked", digits=3, size=11, ha="left")
+    formula = r"\Vert e_i - e_j\Vert=\sqrt{2}\approx"
+    page.formula(356, 128, formula, ha="left")
+    page.number(
+        361 + measure(f"${formula}$", 12, math=True),
+        128,
+        float(np.sqrt(2)),
+        "worked",
+        digits=3,
+        size=11,
+        ha="left",
+    )
     return page.finish(
         page.say("One-hot vectors know nothing of meaning", "独热向量不懂含义"),
         page.say(

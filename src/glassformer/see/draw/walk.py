@@ -50,8 +50,8 @@ def draw_walk(trace: Any, *, lang: str = "en", ax: Axes | None = None) -> Figure
             f"{place[1]}, the one whose rows say most about where it looks. After layer n: the "
             "piece that would come out if that layer were the last (logit lens, derived); bold "
             "where it is the one that did.",
-            f"“{trace.text}” 最看重：解码器第 {place[0]} 层交叉注意力头 {place[1]}，其各行最能说明"
-            "看向哪里。第 n 层之后：若该层就是最后一层会输出的词元（logit lens，推导量）；"
+            f"“{trace.text}” 看得最多：解码器第 {place[0]} 层交叉注意力头 {place[1]}，其各行最能"
+            "说明看向哪里。第 n 层之后：若该层就是最后一层会输出的词元（logit lens，推导量）；"
             "与实际输出相同者加粗。",
         )
         + tell_left_out(page, len([t for t in shown if t is not None]), len(trace.predicted)),
@@ -59,7 +59,7 @@ def draw_walk(trace: Any, *, lang: str = "en", ax: Axes | None = None) -> Figure
 
 
 def _write_heads(page: Page, layers: list[int | None], end: float, bottom: float) -> None:
-    columns = [(0.0, page.say("goes in", "输入")), (108.0, page.say("looks most at", "最看重")),
+    columns = [(0.0, page.say("goes in", "输入")), (108.0, page.say("looks most at", "看得最多")),
                (end + 6, page.say("comes out", "输出")),
                (end + 130, page.say("written so far", "已写出"))]  # fmt: skip
     for column, layer in enumerate(layers):

@@ -9,23 +9,25 @@ from matplotlib.figure import Figure
 from . import theme
 from .canvas import Page
 from .cells import find_limit, heat, legend, span, strip
-from .fonts import measure, wrap
-from .selection import find_query, show_pieces
+from .fonts import measure, wrap_most
+from .merging import choose_word, draw_merges
+from .selection import find_query, show_pieces, tell_left_out
 
 ACROSS = 760.0  # how wide a line of pieces may be
+MOST, LINES = 120, 8  # pieces that are shown, and lines of their text
 
 
-def draw_tokens(trace: Any, *, lang: str = "en") -> Figure:
-    """The text, its pieces with their places in it, and their ids."""
+def draw_tokens(trace: Any, *, lang: str = "en", query: int | str | None = None) -> Figure:
+    """The text, its pieces with their places in it, their ids, and how those of one word came."""
     page = Page(lang)
     ink = theme.role("words")
     page.text(0, 0, page.say("text", "文本"), color=theme.SOFT)
-    lines = wrap(trace.text, ACROSS, 11)
+    lines = wrap_most(trace.text, ACROSS, 11, LINES).split("\n")
     for line, text in enumerate(lines):
         page.text(60, line * 16.0, text, size=11)
-    top = 30.0 + 16 * len(lines)
+    top = 12.0 + 16 * len(lines)
     x, y = 60.0, top
-    for piece in trace.source:
+    for piece in trace.source[:MOST]:
         marked = piece.text.replace(" ", "▁")
         mark = piece.start == piece.end
         width = max(30.0, measure(marked, 10, mono=True) + 12)
@@ -45,15 +47,25 @@ def draw_tokens(trace: Any, *, lang: str = "en") -> Figure:
         x += width + 5
     for offset, words in ((12, ("pieces", "词元")), (36, ("ids", "编号")), (50, ("place", "位置"))):
         page.text(0, top + offset, page.say(*words), color=theme.SOFT)
+    merges = ""
+    if any(word.merges for word in trace.document.words):
+        number = choose_word(trace, query)
+        draw_merges(page, trace.document.words[number], number, 96, y + 84)
+        merges = page.say(
+            " Below, one word: of all neighbours that training joined, those that it joined first "
+            "become one (the lowest number), until none are left.",
+            "下面是一个词：在训练中合并过的相邻符号里，先合并最早学到的（序号最小），直到没有可合并的。",
+        )  # fmt: skip
     return page.finish(
         page.say("Text becomes pieces, pieces become numbers", "文本变成词元，词元变成编号"),
         page.say(
             f"{len(trace.source)} pieces of a vocabulary of {trace.document.source_vocabulary}. ▁ "
             "is a space; place: characters of the text. "
-            "A mark stands for no characters: it says where the sentence ends.",
+            f"A mark stands for no characters: it says where the sentence ends.{merges}",
             f"共 {len(trace.source)} 个词元，词表大小 {trace.document.source_vocabulary}。▁ 表示空"
-            "格；位置：文本中的字符。标记不对应任何字符：表示句子结束。",
-        ),
+            f"格；位置：文本中的字符。标记不对应任何字符：表示句子结束。{merges}",
+        )
+        + tell_left_out(page, MOST, len(trace.source)),
     )  # fmt: skip
 
 
@@ -152,8 +164,8 @@ def draw_word_vectors(trace: Any, *, lang: str = "en") -> Figure:
 def draw_sentence_matrix(trace: Any, *, lang: str = "en") -> Figure:
     """All word vectors below each other: the matrix X."""
     page = Page(lang)
-    texts, name = show_pieces(trace.source), "source_embedding.words"
-    values = trace[name]
+    texts, name = show_pieces(trace.source)[:MOST], "source_embedding.words"
+    values = trace[name][:MOST]
     step = max(7.0, min(18.0, 480 / len(texts)))
     wide = max(260.0, span(values.shape[1]) * 1.6)
     heat(page, 0, 0, values, wide, len(texts) * step, role="words")
@@ -163,15 +175,14 @@ def draw_sentence_matrix(trace: Any, *, lang: str = "en") -> Figure:
             width=90,
         )  # fmt: skip
     page.brace(0, wide, len(texts) * step + 4, f"d_model = {values.shape[1]}")
-    page.text(
-        wide + 12, len(texts) * step / 2, page.say(f"{len(texts)} pieces", f"{len(texts)} 个词元"),
-        color=theme.SOFT,
-    )  # fmt: skip
+    rows = page.say(f"{len(values)} pieces", f"{len(values)} 个词元")
+    page.text(wide + 12, len(texts) * step / 2, rows, color=theme.SOFT)
     legend(page, 0, len(texts) * step + 34, "signed", find_limit(values))
     return page.finish(
         page.say("The sentence as a matrix X", "句子成为矩阵 X"),
         page.say(
             "One row for each piece; the mark at the end has one, too.",
             "每个词元一行；句末标记也有一行。",
-        ),
+        )
+        + tell_left_out(page, MOST, len(trace.source)),
     )  # fmt: skip

@@ -7,6 +7,7 @@ import math
 import re
 import warnings
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -33,7 +34,7 @@ from glassformer.see.draw.losses import learning_rate, smoothed_loss
 from glassformer.see.draw.masks import work_out
 from glassformer.see.draw.padding import score_beginning
 from glassformer.see.draw.pictures import PICTURES, draw
-from glassformer.see.draw.runs import read_watched
+from glassformer.see.draw.runs import _read_lines, read_watched
 from glassformer.see.draw.training import make_target
 from glassformer.see.recording import record
 from glassformer.see.toy import train_toy
@@ -261,6 +262,12 @@ def test_the_toy_learns_and_what_ships_sums_to_one() -> None:
     assert again["snapshots"][0]["loss"] == pytest.approx(json_loss(run), abs=1e-3)
 
 
+def test_a_line_cut_in_two_is_left_out(tmp_path: Path) -> None:
+    lines = tmp_path / "gradients.jsonl"
+    lines.write_bytes(b'{"step": 1, "total": 0.5}\n{"step": 2, "tot\xc3')
+    assert _read_lines(lines) == [{"step": 1, "total": 0.5}]
+
+
 def json_loss(run: Any) -> float:
     """The mean over all pieces of both sentences, before training."""
     sizes = [len(each.reference_pieces) for each in run.sentences]
@@ -286,6 +293,16 @@ def test_mistakes_are_told_in_one_sentence(
     with pytest.raises(ValueError, match=said) as caught:
         wrong(trace)
     assert "\n" not in str(caught.value)
+
+
+def test_a_piece_has_one_colour_in_both_panels(trace: Trace) -> None:
+    drawn = draw(trace, "V69")
+    assert isinstance(drawn, Figure)
+    found: dict[str, set[Any]] = {}
+    for text in drawn.findobj(Text):
+        if text.get_color() in theme.HEADS:
+            found.setdefault(text.get_text(), set()).add(text.get_color())
+    assert len(found) == 3 and all(len(colours) == 1 for colours in found.values())
 
 
 def test_without_a_search_there_is_no_tree(trace: Trace) -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from matplotlib.backends.backend_agg import FigureCanvasAgg
 from PIL import Image
 
 from glassformer.config import Positions
@@ -15,6 +16,7 @@ from glassformer.see import Trace
 from glassformer.see.draw import draw, gallery, save_figure, waves
 from glassformer.see.draw.canvas import Page, spell_number
 from glassformer.see.draw.cells import find_limit
+from glassformer.see.draw.charts import spell_rounded
 from glassformer.see.draw.fonts import make_writable, measure, shorten, wrap
 from glassformer.see.draw.order import attend_first, compare_orders
 from glassformer.see.draw.selection import balance, choose_look, elide
@@ -27,6 +29,29 @@ from glassformer.see.draw.theme import PAPER, ROLES
 )
 def test_numbers_as_printed(value: float, digits: int, printed: str) -> None:
     assert spell_number(value, digits) == printed
+
+
+@pytest.mark.parametrize(
+    ("value", "figures", "printed"),
+    [(104.0, 2, "100"), (0.0449, 2, "0.045"), (7.96, 2, "8"), (12345.6, 2, "12000"), (0.0, 2, "0"),
+     (2.5e-7, 2, "0.00000025"), (-0.75, 6, "−0.75"), (2e6, 6, "2000000")],
+)  # fmt: skip
+def test_rounded_numbers_have_no_exponent(value: float, figures: int, printed: str) -> None:
+    assert spell_rounded(value, figures) == printed
+
+
+def test_letters_of_a_line_stand_on_one_line() -> None:
+    """Whatever stands beside them: high letters or low ones."""
+    feet = set()
+    for text in ("xz", "HE", "k▔"):
+        page = Page()
+        page.text(0, 60, text, size=40)
+        page.reach(0, 0, 200, 120)
+        page.finish("")
+        canvas = FigureCanvasAgg(page.figure)
+        canvas.draw()
+        feet.add(int(np.argwhere(np.asarray(canvas.buffer_rgba())[..., 0] < 128)[:, 0].max()))
+    assert len(feet) == 1
 
 
 def test_words_can_be_read() -> None:

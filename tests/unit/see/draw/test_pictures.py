@@ -15,6 +15,7 @@ from glassformer.see import Trace
 from glassformer.see.draw import PICTURES, Animation, draw, pictures
 from glassformer.see.draw.canvas import spell_number
 from glassformer.see.draw.fonts import find_family
+from glassformer.see.draw.merging import choose_word
 
 WORDS = ("schematic", "worked", "scale", "computed", "measured")
 OWN = [id for id in PICTURES if int(id[1:]) <= 48]
@@ -92,6 +93,16 @@ def test_titles_say_the_same_in_two_languages(id: str) -> None:
 def test_none_of_the_first_groups_is_missing() -> None:
     expected = [f"V{number:02}" for number in range(1, 49)]
     assert expected == OWN
+
+
+def test_the_word_of_a_piece_is_built(trace: Trace) -> None:
+    """Row by row, down to the piece itself; the ranks are compared above."""
+    place = next(n for n, piece in enumerate(trace.source) if piece.text == " mat")
+    number = choose_word(trace, place)
+    assert "".join(trace.document.words[number].symbols) == " mat"
+    drawn = [text.get_text() for text in draw(trace, "V10", query=place).findobj(Text)]
+    assert drawn.count("▁mat") == 2 and drawn.count("合并") == 0
+    assert drawn.count("merge") == len(trace.document.words[number].merges)
 
 
 @pytest.mark.parametrize("query", [0, -1, "so"])

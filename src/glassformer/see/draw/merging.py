@@ -1,0 +1,68 @@
+"""How byte-pair encoding made the pieces of one word (V10)."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import Any
+
+from . import theme
+from .canvas import Page
+from .fonts import measure
+from .selection import find_query, show_pieces
+
+ROWS, COLUMNS = 14, 30  # merges and symbols that are shown of a word
+HIGH = 21.0  # of a row
+
+
+def choose_word(trace: Any, query: int | str | None) -> int:
+    """The word that a piece belongs to; without one, that of most merges which fits."""
+    words = trace.document.words
+    if query is None:
+        merges = [len(word.merges) for word in words]
+        return max(range(len(words)), key=lambda n: (merges[n] <= ROWS) * merges[n])
+    place, left = find_query(show_pieces(trace.source), query), 0
+    for number, word in enumerate(words):
+        left += len(word.symbols) - len(word.merges)
+        if place < left:
+            return number
+    return len(words) - 1
+
+
+def draw_merges(page: Page, word: Any, number: int, x: float, y: float) -> None:
+    """The symbols of a word, and below them a row for each merge, its outcome lit."""
+    ink, symbols = theme.role("words"), [text.replace(" ", "▁") for text in word.symbols[:COLUMNS]]
+    edges = [x]
+    for text in symbols:
+        edges.append(edges[-1] + max(17.0, measure(text, theme.TEXT, mono=True) + 8))
+    place = {0, len(symbols)} | {*range(1, len(symbols))}
+    merges = [(n, m) for n, m in enumerate(word.merges) if m.place < len(symbols)]
+    page.text(x - 8, y + 8, page.say("characters", "字符"), size=theme.SMALL, color=theme.SOFT,
+              ha="right")  # fmt: skip
+    _draw_row(page, symbols, edges, sorted(place), y, -1)
+    for row, (n, merge) in enumerate(merges[:ROWS], 1):
+        place.remove(merge.place)
+        top = y + row * HIGH
+        page.text(x - 46, top + 8, page.say("merge", "合并"), size=theme.SMALL, color=theme.SOFT,
+                  ha="right")  # fmt: skip
+        page.number(x - 8, top + 8, merge.rank, f"derived:trace.document.words[{number}].merges"
+                    f"[{n}].rank", digits=0, bold=True, color=ink.ink, ha="right")  # fmt: skip
+        _draw_row(page, symbols, edges, sorted(place), top, merge.place)
+    hidden = len(word.merges) - min(len(merges), ROWS)
+    if hidden:
+        page.text(x, y + (ROWS + 1) * HIGH + 6, page.say(f"and {hidden} more merges",
+                  f"另有 {hidden} 次合并"), size=theme.SMALL, color=theme.SOFT)  # fmt: skip
+
+
+def _draw_row(
+    page: Page, symbols: list[str], edges: list[float], gaps: list[int], y: float, closed: int
+) -> None:
+    """What stands between the gaps that are still open."""
+    ink = theme.role("words")
+    for left, right in pairwise(gaps):
+        lit = left < closed < right
+        text = "".join(symbols[left:right])
+        fill, edge, line = (ink.fill, ink.ink, 1.4) if lit else (theme.PAPER, theme.FAINT, 0.7)
+        page.box(edges[left] + 1, y, edges[right] - edges[left] - 2, 17, round=3, fill=fill,
+                 edge=edge, line=line)  # fmt: skip
+        page.text((edges[left] + edges[right]) / 2, y + 8.5, text, mono=True, ha="center",
+                  bold=lit)  # fmt: skip
