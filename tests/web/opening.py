@@ -51,6 +51,14 @@ class Server:
         return self.ask(f"traces/{quote(trace)}/explain?{query}")
 
 
+def wait_until(page: Any, condition: str, arg: Any = None, seconds: float = 15) -> None:
+    """Playwright's own wait compiles the condition in the page, which its policy forbids."""
+    end = time.monotonic() + seconds
+    while not page.evaluate(condition, arg):
+        assert time.monotonic() < end, condition
+        page.wait_for_timeout(50)
+
+
 def find_faults(page: Any) -> list[str]:
     """What axe finds serious."""
     if not AXE.is_file():

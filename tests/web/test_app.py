@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from opening import SENTENCE, STATIC, Server, find_faults
+from opening import SENTENCE, STATIC, Server, find_faults, wait_until
 
 FRENCH = "L'animal n'a pas traversé la rue parce qu'il était trop fatigué."
 PLACES = [
@@ -67,8 +67,78 @@ def test_a_sentence_of_ones_own(page: Any, server: Server) -> None:
     _open(page, server, "translate")
     page.get_by_label("Sentence").fill("The street was wide.")
     page.get_by_role("button", name="Translate", exact=True).last.click()
-    page.wait_for_function("document.title.includes('rue')")
+    wait_until(page, "document.title.includes('rue')")
     assert "text=The+street+was+wide." in page.url
+
+
+def test_what_was_asked_for_last_is_shown(page: Any, server: Server) -> None:
+    _open(page, server, "translate", text=SENTENCE)
+    held: list[Any] = []
+    page.route("**/opgraph", lambda it: it.continue_() if held else held.append(it))
+    box = page.get_by_label("Sentence")
+    with page.expect_request("**/opgraph"):
+        box.fill("The street was wide.")
+        box.press("Enter")
+    box.fill("The cat is on the mat.")
+    box.press("Enter")
+    wait_until(page, "document.title.includes('chat')")
+    held[0].continue_()
+    page.wait_for_load_state("networkidle")
+    assert "chat" in page.title()
+    assert page.locator("form").get_attribute("aria-busy") == "false"
+
+
+def test_the_page_says_what_is_on_screen_if_the_box_holds_something_else(
+    page: Any, server: Server
+) -> None:
+    _open(page, server, "attention", text="The cat is on the mat.")
+    told = page.locator("[data-shown]")
+    assert told.count() == 0
+    view = page.locator("[data-view]").bounding_box()
+    page.get_by_label("Sentence").fill("word " * 300)
+    assert told.inner_text() == "On screen: “The cat is on the mat.”, by demo"
+    page.get_by_label("Sentence").press("Enter")
+    page.get_by_role("alert").wait_for()
+    assert "pieces" in page.get_by_role("alert").inner_text() and told.is_visible()
+    page.get_by_label("Sentence").fill("The street was wide.")
+    page.get_by_label("Sentence").press("Enter")
+    wait_until(page, "document.title.includes('rue')")
+    assert told.count() == 0
+    assert page.locator("[data-view]").bounding_box()["y"] == view["y"]
+
+
+def test_another_model_is_asked_at_once_and_for_its_own_example(page: Any, server: Server) -> None:
+    models = server.ask("models")
+    models["models"].append({**models["models"][0], "id": "other", "name": "other", "source": "fr"})
+    page.route("**/api/models", lambda it: it.fulfill(json=models))
+    _open(page, server, "translate")
+    page.locator("ol > li button.other:not(.own)").first.click()
+    page.get_by_text("The beginning is forced").wait_for()
+    refused = 'event: error\ndata: {"error": "enough", "status": 400}\n\n'
+    page.route(
+        "**/api/trace", lambda it: it.fulfill(body=refused, content_type="text/event-stream")
+    )
+    with page.expect_request("**/api/trace") as asked:
+        page.get_by_label("Model").select_option("other")
+    request = asked.value.post_data_json
+    assert request == {"text": FRENCH, "decode": {}, "model": "other"}
+    page.get_by_text("enough").wait_for()
+    page.get_by_text("by demo").wait_for()
+
+
+def test_a_long_translation_is_no_large_page(page: Any, server: Server) -> None:
+    long = " ".join(SENTENCE.split()[:11] * 8)
+    trace = server.ask("trace", {"text": long, "target": long})["id"]
+    _open(page, server, "translate", trace=trace)
+    assert page.evaluate("document.querySelectorAll('*').length") <= 3500
+    last = page.evaluate("Number(document.querySelector('input[type=range]').max)")
+    page.locator("[role=group]").first.focus()
+    for _ in range(2):
+        page.keyboard.press("ArrowLeft")
+    column = page.locator(f"[data-step='{last - 2}']")
+    column.wait_for()
+    assert column.evaluate("it => it.getBoundingClientRect().right <= innerWidth")
+    assert page.locator("[data-step='0']").count() == 0
 
 
 def test_another_word_is_forced_and_the_rest_follows(page: Any, server: Server) -> None:
@@ -77,11 +147,11 @@ def test_another_word_is_forced_and_the_rest_follows(page: Any, server: Server) 
     other = first.locator("button.other:not(.own)").first
     word = other.locator(".piece").inner_text().lstrip("▁")
     other.click()
-    page.wait_for_function("word => document.title.startsWith(word)", arg=word)
+    wait_until(page, "word => document.title.startsWith(word)", arg=word)
     assert page.get_by_text("The beginning is forced").is_visible()
     assert "prefix=" in page.url
     page.get_by_role("button", name="Set free").click()
-    page.wait_for_function("title => document.title.startsWith(title)", arg=FRENCH)
+    wait_until(page, "title => document.title.startsWith(title)", arg=FRENCH)
 
 
 def test_the_tree_is_walked_by_keyboard(page: Any, server: Server) -> None:
@@ -96,7 +166,7 @@ def test_the_tree_is_walked_by_keyboard(page: Any, server: Server) -> None:
     assert told.inner_text().startswith("pruned: rank 5, but the beam holds 4")
     pruned = page.locator("g.node.at text").text_content().lstrip("▁").strip()
     tree.press("Enter")
-    page.wait_for_function("word => document.title.startsWith(word)", arg=pruned)
+    wait_until(page, "word => document.title.startsWith(word)", arg=pruned)
 
 
 def test_the_address_holds_the_whole_state(page: Any, server: Server, recording: str) -> None:
@@ -107,7 +177,7 @@ def test_the_address_holds_the_whole_state(page: Any, server: Server, recording:
         grid.press(key)
     page.get_by_text("Encoder", exact=True).click()
     page.get_by_text("Matrix", exact=True).click()
-    page.wait_for_function("location.hash.includes('matrix')")
+    wait_until(page, "location.hash.includes('matrix')")
     heading = page.locator("section h2").nth(1).inner_text()
     assert heading == "Layer 4, Head 2"
     address = page.url

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from opening import SENTENCE, Server
+from opening import SENTENCE, Server, wait_until
 
 
 def test_from_a_sentence_of_ones_own_to_a_picture(page: Any, server: Server) -> None:
@@ -14,7 +14,7 @@ def test_from_a_sentence_of_ones_own_to_a_picture(page: Any, server: Server) -> 
     page.wait_for_selector("[data-view=translate] h2")
     page.get_by_label("Sentence", exact=True).fill(SENTENCE.replace("animal", "dog"))
     page.locator("form button[type=submit]").click()
-    page.wait_for_function("() => document.title.startsWith('Le chien')")
+    wait_until(page, "() => document.title.startsWith('Le chien')")
     page.get_by_role("button", name="What if").click()
     page.locator("button.piece", has_text="qu'il").click()
     lead = page.locator("[data-lead]")
@@ -23,7 +23,8 @@ def test_from_a_sentence_of_ones_own_to_a_picture(page: Any, server: Server) -> 
     for count in range(1, 9):
         last = lead.get_attribute("data-lead")
         page.locator(".matter .row button").first.click()
-        page.wait_for_function(
+        wait_until(
+            page,
             "([last, count]) => document.querySelectorAll('button.edit').length === count"
             " && document.querySelector('[data-lead]')?.dataset.lead !== last"
             " && !document.querySelector('.outcome.stale')",
@@ -33,8 +34,8 @@ def test_from_a_sentence_of_ones_own_to_a_picture(page: Any, server: Server) -> 
         if told[-1] < 0:
             break
     assert told == sorted(told, reverse=True) and told[0] > 5 > 0 > told[-1], told
-    page.wait_for_function(
-        "() => document.querySelector('[data-after]').textContent.includes(\"qu'elle\")"
+    wait_until(
+        page, "() => document.querySelector('[data-after]').textContent.includes(\"qu'elle\")"
     )
     assert "qu'il" in page.locator("[data-before]").inner_text() and after.count() == 1
     page.get_by_label("Save").click()

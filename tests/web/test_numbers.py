@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from opening import SENTENCE, Server
+from opening import SENTENCE, Server, wait_until
 
 from glassformer import Translator
 from glassformer.see import Trace
@@ -81,7 +81,7 @@ def test_copied_numpy_computes_the_number(
         page.locator("aside p code", has_text=name).wait_for()
         page.evaluate("navigator.clipboard.writeText('')")
         page.locator("aside .row button").first.click()
-        page.wait_for_function("navigator.clipboard.readText()")
+        wait_until(page, "navigator.clipboard.readText()")
         code = page.evaluate("navigator.clipboard.readText()")
         scope: dict[str, Any] = {"trace": trace}
         with np.errstate(all="ignore"):
@@ -136,7 +136,7 @@ def test_operands_lead_down_to_a_word_or_a_position(
     page.goto(server.url("attention", trace=recording, cell=cell))
     drawer = page.locator("aside")
     drawer.locator("tbody button").first.click()
-    page.wait_for_function("location.hash.includes('query') || location.hash.includes('key')")
+    wait_until(page, "location.hash.includes('query') || location.hash.includes('key')")
     assert drawer.locator("nav button").first.inner_text() == cell
     drawer.locator("nav button").first.click()
     drawer.get_by_text("Follow the largest term down").click()

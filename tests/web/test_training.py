@@ -42,6 +42,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def training(runs: Path, serve: Callable[..., AbstractContextManager[Server]]) -> Iterator[Server]:
     with serve("--runs", str(runs.parent.parent)) as running:
+        running.ask("trace", {"text": SENTENCE})  # the model is loaded
         yield running
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from opening import SENTENCE, Server, find_faults
+from opening import SENTENCE, Server, find_faults, wait_until
 
 HEAD = [{"do": "silence", "name": "encoder.0.self_attention", "head": 1}]
 PLACES: list[tuple[str, dict[str, Any]]] = [
@@ -70,14 +70,14 @@ def test_the_map_zooms_down_to_a_number_and_out_again(
     block = "decoder.2.cross_attention"
     for box in ("decoder", "decoder.2", block, f"{block}.weights"):
         page.locator(f"[data-box='{box}']").click()
-        page.wait_for_function("box => location.hash.endsWith('map.at=' + box)", arg=box)
+        wait_until(page, "box => location.hash.endsWith('map.at=' + box)", arg=box)
     cells = page.get_by_role("application", name="decoder.2.cross_attention.weights")
     cells.focus()
     cells.press("ArrowRight")
     cells.press("Enter")
-    page.wait_for_function("location.hash.includes('cell=decoder.2.cross_attention.weights')")
+    wait_until(page, "location.hash.includes('cell=decoder.2.cross_attention.weights')")
     page.get_by_role("button", name="Zoom out").click()
-    page.wait_for_function("location.hash.endsWith('map.at=decoder.2.cross_attention')")
+    wait_until(page, "location.hash.endsWith('map.at=decoder.2.cross_attention')")
 
 
 def test_the_map_goes_the_way_of_the_translation(page: Any, server: Server, recording: str) -> None:
@@ -86,14 +86,14 @@ def test_the_map_goes_the_way_of_the_translation(page: Any, server: Server, reco
     assert slider.input_value() == "0"
     page.locator("h2").click()
     page.keyboard.press(" ")
-    page.wait_for_function("location.hash.includes('map.op=encoder.0')")
+    wait_until(page, "location.hash.includes('map.op=encoder.0')")
     page.keyboard.press("ArrowUp")
-    page.wait_for_function("location.hash.includes('map.op=encoder.1')")
+    wait_until(page, "location.hash.includes('map.op=encoder.1')")
     page.keyboard.press("ArrowDown")
     page.keyboard.press("ArrowLeft")
-    page.wait_for_function("location.hash.includes('map.op=source')")
+    wait_until(page, "location.hash.includes('map.op=source')")
     page.keyboard.press("]")
-    page.wait_for_function("location.hash.includes('map.step=0')")
+    wait_until(page, "location.hash.includes('map.step=0')")
     assert "“<s>” goes in, “▁L'animal” comes out" in page.locator("[data-view=map]").inner_text()
 
 
@@ -113,7 +113,7 @@ def test_the_map_moves_for_those_alone_who_like_it(
         };
     }""")
     page.locator(".window button").first.click()
-    page.wait_for_function("location.hash.includes('map.at=model')")
+    wait_until(page, "location.hash.includes('map.at=model')")
     assert page.evaluate("window.moves") == (motion != "reduce")
     context.close()
 
@@ -174,7 +174,7 @@ def test_the_toy_learns_under_the_readers_hand(page: Any, server: Server, record
     _open(page, server, "training", trace=recording, **{"training.show": "samples"})
     page.get_by_text("i am a student").first.wait_for()
     page.get_by_label("Update", exact=True).press("Home")
-    page.wait_for_function("location.hash.includes('training.step=0')")
+    wait_until(page, "location.hash.includes('training.step=0')")
     said = page.locator("dd b").nth(1).inner_text()
     assert said != "i am a student"
 
@@ -226,4 +226,4 @@ def test_a_picture_is_drawn_from_the_readers_sentence(
     page: Any, server: Server, recording: str
 ) -> None:
     _open(page, server, "story", trace=recording, **{"story.card": "V10"})
-    page.wait_for_function("document.querySelector('article img')?.naturalWidth > 100")
+    wait_until(page, "document.querySelector('article img')?.naturalWidth > 100")

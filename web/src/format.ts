@@ -6,10 +6,12 @@ export function number(value: number, digits = 4): string {
   if (value === Number.NEGATIVE_INFINITY) return "−∞";
   if (!Number.isFinite(value)) return "–";
   const size = Math.abs(value);
-  const text = size !== 0 && (size < 1e-4 || size >= 1e6)
-    ? value.toExponential(digits - 1)
-    : value.toPrecision(digits).replace(/^(-?\d+\.\d*?)0+$/, "$1").replace(/\.$/, "");
-  return text.replace("-", "−");
+  if (size !== 0 && (size < 1e-4 || size >= 1e6)) {
+    return value.toExponential(digits - 1).replaceAll("-", "−");
+  }
+  const short = value.toPrecision(digits);
+  const text = short.includes("e") ? value.toFixed(0) : short.replace(/(\.\d*?)0+$/, "$1");
+  return text.replace(/\.$/, "").replace("-", "−");
 }
 
 export function percent(share: number): string {

@@ -39,12 +39,12 @@ class Session {
   /** Show what the address asks for. */
   async follow(): Promise<void> {
     if (this.embedded) return;
-    await this.run(async () => {
+    await this.run(async (signal) => {
       this.models ??= await getJson<Models>("models");
-      if (here.trace) return this.show(await openTrace(here.trace));
-      const model = this.model;
-      here.text ||= EXAMPLES[model?.source ?? ""] ?? "";
-      if (here.text) await this.make();
+      if (here.trace) return openTrace(here.trace);
+      if (signal.aborted) return null;
+      here.text ||= this.example;
+      return here.text ? this.make(signal) : null;
     });
   }
 
@@ -53,61 +53,81 @@ class Session {
     return this.models?.models.find((model) => model.id === wanted);
   }
 
+  private get example(): string {
+    return EXAMPLES[this.model?.source ?? ""] ?? "";
+  }
+
   /** Translate what is in the box, as the settings say. */
   async record(): Promise<void> {
     here.trace = "";
     here.step = -1;
-    await this.run(() => this.make(true));
+    await this.run((signal) => this.make(signal), true);
+  }
+
+  /** Translate with another model; an example gives way to one that this model can read. */
+  async choose(model: string): Promise<void> {
+    const isExample = !here.text.trim() || here.text === this.example;
+    [here.model, here.prefix] = [model, ""];
+    if (isExample) here.text = this.example;
+    if (here.text.trim()) await this.record();
   }
 
   async upload(file: Blob): Promise<void> {
     await this.run(async () => {
       const trace = await uploadTrace(file);
-      here.trace = trace.id;
-      here.text = trace.document.text;
-      this.show(trace);
+      [here.trace, here.text] = [trace.id, ""];
+      return trace;
     });
   }
 
   cancel(): void {
     this.running?.abort();
+    this.progress = null;
   }
 
   show(trace: Trace): void {
     this.trace = trace;
+    if (here.trace) here.text ||= trace.document.text;
     here.step = Math.min(here.step, trace.predicted.length - 1);
+    const rows = here.kind === "encoder" ? trace.source : trace.target;
+    if (here.query >= rows.length) here.query = -1;
     here.layer = Math.min(here.layer, trace.layers(here.kind === "encoder" ? "encoder" : "decoder") - 1);
     here.head = Math.min(here.head, trace.document.settings.heads - 1);
   }
 
-  private async make(isNew = false): Promise<void> {
-    this.running = new AbortController();
-    const { signal } = this.running;
+  private make(signal: AbortSignal): Promise<Trace> {
     const heard: Told[][] = []; // what could have come, step by step
-    const trace = await recordTrace(
+    return recordTrace(
       readRequest(),
       (told) => {
+        if (signal.aborted) return;
         if (told.pieces && told.candidates) heard[told.pieces.length - 1] = told.candidates;
         this.progress = { ...told, told: [...heard] };
       },
       signal,
     );
-    this.isNew = isNew;
-    this.show(trace);
   }
 
-  private async run(work: () => Promise<void>): Promise<void> {
+  /** What is asked for later takes the place of what is still under way, in whatever order they end. */
+  private async run(
+    work: (signal: AbortSignal) => Promise<Trace | null>,
+    isNew = false,
+  ): Promise<void> {
     this.running?.abort();
+    const own = (this.running = new AbortController());
     this.error = null;
     this.progress = { stage: "asking" };
     try {
-      await work();
+      const trace = await work(own.signal);
+      if (!trace || own.signal.aborted) return;
+      this.isNew = isNew;
+      this.show(trace);
     } catch (error) {
-      if (error instanceof DOMException && error.name === "AbortError") return;
+      if (own.signal.aborted) return;
       this.locked = error instanceof ServerError && error.status === 401;
       this.error = error instanceof Error ? error.message : String(error);
     } finally {
-      this.progress = null;
+      if (this.running === own) this.progress = null;
     }
   }
 }

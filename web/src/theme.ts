@@ -3,6 +3,10 @@
 export type Rgb = readonly [number, number, number];
 export type Scale = "share" | "signed";
 
+/** Of a tensor: what lies between 0 and 1 has no sign to show. */
+export const scaleOf = (name: string): Scale =>
+  /\.(weights|mask)$|^probabilities$/.test(name) ? "share" : "signed";
+
 const SIZE = 256;
 let tables: Partial<Record<Scale, Uint32Array<ArrayBuffer>>> = {};
 

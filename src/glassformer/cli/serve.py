@@ -103,9 +103,11 @@ def serve(
     \b
     glassformer serve demo demo-fr-en
     """
+    body = max(Limits.body, 12 * characters)  # bytes: as many as an escaped character can take
     limits = Limits(
-        characters=characters, seconds=seconds, waiting=waiting, batch=batch, loaded=loaded
-    )
+        characters=characters, seconds=seconds, waiting=waiting, batch=batch, loaded=loaded,
+        body=body,
+    )  # fmt: skip
     ready = start(
         models or (), host=host, port=port, names=host_names or (), token=token, runs=runs,
         keys=api_key or (), rate=rate, origins=cors or (), limits=limits, device=device,

@@ -54,6 +54,8 @@ class Guard:
                     headers["Connection"] = "close"
             await send(message)
 
+        if scope["method"] == "HEAD" and not _is_ours(scope["path"]):
+            scope = {**scope, "method": "GET"}  # the server leaves out the body
         try:
             if await self._let_in(scope, send_guarded):
                 return
@@ -74,8 +76,7 @@ class Guard:
             if self._is_token(given):
                 await self._welcome(send)
                 return True
-        needs_token = path == "/api" or path.startswith("/api/")
-        if needs_token and scope["method"] != "OPTIONS" and not self._has_token(headers):
+        if _is_ours(path) and scope["method"] != "OPTIONS" and not self._has_token(headers):
             raise Refusal(401, "open the address that the terminal printed: it has the token")
         return False
 
@@ -124,6 +125,10 @@ class Guard:
             return message
 
         return receive_limited
+
+
+def _is_ours(path: str) -> bool:
+    return path == "/api" or path.startswith("/api/")
 
 
 async def _drain(receive: Receive, most: int) -> None:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from pathlib import Path
 
 from fastapi import FastAPI
 from fastapi.responses import FileResponse, HTMLResponse, Response
+from starlette.routing import BaseRoute, Match
 from starlette.staticfiles import StaticFiles
-from starlette.types import Scope
+from starlette.types import Receive, Scope, Send
 
 STATIC = Path(__file__).parent / "static"
 UNBUILT = """<!doctype html>
@@ -23,6 +25,18 @@ UNBUILT = """<!doctype html>
 
 class Files(StaticFiles):
     """What the build named after its content never changes; the rest is asked for each time."""
+
+    def __init__(self, routes: Sequence[BaseRoute]) -> None:
+        super().__init__(directory=STATIC)
+        self.routes = routes
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """What the API has, though not for this method, is no missing file: it answers 405."""
+        for route in self.routes:
+            match, found = route.matches(scope)
+            if match is Match.PARTIAL:
+                return await route.handle({**scope, **found}, receive, send)
+        await super().__call__(scope, receive, send)
 
     def file_response(
         self,
@@ -49,4 +63,4 @@ def add_pages(app: FastAPI) -> None:
         return HTMLResponse(UNBUILT)
 
     if is_built:
-        app.mount("/", Files(directory=STATIC), name="app")
+        app.mount("/", Files([*app.routes]), name="app")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 import threading
 from collections import OrderedDict
@@ -14,6 +13,7 @@ from typing import Any
 from ..config import Config
 from ..data.doctor.function_words import NAMES
 from ..directory import CARD, CONFIG, GOLDEN, SHIPPED, locate
+from ..disk import read_json
 from ..translator import Translator
 from .refusal import Refusal, refuse_missing
 
@@ -48,8 +48,7 @@ class Model:
     def read_golden(self) -> list[tuple[str, str]]:
         """Sentences that the model brings along, and their translations."""
         try:
-            text = (self.folder / GOLDEN).read_text(encoding="utf-8")
-            lines = json.loads(text)["lines"]
+            lines = read_json(self.folder / GOLDEN)["lines"]
             return [(str(line["source"]), str(line["translation"])) for line in lines]
         except (OSError, ValueError, KeyError, TypeError):
             return []

@@ -39,6 +39,23 @@ def test_the_address_of_the_terminal_gives_a_cookie(client: Client) -> None:
     assert wrong.status == 200 and "Set-Cookie" not in wrong.headers
 
 
+def test_a_path_answers_to_its_methods(client: Client) -> None:
+    for path in ("/", "/languages", "/health"):
+        asked, looked = client.ask(path), client.ask(path, method="HEAD")
+        assert looked.status == 200 and looked.body == b"", path
+        assert looked.headers["Content-Length"] == str(len(asked.body)), path
+    for path, method, allowed in (
+        ("/translate", "GET", "POST"),
+        ("/translate", "PUT", "POST"),
+        ("/languages", "POST", "GET"),
+        ("/api/models", "DELETE", "GET"),
+        ("/api/trace", "HEAD", "POST"),
+    ):
+        found = client.ask(path, method=method)
+        assert (found.status, found.headers["Allow"]) == (405, allowed), (path, method)
+    assert client.ask("/nothing").status == 404
+
+
 @pytest.mark.parametrize("host", ["evil.example", "evil.example:80", "127.0.0.1.evil.example", ""])
 def test_other_hosts_are_not_served(client: Client, host: str) -> None:
     for path in ("/", "/translate", "/api/models"):

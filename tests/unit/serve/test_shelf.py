@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from pathlib import Path
 
@@ -9,7 +10,7 @@ import pytest
 
 pytest.importorskip("fastapi", reason="the extra `serve` is not installed")
 
-from glassformer.directory import SHIPPED
+from glassformer.directory import GOLDEN, SHIPPED
 from glassformer.serve.languages import Languages
 from glassformer.serve.recordings import Recording, Recordings
 from glassformer.serve.refusal import Refusal
@@ -38,6 +39,16 @@ def test_names_may_hold_anything(tmp_path: Path) -> None:
     shelf = Shelf(folders)
     assert [*shelf.models] == ["m-o", "m-o-2"]
     assert [model.name for model in shelf.models.values()] == ["m o", "m o"]
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no named pipes here")
+def test_golden_lines_that_never_end(tmp_path: Path) -> None:
+    folder = shutil.copytree(SHIPPED / "demo", tmp_path / "m")
+    (model,) = Shelf([folder]).models.values()
+    assert model.read_golden()
+    (folder / GOLDEN).unlink()
+    os.mkfifo(folder / GOLDEN)
+    assert model.read_golden() == []
 
 
 def test_no_model() -> None:

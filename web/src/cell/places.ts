@@ -1,5 +1,6 @@
 /** Where a cell lies, in words: `query 3 ▁it`. */
 
+import { say, type Key } from "../words";
 import type { Trace } from "../data/trace";
 import type { Index } from "./operands";
 
@@ -7,6 +8,13 @@ export interface Place {
   dim: string;
   place: number;
   piece: string | null;
+}
+
+/** What an axis counts, in the reader's language. */
+export function nameDim(dim: string): string {
+  const key = `dim.${dim}`;
+  const name = say(key as Key);
+  return name === key ? dim : name;
 }
 
 export function placesOf(trace: Trace, name: string, index: Index): Place[] {

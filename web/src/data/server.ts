@@ -1,4 +1,4 @@
-/** What the server answers to: see the OpenAPI page that it serves at /docs. */
+/** What the server answers to: see the OpenAPI document that it serves at /spec. */
 
 import type { Decode, Entry, ModelSettings, Op, TraceDocument } from "./document";
 import { readSafetensors, type Tensor } from "./tensor";

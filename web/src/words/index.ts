@@ -10,7 +10,7 @@ const LANGUAGES: Record<string, Words> = { en, zh };
 
 /** `{name}` in a label is filled in. */
 export function say(key: Key, fill: Record<string, string | number> = {}): string {
-  return LANGUAGES[here.language]![key].replace(/\{(\w+)\}/g, (all, name: string) =>
+  return (LANGUAGES[here.language]![key] ?? key).replace(/\{(\w+)\}/g, (all, name: string) =>
     name in fill ? String(fill[name]) : all,
   );
 }

@@ -48,6 +48,14 @@ const WIDEST = 12;
 
 export const isToy = (id: string): boolean => id === TOY;
 
+/** The newest first; none where they cannot be had. */
+export async function listRuns(): Promise<Summary[]> {
+  return getJson<{ runs: Summary[] }>("runs").then(
+    ({ runs }) => runs,
+    () => [],
+  );
+}
+
 export async function open(id: string): Promise<Told> {
   if (!isToy(id)) return getJson<Told>(`runs/${id}`);
   const sentences = toy.sentences.map((each) => ({

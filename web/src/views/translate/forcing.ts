@@ -13,6 +13,10 @@ export function force(trace: Trace, step: number, id: number): void {
 }
 
 export function forceAll(ids: readonly number[], step: number): void {
+  // Those are pieces of the model that wrote what is on screen, and of its sentence.
+  const { trace } = session;
+  if (trace) here.text = trace.document.text;
+  if (trace?.model && trace.model !== session.model?.id) here.model = trace.model;
   here.prefix = ids.join(",");
   void session.record();
   here.step = step;

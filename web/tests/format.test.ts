@@ -1,0 +1,26 @@
+import { describe, expect, it } from "vitest";
+import { number } from "../src/format";
+import { inSight } from "../src/parts/sight";
+
+describe("number", () => {
+  it("has as many digits as count, and no exponent where a reader needs none", () => {
+    expect([0, 0.5, 3.14159, 1639.88, 123456.7].map((each) => number(each))).toEqual([
+      "0", "0.5", "3.142", "1640", "123457",
+    ]);
+    expect([1639.88, 99.96, 2030].map((each) => number(each, 3))).toEqual(["1640", "100", "2030"]);
+    expect(number(999.96, 4)).toBe("1000");
+    expect([-1.5, -1.2e-5, 2.5e7, -Infinity, NaN].map((each) => number(each, 2))).toEqual([
+      "−1.5", "−1.2e−5", "2.5e+7", "−∞", "–",
+    ]);
+  });
+});
+
+describe("inSight", () => {
+  it("is all of few columns, and of many those that are seen and three beside them", () => {
+    expect(inSight(40, 100, 0, 300)).toEqual([0, 40]);
+    expect(inSight(41, 100, 0, 300)).toEqual([0, 6]);
+    expect(inSight(200, 100, 5050, 300)).toEqual([47, 57]);
+    expect(inSight(200, 100, 19_700, 300)).toEqual([194, 200]);
+    expect(inSight(100, 100, 1e6, 300)).toEqual([96, 100]); // scrolled where a longer one was
+  });
+});
