@@ -10,7 +10,7 @@ golden.json         a few inputs with what they must give
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -121,11 +121,19 @@ def load_model(model: Path | str) -> tuple[Config, Tokenizers, Transformer]:
     return config, tokenizers, network.eval()
 
 
-def read_tensor(folder: Path, name: str) -> Tensor:
-    """One of the weights, in fp32."""
-    with _opened(folder / WEIGHTS) as (file, aliases):
-        tensor: Tensor = file.get_tensor(aliases.get(name, name))
+def read_tensors(folder: Path) -> Callable[[str], Tensor]:
+    """What gives each of the weights, in fp32. The file is mapped into memory once for all."""
+    path = folder / WEIGHTS
+    with _explained(path):
+        file: Any = safe_open(path, "pt")
+        aliases = _read_aliases(file)
+
+    def read(name: str) -> Tensor:
+        with _explained(path):
+            tensor: Tensor = file.get_tensor(aliases.get(name, name))
         return tensor.float()
+
+    return read
 
 
 def _suggest(folder: Path) -> str:
@@ -188,9 +196,19 @@ def tensors_in(folder: Path) -> list[str]:
 @contextmanager
 def _opened(path: Path) -> Iterator[tuple[Any, dict[str, str]]]:
     """A safetensors file, and which of its tensors have further names. ValueError if damaged."""
+    with _explained(path), safe_open(path, "pt") as file:
+        yield file, _read_aliases(file)
+
+
+def _read_aliases(file: Any) -> dict[str, str]:
+    found: dict[str, str] = json.loads((file.metadata() or {}).get("aliases", "{}"))
+    return found
+
+
+@contextmanager
+def _explained(path: Path) -> Iterator[None]:
     try:
-        with safe_open(path, "pt") as file:
-            yield file, json.loads((file.metadata() or {}).get("aliases", "{}"))
+        yield
     except (SafetensorError, KeyError, AttributeError, TypeError, RecursionError) as error:
         raise ValueError(f"{path}: damaged, or no safetensors file ({error})") from None
     except json.JSONDecodeError as error:

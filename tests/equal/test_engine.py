@@ -13,7 +13,7 @@ from glassformer.engine import Engine
 from glassformer.engine.choice import Packed
 from glassformer.engine.compiled import Compiled
 from glassformer.kernels.packed import can_multiply
-from glassformer.kernels.whole import can_decode
+from glassformer.kernels.whole import can_decode, get_library
 from glassformer.model import Transformer
 
 V, EOS = 41, 2
@@ -33,6 +33,7 @@ SEARCHES = {
 }
 COARSE = [each for each in ("bf16", "int8") if can_multiply(each)]
 COARSE += ["int8 in C"] if can_decode() else []
+COARSER = can_decode() and get_library().decode_level() == 1  # weights in fewer steps
 
 
 def build(**changes: object) -> Transformer:
@@ -109,7 +110,7 @@ def test_coarse_numbers_are_close(sources: list[list[int]], setting: str, precis
         )
     apart = (exact - coarse).abs()
     assert 1e-5 < apart.mean() < 0.1
-    assert abs(exact.mean() - coarse.mean()) < 0.06
+    assert abs(exact.mean() - coarse.mean()) < (0.1 if COARSER else 0.06)
 
 
 @pytest.mark.parametrize("precision", COARSE)
@@ -144,6 +145,35 @@ def test_pieces_that_do_not_exist_are_refused() -> None:
 
 
 @pytest.mark.skipif(not can_decode(), reason="no native kernels")
+def test_c_is_given_what_it_goes_by() -> None:
+    """Whatever does not fit would be read as if it did."""
+    engine, source_BS = pack(build(), "int8 in C"), torch.tensor([[5, 6, 2]])
+    for wrong in ([[5, 0, 2]], [[0, 0, 2]]):
+        with pytest.raises(ValueError, match="padding"):
+            engine.start(torch.tensor(wrong))
+    with pytest.raises(ValueError, match="int32"):
+        engine.start(source_BS.int())
+    for pieces, said in ((torch.ones(2, 1).long(), "2 rows"), (torch.ones(1, 1).int(), "int32")):
+        with pytest.raises(ValueError, match=said):
+            engine.step(pieces, engine.start(source_BS))
+
+
+@pytest.mark.skipif(not can_decode(), reason="no native kernels")
+@pytest.mark.parametrize("part", [
+    "source_embedding.table.weight", "output_table.weight", "encoder.1.feed_forward.inner.weight",
+    "encoder.0.self_attention.to_key.bias", "decoder.0.cross_attention.to_output.weight",
+    "decoder.1.feed_forward_road.norm.weight", "target_embedding.places_LD",
+])  # fmt: skip
+def test_weights_of_another_shape_are_refused(part: str) -> None:
+    """As when the file is replaced while it is read."""
+    network = build(**SETTINGS["learned"])
+    weights = network.state_dict()
+    weights[part] = weights[part][..., :-8].contiguous()
+    with pytest.raises(ValueError, match=f"{part} has shape"):
+        Compiled(network.settings, weights.__getitem__)
+
+
+@pytest.mark.skipif(not can_decode(), reason="no native kernels")
 @pytest.mark.parametrize(("width", "length"), [(4, 300), (32, 1), (64, 33), (96, 100), (128, 17)])
 def test_in_c_it_is_the_same_network(width: int, length: int) -> None:
     """Heads of any width, sentences of any length: as close as the same thing in PyTorch."""
@@ -155,7 +185,8 @@ def test_in_c_it_is_the_same_network(width: int, length: int) -> None:
             each.step(source_BS, each.start(source_BS))
             for each in (pack(network), pack(network, "int8"), pack(network, "int8 in C"))
         )
-    assert (found - exact).abs().mean() < 1.5 * (twin - exact).abs().mean() + 1e-3
+    more = 2.0 if COARSER else 1.5
+    assert (found - exact).abs().mean() < more * (twin - exact).abs().mean() + 1e-3
 
 
 @pytest.mark.parametrize("precision", ["fp32", *COARSE])

@@ -13,6 +13,7 @@ from glassformer.directory import (
     load_model,
     load_tensors,
     locate,
+    read_tensors,
     save_model,
 )
 from glassformer.text import Tokenizer
@@ -39,6 +40,20 @@ def test_comes_back_as_it_was(tmp_path, tie):
     for name, tensor in model.state_dict().items():
         assert torch.equal(tensor, loaded.state_dict()[name]), name
     assert not loaded.training
+
+
+def test_weights_share_one_mapping(tmp_path):
+    """One for each would take as much of the address space again and again."""
+    _, model = make(tmp_path)
+    read, weights = read_tensors(tmp_path), model.state_dict()
+    held = {name: read(name) for name in weights}
+    assert all(torch.equal(held[name], weights[name]) for name in weights)
+    maps = Path("/proc/self/maps")
+    if not maps.is_file():
+        pytest.skip("what is mapped cannot be seen on this system")
+    assert maps.read_text(encoding="utf-8").count(f"{tmp_path}/model.safetensors") == 1
+    with pytest.raises(ValueError, match="damaged"):
+        read("no.such.weight")
 
 
 def test_a_tied_matrix_is_stored_once(tmp_path):

@@ -22,10 +22,12 @@ def length_penalty(length: Tensor, settings: Decode) -> Tensor:
     "paper": ((5 + n) / 6) ** alpha (Wu et al. 2016, equation 14; here 6.1); "power": n ** alpha.
     Never below 1 and never falling as n grows: the exact stop rests on that.
     """
-    n = length.float()
-    if settings.penalty == "paper":
-        return ((5 + n) / 6) ** settings.alpha
-    return n**settings.alpha if settings.penalty == "power" else torch.ones_like(n)
+    if settings.penalty not in ("paper", "power"):
+        return torch.ones_like(length, dtype=torch.float32)
+    # On a processor a power in fp32 may depend on its place in the tensor: on the company.
+    n = length.double() if length.is_cpu else length.float()
+    n = (5 + n) / 6 if settings.penalty == "paper" else n
+    return (n**settings.alpha).float()
 
 
 def longest_output(source_pieces: int, settings: Decode, longest: int | None) -> int:

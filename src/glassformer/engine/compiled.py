@@ -32,6 +32,7 @@ class Compiled:
     def __init__(self, settings: Model, read: Read):
         self.settings, self.store, self.library = settings, Store(), get_library()
         self.width = 2 * settings.heads * settings.width  # of a row of keys and values
+        read = _expect(settings, read)
         made: dict[str, int] = {}
         self.encoder = self._build(settings, read, "encoder", "source", made)
         self.decoder = self._build(settings, read, "decoder", "target", made)
@@ -54,15 +55,18 @@ class Compiled:
     def step(self, pieces_RQ: Tensor, state: Past) -> Tensor:
         """Append pieces to each row; logits R Q V of what follows each of them, fp32."""
         rows, queries = pieces_RQ.shape
+        if rows != len(state.length_R):
+            raise ValueError(f"step: pieces for {rows} rows, but there are {len(state.length_R)}")
         check_reach(int(state.length_R.max()) + queries, state.longest)
         asked = state.make_room(queries)
         threads, askers = torch.get_num_threads(), rows * queries
         room = state.find_room(self._measure(self.decoder, askers, asked.longest, threads))
-        logits = torch.empty(askers, self.project.outputs)
+        logits = torch.empty(askers, self.project.outputs, dtype=torch.float32)
         ids_N = pieces_RQ.flatten().contiguous()  # a column is a view
         there = self.library.decode_step(
-            ctypes.byref(self.decoder), ctypes.byref(self.project), askers, point(ids_N),
-            point(asked.position_N), point(asked.lists), point(asked.list_N),
+            ctypes.byref(self.decoder), ctypes.byref(self.project), askers,
+            point(ids_N, torch.long), point(asked.position_N, torch.long),
+            point(asked.lists), point(asked.list_N),
             point(asked.count_N), point(asked.new_N), point(asked.tables),
             asked.tables.stride(0), point(asked.address_N), point(asked.apart_N),
             point(asked.length_N), asked.longest, point(logits), logits.stride(0),
@@ -87,6 +91,8 @@ class Compiled:
         ids_N = source_BS[is_there_BS]
         position_N = is_there_BS.nonzero()[:, 1].contiguous()
         start = torch.tensor([0, *lengths]).cumsum(0)
+        if len(ids_N) != start[-1]:
+            raise ValueError("start: a source has padding before its end")
         threads, longest = torch.get_num_threads(), max(lengths)
         room = torch.empty(
             self._measure(self.encoder, len(ids_N), longest, threads), dtype=torch.uint8
@@ -94,7 +100,7 @@ class Compiled:
         table = torch.empty(len(ids_N), self.width, dtype=torch.bfloat16)
         memory = table.new_empty(self.settings.decoder_layers, *table.shape)
         there = self.library.decode_read(
-            ctypes.byref(self.encoder), ctypes.byref(self.decoder), point(ids_N),
+            ctypes.byref(self.encoder), ctypes.byref(self.decoder), point(ids_N, torch.long),
             point(position_N), point(start), len(lengths), longest, point(table),
             point(memory), point(room), threads,
         )  # fmt: skip
@@ -159,6 +165,23 @@ class Compiled:
 
     def _norm(self, read: Read, name: str) -> Norm:
         return self.store.norm(read(f"{name}.weight"), read(f"{name}.bias"))
+
+
+def _expect(settings: Model, read: Read) -> Read:
+    """As `read`; ValueError for a weight of a shape that is not the settings': C goes by these."""
+    every, model, inside = settings.heads * settings.width, settings.d_model, settings.d_ff
+    shapes = dict.fromkeys(("to_query", "to_key", "to_value"), (every, model))
+    shapes |= {"to_output": (model, every), "inner": (inside, model), "outer": (model, inside)}
+
+    def read_checked(name: str) -> Tensor:
+        x, part = read(name), name.split(".")[-2:][0]
+        outputs, inputs = shapes.get(part, (len(x) if x.dim() == 2 else model, model))
+        shape = (outputs, inputs) if x.dim() == 2 else (outputs,)
+        if x.shape != shape and part != "output_bias":
+            raise ValueError(f"{name} has shape {[*x.shape]}; the settings say {[*shape]}")
+        return x
+
+    return read_checked
 
 
 def _check(there: int) -> None:

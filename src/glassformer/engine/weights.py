@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from functools import cached_property, partial
+from functools import cached_property
 from pathlib import Path
 from threading import RLock
 from typing import Any
@@ -14,7 +14,7 @@ import torch
 from ..config import Decode, Model
 from ..decode import Network
 from ..device import autocast, choose_device, choose_precision, keep_memory
-from ..directory import GOLDEN, WEIGHTS, load_model, read_tensor
+from ..directory import GOLDEN, WEIGHTS, load_model, read_tensors
 from ..disk import read_json
 from ..model import Transformer
 from .choice import PRECISIONS, Example, Packed, build
@@ -95,7 +95,7 @@ class Weights:
                 return self.network
             keep_memory()
             return build(self.settings, read, self.wanted)
-        folder, read = self.origin, partial(read_tensor, self.origin)
+        folder, read = self.origin, read_tensors(self.origin)
         if not is_faithful(self.settings, read, lambda: load_model(folder)[2]):
             return self.network
         status = (self.origin / WEIGHTS).stat()

@@ -16,16 +16,20 @@ def call(function: Callable[..., int], *arguments: Any) -> None:
         raise MemoryError("not enough memory for a kernel to work in")
 
 
-def point(x: Tensor) -> int:
+def point(x: Tensor, dtype: torch.dtype | None = None) -> int:
     """The address of numbers that lie one after the other; ValueError if they do not.
 
-    C would read on behind what a view repeats or skips.
+    C would read on behind what a view repeats or skips, and behind numbers of fewer bytes.
     """
+    if x.is_contiguous() and x.is_cpu and (dtype is None or x.dtype is dtype):
+        return x.data_ptr()
     if not x.is_contiguous():
         raise ValueError(f"a kernel was given a view: shape {[*x.shape]}, strides {[*x.stride()]}")
-    return x.data_ptr()
+    raise ValueError(f"a kernel was given {x.dtype} on {x.device}: it wants {dtype or ''} on cpu")
 
 
 def point_apart(x: Tensor) -> int:
     """The address of numbers whose strides the kernel is told."""
-    return x.data_ptr()
+    if x.is_cpu:
+        return x.data_ptr()
+    raise ValueError(f"a kernel was given a tensor on {x.device}: it is for processors")

@@ -84,7 +84,7 @@ def _sum_on_tiles(
 ) -> Tensor | None:
     """The same in C; None where exponentials are too large or too small for it, without a shift."""
     loss = slope_VD.new_zeros(())
-    packed = tiles.pack([table_VD])
+    y_ND, packed = y_ND.contiguous(), tiles.pack([table_VD])
     room_CV = y_ND.new_empty(min(rows, len(y_ND)), len(table_VD))
     for y_CD, slope_CD in zip(y_ND.split(rows), slope_ND.split(rows), strict=True):
         odds_CV = room_CV[: len(y_CD)]

@@ -61,6 +61,8 @@ def can_look(x: Tensor, memory: Tensor, mask: Tensor) -> bool:
         and memory.dtype == x.dtype
         and mask.dim() == 4
         and mask.size(1) == 1
+        and mask.dtype == torch.bool
+        and mask.is_cpu
         and x.numel() > 0
         and memory.numel() > 0
         and _open() is not None
@@ -104,13 +106,11 @@ def look(
     _check((k_BHMK, v_BHMK), torch.Size((batch, heads, memory, width)), q_BHQK.dtype)
     mask = mask.expand(batch, 1, queries, memory)
     assert mask.dtype == torch.bool and mask.device.type == "cpu"
-    assert mask.stride(3) in (0, 1) or memory == 1
     kept_BHQM = q_BHQK.new_empty(batch, heads, queries, memory)
-    step = 0 if memory == 1 else mask.stride(3)
     function, precision = _choose("attend_forward", q_BHQK)
     call(
         function, *map(_describe, (q_BHQK, k_BHMK, v_BHMK, out_BHQK)), kept_BHQM, *precision,
-        point_apart(mask), mask.stride(0), mask.stride(2), step,
+        point_apart(mask), *(mask.stride(i) for i in (0, 2, 3)),
         draw.pointer, draw.first, batch, heads, queries, memory, width,
     )  # fmt: skip
     return kept_BHQM

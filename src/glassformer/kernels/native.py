@@ -31,6 +31,7 @@ COMPILERS = ("cc", "gcc", "clang")
 FLAGS = ("-std=gnu11", "-O3", "-fPIC", "-shared", "-fno-math-errno", "-fno-trapping-math", "-w")
 PARALLEL = (("-fopenmp",), ())  # without it, Apple's compiler has one thread
 PATIENCE = 60  # seconds for one source
+_too_slow: set[tuple[str, ...]] = set()  # compilers that no second source waits for
 
 
 def load(name: str) -> ctypes.CDLL | None:
@@ -65,7 +66,8 @@ def _load(name: str, level: str) -> tuple[ctypes.CDLL | None, str]:
     try:
         return _open_or_build(name, compiler, level), ""
     except subprocess.TimeoutExpired:
-        return None, f"{compiler} took more than {PATIENCE} seconds for {name}.c"
+        _too_slow.add(compiler)
+        return None, f"{compiler[0]} took more than {PATIENCE} seconds for {name}.c"
     except (OSError, RuntimeError, subprocess.SubprocessError) as error:
         return None, f"{name}.c could not be built ({error})"
 
@@ -75,24 +77,31 @@ def _level() -> str:
     return torch.backends.cpu.get_cpu_capability()
 
 
-def _find_compiler() -> str | None:
-    wanted = os.environ.get("CC", "").split()[:1]
-    return next((found for each in (*wanted, *COMPILERS) if (found := shutil.which(each))), None)
+def _find_compiler() -> tuple[str, ...] | None:
+    """What CC says, be it a path with spaces or a program with options; or what there is."""
+    wanted = os.environ.get("CC", "")
+    for program, *options in ([wanted], wanted.split() or [""], *([each] for each in COMPILERS)):
+        if found := shutil.which(program):
+            return found, *options
+    return None
 
 
 def _target(level: str) -> tuple[str, ...]:
     if platform.machine().lower() not in ("x86_64", "amd64", "i686"):
         return ("-mcpu=native",)
-    wide = ("-march=native", "-mprefer-vector-width=512")
-    return {"AVX2": ("-march=haswell",), "DEFAULT": ()}.get(level, wide)
+    if level == "AVX2" and "ATEN_CPU_CAPABILITY" in os.environ:
+        return ("-march=haswell",)  # held to it; other processors with no more may have AVX-VNNI
+    return () if level == "DEFAULT" else ("-march=native", "-mprefer-vector-width=512")
 
 
-def _open_or_build(name: str, compiler: str, level: str) -> ctypes.CDLL:
+def _open_or_build(name: str, compiler: tuple[str, ...], level: str) -> ctypes.CDLL:
     target = _target(level)
     library = _make_folder() / f"{name}-{_hash(name, compiler, target)}.so"
     if _is_whole(library):
         with suppress(OSError):
             return ctypes.CDLL(str(library))
+    if compiler in _too_slow:
+        raise RuntimeError(f"{compiler[0]} was too slow before")
     _say_once()
     _build(SOURCES / f"{name}.c", compiler, target, library)
     return ctypes.CDLL(str(library))
@@ -108,9 +117,9 @@ def _make_folder() -> Path:
     return folder
 
 
-def _hash(name: str, compiler: str, target: tuple[str, ...]) -> str:
+def _hash(name: str, compiler: tuple[str, ...], target: tuple[str, ...]) -> str:
     """Of all that decides what the library is."""
-    status = Path(compiler).resolve().stat()
+    status = Path(compiler[0]).resolve().stat()
     built_with = (compiler, status.st_size, status.st_mtime_ns, FLAGS, PARALLEL, target)
     digest = sha256(repr((built_with, _describe_processor())).encode())
     for path in (SOURCES / f"{name}.c", *sorted(SOURCES.glob("*.h"))):
@@ -141,11 +150,11 @@ def _is_whole(library: Path) -> bool:
         return False
 
 
-def _build(source: Path, compiler: str, target: tuple[str, ...], library: Path) -> None:
+def _build(source: Path, compiler: tuple[str, ...], target: tuple[str, ...], library: Path) -> None:
     with tempfile.TemporaryDirectory(dir=library.parent, prefix="building-") as folder:
         made = Path(folder) / library.name
         for parallel in PARALLEL:
-            command = [compiler, *FLAGS, *target, *parallel, str(source), "-o", str(made), "-lm"]
+            command = [*compiler, *FLAGS, *target, *parallel, str(source), "-o", str(made), "-lm"]
             result = subprocess.run(
                 command, capture_output=True, timeout=PATIENCE, stdin=subprocess.DEVNULL
             )

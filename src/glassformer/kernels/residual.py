@@ -9,7 +9,7 @@ Letters: B sentences; L positions; D model width.
 from __future__ import annotations
 
 import ctypes
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 import torch
@@ -21,6 +21,7 @@ from .native import load
 from .precision import lower, remember_lower, working_dtype
 
 ROWS = 64  # whose slopes of gain and bias are summed apart, in the C source too
+DTYPES = (torch.float32, torch.bfloat16)
 
 _POINTER, _LONG, _INT, _FLOAT = ctypes.c_void_p, ctypes.c_long, ctypes.c_int, ctypes.c_float
 
@@ -78,8 +79,8 @@ def _is_ours(x: Tensor, y: Tensor | None, dropout: Dropout | None) -> bool:
         and x.device.type == "cpu"
         and not compiling()
         and x.dtype == torch.float32
-        and (y is None or (y.shape == x.shape and y.dtype in (torch.float32, torch.bfloat16)))
-        and working_dtype(x) in (torch.float32, torch.bfloat16)
+        and (y is None or (y.shape == x.shape and y.is_cpu and y.dtype in DTYPES))
+        and working_dtype(x) in DTYPES
         and x.numel() > 0
         and _open() is not None
     )
@@ -91,8 +92,7 @@ def _is_plain(norm: nn.Module, x: Tensor) -> bool:
         and norm.normalized_shape == x.shape[-1:]
         and norm.weight is not None
         and norm.bias is not None
-        and norm.weight.dtype == torch.float32
-        and norm.weight.device.type == "cpu"
+        and all(p.dtype == torch.float32 and p.is_cpu for p in norm.parameters(recurse=False))
     )
 
 
@@ -140,10 +140,11 @@ class _AddNorm(torch.autograd.Function):
             return (None,) * 7
         width = ctx.shape[-1]
         rows = ctx.shape.numel() // width
-        dx = torch.empty(ctx.shape) if gain_D is not None or low is not None else None
+        fp32 = partial(torch.empty, dtype=torch.float32)
+        dx = fp32(ctx.shape) if gain_D is not None or low is not None else None
         dy = None if ctx.low is None else torch.empty(ctx.shape, dtype=ctx.low)
-        slopes = [torch.empty(width if gain_D is not None else 0) for _ in range(2)]
-        parts = torch.empty(-(-rows // ROWS) * 2 * width)
+        slopes = [fp32(width if gain_D is not None else 0) for _ in range(2)]
+        parts = fp32(-(-rows // ROWS) * 2 * width)
         call(
             library.add_norm_backward, high, low, x, y, ctx.low == torch.bfloat16,
             ctx.draw.pointer, ctx.draw.first, gain_D, mean, slant, rows, width, dx, dy, parts,

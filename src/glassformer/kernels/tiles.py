@@ -12,7 +12,7 @@ import ctypes
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 
 import torch
 from torch import Tensor
@@ -114,7 +114,7 @@ def exponentiate(x_NI: Tensor, packed: Packed, out_NF: Tensor) -> Tensor:
     """Write exp(x Wᵀ), bf16; the sums of its rows before they were rounded, fp32."""
     assert out_NF.shape == (len(x_NI), packed.outs)
     _check(out_NF, packed.outs)
-    sum_N = torch.empty(len(x_NI))
+    sum_N = torch.empty(len(x_NI), dtype=torch.float32)
     _multiply(x_NI, packed.ahead, packed.ins, out_NF, totals=sum_N)
     return sum_N
 
@@ -124,7 +124,7 @@ def multiply_deep(y_NF: Tensor, packed: Packed) -> Tensor:
     library = _open()
     assert library is not None
     _check(y_NF, packed.outs)
-    out_NI = torch.empty(len(y_NF), packed.ins)
+    out_NI = torch.empty(len(y_NF), packed.ins, dtype=torch.float32)
     shape = y_NF.stride(0), len(y_NF), packed.outs
     call(library.multiply_deep, point_apart(y_NF), *shape, packed.back, packed.ins, out_NI)
     return out_NI
@@ -172,12 +172,13 @@ def multiply_turned(
     library = _open()
     assert library is not None
     rows, outs, ins = len(y_NF), y_NF.size(1), x_NI.size(1)
+    fp32 = partial(torch.empty, dtype=torch.float32)
     _check(y_NF, outs)
     _check(x_NI, ins)
     assert len(x_NI) == rows
     if not rows:
-        return torch.zeros(outs, ins) if onto_FI is None else onto_FI, torch.zeros(outs)
-    w_FI, sum_F = torch.empty(outs, ins), torch.empty(outs)
+        return fp32(outs, ins).zero_() if onto_FI is None else onto_FI, fp32(outs).zero_()
+    w_FI, sum_F = fp32(outs, ins), fp32(outs)
     if onto_FI is not None:
         assert onto_FI.shape == (outs, ins) and onto_FI.is_contiguous()
         assert onto_FI.dtype == torch.float32

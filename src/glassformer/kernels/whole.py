@@ -76,11 +76,12 @@ class Store:
         outputs, inputs = weight_FK.shape
         wide, deep = pad(outputs, SIDE), pad(inputs, DEEP)
         packed = torch.zeros(wide * deep, dtype=torch.int8)
-        scale_F, sum_F = torch.zeros(wide), torch.zeros(wide, dtype=torch.int32)
+        scale_F = torch.zeros(wide, dtype=torch.float32)
+        sum_F = torch.zeros(wide, dtype=torch.int32)
         library.decode_pack(
             point(weight_FK), outputs, inputs, deep, point(packed), point(scale_F), point(sum_F)
         )  # fmt: skip
-        all_bias_F = torch.zeros(wide)
+        all_bias_F = torch.zeros(wide, dtype=torch.float32)
         if bias_F is not None:
             all_bias_F[:outputs] = bias_F
         pointers = (self.point(packed, torch.int8), self.point(scale_F))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from glassformer.kernels.calls import call, point
+from glassformer.kernels.calls import call, point, point_apart
 
 
 @pytest.mark.parametrize(
@@ -19,6 +19,16 @@ def test_a_view_is_refused(view: torch.Tensor) -> None:
         point(view)
     with pytest.raises(ValueError, match="strides"):
         call(lambda *given: 0, view)
+
+
+def test_other_numbers_are_refused() -> None:
+    """They would be read as if each had as many bytes, or as if they were here."""
+    with pytest.raises(ValueError, match=r"int32 on cpu: it wants torch\.int64"):
+        point(torch.ones(3, dtype=torch.int32), torch.int64)
+    elsewhere = torch.ones(3, device="meta")
+    for give in (point, point_apart, lambda x: call(lambda *given: 0, x)):
+        with pytest.raises(ValueError, match="meta"):
+            give(elsewhere)
 
 
 def test_what_has_no_gaps_is_pointed_at() -> None:

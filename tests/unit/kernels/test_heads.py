@@ -41,6 +41,21 @@ def make(shape: tuple[int, ...], dtype: torch.dtype) -> tuple[list[Tensor], Tens
 
 
 @BOTH
+@pytest.mark.parametrize("lay", ["turned", "every other", "one column", "one row", "one for all"])
+def test_a_mask_may_lie_anyhow(lay: str, dtype: torch.dtype) -> None:
+    operands, mask, _ = make((3, 2, 9, 20, 8), dtype)
+    mask = {
+        "turned": mask.mT.contiguous().mT, "every other": torch.stack((mask, ~mask), -1)[..., 0],
+        "one column": mask[..., :1], "one row": mask[:, :, :1], "one for all": mask[:1],
+    }[lay]  # fmt: skip
+    drop = Dropout(0.0)
+    found, expected = (heads.Attend.apply(*operands, m, drop) for m in (mask, mask.clone()))
+    torch.testing.assert_close(found, expected, rtol=0, atol=0)
+    exact = plain(*(x.float() for x in operands), mask, drop)
+    assert (found - exact).abs().max() < (1e-5 if dtype == torch.float32 else 0.03)
+
+
+@BOTH
 @pytest.mark.parametrize("p", [0.0, 0.4])
 @pytest.mark.parametrize("shape", SHAPES)
 def test_equals_the_plain_twin(shape: tuple[int, ...], p: float, dtype: torch.dtype) -> None:

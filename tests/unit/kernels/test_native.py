@@ -84,6 +84,35 @@ def test_a_folder_that_others_can_write_is_not_trusted(cache: Path) -> None:
     assert "others can write there" in native.explain("two")
 
 
+@has_compiler
+@pytest.mark.parametrize("setting", ["env {}", "{} -O1", " {}", "no-such-thing -O1", ""])
+def test_cc_may_have_options(
+    cache: Path, tmp_path: Path, setting: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CC", setting.format("cc"))
+    assert load_anew().two() == 2
+    folder = tmp_path / "with a space"
+    folder.mkdir()
+    (folder / "compiler").symlink_to(shutil.which("cc") or "")
+    monkeypatch.setenv("CC", str(folder / "compiler"))
+    assert load_anew().two() == 2
+    assert native._find_compiler() == (str(folder / "compiler"),)
+
+
+@has_compiler
+def test_nothing_waits_twice_for_a_compiler_that_hangs(
+    cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    slow, asked = tmp_path / "slow", tmp_path / "asked"
+    slow.write_text(f"#!/bin/sh\necho once >> {asked}\nexec sleep 60\n", encoding="ascii")
+    slow.chmod(0o700)
+    monkeypatch.setenv("CC", str(slow))
+    monkeypatch.setattr(native, "PATIENCE", 0.5)
+    assert native.load("two") is None and "took more than" in native.explain("two")
+    assert native.load("wrong") is None and "too slow" in native.explain("wrong")
+    assert asked.read_text(encoding="ascii") == "once\n"
+
+
 def test_without_a_compiler_there_is_none(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv(native.SWITCH, raising=False)
     monkeypatch.setattr(native.shutil, "which", lambda name: None)

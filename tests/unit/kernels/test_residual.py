@@ -118,3 +118,17 @@ def test_others_take_the_plain_way() -> None:
     assert residual.add_norm(x.double(), y.double(), Dropout(0.0), double).dtype == torch.float64
     norm = nn.LayerNorm(8)
     assert torch.equal(residual.add_norm(x, y[:1], Dropout(0.0), norm), norm(x + y[:1]))
+
+
+@pytest.mark.parametrize("default", [torch.bfloat16, torch.float64])
+def test_what_torch_makes_by_default_does_not_matter(default: torch.dtype) -> None:
+    x, norm = torch.randn(70, 33, requires_grad=True), nn.LayerNorm(33)
+    ask = (x, norm.weight, norm.bias)
+    wanted = torch.autograd.grad(residual.add_norm(x, x.detach(), Dropout(0), norm).sum(), ask)
+    torch.set_default_dtype(default)
+    try:
+        found = torch.autograd.grad(residual.add_norm(x, x.detach(), Dropout(0), norm).sum(), ask)
+    finally:
+        torch.set_default_dtype(torch.float32)
+    for one, other in zip(found, wanted, strict=True):
+        torch.testing.assert_close(one, other, rtol=0, atol=0)

@@ -40,7 +40,7 @@ static int64_t most(int64_t a, int64_t b) { return a > b ? a : b; }
 int decode_level(void) {
 #if defined HAS_TILES
     return ask_for_tiles() ? 3 : 2;
-#elif defined __AVX512VNNI__
+#elif defined __AVX512VNNI__ || defined __AVXVNNI__
     return 2;
 #else
     return 1;

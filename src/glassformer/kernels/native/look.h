@@ -88,6 +88,46 @@ static inline __attribute__((always_inline)) void look_head(
         _mm512_storeu_ps(out + 32 * p + 16, _mm512_permutex2var_ps(low[p], back, high[p]));
     }
 }
+#elif defined(__AVX2__) && defined(__FMA__)
+static inline __m256 load_8(const bf16 *x) {
+    __m256i wide = _mm256_cvtepu16_epi32(_mm_loadu_si128((const __m128i *)x));
+    return _mm256_castsi256_ps(_mm256_slli_epi32(wide, 16));
+}
+
+/* One head; its width is a multiple of 32, at most 128. */
+static inline __attribute__((always_inline)) void look_head(
+    const float *q, View view, View next, int64_t every, int64_t width, float *scores,
+    float *out) {
+    __m256 sums[16];
+    int64_t parts = width / 8;
+    for (int64_t t = 0; t < view.count; t += 4) {
+        __m256 each[4];
+#pragma GCC unroll 4
+        for (int64_t i = 0; i < 4; i++) {
+            each[i] = _mm256_setzero_ps();
+            if (t + i >= view.count) continue;
+            const bf16 *key = find(view, t + i, every);
+            for (int64_t p = 0; p < parts; p++)
+                each[i] = _mm256_fmadd_ps(_mm256_loadu_ps(q + 8 * p), load_8(key + 8 * p), each[i]);
+        }
+        __m256 both = _mm256_hadd_ps(_mm256_hadd_ps(each[0], each[1]),
+                                     _mm256_hadd_ps(each[2], each[3]));
+        _mm_storeu_ps(scores + t, _mm_add_ps(_mm256_castps256_ps128(both),
+                                             _mm256_extractf128_ps(both, 1)));
+    }
+    for (int64_t t = 0; t < next.count; t++) foresee(find(next, t, every), every, width);
+    weigh(scores, view.count);
+    for (int64_t p = 0; p < parts; p++) sums[p] = _mm256_setzero_ps();
+    for (int64_t t = 0; t < view.count; t++) {
+        const bf16 *value = find(view, t, every) + every;
+        __m256 weight = _mm256_set1_ps(scores[t]);
+        for (int64_t p = 0; p < parts; p++)
+            sums[p] = _mm256_fmadd_ps(weight, load_8(value + 8 * p), sums[p]);
+    }
+    for (int64_t p = 0; p < parts; p++) _mm256_storeu_ps(out + 8 * p, sums[p]);
+}
+#else
+#define PLAIN
 #endif
 
 /* One head of any width. */
@@ -117,7 +157,7 @@ static void look(const float *q, View view, View next, int64_t every, int64_t wi
         int64_t at = h * width;
         view.table += at == first * width ? at : width;
         next.table += at == first * width ? at : width;
-#ifdef __AVX512BF16__
+#ifndef PLAIN
         if (width == 64) look_head(q + at, view, next, every, 64, scores, out + at);
         else if (width % 32 == 0 && width <= 128)
             look_head(q + at, view, next, every, width, scores, out + at);

@@ -10,7 +10,7 @@ static inline float exponential(float x) {
     float r = x - whole * 0.693145752f - whole * 1.42860677e-6f;
     float series = 1 + r * (1 + r * (0.5f + r * (0.166666657f + r * (0.0416666351f
                    + r * (0.00833346304f + r * 0.00139304355f)))));
-    int32_t bits = ((int32_t)whole + 127) * (1 << 23);
+    uint32_t bits = ((uint32_t)(int32_t)whole + 127) << 23;
     float power;
     memcpy(&power, &bits, 4);
     return series * power;
