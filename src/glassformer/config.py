@@ -119,11 +119,11 @@ class Train(Settings):
     seed: int = Field(1, ge=0, lt=1 << 63)
     steps: int | None = Field(None, ge=1, le=10**9)
     minutes: float | None = Field(None, gt=0, le=10**7)  # instead of steps; turned into steps
-    # pieces a side in one micro-batch, padding included
-    batch_tokens: int = Field(4096, ge=16, le=10**9)
+    batch_tokens: int = Field(4096, ge=16, le=10**9)  # a side of a micro-batch, with padding
     accumulate: int = Field(1, ge=1, le=10**6)  # micro-batches summed into one update
     optimizer: Literal["adam", "muon"] = "adam"
     learning_rate: float | None = Field(None, gt=0)  # the peak; None: (d_model * warmup) ** -0.5
+    embedding_rate: float = Field(1.0, gt=0, le=1000)  # of embeddings, times the learning rate
     warmup: int | None = Field(None, ge=1)  # updates; None: the paper's 4000, or a tenth of all
     schedule: Literal["inverse_sqrt", "cosine", "linear"] = "inverse_sqrt"
     final_rate: float = Field(0.0, ge=0, le=1)  # where cosine and linear end, a share of the peak

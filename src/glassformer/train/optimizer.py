@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -17,25 +18,38 @@ from .sharding import spread_like, whole
 A, B, C = 3.4445, -4.7750, 2.0315
 ROUNDS = 5
 MOMENTUM = 0.95
+FACTOR = "factor"  # of a group of parameters: its rate is that many times the common one
 SCALE = 0.2  # root mean square of a step per rate: that of Adam, so that one rate serves both
 
 
 def make_optimizer(model: nn.Module, train: Train, precision: str) -> torch.optim.Optimizer:
     """What `train.optimizer` names, for all parameters that are to be trained."""
     wanted = [(name, p) for name, p in model.named_parameters() if p.requires_grad]
-    parameters = [p for _, p in wanted]
+    tables = [p for name, p in wanted if is_table(name)]
+    rest = [p for name, p in wanted if not is_table(name)]
+    groups = [{"params": rest, FACTOR: 1.0}, {"params": tables, FACTOR: train.embedding_rate}]
     if train.optimizer == "muon":
         matrices = [p for name, p in wanted if p.dim() == 2 and is_in_stack(name)]
-        return Muon(parameters, matrices, train, precision)
+        return Muon(groups, matrices, train, precision)
+    parameters = [p for _, p in wanted]
     kind = torch.optim.AdamW if train.weight_decay else torch.optim.Adam
     return kind(
-        parameters,
+        groups,
         lr=0.0,
         betas=train.betas,
         eps=train.epsilon,
         weight_decay=train.weight_decay,
         fused=_can_fuse(parameters),
     )
+
+
+def set_rate(optimizer: torch.optim.Optimizer, rate: float) -> None:
+    for group in optimizer.param_groups:
+        group["lr"] = rate * group[FACTOR]
+
+
+def is_table(name: str) -> bool:
+    return name.endswith("table.weight")
 
 
 def is_in_stack(name: str) -> bool:
@@ -48,23 +62,27 @@ class Muon(torch.optim.Optimizer):
     set to about 1. Weight decay is decoupled, as in AdamW."""
 
     def __init__(
-        self, parameters: list[nn.Parameter], matrices: list[nn.Parameter], train: Train, as_in: str
+        self, groups: list[dict[str, Any]], matrices: list[nn.Parameter], train: Train, as_in: str
     ):
         apart = set(map(id, matrices))
-        rest = [p for p in parameters if id(p) not in apart]
-        super().__init__([{"params": matrices}, {"params": rest}], {"lr": 0.0})
+        rest = [
+            {**group, "params": [p for p in group["params"] if id(p) not in apart]}
+            for group in groups
+        ]
+        super().__init__([{"params": matrices, FACTOR: 1.0}, *rest], {"lr": 0.0})
         self.train, self.dtype = train, torch.bfloat16 if as_in == "bf16" else torch.float32
 
     @torch.no_grad()
     def step(self, closure: None = None) -> None:  # type: ignore[override]
-        matrices, rest = self.param_groups
+        matrices, *groups = self.param_groups
         alike: dict[torch.Size, list[Tensor]] = defaultdict(list)
         for p in matrices["params"]:
             if p.grad is not None:
                 alike[p.shape].append(p)
         for several in alike.values():
             self._turn(several, matrices["lr"])
-        self._adam([p for p in rest["params"] if p.grad is not None], rest["lr"])
+        for group in groups:
+            self._adam([p for p in group["params"] if p.grad is not None], group["lr"])
 
     def _turn(self, matrices: list[Tensor], rate: float) -> None:
         """Step matrices of one shape, N of them, as one batch."""

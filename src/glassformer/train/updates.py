@@ -27,7 +27,7 @@ from ..kernels.tiles import keep_packed
 from ..memory import is_out_of_memory
 from ..model import Transformer
 from .distributed import ALONE, Team
-from .optimizer import make_optimizer
+from .optimizer import make_optimizer, set_rate
 from .room import Room, reserve
 from .sharding import imitate, local, shard, whole
 
@@ -210,8 +210,7 @@ class Updater:
     def _step(self, step: int, rate: float, norm: Tensor) -> None:
         if self.train.clip:
             nn.utils.clip_grads_with_norm_(self.model.parameters(), self.train.clip, norm)
-        for group in self.optimizer.param_groups:
-            group["lr"] = rate
+        set_rate(self.optimizer, rate)
         self.optimizer.step()
         if self.averaged is not None and self.train.ema:
             # Early on, the average forgets its random beginning faster than `ema` says.

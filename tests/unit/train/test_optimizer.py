@@ -8,7 +8,7 @@ from torch import nn
 
 from glassformer.config import Config, Train
 from glassformer.model import Transformer
-from glassformer.train.optimizer import make_optimizer, make_orthogonal
+from glassformer.train.optimizer import make_optimizer, make_orthogonal, set_rate
 
 SHAPE = {"d_model": 16, "d_ff": 24, "heads": 2, "encoder_layers": 2, "decoder_layers": 1}
 
@@ -71,6 +71,28 @@ def test_the_rest_steps_like_adam() -> None:
     for name, found in ours.named_parameters():
         is_matrix = found.dim() == 2 and "coder." in name
         assert torch.equal(found, expected[name]) != is_matrix, name
+
+
+@pytest.mark.parametrize("kind", ["adam", "muon"])
+@pytest.mark.parametrize("tie", ["three-way", "none"])
+def test_embeddings_may_have_a_rate_of_their_own(kind: str, tie: str) -> None:
+    """In the first step Adam moves every number by the rate, whatever the gradient."""
+    settings = Config.read({"model": {**SHAPE, "tie": tie}}).model
+    moved = []
+    for factor in (1.0, 0.25):
+        torch.manual_seed(3)
+        model = Transformer(settings, 40, 40)
+        before = {name: p.clone() for name, p in model.named_parameters()}
+        train = Train(optimizer=kind, embedding_rate=factor)
+        optimizer = make_optimizer(model, train, "fp32")
+        give_gradients(model, 1)
+        set_rate(optimizer, 0.01)
+        optimizer.step()
+        moved.append({name: (p - before[name]).abs() for name, p in model.named_parameters()})
+    whole, part = moved
+    for name in whole:
+        wanted = whole[name] * (0.25 if name.endswith("table.weight") else 1)
+        torch.testing.assert_close(part[name], wanted, atol=1e-6, rtol=1e-3)
 
 
 def test_what_is_frozen_is_left_alone() -> None:
