@@ -31,7 +31,7 @@ OTHERS: dict[str, Any] = {
     "train.warmup": 10,
     "train.schedule": "cosine", "train.final_rate": 0.1, "train.betas": [0.8, 0.9],
     "train.epsilon": 1e-8, "train.weight_decay": 0.01, "train.label_smoothing": 0.2,
-    "train.consistency": 4.0,
+    "train.consistency": 4.0, "train.embedding_rate": 0.5,
     "train.clip": 2.0, "train.precision": "bf16", "train.ema": 0.99, "train.validate_every": 5,
     "train.checkpoint_every": 6, "train.keep": 4, "train.best_by": "chrf", "train.patience": 3,
     "train.freeze": ["encoder"], "train.watch": 1, "train.shard": True,
