@@ -203,6 +203,17 @@ static Work arrange(const Side *side, int64_t rows, int64_t longest, int threads
     return work;
 }
 
+/* What one thread works with; the embedded pieces are rounded for the first product. */
+static Work begin(Work own, const int64_t *ids, const int64_t *positions) {
+    Norm first = own.side->layer->self_norm;
+    own.thread = omp_get_thread_num();
+    own.threads = omp_get_num_threads();
+    embed(&own, ids, positions);
+    settle(&own, 1, first, first);
+#pragma omp barrier
+    return own;
+}
+
 /* Sources side by side without padding: `start` says where each of `count` begins, and the end.
 What each decoder layer remembers of them goes to `memory`, layers N 2E. */
 int decode_read(const Side *side, const Side *decoder, const int64_t *ids,
@@ -217,14 +228,9 @@ int decode_read(const Side *side, const Side *decoder, const int64_t *ids,
             views[n] = (View){table + start[b] * 2 * every, NULL, start[b + 1] - start[b]};
 #pragma omp parallel num_threads(threads)
     {
-        Work own = shared, *work = &own;
-        own.thread = omp_get_thread_num();
-        own.threads = omp_get_num_threads();
+        Work own = begin(shared, ids, positions), *work = &own;
         int64_t first, last;
         share_rows(work, rows, &first, &last);
-        embed(work, ids, positions);
-        settle(work, 1, side->layer->self_norm, side->layer->self_norm);
-#pragma omp barrier
         for (int64_t l = 0; l < side->layers; l++) {
             const Layer *layer = side->layer + l;
             Norm next = l + 1 < side->layers ? layer[1].self_norm : side->last_norm;
@@ -262,14 +268,9 @@ int decode_step(const Side *side, const Map *last_map, int64_t rows, const int64
     Work shared = arrange(side, rows, longest, threads, room, &views);
 #pragma omp parallel num_threads(threads)
     {
-        Work own = shared, *work = &own;
-        own.thread = omp_get_thread_num();
-        own.threads = omp_get_num_threads();
+        Work own = begin(shared, ids, positions), *work = &own;
         int64_t first, last;
         share_rows(work, rows, &first, &last);
-        embed(work, ids, positions);
-        settle(work, 1, side->layer->self_norm, side->layer->self_norm);
-#pragma omp barrier
         for (int64_t l = 0; l < side->layers; l++) {
             const Layer *layer = side->layer + l;
             Norm next = l + 1 < side->layers ? layer[1].self_norm : side->last_norm;
