@@ -1,0 +1,133 @@
+"""A parent against none: `train --from`, beside trainings from scratch in the same minutes.
+
+    python benchmarks/parent.py runs/tatoeba-en-fr/seed-1 --recipe recipes/tatoeba-en-fr.toml \
+        --recipe recipes/multi30k-en-fr.toml --data DIR --test test2016 --test test2017 \
+        --pairs 1000 5000 29000 --minutes 4 --out runs/parent
+
+DIR has train.*, valid.* and the tests, in the languages of the parent. For each number of pairs,
+drawn by seed: the parent itself; with its own pieces and with pieces of the new corpus, --minutes
+of training; and each recipe from scratch. What is there already is not trained again. Prints a
+Markdown table.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from glassformer.data.corpus import find
+from glassformer.directory import write_text
+from glassformer.train.machine import look_at_machine
+
+PARENT = "the parent, as it is"
+OWN_PIECES = "from the parent"
+NEW_PIECES = "from the parent, with new pieces"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("parent", type=Path)
+    parser.add_argument("--recipe", type=Path, action="append", default=[])
+    parser.add_argument("--data", type=Path, required=True)
+    parser.add_argument("--test", action="append", required=True)
+    parser.add_argument("--pairs", type=int, nargs="+", default=[1000, 5000, 29_000])
+    parser.add_argument("--minutes", type=float, default=4.0)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--out", type=Path, required=True)
+    options = parser.parse_args()
+    print(render(options, {pairs: measure(options, pairs) for pairs in options.pairs}))
+
+
+def measure(options: argparse.Namespace, pairs: int) -> dict[str, dict[str, Any]]:
+    """What each way gives: a score for each test, updates and CPU-seconds."""
+    source, target = json.loads(run("info", options.parent, "--json"))["card"]["language"]
+    langs = (source, target)
+    asked = ["--source-lang", source, "--target-lang", target]
+    parent = ["--from", str(options.parent)]
+    ways: dict[str, list[str]] = {
+        OWN_PIECES: parent,
+        NEW_PIECES: [*parent, "--new-tokenizer"],
+        **{f"from scratch, {each.name}": [str(each), *asked] for each in options.recipe},
+    }
+    place = options.out / f"{pairs}-seed-{options.seed}"
+    drawn = draw_pairs(options, langs, pairs, place / "train")
+    found = {PARENT: examine(options, langs, options.parent, place / "as-it-is")}
+    for name, how in ways.items():
+        folder = place / "".join(c if c.isalnum() else "-" for c in name)
+        found[name] = {**train(options, how, drawn, folder), **examine(options, langs, folder)}
+    return found
+
+
+def draw_pairs(
+    options: argparse.Namespace, langs: tuple[str, str], count: int, prefix: Path
+) -> Path:
+    everything = list(find([options.data / "train"], *langs).train)
+    order = np.random.default_rng(options.seed).permutation(len(everything))[:count]
+    prefix.parent.mkdir(parents=True, exist_ok=True)
+    for side, lang in enumerate(langs):
+        text = "".join(f"{everything[place][side]}\n" for place in sorted(order))
+        write_text(prefix.with_suffix(f".{lang}"), text)
+    return prefix
+
+
+def train(options: argparse.Namespace, how: list[str], data: Path, folder: Path) -> dict[str, Any]:
+    if (folder / "run" / "run.json").is_file():
+        run("train", "--resume", folder)
+    else:
+        ends = ["--minutes", options.minutes, "--set", f"train.seed={options.seed}"]
+        run(
+            "train", *how, "--data", data, "--valid", options.data / "valid", "--out", folder, *ends
+        )
+    made = json.loads(run("info", folder, "--json"))["card"]["training"]
+    return {"updates": made["steps"], "cpu_seconds": made["cpu_seconds"]}
+
+
+def examine(
+    options: argparse.Namespace, langs: tuple[str, str], model: Path, kept: Path | None = None
+) -> dict[str, float]:
+    """sacreBLEU of each test, by the model's own search."""
+    found = {}
+    for test in options.test:
+        score = (kept or model) / f"{test}.json"
+        if not score.is_file():
+            score.parent.mkdir(parents=True, exist_ok=True)
+            source, reference = (options.data / f"{test}.{lang}" for lang in langs)
+            asked = ("--source", source, "--reference", reference, "--json")
+            write_text(score, run("evaluate", model, *asked))
+        found[test] = json.loads(score.read_text(encoding="utf-8"))["scores"]["BLEU"]["value"]
+    return found
+
+
+def run(*words: object) -> str:
+    command = [sys.executable, "-m", "glassformer", *map(str, words)]
+    return subprocess.run(command, check=True, stdout=subprocess.PIPE, encoding="utf-8").stdout
+
+
+def render(options: argparse.Namespace, results: dict[int, dict[str, dict[str, Any]]]) -> str:
+    lines = [
+        "| BLEU on " + ", ".join(options.test) + " | "
+        + " | ".join(f"{pairs:,} pairs" for pairs in results) + " |",
+        "|---|" + "---:|" * len(results),
+    ]  # fmt: skip
+    for name in next(iter(results.values())):
+        cells = []
+        for found in (each[name] for each in results.values()):
+            cell = ", ".join(f"{found[test]:.2f}" for test in options.test)
+            if "updates" in found:
+                cell += f" ({found['updates']:,} updates, {found['cpu_seconds']:,.0f} CPU-seconds)"
+            cells.append(cell)
+        lines.append(f"| {name} | {' | '.join(cells)} |")
+    machine = look_at_machine()
+    said = f"{machine.processor}, {machine.threads} threads, torch {torch.__version__}"
+    return "\n".join([*lines, "", f"{said}, {options.minutes:g} minutes each, seed {options.seed}"])
+
+
+if __name__ == "__main__":
+    main()
