@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import tempfile
 from pathlib import Path
 
@@ -13,11 +14,16 @@ import pytest
 os.environ.setdefault("OMP_NUM_THREADS", "2")
 
 # What is measured once a machine is measured anew, and the user's own cache is left alone.
-os.environ.setdefault("GLASSFORMER_CACHE", tempfile.mkdtemp(prefix="glassformer-"))
+CACHE = tempfile.mkdtemp(prefix="glassformer-")
+os.environ.setdefault("GLASSFORMER_CACHE", CACHE)
 
 # A busy machine is no reason to fail.
 hypothesis.settings.register_profile("glassformer", deadline=None)
 hypothesis.settings.load_profile("glassformer")
+
+
+def pytest_unconfigure() -> None:
+    shutil.rmtree(CACHE, ignore_errors=True)
 
 
 @pytest.fixture(scope="session")
