@@ -90,12 +90,12 @@ def paint(trace: Trace, folder: Path, first: bool) -> None:
 
 
 def save_small(figure: object, path: Path) -> None:
-    """PNG with a palette of its own."""
+    """PNG with a palette of its own, in which rare colours keep their place."""
     from PIL import Image
 
     save_figure(figure, path, dpi=DPI)  # type: ignore[arg-type]
-    buffer = io.BytesIO()
-    Image.open(path).convert("RGB").quantize(COLOURS).save(buffer, "PNG", optimize=True)
+    buffer, method = io.BytesIO(), Image.Quantize.MAXCOVERAGE
+    Image.open(path).convert("RGB").quantize(COLOURS, method).save(buffer, "PNG", optimize=True)
     write_bytes(path, buffer.getvalue())
 
 

@@ -135,6 +135,25 @@ def test_in_c_nothing_depends_on_the_company(sources: list[list[int]], name: str
 
 
 @pytest.mark.skipif(not can_decode(), reason="no native kernels")
+def test_rows_that_begin_alike_are_as_if_alone() -> None:
+    """In C they are one until they choose: old rows before them, one of them with another piece."""
+    network = pack(build(), "int8 in C")
+    old_BS, new_BS = torch.tensor([[5, 6, EOS]]), torch.tensor([[7, 8, 9, EOS], [9, EOS, 0, 0]])
+    together = network.start(old_BS)
+    network.keep(torch.zeros(3, dtype=torch.long), together)
+    steps = [[[1], [1], [4]], [[3], [8], [8], *[[1]] * 3, [1], [7], [1]], [[n] for n in range(9)]]
+    found = [network.step(torch.tensor(steps[0]), together)]
+    network.admit(new_BS, together)
+    found += [network.step(torch.tensor(pieces), together) for pieces in steps[1:]]
+    for row, (source_BS, first) in enumerate([(old_BS, 0)] * 3 + [(new_BS, 1)] * 6):
+        sentence = (row - 3) // 3 if first else 0
+        alone = network.start(source_BS[sentence : sentence + 1])
+        for pieces, logits_R1V in zip(steps[first:], found[first:], strict=True):
+            wanted_11V = network.step(torch.tensor([pieces[row]]), alone)
+            assert torch.equal(logits_R1V[row], wanted_11V[0]), row
+
+
+@pytest.mark.skipif(not can_decode(), reason="no native kernels")
 def test_pieces_that_do_not_exist_are_refused() -> None:
     engine = pack(build(), "int8 in C")
     for wrong in (-1, V):

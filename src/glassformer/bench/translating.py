@@ -33,11 +33,12 @@ PEERS = {
 }
 COLUMNS = {
     "pieces/s": "target pieces/s|,.0f",
+    "pieces/cpu": "a CPU second|,.0f",
     "p50": "one alone: p50 ms|,.1f",
     "p99": "p99 ms|,.1f",
     "memory": "MiB above the import|,.0f",
     "peak": "peak MiB|,.0f",
-    "start": "start s|.1f",
+    "start": "start s|.1f",  # from nothing to the first sentence
     "length": "pieces a sentence|.2f",
     "same": "same as the first row|.1%",
     "bleu": "BLEU|.2f",
@@ -156,7 +157,11 @@ def _make_sides(name: str, plan: Plan) -> list[Side]:
 
 
 def _measure(processes: Sequence[Process], plan: Plan) -> dict[str, list[dict[str, Any]]]:
-    """Tuning, which also warms up; then one by one, and in turns everything at once."""
+    """The first sentence; tuning, which also warms up; one by one, and in turns all at once."""
+    start = {
+        each.side.name: each.started + each.ask(alone=plan.settings, count=1)["alone"][0]
+        for each in processes
+    }
     chosen = {each.side.name: each.ask(tune=plan.settings) for each in processes}
     answers: dict[str, list[dict[str, Any]]] = {name: [] for name in chosen}
     alone = {each.side.name: each.ask(alone=plan.settings)["alone"] for each in processes}
@@ -168,7 +173,8 @@ def _measure(processes: Sequence[Process], plan: Plan) -> dict[str, list[dict[st
             out = plan.work / "found" / f"{name.replace(' ', '-')}.json"
             out.parent.mkdir(exist_ok=True)
             answer = each.ask(all=settings, write=str(out.absolute()))
-            answers[name].append({**answer, "alone": alone[name], "tuned": tuned, "out": out})
+            more = {"start": start[name], "alone": alone[name], "tuned": tuned, "out": out}
+            answers[name].append(answer | more)
     return answers
 
 
@@ -180,9 +186,10 @@ def _make_row(
     alone = 1000 * np.array(mine[0]["alone"])
     figures: dict[str, float | str] = {
         "pieces/s": statistics.median(x["pieces"] / x["seconds"] for x in mine),
+        "pieces/cpu": statistics.median(x["pieces"] / x["cpu"] for x in mine),
         "p50": float(np.percentile(alone, 50)),
         "p99": float(np.percentile(alone, 99)),
-        "start": process.started,
+        "start": mine[0]["start"],
         "length": middle(mine, "pieces") / len(plan.texts),
         "same": sum(a == b for a, b in zip(found, ours, strict=True)) / len(ours),
         "settings": ", ".join(f"{k} {v}" for k, v in mine[0]["tuned"].items()),

@@ -14,9 +14,8 @@ from torch import Tensor
 from ..config import Decode
 from ..text import EOS
 from .live import Live
-from .rules import forbid, length_penalty
+from .rules import choose, length_penalty
 from .step import Step
-from .top import find_top, sum_logs
 
 
 def step(logits_RV: Tensor, live: Live, settings: Decode) -> Step:
@@ -25,11 +24,9 @@ def step(logits_RV: Tensor, live: Live, settings: Decode) -> Step:
     At most one candidate of a row is EOS, so that among the best 2 W at least W go on.
     """
     beam = live.beams
-    normaliser_R1 = sum_logs(logits_RV)
-    forbidden = forbid(logits_RV, normaliser_R1, live, settings)
-
     # The best 2 W of a sentence are among the best 2 W of each of its rows.
-    logit_RC, piece_RC = find_top(logits_RV, min(2 * beam, logits_RV.size(1)))
+    size = min(2 * beam, logits_RV.size(1))
+    logit_RC, piece_RC, normaliser_R1, forbidden = choose(logits_RV, live, settings, size)
     piece_log_prob_BWC = (logit_RC - normaliser_R1).view(-1, beam, logit_RC.size(1))
     log_prob_BWC = live.log_prob_BW[..., None] + piece_log_prob_BWC
     log_prob_BC, place_BC = log_prob_BWC.flatten(1).topk(2 * beam)

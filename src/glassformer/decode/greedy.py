@@ -13,16 +13,13 @@ from torch import Tensor
 from ..config import Decode
 from ..text import EOS
 from .live import Live
-from .rules import forbid, length_penalty
+from .rules import choose, length_penalty
 from .step import Step
-from .top import find_top, sum_logs
 
 
 def step(logits_RV: Tensor, live: Live, settings: Decode) -> Step:
     """Follow the most probable piece. Writes on the logits."""
-    normaliser_R1 = sum_logs(logits_RV)
-    forbidden = forbid(logits_RV, normaliser_R1, live, settings)
-    logit_R1, piece_R1 = find_top(logits_RV, 1)
+    logit_R1, piece_R1, normaliser_R1, forbidden = choose(logits_RV, live, settings, 1)
     return follow(piece_R1, logit_R1 - normaliser_R1, live, settings, forbidden)
 
 

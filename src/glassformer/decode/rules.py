@@ -12,8 +12,10 @@ import torch
 from torch import Tensor
 
 from ..config import Decode
+from ..kernels.top import survey
 from ..text import EOS, PAD
 from .live import Live
+from .top import find_top, sum_logs
 
 
 def length_penalty(length: Tensor, settings: Decode) -> Tensor:
@@ -37,6 +39,20 @@ def longest_output(source_pieces: int, settings: Decode, longest: int | None) ->
     """
     limit = math.ceil(settings.max_ratio * source_pieces) + settings.max_extra
     return limit if longest is None else min(limit, longest)
+
+
+def choose(
+    logits_RV: Tensor, live: Live, settings: Decode, size: int
+) -> tuple[Tensor, Tensor, Tensor, tuple[Tensor, Tensor]]:
+    """The best pieces that each row may choose: their logits and they, R C; the normaliser of the
+    logits, R 1; and what is forbidden. Writes on the logits."""
+    if not (settings.min_length or settings.no_repeat):
+        found = survey(logits_RV, size, first=EOS)  # all at once
+        if found:
+            return *found, (live.pieces_RL[:, :0], logits_RV[:, :0])
+    normaliser_R1 = sum_logs(logits_RV)
+    forbidden = forbid(logits_RV, normaliser_R1, live, settings)
+    return *find_top(logits_RV, size), normaliser_R1, forbidden
 
 
 def forbid(

@@ -14,7 +14,8 @@ DEPTH = 12  # values in a column; measured best for 8,000 to 32,000 values, 2 to
 
 def find_top(x_RV: Tensor, size: int) -> tuple[Tensor, Tensor]:
     """Values and places of the `size` largest of each row, as `x_RV.topk(size)` finds them."""
-    return top.find_top(x_RV, size) or find_folded(x_RV, size)
+    found = top.survey(x_RV, size, sums=False)
+    return found[:2] if found else find_folded(x_RV, size)
 
 
 def find_folded(x_RV: Tensor, size: int) -> tuple[Tensor, Tensor]:
@@ -39,8 +40,8 @@ def find_folded(x_RV: Tensor, size: int) -> tuple[Tensor, Tensor]:
 
 def sum_logs(x_RV: Tensor) -> Tensor:
     """`x_RV.logsumexp(-1, keepdim=True)`; on a processor a few rows at a time."""
-    if (found_R1 := top.sum_logs(x_RV)) is not None:
-        return found_R1
+    if found := top.survey(x_RV, 0):
+        return found[2]
     rows = max(CELLS // x_RV.size(1), 1)
     if x_RV.device.type != "cpu":
         return x_RV.logsumexp(-1, keepdim=True)

@@ -58,22 +58,24 @@ class Compiled:
         if rows != len(state.length_R):
             raise ValueError(f"step: pieces for {rows} rows, but there are {len(state.length_R)}")
         check_reach(int(state.length_R.max()) + queries, state.longest)
-        asked = state.make_room(queries)
-        threads, askers = torch.get_num_threads(), rows * queries
+        asked = state.make_room(pieces_RQ)
+        threads, askers = torch.get_num_threads(), len(asked.piece_N)
         room = state.find_room(self._measure(self.decoder, askers, asked.longest, threads))
-        logits = torch.empty(askers, self.project.outputs, dtype=torch.float32)
-        ids_N = pieces_RQ.flatten().contiguous()  # a column is a view
-        there = self.library.decode_step(
+        logits = torch.empty(rows * queries, self.project.outputs, dtype=torch.float32)
+        done = self.library.decode_step(
             ctypes.byref(self.decoder), ctypes.byref(self.project), askers,
-            point(ids_N, torch.long), point(asked.position_N, torch.long),
+            point(asked.piece_N, torch.long), point(asked.position_N, torch.long),
             point(asked.lists), point(asked.list_N),
             point(asked.count_N), point(asked.new_N), point(asked.tables),
             asked.tables.stride(0), point(asked.address_N), point(asked.apart_N),
             point(asked.length_N), asked.longest, point(logits), logits.stride(0),
             point(room), threads,
         )  # fmt: skip
-        _check(there)
+        _check(done)
         state.length_R = state.length_R + queries
+        if asked.answer_R is not None:  # up to the first row that did not ask they are in place
+            there = int((asked.answer_R == torch.arange(rows)).sum())
+            logits[there:] = logits[asked.answer_R[there:]]
         return logits[:, : self.vocabulary].view(rows, queries, -1)
 
     def keep(self, rows: Tensor, state: Past) -> None:
@@ -105,7 +107,9 @@ class Compiled:
             point(memory), point(room), threads,
         )  # fmt: skip
         _check(there)
-        return [Memory(memory, first) for first in start[:-1].tolist()]
+        address, apart = memory.data_ptr(), memory.stride(0)
+        row = self.width * memory.element_size()
+        return [Memory(memory, address + first * row, apart) for first in start[:-1].tolist()]
 
     def _measure(self, side: Side, rows: int, longest: int, threads: int) -> int:
         return int(self.library.decode_room(ctypes.byref(side), rows, longest, threads))

@@ -8,7 +8,7 @@ Letters: B sentences; R rows; Q new pieces of a row; N = R * Q askers; T target 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 
 import torch
 from torch import Tensor
@@ -20,33 +20,33 @@ from .lists import Lists
 class Memory:
     """Keys and values of one sentence."""
 
-    whole: Tensor  # layers, pieces of some sentences, keys and values; bf16
-    first: int  # piece that is this sentence's
-
-    @property
-    def address(self) -> int:
-        return self.whole[0, self.first :].data_ptr()
-
-    @property
-    def apart(self) -> int:
-        """From layer to layer, in numbers."""
-        return self.whole.stride(0)
+    whole: Tensor  # layers, pieces of some sentences, keys and values; bf16; held for the address
+    address: int  # of the sentence's first piece
+    apart: int  # from layer to layer, in numbers
 
 
 @dataclass(frozen=True)
 class Asked:
     """Who looks where in one step; all int64 but `lists` and `new_N`, int32."""
 
+    piece_N: Tensor
     position_N: Tensor
-    lists: Tensor  # R T: the places of each row
     list_N: Tensor  # where an asker's list begins
     count_N: Tensor  # how many of it are to be seen
     new_N: Tensor  # where its own keys and values go
-    tables: Tensor  # layers, places, keys and values; bf16
     address_N: Tensor  # of memory
     apart_N: Tensor
     length_N: Tensor
+    lists: Tensor  # R T: the places of each row
+    tables: Tensor  # layers, places, keys and values; bf16
     longest: int  # the most places that any asker looks at
+    answer_R: Tensor | None = None  # the asker whose answer each row takes; None: its own
+
+    def select(self, ask_R: Tensor, answer_R: Tensor) -> Asked:
+        """Only these ask."""
+        names = [each.name for each in fields(self) if each.name.endswith("_N")]
+        fewer = {name: getattr(self, name)[ask_R] for name in names}
+        return replace(self, **fewer, answer_R=answer_R)
 
 
 class Past(Lists):
@@ -62,17 +62,33 @@ class Past(Lists):
         self._room = torch.empty(0, dtype=torch.uint8)
         self._seen: tuple[Tensor, Tensor, Tensor, int] | None = None
 
-    def make_room(self, queries: int) -> Asked:
-        """Places for so many new pieces a row, and where each may look when they are written."""
+    def make_room(self, pieces_RQ: Tensor) -> Asked:
+        """Places for new pieces of each row, and where each may look when they are written."""
+        queries = pieces_RQ.size(1)
         position_RQ, new_RQ = self.claim(queries)
         list_R = torch.arange(len(position_RQ)) * self.place_RT.size(1)
         address_N, apart_N, length_N, seen = self._look_at_memory(queries)
         count_N = (position_RQ + 1).flatten()
-        return Asked(
-            position_RQ.flatten(), self.place_RT, list_R.repeat_interleave(queries),
-            count_N, new_RQ.flatten(), self.tables, address_N, apart_N, length_N,
-            max(int(count_N.max()), seen),
+        asked = Asked(
+            pieces_RQ.flatten().contiguous(), position_RQ.flatten(),  # a column is a view
+            list_R.repeat_interleave(queries), count_N, new_RQ.flatten(), address_N, apart_N,
+            length_N, self.place_RT, self.tables, max(int(count_N.max()), seen),
         )  # fmt: skip
+        if queries > 1 or self.beams == 1 or self.length_R.all():
+            return asked
+        ask_R, answer_R = self._share_beginnings(asked.piece_N)
+        return asked.select(ask_R, answer_R)
+
+    def _share_beginnings(self, piece_R: Tensor) -> tuple[Tensor, Tensor]:
+        """Rows of a sentence that begin alike are one until they have chosen: they share what is
+        written. Which rows ask, and whose answer each row takes."""
+        row_R = torch.arange(len(piece_R))
+        first_R = row_R - row_R % self.beams
+        is_alike_R = (self.length_R == 0) & (piece_R == piece_R[first_R])
+        like_R = torch.where(is_alike_R, first_R, row_R)
+        self.place_RT[:, 0] = self.place_RT[like_R, 0]
+        asks_R = like_R == row_R
+        return asks_R.nonzero()[:, 0], (asks_R.cumsum(0) - 1)[like_R]
 
     def find_room(self, size: int) -> Tensor:
         """To compute in, kept from step to step."""

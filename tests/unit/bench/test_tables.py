@@ -62,6 +62,8 @@ def test_a_translating_table(capsys: pytest.CaptureFixture[str], tmp_path: Path)
     assert table["conditions"]["sentences"] == 2, "an empty line is no sentence"
     assert row["figures"]["same"] == 1 and row["figures"]["pieces/s"] > 0
     assert row["figures"]["p99"] >= row["figures"]["p50"] > 0
+    assert row["figures"]["start"] > row["figures"]["p50"] / 1000, "in seconds"
+    assert row["figures"]["pieces/cpu"] > 0
     assert 0 <= row["figures"]["bleu"] <= 100
 
 

@@ -44,14 +44,15 @@ def serve(
     """Answer until the referee has heard enough.
 
     {"tune": settings}: the best of the `choices` on a few sentences. {"all": settings, "write":
-    path}: everything at once. {"alone": settings}: the first sentences one by one.
+    path}: everything at once. {"alone": settings, "count": n}: the first sentences one by one.
     """
     every = range(len(sentences.texts))
     for request in turns.asked(**facts):
         if "tune" in request:
             turns.answer(**_tune(translate, request["tune"], choices, every[:TUNING]))
         elif "alone" in request:
-            seconds = [_time(translate, [row], request["alone"])[1] for row in every[:ALONE]]
+            some = every[: request.get("count", ALONE)]
+            seconds = [_time(translate, [row], request["alone"])[1] for row in some]
             turns.answer(alone=seconds)
         else:
             cpu = time.process_time()

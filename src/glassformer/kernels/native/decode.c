@@ -182,7 +182,7 @@ int64_t decode_room(const Side *side, int64_t rows, int64_t longest, int threads
     int64_t wide = across(side);
     int64_t stride = round_up(most(size, most(every, side->inside)), 64) + 64;
     int64_t floats = rows * (size + wide + every + 1) + threads * (2 * longest + 64);
-    return 4 * floats + round_up(rows, 32) * stride + rows * sizeof(View) + 1024;
+    return 4 * floats + round_up(rows, 32) * stride + round_up(rows * sizeof(View), 64) + 1024;
 }
 
 static Work arrange(const Side *side, int64_t rows, int64_t longest, int threads, char *room,
@@ -195,7 +195,7 @@ static Work arrange(const Side *side, int64_t rows, int64_t longest, int threads
     room = (char *)round_up((int64_t)room, 64);
     work.whole = (uint8_t *)room;
     *views = (View *)(room += round_up(rows, 32) * work.stride);
-    work.y = (float *)(room += rows * sizeof(View));
+    work.y = (float *)(room += round_up(rows * sizeof(View), 64));
     work.x = work.y + rows * work.wide;
     work.seen = work.x + rows * size;
     work.scales = work.seen + rows * every;

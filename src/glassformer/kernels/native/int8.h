@@ -10,9 +10,13 @@ static void multiply_tiles(const Map *map, const Rows *x, int64_t rows, int64_t 
                            int64_t last, int relu, float *y, int64_t y_stride) {
     int32_t sums[4][SIDE * SIDE] __attribute__((aligned(64)));
     int64_t step = map->inputs * SIDE, down = SIDE * x->stride;
+    int64_t turns = (rows + 2 * SIDE - 1) / (2 * SIDE), share = (2 * SIDE + turns - 1) / turns * 64;
     use_tiles();
     for (int64_t f = first; f < last; f += 2 * SIDE) {
         int64_t right = f + SIDE < last ? step : 0; /* or the left ones again */
+        /* The next weights come into the second cache meanwhile, bit by bit. */
+        const int8_t *ahead = map->weight + (f + 2 * SIDE) * map->inputs, *end = ahead + 2 * step;
+        if (f + 2 * SIDE >= last) ahead = end;
         for (int64_t n = 0; n < rows; n += 2 * SIDE) {
             const int8_t *weight = map->weight + f * map->inputs;
             const uint8_t *whole = x->whole + n * x->stride;
@@ -21,6 +25,8 @@ static void multiply_tiles(const Map *map, const Rows *x, int64_t rows, int64_t 
             _tile_zero(2);
             _tile_zero(3);
             for (int64_t k = 0; k < map->inputs; k += 64, weight += 64 * SIDE, whole += 64) {
+                for (const int8_t *to = ahead + share; ahead < to && ahead < end; ahead += 64)
+                    _mm_prefetch(ahead, _MM_HINT_T1);
                 _tile_loadd(4, whole, x->stride);
                 _tile_loadd(6, weight, 64);
                 _tile_dpbusd(0, 4, 6);

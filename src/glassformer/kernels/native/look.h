@@ -67,7 +67,6 @@ static inline __attribute__((always_inline)) void look_head(
     for (int64_t t = 0; t < next.count; t++) foresee(find(next, t, every), every, width);
     weigh(scores, view.count);
     uint32_t *pairs = (uint32_t *)(scores + (view.count + PART - 1) / PART * PART);
-    for (int64_t t = view.count; t % PART; t++) scores[t] = 0;
     for (int64_t t = 0; t < view.count; t += PART)
         _mm256_storeu_si256((__m256i *)((bf16 *)pairs + t),
                             (__m256i)_mm512_cvtneps_pbh(_mm512_loadu_ps(scores + t)));

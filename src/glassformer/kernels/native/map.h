@@ -78,13 +78,16 @@ static inline int32_t four_of(const uint8_t *x) {
 The scale of a row that is not finite is NaN, and so is whatever is made of it. */
 static inline float round_row(const float *x, int64_t inputs, int64_t padded, int32_t zero,
                               uint8_t *whole) {
-    float high = 0, wrong = 0;
-#pragma omp simd reduction(max : high) reduction(+ : wrong)
+    int32_t bits = 0; /* of the largest, without its sign: as whole numbers, in the same order */
+#pragma omp simd reduction(max : bits)
     for (int64_t i = 0; i < inputs; i++) {
-        float size = fabsf(x[i]);
-        high = size > high ? size : high;
-        wrong += x[i] * 0.0f;
+        int32_t size;
+        memcpy(&size, x + i, 4);
+        size &= INT32_MAX;
+        bits = size > bits ? size : bits;
     }
+    float high;
+    memcpy(&high, &bits, 4);
     float scale = at_least(high / (zero ? 127.0f : 255.0f), 1e-20f), inverse = 1 / scale;
 #pragma omp simd
     for (int64_t i = 0; i < inputs; i++) {
@@ -92,7 +95,7 @@ static inline float round_row(const float *x, int64_t inputs, int64_t padded, in
         whole[i] = (uint8_t)(int32_t)(near > 0 ? near : 0); /* NaN: 0 */
     }
     for (int64_t i = inputs; i < padded; i++) whole[i] = (uint8_t)zero;
-    return scale + wrong;
+    return scale + high * 0.0f;
 }
 
 /* Of one output; NaN where a weight is not finite. Where products are summed in 16 bits, the

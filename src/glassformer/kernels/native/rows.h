@@ -2,6 +2,9 @@
 #pragma once
 #include "bf16.h"
 #include <math.h>
+#ifdef __AVX512F__
+#include <immintrin.h>
+#endif
 
 /* eˣ within 2e-7 of it, for x up to 88; tiny instead of zero below -87. NaN stays. */
 static inline float exponential(float x) {
@@ -15,6 +18,20 @@ static inline float exponential(float x) {
     memcpy(&power, &bits, 4);
     return series * power;
 }
+
+#ifdef __AVX512F__
+/* The same, of 16 at once. */
+static inline __m512 exponential_16(__m512 x) {
+    float each[16];
+    _mm512_storeu_ps(each, x);
+#pragma omp simd
+    for (int i = 0; i < 16; i++) each[i] = exponential(each[i]);
+    return _mm512_loadu_ps(each);
+}
+
+/* The first n of 16. */
+static inline __mmask16 first_of(int64_t n) { return n >= 16 ? 0xffff : (1u << n) - 1; }
+#endif
 
 /* The error function within 2e-7 (Abramowitz and Stegun 1964, 7.1.26). */
 static inline float error_function(float x) {
@@ -41,21 +58,53 @@ typedef struct {
     const float *gain, *bias;
 } Norm;
 
+/* The sum of x, or of the squares of x - mean, in four parts: each addition waits for the last. */
+static inline float add_up(const float *x, int64_t size, float mean, int squared) {
+#define TERM(i) (squared ? (x[i] - mean) * (x[i] - mean) : x[i])
+    float a = 0, b = 0, c = 0, d = 0;
+    int64_t part = size / 4;
+#pragma omp simd reduction(+ : a, b, c, d)
+    for (int64_t i = 0; i < part; i++) {
+        a += TERM(i);
+        b += TERM(i + part);
+        c += TERM(i + 2 * part);
+        d += TERM(i + 3 * part);
+    }
+    for (int64_t i = 4 * part; i < size; i++) a += TERM(i);
+    return a + b + (c + d);
+#undef TERM
+}
+
 static inline void normalise(const float *x, int64_t size, Norm norm, float epsilon, float *out) {
-    float sum = 0, squares = 0;
-#pragma omp simd reduction(+ : sum)
-    for (int64_t i = 0; i < size; i++) sum += x[i];
-    float mean = sum / size;
-#pragma omp simd reduction(+ : squares)
-    for (int64_t i = 0; i < size; i++) squares += (x[i] - mean) * (x[i] - mean);
-    float scale = 1 / sqrtf(squares / size + epsilon);
+    float mean = add_up(x, size, 0, 0) / size;
+    float scale = 1 / sqrtf(add_up(x, size, mean, 1) / size + epsilon);
 #pragma omp simd
     for (int64_t i = 0; i < size; i++) out[i] = (x[i] - mean) * scale * norm.gain[i] + norm.bias[i];
 }
 
 #define PART 16 /* numbers at once */
 
-/* softmax, in place; there is room up to a multiple of PART, which is overwritten. */
+/* softmax, in place; there is room up to a multiple of PART, which becomes zero. */
+#ifdef __AVX512F__
+static inline void weigh(float *scores, int64_t count) {
+    const __m512 lowest = _mm512_set1_ps(-INFINITY);
+    __m512 high = lowest, sum = _mm512_setzero_ps();
+    for (int64_t t = 0; t < count; t += PART) { /* the new number first: a NaN is passed over */
+        __m512 x = _mm512_mask_loadu_ps(lowest, first_of(count - t), scores + t);
+        high = _mm512_max_ps(x, high);
+    }
+    high = _mm512_set1_ps(_mm512_reduce_max_ps(high));
+    for (int64_t t = 0; t < count; t += PART) {
+        __m512 x = exponential_16(_mm512_sub_ps(_mm512_loadu_ps(scores + t), high));
+        x = _mm512_maskz_mov_ps(first_of(count - t), x);
+        sum = _mm512_add_ps(sum, x);
+        _mm512_storeu_ps(scores + t, x);
+    }
+    __m512 inverse = _mm512_set1_ps(1 / _mm512_reduce_add_ps(sum));
+    for (int64_t t = 0; t < count; t += PART)
+        _mm512_storeu_ps(scores + t, _mm512_mul_ps(_mm512_loadu_ps(scores + t), inverse));
+}
+#else
 static inline void weigh(float *scores, int64_t count) {
     float highs[PART], sums[PART] = {0};
     for (int i = 0; i < PART; i++) highs[i] = -INFINITY;
@@ -71,7 +120,8 @@ static inline void weigh(float *scores, int64_t count) {
     for (int half = PART / 2; half; half /= 2)
         for (int i = 0; i < half; i++) sums[i] += sums[i + half];
     float inverse = 1 / sums[0];
-    for (int64_t t = 0; t < count; t += PART)
 #pragma omp simd
-        for (int i = 0; i < PART; i++) scores[t + i] *= inverse;
+    for (int64_t t = 0; t < count; t++) scores[t] *= inverse;
+    for (int64_t t = count; t % PART; t++) scores[t] = 0;
 }
+#endif
