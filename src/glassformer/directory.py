@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from difflib import get_close_matches
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +34,8 @@ from .text import Tokenizer
 WEIGHTS, CONFIG, CARD, GOLDEN = "model.safetensors", "config.toml", "card.md", "golden.json"
 SHIPPED = Path(__file__).parent / "models"  # those that come with the package, found by name
 FLOATS = ("F32", "F16", "BF16")  # as safetensors names them
+ORIGIN = "origin"  # the name of what is written beside the weights
+FREE = ("dropout", "attention_dropout", "hidden_dropout")  # of [model]: they have no weights
 SHARED, SEPARATE = "tokenizer.json", ("tokenizer.source.json", "tokenizer.target.json")
 
 
@@ -86,7 +89,8 @@ def save_model(
     folder.mkdir(parents=True, exist_ok=True)
     tokenizers.save(folder)
     write_text(folder / CONFIG, config.to_toml())
-    save_tensors(folder / WEIGHTS, weights, dtype=torch.float16 if half else None)
+    origin = {ORIGIN: json.dumps(_tell_origin(config, tokenizers))}
+    save_tensors(folder / WEIGHTS, weights, dtype=torch.float16 if half else None, **origin)
 
 
 def open_model(model: Path | str) -> tuple[Config, Tokenizers, dict[str, torch.Size]]:
@@ -109,7 +113,27 @@ def open_model(model: Path | str) -> tuple[Config, Tokenizers, dict[str, torch.S
     with torch.device("meta"):
         shapes = {k: v.shape for k, v in build(config, tokenizers).state_dict().items()}
     check_tensors(folder / WEIGHTS, shapes)
+    _check_origin(folder, config, tokenizers)
     return config, tokenizers, shapes
+
+
+def _check_origin(folder: Path, config: Config, tokenizers: Tokenizers) -> None:
+    """ValueError if pieces or settings are not those of the weights, as far as these tell."""
+    with _opened(folder / WEIGHTS) as (file, _):
+        then = json.loads((file.metadata() or {}).get(ORIGIN, "{}"))
+        for name, value in _tell_origin(config, tokenizers).items():
+            if then.get(name, value) != value:
+                raise ValueError(
+                    f"{folder}: {name} is {value}, but the weights were made with {then[name]}"
+                )
+
+
+def _tell_origin(config: Config, tokenizers: Tokenizers) -> dict[str, Any]:
+    """What the weights mean nothing without, though no shape may tell."""
+    both = [tokenizers.source.vocabulary, tokenizers.target.vocabulary]
+    model = config.model.model_dump(exclude={*FREE, "positions"})
+    model |= config.model.positions.model_dump(exclude={"longest"})
+    return {"tokenizer": sha256(json.dumps(both).encode()).hexdigest()[:16], **model}
 
 
 def load_model(model: Path | str) -> tuple[Config, Tokenizers, Transformer]:
@@ -212,7 +236,7 @@ def _explained(path: Path) -> Iterator[None]:
     except (SafetensorError, KeyError, AttributeError, TypeError, RecursionError) as error:
         raise ValueError(f"{path}: damaged, or no safetensors file ({error})") from None
     except json.JSONDecodeError as error:
-        raise ValueError(f"{path}: damaged (its list of aliases is no JSON: {error})") from None
+        raise ValueError(f"{path}: damaged (what it says of itself is no JSON: {error})") from None
 
 
 def _difference(found: Mapping[str, torch.Size], wanted: Mapping[str, torch.Size]) -> str:
@@ -222,4 +246,4 @@ def _difference(found: Mapping[str, torch.Size], wanted: Mapping[str, torch.Size
         return f"{name} is no weight of a model with these settings"
     if name not in found:
         return f"{name} is missing"
-    return f"{name} is {list(found[name])}, but the settings say {list(wanted[name])}"
+    return f"{name} is {list(found[name])}, but settings and tokenizer say {list(wanted[name])}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import shutil
 from collections.abc import Callable, Iterator
 from itertools import islice
@@ -11,6 +12,7 @@ from typing import Any
 
 import pytest
 import torch
+from safetensors.torch import load_file, save_file
 from torch import Tensor
 
 from glassformer.bridge.marian import import_marian
@@ -211,10 +213,17 @@ def test_weights_of_old_checkpoints(checkpoint: Callable[[str], Any], tmp_path: 
     import_marian(tmp_path / "opus", tmp_path / "old")
     weights = [(tmp_path / name / "model.safetensors").read_bytes() for name in ("new", "old")]
     assert weights[0] == weights[1]
-    torch.save({"weights": print}, old)
-    with pytest.raises(ValueError, match=r"pytorch_model.bin: damaged, or more than weights"):
-        import_marian(tmp_path / "opus", tmp_path / "x")
-    assert not (tmp_path / "x").exists()
+    for content, sentence in (
+        ({"weights": print}, "damaged, or more than weights"),
+        ([torch.zeros(2)], "not weights by their names"),
+        (None, "damaged, or more than weights"),
+    ):
+        torch.save(content, old)
+        if content is None:
+            old.write_bytes(b"junk")
+        with pytest.raises(ValueError, match=f"pytorch_model.bin: {sentence}"):
+            import_marian(tmp_path / "opus", tmp_path / "x")
+        assert not (tmp_path / "x").exists()
 
 
 def test_pieces_are_those_of_their_tokenizer(
@@ -271,6 +280,7 @@ def test_pieces_of_ten_thousand_lines(files: tuple[str, str], data: Path, tmp_pa
         ("config.json", {"decoder_ffn_dim": 7}, "decoder_ffn_dim=7: only models with 20"),
         ("config.json", {"encoder_ffn_dim": 7, "decoder_ffn_dim": 7}, "weight is .* config.json s"),
         ("config.json", {"decoder_layers": 4}, "model.decoder.layers.3.* is missing"),
+        ("config.json", {"decoder_layers": 2}, "decoder.layers.2.* is in no layer that config.j"),
         ("vocab.json", {"one more": 500}, "its ids are not the numbers from 0 on"),
         ("config.json", None, "config.json: not JSON"),
         ("source.spm", None, "source.spm: damaged, or no SentencePiece model"),
@@ -293,6 +303,41 @@ def test_mistakes(
     with pytest.raises(ValueError, match=sentence):
         import_marian(tmp_path / "opus", tmp_path / "new")
     assert not (tmp_path / "new").exists()
+
+
+@pytest.mark.parametrize(
+    ("name", "change", "sentence"),
+    [
+        ("final_logits_bias", lambda x: x[:, :5], "5 rows for"),
+        ("model.encoder.layers.0.fc1.weight", lambda x: x * math.nan, "is not of finite floats"),
+        ("model.encoder.layers.0.fc1.weight", lambda x: x.int(), "is not of finite floats"),
+    ],
+)
+def test_weights_that_cannot_be_taken(
+    name: str,
+    change: Callable[[Tensor], Tensor],
+    sentence: str,
+    checkpoint: Callable[[str], Any],
+    tmp_path: Path,
+) -> None:
+    checkpoint("separate")
+    path = tmp_path / "opus" / "model.safetensors"
+    weights = load_file(path)
+    save_file({**weights, name: change(weights[name]).contiguous()}, path)
+    with pytest.raises(ValueError, match=sentence):
+        import_marian(tmp_path / "opus", tmp_path / "new")
+    assert not (tmp_path / "new").exists()
+
+
+def test_a_vocabulary_larger_than_its_table(
+    checkpoint: Callable[[str], Any], tmp_path: Path
+) -> None:
+    checkpoint("separate")
+    path = tmp_path / "opus" / "target_vocab.json"
+    ids = json.loads(path.read_text("utf-8"))
+    path.write_text(json.dumps({**ids, "one more": len(ids)}), "utf-8")
+    with pytest.raises(ValueError, match=f"{len(ids)} rows for {len(ids) + 1} pieces"):
+        import_marian(tmp_path / "opus", tmp_path / "new")
 
 
 def test_byte_pair_models_are_refused(tmp_path: Path) -> None:

@@ -105,6 +105,15 @@ def _translate(run: Run, options: str, text: str) -> list[str]:
         ("evaluate --hypothesis test.fr --reference test.fr --against train.fr", "train.fr has 50"),
         ("evaluate --hypothesis test.fr --reference test.fr --tokenize 14a", "no tokeniser '14a'"),
         ("evaluate m --source test.en --reference test.fr --set train.seed=2", "only decode.*"),
+        ("evaluate m --source test.en --reference test.fr -o test.fr", "test.fr is read here, and"),
+        ("translate m test.en -o ./test.en", "test.en is read here, and would"),
+        ("translate m test.en --engine ray -o ./test.en", "test.en is read here, and would"),
+        ("score m --source test.en --target test.fr -o test.fr", "test.fr is read here, and would"),
+        ("align m --source test.en --target test.fr -o test.en", "test.en is read here, and would"),
+        (
+            "check-data --data train --source-lang en --target-lang fr --fix train",
+            "train.en is read here, and would be lost",
+        ),
         ("train tiny", "train needs --data and --out, or --resume alone"),
         ("train smal --data . --out x", "smal is neither a size nor .*did you mean small?"),
         ("train nosuch.toml --data . --out x", "the sizes are auto, tiny, small, base, big"),
@@ -344,10 +353,19 @@ def test_evaluate_is_sacrebleu_on_what_was_translated(run: Run, home: Path) -> N
     problems = [json.loads(line)["problems"] for line in told.splitlines()]
     assert found["suspect_lines"] == sum(map(bool, problems))
     assert sum(found["problems"].values()) == sum(map(len, problems))
-    _, text, _ = run(f"{command} --against ours.fr --literature")
+    _, text, _ = run(f"{command.removesuffix(' -o ours.fr')} --against ours.fr --literature")
     assert re.search(rf"^chrF2 +{expected:.2f}  nrefs:1", text, re.M)
     for part in ("beam=1", "cpu fp32", "|tok:13a|", "literature BLEU", "paired bootstrap"):
         assert part in text
+
+
+def test_who_scores_chinese_is_told_to_say_so(run: Run, home: Path) -> None:
+    (home / "a.zh").write_text("我完全明白。\n那位先生靠什么生活？\n", encoding="utf-8")
+    command = "evaluate --hypothesis a.zh --reference a.zh"
+    assert "only --target-lang zh or ja" in run(command)[2]
+    for told in ("--target-lang zh", "--tokenize char"):
+        assert run(f"{command} {told}")[::2] == (0, "")
+    assert run("evaluate --hypothesis test.fr --reference test.fr")[2] == ""
 
 
 def test_a_card_that_lacks_something_is_named(run: Run, home: Path) -> None:
@@ -361,9 +379,10 @@ def test_a_card_that_lacks_something_is_named(run: Run, home: Path) -> None:
 
 
 def test_average_makes_a_model(run: Run) -> None:
-    assert run("average m --last 2 --out averaged")[0] == 0
+    told = json.loads(run("average m --last 2 --out averaged --json")[1])
     code, out, _ = run("info averaged --json")
     found = json.loads(out)
+    assert told == {**found["card"]["scores"], "signature": found["card"]["signature"]}
     assert code == 0 and found["settings"]["model"]["d_model"] == 16
     steps = found["card"]["training"]["mean_of"]
     assert len(steps) == 2 and steps == sorted(steps)
@@ -422,6 +441,15 @@ def test_the_demo_trains_translates_and_scores(
     assert out.count(" % of 5\n") == 2
     assert len((tmp_path / "demo/pairs/train.fr").read_text(encoding="utf-8").splitlines()) == 50
     assert f"translate {tmp_path / 'demo/model'}\n" in out and "translate demo\n" in out
+
+
+def test_a_second_demo_takes_another_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for place in (demo.PLACE, f"{demo.PLACE}-2", f"{demo.PLACE}-3"):
+        assert demo.find_free() == Path(place)
+        Path(place).mkdir()
 
 
 def test_the_demo_without_training_writes_nothing(

@@ -64,6 +64,42 @@ def test_a_tied_matrix_is_stored_once(tmp_path):
     assert len(names) == len(list(model.parameters()))
 
 
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("heads = 2", "heads = 4", "heads is 4, but the weights were made with 2"),
+        ('"relu"', '"gelu"', "activation is gelu, but the weights were made with relu"),
+        ("offset = 0", "offset = 1", "offset is 1, but the weights were made with 0"),
+    ],
+)
+def test_settings_that_no_shape_shows_are_compared(tmp_path, old, new, said):
+    make(tmp_path)
+    settings = (tmp_path / "config.toml").read_text(encoding="utf-8")
+    assert old in settings
+    (tmp_path / "config.toml").write_text(settings.replace(old, new), encoding="utf-8")
+    with pytest.raises(ValueError, match=said):
+        load_model(tmp_path)
+
+
+@pytest.mark.parametrize("change", [("dropout = 0.1", "dropout = 0.2"), ("1024", "2048")])
+def test_what_changes_no_output_may_change(tmp_path, change):
+    make(tmp_path)
+    settings = (tmp_path / "config.toml").read_text(encoding="utf-8")
+    assert change[0] in settings
+    (tmp_path / "config.toml").write_text(settings.replace(*change), encoding="utf-8")
+    load_model(tmp_path)
+
+
+def test_a_tokenizer_as_large_of_another_model_is_refused(tmp_path):
+    """It would translate, and say nothing but nonsense."""
+    make(tmp_path)
+    Tokenizer.train(["the cut", "lu chut"], 300).save(tmp_path / "other.json")
+    assert len(Tokenizer.load(tmp_path / "other.json")) == len(load_model(tmp_path)[1].source)
+    (tmp_path / "other.json").replace(tmp_path / "tokenizer.json")
+    with pytest.raises(ValueError, match=r"tokenizer is \w+, but the weights were made with \w+"):
+        load_model(tmp_path)
+
+
 def damage(path, how):
     raw = path.read_bytes()
     path.write_bytes({"cut": raw[: len(raw) // 2], "empty": b"", "other": b"x" * 100}[how])

@@ -169,6 +169,33 @@ def test_the_tree_is_walked_by_keyboard(page: Any, server: Server) -> None:
     wait_until(page, "word => document.title.startsWith(word)", arg=pruned)
 
 
+def test_another_translation_that_ended_is_shown_everywhere(page: Any, server: Server) -> None:
+    """From the list, and from the tree, by keyboard; its link shows it again."""
+    _open(page, server, "translate", text=SENTENCE, search="beam", beam=4)
+    best, other = (page.locator("ol.small bdi").nth(place).inner_text() for place in (0, 1))
+    assert best != other
+    page.get_by_role("button", name=other, exact=True).click()
+    wait_until(page, "text => document.title.startsWith(text)", arg=other)
+    assert page.locator("ol.small .chosen bdi").inner_text() == other and "hypothesis=1" in page.url
+    address = page.url
+    tree = page.get_by_role("application", name="Search tree")
+    page.locator("g.node.FINISHED:not(.chosen)").first.click()
+    page.get_by_role("button", name="Look into this translation").wait_for()
+    tree.press("Enter")
+    wait_until(page, "() => !location.hash.includes('hypothesis=1')")
+    page.goto("about:blank")
+    page.goto(address.replace("translate", "attention"))
+    page.wait_for_selector("[data-view=attention] canvas")
+    assert page.title().startswith(other)
+
+
+def test_nothing_is_forced_after_the_end(page: Any, server: Server) -> None:
+    _open(page, server, "translate", text=SENTENCE)
+    ends = page.locator("ol > li button.other", has_text="</s>")
+    assert ends.count() > 1, "the end could have come elsewhere too"
+    assert all(each.is_disabled() for each in ends.all())
+
+
 def test_the_address_holds_the_whole_state(page: Any, server: Server, recording: str) -> None:
     _open(page, server, "attention", trace=recording)
     grid = page.get_by_role("application", name="All heads at a glance")
@@ -186,6 +213,17 @@ def test_the_address_holds_the_whole_state(page: Any, server: Server, recording:
     page.wait_for_selector("[data-view=attention] canvas")
     assert page.locator("section h2").nth(1).inner_text() == heading
     page.go_back()
+
+
+def test_a_link_in_another_browser_asks_for_the_key_and_stays(browser: Any, server: Server) -> None:
+    context = browser.new_context(locale="en")
+    page = context.new_page()
+    page.goto(server.url("attention", text="The street was wide.").replace("?token=t", ""))
+    page.get_by_label("Key").fill("t")
+    page.get_by_label("Key").press("Enter")
+    page.wait_for_selector("[data-view=attention] canvas")
+    assert "rue" in page.title() and "token" not in page.url
+    context.close()
 
 
 def test_switching_view_and_language_by_keyboard(page: Any, server: Server, recording: str) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from pickle import UnpicklingError
 
 import torch
 from torch import Tensor
@@ -43,9 +42,12 @@ def read_weights(folder: Path) -> tuple[Path, Weights]:
     if not old.is_file():
         raise ValueError(f"{folder} has no weights: neither {path.name} nor {old.name}")
     try:
-        return old, torch.load(old, map_location="cpu", weights_only=True)
-    except (RuntimeError, EOFError, UnpicklingError) as error:
+        found = torch.load(old, map_location="cpu", weights_only=True)
+    except Exception as error:  # whatever a pickle that is none makes of itself
         raise ValueError(f"{old}: damaged, or more than weights: {error}".split("\n")[0]) from None
+    if not isinstance(found, dict) or not all(isinstance(x, Tensor) for x in found.values()):
+        raise ValueError(f"{old}: not weights by their names")
+    return old, found
 
 
 def rename(path: Path, found: Weights, rows: list[list[int]], network: Transformer) -> Weights:
@@ -60,25 +62,29 @@ def rename(path: Path, found: Weights, rows: list[list[int]], network: Transform
         "output_table": (output, rows[1]),
     }
     weights: Weights = {}
+    left = {name for name in found if ".layers." in name}
     for name, value in network.state_dict().items():
         part, _, kind = name.rpartition(".")
         if name == "output_bias":
-            zeros = torch.zeros(1, len(rows[1]))
-            weight = found.get("final_logits_bias", zeros).flatten()[rows[1]]
+            none = torch.zeros(max(rows[1]) + 1)
+            weight = _choose(path, found.get("final_logits_bias", none).flatten(), rows[1])
             weight[BOS] = NEVER
         elif part in tables:
             theirs, chosen = tables[part]
-            table = _take(path, found, *theirs)
-            if len(table) != max(chosen) + 1:
-                raise ValueError(f"{path}: {len(table)} rows for {max(chosen) + 1} pieces")
-            weight = table[chosen]
+            weight = _choose(path, _take(path, found, *theirs), chosen)
         else:
             side, layer, place = part.split(".", 2)
-            weight = _take(path, found, f"model.{side}.layers.{layer}.{LAYER[place]}.{kind}")
+            theirs = (f"model.{side}.layers.{layer}.{LAYER[place]}.{kind}",)
+            weight = _take(path, found, *theirs)
+            left.discard(*theirs)
         if weight.shape != value.shape:
             there, here = list(weight.shape), list(value.shape)
             raise ValueError(f"{path}: {name} is {there}, but config.json says {here}")
+        if not weight.is_floating_point() or not weight.isfinite().all():
+            raise ValueError(f"{path}: {name} is not of finite floats")
         weights[name] = weight.float()
+    if left:
+        raise ValueError(f"{path}: {min(left)} is in no layer that config.json has")
     return weights
 
 
@@ -87,3 +93,10 @@ def _take(path: Path, found: Weights, *names: str) -> Tensor:
         if name in found:
             return found[name]
     raise ValueError(f"{path}: {names[-1]} is missing")
+
+
+def _choose(path: Path, found: Tensor, rows: list[int]) -> Tensor:
+    """One row for each of our ids."""
+    if len(found) != max(rows) + 1:
+        raise ValueError(f"{path}: {len(found)} rows for {max(rows) + 1} pieces")
+    return found[rows]

@@ -11,7 +11,7 @@ from typer import Context, Option
 from ..data.corpus import Corpus, find
 from .options import AsJson, Device, Model, Output, Source
 from .score import Target
-from .terminal import CHUNK, cut, open_output, show_progress, to_json, warn
+from .terminal import CHUNK, cut, keep_apart, open_output, show_progress, to_json, warn
 
 if TYPE_CHECKING:
     from ..evaluate.align import Aligned
@@ -88,6 +88,7 @@ def align(
     glassformer align my-model --source test.en --target test.de --gold test.links -o out.links
     """
     check(context.params)
+    keep_apart(output, source, target, gold)
     corpus = find([source, target]).train
     lines = corpus.fingerprints()[0].lines
     aligner, links = prepare(corpus, context.params)

@@ -7,14 +7,17 @@ from typing import Annotated
 
 from typer import Argument, Option
 
-from .options import Device
+from .options import AsJson, Device
+from .terminal import to_json
 
 Run = Annotated[Path, Argument(metavar="RUN", help="The folder that train wrote to.")]
 Last = Annotated[int, Option(metavar="N", min=1, help="How many of the latest checkpoints.")]
 Out = Annotated[Path, Option(metavar="FOLDER", help="Where the new model goes.")]
 
 
-def average(run: Run, out: Out, last: Last = 5, device: Device = "auto") -> None:
+def average(
+    run: Run, out: Out, last: Last = 5, device: Device = "auto", as_json: AsJson = False
+) -> None:
     """Make one model of the last checkpoints of a run: the mean of each weight.
 
     The paper did so with the last 5 (base) or 20 (big), often for half a point of BLEU. The run
@@ -26,6 +29,9 @@ def average(run: Run, out: Out, last: Last = 5, device: Device = "auto") -> None
     from .. import train as training
 
     found = training.average(run, out, last, device=device)
+    if as_json:
+        print(to_json({**found.values(), "signature": found.signature}))
+        return
     scores = ", ".join(f"{name} {value:.2f}" for name, value in found.values().items())
     print(f"{out}: the mean of the last {last} checkpoints of {run}")
     print(f"On the validation text: {scores}")

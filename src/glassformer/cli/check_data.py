@@ -13,21 +13,13 @@ from typer import Option
 from ..data.corpus import Corpus, find
 from ..data.tables import table_kind
 from .options import AsJson
-from .terminal import open_output, show_progress, to_json
-from .train import SourceLang, TargetLang
+from .terminal import keep_apart, open_output, show_progress, to_json
+from .train import PAIRS, SourceLang, TargetLang
 
 if TYPE_CHECKING:
     from ..data.doctor import Report
 
-Data = Annotated[
-    list[Path],
-    Option(
-        metavar="PATH",
-        help="Sentence pairs: a folder or prefix (DIR/train is DIR/train.en and DIR/train.de), a "
-        ".tsv, .csv, .jsonl or .tmx file, a .zip of two text files, or two text files, --data "
-        "twice, source first.",
-    ),
-]
+Data = Annotated[list[Path], PAIRS]
 HeldOut = Annotated[
     list[Path] | None,
     Option(
@@ -67,12 +59,13 @@ def check_data(
     glassformer check-data --data corpus/train --test corpus/test \\
         --source-lang en --target-lang de --fix clean
     """
-    if fix and not (source_lang and target_lang):
-        raise ValueError("--fix names its files by --source-lang and --target-lang: give both")
+    fixed = name_fixed(fix, source_lang, target_lang) if fix else []
     from ..data.doctor import examine
 
     found = find(data, source_lang, target_lang)
     corpus = found.train
+    for path in (report_to, *fixed):
+        keep_apart(path, *corpus.files)
     others = _find_others(held_out or (), source_lang, target_lang)
     if found.valid:
         others["valid"] = found.valid
@@ -95,10 +88,16 @@ def check_data(
     else:
         _print(report)
     if fix:
-        paths = [Path(f"{fix}.{lang}") for lang in (source_lang, target_lang)]
-        kept = _write_fixed(corpus, report, paths)
+        kept = _write_fixed(corpus, report, fixed)
         if not as_json:
-            print(f"\n{kept:,} pairs are in {paths[0]} and {paths[1]}")
+            print(f"\n{kept:,} pairs are in {fixed[0]} and {fixed[1]}")
+
+
+def name_fixed(prefix: Path, *langs: str | None) -> list[Path]:
+    """The files that --fix writes. ValueError if a language is not given."""
+    if not all(langs):
+        raise ValueError("--fix names its files by --source-lang and --target-lang: give both")
+    return [Path(f"{prefix}.{lang}") for lang in langs]
 
 
 def _find_others(
@@ -118,7 +117,7 @@ def _print(report: Report) -> None:
 
     console = Console(highlight=False, soft_wrap=False)
     if not report.findings:
-        print(f"{report.pairs:,} pairs: nothing found")
+        print(f"{report.extent}: nothing found")
         return
     table = Table("finding", "pairs", "%", "first lines", "what it is", box=None, pad_edge=False)
     for column in (1, 2):
@@ -126,7 +125,7 @@ def _print(report: Report) -> None:
     for each in report.findings:
         lines = ", ".join(map(str, each.lines[:3])) + " ..." * (each.count > 3)
         table.add_row(each.kind, f"{each.count:,}", f"{100 * each.share:.2f}", lines, each.meaning)
-    print(f"{report.pairs:,} pairs\n")
+    print(f"{report.extent}\n")
     console.print(table)
     for each in report.findings:
         example = each.examples[0]

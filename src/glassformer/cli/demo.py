@@ -6,6 +6,7 @@ import os
 import shutil
 import sys
 from importlib.util import find_spec
+from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -42,7 +43,14 @@ ABOUT_IT = """
 The first two differ in one adjective, and it alone says whether `it` is the animal, il, or the
 street, elle. The model never saw either of them."""
 
-Out = Annotated[Path, Option(metavar="FOLDER", help="Where the pairs and the model go.")]
+PLACE = "glassformer-demo"
+Out = Annotated[
+    Path | None,
+    Option(
+        metavar="FOLDER",
+        help=f"Where the pairs and the model go; {PLACE}, or {PLACE}-2 and so on, if not given.",
+    ),
+]
 Minutes = Annotated[float, Option(metavar="N", help="How long to train.")]
 Train = Annotated[bool, Option("--train/--no-train", help="Train a model, or show the one here.")]
 Look = Annotated[
@@ -55,7 +63,7 @@ Look = Annotated[
 
 
 def demo(
-    out: Out = Path("glassformer-demo"),
+    out: Out = None,
     minutes: Minutes = 2.0,
     train: Train = True,
     look: Look = None,
@@ -66,6 +74,7 @@ def demo(
     \b
     glassformer demo
     """
+    out = out or find_free()
     if train and out.exists():
         raise ValueError(f"{out} is there already: delete it, or choose another --out")
     from ..directory import SHIPPED
@@ -84,6 +93,12 @@ def demo(
     say_what_is_next(out / "model" if train else None)
     if can_look() if look is None else look:
         show_app([*([out / "model"] if train else []), NAME], out / "model" if train else None)
+
+
+def find_free() -> Path:
+    """The first of PLACE, PLACE-2 and so on that is not there."""
+    places = (Path(PLACE if number == 1 else f"{PLACE}-{number}") for number in count(1))
+    return next(place for place in places if not place.exists())
 
 
 def show_notes(translator: Translator, *, with_sources: bool = True) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -52,7 +54,22 @@ def is_wanted(given: dict[str, Any]) -> bool:
 
 
 def draw_what_is_wanted(trace: Trace, given: dict[str, Any]) -> None:
-    """Write the picture, or the folder of pictures, and say where."""
+    """Write the picture, or the folder of pictures, and say where; once, what no font has."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        _draw(trace, given)
+    from ..see.draw.fonts import MissingFont
+
+    told = [each.message for each in caught]
+    missing = [each.characters for each in told if isinstance(each, MissingFont)]
+    others = (str(each) for each in told if not isinstance(each, MissingFont))
+    if missing:
+        warn(str(MissingFont(dict.fromkeys(chain.from_iterable(missing)))))
+    for message in dict.fromkeys(others):
+        warn(message)
+
+
+def _draw(trace: Trace, given: dict[str, Any]) -> None:
     from ..see.draw import PICTURES, draw, gallery, save_figure
     from ..see.draw.animate import Animation
 

@@ -16,7 +16,7 @@ from ..config import Config, Decode
 from ..data.files import read_lines
 from .decoding import describe_search
 from .options import AsJson, Device, Precision, Threads, Workers
-from .terminal import open_output, show_progress, to_json
+from .terminal import keep_apart, open_output, show_progress, to_json, warn
 
 if TYPE_CHECKING:
     from ..evaluate.quality import Quality
@@ -94,6 +94,7 @@ def evaluate(
     glassformer evaluate --hypothesis ours.de --reference test.de --against theirs.de
     """
     text = choose_text(model, source, hypothesis, {"--output": output, "--set": changes})
+    keep_apart(output, source, against, *reference)
     from ..evaluate.quality import check_settings, score
     from ..evaluate.references import read_references
     from ..evaluate.significance import compare
@@ -114,6 +115,7 @@ def evaluate(
     references = [lines for each in sets for lines in each]
     quality = score(ours, references, **scoring, literature=literature)
     comparison = compare(ours, theirs, references, **scoring) if against else None
+    warn_if_unspaced(ours, **scoring)
     if as_json:
         print_json(work, quality, comparison)
     else:
@@ -134,6 +136,14 @@ def choose_text(
         if value:
             raise ValueError(f"{name} has no effect without a MODEL")
     return hypothesis
+
+
+def warn_if_unspaced(texts: list[str], target_lang: str | None, tokenize: str | None) -> None:
+    """Where nobody said how to tell words apart, and it matters."""
+    from ..text.spacing import looks_unspaced
+
+    if not (target_lang or tokenize) and looks_unspaced("".join(texts[:1000])):
+        warn("this looks Chinese or Japanese: only --target-lang zh or ja tells words apart")
 
 
 def check_counts(file: Path, lines: int, others: Iterable[tuple[Path, int]]) -> None:

@@ -9,7 +9,7 @@ from typer import Option
 
 from ..data.corpus import find
 from .options import AsJson, Device, Exact, Model, Output, Source, check_exact
-from .terminal import CHUNK, cut, open_output, show_progress, to_json
+from .terminal import CHUNK, cut, keep_apart, open_output, show_progress, to_json
 
 Target = Annotated[Path, Option(metavar="FILE", help="A translation of each line of the source.")]
 
@@ -28,6 +28,7 @@ def score(
     \b
     glassformer score my-model --source test.en --target test.de
     """
+    keep_apart(output, source, target)
     pairs = find([source, target]).train
     lines = pairs.fingerprints()[0].lines
 

@@ -82,7 +82,7 @@ Loaded = Annotated[
 def serve(
     models: Models = None,
     port: Port = 5000,
-    host: Host = "127.0.0.1",
+    host: Host = "localhost",
     host_names: HostNames = None,
     token: Token = None,
     runs: Runs = None,
@@ -121,7 +121,7 @@ def start(
     models: Sequence[Path | str],
     *,
     port: int,
-    host: str = "127.0.0.1",
+    host: str = "localhost",
     names: Sequence[str] = (),
     token: str | None = None,
     runs: Path | None = None,

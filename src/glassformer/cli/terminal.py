@@ -63,6 +63,13 @@ def count_if_file(path: Path) -> int | None:
     return count_lines(path) if path.is_file() else None
 
 
+def keep_apart(output: Path | None, *inputs: Path | None) -> None:
+    """ValueError if what is written would take the place of what is read."""
+    for path in inputs:
+        if output and path and output.is_file() and path.is_file() and output.samefile(path):
+            raise ValueError(f"{output} is read here, and would be lost: name another file")
+
+
 @contextmanager
 def open_output(path: Path | None) -> Iterator[TextIO]:
     """The standard output, or a file that gets its name only when it is whole."""

@@ -25,14 +25,13 @@ Recipe = Annotated[
         help=f"A size ({', '.join(ALL_SIZES)}) or a TOML file of settings; auto if not given.",
     ),
 ]
-Data = Annotated[
-    list[Path] | None,
-    Option(
-        metavar="PATH",
-        help="Sentence pairs: a folder or prefix (DIR/train is DIR/train.en and DIR/train.de), a "
-        ".tsv, .csv or .jsonl file, or two text files, --data twice, source first.",
-    ),
-]
+PAIRS = Option(
+    metavar="PATH",
+    help="Sentence pairs: a folder or prefix (DIR/train is DIR/train.en and DIR/train.de), a .tsv, "
+    ".csv, .jsonl or .tmx file, a .zip of two text files, or two text files, --data twice, source "
+    "first.",
+)
+Data = Annotated[list[Path] | None, PAIRS]
 Valid = Annotated[
     list[Path] | None,
     Option(
@@ -149,10 +148,6 @@ def train(
 
 
 def _tell(summary: Summary, as_json: bool) -> None:
-    _end(summary, as_json)
-
-
-def _end(summary: Summary, as_json: bool) -> None:
     if summary.is_first:  # of several processes, one speaks
         print(to_json(summary.to_json()) if as_json else summary.text)
     if not summary.is_finished:

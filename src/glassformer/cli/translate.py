@@ -19,6 +19,7 @@ from .terminal import (
     STANDARD,
     count_if_file,
     cut,
+    keep_apart,
     open_lines,
     open_output,
     show_progress,
@@ -103,6 +104,7 @@ def translate(
     echo "The cat is on the mat." | glassformer translate my-model
     glassformer translate my-model book.en -o book.de --beam 8
     """
+    keep_apart(output, file, prefix_file)
     if cluster.is_wanted(context.params):
         cluster.translate_shards(context.params)
         return

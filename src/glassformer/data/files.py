@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import zlib
+from codecs import BOM_UTF16_BE, BOM_UTF16_LE
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -47,9 +48,10 @@ def decode_lines(stream: Iterable[bytes], name: str) -> Iterator[str]:
         try:
             line = raw.decode("utf-8-sig" if number == 1 else "utf-8")
         except UnicodeDecodeError as error:
-            raise ValueError(
-                f"{name}, line {number}: not UTF-8 (byte 0x{error.object[error.start]:02X})"
-            ) from None
+            is_wide = number == 1 and raw.startswith((BOM_UTF16_LE, BOM_UTF16_BE))
+            wide = ": this is UTF-16, save it as UTF-8" if is_wide else ""
+            byte = f"byte 0x{error.object[error.start]:02X}"
+            raise ValueError(f"{name}, line {number}: not UTF-8 ({byte}){wide}") from None
         yield line.removesuffix("\n").removesuffix("\r")
 
 

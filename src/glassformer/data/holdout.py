@@ -75,10 +75,9 @@ def _choose(label: Integers, seed: int) -> npt.NDArray[np.bool_]:
     if not len(names):
         raise ValueError("no pair has text on both sides: there is nothing to train on")
     if len(names) < 2:
-        raise ValueError(
-            f"nothing can be held out of {len(label)} pairs that all share a source or a target "
-            "with one another: give a validation set"
-        )
+        alike = "that all share a source or a target with one another"
+        held = f"{len(label):,} pairs {alike}" if len(label) > 1 else "a single pair"
+        raise ValueError(f"nothing can be held out of {held}: give a validation set, --valid")
     small = np.flatnonzero(sizes <= max(sizes.min(), wanted // 20))
     order = small[np.argsort(np.random.PCG64(seed).random_raw(len(small)), kind="stable")]
     fits = np.cumsum(sizes[order]) <= wanted

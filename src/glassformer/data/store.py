@@ -138,7 +138,8 @@ def build(
             if progress:
                 progress(counts.read, total)
         if not counts.kept:
-            raise ValueError(f"nothing to train on: {counts}")
+            longest = f"; data.max_length is {max_length:,} pieces" if counts.too_long else ""
+            raise ValueError(f"nothing to train on: {counts}{longest}")
         text = json.dumps({**index, "counts": asdict(counts)}, indent=1)
         (partial / INDEX).write_text(text + "\n", encoding="utf-8")
     return counts

@@ -16,6 +16,7 @@ Pair = tuple[str, str]
 Names = tuple[list[str], list[str]]  # what the source may be called, and the target
 
 KINDS = (".tsv", ".csv", ".jsonl", ".tmx")
+SHOWN = 8  # keys of an object without the right ones
 
 
 def table_kind(path: Path) -> str | None:
@@ -53,9 +54,10 @@ def _read_columns(path: Path, names: Names) -> Iterator[Pair]:
         elif len(row) > max(source, target):
             yield row[source], row[target]
         elif any(row):
+            between = "tabs" if table_kind(path) == ".tsv" else "commas"
             raise ValueError(
-                f"{path}, line {line_number}: {max(source, target) + 1} columns are needed, "
-                f"and there are {len(row)}"
+                f"{path}, line {line_number}: {max(source, target) + 1} columns are needed, with "
+                f"{between} between, and there are {len(row)}"
             )
         else:
             yield "", ""
@@ -91,7 +93,10 @@ def _read_objects(path: Path, names: Names) -> Iterator[Pair]:
         pair = [row[keys[place]] for place in found or ()]
         if not pair or not all(isinstance(side, str) for side in pair):
             wanted = " and ".join(" or ".join(map(repr, side)) for side in names)
-            raise ValueError(f"{path}, line {number}: {wanted} must be there, as strings")
+            there = ", ".join(map(repr, keys[:SHOWN])) or "no keys"
+            raise ValueError(
+                f"{path}, line {number}: {wanted} must be there, as strings; found {there}"
+            )
         yield pair[0], pair[1]
 
 

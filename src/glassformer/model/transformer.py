@@ -23,21 +23,18 @@ class Transformer(Watchable):
     def __init__(self, settings: Model, source_vocabulary: int, target_vocabulary: int):
         super().__init__()
         self.settings = settings
-        source_table, target_table, output_table = _tables(
-            settings, source_vocabulary, target_vocabulary
-        )
-        self.source_embedding = Embedding(source_table, settings)
-        self.target_embedding = Embedding(target_table, settings)
+        sources, targets, outputs = _tables(settings, source_vocabulary, target_vocabulary)
+        self.source_embedding = Embedding(sources, settings)
+        self.target_embedding = Embedding(targets, settings)
         self.encoder = nn.ModuleList(EncoderLayer(settings) for _ in range(settings.encoder_layers))
         self.decoder = nn.ModuleList(DecoderLayer(settings) for _ in range(settings.decoder_layers))
         self.encoder_norm, self.decoder_norm = _last_norm(settings), _last_norm(settings)
-        self.output_table = output_table  # 3.4: the pre-softmax linear map shares its matrix
+        self.output_table = outputs  # 3.4: the pre-softmax linear map shares its matrix
         bias_V = nn.Parameter(torch.zeros(target_vocabulary))
         self.output_bias = bias_V if settings.output_bias else None  # not in the paper
-        for part in (self.encoder, self.decoder):
-            for parameter in part.parameters():
-                if parameter.dim() > 1:
-                    nn.init.xavier_uniform_(parameter)
+        for parameter in (*self.encoder.parameters(), *self.decoder.parameters()):
+            if parameter.dim() > 1:
+                nn.init.xavier_uniform_(parameter)
 
     def forward(self, source_BS: Tensor, target_BT: Tensor) -> Tensor:
         """All target positions at once: logits B T V; row t is about piece t + 1."""
@@ -46,8 +43,11 @@ class Transformer(Watchable):
     def read(self, source_BS: Tensor, target_BT: Tensor) -> Tensor:
         """All but the last linear map, B T D."""
         source_mask = padding_mask(source_BS)
+        return self.decode(target_BT, self.encode(source_BS, source_mask), source_mask)
+
+    def decode(self, target_BT: Tensor, memory_BSD: Tensor, source_mask: Tensor) -> Tensor:
+        """The decoder's answer, B T D."""
         mask = causal_mask(target_BT.size(1), target_BT.device) & padding_mask(target_BT)
-        memory_BSD = self.encode(source_BS, source_mask)
         y_BTD = self.target_embedding(target_BT)
         for layer in self.decoder:
             y_BTD = layer(y_BTD, memory_BSD, mask, source_mask)

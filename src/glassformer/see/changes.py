@@ -30,6 +30,7 @@ class Changes:
         self.edits: defaultdict[str, list[Edit]] = defaultdict(list)
         self.watched: set[str] = set()
         self.seen: dict[str, Tensor] = {}
+        self.is_cacheable = True  # each row of the decoder is changed alike, on its own
 
     def compose(self) -> dict[str, Edit]:
         """One function for each window; what another one needs is remembered last."""
@@ -37,21 +38,29 @@ class Changes:
             self.edits[name].append(self._remember(name))
         return {name: _chain(edits) for name, edits in self.edits.items()}
 
+    def _add(self, name: str, edit: Edit, *, is_alike: bool = False) -> None:
+        """`is_alike`: it does the same to each row, whatever its place. Where rows are those of
+        the source, all pass at once."""
+        self.edits[name].append(edit)
+        is_written = find_side(name, self.graph[name].axes[-2].dim) == "target"
+        self.is_cacheable &= is_alike or not is_written
+
     def silence(self, block: str, head: int | None) -> None:
-        self._change_block(block, head, torch.zeros_like)
+        self._change_block(block, head, torch.zeros_like, is_alike=True)
 
     def average(self, block: str, head: int | None) -> None:
         """The mean over all positions; in the decoder, over those up to each."""
         is_causal = block.startswith("decoder")
-        self._change_block(block, head, _average_so_far if is_causal else _average)
+        change = _average_so_far if is_causal else _average
+        self._change_block(block, head, change, is_alike=False)
 
-    def _change_block(self, block: str, head: int | None, change: Edit) -> None:
+    def _change_block(self, block: str, head: int | None, change: Edit, *, is_alike: bool) -> None:
         block = self._check_block(block)
         if head is None:
-            self.edits[f"{block}.output"].append(change)
+            self._add(f"{block}.output", change, is_alike=is_alike)
             return
         heads, head = self._check_heads(block, head)
-        self.edits[heads].append(lambda x: _set_head(x, head, change(x)))
+        self._add(heads, lambda x: _set_head(x, head, change(x)), is_alike=is_alike)
 
     def pin(self, block: str, head: int | None, query: int | None, key: int) -> None:
         """All attention of a query on one key; those that may not see it are left alone."""
@@ -74,7 +83,7 @@ class Changes:
                 changed[:, which, rows, key] = 1
             return changed
 
-        self.edits[op.name].append(edit)
+        self._add(op.name, edit)
 
     def replace(self, name: str, position: int, head: int | None, values: Tensor) -> None:
         """Other values in the vector of one position."""
@@ -103,7 +112,7 @@ class Changes:
             row.copy_(change(row))
             return changed
 
-        self.edits[op.name].append(edit)
+        self._add(op.name, edit)
 
     def remove(self, what: str, name: str | None) -> None:
         """Do without positions, scale, mask, residual or norm, everywhere or in a part."""
@@ -112,15 +121,15 @@ class Changes:
             raise ValueError(f"there is no {what} in {name}")
         for op in found:
             if what == "positions":
-                self.edits[op.name].append(torch.zeros_like)
+                self._add(op.name, torch.zeros_like, is_alike=True)
             elif what == "mask":
-                self.edits[op.name].append(torch.ones_like)
+                self._add(op.name, torch.ones_like)
             elif what == "scale":
-                self.edits[op.name].append(self._unscale)
+                self._add(op.name, self._unscale, is_alike=True)
             else:
                 source = op.operands[-1 if what == "residual" else 0].name
                 self.watched.add(source)
-                self.edits[op.name].append(self._recall(source))
+                self._add(op.name, self._recall(source), is_alike=True)
 
     def _find(self, what: str) -> Iterator[Op]:
         """The windows that show what is to be taken away."""
@@ -144,7 +153,7 @@ class Changes:
         return edit
 
     def _recall(self, name: str) -> Edit:
-        return lambda x: self.seen[name].to(x.dtype)
+        return lambda x: self.seen[name].to(x.dtype).view_as(x)  # a step folds rows into queries
 
     def _check_block(self, name: str) -> str:
         name = resolve(name, self.settings)

@@ -65,18 +65,20 @@ def _mix(trace: Trace, side: str, layers: int, x: Array, memory: Array | None = 
     return x
 
 
-def read_lens(trace: Trace) -> Array:
+def read_lens(trace: Trace, rows: Sequence[int] | None = None) -> Array:
     """The logit lens (nostalgebraist 2020): what each decoder layer's answer would choose if it
-    were the last; layers T V. The last of them are the logits."""
+    were the last; layers T V, or of these `rows` only. The last of them are the logits."""
     window, logits = "normed" if trace.settings.norm == "post" else "sum", []
     for layer in range(trace.settings.decoder_layers):
-        y = trace[f"decoder.{layer}.feed_forward_road.{window}"].astype(np.float64)
+        y = trace[f"decoder.{layer}.feed_forward_road.{window}"]
+        y = (y if rows is None else y[list(rows)]).astype(np.float64)
         if trace.settings.norm == "pre":
             deviation = np.sqrt(y.var(-1, keepdims=True) + trace.settings.norm_epsilon)
             y = (y - y.mean(-1, keepdims=True)) / deviation
             y = y * trace["decoder_norm.weight"] + trace["decoder_norm.bias"]
-        logits.append(y @ trace["output_table.weight"].T + _output_bias(trace))
-    return np.stack(logits).astype(np.float32)
+        found = y @ trace["output_table.weight"].T + _output_bias(trace)
+        logits.append(found.astype(np.float32))
+    return np.stack(logits)
 
 
 def attribute_logit(trace: Trace, row: int, piece: int) -> dict[str, float]:

@@ -32,6 +32,7 @@ from ..config import Settings
 from ..decode import Network
 from ..tap import Edit
 from ..tap import record as watch
+from ..text.spacing import EAST, is_eastern
 from ..translator import Translator
 from .changes import Changes
 from .pieces import read_source
@@ -83,7 +84,7 @@ class Swap(Settings):
 
 class Word(Settings):
     do: Literal["word"]
-    word: str
+    word: str = Field(min_length=1)
     by: str
 
 
@@ -118,8 +119,9 @@ class Edited:
 
     def functions(self) -> dict[str, Edit]:
         """New ones for each view: they remember what they saw."""
-        if not self.edits:
-            return {}
+        return self._read().compose()
+
+    def _read(self) -> Changes:
         changes = Changes(self.translator.config.model, self.source, self.translator.longest)
         for number, edit in enumerate(self.edits):
             change = _ADAPTER.validate_python(edit)
@@ -127,16 +129,18 @@ class Edited:
                 _apply(changes, change, self.vectors.get(number))
             except ValueError as error:
                 raise ValueError(f"edit {number + 1}: {error}") from None
-        return changes.compose()
+        return changes
 
     @contextmanager
     def network(self) -> Iterator[Network[Any]]:
-        """What a search asks: the model itself, or an edited view that reads all again."""
-        if not (functions := self.functions()):
+        """What a search asks: the model itself, or an edited view; one that reads again what is
+        written where an edit must see that."""
+        changes = self._read()
+        if not (functions := changes.compose()):
             yield self.translator.model
             return
         with watch(self.translator.model, lambda name: False, functions) as (view, _):
-            yield Uncached(view)
+            yield view if changes.is_cacheable else Uncached(view)
 
 
 def read_edits(path: Path | str) -> list[dict[str, Any]]:
@@ -162,7 +166,7 @@ def prepare(
     for number, edit in enumerate(plain):
         change = _check(number, edit)
         if isinstance(change, Word):
-            text, found = re.subn(rf"(?<!\w){re.escape(change.word)}(?!\w)", change.by, text)
+            text, found = _replace_word(text, change.word, change.by)
             if not found:
                 raise ValueError(f"edit {number + 1}: there is no word {change.word!r} in {text!r}")
         elif isinstance(change, Prefix):
@@ -173,6 +177,14 @@ def prepare(
     edited = Edited(translator, text, prefix, tuple(plain), vectors, source)
     edited.functions()  # says now what is wrong
     return edited
+
+
+def _replace_word(text: str, word: str, by: str) -> tuple[str, int]:
+    """Wherever a word stands by itself, and how often; Chinese ones stand between others."""
+    letter = rf"[^\W{EAST}]"
+    before = "" if is_eastern(word[0]) else rf"(?<!{letter})"
+    after = "" if is_eastern(word[-1]) else rf"(?!{letter})"
+    return re.subn(before + re.escape(word) + after, lambda _: by, text)
 
 
 def _check(number: int, edit: dict[str, Any]) -> Change:

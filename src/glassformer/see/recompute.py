@@ -22,7 +22,7 @@ _erf = np.vectorize(math.erf, otypes=[np.float64])
 
 ACTIVATIONS: dict[str, Callable[[Array], Array]] = {
     "relu": lambda x: np.maximum(x, 0),
-    "silu": lambda x: x / (1 + np.exp(-x)),
+    "silu": lambda x: x * np.exp(-np.logaddexp(0, -x)),  # x / (1 + e^-x), however negative x is
     "gelu": lambda x: x * (1 + _erf(x / math.sqrt(2))) / 2,
 }
 

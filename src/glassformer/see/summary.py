@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+import shutil
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
+from rich.cells import cell_len
 
 from .derive import mean_over_heads
 from .explain import Explanation
@@ -18,18 +20,20 @@ if TYPE_CHECKING:
 SHADES = " ▁▂▃▄▅▆▇█"  # an eighth of the attention each
 ENDINGS = 5  # hypotheses that are listed
 HEIGHT = 12  # characters of a source piece that are shown
+ENDLESS = 1 << 20  # columns of what is no terminal
 
 
 def summarise(trace: Trace, k: int = 3, layer: int | None = None, head: int | None = None) -> str:
     """The translation, the `k` likeliest pieces at each step, and cross-attention."""
-    widest = max(len(_show(piece.text)) for piece in trace.predicted)
+    shown = [_show(piece.text) for piece in trace.predicted]
+    widest = max(map(cell_len, shown))
     lines = [trace.text, trace.translation, "", "what came, and what could have come:"]
     for row, (piece, expected) in enumerate(zip(trace.predicted, trace.predictions, strict=True)):
         others = "  ".join(
             f"{_show(choice.text)} {_percent(choice.log_prob)}"
             for choice in [each for each in trace.top(row, k + 1) if each.id != piece.id][:k]
         )
-        own = f"{_show(piece.text):{widest}} {_percent(expected.log_prob):>6}"
+        own = f"{_pad(shown[row], widest)} {_percent(expected.log_prob):>6}"
         lines.append(f"  {row:3} {own}   {others}".rstrip())
     return "\n".join([*lines, *_list_endings(trace), "", *_draw_attention(trace, layer, head)])
 
@@ -48,16 +52,50 @@ def _list_endings(trace: Trace) -> Iterator[str]:
 
 def _draw_attention(trace: Trace, layer: int | None, head: int | None) -> Iterator[str]:
     weights, which = _choose(trace, layer, head)
-    widest = max(len(_show(piece.text)) for piece in trace.predicted)
+    rows = [_show(piece.text) for piece in trace.predicted]
+    keys = [_stack(_show(piece.text)) for piece in trace.source]
+    widest = max(map(cell_len, rows))
     yield f"cross-attention, {which}: what each piece reads while it is chosen"
-    names = [_show(piece.text)[:HEIGHT] for piece in trace.source]
-    tallest = max(map(len, names))
-    for line in range(tallest):
-        letters = (name.rjust(tallest)[line] for name in names)
-        yield f"  {'':{widest}}  {' '.join(letters)}".rstrip()
-    for piece, row in zip(trace.predicted, weights, strict=True):
-        shades = (SHADES[round(float(weight) * 8)] for weight in row)
-        yield f"  {_show(piece.text):{widest}}  {' '.join(shades)}".rstrip()
+    room = shutil.get_terminal_size((ENDLESS, 0)).columns - widest - 3
+    for block in _fit(keys, room):
+        yield from _draw_block(rows, widest, keys[block], weights[:, block])
+
+
+def _stack(text: str) -> list[str]:
+    """What stands below each other: characters, with the marks that take no room of their own."""
+    letters: list[str] = []
+    for character in text:
+        if letters and not cell_len(character):
+            letters[-1] += character
+        else:
+            letters.append(character)
+    return letters[:HEIGHT]
+
+
+def _fit(keys: Sequence[list[str]], room: int) -> Iterator[slice]:
+    """As many columns as fit beside each other, then the next."""
+    start, taken = 0, 0
+    for place, key in enumerate(keys):
+        wide = max(map(cell_len, key), default=0) + 1
+        if taken and taken + wide > room:
+            yield slice(start, place)
+            start, taken = place, 0
+        taken += wide
+    yield slice(start, len(keys))
+
+
+def _draw_block(
+    rows: Sequence[str], widest: int, keys: Sequence[list[str]], weights: Array
+) -> Iterator[str]:
+    """The pieces of the source upright, and a shade for each below it."""
+    tallest = max(map(len, keys))
+    wide = [max(map(cell_len, key), default=0) for key in keys]
+    upright = [[""] * (tallest - len(key)) + key for key in keys]
+    shades = ([SHADES[round(float(weight) * 8)] for weight in row] for row in weights)
+    named = [("", line) for line in zip(*upright, strict=True)]
+    for name, cells in (*named, *zip(rows, shades, strict=True)):
+        drawn = " ".join(map(_pad, cells, wide))
+        yield f"  {_pad(name, widest)}  {drawn}".rstrip()
 
 
 def _choose(trace: Trace, layer: int | None, head: int | None) -> tuple[Array, str]:
@@ -83,9 +121,8 @@ def tell_comparison(found: Comparison, k: int = 12) -> str:
     lines.append("the translation before, piece by piece: probability before and after")
     for change in found.changes:
         instead = f"   now {_show(change.instead)}" if change.instead != change.piece else ""
-        lines.append(
-            f"  {_show(change.piece):12} {change.before:7.2%} -> {change.after:7.2%}{instead}"
-        )
+        shares = f"{change.before:7.2%} -> {change.after:7.2%}"
+        lines.append(f"  {_pad(_show(change.piece), 12)} {shares}{instead}")
     moved = [(name, size) for name, size in found.differences.items() if size]
     lines += ["", f"{len(moved)} of {len(found.differences)} tensors moved; the most:"]
     moved.sort(key=lambda pair: -pair[1])
@@ -105,6 +142,11 @@ def tell_cell(found: Explanation) -> str:
 def _show(text: str) -> str:
     """A piece with its leading space made visible."""
     return text.replace(" ", "▁", 1) if text.startswith(" ") else text
+
+
+def _pad(text: str, width: int) -> str:
+    """As wide as `width` letters of a terminal: a Chinese character is as wide as two."""
+    return text + " " * (width - cell_len(text))
 
 
 def _percent(log_prob: float) -> str:

@@ -1,7 +1,7 @@
-"""Decoding that reads everything again at each step: slow, and right under any edit.
+"""Decoding that reads again all that is written at each step: slow, and right under any edit.
 
 Letters: B sentences, one; R rows of a search; S source; Q new pieces; L all pieces of a row;
-V vocabulary.
+D model width; V vocabulary.
 """
 
 from __future__ import annotations
@@ -12,37 +12,41 @@ import torch
 from torch import Tensor
 
 from ..model import Transformer
+from ..model.masks import padding_mask
 
 
 @dataclass
 class Written:
     """The pieces of each row, all equally many: they belong to one sentence."""
 
-    source_RS: Tensor
+    memory_BSD: Tensor
+    source_mask: Tensor
     pieces_RL: Tensor
     length_R: Tensor
     beams: int = 1
 
 
 class Uncached:
-    """The search protocol for one sentence, by full passes."""
+    """The search protocol for one sentence, by full passes of the decoder."""
 
     def __init__(self, network: Transformer):
         self.network = network
 
     def start(self, source_BS: Tensor) -> Written:
-        return Written(source_BS, source_BS[:, :0], torch.zeros_like(source_BS[:, 0]))
+        mask = padding_mask(source_BS)
+        memory_BSD = self.network.encode(source_BS, mask)
+        return Written(memory_BSD, mask, source_BS[:, :0], torch.zeros_like(source_BS[:, 0]))
 
     def step(self, pieces_RQ: Tensor, state: Written) -> Tensor:
         past_RL = state.pieces_RL[:, : int(state.length_R[0])]
         state.pieces_RL = torch.cat((past_RL, pieces_RQ), 1)
         state.length_R = state.length_R + pieces_RQ.size(1)
-        logits_RLV = self.network(state.source_RS, state.pieces_RL)
-        return logits_RLV[:, -pieces_RQ.size(1) :].float()
+        y_RLD = self.network.decode(state.pieces_RL, state.memory_BSD, state.source_mask)
+        return self.network.logits(y_RLD)[:, -pieces_RQ.size(1) :].float()
 
     def keep(self, rows: Tensor, state: Written) -> None:
-        state.source_RS, state.pieces_RL, state.length_R = (
-            x.index_select(0, rows) for x in (state.source_RS, state.pieces_RL, state.length_R)
+        state.pieces_RL, state.length_R = (
+            x.index_select(0, rows) for x in (state.pieces_RL, state.length_R)
         )
         state.beams = len(rows)
 

@@ -48,9 +48,9 @@ class Comparison:
         found: dict[str, float | None] = {}
         for name in self.before.names():
             one, other = self.before[name], self.forced[name]
-            same = one.shape == other.shape
-            apart = np.abs(one.astype(np.float64) - other).max() if same else None
-            found[name] = None if apart is None else float(apart)
+            found[name] = None
+            if one.shape == other.shape:
+                found[name] = float(np.abs(one.astype(np.float64) - other).max())
         return found
 
     def to_json(self) -> dict[str, Any]:

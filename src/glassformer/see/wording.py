@@ -129,8 +129,11 @@ def _name(cell: Cell, op: Op) -> str:
 def to_latex(found: Explanation) -> str:
     """An `aligned` of symbol, numbers and value; the middle of many terms is left out."""
     entry = look_up(found.name)
-    symbol = entry.symbol if entry else rf"\mathrm{{{found.name.rpartition('.')[2]}}}"
+    last = found.name.rpartition(".")[2].replace("_", r"\_")
+    symbol = entry.symbol if entry else rf"\mathrm{{{last}}}"
     symbol = rf"\Big[{symbol}\Big]_{{{','.join(map(str, found.index))}}}"
+    if found.op.kind == "masked" and not found.mask:
+        return rf"\begin{{aligned}} {symbol} &= -\infty \end{{aligned}}"
     numbers = [_write_latex(term) for term in found.terms]
     if len(numbers) > 6:
         numbers = [*numbers[:3], r"\cdots", numbers[-1]]
@@ -174,7 +177,9 @@ def to_numpy(found: Explanation) -> str:
     for name, operand in zip(names, op.operands, strict=False):
         lines.append(f"{name} = {_fetch(found, operand, inner)}")
     if op.mask:
-        lines.append(f"allowed = {_fetch(found, op.mask, inner)} > 0")
+        lines.append(f"x = np.where({_fetch(found, op.mask, inner)} > 0, x, -np.inf)")
+    if op.kind == "softmax":
+        lines.append("x = np.exp(x - x.max())")
     if op.bias:
         lines.append(f"bias = {_fetch(found, op.bias, inner)}")
     return "\n".join([*lines, f"value = {_compute(found, at)}", ""])
@@ -199,17 +204,16 @@ def _compute(found: Explanation, at: dict[str, int]) -> str:
         made = "np.sum(x * y)" if op.over else " + ".join("xyz"[: len(op.operands)])
         return f"{op.scale!r} * {made}{bias}" if op.scale != 1 else f"{made}{bias}"
     own = at.get(op.axes[-1].letter)
-    powers = "np.where(allowed, np.exp(x), 0)" if op.mask else "np.exp(x)"
     return {
-        "softmax": f"({powers} / np.sum({powers}))[{own}]",
-        "masked": "x if allowed else -np.inf",
+        "softmax": f"x[{own}] / np.sum(x)",
+        "masked": "x",
         "mask": f"x != 0 and {at.get('m')} <= {at.get('q') if op.detail else at.get('m')}",
         "layernorm": f"(y - x.mean()) / np.sqrt(x.var() + {op.detail}) * z{bias}",
         "mean": "x.mean()",
         "deviation": f"np.sqrt(x.var() + {op.detail})",
         "argmax": "x.argmax()",
         "relu": "max(x, 0)",
-        "silu": "x / (1 + np.exp(-x))",
+        "silu": "x * np.exp(-np.logaddexp(0, -x))",
         "gelu": "x * (1 + math.erf(x / math.sqrt(2))) / 2",
     }[op.kind]
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
+from weakref import WeakKeyDictionary
 
 from ..config import EOS
 from ..evaluate.align import Candidate, Pair, align
@@ -30,7 +31,7 @@ class Alignments:
     """Remembers the head of each model."""
 
     def __init__(self) -> None:
-        self._heads: dict[str, Candidate] = {}
+        self._heads = WeakKeyDictionary[Translator, Candidate]()
         self._lock = threading.Lock()
 
     def align(
@@ -61,13 +62,13 @@ class Alignments:
     def _choose(self, model: Model, translator: Translator, pairs: Sequence[Pair]) -> Candidate:
         """What the model directory remembers; else what its own sentences tell."""
         with self._lock:
-            if model.id not in self._heads:
+            if translator not in self._heads:
                 known = load_choice(model.folder, translator)
                 if known is None:
                     samples = [_read(translator, *pair) for pair in model.read_golden()]
                     known = choose_alone(translator, samples or pairs)
-                self._heads[model.id] = known.candidate
-            return self._heads[model.id]
+                self._heads[translator] = known.candidate
+            return self._heads[translator]
 
 
 def _read(translator: Translator, source: str, target: str) -> Pair:

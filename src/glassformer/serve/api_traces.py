@@ -24,6 +24,7 @@ from .service import Service, TheService
 from .streams import Json, answer
 
 router = APIRouter(tags=["traces"])
+SAVED = {"Content-Disposition": "attachment"}  # the page knows a better name than we do
 
 
 @router.post("/trace", response_class=Json)
@@ -79,16 +80,14 @@ def save_trace(
 ) -> Response:
     """The recording as a file: the zip of its folder."""
     data = write_archive(service.recordings.find(id).trace, compact, parameters)
-    headers = {"Content-Disposition": f'attachment; filename="{id}.trace"'}
-    return Response(data, media_type="application/zip", headers=headers)
+    return Response(data, media_type="application/zip", headers=SAVED)
 
 
 @router.get("/traces/{id}/page", response_class=Response)
 def save_page(id: str, service: TheService, compact: bool = False) -> Response:
     """The recording as one page that opens without a server."""
     page = build_page(service.recordings.find(id).trace, compact=compact)
-    headers = {"Content-Disposition": f'attachment; filename="{id}.html"'}
-    return Response(page, media_type="text/html; charset=utf-8", headers=headers)
+    return Response(page, media_type="text/html; charset=utf-8", headers=SAVED)
 
 
 @router.post("/traces/{id}/edit", response_class=Json)

@@ -76,6 +76,7 @@ class Batcher:
         self._orders: deque[Order] = deque()
         self._wake = threading.Condition()
         self._is_closed = False
+        self._told = ""  # the last internal error
         self._pace = 0.01  # seconds a sentence, lately
         self._thread = threading.Thread(target=self._work, name="batcher", daemon=True)
         self._thread.start()
@@ -169,14 +170,17 @@ class Batcher:
             order.put(place, judged.best)
 
     def _fail(self, batch: list[tuple[Order, int]], error: Exception) -> None:
-        """One bad sentence is the fault of one request."""
+        """One bad sentence is the fault of one request: halves are tried, and halves of these."""
         if len(batch) > 1:
-            for each in batch:
-                self._translate([each])
+            middle = len(batch) // 2
+            self._translate(batch[:middle])
+            self._translate(batch[middle:])
             return
         ((order, _),) = batch
         if isinstance(error, ValueError):
             order.fail(Refusal(400, str(error)))
         else:
-            log.error("internal error", exc_info=error)
+            if repr(error) != self._told:  # once is enough: there may be thousands
+                log.error("internal error", exc_info=error)
+                self._told = repr(error)
             order.fail(Refusal(500, "internal error"))

@@ -40,10 +40,10 @@ class Guard:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
-            if scope["type"] == "websocket":
-                return
             await self.app(scope, receive, send)
             return
+        # Clients join addresses carelessly.
+        scope["path"] = path = "/" + "/".join(part for part in scope["path"].split("/") if part)
 
         async def send_guarded(message: Message) -> None:
             if message["type"] == "http.response.start":
@@ -54,7 +54,7 @@ class Guard:
                     headers["Connection"] = "close"
             await send(message)
 
-        if scope["method"] == "HEAD" and not _is_ours(scope["path"]):
+        if scope["method"] == "HEAD" and not _is_ours(path):
             scope = {**scope, "method": "GET"}  # the server leaves out the body
         try:
             if await self._let_in(scope, send_guarded):
@@ -94,9 +94,10 @@ class Guard:
         return hmac.compare_digest(given.encode("utf-8", "replace"), self.token.encode())
 
     async def _welcome(self, send: Send) -> None:
-        """The token becomes a cookie, and leaves the address."""
+        """The token becomes a cookie, and leaves the address; behind a proxy "/" is elsewhere."""
         cookie = f"{self.cookie}={self.token}; Path=/; HttpOnly; SameSite=Strict"
-        headers = [(b"location", b"/"), (b"set-cookie", cookie.encode()), (b"content-length", b"0")]
+        headers = [(b"set-cookie", cookie.encode()), (b"content-length", b"0")]
+        headers.append((b"location", b"./"))
         await send({"type": "http.response.start", "status": 303, "headers": headers})
         await send({"type": "http.response.body", "body": b""})
 

@@ -15,6 +15,7 @@ from .alignment import Alignments, Said
 from .batching import Batcher
 from .limits import Limits
 from .markup import Page, read_markup
+from .requests import check_characters
 from .shelf import Model, Shelf
 
 SHORT = 1000  # characters that are split sooner than another thread would begin to
@@ -47,8 +48,10 @@ class Interpreter:
             most = n_best if place == len(route) - 1 else 1
             pages = await run_sync(_read_pages, [best for best, *_ in found])
             runs = [run for page in pages for run in page.runs]
+            if not place:  # tags are free
+                check_characters(sum(len(run.text) for run in runs), self.limits.characters)
             said = await self._say([run.text for run in runs], model, most)
-            translator = await run_sync(self.shelf.load, model)
+            translator = await self._open(model)
             ways = [
                 await run_sync(self._write, model, translator, pages, _take(said, number))
                 for number in range(most)
@@ -71,11 +74,14 @@ class Interpreter:
         )
         return [page.fill([next(written) for _ in page.runs]) for page in pages]
 
+    async def _open(self, model: Model) -> Translator:
+        if translator := self.shelf.take(model):
+            return translator
+        return await run_sync(self.shelf.load, model)
+
     async def _say(self, texts: Sequence[str], model: Model, n_best: int) -> list[list[Said]]:
         """Of each text the best translations, best first."""
-        translator = self.shelf.take(model)
-        if translator is None:
-            translator = await run_sync(self.shelf.load, model)
+        translator = await self._open(model)
         if sum(map(len, texts)) <= SHORT:
             spans = _split(translator, texts)
         else:

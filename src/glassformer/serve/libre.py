@@ -8,11 +8,13 @@ from typing import Any
 
 from anyio.to_thread import run_sync
 from fastapi import APIRouter, Request
+from starlette.datastructures import ImmutableMultiDict
 
 from ..version import __version__
 from .languages import Languages
 from .openapi import DETECT, TRANSLATE
 from .refusal import Refusal
+from .requests import check_characters
 from .service import Service, TheService
 from .waiting import wait_for
 
@@ -27,10 +29,10 @@ async def translate(request: Request, service: TheService) -> dict[str, Any]:
     for name in ("q", "source", "target"):
         if not given.get(name):
             raise Refusal(400, f"Invalid request: missing {name} parameter")
-    texts, is_many = _read_texts(given["q"], service), isinstance(given["q"], list)
     form = _read_word(given, "format") or "text"
     if form not in ("text", "html"):
         raise Refusal(400, f"{form} format is not supported")
+    texts, is_many = _read_texts(given["q"], service, form), isinstance(given["q"], list)
     alternatives = _read_number(given.get("alternatives"), service.limits.alternatives)
     work = _translate(
         service, texts, _read_word(given, "source"), _read_word(given, "target"),
@@ -75,7 +77,7 @@ async def detect(request: Request, service: TheService) -> list[dict[str, Any]]:
     service.access.check(_read_key(given, request), _find_address(request))
     if not given.get("q"):
         raise Refusal(400, "Invalid request: missing q parameter")
-    texts = _read_texts(given["q"], service)[:1]
+    texts = _read_texts(given["q"], service, "text")[:1]
     (found,) = await run_sync(_detect, service.languages, texts)
     return found
 
@@ -142,22 +144,28 @@ async def read_body(request: Request) -> Mapping[str, Any]:
         if not isinstance(found, dict):
             raise Refusal(400, "Invalid request: the body is no JSON object")
         return found
-    given: dict[str, Any] = dict(request.query_params)
+    given = _gather(request.query_params)
     if kind in ("application/x-www-form-urlencoded", "multipart/form-data"):
         async with request.form() as form:
-            given |= {name: value for name, value in form.items() if isinstance(value, str)}
-    if isinstance(text := given.get("q"), str):
-        given["q"] = "\n".join(text.splitlines())
+            given |= _gather(form)
     return given
 
 
-def _read_texts(q: Any, service: Service) -> list[str]:
+def _gather(fields: ImmutableMultiDict[str, Any]) -> dict[str, Any]:
+    """The fields that are texts; several texts under q are a list."""
+    given = {name: value for name, value in fields.items() if isinstance(value, str)}
+    texts = [text for text in fields.getlist("q") if isinstance(text, str)]
+    texts = ["\n".join(text.splitlines()) for text in texts]
+    return given | ({"q": texts[0] if len(texts) == 1 else texts} if texts else {})
+
+
+def _read_texts(q: Any, service: Service, form: str) -> list[str]:
     texts, limits = q if isinstance(q, list) else [q], service.limits
     if not all(isinstance(text, str) for text in texts):
         raise Refusal(400, "Invalid request: q is a text, or a list of texts")
-    for size, most in ((len(texts), limits.texts), (sum(map(len, texts)), limits.characters)):
-        if size > most:
-            raise Refusal(400, f"Invalid request: request ({size}) exceeds text limit ({most})")
+    check_characters(len(texts), limits.texts)
+    if form == "text":  # of a page, what is text is counted once it has been found
+        check_characters(sum(map(len, texts)), limits.characters)
     return [_mend(text) for text in texts]
 
 

@@ -46,7 +46,7 @@ class Files(StaticFiles):
         status_code: int = 200,
     ) -> Response:
         response = super().file_response(full_path, stat_result, scope, status_code)
-        is_named = "assets" in Path(full_path).relative_to(STATIC).parts[:-1]
+        is_named = Path(full_path).parent.name == "assets"
         kept = "public, max-age=31536000, immutable" if is_named else "no-cache"
         response.headers["Cache-Control"] = kept
         return response

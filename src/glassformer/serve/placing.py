@@ -14,6 +14,7 @@ from ..text.spacing import EAST
 from ..text.unicode import Span
 
 WORD = re.compile(rf"[{EAST}]|(?:(?![{EAST}])\w)+(?:['’](?:(?![{EAST}])\w)+)*|[^\w\s]")
+CLICKED = re.compile(r"<(a|button|label|summary)\b", re.IGNORECASE)
 Link = tuple[int, int, float]  # a word of the source, one of the translation, and how surely
 
 
@@ -72,6 +73,7 @@ class _Layout:
         for child in node.children:
             if child.is_point:
                 child.first = child.last = self._find_point(node, child, taken)
+                self._lend(node, child, taken)
             if child.children:
                 self.place(child)
 
@@ -107,6 +109,15 @@ class _Layout:
             if weight > most:
                 best, most = (group[0], group[-1] + 1), weight
         return best
+
+    def _lend(self, node: Mark, child: Mark, taken: bytearray) -> None:
+        """A link has to be clicked: if none of the words is its own, a free neighbour's is."""
+        if child.start == child.end or not CLICKED.match(child.open):
+            return
+        for word in (child.first, child.first - 1):
+            if word in range(node.first, node.last) and not taken[word]:
+                child.first, child.last, taken[word] = word, word + 1, 1
+                return
 
     def _find_point(self, node: Mark, child: Mark, taken: bytearray) -> int:
         """Behind the word that stands for the source word before it, or before the next one's."""

@@ -78,6 +78,11 @@ def choose_search(translator: Translator, changes: dict[str, Any], limits: Limit
     return decode
 
 
+def check_characters(size: int, most: int) -> None:
+    if size > most:
+        raise Refusal(400, f"Invalid request: request ({size}) exceeds text limit ({most})")
+
+
 def check_text(text: str, limits: Limits) -> None:
     if len(text) > limits.characters:
         raise Refusal(400, f"the text has {len(text)} characters: at most {limits.characters}")

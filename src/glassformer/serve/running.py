@@ -6,6 +6,7 @@ import asyncio
 import secrets
 import socket
 from collections.abc import Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -18,14 +19,13 @@ from .interpreter import Interpreter
 from .jobs import Jobs
 from .languages import Languages
 from .limits import Limits
+from .listening import BACKLOG, LOCAL, OPEN, Connection, allow_files, listen, name_address
 from .metrics import Metrics
 from .recordings import Recordings
 from .service import Service
 from .shelf import Shelf
 
-LOCAL = ("127.0.0.1", "localhost", "::1")
 HEARING = 0.5  # seconds in which a connection that was accepted can still send its request
-BACKLOG = 2048  # connections that wait to be accepted
 GRACE = 30  # seconds for requests under way when the server is told to end
 
 
@@ -78,19 +78,21 @@ class Ready(NamedTuple):
     """A server that has its port, and the address to open, token included."""
 
     server: Server
-    sock: socket.socket
+    socks: list[socket.socket]
     address: str
 
     def run(self) -> None:
         """Until it is told to end."""
-        with self.sock:
-            self.server.run(sockets=[self.sock])
+        with ExitStack() as held:
+            for sock in self.socks:
+                held.enter_context(sock)
+            self.server.run(sockets=self.socks)
 
 
 def prepare(
     service: Service,
     *,
-    host: str = "127.0.0.1",
+    host: str = "localhost",
     port: int = 5000,
     token: str | None = None,
     hosts: Sequence[str] = (),
@@ -102,33 +104,22 @@ def prepare(
     such as "https://example.org".
     """
     token = token or secrets.token_urlsafe(24)
-    sock = bind(host, port)
-    port = sock.getsockname()[1]
-    is_open = host in ("0.0.0.0", "::") and not hosts
-    names = (*LOCAL, *hosts, "*" if is_open else host)
+    allow_files(2 * service.limits.connections)
+    socks = listen(host, port)
+    port = socks[0].getsockname()[1]
+    names = (*LOCAL, *hosts, "*" if host in OPEN and not hosts else host)
     cookie = f"glassformer-{port}"
     app = build(service, token=token, cookie=cookie, hosts=names, origins=origins)
     config = uvicorn.Config(app, **_options(service.limits))
-    shown = f"[{host}]" if ":" in host else host
-    return Ready(Server(config, service), sock, f"http://{shown}:{port}/?token={token}")
-
-
-def bind(host: str, port: int) -> socket.socket:
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    sock = socket.socket(family, socket.SOCK_STREAM)
-    sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    try:
-        sock.bind((host, port))
-        sock.listen(BACKLOG)  # who comes before the server is ready waits
-    except OSError as error:
-        sock.close()
-        raise OSError(error.errno, error.strerror, f"{host}:{port}") from None
-    return sock
+    address = f"{name_address(host, port)}/?token={token}"
+    return Ready(Server(config, service), socks, address)
 
 
 def _options(limits: Limits) -> dict[str, Any]:
     return {
-        "log_level": "warning",
+        "http": Connection,
+        "ws": "none",
+        "log_level": "error",  # what strangers send is no news
         "backlog": BACKLOG,
         "limit_concurrency": limits.connections,
         "timeout_graceful_shutdown": GRACE,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import re
 import threading
 from collections import OrderedDict
@@ -12,10 +13,13 @@ from typing import Any
 
 from ..config import Config
 from ..data.doctor.function_words import NAMES
-from ..directory import CARD, CONFIG, GOLDEN, SHIPPED, locate
+from ..directory import CARD, CONFIG, GOLDEN, SEPARATE, SHARED, SHIPPED, WEIGHTS, locate
 from ..disk import read_json
 from ..translator import Translator
 from .refusal import Refusal, refuse_missing
+
+Stamp = tuple[tuple[int, int, int] | None, ...]
+log = logging.getLogger("glassformer.serve")
 
 
 @dataclass(frozen=True)
@@ -45,6 +49,11 @@ class Model:
         path = self.folder / CARD
         return path.read_text(encoding="utf-8", errors="replace") if path.is_file() else ""
 
+    def stamp(self) -> Stamp | None:
+        """Changes when the model is replaced; None while there is none."""
+        found = tuple(map(_stamp, (self.folder / n for n in (WEIGHTS, CONFIG, SHARED, *SEPARATE))))
+        return found if found[0] and found[1] else None
+
     def read_golden(self) -> list[tuple[str, str]]:
         """Sentences that the model brings along, and their translations."""
         try:
@@ -67,7 +76,7 @@ class Shelf:
     ) -> None:
         self.most, self.how = loaded, how
         self.models: dict[str, Model] = {}
-        self._loaded: OrderedDict[str, Translator] = OrderedDict()
+        self._loaded: OrderedDict[str, tuple[Translator, Stamp | None]] = OrderedDict()
         self._lock = threading.Lock()
         for folder in folders or sorted(path.name for path in SHIPPED.iterdir()):
             self._add(locate(folder))
@@ -107,10 +116,13 @@ class Shelf:
         return model.id in self._loaded
 
     def take(self, model: Model) -> Translator | None:
-        """If it is loaded: at once."""
+        """If it is loaded, and not replaced since: at once."""
+        now = model.stamp()
         with self._lock:
-            if translator := self._loaded.get(model.id):
-                self._loaded.move_to_end(model.id)
+            translator, then = self._loaded.get(model.id, (None, None))
+            if translator is None or (now and now != then):
+                return None
+            self._loaded.move_to_end(model.id)
             return translator
 
     def load(self, model: Model) -> Translator:
@@ -118,15 +130,36 @@ class Shelf:
         with model.lock:
             if translator := self.take(model):
                 return translator
+            stamp, (old, _) = model.stamp(), self._loaded.get(model.id, (None, None))
             try:
-                translator = Translator.load(model.folder, **self.how)
+                translator = self._read(model)
             except (ValueError, OSError) as error:
-                raise Refusal(500, f"the model {model.id} cannot be loaded: {error}") from error
+                if old is None:
+                    said = f"the model {model.id} cannot be loaded: {error}"
+                    raise Refusal(500, said) from error
+                log.warning("%s stays as it was: %s", model.id, error)
+                translator = old
             with self._lock:
-                self._loaded[model.id] = translator
+                self._loaded[model.id] = translator, stamp
+                self._loaded.move_to_end(model.id)
                 while len(self._loaded) > self.most:
                     self._loaded.popitem(last=False)
             return translator
+
+    def _read(self, model: Model) -> Translator:
+        translator = Translator.load(model.folder, **self.how)
+        data = translator.config.data
+        if (data.source_lang, data.target_lang) != (model.source, model.target):
+            raise ValueError(f"{model.folder} has become a model of other languages: restart")
+        return translator
+
+
+def _stamp(path: Path) -> tuple[int, int, int] | None:
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_mtime_ns, found.st_size, found.st_ino
 
 
 def name_language(code: str | None) -> str | None:

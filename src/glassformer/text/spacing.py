@@ -21,6 +21,12 @@ def is_unspaced(language: str | None) -> bool:
     return re.split("[-_]", language or "")[0].lower() in UNSPACED
 
 
+def looks_unspaced(text: str) -> bool:
+    """Whether most letters are Chinese or Japanese."""
+    letters = [character for character in text if character.isalpha()]
+    return 2 * sum(map(is_eastern, letters)) > len(letters)
+
+
 def is_eastern(character: str) -> bool:
     return bool(_EASTERN.match(character))
 

@@ -13,14 +13,13 @@ import torch
 from torch import Tensor, nn
 
 from ..config import Config
-from ..directory import WEIGHTS, Tokenizers, load_model, locate, save_model
+from ..directory import FREE, WEIGHTS, Tokenizers, load_model, locate, save_model
 from ..model import Transformer
 from ..text import Tokenizer
 from .card import hash_file, read_facts
 
 PARENT = "parent"  # the copy in the run's folder: once begun, a run needs the original no more
 SCHEDULE = ("steps", "minutes", "warmup", "validate_every", "checkpoint_every", "freeze")
-FREE = ("dropout", "attention_dropout", "hidden_dropout")  # of [model]: they have no weights
 TOKENIZER = ("vocabulary", "shared")  # of [text]
 
 

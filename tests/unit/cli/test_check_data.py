@@ -108,6 +108,7 @@ def test_odd_characters_are_shown_as_what_they_are(run: Run, folder: Path) -> No
     for options in ("", "--json"):
         code, out, _ = run(f"--data odd.jsonl {options}")
         assert code == 0 and "\x1b" not in out and "ud800" in out
+        assert options or out.startswith("1 pair\n")
 
 
 def test_a_training_says_what_is_wrong(

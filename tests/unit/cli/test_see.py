@@ -137,6 +137,15 @@ def test_a_saved_trace_is_read_without_torch(run: Run, tmp_path: Path) -> None:
     assert subprocess.run([sys.executable, "-c", script], capture_output=True).returncode == 0
 
 
+def test_what_no_font_has_is_said_once(run: Run, tmp_path: Path) -> None:
+    out = tmp_path / "a.svg"
+    code, _, said = run("a \U0001acca \U0001acce dog", "--picture", "V10", "-o", out)
+    assert code == 0 and out.is_file()
+    (line,) = (line for line in said.split("\n") if "no font" in line)
+    assert line.startswith("glassformer: no font on this machine has U+1ACCA, U+1ACCE: drawn as")
+    assert "Warning" not in said
+
+
 def test_what_if(run: Run, tmp_path: Path) -> None:
     path = tmp_path / "edit.json"
     edit = {"do": "silence", "name": "decoder.1.cross_attention", "head": 1}

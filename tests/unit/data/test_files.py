@@ -42,6 +42,16 @@ def test_bytes_that_are_no_text(tmp_path: Path) -> None:
         list(read_lines(path))
 
 
+@pytest.mark.parametrize("bom", ["\ufeff", ""])
+@pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be"])
+def test_what_windows_calls_unicode_is_named(tmp_path: Path, encoding: str, bom: str) -> None:
+    path = tmp_path / "f.en"
+    path.write_bytes(f"{bom}naïve\n".encode(encoding))
+    with pytest.raises(ValueError, match=r"f\.en, line 1: not UTF-8") as error:
+        list(read_lines(path))
+    assert str(error.value).endswith("this is UTF-16, save it as UTF-8") == bool(bom)
+
+
 @pytest.mark.parametrize("damage", [lambda packed: packed[:-9], lambda packed: b"plain text"])
 def test_a_damaged_gz(tmp_path: Path, damage: object) -> None:
     assert callable(damage)

@@ -61,15 +61,17 @@ def test_a_blank_line_is_an_empty_pair(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "text", "error"),
     [
-        ("t.tsv", "a\tb\nc\n", "t.tsv, line 2: 2 columns are needed, and there are 1"),
-        ("t.tsv", "id\tx\ten\tde\n1\t2\t3\n", "line 2: 4 columns are needed, and there are 3"),
+        ("t.tsv", "a\tb\nc\n", "t.tsv, line 2: 2 columns are needed, with tabs between, "),
+        ("t.csv", "a;b\n", "t.csv, line 1: 2 columns are needed, with commas between, and there"),
+        ("t.tsv", "id\tx\ten\tde\n1\t2\t3\n", "line 2: 4 columns are needed, .* and there are 3"),
         ("t.csv", 'a,b\n"c,d\n', "t.csv, line 2: not CSV"),
         ("t.csv", "a,b\n" + "x" * 200_000 + ",c\n", "line 2: not CSV: field larger"),
         ("t.jsonl", '{"en": "a", "de": "b"}\n{"en": \n', "t.jsonl, line 2: not a line of JSON"),
         ("t.jsonl", "[" * 100_000, "line 1: not a line of JSON"),
         ("t.jsonl", '{"en": "a", "fr": "b"}', "line 1: 'en' or 'source' and 'de' or 'target' must"),
         ("t.jsonl", '{"en": "a", "de": null}', "line 1: .* as strings"),
-        ("t.jsonl", '["a", "b"]', "line 1: .* must be there"),
+        ("t.jsonl", '["a", "b"]', "line 1: .* must be there, as strings; found no keys"),
+        ("t.jsonl", '{"a": "b", "c": "d"}', "must be there, as strings; found 'a', 'c'"),
     ],
 )
 def test_errors_name_the_line(tmp_path: Path, name: str, text: str, error: str) -> None:

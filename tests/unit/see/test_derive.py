@@ -87,6 +87,7 @@ def test_the_last_lens_is_the_model(trace: Trace) -> None:
     assert lens.shape == (3, *trace["logits"].shape)
     np.testing.assert_allclose(lens[-1], trace["logits"], rtol=1e-4, atol=1e-4)
     assert not np.allclose(lens[0], trace["logits"], atol=0.1)
+    np.testing.assert_allclose(derive.read_lens(trace, [2, 0]), lens[:, [2, 0]], atol=1e-6)
 
 
 def test_an_inner_lens_is_the_model_with_fewer_layers(translator: Translator, trace: Trace) -> None:

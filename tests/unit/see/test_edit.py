@@ -12,8 +12,10 @@ import numpy as np
 import pytest
 import torch
 
+from glassformer.config import EOS
 from glassformer.see import Trace, compare, record
-from glassformer.see.edit import read_edits
+from glassformer.see.edit import prepare, read_edits
+from glassformer.see.uncached import Uncached
 from glassformer.translator import Translator
 
 TEXT = "the cat is on a tree"
@@ -38,7 +40,11 @@ EDITS: list[Edit] = [
     {"do": "without", "what": "scale", "name": "decoder.1"},
     {"do": "without", "what": "residual", "name": "encoder.0.feed_forward"},
     {"do": "without", "what": "norm", "name": "decoder.2"},
+    {"do": "without", "what": "residual", "name": "decoder.1"},
+    {"do": "silence", "name": "decoder.1.cross_attention", "head": 0},
+    {"do": "row", "name": "decoder.2.cross_attention.value", "position": 1, "factor": 3},
 ]  # fmt: skip
+READ_AGAIN = (2, 3, 5, 6, 8, 9)  # what they do to a row hangs on its place, or on those before it
 NOTHING: list[Edit] = [
     {"do": "row", "name": "memory", "position": 2, "factor": 1},
     {"do": "row", "name": "decoder.1.self_attention.weights", "position": 30, "factor": 0},
@@ -61,11 +67,31 @@ def differ(one: Trace, other: Trace) -> list[str]:
 
 @pytest.mark.parametrize("edit", EDITS, ids=name_edit)
 def test_edited_decoding_equals_the_edited_pass(translator: Translator, edit: Edit) -> None:
-    """Each step reads its prefix again; the recording reads all at once."""
+    """A step reads the newest pieces, or all; the recording reads all at once."""
     trace = record(translator, TEXT, edits=[edit])
     largest = max(1, *(abs(expected.log_prob) for expected in trace.predictions))
     assert (trace.numerics.largest_difference or 0) <= 2e-5 * largest
     assert trace.edits == (edit,)
+
+
+@pytest.mark.parametrize("place", range(len(EDITS)), ids=lambda place: name_edit(EDITS[place]))
+def test_a_search_reads_again_only_what_it_must(translator: Translator, place: int) -> None:
+    """The source once; what is written again and again only where an edit must see it."""
+    with prepare(translator, TEXT, "", [EDITS[place]]).network() as network:
+        assert isinstance(network, Uncached) == (place in READ_AGAIN)
+        heard, own = list[torch.Size](), getattr(network, "network", network)
+        hooks = [
+            part.register_forward_hook(lambda _, given, __: heard.append(given[0].shape))
+            for part in (own.source_embedding, own.target_embedding)
+        ]
+        with torch.inference_mode():
+            state = network.start(torch.tensor([[9, 8, EOS]]))
+            for _ in range(3):
+                network.step(torch.tensor([[7]]), state)
+        for hook in hooks:
+            hook.remove()
+    lengths = [1, 2, 3] if place in READ_AGAIN else [1, 1, 1]
+    assert [tuple(shape) for shape in heard] == [(1, 3), *((1, length) for length in lengths)]
 
 
 @pytest.mark.parametrize("edit", NOTHING, ids=name_edit)
@@ -154,7 +180,7 @@ def test_words_and_prefixes(translator: Translator) -> None:
 
 
 def test_to_do_without(translator: Translator, plain: Trace) -> None:
-    places, scale, residual, norm = (force(translator, plain, edit) for edit in EDITS[13:])
+    places, scale, residual, norm = (force(translator, plain, edit) for edit in EDITS[13:17])
     assert (
         not places["source_embedding.places"].any() and not places["target_embedding.places"].any()
     )
@@ -215,6 +241,21 @@ def test_a_word_of_other_length_is_compared_where_it_can_be(translator: Translat
 
 
 @pytest.mark.parametrize(
+    ("text", "word", "by", "made"),
+    [
+        ("it is a cat.", "it", r"\1 \g<0>\n", r"\1 \g<0>\n is a cat."),
+        ("it: cats, a cat", "cat", "dog", "it: cats, a dog"),
+        ("动物很累", "动物", "猫", "猫很累"),
+        ("他喜欢cat和cats", "cat", "dog", "他喜欢dog和cats"),
+    ],
+)
+def test_a_word_is_replaced_as_it_is(
+    translator: Translator, text: str, word: str, by: str, made: str
+) -> None:
+    assert prepare(translator, text, "", [{"do": "word", "word": word, "by": by}]).text == made
+
+
+@pytest.mark.parametrize(
     ("edit", "said"),
     [
         ({"do": "silense"}, '"do" is one of silence, mean, pin'),
@@ -233,6 +274,7 @@ def test_a_word_of_other_length_is_compared_where_it_can_be(translator: Translat
         (EDITS[10] | {"name": "memorie"}, "did you mean memory"),
         (EDITS[8] | {"position": -1}, "-1 counts from an end that is not written yet"),
         ({"do": "word", "word": "zebra", "by": "x"}, "there is no word 'zebra'"),
+        ({"do": "word", "word": "", "by": "x"}, "word: String should have at least 1"),
         ({"do": "without", "what": "scale", "name": "encoder.7"}, "no scale in encoder.7"),
     ],
 )  # fmt: skip

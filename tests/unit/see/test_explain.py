@@ -90,6 +90,23 @@ def test_the_code_runs(trace: Trace) -> None:
             assert scope["value"] == found.value
 
 
+def test_the_code_and_the_terms_hold_far_from_zero(make: Any) -> None:
+    """Where exp would overflow, as in a model with loud weights."""
+    translator = make(activation="silu", positions={"longest": 40, "amplitude": 1e5})
+    trace = record(translator, "a dog", target="a cat")
+    assert np.abs(trace["encoder.0.self_attention.scores"]).max() > 1e3
+    for name, index in draw_cells(trace, 3):
+        found, scope = trace.explain(name, index), {"trace": trace}
+        exec(found.to_numpy(), scope)  # a warning is an error
+        apart = abs(float(scope["value"]) - found.value)
+        assert found.value == -math.inf or apart <= allow(found), (name, index)
+
+
+def test_what_is_hidden_is_minus_infinity_in_latex(trace: Trace) -> None:
+    latex = trace.explain("decoder.0.self_attention.masked", (0, 1, 2)).to_latex()
+    assert latex.endswith(r"_{0,1,2} &= -\infty \end{aligned}") and "= 0" not in latex
+
+
 def test_latex_is_balanced_and_has_the_value(trace: Trace) -> None:
     for name, index in draw_cells(trace, 1):
         latex = trace.explain(name, index).to_latex()

@@ -166,6 +166,24 @@ def test_a_bad_sentence_fails_its_own_request(run: Callable[..., Any]) -> None:
     run(work)
 
 
+def test_an_internal_error_is_told_once(
+    run: Callable[..., Any], caplog: pytest.LogCaptureFixture
+) -> None:
+    class Broken:
+        def search(self, texts: Sequence[str], **how: Any) -> list[list[Any]]:
+            raise AttributeError("no such symbol")
+
+    async def work(batcher: Batcher) -> None:
+        texts = [f"text {number}" for number in range(9)]
+        found = await asyncio.gather(
+            *(ask(batcher, Broken(), text) for text in texts), return_exceptions=True
+        )
+        assert [(error.status, error.sentence) for error in found] == [(500, "internal error")] * 9
+
+    run(work)
+    assert len(caplog.records) == 1
+
+
 def test_who_left_is_not_translated(run: Callable[..., Any]) -> None:
     echo = Echo()
     echo.gate.clear()

@@ -8,6 +8,11 @@ import pytest
 
 from .conftest import Client
 
+SENTENCES = {
+    "I am a student.": "Je suis étudiant.",
+    "The dog is tired.": "Le chien est fatigué.",
+}
+
 
 def test_libretranslatepy(client: Client) -> None:
     library = pytest.importorskip("libretranslatepy", reason="libretranslatepy is not installed")
@@ -26,5 +31,19 @@ def test_deep_translator(client: Client) -> None:
         source="en", target="fr", api_key="any", custom_url=client.url
     )
     assert translator.translate("The cat is on the mat.") == "Le chat est sur le tapis."
-    found = translator.translate_batch(["I am a student.", "The dog is tired."])
-    assert found == ["Je suis étudiant.", "Le chien est fatigué."]
+    found = translator.translate_batch(list(SENTENCES))
+    assert found == [*SENTENCES.values()]
+
+
+def test_libretranslate_aio(client: Client) -> None:
+    library = pytest.importorskip("libretranslate_aio", reason="libretranslate-aio is not there")
+    with library.LibreTranslate(client.url) as api:
+        found = api.translate(list(SENTENCES), "auto", "fr", alternatives=1)
+        assert found.translated_text == [*SENTENCES.values()]
+        assert [each.language for each in found.detected_language] == ["en", "en"]
+        assert api.health() and api.frontend_settings().char_limit == 2000
+        assert {each.code for each in api.languages()} == {"en", "fr"}
+        with pytest.raises(library.BadRequestError, match="xx is not supported"):
+            api.translate("a", "en", "xx")
+        with pytest.raises(library.ForbiddenError, match="disabled"):
+            api.suggest("a", "b", "en", "fr")

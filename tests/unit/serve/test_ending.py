@@ -18,7 +18,7 @@ import pytest
 
 pytest.importorskip("fastapi", reason="the extra `serve` is not installed")
 
-from glassformer.serve.running import bind
+from glassformer.serve.listening import bind
 
 SOURCE = Path(__file__).parents[3] / "src"
 SENTENCES = {
@@ -105,4 +105,4 @@ def test_a_port_that_is_taken() -> None:
         port = taken.getsockname()[1]
         with pytest.raises(OSError) as caught:
             bind("127.0.0.1", port)
-    assert caught.value.filename == f"127.0.0.1:{port}"
+    assert caught.value.filename == f"127.0.0.1:{port}" and "--port 0" in str(caught.value)

@@ -29,7 +29,7 @@ def test_only_api_needs_the_token(client: Client) -> None:
 
 def test_the_address_of_the_terminal_gives_a_cookie(client: Client) -> None:
     found = client.ask(f"/?token={TOKEN}", Authorization="")
-    assert found.status == 303 and found.headers["Location"] == "/"
+    assert found.status == 303 and found.headers["Location"] == "./"
     cookie = found.headers["Set-Cookie"]
     assert "HttpOnly" in cookie and "SameSite=Strict" in cookie and "Path=/" in cookie
     name = cookie.partition(";")[0]
@@ -37,6 +37,13 @@ def test_the_address_of_the_terminal_gives_a_cookie(client: Client) -> None:
     assert client.ask("/api/models", Authorization="", Cookie=f"{name}x").status == 401
     wrong = client.ask("/?token=wrong", Authorization="")
     assert wrong.status == 200 and "Set-Cookie" not in wrong.headers
+
+
+def test_addresses_that_were_joined_carelessly(client: Client) -> None:
+    given = {"q": "I am a student.", "source": "en", "target": "fr"}
+    for path in ("//translate", "/translate/"):
+        assert client.ask(path, given).json == {"translatedText": "Je suis étudiant."}, path
+    assert client.ask("//api//models", Authorization="").status == 401
 
 
 def test_a_path_answers_to_its_methods(client: Client) -> None:

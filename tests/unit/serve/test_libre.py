@@ -43,6 +43,13 @@ def test_a_form_and_the_query_will_do(client: Client, plain: Translator) -> None
     assert client.ask(f"/translate?{urlencode(given)}", b"").json == expected
 
 
+def test_several_texts_in_a_form(client: Client, plain: Translator) -> None:
+    texts = ["The cat is on the mat.", "I am a student."]
+    given = [("q", texts[0]), ("q", texts[1]), ("source", "en"), ("target", "fr")]
+    found = client.ask("/translate", urlencode(given).encode(), **FORM)
+    assert found.json == {"translatedText": plain.translate(texts)}
+
+
 def test_lines_and_white_space_stay(client: Client, plain: Translator) -> None:
     one, other = plain.translate(["I am a student.", "The dog is tired."])
     found = ask(client, q="I am a student.\n\n  The dog is tired.  I am a student.\n")
@@ -146,6 +153,17 @@ def test_what_libretranslate_can_and_this_cannot(client: Client) -> None:
     for path in ("/suggest", "/translate_file"):
         found = client.ask(path, {})
         assert found.status == 403 and "disabled" in found.json["error"]
+
+
+def test_of_a_page_only_the_text_counts(client: Client) -> None:
+    link = f'<a href="/{"x" * 300}">a cat</a>'
+    page = f"<p>{link}</p>" * 10
+    found = ask(client, q=page, format="html")
+    assert isinstance(found, dict) and found["translatedText"].count("x" * 300) == 10
+    long = {"q": "<p>The cat.</p>" * 300, "source": "en", "target": "fr", "format": "html"}
+    refused = client.ask("/translate", long)
+    said = "Invalid request: request (2400) exceeds text limit (2000)"
+    assert (refused.status, refused.json) == (400, {"error": said})
 
 
 def test_html_end_to_end(client: Client, plain: Translator) -> None:

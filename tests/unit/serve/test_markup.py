@@ -73,6 +73,13 @@ def test_every_tag_once(page: dict[str, str]) -> None:
         ),
         ("<b>all of it</b>.", "tout", [(0, 0)], "<b>tout</b>"),
         ("no <b>link</b>", "sans lien", [], "sans <b></b>lien"),
+        ("no <a href=x>link</a>", "sans lien", [], "sans <a href=x>lien</a>"),
+        ("<a href=x>no</a> link", "sans lien", [(1, 1)], "<a href=x>sans</a> lien"),
+        (
+            "a <a href=x>link</a> <b>here</b>", "un lien", [(0, 0), (2, 1)],
+            "<a href=x>un</a> <b>lien</b>",
+        ),
+        ("<a href=x></a> link", "lien", [(0, 0)], "<a href=x></a> lien"),
         ("see <img src=x> it", "vois le", [(0, 0), (1, 1)], "vois <img src=x> le"),
         ("the <b>cat</b>", "猫很累", [(1, 0)], "<b>猫</b>很累"),
         ("a <b>b</b> c", "x &lt;b&gt; y", [(1, 0)], "<b>x</b> &amp;lt;b&amp;gt; y"),

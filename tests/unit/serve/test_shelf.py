@@ -10,7 +10,7 @@ import pytest
 
 pytest.importorskip("fastapi", reason="the extra `serve` is not installed")
 
-from glassformer.directory import GOLDEN, SHIPPED
+from glassformer.directory import GOLDEN, SHIPPED, WEIGHTS
 from glassformer.serve.languages import Languages
 from glassformer.serve.recordings import Recording, Recordings
 from glassformer.serve.refusal import Refusal
@@ -26,6 +26,37 @@ def test_loads_late_and_keeps_few() -> None:
     assert shelf.load(one) is first
     shelf.load(three)
     assert [shelf.is_loaded(model) for model in (one, two, three)] == [True, False, True]
+
+
+def test_a_model_that_is_replaced_is_read_anew(tmp_path: Path) -> None:
+    """Deleted or half there, what is in memory goes on."""
+    folder = shutil.copytree(SHIPPED / "demo", tmp_path / "m")
+    shelf = Shelf([folder], device="cpu")
+    model = shelf.default
+    first = shelf.load(model)
+    text, weights = ["The cat is on the mat."], (folder / WEIGHTS).read_bytes()
+    said = first.translate(text)
+    (folder / WEIGHTS).rename(tmp_path / "away")
+    assert shelf.take(model) is first and first.translate(text) == said
+    (folder / WEIGHTS).write_bytes(weights[:1000])
+    assert shelf.take(model) is None
+    assert shelf.load(model) is first and shelf.take(model) is first
+    (tmp_path / "away").replace(folder / WEIGHTS)
+    second = shelf.load(model)
+    assert second is not first and shelf.take(model) is second
+    assert second.translate(text) == said
+
+
+def test_a_model_of_other_languages_does_not_take_its_place(tmp_path: Path) -> None:
+    folder = shutil.copytree(SHIPPED / "demo", tmp_path / "m")
+    shelf = Shelf([folder], device="cpu")
+    first = shelf.load(shelf.default)
+    shutil.copytree(SHIPPED / "demo-fr-en", folder, dirs_exist_ok=True)
+    assert shelf.load(shelf.default) is first
+    other = Shelf([folder], device="cpu")
+    shutil.copytree(SHIPPED / "demo", folder, dirs_exist_ok=True)
+    with pytest.raises(Refusal, match="of other languages"):
+        other.load(other.default)
 
 
 def test_all_that_come_with_the_package() -> None:

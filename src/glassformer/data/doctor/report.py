@@ -129,13 +129,17 @@ class Report:
     languages: tuple[str | None, str | None]  # what the sides seem to be in
     thorough: bool  # whether lines were compared with their partners by their words
 
+    @property
+    def extent(self) -> str:
+        return f"{self.pairs:,} pair{'s' * (self.pairs != 1)}"
+
     def __getitem__(self, kind: str) -> Finding | None:
         return next((each for each in self.findings if each.kind == kind), None)
 
     def warnings(self) -> list[str]:
         """A line for each finding that can harm a model."""
         return [
-            f"{each.count:,} of {self.pairs:,} pairs, from line {each.lines[0]:,} on: "
+            f"{each.count:,} of {self.extent}, from line {each.lines[0]:,} on: "
             f"{each.meaning}" + (f" ({each.note})" if each.note else "")
             for each in self.findings
             if each.kind not in HARMLESS
@@ -153,7 +157,7 @@ class Report:
         return "\n".join(self._write_lines()) + "\n"
 
     def _write_lines(self) -> Iterator[str]:
-        yield f"{self.pairs:,} pairs; {len(self.findings)} kinds of findings"
+        yield f"{self.extent}; {len(self.findings)} kinds of findings"
         for each in self.findings:
             yield ""
             yield f"{each.kind}: {each.count:,} pairs ({100 * each.share:.2f} %): {each.meaning}"

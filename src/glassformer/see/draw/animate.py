@@ -115,11 +115,13 @@ class Animation:
             self.figure.set_dpi(before)
 
     def _write_gif(self, path: Path) -> None:
-        """In the colours of the complete picture, so that each frame stores only what changed."""
+        """In the colours of the complete picture, so that each frame stores only what changed;
+        also in those of which there is little, as a frame's."""
         from PIL import Image
 
         painted = self._paint()
-        palette = Image.fromarray(next(painted)[0]).quantize(COLOURS)
+        method = Image.Quantize.MAXCOVERAGE
+        palette = Image.fromarray(next(painted)[0]).quantize(COLOURS, method)
         images, lengths = [], []
         for array, seconds in painted:
             frame = Image.fromarray(array).quantize(palette=palette, dither=Image.Dither.NONE)

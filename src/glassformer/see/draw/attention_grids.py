@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import accumulate
 from typing import Any
 
 import numpy as np
@@ -14,25 +15,26 @@ from .canvas import Page
 from .cells import heat, legend, strip
 from .selection import (
     Array,
+    count_layers,
     elide,
     find_attention,
     get_mask,
+    keep_largest,
     pick,
     show_piece,
     tell_left_out,
 )
 
 THUMB, GAP = 62.0, 7.0
-MOST, COLUMNS = 64, 26  # rows of the alignment, columns of the weighted sums
+MOST, COLUMNS = 64, 26  # pieces drawn on a side, columns of the weighted sums
 
 
-def roll_out(layers: list[Array]) -> Array:
+def roll_out(layers: list[Array]) -> list[Array]:
     """Attention rollout (Abnar and Zuidema 2020): mean over heads, half of it the residual road,
-    multiplied from the lowest layer up to the last of `layers`; L x L."""
-    found: Array = np.eye(layers[0].shape[1])
-    for weights in layers:
-        found = (0.5 * weights.astype(np.float64).mean(0) + 0.5 * np.eye(len(found))) @ found
-    return found
+    multiplied from the lowest layer up to each; L x L."""
+    half = 0.5 * np.eye(layers[0].shape[1])
+    steps = (0.5 * weights.astype(np.float64).mean(0) + half for weights in layers)
+    return list(accumulate(steps, lambda below, step: step @ below))
 
 
 def draw_overview(
@@ -42,16 +44,19 @@ def draw_overview(
     """V53: a thumbnail for each layer and head, and what is derived from them beside."""
     page = Page(lang, ax)
     find_attention(trace, side, 0, kind)
-    count = getattr(trace.settings, f"{side}_layers")
+    count = count_layers(trace, side)
     layers = [trace[f"{side}.{n}.{kind}.weights"] for n in range(count)]
     mask = ~get_mask(trace, f"{side}.0.{kind}") if side == "decoder" else None
     if mask is not None:
         mask = np.broadcast_to(mask, layers[0].shape[1:])
     derived = [page.say("mean", "均值"), page.say("maximum", "最大值")]
+    rows = [[weights.mean(0), weights.max(0)] for weights in layers]
     if kind == "self_attention":
         derived.append("rollout")
-    for number, weights in enumerate(layers):
-        _draw_layer(page, number, layers, weights, mask, len(derived))
+        for row, rolled in zip(rows, roll_out(layers), strict=True):
+            row.append(rolled)
+    for number, (weights, row) in enumerate(zip(layers, rows, strict=True)):
+        _draw_layer(page, number, weights, row, mask)
     heads = len(layers[0])
     for column in range(heads):
         page.text(column * (THUMB + GAP) + THUMB / 2, -10, str(column), ha="center", bold=True,
@@ -81,7 +86,7 @@ def draw_overview(
 
 
 def _draw_layer(
-    page: Page, number: int, layers: list[Array], weights: Array, mask: Array | None, derived: int
+    page: Page, number: int, weights: Array, derived: list[Array], mask: Array | None
 ) -> None:
     y = number * (THUMB + GAP)
     page.text(-8, y + THUMB / 2, str(number), ha="right", bold=True)
@@ -89,10 +94,7 @@ def _draw_layer(
         heat(page, head * (THUMB + GAP), y, values, THUMB, THUMB, role="weights", scale="share",
              limit=1, masked=mask)  # fmt: skip
     start = len(weights) * (THUMB + GAP) + 14
-    shown = [weights.mean(0), weights.max(0)]
-    if derived > len(shown):
-        shown.append(roll_out(layers[: number + 1]))
-    for column, values in enumerate(shown):
+    for column, values in enumerate(derived):
         heat(page, start + column * (THUMB + GAP), y, values, THUMB, THUMB, role="weights",
              scale="share", limit=1, masked=mask, derived=True)  # fmt: skip
 
@@ -109,15 +111,17 @@ def draw_alignment(
     if isinstance(head, str) and head != "mean":
         raise ValueError(f"head={head}: a number, or mean")
     values = (weights.mean(0) if head == "mean" else weights[found])[:MOST]
+    totals, columns = values.sum(1), keep_largest(values.max(0), MOST)
+    values, keys = values[:, columns], [attention.keys[column] for column in columns]
     index = "[:].mean(0)" if head == "mean" else f"[{found}]"
     cell = 19.0 if max(values.shape) <= 30 else 14.0
     heat(page, 0, 0, values, values.shape[1] * cell, values.shape[0] * cell, role="weights",
          scale="share", limit=1, derived=head == "mean",
          gid=f"{attention.name}.weights{index}")  # fmt: skip
-    _write_axes(page, attention.queries[:MOST], attention.keys, cell, values.shape)
+    _write_axes(page, attention.queries[:MOST], keys, cell, values.shape)
     right = values.shape[1] * cell + 6
     page.text(right + 10, -12, "Σ", ha="center", bold=True)
-    for row, total in enumerate(values.sum(1).tolist()):
+    for row, total in enumerate(totals.tolist()):
         of = f'derived:trace["{attention.name}.weights"]{index}[{row}].sum()'
         page.number(right + 10, (row + 0.5) * cell, total, of, size=theme.TINY, color=theme.SOFT)
     legend(page, 0, values.shape[0] * cell + 14, "share", 1, label=page.say("weight", "权重"))
@@ -132,8 +136,8 @@ def draw_alignment(
         page.join(attention.title(lang), which) + why + page.say(
             " A row is labelled with what goes in → what should come out: it aligns the word that "
             "comes out.",
-            " 行的标签是：输入 → 应输出；对齐的是输出的那个词。",
-        ) + tell_left_out(page, len(values), len(attention.queries)),
+            "行的标签是：输入 → 应输出；对齐的是输出的那个词。",
+        ) + tell_left_out(page, sum(values.shape), len(attention.queries) + len(attention.keys)),
     )  # fmt: skip
 
 
@@ -162,16 +166,20 @@ def draw_weighted_sum(
     attention = find_attention(trace, "decoder", layer, "cross_attention")
     head = pick(head, trace.settings.heads, "head")
     weights, read = (trace[f"{attention.name}.{w}"][head] for w in ("weights", "heads"))
-    sources, high = attention.keys, 16.0 if len(attention.keys) <= 30 else 11.0
     wide, values = 34.0, trace[f"{attention.name}.value"][head]
     shown = elide(len(weights), COLUMNS, 5)
-    _draw_columns(page, weights, shown, wide, high)
-    bottom, small = high * len(sources), theme.SMALL if high > 12 else theme.TINY
+    columns = [t for t in shown if t is not None]
+    rows = keep_largest(weights[columns].max(0), MOST)
+    high = 16.0 if len(rows) <= 30 else 11.0
+    _draw_columns(page, weights[:, rows], shown, wide, high)
+    bottom, small = high * len(rows), theme.SMALL if high > 12 else theme.TINY
     page.text(-60, -12, "v", bold=True, ha="center", color=theme.role("value").ink)
-    for i, text in enumerate(sources):
-        strip(page, -96, i * high + 1, values[i], "value", (f"{attention.name}.value", (head, i)),
+    for place, i in enumerate(rows):
+        strip(page, -96, place * high + 1, values[i], "value",
+              (f"{attention.name}.value", (head, i)),
               shown=3, cell=(24, high - 2), size=theme.TINY - 1)  # fmt: skip
-        page.text(-104, (i + 0.5) * high, text, size=small, mono=True, ha="right", width=80)
+        page.text(-104, (place + 0.5) * high, attention.keys[i], size=small, mono=True,
+                  ha="right", width=80)  # fmt: skip
     for place, t in enumerate(shown):
         if t is None:
             continue
@@ -194,7 +202,7 @@ def draw_weighted_sum(
             "should come "
             "out. Of each vector the first three numbers are shown.",
             f"{attention.title(lang)}，头 {head}。列是应输出的词元。每个向量只显示前三个数。",
-        ) + tell_left_out(page, len([t for t in shown if t is not None]), len(weights)),
+        ) + tell_left_out(page, len(rows) + len(columns), sum(weights.shape)),
     )  # fmt: skip
 
 

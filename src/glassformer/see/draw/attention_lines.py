@@ -20,6 +20,7 @@ from .selection import (
     find_query,
     keep_largest,
     pick,
+    pick_heads,
     tell_left_out,
 )
 
@@ -34,7 +35,8 @@ def draw_one_head(
 ) -> Figure:  # fmt: skip
     """V49. Of the model that ships, the title also says what was measured of this head."""
     page, attention, row, weights = _begin(trace, lang, ax, (side, layer, kind), query)
-    head = _find_sharpest(weights, row) if head is None else pick(head, len(weights), "head")
+    head = _find_sharpest(attention, weights, row) if head is None else head
+    head = pick(head, len(weights), "head")
     _draw_row(page, attention, weights, row, [head])
     word = attention.queries[row]
     title = page.say(f"Where “{word}” looks", f"“{word}”在看哪里")
@@ -45,15 +47,14 @@ def draw_one_head(
 
 def draw_two_heads(
     trace: Any, *, lang: str = "en", ax: Axes | None = None, side: str = "encoder",
-    kind: str = "self_attention", layer: int = -1, heads: tuple[int, int] | None = None,
+    kind: str = "self_attention", layer: int = -1, heads: Sequence[int] | None = None,
     query: int | str | None = None,
 ) -> Figure:  # fmt: skip
     """V50."""
     page, attention, row, weights = _begin(trace, lang, ax, (side, layer, kind), query)
-    first = _find_sharpest(weights, row)
+    first = _find_sharpest(attention, weights, row)
     apart = np.abs(weights[:, row] - weights[first, row]).sum(-1)
-    chosen = heads or (first, int(apart.argmax()))
-    shown = list(dict.fromkeys(pick(head, len(weights), "head") for head in chosen))
+    shown = pick_heads(trace, (first, int(apart.argmax())) if heads is None else heads)
     _draw_row(page, attention, weights, row, shown)
     word = attention.queries[row]
     title = page.say(f"Where “{word}” looks: two heads", f"“{word}”在看哪里：两个头")
@@ -92,10 +93,10 @@ def _begin(
     return page, attention, row, trace[f"{attention.name}.weights"]
 
 
-def _find_sharpest(weights: Array, row: int) -> int:
+def _find_sharpest(attention: Attention, weights: Array, row: int) -> int:
     """The head that looks hardest at one piece, the piece itself aside."""
     seen = weights[:, row].copy()
-    if weights.shape[1] == weights.shape[2]:
+    if attention.kind == "self_attention":
         seen[:, row] = 0
     return int(seen.max(-1).argmax())
 

@@ -208,23 +208,19 @@ def draw_greedy_path(
         if t is None:
             page.text(x + 40, y + high / 2 - 20, "…", size=14, ha="center", color=theme.SOFT)
             continue
-        piece = trace.predicted[t]
         page.text(x + 40, y - 8, show_piece(trace.target[t].text), size=theme.SMALL, mono=True,
                   ha="center",
                   color=theme.SOFT, width=80)  # fmt: skip
         page.arrow((x + 40, y + 1), (x + 40, y + 13))
-        for n, choice in enumerate(trace.top(t, k)):
-            top, taken = y + 16 + n * 22, choice.id == piece.id
-            share = float(np.exp(choice.log_prob))
+        for n, (text, share, of, taken) in enumerate(_list_choices(trace, t, k)):
+            top = y + 16 + n * 22
             page.box(x, top, 80, 19, fill=theme.PAPER, edge=role.ink if taken else theme.FAINT,
                      line=2 if taken else 0.7)  # fmt: skip
             page.box(x + 1, top + 1, max(78 * share, 0.01), 17, fill=role.fill, edge=None,
                      layer=2.2, round=2)  # fmt: skip
-            page.text(x + 4, top + 9.5, show_piece(choice.text), size=theme.SMALL, mono=True,
+            page.text(x + 4, top + 9.5, show_piece(text), size=theme.SMALL, mono=True,
                       width=46, bold=taken)  # fmt: skip
-            page.number(x + 77, top + 9.5, share,
-                        f"derived:np.exp(trace.top({t}, {k})[{n}].log_prob)",
-                        ha="right", size=theme.TINY, bold=taken)  # fmt: skip
+            page.number(x + 77, top + 9.5, share, of, ha="right", size=theme.TINY, bold=taken)
     best = sum(prediction.rank == 0 for prediction in trace.predictions)
     return page.finish(
         page.say("Greedy decoding takes the best piece at each step", "贪婪解码：每一步取最优词元"),
@@ -237,3 +233,18 @@ def draw_greedy_path(
         )
         + tell_left_out(page, len([t for t in shown if t is not None]), len(trace.predicted)),
     )  # fmt: skip
+
+
+def _list_choices(trace: Any, t: int, k: int) -> list[tuple[str, float, str, bool]]:
+    """Text, probability, its tag, and whether it was written; what was written is last if it is
+    not among the best."""
+    piece, tag = trace.predicted[t], f"derived:np.exp(trace.top({t}, {k})[{{}}].log_prob)"
+    found = [
+        (choice.text, float(np.exp(choice.log_prob)), tag.format(n), choice.id == piece.id)
+        for n, choice in enumerate(trace.top(t, k))
+    ]
+    if not any(taken for *_, taken in found):
+        own = float(np.exp(trace.predictions[t].log_prob))
+        of = f"derived:np.exp(trace.predictions[{t}].log_prob)"
+        found[-1:] = [(piece.text, own, of, True)]
+    return found

@@ -21,7 +21,7 @@ from matplotlib.text import Text
 
 from . import theme
 from .animate import Animation, Drawing, Step
-from .fonts import check_language, choose_font, make_writable, measure, shorten
+from .fonts import check_language, choose_font, direct, make_writable, measure, shorten
 from .layout import lay_out
 
 Point = tuple[float, float]
@@ -127,7 +127,7 @@ class Page:
         gid: str | None = None, math: bool = False,
     ) -> Text:  # fmt: skip
         """Write; what is wider than `width` ends in an ellipsis. Several lines are welcome."""
-        lines = make_writable(text).split("\n")
+        lines = [direct(line) for line in make_writable(text).split("\n")]
         if width is not None:
             lines = [shorten(line, width, size, bold, mono) for line in lines]
         shown = "\n".join(lines)

@@ -219,10 +219,8 @@ def panel(
         learned=learned, derived=derived,
     )  # fmt: skip
     page.formula(rect.centre[0], y - 12, name, size=11, color=ink)
-    page.text(
-        rect.centre[0], rect.bottom + 9, shape or f"{rows} × {columns}", size=theme.TINY, color=ink,
-        ha="center",
-    )  # fmt: skip
+    size = f"{rows} × {columns}" if shape is None else shape
+    page.text(rect.centre[0], rect.bottom + 9, size, size=theme.TINY, color=ink, ha="center")
     return rect
 
 

@@ -6,11 +6,14 @@ import math
 from collections.abc import Sequence
 
 import numpy as np
+from matplotlib.collections import EllipseCollection
 
 from . import theme
-from .canvas import Page, Point, Rect
+from .canvas import Colour, Page, Point, Rect
+from .selection import Array
 
 Span = tuple[float, float]
+FEW = 2000  # dots
 
 
 def spell_rounded(value: float, figures: int = 2) -> str:
@@ -78,3 +81,15 @@ class Chart:
             self.page.box(a - 2, b - 2, 4, 4, fill=color, edge=None, round=2, layer=4, alpha=alpha)
         if label:
             self.page.text(points[-1][0] + 5, points[-1][1], label, size=theme.SMALL, color=color)
+
+
+def dots(
+    page: Page, points: Array, wide: float, color: Colour, *, layer: float = 2, alpha: float = 1
+) -> None:
+    """Many points at once, each a dot so wide; a great many are stored as pixels."""
+    found = EllipseCollection(
+        [wide], [wide], [0], units="xy", offsets=points, offset_transform=page.ax.transData,
+        facecolors=color, linewidths=0, zorder=layer, alpha=alpha, rasterized=len(points) > FEW,
+    )  # fmt: skip
+    page.ax.add_collection(found, autolim=False)
+    page.keep(found)

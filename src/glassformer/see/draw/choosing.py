@@ -21,7 +21,7 @@ def find_step(trace: Any, step: int | str | None) -> int:
     """A row of the decoder: by number, or by the piece that came out; None: the third, if any."""
     if step is None:
         return min(2, len(trace.predicted) - 1)
-    return find_query(show_pieces(trace.predicted), step)
+    return find_query(show_pieces(trace.predicted), step, "step")
 
 
 def draw_final(

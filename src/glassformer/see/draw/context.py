@@ -3,40 +3,21 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from matplotlib.figure import Figure
 
-from ..opgraph import build
-from ..recompute import recompute
 from . import theme
 from .canvas import Page, Rect
 from .cells import find_limit, heat, legend
 from .charts import Chart
 from .meaning import compare
+from .rereading import read_again
 from .selection import Array, find_output, find_query, show_pieces
 
 WIDE, TALL = 430.0, 200.0
 MOST = 48  # pieces that are read again
-Fetch = Callable[[str], Array]
-
-
-def read_again(trace: Any, ids: list[int]) -> Fetch:
-    """The encoder on other pieces, by the op-graph, in NumPy: a tensor by its name."""
-    sizes = trace.document.source_vocabulary, trace.document.target_vocabulary
-    graph = build(trace.settings, len(ids), 1, *sizes)
-    known: dict[str, Array] = {"source.ids": np.array(ids)}
-
-    def fetch(name: str) -> Array:
-        if name not in known:
-            known[name] = (
-                trace[name] if graph[name].kind == "parameter" else recompute(graph[name], fetch)
-            )
-        return known[name]
-
-    return fetch
 
 
 def cut_sentence(trace: Any, place: int) -> slice:

@@ -17,6 +17,7 @@ from .selection import (
     balance,
     elide,
     find_attention,
+    pick,
     show_piece,
     show_pieces,
     tell_left_out,
@@ -182,6 +183,7 @@ def draw_growing_mask(
     """V76: masked self-attention, a row longer at each step."""
     page, attention = Page(lang, ax), find_attention(trace, "decoder", layer)
     every = len(attention.keys)
+    head = pick(head, trace.settings.heads, "head")
     weights = trace[f"{attention.name}.weights"][head, :MOST_ROWS, :MOST_ROWS]
     cell = 26.0 if len(weights) <= 20 else 17.0
     for j, text in enumerate(attention.keys[:MOST_ROWS]):

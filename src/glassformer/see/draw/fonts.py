@@ -8,6 +8,8 @@ from __future__ import annotations
 import re
 import unicodedata
 import warnings
+from bisect import bisect_left
+from collections.abc import Iterable
 from functools import cache, lru_cache
 
 from matplotlib.font_manager import FontProperties, findfont, findSystemFonts, fontManager, get_font
@@ -18,6 +20,8 @@ PREFERRED = (
     "Noto Sans CJK SC", "Source Han Sans SC", "Noto Sans SC", "PingFang SC", "Microsoft YaHei",
     "WenQuanYi Micro Hei", "WenQuanYi Zen Hei", "Hiragino Sans GB", "SimHei", "Noto Sans",
 )  # fmt: skip
+RIGHT_TO_LEFT = re.compile("[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufeff]")
+LEFT_TO_RIGHT = "\u200e"  # takes no room, and is a letter of that direction
 ROOM = 0.95  # of a line, as some screens show letters wider than they are
 BITMAPS = ("Noto Color", "Apple Color", "Twitter Color")
 PACKAGES = {
@@ -79,6 +83,19 @@ def check_language(lang: str) -> None:
         )  # fmt: skip
 
 
+class MissingFont(UserWarning):
+    """Characters that no font on this machine has."""
+
+    def __init__(self, characters: Iterable[str]):
+        self.characters = tuple(characters)
+        codes = ", ".join(f"U+{ord(character):04X}" for character in self.characters)
+        packages = dict.fromkeys(map(name_package, self.characters))
+        super().__init__(
+            f"no font on this machine has {codes}: drawn as numbers; "
+            f"on Debian, `apt install {' '.join(packages)}`"
+        )
+
+
 @lru_cache(maxsize=4096)
 def make_writable(text: str) -> str:
     """The text itself; a character that no font has becomes its code point, and a warning."""
@@ -86,12 +103,16 @@ def make_writable(text: str) -> str:
     for character in missing:
         text = text.replace(character, f"[{ord(character):04X}]")
     if missing:
-        warnings.warn(
-            f"no font on this machine has {', '.join(f'U+{ord(c):04X}' for c in missing)}: "
-            f"drawn as numbers; on Debian, `apt install {name_package(missing[0])}`",
-            stacklevel=2,
-        )  # fmt: skip
+        warnings.warn(MissingFont(missing), stacklevel=2)
     return text
+
+
+def direct(line: str) -> str:
+    """Our own words run from left to right, and so does a row of them that quotes pieces which do
+    not: “piece” and piece → piece."""
+    if not RIGHT_TO_LEFT.search(line) or not re.search("“| → ", line):
+        return line
+    return LEFT_TO_RIGHT + line.replace(" → ", f" {LEFT_TO_RIGHT}→ ")
 
 
 @lru_cache(maxsize=4096)
@@ -115,6 +136,7 @@ def measure(
     text: str, size: float, bold: bool = False, mono: bool = False, math: bool = False
 ) -> float:  # fmt: skip
     """How wide a text is, in points."""
+    text = make_writable(text)
     font = choose_font(text, size, bold, mono)
     width, *_ = text_to_path.get_text_width_height_descent(text, font, math)
     return float(width)
@@ -130,8 +152,7 @@ def wrap(text: str, width: float, size: float, bold: bool = False) -> list[str]:
         if lines[-1] and measure(lines[-1] + word.rstrip(), size, bold) > width:
             lines.append("")
         while len(word) > 1 and measure(word.rstrip(), size, bold) > width:
-            end = next(n for n in range(len(word) - 1, 0, -1)
-                       if n == 1 or measure(word[:n], size, bold) <= width)  # fmt: skip
+            end = max(1, count_fitting(word, width, size, bold))
             lines[-1:], word = [word[:end], ""], word[end:]
         lines[-1] += word if lines[-1] else word.lstrip()
     return [line.rstrip() for line in lines]
@@ -147,8 +168,28 @@ def shorten(text: str, width: float, size: float, bold: bool = False, mono: bool
     """As much of a text as fits, ending in an ellipsis if that is not all."""
     if measure(text, size, bold, mono) <= width:
         return text
-    for end in range(len(text) - 1, 0, -1):
-        short = f"{text[:end].rstrip()}…"
-        if measure(short, size, bold, mono) <= width:
-            return short
-    return "…"
+    end = count_fitting(text, width, size, bold, mono, "…")
+    return f"{text[:end].rstrip()}…"
+
+
+def shorten_start(text: str, width: float, size: float) -> str:
+    """As much of the end of a text as fits, after an ellipsis if that is not all."""
+    if measure(text, size) <= width:
+        return text
+
+    def fits(start: int) -> bool:
+        return measure(f"…{text[start:].lstrip()}", size) <= width
+
+    start = bisect_left(range(len(text)), True, key=fits)
+    return f"…{text[start:].lstrip()}"
+
+
+def count_fitting(
+    text: str, width: float, size: float, bold: bool = False, mono: bool = False, mark: str = ""
+) -> int:
+    """How many characters of a text that is too wide fit, with the mark behind them."""
+
+    def is_over(end: int) -> bool:
+        return measure(f"{text[:end].rstrip()}{mark}", size, bold, mono) > width
+
+    return max(0, bisect_left(range(len(text)), True, key=is_over) - 1)

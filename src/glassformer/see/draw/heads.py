@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -11,21 +12,17 @@ from . import theme
 from .canvas import Page
 from .cells import heat, legend, panel, span
 from .matrices import PROJECTIONS, RELATIVE
-from .selection import find_attention, find_input, pick, weight_of_head
+from .selection import find_attention, find_input, pick_heads, weight_of_head
 
 
 def draw_two_heads(
-    trace: Any, *, lang: str = "en", layer: int = 0, heads: tuple[int, int] = (0, 1)
+    trace: Any, *, lang: str = "en", layer: int = 0, heads: Sequence[int] | None = None
 ) -> Figure:  # fmt: skip
     """Two heads side by side, each with weights, queries, keys and values of its own."""
     page = Page(lang)
     attention = find_attention(trace, "encoder", layer)
     x = trace[find_input(trace, "encoder", attention.layer, "self_attention")]
-    chosen = list(
-        dict.fromkeys(
-            pick(h, trace.settings.heads, "head") for h in heads if h < trace.settings.heads
-        )
-    )  # fmt: skip
+    chosen = pick_heads(trace, range(min(2, trace.settings.heads)) if heads is None else heads)
     source = panel(page, 0, 0, x, "words", "X")
     left = source.right + 80
     tall, short = span(trace.settings.d_model), span(len(x))

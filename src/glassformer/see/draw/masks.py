@@ -11,7 +11,17 @@ from matplotlib.figure import Figure
 from . import theme
 from .canvas import Page
 from .cells import find_limit, heat, legend, matrix
-from .selection import Array, find_attention, get_mask, label_rows, pick, show_pieces
+from .selection import (
+    Array,
+    find_attention,
+    get_mask,
+    label_rows,
+    pick,
+    show_pieces,
+    tell_left_out,
+)
+
+MOST = 48  # rows and columns that have room for their names
 
 WORDS = {"en": ("I", "like", "learning", "coding"), "zh": ("我", "喜欢", "学习", "编程")}
 X = np.array([[0.5, 0.1, 0.3], [0.7, 0.2, 0.9], [0.6, 0.4, 0.8], [0.8, 0.3, 0.5]])
@@ -81,14 +91,14 @@ def draw_causal_mask(trace: Any, *, lang: str = "en", ax: Axes | None = None) ->
     matrix(page, 0, 60, small, "scores", "schematic", masked=np.isinf(small), digits=0,
            cell=(34, 34), size=11)  # fmt: skip
     page.text(68, 40, page.say("M for 4 positions", "4 个位置的 M"), bold=True, ha="center")
-    may = get_mask(trace, "decoder.0.self_attention")
+    may = get_mask(trace, "decoder.0.self_attention")[:MOST, :MOST]
     cell, size = fit_cell(len(may), 420)
-    texts = show_pieces(trace.target)
+    texts = show_pieces(trace.target)[:MOST]
     left = 290.0
     heat(page, left, 0, np.zeros(may.shape), cell * len(may), cell * len(may), role="scores",
          masked=~may)  # fmt: skip
     write_columns(page, texts, left, 0, cell, size)
-    write_rows(page, label_rows(trace), left, 0, cell, size)
+    write_rows(page, label_rows(trace)[:MOST], left, 0, cell, size)
     page.text(left - 6, -18, page.say("reads ↓", "读取者 ↓"), size=theme.SMALL, ha="right",
               bold=True, color=theme.role("query").ink)  # fmt: skip
     page.text(left + cell * len(may) / 2, page.top - 8, page.say("is read →", "被读者 →"),
@@ -107,7 +117,8 @@ def draw_causal_mask(trace: Any, *, lang: str = "en", ax: Axes | None = None) ->
             "Hidden is what lies strictly above the diagonal; each position sees itself.",
             "在 softmax 之前加到得分上：0 不改变得分，−∞（阴影）使权重恰为 0。被遮住的是严格的上三"
             "角；每个位置都看得到自己。",
-        ),
+        )
+        + tell_left_out(page, len(may), len(trace.target)),
     )  # fmt: skip
 
 
@@ -149,11 +160,11 @@ def draw_before_and_after(
     """V58: scores, masked scores, weights of the decoder's self-attention, side by side."""
     page, attention = Page(lang, ax), find_attention(trace, "decoder", layer)
     head, name = pick(head, trace.settings.heads, "head"), attention.name
-    may, scores, weights = get_mask(trace, name), trace[f"{name}.scores"][head], trace[
-        f"{name}.weights"][head]  # fmt: skip
+    may = get_mask(trace, name)[:MOST, :MOST]
+    scores, weights = (trace[f"{name}.{w}"][head, :MOST, :MOST] for w in ("scores", "weights"))
     cell, size = fit_cell(len(scores), 300, 34)
     limit, wide = find_limit(scores), cell * len(scores)
-    texts = show_pieces(trace.target)
+    texts = show_pieces(trace.target)[:MOST]
     stages = (
         (page.say("scores", "得分"), scores, None, "scores"),
         (page.say("+ M: hidden are −∞", "+ M：遮住处为 −∞"), scores, ~may, "scores"),
@@ -177,12 +188,13 @@ def draw_before_and_after(
             page.number(x + (j + 0.5) * cell, (t + 0.5) * cell, value, of, digits=2,
                         size=size * 0.72,
                         color=theme.SOFT if hidden else theme.ink_on(shade))  # fmt: skip
-    write_rows(page, attention.queries, 0, 0, cell, size)
+    write_rows(page, attention.queries[:MOST], 0, 0, cell, size)
     return page.finish(
         page.say("Where the mask goes: between the scores and the softmax",
                  "掩码加在哪里：得分与 softmax 之间"),
         page.join(attention.title(lang), page.say(f"head {head}", f"头 {head}")) + page.say(
             " Rows read (what goes in → what should come out), columns are read. A row of weights "
             "sums to 1 over what may be seen.",
-            "行读取（读入 → 应输出），列被读。每行权重在可见范围内之和为 1。"),
+            "行读取（读入 → 应输出），列被读。每行权重在可见范围内之和为 1。"
+        ) + tell_left_out(page, len(scores), len(trace.target)),
     )  # fmt: skip

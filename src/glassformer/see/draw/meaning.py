@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from . import theme
 from .canvas import Page
+from .charts import dots
 from .fonts import measure
 from .selection import find_query, show_piece, show_pieces
 
@@ -43,8 +44,7 @@ def draw_map(
     near = [i for i in (named[k] for k in np.argsort(-cosine)) if i != own][:8]
     points, share = _project(table, named)
     page.box(0, 0, WIDE, TALL, fill="#fbfcfd", edge=theme.FAINT, round=6, layer=0)
-    for x, y in points[named]:
-        page.box(x - 1, y - 1, 2, 2, round=1, fill="#cfd4db", edge=None, layer=1)
+    dots(page, points[named], 2, "#cfd4db", layer=1)
     sentence, some = [piece.id for piece in trace.source], named[:: max(1, len(named) // most)]
     _draw_words(page, texts, points, [own, *near, *sentence, *some], near, own)
     _list_neighbours(page, table, texts, near, own)
@@ -64,12 +64,15 @@ def draw_map(
 def _project(table: Array, named: list[int]) -> tuple[Array, float]:
     """Every row as a point of the map, and the share of the variance that it shows."""
     middle = table[named].mean(0)
-    _, strength, directions = np.linalg.svd(table[named] - middle, full_matrices=False)
-    points = (table - middle) @ directions[:2].T
+    apart = table[named] - middle
+    variance, directions = np.linalg.eigh(apart.T @ apart)  # the largest is last
+    two = directions[:, :-3:-1]
+    two = two * np.sign(two[np.abs(two).argmax(0), [0, 1]])  # of either sign: now the same anywhere
+    points = (table - middle) @ two
     low, high = points[named].min(0), points[named].max(0)
     points = (points - low) / np.maximum(high - low, 1e-12) * (1, -1) + (0, 1)
     room = np.array([WIDE - 28, TALL - 28])
-    return 14 + points * room, float((strength[:2] ** 2).sum() / (strength**2).sum())
+    return 14 + points * room, float(variance[-2:].sum() / variance.sum())
 
 
 def _list_neighbours(page: Page, table: Array, texts: list[str], near: list[int], own: int) -> None:

@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from . import theme
 from .canvas import Page
 from .cells import find_limit, legend
-from .roads import draw_vector, find_stream, name_sublayer
+from .roads import draw_vector, find_unnormed, name_sublayer
 from .selection import show_pieces, tell_left_out
 from .sublayers import find_place, name_layer
 
@@ -25,10 +25,8 @@ def draw_norm(
     """V66: inside "add and normalise": before and after, with mean and spread."""
     page = Page(lang, ax)
     layer, row, text = find_place(trace, side, layer, query)
-    road = f"{side}.{layer}.{sublayer}_road"
-    before = f"{road}.sum" if trace.settings.norm == "post" else find_stream(trace, side, layer,
-            sublayer)  # fmt: skip
-    after = f"{road}.normed"
+    before = find_unnormed(trace, side, layer, sublayer)
+    after = f"{side}.{layer}.{sublayer}_road.normed"
     role = theme.role("norm")
     page.box(-110, -18, 690, 218, fill=role.fill, edge=role.ink, line=1.6, round=12, layer=0.5)
     for y, name, label in ((0, before, page.say("before", "之前")),
@@ -66,8 +64,7 @@ def draw_norm_steps(
     """V68: the formula a line at a time, on the first numbers of one vector."""
     page = Page(lang, ax)
     layer, row, text = find_place(trace, side, layer, query)
-    road, norm = f"{side}.{layer}.{sublayer}_road", trace.settings.norm
-    before = f"{road}.sum" if norm == "post" else find_stream(trace, side, layer, sublayer)
+    before, road = find_unnormed(trace, side, layer, sublayer), f"{side}.{layer}.{sublayer}_road"
     x = trace[before][row].astype(np.float64)
     alpha, beta = (trace[f"{road}.norm.{n}"].astype(np.float64) for n in ("weight", "bias"))
     vector = f'trace["{before}"][{row}].astype(np.float64)'

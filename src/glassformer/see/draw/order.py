@@ -6,43 +6,20 @@ from typing import Any
 
 import numpy as np
 from matplotlib.figure import Figure
-from numpy.typing import NDArray
 
 from . import theme
 from .canvas import Page
 from .cells import heat, legend
-from .selection import show_pieces
-
-Array = NDArray[Any]
+from .rereading import read_again
+from .selection import Array, show_pieces
 
 
 def attend_first(trace: Any, x: Array) -> Array:
-    """The first encoder layer's self-attention with its residual, by hand, in float64."""
-    name, settings = "encoder.0.self_attention", trace.settings
-
-    def load(parameter: str) -> Array:
-        return np.asarray(trace[f"{name}{parameter}"], dtype=float)
-
-    def norm(x: Array) -> Array:
-        centred = x - x.mean(-1, keepdims=True)
-        spread = np.sqrt((centred**2).mean(-1, keepdims=True) + settings.norm_epsilon)
-        normed: Array = centred / spread * load("_road.norm.weight") + load("_road.norm.bias")
-        return normed
-
-    def project(x: Array, which: str) -> Array:
-        return x @ load(f".to_{which}.weight").T + load(f".to_{which}.bias")
-
-    pre = settings.norm == "pre"
-    read = norm(x) if pre else x
-    q, k, v = (
-        project(read, which).reshape(len(x), settings.heads, -1).transpose(1, 0, 2)
-        for which in ("query", "key", "value")
-    )
-    scores = q @ k.transpose(0, 2, 1) / np.sqrt(settings.width)
-    weights = np.exp(scores - scores.max(-1, keepdims=True))
-    weights /= weights.sum(-1, keepdims=True)
-    found = project((weights @ v).transpose(1, 0, 2).reshape(len(x), -1), "output")
-    return x + found if pre else norm(x + found)
+    """The first encoder layer's self-attention with its residual."""
+    window = "sum" if trace.settings.norm == "pre" else "normed"
+    ids = [piece.id for piece in trace.source[: len(x)]]  # of which none is padding
+    fetch = read_again(trace, ids, {"source_embedding.sum": x})
+    return fetch(f"encoder.0.self_attention_road.{window}")
 
 
 def compare_orders(trace: Any, count: int) -> list[tuple[Array, Array]]:
@@ -80,7 +57,8 @@ def draw_permutation(trace: Any, *, lang: str = "en") -> Figure:
             "receives depends on the order only through the positional encoding.",
             "用本模型的第一层自注意力，分别处理句首若干词元及其倒序。每行是同一个词元；"
             "只有位置编码才让次序起作用。",
-        ),
+        )
+        + (page.say(" One piece alone has no order.", "单独一个词元没有次序。") * (count == 1)),
     )
 
 

@@ -13,7 +13,10 @@ from .animate import Animation
 from .canvas import Page
 from .cells import heat, legend
 from .masks import fit_cell, write_columns, write_rows
-from .selection import Array, pick, show_pieces
+from .rereading import read_again
+from .selection import Array, pick, show_pieces, tell_left_out
+
+MOST = 144  # pieces drawn around the limit
 
 
 def draw_padding(
@@ -70,22 +73,15 @@ def _end(texts: list[str]) -> list[str]:
 
 
 def score_beginning(trace: Any, head: int, short: int) -> Array:
-    """Scores of encoder layer 0 for the first pieces and the end mark behind them, in float64.
-
-    There a score depends on its two pieces and their places alone; only the mark's is new.
-    """
-    name = "encoder.0.self_attention"
-    places = trace["source_embedding.places"][:short].astype(np.float64)
-    words = trace["source_embedding.words"].astype(np.float64)
-    x = np.concatenate((words[: short - 1], words[-1:])) + places
-    if trace.settings.norm == "pre":
-        spread = np.sqrt(x.var(-1, keepdims=True) + trace.settings.norm_epsilon)
-        gain, bias = (trace[f"{name}_road.norm.{which}"] for which in ("weight", "bias"))
-        x = (x - x.mean(-1, keepdims=True)) / spread * gain + bias
-    rows = slice(head * trace.settings.width, (head + 1) * trace.settings.width)
-    q, k = (x @ trace[f"{name}.to_{which}.weight"][rows].T + trace[f"{name}.to_{which}.bias"][rows]
-            for which in ("query", "key"))  # fmt: skip
-    return np.asarray(q @ k.T / np.sqrt(trace.settings.width))
+    """Scores of encoder layer 0 for the first pieces and the end mark behind them, in float64."""
+    rows, name = [*range(short - 1), len(trace.source) - 1], "source_embedding"
+    given = {
+        f"{name}.words": trace[f"{name}.words"][rows],
+        f"{name}.places": trace[f"{name}.places"][:short],
+    }
+    fetch = read_again(trace, [trace.source[row].id for row in rows], given)
+    scores: Array = fetch("encoder.0.self_attention.scores")[head]
+    return scores
 
 
 def _draw_two(page: Page, whole: list[str], padded: list[str], cell: float, size: float) -> None:
@@ -109,12 +105,14 @@ def draw_longest(
     own = trace.settings.positions.longest
     longest = max(2, len(texts) * 2 // 3) if longest is None else longest
     columns, wide = 12, 58.0
-    for i, text in enumerate(texts):
-        row, column = divmod(i, columns)
+    first = max(0, min(longest - MOST // 2, len(texts) - MOST)) // columns * columns
+    shown = range(first, min(first + MOST, len(texts)))
+    for i in shown:
+        row, column = divmod(i - first, columns)
         x, y, out = column * wide, row * 44.0, i >= longest
         role = theme.role("plain" if out else "words")
         page.box(x, y, wide - 5, 22, fill=role.fill, edge=theme.FAINT if out else role.ink)
-        page.text(x + wide / 2 - 2.5, y + 11, text, size=theme.SMALL, mono=True, ha="center",
+        page.text(x + wide / 2 - 2.5, y + 11, texts[i], size=theme.SMALL, mono=True, ha="center",
                   width=wide - 9,
                   color=theme.SOFT if out else theme.INK)  # fmt: skip
         page.text(x + wide / 2 - 2.5, y + 30, str(i), size=theme.TINY, ha="center",
@@ -134,7 +132,8 @@ def draw_longest(
             f"该模型有 {own} 个位置；这里取 {longest} 只为说明。注意力本身不限长度：限制来自位置表"
             "和训练所见。不会默默截断："
             "训练时过长的句对被剔除并计数，过长的文本分段翻译。",
-        ),
+        )
+        + tell_left_out(page, len(shown), len(texts)),
     )  # fmt: skip
 
 

@@ -10,9 +10,9 @@ from matplotlib.figure import Figure
 
 from . import theme
 from .canvas import Page, Rect
-from .charts import Chart
-from .roads import find_stream
-from .selection import Array
+from .charts import Chart, dots
+from .roads import find_unnormed
+from .selection import Array, count_layers
 
 
 def draw_why_norm(trace: Any, *, lang: str = "en", ax: Axes | None = None,
@@ -34,7 +34,7 @@ def draw_why_norm(trace: Any, *, lang: str = "en", ax: Axes | None = None,
         page.text(x, 6, label, bold=True, ha="center")
         page.text(x, 200, "schematic" if lang == "en" else "示意", size=theme.SMALL, ha="center",
                   color=theme.SOFT)  # fmt: skip
-    layers = getattr(trace.settings, f"{side}_layers")
+    layers = count_layers(trace, side)
     before, after = _measure_spread(trace, side, layers)
     top = float(max(before.max(), after.max())) * 1.05
     chart = Chart(page, Rect(440, 0, 280, 200), (-0.5, layers - 0.5), (0, top),
@@ -44,10 +44,8 @@ def draw_why_norm(trace: Any, *, lang: str = "en", ax: Axes | None = None,
                                           page.say("before the norm", "归一化前")),
                                          (after, theme.role("norm").ink, 0.13,
                                           page.say("after", "之后"))):  # fmt: skip
-        for n, row in enumerate(values):
-            for value in row.tolist():
-                a, b = chart.at(n + shift, value)
-                page.box(a - 2, b - 2, 4, 4, fill=colour, edge=None, round=2, alpha=0.5)
+        spots = [chart.at(n + shift, value) for n, row in enumerate(values) for value in row]
+        dots(page, np.array(spots), 4, colour, alpha=0.5)
         page.text(732, 20 if shift < 0 else 36, label, size=theme.SMALL, color=colour, bold=True)
     return page.finish(
         page.say("Why normalise", "为什么要归一化"),
@@ -72,9 +70,7 @@ def _descend(ratio: float) -> list[tuple[float, float]]:
 
 
 def _measure_spread(trace: Any, side: str, layers: int) -> tuple[Array, Array]:
-    post = trace.settings.norm == "post"
-    before = [trace[f"{side}.{n}.self_attention_road.sum" if post
-                    else find_stream(trace, side, n, "self_attention")].std(-1)
-              for n in range(layers)]  # fmt: skip
+    names = [find_unnormed(trace, side, n, "self_attention") for n in range(layers)]
+    before = [trace[name].std(-1) for name in names]
     after = [trace[f"{side}.{n}.self_attention_road.normed"].std(-1) for n in range(layers)]
     return np.stack(before), np.stack(after)

@@ -13,7 +13,7 @@ from .animate import Animation
 from .canvas import Page, Rect
 from .cells import find_limit, heat, legend, strip
 from .charts import Chart
-from .selection import find_input, find_output, show_pieces
+from .selection import count_layers, find_input, find_output, show_pieces
 from .sublayers import find_place, name_layer
 
 SUBLAYERS = ("self_attention", "cross_attention", "feed_forward")
@@ -22,17 +22,23 @@ WIDE = 300.0
 
 def find_stream(trace: Any, side: str, layer: int, sublayer: str) -> str:
     """What goes around a sub-layer: post-norm, what it reads; pre-norm, the sum before."""
-    if sublayer not in SUBLAYERS or (side, sublayer) == ("encoder", "cross_attention"):
-        raise ValueError(f"sublayer={sublayer}: one of {', '.join(SUBLAYERS)}")
+    order = [s for s in SUBLAYERS if side == "decoder" or s != "cross_attention"]
+    if sublayer not in order:
+        raise ValueError(f"sublayer={sublayer}: one of {', '.join(order)}")
     if trace.settings.norm == "post":
         return find_input(trace, side, layer, sublayer)
-    order = [s for s in SUBLAYERS if side == "decoder" or s != "cross_attention"]
     place = order.index(sublayer)
     if place:
         return f"{side}.{layer}.{order[place - 1]}_road.sum"
     if layer:
         return f"{side}.{layer - 1}.feed_forward_road.sum"
     return f"{'source' if side == 'encoder' else 'target'}_embedding.sum"
+
+
+def find_unnormed(trace: Any, side: str, layer: int, sublayer: str) -> str:
+    """What the norm of a road reads: post-norm, the sum; pre-norm, what goes around."""
+    stream = find_stream(trace, side, layer, sublayer)
+    return f"{side}.{layer}.{sublayer}_road.sum" if trace.settings.norm == "post" else stream
 
 
 def name_sublayer(page: Page, sublayer: str) -> str:
@@ -103,7 +109,7 @@ def draw_stream(
 ) -> Figure:  # fmt: skip
     """V69: each piece's vector through the layers: how long, and how like the first."""
     page = Page(lang, ax)
-    layers = getattr(trace.settings, f"{side}_layers")
+    layers = count_layers(trace, side)
     names = [f"{'source' if side == 'encoder' else 'target'}_embedding.sum"]
     names += [find_output(trace, side, n) for n in range(layers)]
     stream = np.stack([trace[name].astype(np.float64) for name in names])

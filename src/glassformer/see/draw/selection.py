@@ -31,6 +31,21 @@ def pick(number: int, size: int, name: str) -> int:
     return number % size
 
 
+def pick_heads(trace: Any, heads: Sequence[int]) -> list[int]:
+    """Heads by number, each once. ValueError where there is none of them."""
+    chosen = [pick(head, trace.settings.heads, "head") for head in heads]
+    if not chosen:
+        raise ValueError("heads is empty: name one, 0 the first")
+    return list(dict.fromkeys(chosen))
+
+
+def count_layers(trace: Any, side: str) -> int:
+    """Of the encoder or the decoder; ValueError for another side."""
+    if side not in ("encoder", "decoder"):
+        raise ValueError(f"side={side}: one of encoder, decoder")
+    return int(getattr(trace.settings, f"{side}_layers"))
+
+
 class Attention(NamedTuple):
     """One attention of the model, and what stands on its axes."""
 
@@ -56,12 +71,10 @@ class Attention(NamedTuple):
 
 def find_attention(trace: Any, side: str, layer: int, kind: str = "self_attention") -> Attention:
     """side: encoder or decoder; a decoder row is called by what it reads and what it predicts."""
-    if side not in ("encoder", "decoder"):
-        raise ValueError(f"side={side}: one of encoder, decoder")
+    layers = count_layers(trace, side)
     kinds = ("self_attention", "cross_attention")[: 1 + (side == "decoder")]
     if kind not in kinds:
         raise ValueError(f"kind={kind}: the {side} has {' and '.join(kinds)}")
-    layers = getattr(trace.settings, f"{side}_layers")
     layer = pick(layer, layers, "layer")
     source, target = show_pieces(trace.source), show_pieces(trace.target)
     queries = source if side == "encoder" else label_rows(trace)
@@ -75,15 +88,15 @@ def label_rows(trace: Any) -> list[str]:
     return [f"{given} → {predicted}" for given, predicted in pairs]
 
 
-def find_query(texts: Sequence[str], query: int | str | None) -> int:
+def find_query(texts: Sequence[str], query: int | str | None, name: str = "query") -> int:
     """A row by number or by its piece; without either, `it`, or else the longest piece."""
     if isinstance(query, int):
-        return pick(query, len(texts), "query")
+        return pick(query, len(texts), name)
     if query is not None:
         for place, text in enumerate(texts):
             if query in (text, *text.split(" → ")):
                 return place
-        raise ValueError(f"query={query}: the pieces are {', '.join(texts)}")
+        raise ValueError(f"{name}={query}: the pieces are {', '.join(texts)}")
     if "it" in texts:
         return texts.index("it")
     inner = texts[:-1] or texts

@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 
 from . import theme
 from .canvas import Page
-from .selection import Array, Attention, find_attention, pick, tell_left_out
+from .selection import Array, Attention, find_attention, pick_heads, tell_left_out
 
 MOST = 64  # pieces drawn on a side
 
@@ -25,7 +25,7 @@ def draw_selectors(
     """V52: the three attentions side by side, each row's lines; the heads that are on."""
     page = Page(lang, ax)
     count = trace.settings.heads
-    on = sorted({pick(head, count, "head") for head in (range(count) if heads is None else heads)})
+    on = sorted(pick_heads(trace, range(count) if heads is None else heads))
     titles = {
         ("encoder", "self_attention"): page.say("source reads source", "源句读源句"),
         ("decoder", "cross_attention"): page.say("target reads source", "译文读源句"),

@@ -13,10 +13,10 @@ from .animate import Animation
 from .canvas import Page, Rect
 from .cells import find_limit, heat, legend
 from .decoding import choose_layers, draw_layers, fan_out
-from .selection import find_output, show_pieces
+from .selection import count_layers, find_output, show_pieces
 
 
-def draw_shapes(trace: Any, *, lang: str = "en", ax: Axes | None = None, layer: int = 0) -> Figure:
+def draw_shapes(trace: Any, *, lang: str = "en", ax: Axes | None = None) -> Figure:
     """V70: through one encoder layer, n vectors of d numbers all the way."""
     page, settings = Page(lang, ax), trace.settings
     n, d = trace["source_embedding.sum"].shape
@@ -68,8 +68,8 @@ def draw_stack(
 ) -> Animation:  # fmt: skip
     """V71: what each layer hands to the next, from the bottom to the top."""
     page = Page(lang, ax)
+    count = count_layers(trace, side)
     start = "source_embedding.sum" if side == "encoder" else "target_embedding.sum"
-    count = getattr(trace.settings, f"{side}_layers")
     names = [start, *(find_output(trace, side, n) for n in range(count))]
     limit = max(float(np.quantile(np.abs(trace[name]), 0.995)) for name in names)
     role, before = theme.role(side), 0.0

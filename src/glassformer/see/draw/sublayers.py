@@ -7,23 +7,26 @@ from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.collections import LineCollection
 from matplotlib.figure import Figure
 
+from ..recompute import ACTIVATIONS
 from . import theme
 from .animate import Animation
-from .canvas import Page, Rect
+from .canvas import Colour, Page, Rect
 from .cells import find_limit, heat, legend, strip
-from .charts import Chart
-from .selection import Array, find_input, find_query, pick, show_pieces
+from .charts import FEW, Chart, dots
+from .selection import Array, count_layers, find_input, find_query, pick, show_pieces, tell_left_out
+
+MOST = 48  # pieces whose units are counted
 
 
 def find_place(trace: Any, side: str, layer: int, query: int | str | None) -> tuple[int, int, str]:
     """Layer, row and what the row is called."""
-    if side not in ("encoder", "decoder"):
-        raise ValueError(f"side={side}: one of encoder, decoder")
+    layer = pick(layer, count_layers(trace, side), "layer")
     texts = show_pieces(trace.source if side == "encoder" else trace.target)
     row = find_query(texts, query)
-    return pick(layer, getattr(trace.settings, f"{side}_layers"), "layer"), row, texts[row]
+    return layer, row, texts[row]
 
 
 def name_layer(page: Page, side: str, layer: int) -> str:
@@ -78,8 +81,7 @@ def draw_feed_forward(
     page.step("W₂ brings it back to the width of the model.", "W₂ 把它带回模型的宽度。")
     _draw_matrix_box(page, 590, middle, "W₂", (len(hidden), len(output)))
     strip(page, 668, middle - 57, output, "feed_forward", (f"{name}.output", (row,)), shown=6,
-          cell=cell,
-          upright=True, letter="f(x)")  # fmt: skip
+          cell=cell, upright=True, letter="f(x)")  # fmt: skip
     page.step("Every piece goes the same way by itself: how many units are on for each.",
               "每个词元各自走同样的路：各有多少单元被激活。")  # fmt: skip
     _count_active(page, trace, side, f"{name}.hidden", row)
@@ -88,7 +90,7 @@ def draw_feed_forward(
         name_layer(page, side, layer).capitalize() + page.say(
             ". Of each vector the first six numbers are shown; blue is below 0, orange above.",
             "。每个向量只显示前六个数；蓝色小于 0，橙色大于 0。",
-        ),
+        ) + tell_left_out(page, MOST, len(trace[given])),
     )  # fmt: skip
 
 
@@ -113,15 +115,16 @@ def _draw_units(page: Page, x: float, values: Array, limit: float, label: str) -
 
 
 def _count_active(page: Page, trace: Any, side: str, name: str, row: int) -> None:
-    """A bar for each piece."""
+    """A bar for each piece; of many, for those around the one that is drawn."""
     texts = show_pieces(trace.source if side == "encoder" else trace.target)
-    active = (trace[name] > 0).sum(1)
-    top, wide = 220.0, min(44.0, 702 / len(texts))
+    first = max(0, min(row - MOST // 2, len(texts) - MOST))
+    active = (trace[name][first : first + MOST] > 0).sum(1)
+    top, wide = 220.0, min(44.0, 702 / len(active))
     role, units = theme.role("feed_forward"), trace[name].shape[1]
     page.text(0, top - 16, page.say(f"units above 0, of {units}", f"大于 0 的单元数（共 {units}）"),
               size=theme.SMALL, bold=True, color=role.ink)  # fmt: skip
-    for i, count in enumerate(active.tolist()):
-        high, x = 50 * count / units, i * wide
+    for i, count in enumerate(active.tolist(), first):
+        high, x = 50 * count / units, (i - first) * wide
         page.box(x, top + 50 - high, wide - 2, high, fill=role.ink if i == row else role.fill,
                  edge=role.ink, round=1, line=0.6)  # fmt: skip
         page.number(x + wide / 2 - 1, top + 44 - high, count,
@@ -133,13 +136,18 @@ def _count_active(page: Page, trace: Any, side: str, name: str, row: int) -> Non
                   ha="center" if flat else "left", width=wide - 2 if flat else 60)  # fmt: skip
 
 
-def apply(activation: str, x: Array) -> Array:
-    """The activation, in NumPy."""
-    if activation == "relu":
-        return np.maximum(x, 0)
-    gate = 1 / (1 + np.exp(-x)) if activation == "silu" else np.array(
-        [0.5 * (1 + math.erf(v / math.sqrt(2))) for v in x])  # fmt: skip
-    return np.asarray(x * gate)
+def _draw_dots(page: Page, chart: Chart, before: Array, after: Array, colour: Colour) -> None:
+    """Where units lie on the curve, and how densely along the axis."""
+    if not len(before):
+        return
+    spots = [chart.at(*pair) for pair in zip(before.tolist(), after.tolist(), strict=True)]
+    dots(page, np.array(spots), 4, colour, layer=4, alpha=0.35)
+    marks = LineCollection(
+        [[(x, 226), (x, 234)] for x, _ in spots], colors=[colour], linewidths=0.5, alpha=0.5,
+        zorder=3, rasterized=len(spots) > FEW,
+    )  # fmt: skip
+    page.ax.add_collection(marks, autolim=False)
+    page.keep(marks)
 
 
 def draw_activation(
@@ -158,14 +166,11 @@ def draw_activation(
                   across=page.say("before: x W₁ + b₁", "激活前：x W₁ + b₁"),
                   up=page.say("after", "激活后"))  # fmt: skip
     grid = np.linspace(-limit, limit, 201)
-    chart.curve(grid.tolist(), apply(activation, grid).tolist(), role.ink, width=2.5)
+    chart.curve(grid.tolist(), ACTIVATIONS[activation](grid).tolist(), role.ink, width=2.5)
     zero = chart.at(0, 0)
     page.line([(zero[0], 0), (zero[0], 230)], color=theme.FAINT, width=0.8, layer=1)
-    for before, after in zip(inner.tolist(), hidden.tolist(), strict=True):
-        x, y = chart.at(before, after)
-        colour = theme.SIGNED(0.9 if before > 0 else 0.12)
-        page.box(x - 2, y - 2, 4, 4, fill=colour, edge=None, round=2, layer=4, alpha=0.35)
-        page.line([(x, 226), (x, 234)], color=colour, width=0.5, alpha=0.5)
+    for some, shade in ((inner > 0, 0.9), (inner <= 0, 0.12)):
+        _draw_dots(page, chart, inner[some], hidden[some], theme.SIGNED(shade))
     counts = {"< 0": int((inner < 0).sum()), "> 0": int((inner > 0).sum())}
     for (label, count), place, ha in zip(counts.items(), (0.25, 0.62), ("center", "center"),
                                          strict=True):  # fmt: skip

@@ -12,6 +12,7 @@ from ..derive import read_lens
 from . import theme
 from .aligning import find_aligner
 from .canvas import Page
+from .fonts import shorten_start
 from .selection import elide, show_piece, show_pieces, tell_left_out
 
 MOST, LAYERS = 32, 7  # steps, and layers, drawn one by one
@@ -22,10 +23,11 @@ def draw_walk(trace: Any, *, lang: str = "en", ax: Axes | None = None) -> Figure
     """V79: a line for each step: what goes in, where it looks, what each layer would say."""
     page, place = Page(lang, ax), find_aligner(trace)
     texts = trace.vocabulary
-    lens = read_lens(trace).argmax(-1) if texts is not None else np.zeros((0, 0), int)
+    shown = elide(len(trace.predicted), MOST, 6)
+    rows = [t for t in shown if t is not None]
+    lens = read_lens(trace, rows).argmax(-1) if texts is not None else np.zeros((0, 0), int)
     layers = elide(len(lens), LAYERS)
     end = 244 + len(layers) * WIDE
-    shown = elide(len(trace.predicted), MOST, 6)
     _write_heads(page, layers, end, len(shown) * HIGH)
     for line, t in enumerate(shown):
         y = line * HIGH
@@ -38,7 +40,7 @@ def draw_walk(trace: Any, *, lang: str = "en", ax: Axes | None = None) -> Figure
         _draw_ends(page, trace, place, t, y, end)
         for column, layer in enumerate(layers):
             if layer is not None:
-                id = int(lens[layer, t])
+                id = int(lens[layer, rows.index(t)])
                 same = id == trace.predicted[t].id
                 page.text(244 + column * WIDE, y, show_piece(texts[id]), size=theme.SMALL,
                           mono=True, width=WIDE - 8, bold=same,
@@ -54,7 +56,7 @@ def draw_walk(trace: Any, *, lang: str = "en", ax: Axes | None = None) -> Figure
             "说明看向哪里。第 n 层之后：若该层就是最后一层会输出的词元（logit lens，推导量）；"
             "与实际输出相同者加粗。",
         )
-        + tell_left_out(page, len([t for t in shown if t is not None]), len(trace.predicted)),
+        + tell_left_out(page, len(rows), len(trace.predicted)),
     )  # fmt: skip
 
 
@@ -90,5 +92,4 @@ def _draw_ends(
                 f"derived:np.exp(trace.predictions[{t}].log_prob)", size=theme.TINY, ha="right",
                 bold=True)  # fmt: skip
     text = trace.translation[: trace.predicted[t].end]
-    page.text(end + 130, y, text if len(text) <= 34 else f"…{text[-33:]}", size=theme.SMALL,
-              width=190)  # fmt: skip
+    page.text(end + 130, y, shorten_start(text, 190, theme.SMALL), size=theme.SMALL)

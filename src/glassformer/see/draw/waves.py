@@ -10,6 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ...config import Positions
+from ..recompute import encode_position
+
 Array = NDArray[Any]
 
 
@@ -22,8 +25,6 @@ def rates(d_model: int, grid: str = "paper") -> Array:
 def encode(positions: ArrayLike, d_model: int, layout: str = "interleaved") -> Array:
     """L D. "interleaved": the paper's. "concatenated": Tensor2Tensor's, in layout and grid."""
     grid = "paper" if layout == "interleaved" else "tensor2tensor"
-    angle_LI = np.asarray(positions, dtype=float)[:, None] * rates(d_model, grid)
-    waves = np.sin(angle_LI), np.cos(angle_LI)
-    if layout == "interleaved":
-        return np.stack(waves, axis=-1).reshape(len(angle_LI), d_model)
-    return np.concatenate(waves, axis=-1)
+    settings = Positions.model_validate({"layout": layout, "grid": grid})
+    place_L1 = np.asarray(positions, dtype=float)[:, None]
+    return encode_position(settings, d_model, place_L1, np.arange(d_model))

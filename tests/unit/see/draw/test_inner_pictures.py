@@ -161,13 +161,40 @@ def test_a_long_recording_stays_a_page(tokenizer: Tokenizer) -> None:
         assert max(figure.get_size_inches()) < LARGEST, id
 
 
+def test_of_very_many_pieces_those_drawn_can_be_read(tokenizer: Tokenizer) -> None:
+    """No name stands on another, and what is left out is said."""
+    pair = Tokenizers(tokenizer, tokenizer)
+    config = Config.read({"model": SHAPES["post"]})
+    translator = Translator(config, pair, build(config, pair), device="cpu")
+    text = " ".join([LINES[0]] * 40)
+    trace = record(translator, text, target=text)
+    assert len(trace.source) > 200
+    for id in ("V54", "V55", "V56", "V58", "V60"):
+        figure = draw(trace, id)
+        check_numbers(figure, trace)
+        assert max(figure.get_size_inches()) < LARGEST, id
+        texts = figure.axes[0].texts
+        assert "pieces are left out" in " ".join(text.get_text() for text in texts), id
+        if id == "V60":  # its pieces stand in boxes
+            continue
+        columns: dict[float, list[Text]] = {}
+        for text in texts:
+            if text.get_ha() == "right" and text.get_fontsize() < 8:
+                columns.setdefault(text.get_position()[0], []).append(text)
+        names = max(columns.values(), key=len)
+        heights = [text.get_position()[1] for text in names]
+        assert len(names) > 40
+        assert min(np.diff(heights)) >= names[0].get_fontsize(), id
+
+
 @pytest.mark.filterwarnings("ignore:Glyph")
 def test_chinese_has_its_own_titles_and_notes(
     trace: Trace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The words, also where no font could draw them."""
     monkeypatch.setattr("glassformer.see.draw.canvas.check_language", lambda lang: None)
-    monkeypatch.setattr("glassformer.see.draw.canvas.make_writable", lambda text: text)
+    for module in ("canvas", "fonts"):
+        monkeypatch.setattr(f"glassformer.see.draw.{module}.make_writable", lambda text: text)
     for id in IDS:
         drawn = draw(trace, id, lang="zh")
         figure = drawn.figure if isinstance(drawn, Animation) else drawn
@@ -200,7 +227,11 @@ def test_the_head_that_is_asked_for_is_kept(trace: Trace) -> None:
 
 def test_rollout_rows_sum_to_one(trace: Trace) -> None:
     layers = [trace[f"encoder.{n}.self_attention.weights"] for n in range(2)]
-    np.testing.assert_allclose(roll_out(layers).sum(1), 1, atol=1e-6)
+    first, both = roll_out(layers)
+    mixed = [(weights.mean(0) + np.eye(len(first))) / 2 for weights in layers]
+    np.testing.assert_allclose(first, mixed[0], atol=1e-6)
+    np.testing.assert_allclose(both, mixed[1] @ mixed[0], atol=1e-6)
+    np.testing.assert_allclose(both.sum(1), 1, atol=1e-6)
 
 
 def test_the_path_through_the_tree_spells_the_translation(trace: Trace) -> None:

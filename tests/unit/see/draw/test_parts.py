@@ -15,9 +15,9 @@ from glassformer.model.positions import sinusoids
 from glassformer.see import Trace
 from glassformer.see.draw import draw, gallery, save_figure, waves
 from glassformer.see.draw.canvas import Page, spell_number
-from glassformer.see.draw.cells import find_limit
+from glassformer.see.draw.cells import find_limit, heat
 from glassformer.see.draw.charts import spell_rounded
-from glassformer.see.draw.fonts import make_writable, measure, shorten, wrap
+from glassformer.see.draw.fonts import make_writable, measure, shorten, shorten_start, wrap
 from glassformer.see.draw.order import attend_first, compare_orders
 from glassformer.see.draw.selection import balance, choose_look, elide
 from glassformer.see.draw.theme import PAPER, ROLES
@@ -70,10 +70,45 @@ def test_words_can_be_read() -> None:
 def test_a_character_without_a_font_is_said() -> None:
     with pytest.warns(UserWarning, match="apt install fonts-noto-core"):
         assert make_writable("a\U0001accb") == "a[1ACCB]"
+    with pytest.warns(UserWarning, match="U\\+1ACCC"):
+        width = measure("a\U0001accc", 9)
+    assert width == measure("a[1ACCC]", 9)
+
+
+def test_our_words_run_from_left_to_right_around_others() -> None:
+    """Else Arabic pieces turn the arrow between them around."""
+    one, other, mark = "القطة", "على", "\u200e"
+    page = Page()
+    shown = [page.text(0, 0, text).get_text() for text in
+             (f"{one} → {other}", f"“{one}” reads", f"{one} {other}.", "a → b")]  # fmt: skip
+    assert shown == [
+        f"{mark}{one} {mark}→ {other}", f"{mark}“{one}” reads", f"{one} {other}.", "a → b"
+    ]  # fmt: skip
+    assert measure(shown[0], 9) == pytest.approx(measure(f"{one} → {other}", 9), abs=0.1)
 
 
 def test_text_fits() -> None:
     assert measure(shorten("a long text", 30, 9), 9) <= 30 and shorten("a", 30, 9) == "a"
+    assert shorten("wide", 1, 9) == "…" and wrap("wide", 1, 9) == [*"wide"]
+    for text in ("a sentence of some words", "Donaudampfschifffahrt", "我们今天去看电影"):
+        for width in range(10, 90, 7):
+            ends = [n for n in range(len(text)) if measure(f"{text[:n].rstrip()}…", 9) <= width]
+            fits = measure(text, 9) <= width
+            assert shorten(text, width, 9) == (text if fits else f"{text[: max(ends)].rstrip()}…")
+            last = shorten_start(text, width, 9)
+            assert measure(last, 9) <= width and text.endswith(last.removeprefix("…").lstrip())
+            assert (last == text) == fits and measure(last, 9) > min(width, measure(text, 9)) - 16
+
+
+def test_a_text_without_end_is_cut_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    calls: list[str] = []
+    monkeypatch.setattr(
+        "glassformer.see.draw.fonts.measure", lambda text, *_: calls.append(text) or len(text) * 5.0
+    )
+    assert shorten("x" * 5000, 100, 9) == "x" * 19 + "…"
+    assert len(calls) < 20
+    assert wrap("x" * 60, 100, 9) == ["x" * 19] * 3 + ["x" * 3]
+    assert len(calls) < 60
     lines = wrap("one two three four", 50, 9)
     assert len(lines) > 1 and " ".join(lines) == "one two three four"
     assert max(measure(line, 9) for line in lines) <= 50
@@ -137,6 +172,19 @@ def test_the_first_attention_by_hand_is_the_models(trace: Trace, other: Trace) -
 def test_order_matters_only_with_positions(trace: Trace) -> None:
     (one, two), (three, four) = compare_orders(trace, 4)
     assert np.abs(one - two).max() < 1e-12 < 1e-3 < np.abs(three - four).max()
+
+
+def test_a_moving_picture_keeps_colours_of_which_there_is_little(tmp_path: Path) -> None:
+    page = Page()
+    heat(page, 0, 0, np.random.default_rng(1).normal(size=(90, 90)), 500, 400)
+    page.step("A dot.", "")
+    page.box(520, 0, 3, 3, fill="#b03030", edge=None, round=0)
+    moving = page.animate("Colours")
+    moving.save(tmp_path / "a.gif")
+    with Image.open(tmp_path / "a.gif") as found:
+        found.seek(found.n_frames - 1)
+        shown = np.asarray(found.convert("RGB")).reshape(-1, 3).astype(int)
+    assert np.abs(shown - (0xB0, 0x30, 0x30)).max(1).min() < 12
 
 
 def test_a_step_at_a_time(trace: Trace) -> None:

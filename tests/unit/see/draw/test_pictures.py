@@ -133,6 +133,21 @@ def test_a_wrong_choice_is_said(trace: Trace, id: str, options: dict, said: str)
         draw(trace, id, **options)
 
 
+WRONG = {
+    "layer": (9, -9), "head": (99, -99), "heads": ([99], []), "query": (99, "nosuch"),
+    "step": (99, "nosuch"), "side": ("left",), "kind": ("left",), "sublayer": ("left",),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("id", PICTURES)
+def test_no_choice_goes_wrong_unsaid(id: str, trace: Trace) -> None:
+    """What the command line hands on as it was typed."""
+    for option in WRONG.keys() & {*PICTURES[id].options}:
+        for value in WRONG[option]:
+            with pytest.raises(ValueError, match=option.removesuffix("s")):
+                draw(trace, id, **{option: value})
+
+
 def test_on_axes_of_ones_own(trace: Trace) -> None:
     figure = Figure((3, 1))
     axes = figure.add_subplot()

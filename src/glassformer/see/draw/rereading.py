@@ -1,0 +1,30 @@
+"""The encoder on other pieces, or on other vectors: by the op-graph, in NumPy and float64."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from ..opgraph import build
+from ..recompute import recompute
+from .selection import Array
+
+Fetch = Callable[[str], Array]
+NONE: Mapping[str, Array] = {}
+
+
+def read_again(trace: Any, ids: Sequence[int], given: Mapping[str, Array] = NONE) -> Fetch:
+    """A tensor by its name, where the source is these ids; `given` takes the place of others."""
+    sizes = trace.document.source_vocabulary, trace.document.target_vocabulary
+    graph = build(trace.settings, len(ids), 1, *sizes)
+    known = {"source.ids": np.array(ids), **given}
+
+    def fetch(name: str) -> Array:
+        if name not in known:
+            is_learned = graph[name].kind == "parameter"
+            known[name] = trace[name] if is_learned else recompute(graph[name], fetch)
+        return known[name]
+
+    return fetch

@@ -1,0 +1,85 @@
+"""Where the server listens, and how long it waits for somebody to ask."""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import os
+import socket
+from contextlib import suppress
+from typing import Any
+
+from uvicorn.protocols.http.auto import AutoHTTPProtocol
+
+LOCAL = ("127.0.0.1", "localhost", "::1")
+OPEN = ("0.0.0.0", "::")
+BACKLOG = 2048  # connections that wait to be accepted
+PATIENCE = 20.0  # seconds in which a connection has to ask for something
+
+
+def listen(host: str, port: int) -> list[socket.socket]:
+    """Take the port; 0 is any. `localhost` is IPv4 and, where there is any, IPv6.
+
+    OSError where the port is taken.
+    """
+    first = bind(LOCAL[0] if host == "localhost" else host, port)
+    if host == "localhost":
+        with suppress(OSError):
+            return [first, bind("::1", first.getsockname()[1])]
+    return [first]
+
+
+def bind(host: str, port: int) -> socket.socket:
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    sock = socket.socket(family, socket.SOCK_STREAM)
+    try:
+        if os.name == "posix":  # elsewhere two servers could take the same port
+            sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        if host == "::":
+            sock.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 0)
+        sock.bind((host, port))
+        sock.listen(BACKLOG)  # who comes before the server is ready waits
+    except OSError as error:
+        sock.close()
+        hint = "; --port 0 takes one that is free" if error.errno == errno.EADDRINUSE else ""
+        raise OSError(error.errno, f"{error.strerror}{hint}", f"{host}:{port}") from None
+    return sock
+
+
+def name_address(host: str, port: int) -> str:
+    """What a browser on this machine opens."""
+    shown = {"localhost": LOCAL[0], "0.0.0.0": LOCAL[0], "::": LOCAL[2]}.get(host, host)
+    return f"http://[{shown}]:{port}" if ":" in shown else f"http://{shown}:{port}"
+
+
+def allow_files(most: int) -> None:
+    """A connection is an open file: as many as the system lets us have, if that is fewer."""
+    with suppress(ImportError, ValueError, OSError):
+        import resource
+
+        soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+        wanted = most if hard == resource.RLIM_INFINITY else min(most, hard)
+        if soft < wanted:
+            resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+
+
+class Connection(AutoHTTPProtocol):  # type: ignore[misc, valid-type, unused-ignore]
+    """Closed if nothing is under way, and nothing has been since the last look."""
+
+    def connection_made(self, transport: Any) -> None:
+        super().connection_made(transport)
+        self._wait()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._timer.cancel()
+        super().connection_lost(exc)
+
+    def _wait(self) -> None:
+        loop = asyncio.get_running_loop()
+        self._timer = loop.call_later(PATIENCE, self._look, self.cycle)
+
+    def _look(self, seen: Any) -> None:
+        if self.cycle is seen and (seen is None or seen.response_complete):
+            self.transport.close()
+        else:
+            self._wait()

@@ -1,0 +1,119 @@
+"""Where the server listens, and who is sent away because nothing comes."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import socket
+import subprocess
+from contextlib import ExitStack
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+pytest.importorskip("fastapi", reason="the extra `serve` is not installed")
+
+from glassformer.serve import listening
+from glassformer.serve.listening import Connection, allow_files, bind, listen, name_address
+
+from .conftest import Client
+
+
+def has_ipv6() -> bool:
+    try:
+        bind("::1", 0).close()
+    except OSError:
+        return False
+    return True
+
+
+def test_localhost_is_both() -> None:
+    """Some clients try ::1 alone."""
+    with ExitStack() as held:
+        socks = [held.enter_context(sock) for sock in listen("localhost", 0)]
+        port = socks[0].getsockname()[1]
+        assert {sock.getsockname()[1] for sock in socks} == {port}
+        hosts = ["127.0.0.1", "::1"] if has_ipv6() else ["127.0.0.1"]
+        assert [sock.getsockname()[0] for sock in socks] == hosts
+        with pytest.raises(OSError) as caught:
+            listen("localhost", port)
+        assert caught.value.filename == f"127.0.0.1:{port}"
+    for sock in listen("127.0.0.1", 0):
+        with sock:
+            assert sock.family is socket.AF_INET
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "::1"])
+def test_a_program_asks_by_name(client: Client, host: str) -> None:
+    if host == "::1" and not has_ipv6():
+        pytest.skip("there is no IPv6 here")
+    with socket.create_connection((host, client.port), timeout=20) as sock:
+        sock.sendall(b"GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        assert b" 200 " in sock.recv(1000)
+
+
+def test_the_address_opens_on_this_machine() -> None:
+    shown = {host: name_address(host, 80) for host in ("localhost", "0.0.0.0", "::", "10.0.0.2")}
+    assert shown == {
+        "localhost": "http://127.0.0.1:80", "0.0.0.0": "http://127.0.0.1:80",
+        "::": "http://[::1]:80", "10.0.0.2": "http://10.0.0.2:80",
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("begun", [b"", b"GET /health HTTP/1.1\r\nHost: loc"])
+def test_who_asks_nothing_is_sent_away(
+    client: Client, monkeypatch: pytest.MonkeyPatch, begun: bytes
+) -> None:
+    monkeypatch.setattr(listening, "PATIENCE", 0.2)
+    with socket.create_connection(("127.0.0.1", client.port), timeout=20) as sock:
+        sock.sendall(begun)
+        assert sock.recv(1000) == b""
+
+
+UNDER_WAY, DONE = SimpleNamespace(response_complete=False), SimpleNamespace(response_complete=True)
+NEXT = SimpleNamespace(response_complete=True)
+
+
+@pytest.mark.parametrize(
+    ("seen", "now", "is_left"),
+    [
+        (None, None, False), (DONE, DONE, False),
+        (None, UNDER_WAY, True), (UNDER_WAY, UNDER_WAY, True), (DONE, NEXT, True),
+    ],
+    ids=["nothing", "nothing more", "begun", "long", "again and again"],
+)  # fmt: skip
+def test_whoever_is_at_it_is_left_alone(seen: Any, now: Any, is_left: bool) -> None:
+    done = list[str]()
+    connection = Connection.__new__(Connection)
+    connection.cycle = now
+    connection.transport = SimpleNamespace(close=lambda: done.append("closed"))
+    connection._wait = lambda: done.append("waits")  # type: ignore[method-assign]
+    connection._look(seen)
+    assert done == ["waits" if is_left else "closed"]
+
+
+@pytest.mark.skipif(os.name != "posix", reason="only there are open files counted so")
+def test_a_connection_is_an_open_file() -> None:
+    import resource
+
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    try:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (256, hard))
+        allow_files(300)
+        assert resource.getrlimit(resource.RLIMIT_NOFILE)[0] == 300
+        allow_files(200)
+        assert resource.getrlimit(resource.RLIMIT_NOFILE)[0] == 300
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+
+
+def test_node_by_name(client: Client) -> None:
+    """Node tries the addresses of localhost as the system lists them."""
+    if not (node := shutil.which("node")):
+        pytest.skip("there is no Node here")
+    address = f"http://localhost:{client.port}/health"
+    code = f"fetch('{address}').then((it) => it.text()).then(console.log)"
+    found = subprocess.run([node, "-e", code], capture_output=True, text=True, timeout=60)
+    assert json.loads(found.stdout)["status"] == "ok", found.stderr

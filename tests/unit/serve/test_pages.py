@@ -1,0 +1,26 @@
+"""The web app's files, wherever the package lies."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("fastapi", reason="the extra `serve` is not installed")
+
+from glassformer.serve import pages
+
+
+@pytest.mark.skipif(os.name != "posix", reason="links need rights elsewhere")
+def test_an_installation_behind_a_link(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "there" / "assets").mkdir(parents=True)
+    for name in ("index.html", "assets/index-1a2b.js"):
+        (tmp_path / "there" / name).write_text("x", encoding="utf-8")
+    (tmp_path / "here").symlink_to("there")
+    monkeypatch.setattr(pages, "STATIC", tmp_path / "here")
+    scope = {"type": "http", "method": "GET", "headers": []}
+    for name, kept in (("index.html", "no-cache"), ("assets/index-1a2b.js", "immutable")):
+        found = asyncio.run(pages.Files([]).get_response(name, scope))
+        assert found.status_code == 200 and kept in found.headers["cache-control"]
