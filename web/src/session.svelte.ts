@@ -14,6 +14,7 @@ const EXAMPLES: Record<string, string> = {
   en: "The animal did not cross the street because it was too tired.",
   fr: "L'animal n'a pas traversé la rue parce qu'il était trop fatigué.",
 };
+const PACE = 80; // milliseconds: a faster search is not drawn step by step
 const NUMBERS = ["beam", "alpha", "temperature", "top_k", "top_p"] as const;
 const TEXTS = ["search", "penalty"] as const;
 
@@ -57,17 +58,16 @@ class Session {
     return EXAMPLES[this.model?.source ?? ""] ?? "";
   }
 
-  /** Translate what is in the box, as the settings say. */
-  async record(): Promise<void> {
-    here.trace = "";
-    here.step = -1;
+  /** Translate what is in the box, as the settings say; beginning so, and not the best but this. */
+  async record({ prefix = "", hypothesis = "" } = {}): Promise<void> {
+    Object.assign(here, { trace: "", step: -1, prefix, hypothesis });
     await this.run((signal) => this.make(signal), true);
   }
 
   /** Translate with another model; an example gives way to one that this model can read. */
   async choose(model: string): Promise<void> {
     const isExample = !here.text.trim() || here.text === this.example;
-    [here.model, here.prefix] = [model, ""];
+    here.model = model;
     if (isExample) here.text = this.example;
     if (here.text.trim()) await this.record();
   }
@@ -97,11 +97,14 @@ class Session {
 
   private make(signal: AbortSignal): Promise<Trace> {
     const heard: Told[][] = []; // what could have come, step by step
+    let drawn = -PACE;
     return recordTrace(
       readRequest(),
       (told) => {
         if (signal.aborted) return;
         if (told.pieces && told.candidates) heard[told.pieces.length - 1] = told.candidates;
+        if (told.pieces && performance.now() - drawn < PACE) return;
+        drawn = performance.now();
         this.progress = { ...told, told: [...heard] };
       },
       signal,
@@ -140,6 +143,7 @@ export function readRequest(): Request {
   if (here.model) request.model = here.model;
   if (here.seed) request.seed = Number(here.seed);
   if (here.prefix) request.prefix = here.prefix.split(",").map(Number);
+  if (here.hypothesis) request.hypothesis = Number(here.hypothesis);
   return request;
 }
 

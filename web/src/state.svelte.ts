@@ -14,6 +14,7 @@ export interface Here {
   top_p: string;
   seed: string;
   prefix: string; // ids of pieces that the translation has to begin with: "12,7"
+  hypothesis: string; // which of those that ended is shown; "": the best
   kind: "encoder" | "decoder" | "cross";
   layer: number; // -1: the last
   head: number; // -1: all of them, as one
@@ -29,7 +30,7 @@ export interface Here {
 
 const DEFAULTS: Here = {
   view: "translate", text: "", model: "", trace: "", search: "", beam: "", alpha: "", penalty: "",
-  temperature: "", top_k: "", top_p: "", seed: "", prefix: "", kind: "cross", layer: -1, head: -1,
+  temperature: "", top_k: "", top_p: "", seed: "", prefix: "", hypothesis: "", kind: "cross", layer: -1, head: -1,
   query: -1, step: -1, cell: "", words: false, language: "en", theme: "auto", lecture: false,
   more: {},
 };
@@ -97,7 +98,7 @@ export const here: Here = $state(typeof location === "undefined" ? { ...DEFAULTS
 
 const REQUEST = [
   "text", "model", "trace", "search", "beam", "alpha", "penalty", "temperature", "top_k", "top_p",
-  "seed", "prefix",
+  "seed", "prefix", "hypothesis",
 ] as const;
 
 /** Keep the address and the state in step, both ways; `ask` where it wants another recording. */

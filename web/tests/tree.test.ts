@@ -33,6 +33,19 @@ describe("the search as a tree", () => {
     expect(path(tree.steps[1]![0]!).map((node) => node.text).join("")).toBe("bc");
   });
 
+  it("knows where each hypothesis ended", () => {
+    expect(tree.steps.flat().flatMap((node) => (node.ending === null ? [] : [[node.step, node.ending]]))).toEqual([
+      [1, 1], [2, 0],
+    ]);
+  });
+
+  it("tells one that was cut from one that ended with the same pieces", () => {
+    const cut = { ...search.hypotheses[1]!, finished: false };
+    const one = grow({ ...search, hypotheses: [...search.hypotheses, cut], chosen: 2 });
+    expect(one.steps.flat().some((node) => node.ending === 2)).toBe(false);
+    expect(one.chosen).toEqual([]);
+  });
+
   it("is walked by arrows", () => {
     const [a, b] = tree.steps[0]!;
     expect(walk(tree, b!, "ArrowRight")?.text).toBe("c");

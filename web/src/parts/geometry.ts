@@ -45,6 +45,14 @@ export function lay(rows: number, columns: number, room: Room): Grid {
   return { rows, columns, shown, bin, width, height, left, top };
 }
 
+/** How far right the labels of columns reach: they lean out, by 60 degrees. */
+export function reach(grid: Grid, labels: readonly string[]): number {
+  const ends = labels.map(
+    (label, column) => grid.left + (column + 0.5) * grid.width + longest([label]) * LETTER * 0.5 + 8,
+  );
+  return Math.ceil(Math.max(0, ...ends));
+}
+
 /** In each bin the value that is farthest from 0, and its column. */
 export function farthest(row: ArrayLike<number>, start: number, end: number): number {
   let best = start;

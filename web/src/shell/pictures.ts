@@ -11,6 +11,7 @@ const KEPT = [
   "dominant-baseline", "white-space",
 ] as const;
 const EDGE = 12;
+const LONGEST = 60; // letters
 const SHARPER = 2; // pixels of a PNG to one on screen
 
 export function findPictures(within: Element | null): Picture[] {
@@ -18,9 +19,11 @@ export function findPictures(within: Element | null): Picture[] {
   return [...found].map((svg, n) => ({ svg, title: titleOf(svg) || String(n + 1) }));
 }
 
-function titleOf(svg: Element): string {
+/** Its own name, or that of what it stands in. */
+function titleOf(svg: SVGSVGElement): string {
   const near = svg.closest("figure")?.querySelector("figcaption") ?? svg.closest("section")?.querySelector("h2, h3");
-  return near?.textContent?.trim().replace(/\s+/g, " ").slice(0, 60) ?? "";
+  const title = (svg.dataset["picture"] || near?.textContent || "").trim().replace(/\s+/g, " ");
+  return title.length > LONGEST ? `${title.slice(0, LONGEST - 1)}…` : title;
 }
 
 /** Everything in it stands by itself: colours and type are written out, cells are an image. */

@@ -1,23 +1,36 @@
-/** Another word in the place of the one that was chosen: the translation goes on from there. */
+/** Another way to translate what is on screen: with another word in it, or another that ended. */
 
+import type { Search } from "../../data/document";
 import type { Trace } from "../../data/trace";
 import { session } from "../../session.svelte";
 import { here } from "../../state.svelte";
 
-export const canForce = (): boolean => session.embedded === null;
+const EOS = 2;
+
+export const canAsk = (): boolean => session.embedded === null;
+/** Nothing follows the end. */
+export const canForce = (id: number): boolean => canAsk() && id !== EOS;
 
 /** Keep what was written before a step, then this piece, then as the model has it. */
 export function force(trace: Trace, step: number, id: number): void {
   const before = trace.predicted.slice(0, step).map((piece) => piece.id);
-  forceAll([...before, id], step);
+  forceAll(trace, [...before, id], step);
 }
 
-export function forceAll(ids: readonly number[], step: number): void {
-  // Those are pieces of the model that wrote what is on screen, and of its sentence.
-  const { trace } = session;
-  if (trace) here.text = trace.document.text;
-  if (trace?.model && trace.model !== session.model?.id) here.model = trace.model;
-  here.prefix = ids.join(",");
-  void session.record();
+export function forceAll(trace: Trace, ids: readonly number[], step: number): void {
+  ask(trace, { prefix: ids.join(",") });
   here.step = step;
+}
+
+/** Look into another translation that the search found, in every view. */
+export function show(trace: Trace, search: Search, place: number): void {
+  const forced = search.hypotheses[place]!.ids.slice(0, search.prefix);
+  ask(trace, { prefix: forced.join(","), hypothesis: place ? String(place) : "" });
+}
+
+/** Pieces are those of the model that wrote what is on screen, and of its sentence. */
+function ask(trace: Trace, way: { prefix?: string; hypothesis?: string }): void {
+  here.text = trace.document.text;
+  if (trace.model && trace.model !== session.model?.id) here.model = trace.model;
+  void session.record(way);
 }

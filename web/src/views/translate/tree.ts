@@ -9,6 +9,7 @@ export interface Node extends Considered {
   up: Node | null; // what it continues
   down: Node[];
   isChosen: boolean; // on the way to the translation on screen
+  ending: number | null; // which of the hypotheses ended here
 }
 
 export interface Tree {
@@ -16,7 +17,7 @@ export interface Tree {
   chosen: Node[];
 }
 
-const ENDED: readonly Fate[] = ["FINISHED", "CUT", "STOPPED"];
+const ENDED: readonly Fate[] = ["FINISHED", "CUT"];
 
 /** All candidates, linked; the n-th kept one of a step is row n of the next. */
 export function grow(search: Search): Tree {
@@ -25,13 +26,16 @@ export function grow(search: Search): Tree {
   search.steps.forEach((candidates, step) => {
     const nodes = candidates.map((each, rank): Node => ({
       ...each, key: `${step}.${rank}`, step, rank,
-      up: rows.get(each.parent) ?? null, down: [], isChosen: false,
+      up: rows.get(each.parent) ?? null, down: [], isChosen: false, ending: null,
     }));
     for (const node of nodes) node.up?.down.push(node);
     rows = new Map(nodes.flatMap((node) => (node.row === null ? [] : [[node.row, node]])));
     steps.push(nodes);
   });
-  const chosen = follow(steps, search);
+  const endings = find(steps, search);
+  endings.forEach((node, place) => (node.ending = place));
+  const last = endings.get(search.chosen ?? 0);
+  const chosen = last ? path(last) : [];
   for (const node of chosen) node.isChosen = true;
   return { steps, chosen };
 }
@@ -43,18 +47,23 @@ export function path(node: Node): Node[] {
   return found;
 }
 
-function follow(steps: Node[][], search: Search): Node[] {
-  const wanted = search.hypotheses[search.chosen ?? 0];
-  if (!wanted) return [];
-  const ids = wanted.ids.slice(search.prefix).join();
+/** Where each hypothesis ended. */
+function find(steps: Node[][], search: Search): Map<number, Node> {
+  const ended = new Map<string, Node>();
   for (const node of steps.flat()) {
     if (!ENDED.includes(node.fate)) continue;
-    const way = path(node);
-    const said = (node.fate === "FINISHED" ? way.slice(0, -1) : way).map((each) => each.id).join();
-    if (said === ids && Math.abs(node.log_prob - wanted.log_prob) < 1e-6) return way;
+    const ids = path(node).map((each) => each.id);
+    ended.set(name(node.fate === "FINISHED" ? ids.slice(0, -1) : ids, node.fate === "FINISHED"), node);
   }
-  return [];
+  return new Map(
+    search.hypotheses.flatMap(({ ids, finished }, place) => {
+      const node = ended.get(name(ids.slice(search.prefix), finished));
+      return node ? [[place, node] as const] : [];
+    }),
+  );
 }
+
+const name = (ids: number[], finished: boolean): string => `${ids.join()}${finished ? "." : ""}`;
 
 /** Where arrows lead from a node. */
 export function walk(tree: Tree, node: Node, key: string): Node | null {
