@@ -34,7 +34,7 @@ from .text import Tokenizer
 WEIGHTS, CONFIG, CARD, GOLDEN = "model.safetensors", "config.toml", "card.md", "golden.json"
 SHIPPED = Path(__file__).parent / "models"  # those that come with the package, found by name
 FLOATS = ("F32", "F16", "BF16")  # as safetensors names them
-ORIGIN = "origin"  # the name of what is written beside the weights
+NOTES, ALIASES, ORIGIN = "notes", "aliases", "origin"  # what is written beside the weights
 FREE = ("dropout", "attention_dropout", "hidden_dropout")  # of [model]: they have no weights
 SHARED, SEPARATE = "tokenizer.json", ("tokenizer.source.json", "tokenizer.target.json")
 
@@ -89,8 +89,8 @@ def save_model(
     folder.mkdir(parents=True, exist_ok=True)
     tokenizers.save(folder)
     write_text(folder / CONFIG, config.to_toml())
-    origin = {ORIGIN: json.dumps(_tell_origin(config, tokenizers))}
-    save_tensors(folder / WEIGHTS, weights, dtype=torch.float16 if half else None, **origin)
+    origin, dtype = _tell_origin(config, tokenizers), torch.float16 if half else None
+    save_tensors(folder / WEIGHTS, weights, dtype=dtype, notes={ORIGIN: origin})
 
 
 def open_model(model: Path | str) -> tuple[Config, Tokenizers, dict[str, torch.Size]]:
@@ -120,12 +120,11 @@ def open_model(model: Path | str) -> tuple[Config, Tokenizers, dict[str, torch.S
 def _check_origin(folder: Path, config: Config, tokenizers: Tokenizers) -> None:
     """ValueError if pieces or settings are not those of the weights, as far as these tell."""
     with _opened(folder / WEIGHTS) as (file, _):
-        then = json.loads((file.metadata() or {}).get(ORIGIN, "{}"))
+        then = _read_notes(file).get(ORIGIN, {})
         for name, value in _tell_origin(config, tokenizers).items():
             if then.get(name, value) != value:
-                raise ValueError(
-                    f"{folder}: {name} is {value}, but the weights were made with {then[name]}"
-                )
+                made = f"but the weights were made with {then[name]}"
+                raise ValueError(f"{folder}: {name} is {value}, {made}")
 
 
 def _tell_origin(config: Config, tokenizers: Tokenizers) -> dict[str, Any]:
@@ -150,7 +149,7 @@ def read_tensors(folder: Path) -> Callable[[str], Tensor]:
     path = folder / WEIGHTS
     with _explained(path):
         file: Any = safe_open(path, "pt")
-        aliases = _read_aliases(file)
+        aliases = _read_notes(file)[ALIASES]
 
     def read(name: str) -> Tensor:
         with _explained(path):
@@ -168,13 +167,13 @@ def _suggest(folder: Path) -> str:
 
 
 def save_tensors(
-    path: Path,
-    tensors: Mapping[str, Tensor],
-    *,
-    dtype: torch.dtype | None = None,
-    **metadata: str,
-) -> None:
-    """As safetensors; a tensor under several names is written once and the names are noted."""
+    path: Path, tensors: Mapping[str, Tensor], *, dtype: torch.dtype | None = None,
+    notes: Mapping[str, Any] | None = None,
+) -> None:  # fmt: skip
+    """As safetensors; a tensor under several names is written once and the names are noted.
+
+    Further `notes` go into one entry with them: several would be written in any order.
+    """
     first: dict[tuple[int, torch.Size], str] = {}
     aliases: dict[str, str] = {}
     unique: dict[str, Tensor] = {}
@@ -185,7 +184,8 @@ def save_tensors(
         else:
             first[key] = name
             unique[name] = tensor.detach().to("cpu", dtype).contiguous()
-    write_bytes(path, save(unique, {"aliases": json.dumps(aliases), **metadata}))
+    noted = {NOTES: json.dumps({ALIASES: aliases, **notes})} if notes else {}
+    write_bytes(path, save(unique, noted or {ALIASES: json.dumps(aliases)}))
 
 
 def load_tensors(path: Path, shapes: Mapping[str, torch.Size] | None = None) -> dict[str, Tensor]:
@@ -221,12 +221,13 @@ def tensors_in(folder: Path) -> list[str]:
 def _opened(path: Path) -> Iterator[tuple[Any, dict[str, str]]]:
     """A safetensors file, and which of its tensors have further names. ValueError if damaged."""
     with _explained(path), safe_open(path, "pt") as file:
-        yield file, _read_aliases(file)
+        yield file, _read_notes(file)[ALIASES]
 
 
-def _read_aliases(file: Any) -> dict[str, str]:
-    found: dict[str, str] = json.loads((file.metadata() or {}).get("aliases", "{}"))
-    return found
+def _read_notes(file: Any) -> dict[str, Any]:
+    written = file.metadata() or {}
+    aliases = {ALIASES: json.loads(written.get(ALIASES, "{}"))}
+    return aliases | json.loads(written.get(NOTES, "{}"))
 
 
 @contextmanager

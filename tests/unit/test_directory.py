@@ -134,6 +134,16 @@ def test_weights_that_do_not_fit_the_settings(tmp_path):
         load_model(tmp_path)
 
 
+def test_the_same_model_is_the_same_file(tmp_path):
+    """To the byte, whatever the order in which entries are written."""
+    config, model = make(tmp_path / "first")
+    tokenizers = load_model(tmp_path / "first")[1]
+    for number in range(8):
+        save_model(tmp_path / f"{number}", config, tokenizers, model.state_dict())
+    files = {path.read_bytes() for path in tmp_path.glob("*/model.safetensors")}
+    assert len(files) == 1
+
+
 def test_an_alias_to_nothing(tmp_path):
     from safetensors.torch import save_file
 
