@@ -1,11 +1,6 @@
 """A training that was cut short and resumed is the same, bit for bit, as one that was not."""
 
 import json
-import os
-import signal
-import subprocess
-import sys
-import time
 
 import pytest
 import torch
@@ -98,35 +93,3 @@ def test_a_validation_more_does_not_change_the_weights(tmp_path, corpus):
         for name in ("seldom", "often")
     )
     assert all(torch.equal(left[key], right[key]) for key in left)
-
-
-@pytest.mark.skipif(os.name != "posix", reason="sends POSIX signals")
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
-def test_a_process_stopped_from_outside(tmp_path, corpus, number):
-    whole, broken = tmp_path / "whole", tmp_path / "broken"
-    config = settings("fp32").changed(train={"steps": 200, "validate_every": 100})
-    train(config, corpus, whole, quiet=True)
-    (tmp_path / "settings.toml").write_text(config.to_toml(), encoding="utf-8")
-    program = (
-        "import sys; from glassformer.config import Config; from glassformer.train import train;"
-        "import torch; torch.set_num_threads(int(sys.argv[5]));"
-        "print(train(Config.load(sys.argv[1]), sys.argv[2:4], sys.argv[4]).text)"
-    )
-    arguments = [tmp_path / "settings.toml", *corpus, broken, torch.get_num_threads()]
-    process = subprocess.Popen(
-        [sys.executable, "-c", program, *map(str, arguments)],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        encoding="utf-8",
-    )
-    folder = broken / "run" / "checkpoints"
-    until = time.monotonic() + 60
-    while not list(folder.glob("*[0-9]")) and time.monotonic() < until:
-        time.sleep(0.01)
-    process.send_signal(number)
-    said, _ = process.communicate(timeout=60)
-    if number == signal.SIGINT:
-        assert f"train --resume {broken}" in said
-    assert int(last_checkpoint(broken).name.partition(".")[0]) < 200
-    resume(broken, quiet=True)
-    assert_equal_trainings(whole, broken)
