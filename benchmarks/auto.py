@@ -85,8 +85,10 @@ def run(options: argparse.Namespace, pairs: int, name: str) -> dict[str, Any]:
         if (out / "run" / "run.json").is_file():
             summary = resume(out)
         else:
-            data = draw_pairs(options, pairs)
-            summary = train(settle(options, name), [data], out, valid=[options.valid])
+            langs = (options.source_lang, options.target_lang)
+            prefix = out.parent / "train"
+            draw_pairs(options.data, langs, pairs, options.seed, prefix)
+            summary = train(settle(options, name), [prefix], out, valid=[options.valid])
         made = {"steps": summary.steps, "cpu_seconds": summary.progress.cpu_seconds}
         write_text(out / "score.json", json.dumps({**test(options, out), **made}) + "\n")
     return json.loads((out / "score.json").read_text(encoding="utf-8"))
@@ -99,18 +101,16 @@ def settle(options: argparse.Namespace, name: str) -> Config:
     return Config.read({**raw, "data": langs, "train": {**raw.get("train", {}), **ends}})
 
 
-def draw_pairs(options: argparse.Namespace, count: int) -> Path:
-    """A prefix of two files with so many pairs, the same for every configuration."""
-    prefix = options.out / f"{count}-seed-{options.seed}" / "train"
-    langs = (options.source_lang, options.target_lang)
-    if not prefix.with_suffix(f".{langs[1]}").is_file():
-        everything = list(find([options.data], *langs).train)
-        order = np.random.default_rng(options.seed).permutation(len(everything))[:count]
-        prefix.parent.mkdir(parents=True, exist_ok=True)
-        for side, lang in enumerate(langs):
-            text = "".join(f"{everything[place][side]}\n" for place in sorted(order))
-            write_text(prefix.with_suffix(f".{lang}"), text)
-    return prefix
+def draw_pairs(data: Path, langs: tuple[str, str], count: int, seed: int, prefix: Path) -> None:
+    """So many of the pairs of `data`, into two files: the same for every configuration."""
+    if prefix.with_suffix(f".{langs[1]}").is_file():
+        return
+    everything = list(find([data], *langs).train)
+    order = np.random.default_rng(seed).permutation(len(everything))[:count]
+    prefix.parent.mkdir(parents=True, exist_ok=True)
+    for side, lang in enumerate(langs):
+        text = "".join(f"{everything[place][side]}\n" for place in sorted(order))
+        write_text(prefix.with_suffix(f".{lang}"), text)
 
 
 def test(options: argparse.Namespace, out: Path) -> dict[str, Any]:

@@ -19,10 +19,9 @@ import sys
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import torch
+from auto import draw_pairs
 
-from glassformer.data.corpus import find
 from glassformer.directory import write_text
 from glassformer.train.machine import look_at_machine
 
@@ -57,24 +56,13 @@ def measure(options: argparse.Namespace, pairs: int) -> dict[str, dict[str, Any]
         **{f"from scratch, {each.name}": [str(each), *asked] for each in options.recipe},
     }
     place = options.out / f"{pairs}-seed-{options.seed}"
-    drawn = draw_pairs(options, langs, pairs, place / "train")
+    drawn = place / "train"
+    draw_pairs(options.data / "train", langs, pairs, options.seed, drawn)
     found = {PARENT: examine(options, langs, options.parent, place / "as-it-is")}
     for name, how in ways.items():
         folder = place / "".join(c if c.isalnum() else "-" for c in name)
         found[name] = {**train(options, how, drawn, folder), **examine(options, langs, folder)}
     return found
-
-
-def draw_pairs(
-    options: argparse.Namespace, langs: tuple[str, str], count: int, prefix: Path
-) -> Path:
-    everything = list(find([options.data / "train"], *langs).train)
-    order = np.random.default_rng(options.seed).permutation(len(everything))[:count]
-    prefix.parent.mkdir(parents=True, exist_ok=True)
-    for side, lang in enumerate(langs):
-        text = "".join(f"{everything[place][side]}\n" for place in sorted(order))
-        write_text(prefix.with_suffix(f".{lang}"), text)
-    return prefix
 
 
 def train(options: argparse.Namespace, how: list[str], data: Path, folder: Path) -> dict[str, Any]:

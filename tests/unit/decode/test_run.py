@@ -134,7 +134,8 @@ def test_budget_is_kept_and_refill_uses_it(oracle: Any, sources: Any) -> None:
 REFUSED = "[enforce fail at alloc_cpu.cpp:127] DefaultCPUAllocator: can't allocate memory"
 
 
-@pytest.mark.parametrize(("workers", "refill"), [(1, True), (3, False)])
+@pytest.mark.parametrize("workers", [1, 3])
+@pytest.mark.parametrize("refill", [False, True])
 def test_where_memory_runs_out_fewer_are_at_work(
     oracle: Any, sources: Any, settings: Decode, refill: bool, workers: int
 ) -> None:
