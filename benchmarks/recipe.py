@@ -69,6 +69,8 @@ def run(options: argparse.Namespace, seed: int) -> dict[str, Any]:
     is_resumed = (out / "run").exists()
     given = (config, options.data, out)
     summary = resume(out) if is_resumed else train(*given, valid=options.valid)
+    if not summary.is_finished:
+        raise SystemExit(summary.text)
     wall = time.perf_counter() - began
     made = summary.to_json()
     tests = {name: test(out, options, config, name) for name in options.test}

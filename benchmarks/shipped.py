@@ -46,7 +46,9 @@ def make(name: str, out: Path) -> None:
     if not (out / "model" / CARD).exists():
         write_pairs(out / "pairs", source, target, PAIRS)
         langs = {"source_lang": source, "target_lang": target}
-        train(Config.load(RECIPE).changed(data=langs), [out / "pairs"], out / "model")
+        summary = train(Config.load(RECIPE).changed(data=langs), [out / "pairs"], out / "model")
+        if not summary.is_finished:
+            raise SystemExit(summary.text)
     folder = SHIPPED / name
     config, tokenizers, network = load_model(out / "model")
     save_model(folder, config, tokenizers, network.state_dict(), half=True)

@@ -10,8 +10,12 @@ from pathlib import Path
 import hypothesis
 import pytest
 
+from glassformer.waiting import wait_briefly
+
 # Read by torch when it is first imported: as many threads as the smallest machine has cores.
 os.environ.setdefault("OMP_NUM_THREADS", "2")
+
+wait_briefly()  # as in `import glassformer`; here because torch must not come before it
 
 # What is measured once a machine is measured anew, and the user's own cache is left alone.
 CACHE = tempfile.mkdtemp(prefix="glassformer-")

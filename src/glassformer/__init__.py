@@ -10,6 +10,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from .version import __version__ as __version__
+from .waiting import wait_briefly
 
 if TYPE_CHECKING:
     from .config import Config, Decode
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
     from .translator import Scored, Translation, Translator
 
 __all__ = ["Config", "Decode", "Scored", "Trace", "Translation", "Translator", "record"]
+
+wait_briefly()
 
 _HOMES = {
     "config": ("Config", "Decode"),

@@ -10,8 +10,7 @@ golden.json         a few inputs with what they must give
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
 from hashlib import sha256
@@ -19,22 +18,20 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from safetensors import SafetensorError, safe_open
-from safetensors.torch import save
 from torch import Tensor
 
+from .blank import find_shapes
 from .config import Config
 from .disk import read_json as read_json
-from .disk import write_bytes
 from .disk import write_json as write_json
 from .disk import write_text as write_text
 from .model import Transformer
+from .tensors import check_tensors, load_tensors, read_notes, save_tensors, tensors_in
 from .text import Tokenizer
 
 WEIGHTS, CONFIG, CARD, GOLDEN = "model.safetensors", "config.toml", "card.md", "golden.json"
 SHIPPED = Path(__file__).parent / "models"  # those that come with the package, found by name
-FLOATS = ("F32", "F16", "BF16")  # as safetensors names them
-NOTES, ALIASES, ORIGIN = "notes", "aliases", "origin"  # what is written beside the weights
+ORIGIN = "origin"  # what is noted beside the weights
 FREE = ("dropout", "attention_dropout", "hidden_dropout")  # of [model]: they have no weights
 SHARED, SEPARATE = "tokenizer.json", ("tokenizer.source.json", "tokenizer.target.json")
 
@@ -107,24 +104,22 @@ def open_model(model: Path | str) -> tuple[Config, Tokenizers, dict[str, torch.S
         raise ValueError(f"{folder / CONFIG}: cut short, or not written by a training")
     tokenizers = Tokenizers.load(folder)
     layers = config.model.encoder_layers + config.model.decoder_layers
-    held = len(tensors_in(folder))
+    held = len(tensors_in(folder / WEIGHTS))
     if layers > held:  # before so many are built, if only in thought
         raise ValueError(f"{folder / CONFIG}: {layers} layers, but {WEIGHTS} has {held} tensors")
-    with torch.device("meta"):
-        shapes = {k: v.shape for k, v in build(config, tokenizers).state_dict().items()}
-    check_tensors(folder / WEIGHTS, shapes)
+    wanted = find_shapes(config.model, len(tokenizers.source), len(tokenizers.target))
+    check_tensors(folder / WEIGHTS, wanted)
     _check_origin(folder, config, tokenizers)
-    return config, tokenizers, shapes
+    return config, tokenizers, wanted
 
 
 def _check_origin(folder: Path, config: Config, tokenizers: Tokenizers) -> None:
     """ValueError if pieces or settings are not those of the weights, as far as these tell."""
-    with _opened(folder / WEIGHTS) as (file, _):
-        then = _read_notes(file).get(ORIGIN, {})
-        for name, value in _tell_origin(config, tokenizers).items():
-            if then.get(name, value) != value:
-                made = f"but the weights were made with {then[name]}"
-                raise ValueError(f"{folder}: {name} is {value}, {made}")
+    then = read_notes(folder / WEIGHTS).get(ORIGIN, {})
+    for name, value in _tell_origin(config, tokenizers).items():
+        if then.get(name, value) != value:
+            made = f"but the weights were made with {then[name]}"
+            raise ValueError(f"{folder}: {name} is {value}, {made}")
 
 
 def _tell_origin(config: Config, tokenizers: Tokenizers) -> dict[str, Any]:
@@ -137,26 +132,11 @@ def _tell_origin(config: Config, tokenizers: Tokenizers) -> dict[str, Any]:
 
 def load_model(model: Path | str) -> tuple[Config, Tokenizers, Transformer]:
     """Read a model directory, into fp32. ValueError, in one sentence, if it is not one or whole."""
-    config, tokenizers, shapes = open_model(model)
-    weights = load_tensors(locate(model) / WEIGHTS, shapes)
+    config, tokenizers, wanted = open_model(model)
+    weights = load_tensors(locate(model) / WEIGHTS, wanted)
     network = build(config, tokenizers)
     network.load_state_dict(weights)
     return config, tokenizers, network.eval()
-
-
-def read_tensors(folder: Path) -> Callable[[str], Tensor]:
-    """What gives each of the weights, in fp32. The file is mapped into memory once for all."""
-    path = folder / WEIGHTS
-    with _explained(path):
-        file: Any = safe_open(path, "pt")
-        aliases = _read_notes(file)[ALIASES]
-
-    def read(name: str) -> Tensor:
-        with _explained(path):
-            tensor: Tensor = file.get_tensor(aliases.get(name, name))
-        return tensor.float()
-
-    return read
 
 
 def _suggest(folder: Path) -> str:
@@ -164,87 +144,3 @@ def _suggest(folder: Path) -> str:
     names = sorted(path.name for path in SHIPPED.glob("*"))
     near = [] if folder.exists() else get_close_matches(str(folder), names, 1)
     return f" (did you mean {near[0]}?)" if near else ""
-
-
-def save_tensors(
-    path: Path, tensors: Mapping[str, Tensor], *, dtype: torch.dtype | None = None,
-    notes: Mapping[str, Any] | None = None,
-) -> None:  # fmt: skip
-    """As safetensors; a tensor under several names is written once and the names are noted.
-
-    Further `notes` go into one entry with them: several would be written in any order.
-    """
-    first: dict[tuple[int, torch.Size], str] = {}
-    aliases: dict[str, str] = {}
-    unique: dict[str, Tensor] = {}
-    for name, tensor in tensors.items():
-        key = (tensor.data_ptr(), tensor.shape)
-        if tensor.numel() and key in first:
-            aliases[name] = first[key]
-        else:
-            first[key] = name
-            unique[name] = tensor.detach().to("cpu", dtype).contiguous()
-    noted = {NOTES: json.dumps({ALIASES: aliases, **notes})} if notes else {}
-    write_bytes(path, save(unique, noted or {ALIASES: json.dumps(aliases)}))
-
-
-def load_tensors(path: Path, shapes: Mapping[str, torch.Size] | None = None) -> dict[str, Tensor]:
-    """Read what `save_tensors` wrote. With `shapes`, names and shapes must be just those, and
-    nothing is read before they are."""
-    if shapes is not None:
-        check_tensors(path, shapes)
-    with _opened(path) as (file, aliases):
-        tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
-        return tensors | {name: tensors[other] for name, other in aliases.items()}
-
-
-def check_tensors(path: Path, shapes: Mapping[str, torch.Size]) -> None:
-    """ValueError unless the file has tensors of just these names and shapes, all of floats."""
-    with _opened(path) as (file, aliases):
-        slices = {name: file.get_slice(name) for name in file.keys()}  # noqa: SIM118
-        found = {name: torch.Size(each.get_shape()) for name, each in slices.items()}
-        found |= {name: found[other] for name, other in aliases.items()}
-        if found != shapes:
-            raise ValueError(f"{path}: {_difference(found, shapes)}")
-        for name, each in slices.items():
-            if each.get_dtype() not in FLOATS:
-                raise ValueError(f"{path}: {name} is of {each.get_dtype()}, not fp32 or fp16")
-
-
-def tensors_in(folder: Path) -> list[str]:
-    """The names of the weights of a model, tied ones under each of their names."""
-    with _opened(folder / WEIGHTS) as (file, aliases):
-        return [*file.keys(), *aliases]
-
-
-@contextmanager
-def _opened(path: Path) -> Iterator[tuple[Any, dict[str, str]]]:
-    """A safetensors file, and which of its tensors have further names. ValueError if damaged."""
-    with _explained(path), safe_open(path, "pt") as file:
-        yield file, _read_notes(file)[ALIASES]
-
-
-def _read_notes(file: Any) -> dict[str, Any]:
-    written = file.metadata() or {}
-    aliases = {ALIASES: json.loads(written.get(ALIASES, "{}"))}
-    return aliases | json.loads(written.get(NOTES, "{}"))
-
-
-@contextmanager
-def _explained(path: Path) -> Iterator[None]:
-    try:
-        yield
-    except (SafetensorError, KeyError, AttributeError, TypeError, RecursionError) as error:
-        raise ValueError(f"{path}: damaged, or no safetensors file ({error})") from None
-    except json.JSONDecodeError as error:
-        raise ValueError(f"{path}: damaged (what it says of itself is no JSON: {error})") from None
-
-
-def _difference(found: Mapping[str, torch.Size], wanted: Mapping[str, torch.Size]) -> str:
-    """The first thing in which the weights do not fit the settings."""
-    name = sorted(k for k in {*found, *wanted} if found.get(k) != wanted.get(k))[0]
-    if name not in wanted:
-        return f"{name} is no weight of a model with these settings"
-    if name not in found:
-        return f"{name} is missing"
-    return f"{name} is {list(found[name])}, but settings and tokenizer say {list(wanted[name])}"

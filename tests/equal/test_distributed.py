@@ -20,7 +20,7 @@ import pytest
 import torch
 
 from glassformer.config import Config
-from glassformer.directory import load_tensors
+from glassformer.tensors import load_tensors
 from glassformer.train import resume, train
 
 SOURCE = Path(__file__).parents[2] / "src"

@@ -9,7 +9,7 @@ import torch
 
 from glassformer.config import Decode, Model, Positions
 from glassformer.decode import Hypothesis, score, search
-from glassformer.engine import Engine
+from glassformer.engine import Engine, compiled
 from glassformer.engine.choice import Packed
 from glassformer.engine.compiled import Compiled
 from glassformer.kernels.packed import can_multiply
@@ -53,6 +53,12 @@ def pack(network: Transformer, precision: str = "fp32") -> Packed:
     if precision == "int8 in C":
         return Compiled(network.settings, read)
     return Engine(network.settings, read, precision)
+
+
+@pytest.fixture(autouse=True)
+def share(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Small as these networks are, several threads share them."""
+    monkeypatch.setattr(compiled, "SMALL", 0)
 
 
 @pytest.fixture
@@ -125,13 +131,18 @@ def test_coarse_numbers_do_not_depend_on_the_company(
 
 @pytest.mark.skipif(not can_decode(), reason="no native kernels")
 @pytest.mark.parametrize("name", SEARCHES)
-def test_in_c_nothing_depends_on_the_company(sources: list[list[int]], name: str) -> None:
+def test_in_c_nothing_depends_on_the_company(
+    sources: list[list[int]], name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Not by a bit: batches, refilling, workers, threads."""
     engine, prefixes = pack(build(), "int8 in C"), [[9, 5, 7, 30][: i % 5] for i in range(24)]
     for forced in (None, prefixes):
         expected = find(engine, sources, name, prefixes=forced)
         for how in ({"budget": 60}, {"budget": 200, "refill": True}, {"workers": 3}):
             assert find(engine, sources, name, prefixes=forced, **how) == expected
+        with monkeypatch.context() as alone:
+            alone.setattr(compiled, "count_threads", lambda products: 1)
+            assert find(engine, sources, name, prefixes=forced) == expected
 
 
 @pytest.mark.skipif(not can_decode(), reason="no native kernels")

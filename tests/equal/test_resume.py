@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from glassformer.config import Config
-from glassformer.directory import load_tensors
+from glassformer.tensors import load_tensors
 from glassformer.train import resume, train
 
 LINES = [

@@ -16,7 +16,7 @@ import pytest
 from damage.ledger import Ledger
 from damage.trainings import LINES, Trainings, assert_same, results, saved
 
-from glassformer.directory import load_tensors, save_tensors
+from glassformer.tensors import load_tensors, save_tensors
 from glassformer.train.lock import hold
 
 DISK, RESUME, FILES = "Disks", "Kill and resume", "Damaged files"

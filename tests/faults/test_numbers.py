@@ -14,7 +14,7 @@ from damage.ledger import Ledger
 
 from glassformer.config import Config
 from glassformer.data.batches import Batch
-from glassformer.directory import load_tensors
+from glassformer.tensors import load_tensors
 from glassformer.train import resume, train
 from glassformer.train.trouble import IN_A_ROW, MEMORY, TRIES, Drift
 from glassformer.train.updates import Updater

@@ -27,10 +27,11 @@ TABLE = [
     ["translation"],
     ["engine"],
     ["directory"],
+    ["blank", "tensors"],
     ["decode", "data"],
     ["model", "text"],
     ["kernels", "tap", "config", "device"],
-    ["disk", "memory", "mistakes", "version"],
+    ["disk", "memory", "mistakes", "version", "waiting"],
 ]
 FLOOR = {part: floor for floor, parts in enumerate(reversed(TABLE)) for part in parts}
 

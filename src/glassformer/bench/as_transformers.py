@@ -10,7 +10,8 @@ from typing import Any
 import torch
 
 from ..config import Model
-from ..directory import load_model, save_tensors, write_json
+from ..directory import load_model, write_json
+from ..tensors import save_tensors
 
 ATTENTIONS = {"self": "self_attn", "cross": "encoder_attn"}
 PARTS = {"query": "q", "key": "k", "value": "v"}

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from ..waiting import undone
 from .installing import copy_peers, find_version, install
 
 TAIL = 12  # lines of a failed process that are shown
@@ -40,7 +41,7 @@ class Process:
         if side.engine:
             python, module = install(side.engine, work), f"peers.{side.module}"
             path, self.version = copy_peers(work), find_version(python, side.engine)
-        settings = {**os.environ, **environment, **side.environment, "PYTHONPATH": str(path)}
+        chosen = {**environment, **side.environment, "PYTHONPATH": str(path)}
         began = time.perf_counter()
         with self.log.open("w", encoding="utf-8") as log:
             self.child = subprocess.Popen(
@@ -49,7 +50,7 @@ class Process:
                 stdout=subprocess.PIPE,
                 stderr=log,
                 encoding="utf-8",
-                env=settings,
+                env={**undone(os.environ), **chosen},
                 cwd=work,
             )
         try:
@@ -58,7 +59,7 @@ class Process:
             self.end()
             raise
         self.started = time.perf_counter() - began  # seconds until it was ready
-        found, held = self.facts.get("vectors"), settings.get("ATEN_CPU_CAPABILITY")
+        found, held = self.facts.get("vectors"), chosen.get("ATEN_CPU_CAPABILITY")
         if found and held and found.lower() != held:
             self.end()
             raise ValueError(f"{side.name} was to be held to {held}, but uses {found}")

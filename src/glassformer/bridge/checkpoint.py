@@ -8,8 +8,8 @@ import torch
 from torch import Tensor
 
 from ..config import BOS
-from ..directory import load_tensors
 from ..model import Transformer
+from ..tensors import load_tensors
 
 NEVER = -200.0  # a bias that leaves a piece no share of the probability that fp32 could tell
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import platform
 import time
 from collections.abc import Sequence
-from statistics import median
+from statistics import geometric_mean, median
 from typing import Any
 
 import torch
@@ -28,7 +28,7 @@ PRECISIONS = ("fp32", "bf16", "int8")
 # What is allowed to change, in nats a piece: the loss, and the log-probability of a piece.
 LOSS, PIECE = 0.02, 0.15
 WORTH = 1.1  # times as fast as fp32; less is not worth the coarser numbers
-ROWS, STEPS, REPEATS = 64, 4, 5  # of a timing
+ROWS, STEPS, REPEATS = (1, 64), 4, 5  # of a timing: one sentence alone, and many
 DAY, DAYS = 86400, 30  # seconds; how long a timing is believed
 
 Example = tuple[list[int], list[int]]  # a source, ending with EOS, and its translation
@@ -63,7 +63,10 @@ def make(settings: Model, read: Read, precision: str) -> Packed:
 
 
 def time_precisions(settings: Model, vocabulary: int) -> dict[str, float]:
-    """How long some steps of one layer take in each precision there is, fp32 being 1."""
+    """How long some steps of one layer take in each precision there is, fp32 being 1.
+
+    The geometric mean of one sentence alone and of many together.
+    """
     threads = torch.get_num_threads()
     shape = settings.d_model, settings.d_ff, settings.heads, settings.width, vocabulary
     machine = (
@@ -83,16 +86,17 @@ def _time(settings: Model, vocabulary: int, there: list[str]) -> dict[str, float
     thin = settings.model_copy(update={"encoder_layers": 1, "decoder_layers": 1})
     read = _Random(thin, vocabulary)
     engines = {each: make(thin, read, each) for each in there}
-    ratios: dict[str, list[float]] = {each: [] for each in there}
+    ratios = {(each, rows): list[float]() for each in there for rows in ROWS}
     for turn in range(1 + REPEATS):  # a busy moment spoils one turn; the first one prepares
-        taken = {each: _time_steps(engine) for each, engine in engines.items()}
-        for each in there if turn else ():
-            ratios[each].append(taken[each] / taken["fp32"])
-    return {each: median(ratios[each]) for each in there}
+        for rows in ROWS:
+            taken = {each: _time_steps(engine, rows) for each, engine in engines.items()}
+            for each in there if turn else ():
+                ratios[each, rows].append(taken[each] / taken["fp32"])
+    return {each: geometric_mean(median(ratios[each, rows]) for rows in ROWS) for each in there}
 
 
-def _time_steps(engine: Network[Any]) -> float:
-    begun, source_BS = time.perf_counter(), torch.full((ROWS, 16), EOS)
+def _time_steps(engine: Network[Any], rows: int) -> float:
+    begun, source_BS = time.perf_counter(), torch.full((rows, 16), EOS)
     state = engine.start(source_BS)
     for _ in range(STEPS):
         engine.step(source_BS[:, :1], state)

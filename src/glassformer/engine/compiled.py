@@ -21,6 +21,7 @@ from .past import Memory, Past
 
 ATTENTION = ("query", "key", "value")
 TOGETHER = 256  # source positions read at once: what they need stays in a core's cache
+SMALL = 1 << 22  # multiplications: of fewer, threads wait for each other longer than they compute
 
 
 class Compiled:
@@ -39,6 +40,10 @@ class Compiled:
         bias_V = read("output_bias") if settings.output_bias else None
         table_VD = read("output_table.weight")
         self.vocabulary, self.project = len(table_VD), self.store.pack(table_VD, bias_V)
+        model, every = settings.d_model, settings.heads * settings.width
+        attention, forward = 4 * model * every, 2 * model * settings.d_ff
+        self.read_cost = settings.encoder_layers * (attention + forward)  # of one piece
+        self.step_cost = settings.decoder_layers * (2 * attention + forward) + table_VD.numel()
 
     def start(self, source_BS: Tensor) -> Past:
         """Read the sources; each decoder layer makes its own keys and values of memory."""
@@ -59,7 +64,8 @@ class Compiled:
             raise ValueError(f"step: pieces for {rows} rows, but there are {len(state.length_R)}")
         check_reach(int(state.length_R.max()) + queries, state.longest)
         asked = state.make_room(pieces_RQ)
-        threads, askers = torch.get_num_threads(), len(asked.piece_N)
+        askers = len(asked.piece_N)
+        threads = count_threads(askers * self.step_cost)
         room = state.find_room(self._measure(self.decoder, askers, asked.longest, threads))
         logits = torch.empty(rows * queries, self.project.outputs, dtype=torch.float32)
         done = self.library.decode_step(
@@ -95,7 +101,7 @@ class Compiled:
         start = torch.tensor([0, *lengths]).cumsum(0)
         if len(ids_N) != start[-1]:
             raise ValueError("start: a source has padding before its end")
-        threads, longest = torch.get_num_threads(), max(lengths)
+        threads, longest = count_threads(len(ids_N) * self.read_cost), max(lengths)
         room = torch.empty(
             self._measure(self.encoder, len(ids_N), longest, threads), dtype=torch.uint8
         )
@@ -169,6 +175,11 @@ class Compiled:
 
     def _norm(self, read: Read, name: str) -> Norm:
         return self.store.norm(read(f"{name}.weight"), read(f"{name}.bias"))
+
+
+def count_threads(products: int) -> int:
+    """How many share so many multiplications."""
+    return torch.get_num_threads() if products > SMALL else 1
 
 
 def _expect(settings: Model, read: Read) -> Read:

@@ -14,9 +14,10 @@ import torch
 from ..config import Decode, Model
 from ..decode import Network
 from ..device import autocast, choose_device, choose_precision, keep_memory
-from ..directory import GOLDEN, WEIGHTS, load_model, read_tensors
+from ..directory import GOLDEN, WEIGHTS, load_model
 from ..disk import read_json
 from ..model import Transformer
+from ..tensors import read_tensors
 from .choice import PRECISIONS, Example, Packed, build
 from .compiled import Compiled
 from .engine import Read
@@ -95,7 +96,7 @@ class Weights:
                 return self.network
             keep_memory()
             return build(self.settings, read, self.wanted)
-        folder, read = self.origin, read_tensors(self.origin)
+        folder, read = self.origin, read_tensors(self.origin / WEIGHTS)
         if not is_faithful(self.settings, read, lambda: load_model(folder)[2]):
             return self.network
         status = (self.origin / WEIGHTS).stat()

@@ -25,8 +25,8 @@ class Embedding(Watchable):
         self.table = table  # row i = one-hot(i) times this matrix
         self.dropout = Dropout(settings.dropout)
         if settings.positions.layout == "learned":
-            shape = settings.positions.longest, settings.d_model
-            self.places_LD = nn.Parameter(torch.randn(shape) * settings.d_model**-0.5)
+            self.places_LD = nn.Parameter(torch.empty(settings.positions.longest, settings.d_model))
+            nn.init.normal_(self.places_LD, std=settings.d_model**-0.5)
         else:
             places_LD = sinusoids(settings.positions, settings.d_model).float()
             self.register_buffer("places_LD", places_LD, persistent=False)

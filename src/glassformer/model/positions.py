@@ -20,7 +20,7 @@ def rates(d_model: int, grid: str = "paper") -> Tensor:
     "paper": BASE^(-2i/D), so that the slowest wave falls short of 1/BASE. "tensor2tensor":
     BASE^(-i/(D/2-1)), so that the slowest is 1/BASE exactly. One is no reordering of the other.
     """
-    i_I = torch.arange(d_model // 2, dtype=torch.float64)
+    i_I = torch.arange(d_model // 2, dtype=torch.float64, device="cpu")
     steps = d_model / 2 if grid == "paper" else max(d_model // 2 - 1, 1)
     return torch.exp(-math.log(BASE) * i_I / steps)
 
@@ -37,7 +37,7 @@ def sinusoids(settings: Positions, d_model: int) -> Tensor:
     "interleaved" (the paper): dimension 2i is the sine, 2i+1 the cosine of frequency i.
     "concatenated" (Tensor2Tensor): all sines, then all cosines.
     """
-    position_L = torch.arange(settings.longest, dtype=torch.float64) + settings.offset
+    position_L = torch.arange(settings.longest, dtype=torch.float64, device="cpu") + settings.offset
     angle_LI = position_L[:, None] * rates(d_model, settings.grid)
     waves = (angle_LI.sin(), angle_LI.cos())
     if settings.layout == "interleaved":

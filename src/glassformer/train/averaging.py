@@ -7,7 +7,8 @@ from typing import Any
 
 import torch
 
-from ..directory import CARD, CONFIG, load_model, load_tensors, save_model, write_text
+from ..directory import CARD, CONFIG, load_model, save_model, write_text
+from ..tensors import load_tensors
 from .card import hash_files, read_facts, write_card
 from .checkpoint import checkpoints
 from .golden import write_golden

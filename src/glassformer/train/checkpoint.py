@@ -23,8 +23,9 @@ import torch
 from torch import Tensor, nn
 
 from ..config import Config
-from ..directory import CONFIG, load_tensors, save_tensors
+from ..directory import CONFIG
 from ..disk import FORMER, PARTIAL, drop_folder, read_json, sync_folder, write_json, write_text
+from ..tensors import load_tensors, save_tensors
 from ..version import __version__
 
 FORMAT = 2  # 1 had no digests and no settings

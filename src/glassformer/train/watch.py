@@ -27,9 +27,10 @@ import torch
 from torch import Tensor, nn
 
 from ..config import BOS, EOS, Config, Decode
-from ..directory import Tokenizers, load_tensors, save_tensors, write_json
+from ..directory import Tokenizers, write_json
 from ..model import Transformer
 from ..tap import record
+from ..tensors import load_tensors, save_tensors
 from ..translator import Translator
 from .log import cut_after
 from .sharding import whole

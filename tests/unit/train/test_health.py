@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from glassformer.directory import load_tensors, save_tensors
+from glassformer.tensors import load_tensors, save_tensors
 from glassformer.train.card import read_facts, write_card
 from glassformer.train.health import Finding, examine_machine, examine_model
 from glassformer.train.machine import Machine, count_cores, list_versions, look_at_machine
@@ -138,7 +138,7 @@ def test_other_weights_translate_otherwise(model: Path) -> None:
     """Whole files, but not those that the golden translations are from."""
     from safetensors.torch import load_file
 
-    from glassformer.directory import load_tensors, save_tensors
+    from glassformer.tensors import load_tensors, save_tensors
 
     path = model / "model.safetensors"
     weights = load_tensors(path)

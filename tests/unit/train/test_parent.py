@@ -10,7 +10,8 @@ import pytest
 import torch
 
 from glassformer.config import Config
-from glassformer.directory import Tokenizers, build, load_model, load_tensors
+from glassformer.directory import Tokenizers, build, load_model
+from glassformer.tensors import load_tensors
 from glassformer.train import resume, train
 from glassformer.train.card import read_facts
 from glassformer.train.checkpoint import checkpoints

@@ -12,7 +12,8 @@ import pytest
 import torch
 
 from glassformer.config import Config
-from glassformer.directory import Tokenizers, build, load_tensors
+from glassformer.directory import Tokenizers, build
+from glassformer.tensors import load_tensors
 from glassformer.train import resume, train
 from glassformer.train.checkpoint import checkpoints
 from glassformer.train.updates import Updater

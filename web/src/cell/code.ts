@@ -59,7 +59,7 @@ function computation(found: Explanation, at: Map<string, number>): string {
     deviation: `np.sqrt(x.var() + ${op.detail})`,
     argmax: "x.argmax()",
     relu: "max(x, 0)",
-    silu: "x / (1 + np.exp(-x))",
+    silu: "x * np.exp(-np.logaddexp(0, -x))",
     gelu: "x * (1 + math.erf(x / math.sqrt(2))) / 2",
   };
   return made[op.kind] ?? "x";

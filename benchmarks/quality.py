@@ -1,0 +1,142 @@
+"""Quality at speed: one picture of BLEU against words a second, over networks of other depths.
+
+    python benchmarks/quality.py recipes/multi30k-en-de.toml --data DIR --test test2016 --out RUNS
+
+DIR has train.*, valid.* and the test. All are trained with the recipe, but for their layers and
+--updates; the distilled one learns from what the first one makes of the training sources with 5
+beams (Kim and Rush 2016). What is in RUNS already is not trained again. Then they translate the
+test in turns, each greedily and with 5 beams. Writes quality.svg and quality.json into RUNS and
+prints a Markdown table.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import shutil
+import statistics
+import time
+from pathlib import Path
+from typing import Any
+
+import sacrebleu
+from matplotlib.figure import Figure
+
+from glassformer.bench.training import describe
+from glassformer.config import Config, Decode
+from glassformer.data.files import read_lines
+from glassformer.directory import CARD, write_text
+from glassformer.train import resume, train
+from glassformer.translator import Translator
+
+LAYERS = {"6+6": (6, 6), "6+2": (6, 2), "12+1": (12, 1), "2+1": (2, 1)}
+TEACHER, TAUGHT = "6+6", "2+1 distilled"
+SEARCHES = {"greedy": Decode(search="greedy"), "beam 5": Decode(beam=5, alpha=1.0, penalty="power")}
+MARKS = {"greedy": "o", "beam 5": "s"}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("recipe", type=Path)
+    parser.add_argument("--data", type=Path, required=True)
+    parser.add_argument("--test", required=True)
+    parser.add_argument("--updates", type=int, default=1200)
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--out", type=Path, required=True)
+    options = parser.parse_args()
+    config = Config.load(options.recipe).changed(train={"steps": options.updates})
+    langs = config.data.source_lang, config.data.target_lang
+    for name, (encoder, decoder) in LAYERS.items():
+        deep = config.changed(model={"encoder_layers": encoder, "decoder_layers": decoder})
+        make(deep, options.data, options.out / name, options.data)
+    taught = options.out / "taught"
+    teach(options.out / TEACHER, options.data, taught, langs)
+    make(deep, taught, options.out / TAUGHT, options.data)
+    source, reference = (
+        list(read_lines(options.data / f"{options.test}.{each}")) for each in langs
+    )
+    found = measure(options.out, source, reference, options.rounds)
+    facts = {"machine": describe({}), "updates": options.updates, "found": found}
+    write_text(options.out / "quality.json", json.dumps(facts, indent=1) + "\n")
+    draw(found, options.test).savefig(options.out / "quality.svg")
+    print("| layers | search | words/s | BLEU |\n|---|---|--:|--:|")
+    for each in found:
+        print("| {name} | {search} | {words:,.0f} | {BLEU:.2f} |".format(**each))
+
+
+def make(config: Config, data: Path, out: Path, valid: Path) -> None:
+    if (out / CARD).is_file():
+        return
+    is_resumed = (out / "run").exists()
+    given = (config, [data / "train"], out)
+    summary = resume(out) if is_resumed else train(*given, valid=[valid / "valid"])
+    if not summary.is_finished:
+        raise SystemExit(summary.text)
+
+
+def teach(teacher: Path, data: Path, folder: Path, langs: tuple[str, str]) -> None:
+    """What the teacher says instead of the targets."""
+    source, target = langs
+    if (folder / f"train.{target}").is_file():
+        return
+    folder.mkdir(parents=True, exist_ok=True)
+    shutil.copy(data / f"train.{source}", folder / f"train.{source}")
+    lines = list(read_lines(data / f"train.{source}"))
+    said = Translator.load(teacher).translate(lines, decode=SEARCHES["beam 5"])
+    write_text(folder / f"train.{target}", "".join(f"{line}\n" for line in said))
+
+
+def measure(
+    out: Path, source: list[str], reference: list[str], rounds: int
+) -> list[dict[str, Any]]:
+    """Words of translation a second, the median of the rounds; the first one prepares."""
+    translators = {name: Translator.load(out / name) for name in [*LAYERS, TAUGHT]}
+    kinds = [(name, search) for name in translators for search in SEARCHES]
+    speeds: dict[tuple[str, str], list[float]] = {kind: [] for kind in kinds}
+    said: dict[tuple[str, str], list[str]] = {}
+    for turn in range(rounds + 1):
+        for name, search in kinds:
+            began = time.perf_counter()
+            found = translators[name].translate(source, decode=SEARCHES[search])
+            taken = time.perf_counter() - began
+            if turn:
+                speeds[name, search].append(sum(len(line.split()) for line in found) / taken)
+            said[name, search] = found
+    return [
+        {
+            "name": name,
+            "search": search,
+            "precision": translators[name].precision,
+            "words": statistics.median(speeds[name, search]),
+            "BLEU": sacrebleu.corpus_bleu(said[name, search], [reference]).score,
+        }
+        for name, search in kinds
+    ]
+
+
+def draw(found: list[dict[str, Any]], test: str) -> Figure:
+    figure = Figure(figsize=(6, 4), layout="constrained")
+    axes = figure.subplots()
+    for name in [*LAYERS, TAUGHT]:
+        mine = [each for each in found if each["name"] == name]
+        (line,) = axes.plot([x["words"] for x in mine], [x["BLEU"] for x in mine], linewidth=1)
+        for each in mine:
+            axes.plot(
+                each["words"], each["BLEU"], MARKS[each["search"]], color=line.get_color(),
+                markerfacecolor="white" if each["search"] == "greedy" else line.get_color(),
+            )  # fmt: skip
+        at = max(mine, key=lambda each: each["BLEU"])
+        axes.annotate(
+            f"{name} layers", (at["words"], at["BLEU"]), (4, 5), textcoords="offset points",
+            color=line.get_color(), fontsize=9,
+        )  # fmt: skip
+    axes.set(xscale="log", xlabel="words of translation a second", ylabel=f"BLEU on {test}")
+    axes.plot([], [], "o", color="black", markerfacecolor="white", label="greedy")
+    axes.plot([], [], "s", color="black", label="beam 5")
+    axes.legend(frameon=False)
+    axes.margins(0.12)
+    return figure
+
+
+if __name__ == "__main__":
+    main()

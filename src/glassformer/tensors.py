@@ -1,0 +1,135 @@
+"""Weights in a file: safetensors, each once however often it is tied, with notes beside them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors import SafetensorError, safe_open
+from safetensors.torch import save
+from torch import Tensor
+
+from .disk import write_bytes
+
+FLOATS = ("F32", "F16", "BF16")  # as safetensors names them
+NOTES, ALIASES = "notes", "aliases"  # what is written beside the weights
+MAPPED = 1 << 24  # bytes
+
+
+def save_tensors(
+    path: Path, tensors: Mapping[str, Tensor], *, dtype: torch.dtype | None = None,
+    notes: Mapping[str, Any] | None = None,
+) -> None:  # fmt: skip
+    """As safetensors; a tensor under several names is written once and the names are noted.
+
+    Further `notes` go into one entry with them: several would be written in any order.
+    """
+    first: dict[tuple[int, torch.Size], str] = {}
+    aliases: dict[str, str] = {}
+    unique: dict[str, Tensor] = {}
+    for name, tensor in tensors.items():
+        key = (tensor.data_ptr(), tensor.shape)
+        if tensor.numel() and key in first:
+            aliases[name] = first[key]
+        else:
+            first[key] = name
+            unique[name] = tensor.detach().to("cpu", dtype).contiguous()
+    noted = {NOTES: json.dumps({ALIASES: aliases, **notes})} if notes else {}
+    write_bytes(path, save(unique, noted or {ALIASES: json.dumps(aliases)}))
+
+
+def load_tensors(path: Path, shapes: Mapping[str, torch.Size] | None = None) -> dict[str, Tensor]:
+    """Read what `save_tensors` wrote. With `shapes`, names and shapes must be just those, and
+    nothing is read before they are."""
+    if shapes is not None:
+        check_tensors(path, shapes)
+    with _opened(path) as (file, aliases):
+        tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+        return tensors | {name: tensors[other] for name, other in aliases.items()}
+
+
+def read_tensors(path: Path) -> Callable[[str], Tensor]:
+    """What gives a copy of each of the weights, in fp32.
+
+    The file is mapped into memory and now and then let go, so that little of it stays there.
+    ValueError if another has come in its place meanwhile.
+    """
+    with _opened(path) as (_, aliases):
+        pass
+    file: Any = None
+    there, read_since = path.stat().st_ino, 0  # bytes, since it was mapped
+
+    def read(name: str) -> Tensor:
+        nonlocal file, read_since
+        with _explained(path):
+            if file is None or read_since > MAPPED:
+                file, read_since = safe_open(path, "pt"), 0
+                if path.stat().st_ino != there:
+                    raise ValueError(f"{path}: replaced while it was being read")
+            tensor: Tensor = file.get_tensor(aliases.get(name, name))
+        read_since += tensor.nbytes
+        return tensor.to(torch.float32, copy=True)
+
+    return read
+
+
+def check_tensors(path: Path, shapes: Mapping[str, torch.Size]) -> None:
+    """ValueError unless the file has tensors of just these names and shapes, all of floats."""
+    with _opened(path) as (file, aliases):
+        slices = {name: file.get_slice(name) for name in file.keys()}  # noqa: SIM118
+        found = {name: torch.Size(each.get_shape()) for name, each in slices.items()}
+        found |= {name: found[other] for name, other in aliases.items()}
+        if found != shapes:
+            raise ValueError(f"{path}: {_difference(found, shapes)}")
+        for name, each in slices.items():
+            if each.get_dtype() not in FLOATS:
+                raise ValueError(f"{path}: {name} is of {each.get_dtype()}, not fp32 or fp16")
+
+
+def tensors_in(path: Path) -> list[str]:
+    """The names of the weights, tied ones under each of their names."""
+    with _opened(path) as (file, aliases):
+        return [*file.keys(), *aliases]
+
+
+def read_notes(path: Path) -> dict[str, Any]:
+    """What was written beside the weights."""
+    with _opened(path) as (file, _):
+        return _read_notes(file)
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[tuple[Any, dict[str, str]]]:
+    """A safetensors file, and which of its tensors have further names. ValueError if damaged."""
+    with _explained(path), safe_open(path, "pt") as file:
+        yield file, _read_notes(file)[ALIASES]
+
+
+def _read_notes(file: Any) -> dict[str, Any]:
+    written = file.metadata() or {}
+    aliases = {ALIASES: json.loads(written.get(ALIASES, "{}"))}
+    return aliases | json.loads(written.get(NOTES, "{}"))
+
+
+@contextmanager
+def _explained(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except (SafetensorError, KeyError, AttributeError, TypeError, RecursionError) as error:
+        raise ValueError(f"{path}: damaged, or no safetensors file ({error})") from None
+    except json.JSONDecodeError as error:
+        raise ValueError(f"{path}: damaged (what it says of itself is no JSON: {error})") from None
+
+
+def _difference(found: Mapping[str, torch.Size], wanted: Mapping[str, torch.Size]) -> str:
+    """The first thing in which the weights do not fit the settings."""
+    name = sorted(k for k in {*found, *wanted} if found.get(k) != wanted.get(k))[0]
+    if name not in wanted:
+        return f"{name} is no weight of a model with these settings"
+    if name not in found:
+        return f"{name} is missing"
+    return f"{name} is {list(found[name])}, but settings and tokenizer say {list(wanted[name])}"
