@@ -142,9 +142,11 @@ def _needed(prefix: Path, source_lang: str | None, target_lang: str | None) -> C
     tables = [f"{prefix.name}{kind}" for kind in KINDS]
     beside = sorted(prefix.parent.iterdir()) if prefix.parent.is_dir() else []
     there = [path.name for path in beside if path.name.startswith(prefix.name)]
+    named = source_lang and target_lang
+    advice = "" if named or len(there) < 2 else "; --source-lang and --target-lang name two files"
     raise ValueError(
-        f"{prefix}: no parallel text there; looked for {' with '.join(sides)}, "
-        f"{', '.join(tables)} (each also .gz); found {', '.join(there) or 'none of that name'}"
+        f"{prefix}: no parallel text there; looked for {' with '.join(sides)}, {', '.join(tables)} "
+        f"(each also .gz); found {', '.join(there) or 'none of that name'}{advice}"
     )
 
 

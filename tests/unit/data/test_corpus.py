@@ -47,6 +47,15 @@ def test_the_name_of_a_language_is_what_comes_after_the_prefix(tmp_path: Path) -
     assert list(find([tmp_path / "simple.train"], "src", "tgt").train) == [("src", "tgt")]
 
 
+def test_two_files_of_a_prefix_want_their_languages_named(folder: Path) -> None:
+    with pytest.raises(
+        ValueError, match=r"found train.*; --source-lang and --target-lang name two"
+    ):
+        find(folder / "train")
+    with pytest.raises(ValueError, match=r"found train[^;]*$"):
+        find(folder / "train", "en", "fr")
+
+
 def test_a_prefix_may_be_a_table(tmp_path: Path) -> None:
     (tmp_path / "train.jsonl").write_text('{"en": "a", "de": "b"}\n', encoding="utf-8")
     (tmp_path / "dev.tsv.gz").write_bytes(gzip.compress(b"c\td\n"))
