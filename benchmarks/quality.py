@@ -115,26 +115,26 @@ def measure(
 
 
 def draw(found: list[dict[str, Any]], test: str) -> Figure:
-    figure = Figure(figsize=(6, 4), layout="constrained")
+    figure = Figure(figsize=(7, 4), layout="constrained")
     axes = figure.subplots()
     for name in [*LAYERS, TAUGHT]:
         mine = [each for each in found if each["name"] == name]
-        (line,) = axes.plot([x["words"] for x in mine], [x["BLEU"] for x in mine], linewidth=1)
+        places = ([each[of] for each in mine] for of in ("words", "BLEU"))
+        (line,) = axes.plot(*places, linewidth=1.5, label=name)
         for each in mine:
             axes.plot(
                 each["words"], each["BLEU"], MARKS[each["search"]], color=line.get_color(),
                 markerfacecolor="white" if each["search"] == "greedy" else line.get_color(),
             )  # fmt: skip
-        at = max(mine, key=lambda each: each["BLEU"])
-        axes.annotate(
-            f"{name} layers", (at["words"], at["BLEU"]), (4, 5), textcoords="offset points",
-            color=line.get_color(), fontsize=9,
-        )  # fmt: skip
     axes.set(xscale="log", xlabel="words of translation a second", ylabel=f"BLEU on {test}")
     axes.plot([], [], "o", color="black", markerfacecolor="white", label="greedy")
     axes.plot([], [], "s", color="black", label="beam 5")
-    axes.legend(frameon=False)
-    axes.margins(0.12)
+    axes.set_xticks(ticks := [1000, 2000, 5000, 10_000, 20_000, 50_000])
+    axes.set_xticklabels(f"{each:,}" for each in ticks)
+    axes.minorticks_off()
+    slow, fast = (of([each["words"] for each in found]) for of in (min, max))
+    axes.set_xlim(slow * 0.7, fast * 1.25)
+    figure.legend(loc="outside right upper", frameon=False, title="layers")
     return figure
 
 

@@ -8,9 +8,11 @@ from typing import Any
 import numpy as np
 
 from .document import Document, Piece
+from .levels import belongs
 from .trace import Array, Trace
 
 LONGEST = 1 << 16  # pieces a side
+GIVEN = ("input", "parameter")  # to the network: no tensors of a recording
 
 
 def find_contradiction(
@@ -84,3 +86,7 @@ def _check_shapes(document: Document, tensors: Mapping[str, Array]) -> Iterator[
             yield f"{name} is {list(array.shape)}, but must be {list(wanted)}"
         if array.dtype not in (np.float32, np.bool_):
             yield f"{name} is of {array.dtype}"
+    for name, op in graph.items():
+        is_kept = not op.derived and op.kind not in GIVEN and belongs(name, document.level)
+        if is_kept and name not in tensors:
+            yield f"{name} is missing"

@@ -122,6 +122,12 @@ def spoil_words(path: Path) -> None:
     (path / "trace.json").write_text(json.dumps(head), encoding="utf-8")
 
 
+def forget_tensor(path: Path) -> None:
+    head = json.loads((path / "trace.json").read_text(encoding="utf-8"))
+    del head["tensors"]["memory"]
+    (path / "trace.json").write_text(json.dumps(head), encoding="utf-8")
+
+
 def cut_head(path: Path) -> None:
     text = (path / "trace.json").read_text(encoding="utf-8")
     (path / "trace.json").write_text(text[:100], encoding="utf-8")
@@ -139,6 +145,7 @@ def cut_tensors(path: Path) -> None:
         (spoil_key, "trace.json: not as this version has it: numerics: "),
         (spoil_shape, "states.safetensors: damaged: memory is not as trace.json says"),
         (spoil_words, r"damaged: words\.0\.merges close \[99"),
+        (forget_tensor, "damaged: memory is missing"),
         (cut_head, "trace.json: damaged"),
         (cut_tensors, "states.safetensors: damaged, or no safetensors file"),
         (lambda path: (path / "states.safetensors").unlink(), "states.safetensors is missing"),
