@@ -1,7 +1,5 @@
 """A network with names and shapes, but nothing in it."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
 import torch
@@ -13,27 +11,24 @@ from .model import Transformer
 FILLING = {"normal_", "uniform_", "kaiming_uniform_"}
 
 
-def find_shapes(settings: Model, source: int, target: int) -> dict[str, torch.Size]:
-    """Of all weights of a network with these settings and so many pieces, however large."""
+def make_blank(settings: Model, source: int, target: int) -> Transformer:
+    """With vocabularies of so many pieces: however large, it takes no memory."""
     if settings.positions.layout != "learned":  # a table that is computed is no weight
         short = settings.positions.model_copy(update={"longest": 2})
         settings = settings.model_copy(update={"positions": short})
-    with blank():
-        network = Transformer(settings, source, target)
-    return {name: tensor.shape for name, tensor in network.state_dict().items()}
-
-
-@contextmanager
-def blank() -> Iterator[None]:
-    """Weights made inside take no memory: they are on the device "meta", and nothing fills them.
-
-    To fill them there, PyTorch would import 800 modules: 75 MB and more than a second.
-    """
     with torch.device("meta"), _Unfilled():
-        yield
+        return Transformer(settings, source, target)
+
+
+def find_shapes(settings: Model, source: int, target: int) -> dict[str, torch.Size]:
+    """Of all its weights, by name."""
+    weights = make_blank(settings, source, target).state_dict()
+    return {name: tensor.shape for name, tensor in weights.items()}
 
 
 class _Unfilled(TorchFunctionMode):
+    """To fill weights on "meta", PyTorch would import 800 modules: 75 MB and more than a second."""
+
     def __torch_function__(
         self, func: Any, types: Any, args: Any = (), kwargs: dict[str, Any] | None = None
     ) -> Any:

@@ -12,7 +12,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from ..blank import blank
+from ..blank import make_blank
 from ..config import Config
 from ..directory import FREE, WEIGHTS, Tokenizers, load_model, locate, save_model
 from ..model import Transformer
@@ -126,8 +126,7 @@ def check_parts(config: Config) -> None:
     """ValueError where `train.freeze` names what a model with these settings does not have."""
     if config.train.freeze:
         size = config.text.vocabulary
-        with blank():
-            freeze(Transformer(config.model, size, size), config.train.freeze)
+        freeze(make_blank(config.model, size, size), config.train.freeze)
 
 
 def freeze(model: nn.Module, parts: Sequence[str]) -> None:
