@@ -146,6 +146,13 @@ def test_in_c_nothing_depends_on_the_company(
 
 
 @pytest.mark.skipif(not can_decode(), reason="no native kernels")
+def test_little_is_not_shared_among_threads(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(compiled, "SMALL", 1000)
+    assert compiled.count_threads(1000) == 1
+    assert compiled.count_threads(1001) == torch.get_num_threads()
+
+
+@pytest.mark.skipif(not can_decode(), reason="no native kernels")
 def test_rows_that_begin_alike_are_as_if_alone() -> None:
     """In C they are one until they choose: old rows before them, one of them with another piece."""
     network = pack(build(), "int8 in C")
