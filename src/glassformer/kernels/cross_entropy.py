@@ -37,23 +37,21 @@ class _CrossEntropy(torch.autograd.Function):
         ctx: Any, y_ND: Tensor, table_VD: Tensor, target_N: Tensor, smoothing: float
     ) -> Tensor:
         dtype, vocabulary = working_dtype(y_ND), len(table_VD)
-        table, y = table_VD.to(dtype), y_ND.to(dtype)
-        right_ND = table[target_N].float()  # the row of the right piece
-        mean_D = table.float().mean(0)
+        y = y_ND.to(dtype)
+        right_ND = table_VD[target_N].to(dtype).float()  # the row of the right piece
+        mean_D = table_VD.float().mean(0)
         wanted_ND = right_ND.mul_(1 - smoothing).add_(mean_D, alpha=smoothing)
-        loss = -(y.float() * wanted_ND).sum()
+        high_ND = y.float()
+        loss = -(high_ND * wanted_ND).sum()
         slope_ND = torch.empty_like(wanted_ND)
-        slope_VD = torch.zeros_like(table_VD, dtype=torch.float32)
         rows = max(CELLS // vocabulary // ROWS, 1) * ROWS
+        found = None
         if dtype == torch.bfloat16 and y.device.type == "cpu" and len(y) and tiles.has_tiles():
-            found = _sum_on_tiles(y, table_VD, rows, slope_ND, slope_VD)
-        else:
-            found = None
-        if found is None:
-            found = _sum(y, table, rows, slope_ND, slope_VD)
-        loss += found
-        slope_VD.index_add_(0, target_N, y.float(), alpha=smoothing - 1)
-        slope_VD.sub_(y.float().sum(0), alpha=smoothing / vocabulary)
+            found = _sum_on_tiles(y, table_VD, rows, slope_ND)
+        total, slope_VD = found or _sum(y, table_VD.to(dtype), rows, slope_ND)
+        loss += total
+        slope_VD.index_add_(0, target_N, high_ND, alpha=smoothing - 1)
+        slope_VD.sub_(high_ND.sum(0), alpha=smoothing / vocabulary)
         ctx.save_for_backward(slope_ND.sub_(wanted_ND).to(y_ND.dtype), slope_VD)
         return loss
 
@@ -63,9 +61,10 @@ class _CrossEntropy(torch.autograd.Function):
         return slope_ND * grads[0], slope_VD * grads[0], None, None
 
 
-def _sum(y_ND: Tensor, table_VD: Tensor, rows: int, slope_ND: Tensor, slope_VD: Tensor) -> Tensor:
-    """The logarithms of the rows' sums of exponentials, added up; what they depend on y by, and,
-    added to what is there, on the table."""
+def _sum(y_ND: Tensor, table_VD: Tensor, rows: int, slope_ND: Tensor) -> tuple[Tensor, Tensor]:
+    """The logarithms of the rows' sums of exponentials, added up, and what they depend on the
+    table by; what they depend on y by is written."""
+    slope_VD = torch.zeros_like(table_VD, dtype=torch.float32)
     loss = slope_VD.new_zeros(())
     table_and_parts = torch.cat((table_VD, _parts(table_VD)), dim=1)  # one product gives both
     room_CV = y_ND.new_empty(min(rows, len(y_ND) + -len(y_ND) % ROWS), len(table_VD))
@@ -76,14 +75,14 @@ def _sum(y_ND: Tensor, table_VD: Tensor, rows: int, slope_ND: Tensor, slope_VD: 
         loss += (sum_C1.log() + shift_C1)[:real].sum()
         slope_CD.copy_(means_CD[:real].div_(sum_C1[:real]))
         slope_VD += odds_CV.T @ (y_CD / sum_C1).to(y_CD.dtype)
-    return loss
+    return loss, slope_VD
 
 
 def _sum_on_tiles(
-    y_ND: Tensor, table_VD: Tensor, rows: int, slope_ND: Tensor, slope_VD: Tensor
-) -> Tensor | None:
+    y_ND: Tensor, table_VD: Tensor, rows: int, slope_ND: Tensor
+) -> tuple[Tensor, Tensor] | None:
     """The same in C; None where exponentials are too large or too small for it, without a shift."""
-    loss = slope_VD.new_zeros(())
+    loss, slope_VD = slope_ND.new_zeros(()), None
     y_ND, packed = y_ND.contiguous(), tiles.pack([table_VD])
     room_CV = y_ND.new_empty(min(rows, len(y_ND)), len(table_VD))
     for y_CD, slope_CD in zip(y_ND.split(rows), slope_ND.split(rows), strict=True):
@@ -91,12 +90,11 @@ def _sum_on_tiles(
         sum_C1 = tiles.exponentiate(y_CD, packed, odds_CV)[:, None]
         low, high = sum_C1.aminmax()
         if not (low.item() > SMALLEST and high.item() < 1 / SMALLEST):
-            slope_VD.zero_()
             return None
         loss += sum_C1.log().sum()
         torch.div(tiles.multiply_deep(odds_CV, packed), sum_C1, out=slope_CD)
-        tiles.multiply_turned(odds_CV, (y_CD / sum_C1).to(y_CD.dtype), slope_VD)
-    return loss
+        slope_VD, _ = tiles.multiply_turned(odds_CV, (y_CD / sum_C1).to(y_CD.dtype), slope_VD)
+    return None if slope_VD is None else (loss, slope_VD)
 
 
 def _parts(table_VD: Tensor) -> Tensor:
