@@ -98,8 +98,7 @@ class Text(Settings):
     vocabulary: int = Field(8000, ge=300, le=MANY)  # pieces in all, control ids and bytes included
     shared: bool = True  # one vocabulary for both sides
     dropout: float = Field(0.0, ge=0, lt=1)  # subword sampling: the chance that a merge is skipped
-    # sampled segmentations kept of each side; epoch e reads e mod K
-    samples: int = Field(8, ge=1, le=1000)
+    samples: int = Field(8, ge=1, le=1000)  # segmentations kept a side; epoch e reads e mod K
     # A source of more pieces is translated in parts; None: the 99th percentile of the training's.
     split_above: int | None = Field(None, ge=1)
 
@@ -120,6 +119,7 @@ class Train(Settings):
     steps: int | None = Field(None, ge=1, le=10**9)
     minutes: float | None = Field(None, gt=0, le=10**7)  # instead of steps; turned into steps
     batch_tokens: int = Field(4096, ge=16, le=10**9)  # a side of a micro-batch, with padding
+    pad_to: int | None = Field(None, ge=1, le=64)  # lengths, to a multiple; None: as suits products
     accumulate: int = Field(1, ge=1, le=10**6)  # micro-batches summed into one update
     optimizer: Literal["adam", "muon"] = "adam"
     learning_rate: float | None = Field(None, gt=0)  # the peak; None: (d_model * warmup) ** -0.5

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import torch
 
-from ..data.batches import Batches
 from ..device import choose_device, choose_precision, keep_memory
 from ..directory import build
 from ..train.log import Reporter
+from ..train.padding import choose_padding, make_batches
 from ..train.preparation import prepare
 from ..train.updates import Updater
 from .peers.turns import Turns
@@ -25,7 +25,8 @@ def main(folder: Path, precision: str) -> None:
     torch.manual_seed(train.seed)
     model = build(prepared.config, prepared.tokenizers)
     updater = Updater(model, train, device, choose_precision(precision, device))
-    batches = Batches(prepared.store, batch_tokens=train.batch_tokens, seed=train.seed)
+    pad_to = train.pad_to or choose_padding(prepared.config.model, device, updater.precision)
+    batches = make_batches(train.model_copy(update={"pad_to": pad_to}), prepared.store)
     updater.probe(batches.worst())
     turns.ready(
         parameters=sum(p.numel() for p in model.parameters()),

@@ -12,12 +12,13 @@ from typing import Any
 import numpy as np
 
 from ..config import PAD, Config
-from ..data.batches import Batch, Batches
+from ..data.batches import FEW_SHAPES
 from ..data.demo import LANGUAGES, Split
 from ..data.demo.files import write_pairs
 from ..directory import write_json, write_text
 from ..train.log import Reporter
 from ..train.machine import look_at_machine
+from ..train.padding import make_batches
 from ..train.preparation import Prepared, open_run, prepare
 from .ceilings import ask_ceilings, best_rate, count_flops
 from .rows import Row, Table, compare, middle
@@ -99,17 +100,16 @@ def make_task(config: Config, data: Sequence[Path], work: Path) -> Task:
     """Tokenizers, store and batches, made once for each setting and kept in `work`."""
     folder = (work / "tasks" / f"{config.size or 'own'}-{config.model.norm}").absolute()
     wanted = config.to_toml() + "".join(f"\n# {path.absolute()}" for path in data)
-    note = folder / "wanted.toml"
-    if not (note.is_file() and note.read_text(encoding="utf-8") == wanted):
+    note, batches = folder / "wanted.toml", folder / "batches-fp32.npz"
+    is_there = note.is_file() and batches.is_file()
+    if not (is_there and note.read_text(encoding="utf-8") == wanted):
         shutil.rmtree(folder, ignore_errors=True)
         open_run(folder, config, data, None)
         prepared = prepare(folder, Reporter())
-        batches = Batches(prepared.store, batch_tokens=config.train.batch_tokens, seed=1)
-        chosen = list(islice(batches.from_step(0), BATCHES))
-        _write_task(folder, prepared, chosen)
+        _write_task(folder, prepared)
         write_text(note, wanted)
     prepared = prepare(folder, Reporter(quiet=True))
-    with np.load(folder / "batches.npz") as found:
+    with np.load(batches) as found:
         flops = _count_flops(prepared, [(found[f"s.{n}"], found[f"t.{n}"]) for n in range(50)])
     return Task(folder, prepared, flops)
 
@@ -125,14 +125,17 @@ def write_demo(config: Config, work: Path) -> Path:
     return folder
 
 
-def _write_task(folder: Path, prepared: Prepared, batches: Sequence[Batch]) -> None:
+def _write_task(folder: Path, prepared: Prepared) -> None:
+    """Lengths are padded to what suits the products of a precision in PyTorch."""
     config = prepared.config
-    arrays = {}
-    for number, batch in enumerate(batches):
-        arrays[f"s.{number}"] = batch.source_BS.astype(np.int32)
-        arrays[f"t.{number}"] = batch.target_BT.astype(np.int32)
-    with (folder / "batches.npz").open("wb") as file:
-        np.savez(file, **arrays)  # type: ignore[arg-type]
+    for precision, pad_to in (("fp32", 1), ("bf16", FEW_SHAPES)):
+        batches = make_batches(config.train.model_copy(update={"pad_to": pad_to}), prepared.store)
+        arrays = {}
+        for number, batch in enumerate(islice(batches.from_step(0), BATCHES)):
+            arrays[f"s.{number}"] = batch.source_BS.astype(np.int32)
+            arrays[f"t.{number}"] = batch.target_BT.astype(np.int32)
+        with (folder / f"batches-{precision}.npz").open("wb") as file:
+            np.savez(file, **arrays)  # type: ignore[arg-type]
     for side, ids in (("source", prepared.store.source), ("target", prepared.store.target)):
         lines = (" ".join(map(str, ids(row, 0))) for row in range(len(prepared.store)))
         write_text(folder / f"train.{side}", "".join(f"{line}\n" for line in lines))

@@ -14,7 +14,7 @@ from .store import Ids, Store
 
 Integers = npt.NDArray[np.int64]
 
-WIDTHS, ROWS = 4, 8
+FEW_SHAPES, ROWS = 4, 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,12 +59,14 @@ class Batches:
 
     A batch of B pairs has B * longest <= batch_tokens; a source counts its EOS, a target one
     control id, as the decoder reads it. A pair that is longer still is a batch by itself. Lengths
-    are rounded up to WIDTHS and B down to ROWS, so that few shapes occur: processors and compilers
-    prepare their matrix products for each, which costs more than the padding.
+    are rounded up to multiples of `pad_to` and B down to ROWS, so that few shapes occur: where
+    matrix products are prepared for each shape, that costs more than the padding.
     """
 
-    def __init__(self, store: Store, *, batch_tokens: int, seed: int) -> None:
-        self._store, self._budget, self._seed = store, batch_tokens, seed
+    def __init__(
+        self, store: Store, *, batch_tokens: int, seed: int, pad_to: int = FEW_SHAPES
+    ) -> None:
+        self._store, self._budget, self._seed, self._pad_to = store, batch_tokens, seed, pad_to
         self._cuts: dict[int, Integers] = {}  # one for each segmentation of the store
         self._plan: tuple[int, Integers, Integers] | None = None  # that of the latest epoch
 
@@ -88,7 +90,7 @@ class Batches:
             starts, order = self._cut(epoch), self._planned(epoch)[0]
             widths = np.array(
                 [
-                    round_up(np.maximum.reduceat(side[order], starts[:-1]) + 1)
+                    round_up(np.maximum.reduceat(side[order], starts[:-1]) + 1, self._pad_to)
                     for side in self._store.lengths(epoch)
                 ]
             )
@@ -127,7 +129,8 @@ class Batches:
         segmentation = epoch % self._store.samples
         if segmentation not in self._cuts:
             longest = np.sort(np.maximum(*self._store.lengths(epoch)))
-            self._cuts[segmentation] = cut(round_up(longest.astype(np.int64) + 1), self._budget)
+            widths = round_up(longest.astype(np.int64) + 1, self._pad_to)
+            self._cuts[segmentation] = cut(widths, self._budget)
         return self._cuts[segmentation]
 
     def _planned(self, epoch: int) -> tuple[Integers, Integers]:
@@ -154,8 +157,8 @@ class Batches:
         start, end = self._cut(epoch)[number : number + 2]
         rows = order[start:end]
         return Batch(
-            _frame([self._store.source(row, epoch) for row in rows], []),
-            _frame([self._store.target(row, epoch) for row in rows], [BOS]),
+            _frame([self._store.source(row, epoch) for row in rows], [], self._pad_to),
+            _frame([self._store.target(row, epoch) for row in rows], [BOS], self._pad_to),
             rows,
         )
 
@@ -173,15 +176,15 @@ def cut(longest: Integers, budget: int) -> Integers:
     return np.array(starts)
 
 
-def round_up(lengths: Integers) -> Integers:
-    """To the next multiple of WIDTHS."""
-    return -(-lengths // WIDTHS) * WIDTHS
+def round_up(lengths: Integers, step: int) -> Integers:
+    """To the next multiple of `step`."""
+    return -(-lengths // step) * step
 
 
-def _frame(rows: Sequence[Ids], begin: list[int]) -> Integers:
+def _frame(rows: Sequence[Ids], begin: list[int], pad_to: int) -> Integers:
     """Rows of equal width: `begin`, pieces, EOS, padding."""
     first, read = len(begin), np.array(max(map(len, rows)) + 1)
-    width = first + int(round_up(read))
+    width = first + int(round_up(read, pad_to))
     framed = np.full((len(rows), width), PAD, dtype=np.int64)
     framed[:, :first] = begin
     for place, ids in enumerate(rows):

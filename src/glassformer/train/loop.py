@@ -8,7 +8,7 @@ from typing import Any
 
 import torch
 
-from ..data.batches import Batch, Batches
+from ..data.batches import Batch
 from ..device import choose_precision, free_memory, keep_memory
 from ..directory import CONFIG, build, write_text
 from . import checkpoint, trouble
@@ -19,6 +19,7 @@ from .journal import Journal
 from .log import Reporter
 from .machine import limit_memory
 from .pace import time_updates
+from .padding import make_batches, settle_padding
 from .parent import adopt, freeze
 from .preparation import CHECKPOINTS, RUN, Prepared
 from .room import Room
@@ -44,13 +45,12 @@ class Loop:
         self, out: Path, prepared: Prepared, report: Reporter, device: str, team: Team = ALONE
     ):
         self.out, self.folder, self.report, self.team = out, out / RUN, report, team
-        self.prepared, self.config = prepared, prepared.config
-        self.device = team.choose_device(device)
+        self.prepared, self.device = prepared, team.choose_device(device)
         keep_memory()
-        self.precision = choose_precision(self.config.train.precision, self.device)
-        train = self.config.train
-        self.batches = Batches(prepared.store, batch_tokens=train.batch_tokens, seed=train.seed)
-        self.room = Room()
+        self.precision = choose_precision(prepared.config.train.precision, self.device)
+        given = prepared.config, self.device, self.precision, team
+        self.config = settle_padding(self.folder, *given)
+        self.batches, self.room = make_batches(self.config.train, prepared.store), Room()
         self.updater = self._fresh()
         self.progress, self.drift = Progress(), trouble.Drift()
         self.culprits: list[dict[str, Any]] = []  # pairs of the latest update gone wrong

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from glassformer.data.batches import ROWS, WIDTHS, Batch, Batches, cut
+from glassformer.data.batches import FEW_SHAPES, ROWS, Batch, Batches, cut
 from glassformer.data.corpus import find
 from glassformer.data.store import Store, build
 from glassformer.data.tables import Pair
@@ -68,14 +68,22 @@ def test_a_batch_holds_the_ids_of_its_pairs(batches: Batches, store: Store, epoc
             assert source.tolist() == pieces + [PAD] * (len(source) - len(pieces))
             pieces = [BOS, *store.target(row, epoch), EOS]
             assert target.tolist() == pieces + [PAD] * (len(target) - len(pieces))
-        assert batch.source_BS[:, -WIDTHS:].any(0)[0]
-        assert batch.target_BT[:, -WIDTHS:].any(0)[0]
+        assert batch.source_BS[:, -FEW_SHAPES:].any(0)[0]
+        assert batch.target_BT[:, -FEW_SHAPES:].any(0)[0]
 
 
 def test_few_shapes_occur(batches: Batches) -> None:
     for batch in read_epoch(batches, 0):
-        assert batch.source_BS.shape[1] % WIDTHS == 0
-        assert (batch.target_BT.shape[1] - 1) % WIDTHS == 0
+        assert batch.source_BS.shape[1] % FEW_SHAPES == 0
+        assert (batch.target_BT.shape[1] - 1) % FEW_SHAPES == 0
+
+
+def test_without_rounding_the_longest_fills_its_side(store: Store) -> None:
+    exact = Batches(store, batch_tokens=BUDGET, seed=1, pad_to=1)
+    for batch in read_epoch(exact, 0):
+        assert batch.source_BS[:, -1].any()
+        assert batch.target_BT[:, -1].any()
+    assert exact.count(0) < Batches(store, batch_tokens=BUDGET, seed=1).count(0)
 
 
 @pytest.mark.parametrize("budget", [1, 25, 200, 10**6])

@@ -20,7 +20,7 @@ PAD = 0
 
 
 class Task:
-    """What the referee wrote, task.json and batches.npz of padded ids; and a precision."""
+    """What the referee wrote, task.json and batches-*.npz of padded ids; and a precision."""
 
     def __init__(self, folder: Path, precision: str):
         self.folder, self.precision = folder, precision
@@ -29,7 +29,7 @@ class Task:
 
     def batches(self) -> Iterator[tuple[Tensor, Tensor]]:
         """Source (pieces, EOS) and target (BOS, pieces, EOS), padded with 0; again and again."""
-        with np.load(self.folder / "batches.npz") as found:
+        with np.load(self.folder / f"batches-{self.precision}.npz") as found:
             sides = [found[f"{side}.{n}"] for n in range(len(found) // 2) for side in ("s", "t")]
         pairs = [torch.from_numpy(x.astype(np.int64)) for x in sides]
         return cycle(list(zip(pairs[::2], pairs[1::2], strict=True)))

@@ -1,0 +1,45 @@
+"""What lengths in a batch are padded to."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import torch
+
+from ..config import Config, Model, Train
+from ..data.batches import FEW_SHAPES, Batches
+from ..data.store import Store
+from ..directory import CONFIG, write_text
+from ..kernels.tiles import has_tiles
+from .distributed import Team
+
+
+def choose_padding(model: Model, device: torch.device, precision: str) -> int:
+    """1 where no matrix product is prepared for its shape: in C on tiles, in fp32 by MKL."""
+    if device.type != "cpu":
+        return FEW_SHAPES
+    is_in_c = precision == "bf16" and has_tiles() and model.activation == "relu"
+    is_by_mkl = precision == "fp32" and torch.backends.mkl.is_available()
+    return 1 if is_in_c or is_by_mkl else FEW_SHAPES
+
+
+def settle_padding(
+    folder: Path, config: Config, device: torch.device, precision: str, team: Team
+) -> Config:
+    """Write the choice down in the run's folder: resumed, a training has the same batches.
+
+    The first process of a team chooses for all.
+    """
+    if config.train.pad_to is not None:
+        return config
+    own = choose_padding(config.model, device, precision) if team.is_first else 0
+    config = config.changed(train={"pad_to": int(team.sum(own)[0])})
+    if team.is_first:
+        write_text(folder / CONFIG, config.to_toml())
+    return config
+
+
+def make_batches(train: Train, store: Store) -> Batches:
+    """Those that these settings ask for; `pad_to` is settled by then."""
+    assert train.pad_to is not None
+    return Batches(store, batch_tokens=train.batch_tokens, seed=train.seed, pad_to=train.pad_to)
