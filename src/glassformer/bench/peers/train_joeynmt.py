@@ -79,9 +79,8 @@ def describe_data(folder: Path) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def main() -> None:
-    task = read_task()
-    folder, vocabulary = task.folder, task.settings["vocabulary"]
+def write_words(folder: Path, vocabulary: int) -> None:
+    """What its data are described by, beside the pairs: its words, and few pairs to validate on."""
     controls = ["<unk>", "<pad>", "<s>", "</s>"]  # the order that it insists on
     words = [*controls, *map(str, range(len(controls), vocabulary))]
     (folder / "words.txt").write_text("".join(f"{x}\n" for x in words), encoding="utf-8")
@@ -89,6 +88,12 @@ def main() -> None:
         lines = (folder / f"train.{side}").read_text(encoding="utf-8").splitlines()[:4]
         (folder / f"few.{side}").write_text("".join(f"{x}\n" for x in lines), encoding="utf-8")
     (folder / "joeynmt").mkdir(exist_ok=True)
+
+
+def main() -> None:
+    task = read_task()
+    folder, vocabulary = task.folder, task.settings["vocabulary"]
+    write_words(folder, vocabulary)
     turns, step = Turns(), TrainManager._train_step
     done: dict[str, int] = {}
 

@@ -1,0 +1,147 @@
+"""What training costs until it translates so well: ours and JoeyNMT's, in CPU-seconds and pieces.
+
+    python benchmarks/learning.py recipes/multi30k-en-de.toml --data DIR --test test2016 \\
+        --work CACHE --out RUNS
+
+DIR has train.*, valid.* and the test. Each point of ours is a whole training by the recipe, but of
+so many updates: CPU-seconds from the first line read to the model written, validations included.
+JoeyNMT, installed below CACHE, learns from the same pieces with as many in a batch, a network of
+the same sizes, Adam and the paper's schedule with --warmup updates; the seconds for its reading and
+validating are not counted. One training of it is stopped at --seconds to translate the test. Both
+translate with 5 beams. What is in RUNS already is not done again. Writes learning.svg and
+learning.json into RUNS and prints a Markdown table. 7,200 CPU-seconds are an hour of two cores.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import sacrebleu
+from matplotlib.figure import Figure
+
+from glassformer.bench.installing import copy_peers, install
+from glassformer.bench.training import describe, make_task
+from glassformer.config import Config
+from glassformer.data.files import read_lines
+from glassformer.directory import write_json, write_text
+from glassformer.train import train
+from glassformer.translator import Translator
+from glassformer.waiting import undone
+
+NAMES = {"glassformer": "o", "joeynmt": "s"}
+
+
+def main() -> None:
+    options = parse()
+    config = Config.load(options.recipe)
+    langs = config.data.source_lang, config.data.target_lang
+    source, reference = (
+        list(read_lines(options.data / f"{options.test}.{each}")) for each in langs
+    )
+    options.out.mkdir(parents=True, exist_ok=True)
+    found = []
+    if options.seconds:
+        found += theirs(config, options, source, reference)
+    for updates in options.updates:
+        found.append(ours(config, options, updates, source, reference))
+    facts = {"machine": describe({}), "threads": os.environ.get("OMP_NUM_THREADS"), "found": found}
+    write_text(options.out / "learning.json", json.dumps(facts, indent=1) + "\n")
+    draw(found, options.test).savefig(options.out / "learning.svg")
+    print("| | updates | pieces | CPU-seconds | BLEU |\n|---|--:|--:|--:|--:|")
+    for each in found:
+        print("| {name} | {updates:,} | {pieces:,} | {cpu:,.0f} | {BLEU:.2f} |".format(**each))
+
+
+def parse() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("recipe", type=Path)
+    parser.add_argument("--data", type=Path, required=True)
+    parser.add_argument("--test", required=True)
+    parser.add_argument("--updates", type=int, nargs="*", default=[500, 1000, 2000, 4669])
+    parser.add_argument("--seconds", type=float, nargs="*", default=[900, 1800, 3600, 7200])
+    parser.add_argument("--rate", type=float, default=0.0044, help="JoeyNMT's highest")
+    parser.add_argument("--warmup", type=int, default=400, help="JoeyNMT's")
+    parser.add_argument("--dropout", type=float, default=0.2, help="JoeyNMT's")
+    parser.add_argument("--work", type=Path, required=True)
+    parser.add_argument("--out", type=Path, required=True)
+    return parser.parse_args()
+
+
+def ours(
+    config: Config, options: argparse.Namespace, updates: int, source: list[str], truth: list[str]
+) -> dict[str, Any]:
+    out, kept = options.out / f"{updates}", options.out / f"{updates}.json"
+    if not kept.is_file():
+        shutil.rmtree(out, ignore_errors=True)  # what was not finished
+        began = count_seconds()
+        summary = train(config.changed(train={"steps": updates}), [options.data], out)
+        if not summary.is_finished:
+            raise SystemExit(summary.text)
+        write_json(kept, {**summary.to_json(), "whole": count_seconds() - began})
+    made = json.loads(kept.read_text(encoding="utf-8"))
+    said = Translator.load(out).translate(source)
+    return {
+        "name": "glassformer",
+        "updates": made["steps"],
+        "pieces": made["source_pieces"] + made["target_pieces"],
+        "cpu": made["whole"],
+        "BLEU": sacrebleu.corpus_bleu(said, [truth]).score,
+    }
+
+
+def count_seconds() -> float:
+    """Of processor time, by this process and by those it has waited for."""
+    taken = os.times()
+    return taken.user + taken.system + taken.children_user + taken.children_system
+
+
+def theirs(
+    config: Config, options: argparse.Namespace, source: list[str], truth: list[str]
+) -> list[dict[str, Any]]:
+    task = make_task(config, [options.data], options.work)
+    rows = task.folder / "joeynmt.jsonl"
+    kept = options.out / "joeynmt.jsonl"
+    if not kept.is_file():
+        ids = task.prepared.tokenizers.source.encode_many(source)
+        lines = "".join(" ".join(map(str, row)) + "\n" for row in ids)
+        write_text(task.folder / "test.source", lines)
+        chosen = {name: getattr(options, name) for name in ("rate", "warmup", "dropout")}
+        write_json(task.folder / "learning.json", chosen)
+        python, path = install("joeynmt", options.work), copy_peers(options.work)
+        command = [python, "-m", "peers.learn_joeynmt", task.folder, *options.seconds]
+        environment = {**undone(os.environ), "PYTHONPATH": str(path)}
+        subprocess.run([*map(str, command)], env=environment, cwd=path, check=True)
+        write_text(kept, rows.read_text(encoding="utf-8"))
+    found = []
+    for line in kept.read_text(encoding="utf-8").splitlines():
+        row = json.loads(line)
+        ids = [[int(x) for x in text.split() if x.isdigit()] for text in row.pop("said")]
+        said = task.prepared.tokenizers.target.decode_many(ids)
+        found.append({"name": "joeynmt", **row, "BLEU": sacrebleu.corpus_bleu(said, [truth]).score})
+    return found
+
+
+def draw(found: list[dict[str, Any]], test: str) -> Figure:
+    figure = Figure(figsize=(8, 3.6), layout="constrained")
+    panels = figure.subplots(1, 2, sharey=True)
+    places = {"cpu": "CPU-seconds", "pieces": "source and target pieces seen"}
+    for axes, (key, label) in zip(panels, places.items(), strict=True):
+        for name, mark in NAMES.items():
+            mine = [each for each in found if each["name"] == name]
+            axes.plot(
+                *([each[of] for each in mine] for of in (key, "BLEU")), f"{mark}-", label=name
+            )
+        axes.set(xscale="log", xlabel=label)
+    panels[0].set_ylabel(f"BLEU on {test}")
+    panels[0].legend(frameon=False)
+    return figure
+
+
+if __name__ == "__main__":
+    main()
