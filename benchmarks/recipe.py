@@ -6,7 +6,7 @@
 DIR has train.* and, to validate on, valid.*; or --data and --valid are prefixes or files as
 `glassformer train` takes them. Each --test is a prefix beside DIR/train. A seed that was stopped is
 resumed; one with a result.json in its folder is taken from there, so that seeds may be run one by
-one. The head of the recipe is its comment.
+one. The head of the recipe is the comment that it begins with.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import json
 import platform
 import statistics
 import time
+from itertools import dropwhile
 from pathlib import Path
 from typing import Any
 
@@ -38,8 +39,8 @@ def main() -> None:
     write_text(options.out / "results.json", json.dumps(results, indent=1) + "\n")
     head = render(options, results)
     print(head)
-    recipe = options.recipe.read_text(encoding="utf-8")
-    body = "\n".join(line for line in recipe.splitlines() if not line.startswith("#")).strip()
+    lines = options.recipe.read_text(encoding="utf-8").splitlines()
+    body = "\n".join(dropwhile(lambda line: line.startswith("#"), lines)).strip()
     write_text(options.recipe, f"{head}\n{body}\n")
 
 
