@@ -46,7 +46,7 @@ def time_layer(settings: Any, source: int, target: int, at_once: bool) -> dict[s
         "cross-attention": lambda: [look(rows, source) for rows in slices],
         "feed-forward": lambda: [np.maximum(x[rows] @ up, 0) @ up.T for rows in slices],
     }
-    return {name: min(time_call(part) for _ in range(4)) for name, part in parts.items()}
+    return {name: time_call(part) for name, part in parts.items()}
 
 
 def _draw_timings(page: Page, trace: Any, x: float) -> None:
