@@ -20,8 +20,6 @@ from glassformer.data.files import read_lines
 from glassformer.directory import write_text
 from glassformer.translator import Translator
 
-Pair = tuple[str, str]
-
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
