@@ -25,7 +25,7 @@ def main(folder: Path, precision: str) -> None:
     torch.manual_seed(train.seed)
     model = build(prepared.config, prepared.tokenizers)
     updater = Updater(model, train, device, choose_precision(precision, device))
-    pad_to = train.pad_to or choose_padding(prepared.config, device, updater.precision)
+    pad_to = train.pad_to or choose_padding(prepared.config.model, device, updater.precision)
     batches = make_batches(train.model_copy(update={"pad_to": pad_to}), prepared.store)
     updater.probe(batches.worst())
     turns.ready(

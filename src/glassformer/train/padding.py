@@ -6,7 +6,7 @@ from pathlib import Path
 
 import torch
 
-from ..config import Config, Train
+from ..config import Config, Model, Train
 from ..data.batches import FEW_SHAPES, Batches
 from ..data.store import Store
 from ..directory import CONFIG, write_text
@@ -14,11 +14,11 @@ from ..kernels.tiles import has_tiles
 from .distributed import Team
 
 
-def choose_padding(config: Config, device: torch.device, precision: str) -> int:
+def choose_padding(model: Model, device: torch.device, precision: str) -> int:
     """1 where no matrix product is prepared for its shape: in C on tiles, in fp32 by MKL."""
-    if device.type != "cpu" or config.train.shard:
+    if device.type != "cpu":
         return FEW_SHAPES
-    is_in_c = precision == "bf16" and has_tiles() and config.model.activation == "relu"
+    is_in_c = precision == "bf16" and has_tiles() and model.activation == "relu"
     is_by_mkl = precision == "fp32" and torch.backends.mkl.is_available()
     return 1 if is_in_c or is_by_mkl else FEW_SHAPES
 
@@ -32,7 +32,7 @@ def settle_padding(
     """
     if config.train.pad_to is not None:
         return config
-    own = choose_padding(config, device, precision) if team.is_first else 0
+    own = choose_padding(config.model, device, precision) if team.is_first else 0
     config = config.changed(train={"pad_to": int(team.sum(own)[0])})
     if team.is_first:
         write_text(folder / CONFIG, config.to_toml())

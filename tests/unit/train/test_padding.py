@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from glassformer.config import Config
+from glassformer.config import Config, Model
 from glassformer.directory import CONFIG
 from glassformer.train import padding
 from glassformer.train.distributed import ALONE
@@ -16,7 +16,7 @@ from glassformer.train.loop import Loop
 from glassformer.train.padding import choose_padding
 from glassformer.train.preparation import RUN, open_run, prepare
 
-RELU, CPU = Config(model={"d_model": 16, "d_ff": 32, "heads": 2}), torch.device("cpu")
+RELU, CPU = Model(d_model=16, d_ff=32, heads=2), torch.device("cpu")
 
 
 @pytest.mark.parametrize("has_tiles", [True, False])
@@ -26,9 +26,8 @@ def test_where_any_shape_will_do(monkeypatch: pytest.MonkeyPatch, has_tiles: boo
     assert choose_padding(RELU, CPU, "bf16") == (1 if has_tiles else 4)
     assert choose_padding(RELU, CPU, "fp32") == (1 if has_tiles else 4)
     assert choose_padding(RELU, torch.device("cuda"), "bf16") == 4
-    gelu = RELU.changed(model={"activation": "gelu"})
+    gelu = RELU.model_copy(update={"activation": "gelu"})
     assert choose_padding(gelu, CPU, "bf16") == 4  # its feed-forward is not in C
-    assert choose_padding(RELU.changed(train={"shard": True}), CPU, "bf16") == 4
 
 
 @pytest.fixture
@@ -36,7 +35,8 @@ def run(tmp_path: Path) -> Path:
     lines = [" ".join(["word"] * (1 + n % 9)) for n in range(60)]
     for lang in ("en", "de"):
         (tmp_path / f"train.{lang}").write_text("\n".join(lines) + "\n", encoding="utf-8")
-    config = RELU.changed(
+    config = Config(
+        model=RELU,
         data={"source_lang": "en", "target_lang": "de"},
         text={"vocabulary": 300},
         train={"steps": 4, "batch_tokens": 64},
