@@ -130,14 +130,18 @@ def theirs(
 def draw(found: list[dict[str, Any]], test: str) -> Figure:
     figure = Figure(figsize=(8, 3.6), layout="constrained")
     panels = figure.subplots(1, 2, sharey=True)
-    places = {"cpu": "CPU-seconds", "pieces": "source and target pieces seen"}
-    for axes, (key, label) in zip(panels, places.items(), strict=True):
+    places = {"cpu": ("CPU-seconds", 1), "pieces": ("million pieces seen, both sides", 1e6)}
+    for axes, (key, (label, unit)) in zip(panels, places.items(), strict=True):
         for name, mark in NAMES.items():
             mine = [each for each in found if each["name"] == name]
-            axes.plot(
-                *([each[of] for each in mine] for of in (key, "BLEU")), f"{mark}-", label=name
-            )
+            seen = [each[key] / unit for each in mine]
+            axes.plot(seen, [each["BLEU"] for each in mine], f"{mark}-", label=name)
         axes.set(xscale="log", xlabel=label)
+        low, high = axes.get_xlim()
+        ticks = [n * 10**power for power in range(6) for n in (1, 2, 5)]
+        axes.set_xticks(shown := [tick for tick in ticks if low <= tick <= high])
+        axes.set_xticklabels(f"{tick:,}" for tick in shown)
+        axes.minorticks_off()
     panels[0].set_ylabel(f"BLEU on {test}")
     panels[0].legend(frameon=False)
     return figure
