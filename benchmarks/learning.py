@@ -4,10 +4,10 @@
         --work CACHE --out RUNS
 
 DIR has train.*, valid.* and the test. Each point of ours is a whole training by the recipe, but of
-so many updates: CPU-seconds from the first line read to the model written, validations included.
-JoeyNMT, installed below CACHE, learns from the same pieces with as many in a batch, a network of
-the same sizes, Adam and the paper's schedule with --warmup updates; the seconds for its reading and
-validating are not counted. One training of it is stopped at --seconds to translate the test. Both
+so many updates, lengths padded as this machine likes: CPU-seconds from the first line read to the
+model written, validations included. JoeyNMT, installed below CACHE, learns from the same pieces
+with as many in a batch, a network of the same sizes, Adam and the paper's schedule with --warmup
+updates; the seconds for its reading and validating are not counted. One training of it is stopped at --seconds to translate the test. Both
 translate with 5 beams. What is in RUNS already is not done again. Writes learning.svg and
 learning.json into RUNS and prints a Markdown table. 7,200 CPU-seconds are an hour of two cores.
 """
@@ -80,7 +80,8 @@ def ours(
     if not kept.is_file():
         shutil.rmtree(out, ignore_errors=True)  # what was not finished
         began = count_seconds()
-        summary = train(config.changed(train={"steps": updates}), [options.data], out)
+        changed = config.changed(train={"steps": updates, "pad_to": None})
+        summary = train(changed, [options.data], out)
         if not summary.is_finished:
             raise SystemExit(summary.text)
         write_json(kept, {**summary.to_json(), "whole": count_seconds() - began})
