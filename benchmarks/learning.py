@@ -7,9 +7,10 @@ DIR has train.*, valid.* and the test. Each point of ours is a whole training by
 so many updates, lengths padded as this machine likes: CPU-seconds from the first line read to the
 model written, validations included. JoeyNMT, installed below CACHE, learns from the same pieces
 with as many in a batch, a network of the same sizes, Adam and the paper's schedule with --warmup
-updates; the seconds for its reading and validating are not counted. One training of it is stopped at --seconds to translate the test. Both
-translate with 5 beams. What is in RUNS already is not done again. Writes learning.svg and
-learning.json into RUNS and prints a Markdown table. 7,200 CPU-seconds are an hour of two cores.
+updates; the seconds for its reading and validating are not counted. One training of it is stopped
+at --seconds to translate the test. Both translate with 5 beams. What is in RUNS already is not done
+again. Writes learning.svg and learning.json into RUNS and prints a Markdown table. 7,200 CPU-
+seconds are an hour of two cores.
 """
 
 from __future__ import annotations
