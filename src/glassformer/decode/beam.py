@@ -12,22 +12,21 @@ import torch
 from torch import Tensor
 
 from ..config import Decode
+from ..kernels.top import Best
 from ..text import EOS
 from .live import Live
 from .rules import choose, length_penalty
 from .step import Step
 
 
-def step(logits_RV: Tensor, live: Live, settings: Decode) -> Step:
-    """Continue the hypotheses of each sentence by its best candidates. Writes on the logits.
+def step(logits: Tensor | Best, live: Live, settings: Decode) -> Step:
+    """Continue the hypotheses of each sentence by its best candidates. Writes on the logits, R V.
 
     At most one candidate of a row is EOS, so that among the best 2 W at least W go on.
     """
     beam = live.beams
-    # The best 2 W of a sentence are among the best 2 W of each of its rows.
-    size = min(2 * beam, logits_RV.size(1))
-    logit_RC, piece_RC, normaliser_R1, forbidden = choose(logits_RV, live, settings, size)
-    piece_log_prob_BWC = (logit_RC - normaliser_R1).view(-1, beam, logit_RC.size(1))
+    (logit_RC, piece_RC, sum_R1), forbidden = choose(logits, live, settings)
+    piece_log_prob_BWC = (logit_RC - sum_R1).view(-1, beam, logit_RC.size(1))
     log_prob_BWC = live.log_prob_BW[..., None] + piece_log_prob_BWC
     log_prob_BC, place_BC = log_prob_BWC.flatten(1).topk(2 * beam)
     piece_BC = piece_RC.view(len(place_BC), -1).gather(1, place_BC)

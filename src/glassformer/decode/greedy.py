@@ -11,16 +11,17 @@ import torch
 from torch import Tensor
 
 from ..config import Decode
+from ..kernels.top import Best
 from ..text import EOS
 from .live import Live
 from .rules import choose, length_penalty
 from .step import Step
 
 
-def step(logits_RV: Tensor, live: Live, settings: Decode) -> Step:
-    """Follow the most probable piece. Writes on the logits."""
-    logit_R1, piece_R1, normaliser_R1, forbidden = choose(logits_RV, live, settings, 1)
-    return follow(piece_R1, logit_R1 - normaliser_R1, live, settings, forbidden)
+def step(logits: Tensor | Best, live: Live, settings: Decode) -> Step:
+    """Follow the most probable piece. Writes on the logits, R V."""
+    (logit_R1, piece_R1, sum_R1), forbidden = choose(logits, live, settings)
+    return follow(piece_R1, logit_R1 - sum_R1, live, settings, forbidden)
 
 
 def follow(

@@ -15,6 +15,7 @@ from ..text import EOS
 from .rules import longest_output
 
 FEWEST = 16  # sentences that a worker takes at once, if there are so many
+TAKES = 3  # of several workers each would take so often, if they always took as many
 
 
 @dataclass(frozen=True)
@@ -72,7 +73,7 @@ def take(waiting: deque[Job], working: list[Job], room: int, workers: int = 1) -
 
     `room` is in pieces, padding included. Few newcomers are not worth an encoder's run: they
     wait until there is room for a quarter of those at work. Where several workers share the
-    queue, each leaves the others as many as it takes, so that all are done at about one time.
+    queue, each takes a little of what is left, so that all are done at about one time.
     """
     if not waiting:
         return []
@@ -80,5 +81,5 @@ def take(waiting: deque[Job], working: list[Job], room: int, workers: int = 1) -
     free = max(room // size - len(working), 0 if working else 1)
     if 4 * free < len(working):
         return []
-    share = -(-len(waiting) // workers) if workers > 1 else len(waiting)
+    share = -(-len(waiting) // (TAKES * workers)) if workers > 1 else len(waiting)
     return [waiting.popleft() for _ in range(min(free, max(share, FEWEST), len(waiting)))]

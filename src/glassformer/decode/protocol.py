@@ -7,9 +7,11 @@ The rows of one sentence are neighbours, and every sentence has the same number 
 
 from __future__ import annotations
 
-from typing import Protocol, TypeVar
+from typing import Protocol, TypeVar, runtime_checkable
 
 from torch import Tensor
+
+from ..kernels.top import Best
 
 
 class State(Protocol):
@@ -53,4 +55,17 @@ class Network(Protocol[S]):
 
     def rewind(self, length_R: Tensor, state: S) -> None:
         """Cut each row back to a length it has had."""
+        ...
+
+
+@runtime_checkable
+class Finder(Network[S], Protocol[S]):
+    """A network with a shortcut for a search that wants only the best pieces of each row."""
+
+    def find_best(self, pieces_R1: Tensor, state: S, size: int, first: int) -> Best | None:
+        """As `step`, of one piece a row; the `size` largest logits from the id `first` on, their
+        ids, and the logsumexp of all V.
+
+        None: not so many; nothing has been done, and `step` is to be asked.
+        """
         ...

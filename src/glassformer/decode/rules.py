@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from ..config import Decode
-from ..kernels.top import survey
+from ..kernels.top import Best, survey
 from ..text import EOS, PAD
 from .live import Live
 from .top import find_top, sum_logs
@@ -41,18 +41,33 @@ def longest_output(source_pieces: int, settings: Decode, longest: int | None) ->
     return limit if longest is None else min(limit, longest)
 
 
+def count_candidates(settings: Decode) -> int:
+    """How many pieces of each row a step considers: the best 2 W of a sentence are among the best
+    2 W of each of its rows."""
+    return 2 * settings.beam if settings.search == "beam" else 1
+
+
+def is_free(settings: Decode) -> bool:
+    """Whether a search follows the best of all pieces from EOS on."""
+    return not (settings.search == "sample" or settings.min_length or settings.no_repeat)
+
+
 def choose(
-    logits_RV: Tensor, live: Live, settings: Decode, size: int
-) -> tuple[Tensor, Tensor, Tensor, tuple[Tensor, Tensor]]:
-    """The best pieces that each row may choose: their logits and they, R C; the normaliser of the
-    logits, R 1; and what is forbidden. Writes on the logits."""
-    if not (settings.min_length or settings.no_repeat):
-        found = survey(logits_RV, size, first=EOS)  # all at once
-        if found:
-            return *found, (live.pieces_RL[:, :0], logits_RV[:, :0])
-    normaliser_R1 = sum_logs(logits_RV)
-    forbidden = forbid(logits_RV, normaliser_R1, live, settings)
-    return *find_top(logits_RV, size), normaliser_R1, forbidden
+    logits: Tensor | Best, live: Live, settings: Decode
+) -> tuple[Best, tuple[Tensor, Tensor]]:
+    """The best pieces that each row may choose, of all logits, R V; and what is forbidden.
+
+    Writes on the logits. Where the network has found the best itself, they are it.
+    """
+    nothing = live.pieces_RL[:, :0], live.log_prob_BW.view(-1, 1)[:, :0]
+    if isinstance(logits, Best):
+        return logits, nothing
+    size = min(count_candidates(settings), logits.size(1))
+    if is_free(settings) and (found := survey(logits, size, first=EOS)):  # all at once
+        return found, nothing
+    sum_R1 = sum_logs(logits)
+    forbidden = forbid(logits, sum_R1, live, settings)
+    return Best(*find_top(logits, size), sum_R1), forbidden
 
 
 def forbid(

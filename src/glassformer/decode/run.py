@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import torch
-from torch import Tensor
 
 from ..config import Decode
 from ..memory import is_out_of_memory
@@ -21,7 +21,7 @@ from .step import Step
 from .working import WorkingSet
 
 BUDGET = 4096  # source pieces of all rows at work, padding included
-STEPS: dict[str, Callable[[Tensor, Live, Decode], Step]] = {
+STEPS: dict[str, Callable[[Any, Live, Decode], Step]] = {
     "beam": beam.step,
     "greedy": greedy.step,
     "sample": sample.step,

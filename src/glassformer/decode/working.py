@@ -14,10 +14,12 @@ import torch
 from torch import Tensor
 
 from ..config import Decode
-from ..text import BOS, PAD
+from ..kernels.top import Best
+from ..text import BOS, EOS, PAD
 from .jobs import Job
 from .live import Live
-from .protocol import Network, S
+from .protocol import Finder, Network, S
+from .rules import count_candidates, is_free
 from .sample import make_keys
 from .score import log_probs_of, padded
 from .step import Step
@@ -39,6 +41,8 @@ class WorkingSet(Generic[S]):
         device: torch.device | str,
     ) -> None:
         self.network, self.n_best, self.seed, self.device = network, n_best, seed, device
+        self.candidates = count_candidates(settings)
+        self.finder = network if isinstance(network, Finder) and is_free(settings) else None
         self.rows = settings.beam if settings.search == "beam" else 1  # of each sentence
         self.keys = longest if settings.search == "sample" else 0  # one a piece, to sample with
         self.jobs: list[Job] = []
@@ -82,11 +86,17 @@ class WorkingSet(Generic[S]):
             keys_BL=make_keys(self.seed, [job.line for job in jobs], self.keys).to(device),
         )
 
-    def feed(self) -> Tensor:
-        """Give the network what it has not read of each row; return the logits that follow, R V."""
+    def feed(self) -> Tensor | Best:
+        """Give the network what it has not read of each row; return the logits that follow, R V,
+        or the best of them where no more is wanted and the network has a shortcut to these."""
         if self.unread > 1:
             return self._feed_prefixes()
-        return self.network.step(self.live.pieces_RL[:, -1:], self.state)[:, 0]
+        pieces_R1 = self.live.pieces_RL[:, -1:]
+        if self.finder:
+            best = self.finder.find_best(pieces_R1, self.state, self.candidates, EOS)
+            if best is not None:
+                return best
+        return self.network.step(pieces_R1, self.state)[:, 0]
 
     def _feed_prefixes(self) -> Tensor:
         """Forced pieces go in all at once; most rows have fewer new ones than the longest."""

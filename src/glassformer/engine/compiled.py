@@ -8,16 +8,18 @@ from __future__ import annotations
 
 import ctypes
 import math
+from typing import Any
 
 import torch
 from torch import Tensor
 
 from ..config import PAD, Model
 from ..kernels.calls import point
+from ..kernels.top import Best, ask, can_ask
 from ..kernels.whole import ACTIVATIONS, Layer, Map, Norm, Side, Store, get_library, has_tiles
 from ..model.positions import check_reach, sinusoids
 from .engine import Read, split
-from .past import Memory, Past
+from .past import Asked, Memory, Past
 
 ATTENTION = ("query", "key", "value")
 TOGETHER = 256  # source positions read at once: what they need stays in a core's cache
@@ -60,29 +62,46 @@ class Compiled:
     def step(self, pieces_RQ: Tensor, state: Past) -> Tensor:
         """Append pieces to each row; logits R Q V of what follows each of them, fp32."""
         rows, queries = pieces_RQ.shape
+        asked = self._make_room(pieces_RQ, state)
+        logits = torch.empty(rows * queries, self.project.outputs)
+        self._run(asked, state, (point(logits), logits.stride(0), None))
+        if asked.answer_R is not None:  # up to the first row that did not ask they are in place
+            there = int((asked.answer_R == torch.arange(rows)).sum())
+            logits[there:] = logits[asked.answer_R[there:]]
+        state.length_R = state.length_R + queries
+        return logits[:, : self.vocabulary].view(rows, queries, -1)
+
+    def find_best(self, pieces_R1: Tensor, state: Past, size: int, first: int) -> Best | None:
+        """As the search protocol's `Finder` has it: the logits never leave the cache."""
+        if not can_ask(self.vocabulary, size, first):
+            return None
+        asked = self._make_room(pieces_R1, state)
+        question, best = ask(len(asked.piece_N), self.vocabulary, size, first)
+        self._run(asked, state, (None, 0, ctypes.byref(question)))
+        state.length_R = state.length_R + 1
+        return best if asked.answer_R is None else Best(*(each[asked.answer_R] for each in best))
+
+    def _make_room(self, pieces_RQ: Tensor, state: Past) -> Asked:
+        rows, queries = pieces_RQ.shape
         if rows != len(state.length_R):
             raise ValueError(f"step: pieces for {rows} rows, but there are {len(state.length_R)}")
         check_reach(int(state.length_R.max()) + queries, state.longest)
-        asked = state.make_room(pieces_RQ)
+        return state.make_room(pieces_RQ)
+
+    def _run(self, asked: Asked, state: Past, wanted: tuple[Any, ...]) -> None:
+        """wanted: where logits go and how far apart; or what is asked of them."""
         askers = len(asked.piece_N)
         threads = count_threads(askers * self.step_cost)
         room = state.find_room(self._measure(self.decoder, askers, asked.longest, threads))
-        logits = torch.empty(rows * queries, self.project.outputs, dtype=torch.float32)
         done = self.library.decode_step(
             ctypes.byref(self.decoder), ctypes.byref(self.project), askers,
             point(asked.piece_N, torch.long), point(asked.position_N, torch.long),
             point(asked.lists), point(asked.list_N),
             point(asked.count_N), point(asked.new_N), point(asked.tables),
             asked.tables.stride(0), point(asked.address_N), point(asked.apart_N),
-            point(asked.length_N), asked.longest, point(logits), logits.stride(0),
-            point(room), threads,
+            point(asked.length_N), asked.longest, *wanted, point(room), threads,
         )  # fmt: skip
         _check(done)
-        state.length_R = state.length_R + queries
-        if asked.answer_R is not None:  # up to the first row that did not ask they are in place
-            there = int((asked.answer_R == torch.arange(rows)).sum())
-            logits[there:] = logits[asked.answer_R[there:]]
-        return logits[:, : self.vocabulary].view(rows, queries, -1)
 
     def keep(self, rows: Tensor, state: Past) -> None:
         state.keep(rows)

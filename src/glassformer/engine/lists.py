@@ -37,16 +37,19 @@ class Lists:
         """Positions of so many new pieces a row, and the places that they get: both R Q."""
         position_RQ = self.length_R[:, None] + torch.arange(queries)
         needed, rows = int(self.length_R.max()) + queries, len(position_RQ)
-        if self.used + rows * queries > self.capacity:
-            self._collect(rows * queries)
         if needed > self.place_RT.size(1):
             more = torch.zeros(rows, needed - self.place_RT.size(1) + ROOM, dtype=torch.int32)
             self.place_RT = torch.cat((self.place_RT, more), 1)
-        new = torch.arange(self.used, self.used + rows * queries, dtype=torch.int32)
-        new_RQ = new.view(rows, queries)
+        new_RQ = self.take(rows * queries).view(rows, queries)
         self.place_RT.scatter_(1, position_RQ, new_RQ)
-        self.used += rows * queries
         return position_RQ, new_RQ
+
+    def take(self, wanted: int) -> Tensor:
+        """So many places, int32, side by side behind all that are written."""
+        if self.used + wanted > self.capacity:
+            self.collect(wanted)
+        first, self.used = self.used, self.used + wanted
+        return torch.arange(first, self.used, dtype=torch.int32)
 
     def reorder(self, rows: Tensor) -> Tensor | None:
         """Row i continues row rows[i]. The sentences that stay; None: the same, as often."""
@@ -71,9 +74,13 @@ class Lists:
         more = self.place_RT.new_zeros(rows, self.place_RT.size(1))
         self.place_RT = torch.cat((self.place_RT, more))
 
-    def _collect(self, wanted: int) -> None:
+    def find_named(self) -> Tensor:
+        """Which of the lists' entries name a place, R T."""
+        return torch.arange(self.place_RT.size(1)) < self.length_R[:, None]
+
+    def collect(self, wanted: int) -> None:
         """Leave behind what no row names; make room for as much again."""
-        named_RT = torch.arange(self.place_RT.size(1)) < self.length_R[:, None]
+        named_RT = self.find_named()
         live, place = self.place_RT[named_RT].unique(return_inverse=True)
         self.place_RT = torch.zeros_like(self.place_RT).masked_scatter_(named_RT, place.int())
         self.used = len(live)

@@ -60,6 +60,8 @@ class Past(Lists):
         self.memory = memory  # one a sentence
         self.tables = torch.empty(layers, 0, width, dtype=torch.bfloat16)
         self._room = torch.empty(0, dtype=torch.uint8)
+        self._free = torch.empty(0, dtype=torch.int32)  # places, in ascending order
+        self._until_search = 0  # places to be taken before free ones are looked for again
         self._seen: tuple[Tensor, Tensor, Tensor, int] | None = None
 
     def make_room(self, pieces_RQ: Tensor) -> Asked:
@@ -112,6 +114,24 @@ class Past(Lists):
     @property
     def capacity(self) -> int:
         return self.tables.size(1)
+
+    def take(self, wanted: int) -> Tensor:
+        """Places that no row names any more before those never written: they are in the cache."""
+        if wanted > self._until_search:
+            self._find_free(wanted)
+        self._until_search -= wanted
+        new, self._free = self._free.split((wanted, len(self._free) - wanted))
+        return new
+
+    def _find_free(self, wanted: int) -> None:
+        is_free = torch.ones(self.capacity, dtype=torch.bool)
+        is_free[self.place_RT[self.find_named()].long()] = False
+        self._free = is_free.nonzero()[:, 0].int()
+        self.used = self.capacity - len(self._free)
+        if len(self._free) < max(wanted, self.used):
+            self.collect(wanted)
+            self._free = torch.arange(self.used, self.capacity, dtype=torch.int32)
+        self._until_search = min(max(4 * wanted, self.used // 2), len(self._free))
 
     def move(self, live: Tensor, capacity: int) -> None:
         moved = self.tables.new_empty(self.tables.size(0), capacity, self.tables.size(2))

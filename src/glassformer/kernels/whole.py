@@ -111,7 +111,8 @@ def get_library() -> ctypes.CDLL:
     library.decode_multiply.argtypes = (p, p, q, q, c_int32, c_int, c_int, p, p, p)
     library.decode_room.argtypes, library.decode_room.restype = (p, q, q, c_int), c_int64
     library.decode_read.argtypes = (p, p, p, p, p, q, q, p, p, p, c_int)
-    library.decode_step.argtypes = (*(p, p, q, p, p, p, p, p, p, p, q, p, p, p, q, p, q, p, c_int),)
+    asked, wanted = (p, p, q, *(7 * (p,)), q, p, p, p, q), (p, q, p)
+    library.decode_step.argtypes = (*asked, *wanted, p, c_int)
     return library
 
 

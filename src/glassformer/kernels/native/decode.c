@@ -7,6 +7,7 @@ Whatever one row becomes does not depend on the others, nor on the number of thr
 #include <omp.h>
 #include "int8.h"
 #include "look.h"
+#include "top.h"
 
 typedef struct {
     Map query_key_value, output, query, memory, cross_output, inner, outer;
@@ -28,11 +29,15 @@ typedef struct {
 typedef struct {
     const Side *side;
     int64_t rows, wide; /* N; floats in a row of `y` */
-    float *x, *y, *seen, *scales, *scores;
+    float *x, *y, *seen, *scales, *scores, *logits;
+    Tally *tally; /* N */
     uint8_t *whole;
     int64_t stride, seats; /* bytes in a row of `whole`; floats of scores for a thread */
     int thread, threads;
 } Work;
+
+#define GAP 16            /* floats between rows */
+#define IN_CACHE (1 << 17) /* floats that stay in a core's cache beside weights */
 
 static int64_t round_up(int64_t x, int64_t to) { return (x + to - 1) / to * to; }
 static int64_t most(int64_t a, int64_t b) { return a > b ? a : b; }
@@ -142,7 +147,8 @@ static void look_all(const Work *work, const View *views) {
         if (parts == 1 && item + 1 < last && views[n].table != views[n + 1].table) next = views[n + 1];
         if (parts == 1 && item + 1 < last && views[n].places) next = views[n + 1];
         look(work->y + n * work->wide, views[n], next, every, side->width, parts > 1 ? h : 0,
-             parts > 1 ? h + 1 : heads, scores, work->seen + n * every);
+             parts > 1 ? h + 1 : heads, scores, work->seats / SIDE_BY_SIDE,
+             work->seen + n * every);
     }
 #pragma omp barrier
     round_rows(work, work->seen, every, every, 128);
@@ -170,18 +176,24 @@ static void embed(const Work *work, const int64_t *ids, const int64_t *positions
     }
 }
 
+/* Floats for the scores of one thread. */
+static int64_t count_seats(int64_t longest) { return SIDE_BY_SIDE * (round_up(longest, PART) + PART); }
+
+/* Logits of a row made at a time, so that those of all rows stay in the cache. */
+static int64_t count_logits(int64_t rows) { return most(IN_CACHE / rows / BLOCK, 1) * BLOCK; }
+
 /* Floats in a row of `y`: no power of two, whose rows would fight for the same lines of a cache. */
 static int64_t across(const Side *side) {
     int64_t all = most(3 * side->heads * side->width, most(side->inside, side->model));
-    return round_up(all, 32) + 16;
+    return round_up(all, 32) + GAP;
 }
 
 /* Bytes that `rows` need; `longest`: the most places one of them looks at. */
 int64_t decode_room(const Side *side, int64_t rows, int64_t longest, int threads) {
     int64_t every = side->heads * side->width, size = side->model;
-    int64_t wide = across(side);
+    int64_t wide = across(side), logits = count_logits(rows) + GAP;
     int64_t stride = round_up(most(size, most(every, side->inside)), 64) + 64;
-    int64_t floats = rows * (size + wide + every + 1) + threads * (2 * longest + 64);
+    int64_t floats = rows * (size + wide + every + logits + 3) + threads * count_seats(longest);
     return 4 * floats + round_up(rows, 32) * stride + round_up(rows * sizeof(View), 64) + 1024;
 }
 
@@ -191,7 +203,7 @@ static Work arrange(const Side *side, int64_t rows, int64_t longest, int threads
     Work work = {.side = side, .rows = rows, .threads = threads};
     work.wide = across(side);
     work.stride = round_up(most(size, most(every, side->inside)), 64) + 64;
-    work.seats = 2 * longest + 64;
+    work.seats = count_seats(longest);
     room = (char *)round_up((int64_t)room, 64);
     work.whole = (uint8_t *)room;
     *views = (View *)(room += round_up(rows, 32) * work.stride);
@@ -199,7 +211,9 @@ static Work arrange(const Side *side, int64_t rows, int64_t longest, int threads
     work.x = work.y + rows * work.wide;
     work.seen = work.x + rows * size;
     work.scales = work.seen + rows * every;
-    work.scores = work.scales + rows;
+    work.tally = (Tally *)(work.scales + rows);
+    work.scores = (float *)(work.tally + rows);
+    work.logits = work.scores + threads * work.seats;
     return work;
 }
 
@@ -254,14 +268,32 @@ int decode_read(const Side *side, const Side *decoder, const int64_t *ids,
     return 1;
 }
 
+/* What is asked of the logits; they are gone when it returns. */
+static void answer(const Work *work, const Map *map, const Question *question) {
+    int64_t first, last, width = count_logits(work->rows), row = width + GAP;
+    share_rows(work, work->rows, &first, &last);
+    for (int64_t n = first; n < last; n++) work->tally[n] = begin_survey(question, n);
+    for (int64_t v = 0; v < map->outputs; v += width) {
+        Map part = take_outputs(map, v, width);
+        project(work, &part, 128, 0, work->logits, row);
+#pragma omp barrier
+        for (int64_t n = first; n < last; n++)
+            read_on(question, n, work->logits + n * row, v, v + part.outputs, work->tally + n);
+#pragma omp barrier
+    }
+    for (int64_t n = first; n < last; n++) end_survey(question, n, work->tally[n]);
+}
+
 /* One step. Asker n sees `count[n]` places, named from `lists + list[n]`, of `tables`, layers
 `table_size` bf16 apart, of which new[n] is its own; and of memory `length[n]` rows that lie at
-`memory[n]`, layers `apart[n]` bf16 apart. Logits: N V, rows `row` floats apart. */
+`memory[n]`, layers `apart[n]` bf16 apart. Logits: N V, rows `row` floats apart; NULL: only what
+`question` asks of them is wanted. */
 int decode_step(const Side *side, const Map *last_map, int64_t rows, const int64_t *ids,
                  const int64_t *positions, const int32_t *lists, const int64_t *list,
                  const int64_t *count, const int32_t *new, bf16 *tables, int64_t table_size,
                  const int64_t *memory, const int64_t *apart, const int64_t *length,
-                 int64_t longest, float *logits, int64_t row, char *room, int threads) {
+                 int64_t longest, float *logits, int64_t row, const Question *question,
+                 char *room, int threads) {
     int64_t every = side->heads * side->width;
     if (!are_there(side, rows, ids, positions)) return 0;
     View *views;
@@ -292,7 +324,8 @@ int decode_step(const Side *side, const Map *last_map, int64_t rows, const int64
             join(work, &layer->cross_output, 128, layer->cross_norm, layer->norm);
             think(work, layer, next);
         }
-        project(work, last_map, 128, 0, logits, row);
+        if (logits) project(work, last_map, 128, 0, logits, row);
+        else answer(work, last_map, question);
     }
     return 1;
 }

@@ -41,17 +41,14 @@ static inline __m512 sum_each(__m512 *x) {
     return _mm512_permutexvar_ps(order, x[0]);
 }
 
-/* One head; its width is a multiple of 32, at most 128. Query and weights are rounded to bf16. */
-static inline __attribute__((always_inline)) void look_head(
-    const float *q, View view, View next, int64_t every, int64_t width, float *scores,
-    float *out) {
+/* Scores of one head: q times each key. The width of a head is a multiple of 32, at most 128.
+Query and weights are rounded to bf16. */
+static inline __attribute__((always_inline)) void score(const float *q, View view, int64_t every,
+                                                        int64_t width, float *scores) {
     __m512bh query[4];
-    __m512 low[4], high[4];
     int64_t parts = width / 32;
-    for (int64_t p = 0; p < parts; p++) {
+    for (int64_t p = 0; p < parts; p++)
         query[p] = _mm512_cvtne2ps_pbh(_mm512_loadu_ps(q + 32 * p + 16), _mm512_loadu_ps(q + 32 * p));
-        low[p] = high[p] = _mm512_setzero_ps();
-    }
     for (int64_t t = 0; t < view.count; t += PART) {
         __m512 sums[PART];
 #pragma GCC unroll 16
@@ -64,9 +61,16 @@ static inline __attribute__((always_inline)) void look_head(
         }
         _mm512_storeu_ps(scores + t, sum_each(sums));
     }
-    for (int64_t t = 0; t < next.count; t++) foresee(find(next, t, every), every, width);
-    weigh(scores, view.count);
-    uint32_t *pairs = (uint32_t *)(scores + (view.count + PART - 1) / PART * PART);
+}
+
+/* The sum of the values of one head, each with its weight. */
+static inline __attribute__((always_inline)) void sum_values(View view, int64_t every,
+                                                             int64_t width, float *scores,
+                                                             float *out) {
+    __m512 low[4], high[4];
+    int64_t parts = width / 32;
+    for (int64_t p = 0; p < parts; p++) low[p] = high[p] = _mm512_setzero_ps();
+    uint32_t *pairs = (uint32_t *)scores; /* in place: they are half as long */
     for (int64_t t = 0; t < view.count; t += PART)
         _mm256_storeu_si256((__m256i *)((bf16 *)pairs + t),
                             (__m256i)_mm512_cvtneps_pbh(_mm512_loadu_ps(scores + t)));
@@ -93,11 +97,9 @@ static inline __m256 load_8(const bf16 *x) {
     return _mm256_castsi256_ps(_mm256_slli_epi32(wide, 16));
 }
 
-/* One head; its width is a multiple of 32, at most 128. */
-static inline __attribute__((always_inline)) void look_head(
-    const float *q, View view, View next, int64_t every, int64_t width, float *scores,
-    float *out) {
-    __m256 sums[16];
+/* Scores of one head: q times each key. The width of a head is a multiple of 32, at most 128. */
+static inline __attribute__((always_inline)) void score(const float *q, View view, int64_t every,
+                                                        int64_t width, float *scores) {
     int64_t parts = width / 8;
     for (int64_t t = 0; t < view.count; t += 4) {
         __m256 each[4];
@@ -114,8 +116,14 @@ static inline __attribute__((always_inline)) void look_head(
         _mm_storeu_ps(scores + t, _mm_add_ps(_mm256_castps256_ps128(both),
                                              _mm256_extractf128_ps(both, 1)));
     }
-    for (int64_t t = 0; t < next.count; t++) foresee(find(next, t, every), every, width);
-    weigh(scores, view.count);
+}
+
+/* The sum of the values of one head, each with its weight. */
+static inline __attribute__((always_inline)) void sum_values(View view, int64_t every,
+                                                             int64_t width, float *scores,
+                                                             float *out) {
+    __m256 sums[16];
+    int64_t parts = width / 8;
     for (int64_t p = 0; p < parts; p++) sums[p] = _mm256_setzero_ps();
     for (int64_t t = 0; t < view.count; t++) {
         const bf16 *value = find(view, t, every) + every;
@@ -129,9 +137,8 @@ static inline __attribute__((always_inline)) void look_head(
 #define PLAIN
 #endif
 
-/* One head of any width. */
-static void look_plainly(const float *q, View view, int64_t every, int64_t width, float *scores,
-                         float *out) {
+/* The same of a head of any width. */
+static void score_plainly(const float *q, View view, int64_t every, int64_t width, float *scores) {
     for (int64_t t = 0; t < view.count; t++) {
         const bf16 *key = find(view, t, every);
         float sum = 0;
@@ -139,7 +146,10 @@ static void look_plainly(const float *q, View view, int64_t every, int64_t width
         for (int64_t i = 0; i < width; i++) sum += q[i] * widen(key[i]);
         scores[t] = sum;
     }
-    weigh(scores, view.count);
+}
+
+static void sum_values_plainly(View view, int64_t every, int64_t width, const float *scores,
+                               float *out) {
     for (int64_t i = 0; i < width; i++) out[i] = 0;
     for (int64_t t = 0; t < view.count; t++) {
         const bf16 *value = find(view, t, every) + every;
@@ -148,21 +158,46 @@ static void look_plainly(const float *q, View view, int64_t every, int64_t width
     }
 }
 
-/* Heads [first, last): out = softmax(q Kᵀ) V; q is scaled already. scores: room for one head.
-`next`: what comes after, fetched meanwhile. */
+#define SIDE_BY_SIDE 4 /* heads: while one waits for its own sums, the others compute */
+
+/* out = softmax(q Kᵀ) V of a few heads; q is scaled already. */
+static inline __attribute__((always_inline)) void look_aside(
+    const float *q, View view, View next, int64_t every, int64_t width, int heads, int plainly,
+    float *scores, int64_t seats, float *out) {
+    for (int h = 0; h < heads; h++) {
+        View head = {view.table + h * width, view.places, view.count};
+        if (plainly) score_plainly(q + h * width, head, every, width, scores + h * seats);
+        else score(q + h * width, head, every, width, scores + h * seats);
+    }
+    for (int64_t t = 0; t < next.count; t++)
+        foresee(find(next, t, every), every, heads * width);
+    weigh(scores, view.count, heads, seats);
+    for (int h = 0; h < heads; h++) {
+        View head = {view.table + h * width, view.places, view.count};
+        if (plainly)
+            sum_values_plainly(head, every, width, scores + h * seats, out + h * width);
+        else sum_values(head, every, width, scores + h * seats, out + h * width);
+    }
+}
+
+/* Heads [first, last); scores: room for SIDE_BY_SIDE, `seats` each; `next`: what comes after,
+fetched meanwhile. */
 static void look(const float *q, View view, View next, int64_t every, int64_t width,
-                 int64_t first, int64_t last, float *scores, float *out) {
-    for (int64_t h = first; h < last; h++) {
+                 int64_t first, int64_t last, float *scores, int64_t seats, float *out) {
+    for (int64_t h = first, few; h < last; h += few) {
         int64_t at = h * width;
-        view.table += at == first * width ? at : width;
-        next.table += at == first * width ? at : width;
+        few = last - h < SIDE_BY_SIDE ? 1 : SIDE_BY_SIDE;
+        View here = {view.table + at, view.places, view.count};
+        View there = {next.table + at, next.places, next.count};
+#define LOOK(heads, width, plainly)                                                                \
+    look_aside(q + at, here, there, every, width, heads, plainly, scores, seats, out + at)
 #ifndef PLAIN
-        if (width == 64) look_head(q + at, view, next, every, 64, scores, out + at);
-        else if (width % 32 == 0 && width <= 128)
-            look_head(q + at, view, next, every, width, scores, out + at);
+        if (width == 64 && few > 1) LOOK(SIDE_BY_SIDE, 64, 0);
+        else if (width % 32 == 0 && width <= 128) LOOK(few, width, 0);
         else
 #endif
-            look_plainly(q + at, view, every, width, scores, out + at);
+            LOOK(few, width, 1);
+#undef LOOK
     }
 }
 

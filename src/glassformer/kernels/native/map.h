@@ -27,6 +27,13 @@ typedef struct {
     int64_t inputs, outputs; /* K and F, padded */
 } Map;
 
+/* Some of the outputs: from `first` on, a multiple of SIDE, at most `count`. */
+static inline Map take_outputs(const Map *map, int64_t first, int64_t count) {
+    int64_t left = map->outputs - first;
+    return (Map){map->weight + first * map->inputs, map->scale + first, map->sum + first,
+                 map->bias + first, map->inputs, left < count ? left : count};
+}
+
 typedef struct {
     const uint8_t *whole; /* N rows, `stride` apart; room for a multiple of 32 */
     const float *scale;   /* N */

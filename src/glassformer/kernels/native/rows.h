@@ -20,13 +20,17 @@ static inline float exponential(float x) {
 }
 
 #ifdef __AVX512F__
-/* The same, of 16 at once. */
-static inline __m512 exponential_16(__m512 x) {
-    float each[16];
-    _mm512_storeu_ps(each, x);
-#pragma omp simd
-    for (int i = 0; i < 16; i++) each[i] = exponential(each[i]);
-    return _mm512_loadu_ps(each);
+/* 2ˣ of each within 2e-7 of it; NaN stays. */
+static inline __m512 power_of_2(__m512 x) {
+    x = _mm512_max_ps(_mm512_set1_ps(-200), x);
+    __m512 whole = _mm512_roundscale_ps(x, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
+    __m512 r = _mm512_sub_ps(x, whole), sum = _mm512_set1_ps(0.000154035304f);
+    sum = _mm512_fmadd_ps(sum, r, _mm512_set1_ps(0.00133335581f));
+    sum = _mm512_fmadd_ps(sum, r, _mm512_set1_ps(0.00961812911f));
+    sum = _mm512_fmadd_ps(sum, r, _mm512_set1_ps(0.0555041087f));
+    sum = _mm512_fmadd_ps(sum, r, _mm512_set1_ps(0.240226507f));
+    sum = _mm512_fmadd_ps(sum, r, _mm512_set1_ps(0.693147181f));
+    return _mm512_scalef_ps(_mm512_fmadd_ps(sum, r, _mm512_set1_ps(1)), whole);
 }
 
 /* The first n of 16. */
@@ -84,28 +88,38 @@ static inline void normalise(const float *x, int64_t size, Norm norm, float epsi
 
 #define PART 16 /* numbers at once */
 
-/* softmax, in place; there is room up to a multiple of PART, which becomes zero. */
+/* softmax of some rows, `apart` from each other, in place; there is room up to a multiple of PART,
+which becomes zero. */
 #ifdef __AVX512F__
-static inline void weigh(float *scores, int64_t count) {
+static inline __attribute__((always_inline)) void weigh(float *all, int64_t count, int rows,
+                                                        int64_t apart) {
     const __m512 lowest = _mm512_set1_ps(-INFINITY);
-    __m512 high = lowest, sum = _mm512_setzero_ps();
-    for (int64_t t = 0; t < count; t += PART) { /* the new number first: a NaN is passed over */
-        __m512 x = _mm512_mask_loadu_ps(lowest, first_of(count - t), scores + t);
-        high = _mm512_max_ps(x, high);
-    }
-    high = _mm512_set1_ps(_mm512_reduce_max_ps(high));
-    for (int64_t t = 0; t < count; t += PART) {
-        __m512 x = exponential_16(_mm512_sub_ps(_mm512_loadu_ps(scores + t), high));
-        x = _mm512_maskz_mov_ps(first_of(count - t), x);
-        sum = _mm512_add_ps(sum, x);
-        _mm512_storeu_ps(scores + t, x);
-    }
-    __m512 inverse = _mm512_set1_ps(1 / _mm512_reduce_add_ps(sum));
+    __m512 high[4], sum[4];
+    for (int r = 0; r < rows; r++) high[r] = lowest, sum[r] = _mm512_setzero_ps();
     for (int64_t t = 0; t < count; t += PART)
-        _mm512_storeu_ps(scores + t, _mm512_mul_ps(_mm512_loadu_ps(scores + t), inverse));
+        for (int r = 0; r < rows; r++) { /* the new number first: a NaN is passed over */
+            __m512 x = _mm512_mask_loadu_ps(lowest, first_of(count - t), all + r * apart + t);
+            high[r] = _mm512_max_ps(x, high[r]);
+        }
+    for (int r = 0; r < rows; r++) high[r] = _mm512_set1_ps(_mm512_reduce_max_ps(high[r]));
+    for (int64_t t = 0; t < count; t += PART)
+        for (int r = 0; r < rows; r++) {
+            float *scores = all + r * apart + t;
+            __m512 from_high = _mm512_sub_ps(_mm512_loadu_ps(scores), high[r]);
+            __m512 x = power_of_2(_mm512_mul_ps(from_high, _mm512_set1_ps(1.44269504f)));
+            x = _mm512_maskz_mov_ps(first_of(count - t), x);
+            sum[r] = _mm512_add_ps(sum[r], x);
+            _mm512_storeu_ps(scores, x);
+        }
+    for (int r = 0; r < rows; r++) sum[r] = _mm512_set1_ps(1 / _mm512_reduce_add_ps(sum[r]));
+    for (int64_t t = 0; t < count; t += PART)
+        for (int r = 0; r < rows; r++) {
+            float *scores = all + r * apart + t;
+            _mm512_storeu_ps(scores, _mm512_mul_ps(_mm512_loadu_ps(scores), sum[r]));
+        }
 }
 #else
-static inline void weigh(float *scores, int64_t count) {
+static inline void weigh_one(float *scores, int64_t count) {
     float highs[PART], sums[PART] = {0};
     for (int i = 0; i < PART; i++) highs[i] = -INFINITY;
     for (int64_t t = count; t % PART; t++) scores[t] = -INFINITY;
@@ -123,5 +137,9 @@ static inline void weigh(float *scores, int64_t count) {
 #pragma omp simd
     for (int64_t t = 0; t < count; t++) scores[t] *= inverse;
     for (int64_t t = count; t % PART; t++) scores[t] = 0;
+}
+
+static inline void weigh(float *all, int64_t count, int rows, int64_t apart) {
+    for (int r = 0; r < rows; r++) weigh_one(all + r * apart, count);
 }
 #endif
