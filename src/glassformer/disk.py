@@ -7,7 +7,8 @@ import json
 import os
 import shutil
 import sys
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any, TextIO
 
@@ -93,6 +94,18 @@ def put_folder(finished: Path, path: Path) -> None:
     os.replace(finished, path)
     sync_folder(path.parent)
     shutil.rmtree(former, ignore_errors=True)
+
+
+@contextmanager
+def prepare_beside(path: Path) -> Iterator[Path]:
+    """A folder beside `path` to prepare it in, empty whatever a killed process has left there."""
+    scratch = path.with_name(path.name + PARTIAL)
+    shutil.rmtree(scratch, ignore_errors=True)
+    scratch.mkdir(parents=True)
+    try:
+        yield scratch
+    finally:
+        shutil.rmtree(scratch, ignore_errors=True)
 
 
 def drop_folder(path: Path) -> None:

@@ -9,7 +9,6 @@ import shutil
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,6 +17,7 @@ from torch import Tensor, nn
 
 from ..config import BOS, EOS, Model
 from ..directory import CARD, CONFIG, Tokenizers, load_model, locate, write_json, write_text
+from ..disk import prepare_beside
 from ..model import Transformer
 from ..model.attention import MultiHeadAttention
 from ..model.embedding import Embedding
@@ -57,9 +57,8 @@ def export(
     config, tokenizers, network = load_model(model)
     sources = choose(tokenizers.source, config.model.positions.longest, texts)
     wanted = ask(network, sources, progress)
-    out.parent.mkdir(parents=True, exist_ok=True)
-    with TemporaryDirectory(prefix=f".{out.name}.", dir=out.parent) as scratch:
-        exact, final = Path(scratch) / "float32", Path(scratch) / quantization
+    with prepare_beside(out) as scratch:
+        exact, final = scratch / "float32", scratch / quantization
         _write(exact, config.model, network, tokenizers, "float32")
         parity = compare(exact, "float32", network, tokenizers, wanted)
         parity.check()

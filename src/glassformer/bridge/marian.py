@@ -12,11 +12,11 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 from ..config import Config
 from ..directory import CARD, Tokenizers, build, save_model, write_text
+from ..disk import prepare_beside
 from ..model import Transformer
 from ..text.layout import CONTROLS
 from ..text.unigram import UNKNOWN
@@ -69,9 +69,8 @@ def import_marian(
     network.load_state_dict(rename(*read_weights(folder), rows, network))
     sources = choose(tokenizers.source, config.model.positions.longest, texts)[:MOST]
     found = _compare_grids(network, config, tokenizers, sources, grid)
-    out.parent.mkdir(parents=True, exist_ok=True)
-    with TemporaryDirectory(prefix=f".{out.name}.", dir=out.parent) as scratch:
-        whole = Path(scratch) / "model"
+    with prepare_beside(out) as scratch:
+        whole = scratch / "model"
         save_model(whole, config, tokenizers, network.state_dict())
         write_text(whole / CARD, _CARD.format(name=folder.resolve().name, grid=grid))
         whole.rename(out)

@@ -180,7 +180,9 @@ static void embed(const Work *work, const int64_t *ids, const int64_t *positions
 static int64_t count_seats(int64_t longest) { return SIDE_BY_SIDE * (round_up(longest, PART) + PART); }
 
 /* Logits of a row made at a time, so that those of all rows stay in the cache. */
-static int64_t count_logits(int64_t rows) { return most(IN_CACHE / rows / BLOCK, 1) * BLOCK; }
+static int64_t count_logits(int64_t rows) {
+    return most(IN_CACHE / most(rows, 1) / BLOCK, 1) * BLOCK;
+}
 
 /* Floats in a row of `y`: no power of two, whose rows would fight for the same lines of a cache. */
 static int64_t across(const Side *side) {
@@ -212,7 +214,7 @@ static Work arrange(const Side *side, int64_t rows, int64_t longest, int threads
     work.seen = work.x + rows * size;
     work.scales = work.seen + rows * every;
     work.tally = (Tally *)(work.scales + rows);
-    work.scores = (float *)(work.tally + rows);
+    work.scores = (float *)round_up((int64_t)(work.tally + rows), 64);
     work.logits = work.scores + threads * work.seats;
     return work;
 }
