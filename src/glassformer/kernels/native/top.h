@@ -112,7 +112,7 @@ static void let_in(const float *x, int64_t count, int64_t from, int64_t size, fl
 /* What is asked of R rows. `value`, `place`: R `size`, largest first, of the places from `first` on;
 `sum`: R, or NULL. */
 typedef struct {
-    int64_t values, first, size; /* in a row; */
+    int64_t values, first, size;
     float *value;
     int64_t *place;
     float *sum;
