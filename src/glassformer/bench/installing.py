@@ -30,6 +30,8 @@ ENGINES = {
     "transformers": Engine("transformers", ("transformers==5.23.0", "sentencepiece")),
     # The first two are what its own list of requirements forgets.
     "joeynmt": Engine("joeynmt", ("importlib_metadata", "sentencepiece==0.2.0", "joeynmt==2.3.0")),
+    "marian": Engine("pymarian", ("pymarian==1.12.42",), needs_torch=False),
+    "eole": Engine("eole", ("eole==0.6.4",)),
     "ctranslate2": Engine("ctranslate2", ("ctranslate2==4.8.5",), needs_torch=False),
 }
 

@@ -32,6 +32,9 @@ PEERS = {
     "transformers-bf16": ("transformers", "train_transformers", "bf16"),
     "torch-fp32": (None, "train_torch", "fp32"),
     "torch-bf16": (None, "train_torch", "bf16"),
+    "marian": ("marian", "train_marian", "fp32"),
+    "eole-fp32": ("eole", "train_eole", "fp32"),
+    "eole-bf16": ("eole", "train_eole", "bf16"),
     "joeynmt": ("joeynmt", "train_joeynmt", "fp32"),
 }
 COLUMNS = {

@@ -45,7 +45,7 @@ def bench_train(
     langs: Langs = "en-fr",
     against: Annotated[
         str, Option(metavar="NAMES", help="Other engines, with commas; an empty text: none.")
-    ] = "transformers-fp32,transformers-bf16,torch-fp32,torch-bf16,joeynmt",
+    ] = "transformers-fp32,transformers-bf16,torch-fp32,torch-bf16,eole-bf16,marian,joeynmt",
     precision: Annotated[
         str, Option(metavar="NAMES", help="Ours, with commas; auto is what train would take.")
     ] = "auto",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 import time
 from collections.abc import Callable, Sequence
@@ -83,4 +84,4 @@ def _time(
 
 def imported() -> dict[str, float]:
     """Memory of a process that has only imported its library."""
-    return {f"bare {name}": value for name, value in measure_memory().items()}
+    return {f"bare {name}": value for name, value in measure_memory(os.getpid()).items()}

@@ -15,9 +15,13 @@ from typing import Any
 
 
 class Turns:
-    """The referee's line, taken from stdin and stdout before anybody else can write to them."""
+    """The referee's line, taken from stdin and stdout before anybody else can write to them.
 
-    def __init__(self) -> None:
+    Of this process, or of another that does the work.
+    """
+
+    def __init__(self, pid: int | None = None) -> None:
+        self.pid = pid or os.getpid()
         self._out = os.fdopen(os.dup(1), "w", encoding="utf-8")
         os.dup2(2, 1)
         sys.stdout = sys.stderr
@@ -35,8 +39,9 @@ class Turns:
             self._tally[name] = self._tally.get(name, 0) + more
         now = time.perf_counter()
         if now >= self._end:
-            seconds, cpu = now - self._began, time.process_time() - self._began_cpu
-            self._say({**self._tally, "seconds": seconds, "cpu": cpu, **measure_memory()})
+            seconds, cpu = now - self._began, self._measure_cpu() - self._began_cpu
+            memory = measure_memory(self.pid)
+            self._say({**self._tally, "seconds": seconds, "cpu": cpu, **memory})
             self._wait()
 
     def asked(self, **facts: Any) -> Iterator[dict[str, Any]]:
@@ -46,25 +51,33 @@ class Turns:
             yield json.loads(line)
 
     def answer(self, **facts: Any) -> None:
-        self._say({**facts, **measure_memory()})
+        self._say({**facts, **measure_memory(self.pid)})
 
     def _wait(self) -> None:
         line = sys.stdin.readline()
         if not line:
             raise SystemExit(0)
         self._tally = {}
-        self._began, self._began_cpu = time.perf_counter(), time.process_time()
+        self._began, self._began_cpu = time.perf_counter(), self._measure_cpu()
         self._end = self._began + json.loads(line)["seconds"]
+
+    def _measure_cpu(self) -> float:
+        """Seconds of processor time."""
+        if self.pid == os.getpid():
+            return time.process_time()
+        with open(f"/proc/{self.pid}/stat", encoding="utf-8") as file:
+            fields = file.read().rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
     def _say(self, facts: dict[str, Any]) -> None:
         self._out.write(json.dumps(facts) + "\n")
         self._out.flush()
 
 
-def measure_memory() -> dict[str, float]:
-    """MiB that this process holds now and held at most; nothing where the system does not tell."""
+def measure_memory(pid: int) -> dict[str, float]:
+    """MiB that a process holds now and held at most; nothing where the system does not tell."""
     try:
-        with open("/proc/self/status", encoding="utf-8") as file:
+        with open(f"/proc/{pid}/status", encoding="utf-8") as file:
             lines = dict(line.split(":", 1) for line in file)
     except OSError:
         return {}
