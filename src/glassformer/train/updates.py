@@ -10,9 +10,11 @@ import math
 import time
 from collections.abc import Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
 
+import numpy as np
+import numpy.typing as npt
 import torch
 from torch import Tensor, nn
 from torch.nn.functional import pad
@@ -40,7 +42,7 @@ class Outcome:
     gradient_norm: float  # before clipping
     source_pieces: int
     target_pieces: int
-    seconds: float
+    seconds: float = 0.0
 
     @property
     def is_finite(self) -> bool:
@@ -89,13 +91,14 @@ class Updater:
         sources, targets = map(int, self.team.sum(sources, targets))
         loss = self._gather(step, batches, targets)
         norm = self._norm()
-        outcome = Outcome(
-            loss.item(), whole(norm).item(), sources, targets, time.perf_counter() - began
-        )
+        read = torch.stack((loss, whole(norm))).tolist()  # a GPU is waited for here alone
+        outcome = Outcome(*read, sources, targets)
         if outcome.is_finite:
-            self._step(step, rate, norm)
+            if self.train.clip and outcome.gradient_norm > self.train.clip:
+                nn.utils.clip_grads_with_norm_(self.model.parameters(), self.train.clip, norm)
+            self._step(step, rate)
         self.optimizer.zero_grad()
-        return outcome
+        return replace(outcome, seconds=time.perf_counter() - began)
 
     def backward(self, batch: Batch, targets: int) -> Tensor:
         """Add the gradient of this batch's share in the mean over `targets` pieces; the share."""
@@ -115,11 +118,10 @@ class Updater:
 
     def _measure(self, batch: Batch) -> Tensor:
         """The summed loss of a batch; with `consistency`, of two readings of it."""
-        source_BS = torch.from_numpy(batch.source_BS).to(self.device)
-        target_BT = torch.from_numpy(batch.target_BT).to(self.device)
-        wanted = target_BT[:, 1:].flatten()
-        piece_N = (wanted != PAD).nonzero()[:, 0]  # numbers: on CPUs masks go back slowly
-        wanted_N, smoothing = wanted[piece_N], self.train.label_smoothing
+        wanted, smoothing = batch.target_BT[:, 1:].ravel(), self.train.label_smoothing
+        places = np.flatnonzero(wanted != PAD)  # numbers: on CPUs masks go back slowly
+        sides = batch.source_BS, batch.target_BT, places, wanted[places]
+        source_BS, target_BT, piece_N, wanted_N = map(self._send, sides)
         with autocast(self.precision, self.device):
             y_BTD = self.model.read(source_BS, target_BT[:, :-1])
             y_ND, table_VD = self._find_logits(y_BTD.flatten(0, 1).index_select(0, piece_N))
@@ -133,6 +135,13 @@ class Updater:
             loss = loss + smoothed_cross_entropy(again_ND, table_VD, wanted_N, smoothing)
             apart = divergence(y_ND, again_ND, table_VD)
             return (loss + self.train.consistency / 2 * apart) / 2
+
+    def _send(self, ids: npt.NDArray[np.int64]) -> Tensor:
+        """To the device, without waiting for it."""
+        here = torch.from_numpy(ids)
+        if self.device.type != "cuda":
+            return here.to(self.device)
+        return here.pin_memory().to(self.device, non_blocking=True)
 
     def _find_logits(self, y_ND: Tensor) -> tuple[Tensor, Tensor]:
         """What the logits are the product of."""
@@ -210,9 +219,7 @@ class Updater:
         flat = [gradient.flatten() for gradient in gradients]  # a product is twice as fast
         return torch.stack([gradient.dot(gradient) for gradient in flat]).sum().sqrt()
 
-    def _step(self, step: int, rate: float, norm: Tensor) -> None:
-        if self.train.clip and whole(norm) > self.train.clip:
-            nn.utils.clip_grads_with_norm_(self.model.parameters(), self.train.clip, norm)
+    def _step(self, step: int, rate: float) -> None:
         set_rate(self.optimizer, rate)
         self.optimizer.step()
         if self.averaged is not None and self.train.ema:

@@ -106,3 +106,22 @@ def test_a_gradient_that_is_not_finite_moves_nothing() -> None:
     assert not updater.update(1, 1e-3, [make_batch(0)]).is_finite
     for old, new in zip(before, updater.model.parameters(), strict=True):
         assert torch.equal(old.nan_to_num(7), new.nan_to_num(7))
+
+
+@pytest.mark.parametrize("consistency", [0.0, 0.5])
+def test_no_value_is_asked_for_on_the_way(
+    monkeypatch: pytest.MonkeyPatch, consistency: float
+) -> None:
+    """PyTorch's device "meta" goes the way of a GPU, and has no values that it could tell."""
+    monkeypatch.setattr(torch, "is_autocast_enabled", lambda kind: False)  # it knows no "meta"
+    model = Transformer(Model(**SHAPE | {"dropout": 0.1}), VOCABULARY, VOCABULARY)
+    train = Train(consistency=consistency, ema=0.9)
+    updater = Updater(model, train, torch.device("meta"), "fp32")
+    updater.model.train()
+    loss = updater._gather(1, [make_batch(0), make_batch(1)], targets=14)
+    norm = updater._norm()
+    assert loss.is_meta and norm.is_meta
+    torch.nn.utils.clip_grads_with_norm_(updater.model.parameters(), 1.0, norm)
+    updater._step(1, 1e-3)
+    with pytest.raises(NotImplementedError, match="no data"):
+        updater.update(1, 1e-3, [make_batch(0)])
