@@ -92,7 +92,7 @@ class Updater:
         loss = self._gather(step, batches, targets)
         norm = self._norm()
         read = torch.stack((loss, whole(norm))).tolist()  # a GPU is waited for here alone
-        outcome = Outcome(*read, sources, targets)
+        outcome = Outcome(read[0], read[1], sources, targets)
         if outcome.is_finite:
             if self.train.clip and outcome.gradient_norm > self.train.clip:
                 nn.utils.clip_grads_with_norm_(self.model.parameters(), self.train.clip, norm)
