@@ -14,6 +14,7 @@ import threading
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 import sacrebleu
@@ -21,6 +22,7 @@ from typer.main import get_command
 
 from glassformer import cli
 from glassformer.cli import demo, main, terminal
+from glassformer.cli.decoding import choose_search
 from glassformer.cli.train import read_recipe
 from glassformer.config import Config
 from glassformer.data.demo import pairs
@@ -91,7 +93,8 @@ def _translate(run: Run, options: str, text: str) -> list[str]:
         ("translate m test.en --beam 0", "settings: decode.beam: .* greater than or equal to 1"),
         ("translate m test.en --search bean", "decode.search: .*'beam', 'greedy' or 'sample'"),
         ("translate m test.en --n-best 9", "n_best=9 needs a beam as wide, not beam=2"),
-        ("translate m test.en --top-k 5", "--top-k has no effect on beam search; add --search sa"),
+        ("translate m test.en --seed 5", "--seed has no effect on beam search; add --search sa"),
+        ("translate m test.en --beam 3 --top-k 5", "--top-k has no effect on beam search; add"),
         ("translate m test.en --search greedy --beam 3", "--beam has no effect on greedy search"),
         ("translate m test.en --device tpu", "device=tpu is not on this machine; it has .*cpu"),
         ("translate m test.en --precision fp8", "precision=fp8: one of auto, fp32, bf16"),
@@ -251,6 +254,21 @@ def _spell(pieces: list[str]) -> str:
         return bytes.fromhex(shown[0].replace("<0x", "").replace(">", "")).decode(errors="replace")
 
     return re.sub("(?:<0x[0-9A-F]{2}>)+", read, "".join(pieces))
+
+
+@pytest.mark.parametrize(
+    ("own", "given", "search"),
+    [
+        ("greedy", {"beam": 3}, "beam"),
+        ("greedy", {"n_best": 2}, "beam"),
+        ("beam", {"top_k": 5, "seed": 1}, "sample"),
+        ("sample", {"alpha": 0.5}, "sample"),
+        ("sample", {"search": "greedy"}, "greedy"),
+    ],
+)
+def test_options_of_one_search_ask_for_it(own: str, given: dict[str, Any], search: str) -> None:
+    config = Config.read({"decode": {"search": own}})
+    assert choose_search(config, {**given, "stop": None}).search == search
 
 
 def test_a_line_is_translated_sentence_by_sentence(run: Run) -> None:

@@ -15,7 +15,7 @@ SERVES = {
     "temperature": "sample", "top_k": "sample", "top_p": "sample", "seed": "sample",
 }  # fmt: skip
 
-SEARCH, SAMPLING = "Search (if not given: the model's own settings)", "With --search sample"
+SEARCH, SAMPLING = "Search (if not given: the model's own settings)", "Sampling"
 
 Search = Annotated[
     str | None,
@@ -101,9 +101,15 @@ OPTIONS = {
 
 
 def choose_search(config: Config, given: Mapping[str, Any]) -> Decode:
-    """The model's own settings, changed by what was given (not None). ValueError if in vain."""
+    """The model's own settings, changed by what was given (not None). ValueError if in vain.
+
+    Options of one kind of search ask for that search.
+    """
     given = {name: value for name, value in given.items() if value is not None}
     changes = {name: value for name, value in given.items() if name in Decode.model_fields}
+    meant = {SERVES[name] for name in given if name in SERVES and name != "seed"}
+    if len(meant) == 1:
+        changes = {"search": meant.pop(), **changes}
     decode = config.changed(decode=changes).decode
     for name in given:
         needed = SERVES.get(name, decode.search)
