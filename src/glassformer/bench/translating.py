@@ -19,7 +19,7 @@ from ..config import EOS, Config
 from ..data.demo import LANGUAGES, pairs
 from ..directory import CONFIG, WEIGHTS, Tokenizers, locate, write_json
 from ..evaluate.quality import score
-from . import as_transformers
+from . import as_marian, as_transformers
 from .ceilings import ask_ceilings
 from .rows import Row, Table, compare, middle
 from .sides import Process, Side, open_sides
@@ -30,7 +30,9 @@ OURS = "glassformer.bench.ours_translating"
 PEERS = {
     "ctranslate2": ("ctranslate2", ("float32", "int8")),
     "transformers": ("transformers", ("fp32", "bf16")),
+    "marian": ("marian", ("float32", "packed8")),
 }
+WRITERS = {"transformers": as_transformers.write, "marian": as_marian.write}
 COLUMNS = {
     "pieces/s": "target pieces/s|,.0f",
     "pieces/cpu": "a CPU second|,.0f",
@@ -82,7 +84,7 @@ def run(
     for name in peers:
         if name not in PEERS:
             raise ValueError(f"--against {name}: one of {', '.join(PEERS)}")
-    folder, kept = locate(model), [n for n, text in enumerate(texts) if text.strip()]
+    folder, kept = locate(model).absolute(), [n for n, text in enumerate(texts) if text.strip()]
     tokenizers = Tokenizers.load(folder)
     texts = [texts[n] for n in kept]
     settings = {
@@ -140,13 +142,13 @@ def _make_sides(name: str, plan: Plan) -> list[Side]:
     print_ = sha256((plan.model / WEIGHTS).read_bytes()).hexdigest()[:12]
     module, sides = f"translate_{engine}", []
     for precision in precisions:
-        shared = "" if name == "transformers" else f"-{precision}"
+        shared = f"-{precision}" if name == "ctranslate2" else ""
         folder = (plan.work / "models" / f"{print_}-{name}{shared}").absolute()
         if not folder.exists():
             partial = folder.with_name(f"{folder.name}.partial")
             shutil.rmtree(partial, ignore_errors=True)
-            if name == "transformers":
-                as_transformers.write(plan.model, partial)
+            if name in WRITERS:
+                WRITERS[name](plan.model, partial)
             else:
                 export(plan.model, partial, quantization=precision, texts=plan.texts)
             partial.rename(folder)

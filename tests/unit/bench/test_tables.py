@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ from glassformer.bench.translating import demo_texts
 from glassformer.cli import main
 from glassformer.config import Config
 from glassformer.data.demo.files import write_pairs
+from glassformer.directory import locate
 
 SETTINGS = """
 [model]
@@ -50,11 +52,15 @@ def test_a_training_table(tmp_path: Path, capsys: pytest.CaptureFixture[str]) ->
     assert 0 < ours["figures"]["share"] < 1 and table["machine"]
 
 
-def test_a_translating_table(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+def test_a_translating_table(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Of ours alone; the same text twice is translated the same."""
-    (tmp_path / "text").write_text("the cat sleeps.\n\nthe dog sleeps.\n", encoding="utf-8")
-    words = ["bench", "translate", "demo", "--source", str(tmp_path / "text"), "--against", ""]
-    words += ["--reference", str(tmp_path / "text"), "--work", str(tmp_path / "work")]
+    monkeypatch.chdir(tmp_path)  # paths are of this folder, whichever the sides work in
+    shutil.copytree(locate("demo"), "model")
+    Path("text").write_text("the cat sleeps.\n\nthe dog sleeps.\n", encoding="utf-8")
+    words = ["bench", "translate", "model", "--source", "text", "--against", ""]
+    words += ["--reference", "text", "--work", "work"]
     words += ["--precision", "fp32", "--threads", "1", "--rounds", "1", "--beam", "2", "--json"]
     assert main(words) == 0
     table = json.loads(capsys.readouterr().out)

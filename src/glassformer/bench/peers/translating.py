@@ -45,7 +45,9 @@ def serve(
     """Answer until the referee has heard enough.
 
     {"tune": settings}: the best of the `choices` on a few sentences. {"all": settings, "write":
-    path}: everything at once. {"alone": settings, "count": n}: the first sentences one by one.
+    path}: everything at once. {"alone": settings}: the first sentences one by one; with "count": 1
+    the very first, as from a cold start. An engine that is opened anew for other settings is opened
+    before the clock starts.
     """
     every = range(len(sentences.texts))
     for request in turns.asked(**facts):
@@ -53,9 +55,12 @@ def serve(
             turns.answer(**_tune(translate, request["tune"], choices, every[:TUNING]))
         elif "alone" in request:
             some = every[: request.get("count", ALONE)]
+            if len(some) > 1:
+                translate(some[:1], request["alone"])
             seconds = [_time(translate, [row], request["alone"])[1] for row in some]
             turns.answer(alone=seconds)
         else:
+            translate(every[:2], request["all"])
             cpu = time.process_time()
             found, took = _time(translate, every, request["all"])
             pieces = sum(len(row) + 1 for row in found)
