@@ -37,6 +37,7 @@ def describe(folder: Path, task: dict[str, Any]) -> list[str]:
     """The task in Marian's own options; our ids are its words."""
     model = task["model"]
     order = {"post": ("", "dan"), "pre": ("n", "da")}[model["norm"]]
+    activation = model["activation"]
     given = {
         "type": "transformer",
         "model": str(folder / "marian" / "model.npz"),
@@ -50,7 +51,7 @@ def describe(folder: Path, task: dict[str, Any]) -> list[str]:
         "transformer-heads": model["heads"],
         "enc-depth": model["encoder_layers"],
         "dec-depth": model["decoder_layers"],
-        "transformer-ffn-activation": model["activation"],
+        "transformer-ffn-activation": "swish" if activation == "silu" else activation,
         "transformer-dropout": model["dropout"],
         "transformer-preprocess": order[0],
         "transformer-postprocess": order[1],
