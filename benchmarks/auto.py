@@ -34,25 +34,34 @@ MUON = {**FAST, "optimizer": "muon", "learning_rate": 0.008, "warmup": 200}
 SHORT = {**MUON, "warmup": 60, "ema": 0.99}
 BY_HAND: dict[str, dict[str, Any]] = {
     "tiny, the recipe of Multi30k": {
-        "size": "tiny", "model": {**PRE, "dropout": 0.3}, "train": MUON,
+        "size": "tiny",
+        "model": {**PRE, "dropout": 0.3},
+        "train": MUON,
     },
     "small, the recipe of Tatoeba": {
-        "size": "small", "model": {**PRE, "dropout": 0.1}, "text": {"vocabulary": 12_000},
+        "size": "small",
+        "model": {**PRE, "dropout": 0.1},
+        "text": {"vocabulary": 12_000},
         "train": {**MUON, "learning_rate": 0.006},
     },
     "tiny, dropout 0.3, batches of 2,048": {
-        "size": "tiny", "model": {**PRE, "dropout": 0.3}, "text": {"vocabulary": 4000},
+        "size": "tiny",
+        "model": {**PRE, "dropout": 0.3},
+        "text": {"vocabulary": 4000},
         "train": {**FAST, "batch_tokens": 2048},
     },
     "tiny, dropout 0.1, a short warm-up": {
-        "size": "tiny", "model": {**PRE, "dropout": 0.1}, "train": SHORT,
+        "size": "tiny",
+        "model": {**PRE, "dropout": 0.1},
+        "train": SHORT,
     },
     "small, dropout 0.1, a short warm-up": {
-        "size": "small", "model": {**PRE, "dropout": 0.1},
+        "size": "small",
+        "model": {**PRE, "dropout": 0.1},
         "train": {**SHORT, "learning_rate": 0.004},
     },
     "small, the paper's settings": {"size": "small", "text": {"vocabulary": 8000}},
-}  # fmt: skip
+}
 AUTO = "auto"
 
 

@@ -31,11 +31,20 @@ LONG = (
 MOST = 12e6  # bytes of the whole gallery
 COLOURS, DPI = 256, 100
 GROUPS = {
-    "The whole model": 9, "Words become numbers": 18, "Positions": 29,
-    "Self-attention, step by step": 38, "As matrices": 41, "Many heads": 48,
-    "Attention on a sentence": 55, "Masks and padding": 62, "Feed-forward, residual, norm": 69,
-    "Stacks and what they cost": 73, "The decoder writes": 83, "Training": 91, "The code": 105,
-}  # fmt: skip
+    "The whole model": 9,
+    "Words become numbers": 18,
+    "Positions": 29,
+    "Self-attention, step by step": 38,
+    "As matrices": 41,
+    "Many heads": 48,
+    "Attention on a sentence": 55,
+    "Masks and padding": 62,
+    "Feed-forward, residual, norm": 69,
+    "Stacks and what they cost": 73,
+    "The decoder writes": 83,
+    "Training": 91,
+    "The code": 105,
+}
 TOY = ("V84", "V85", "V86", "V87", "V91")  # of a training, so the same for every model
 STYLE = """
 body{font:17px/1.55 system-ui,sans-serif;color:#2f3640;background:#f3f4f6;margin:0}

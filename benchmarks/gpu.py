@@ -59,8 +59,10 @@ def main() -> None:
     print("|---|--:|--:|--:|--:|--:|")
     for size in options.sizes:
         found[size] = trained = bench.train(read_shape(size), rate)
-        print("| {} | {pieces:,.0f} | {seconds:.3f} | {share:.1%} | {own:.1%} | {memory:,.0f} |"
-              .format(size, **trained))  # fmt: skip
+        print(
+            "| {} | {pieces:,.0f} | {seconds:.3f} | {share:.1%} | {own:.1%} "
+            "| {memory:,.0f} |".format(size, **trained)
+        )
     print("\n| translating | sentences at once | target pieces/s |\n|---|--:|--:|")
     for size in options.sizes[:1]:
         for name, how in (("greedy", {"search": "greedy"}), ("beam 5", {"beam": 5})):

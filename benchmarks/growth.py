@@ -71,9 +71,12 @@ def measure(axis: str, rounds: int) -> dict[str, list[float]]:
 def make_work(sizes: dict[str, int]) -> tuple[Callable[[], object], Callable[[], object]]:
     """The encoder's pass over a batch; and a beam search of as many pieces as the source has."""
     settings = Model(
-        d_model=128, d_ff=256, heads=4,
-        encoder_layers=sizes["layers"], decoder_layers=sizes["layers"],
-    )  # fmt: skip
+        d_model=128,
+        d_ff=256,
+        heads=4,
+        encoder_layers=sizes["layers"],
+        decoder_layers=sizes["layers"],
+    )
     network = Transformer(settings, sizes["vocabulary"], sizes["vocabulary"]).eval()
     ids = np.random.default_rng(0).integers(3, 2000, (sizes["batch"], sizes["length"]))
     sources = [[*row, 2] for row in ids.tolist()]

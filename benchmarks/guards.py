@@ -27,9 +27,17 @@ Pairs = list[tuple[str, str]]
 KINDS = [kind for kind in CAPS if kind not in ("empty", "cut")]
 NUMBER = re.compile(r"\b\d{2,}\b")
 ANCHORS = [
-    "https://example.org/a?b=1&c=2", "www.example.net", "ann@example.org", "{name}", "${total}",
-    "%(count)d", "%s", "<b>", "{{user.id}}", "__TITLE__",
-]  # fmt: skip
+    "https://example.org/a?b=1&c=2",
+    "www.example.net",
+    "ann@example.org",
+    "{name}",
+    "${total}",
+    "%(count)d",
+    "%s",
+    "<b>",
+    "{{user.id}}",
+    "__TITLE__",
+]
 DEMOS = {"demo": ("en", "fr"), "demo-fr-en": ("fr", "en"), "demo-en-zh": ("en", "zh")}
 HELD_OUT, SEED = 2_000, 2026
 

@@ -48,10 +48,12 @@ def run_cell(cell: dict[str, Any], scope: dict[str, Any], number: int) -> list[d
     if value is not None:
         outputs.append(
             {
-                "output_type": "execute_result", "execution_count": number, "metadata": {},
+                "output_type": "execute_result",
+                "execution_count": number,
+                "metadata": {},
                 "data": show(value),
             }
-        )  # fmt: skip
+        )
     return outputs
 
 

@@ -100,10 +100,13 @@ def run(*words: object) -> str:
 
 def render(options: argparse.Namespace, results: dict[int, dict[str, dict[str, Any]]]) -> str:
     lines = [
-        "| BLEU on " + ", ".join(options.test) + " | "
-        + " | ".join(f"{pairs:,} pairs" for pairs in results) + " |",
+        "| BLEU on "
+        + ", ".join(options.test)
+        + " | "
+        + " | ".join(f"{pairs:,} pairs" for pairs in results)
+        + " |",
         "|---|" + "---:|" * len(results),
-    ]  # fmt: skip
+    ]
     for name in next(iter(results.values())):
         cells = []
         for found in (each[name] for each in results.values()):

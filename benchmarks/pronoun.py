@@ -43,10 +43,11 @@ class Study:
         self.every = torch.arange(len(riddles))
 
     def ask(
-        self, edits: dict[str, Edit] | None = None,
+        self,
+        edits: dict[str, Edit] | None = None,
         keep: Callable[[str], bool] = lambda name: False,
         riddles: Sequence[Riddle] | None = None,
-    ) -> tuple[Tensor, dict[str, Tensor]]:  # fmt: skip
+    ) -> tuple[Tensor, dict[str, Tensor]]:
         """How much likelier the right pronoun is than the wrong one, as ln of the odds; one number
         a riddle. And what passed the windows to keep."""
         sources = padded([each.source for each in riddles or self.riddles], "cpu")
@@ -87,13 +88,25 @@ def look(study: Study) -> Runs:
     _, seen = study.ask(keep=lambda name: name.endswith("attention.weights"))
     asks = {
         "it reads the source": ("encoder.{}.self_attention", "source", ["it"], "source"),
-        "the adjective reads the source":
-            ("encoder.{}.self_attention", "source", ["adjective"], "source"),
-        "the pronoun step reads the source":
-            ("decoder.{}.cross_attention", "target", ["pronoun"], "source"),
-        "the pronoun step reads the French":
-            ("decoder.{}.self_attention", "target", ["pronoun"], "target"),
-    }  # fmt: skip
+        "the adjective reads the source": (
+            "encoder.{}.self_attention",
+            "source",
+            ["adjective"],
+            "source",
+        ),
+        "the pronoun step reads the source": (
+            "decoder.{}.cross_attention",
+            "target",
+            ["pronoun"],
+            "source",
+        ),
+        "the pronoun step reads the French": (
+            "decoder.{}.self_attention",
+            "target",
+            ["pronoun"],
+            "target",
+        ),
+    }
     found = {}
     for name, (block, side, who, where) in asks.items():
         layers = (
@@ -102,12 +115,17 @@ def look(study: Study) -> Runs:
         queries = study.pick(side, who)
         right, wrong = (study.pick(where, [noun]) for noun in ("right", "wrong"))
         found[name] = [
-            np.mean([
-                (w[i][:, q][:, :, a].sum(-1).mean(1) > w[i][:, q][:, :, b].sum(-1).mean(1)).numpy()
-                for i, (q, a, b) in enumerate(zip(queries, right, wrong, strict=True))
-            ], 0).tolist()
+            np.mean(
+                [
+                    (
+                        w[i][:, q][:, :, a].sum(-1).mean(1) > w[i][:, q][:, :, b].sum(-1).mean(1)
+                    ).numpy()
+                    for i, (q, a, b) in enumerate(zip(queries, right, wrong, strict=True))
+                ],
+                0,
+            ).tolist()
             for w in (seen[f"{block.format(n)}.weights"] for n in range(layers))
-        ]  # fmt: skip
+        ]
     return found
 
 
@@ -139,19 +157,26 @@ def cut(study: Study) -> list[dict[str, Any]]:
         ("the adjective -> the nouns", [(source, "source", ["adjective"], "source", both)]),
         ("the nouns -> the adjective", [(source, "source", both, "source", ["adjective"])]),
         ("the rest -> the adjective", [(source, "source", ["rest"], "source", ["adjective"])]),
-        ("anything else -> the adjective",
-         [(source, "source", ["it", "rest", *both], "source", ["adjective"])]),
+        (
+            "anything else -> the adjective",
+            [(source, "source", ["it", "rest", *both], "source", ["adjective"])],
+        ),
         ("the pronoun step -> the nouns", [(cross, "target", ["pronoun"], "source", both)]),
         ("the pronoun step -> it", [(cross, "target", ["pronoun"], "source", ["it"])]),
-        ("the pronoun step -> the adjective",
-         [(cross, "target", ["pronoun"], "source", ["adjective"])]),
+        (
+            "the pronoun step -> the adjective",
+            [(cross, "target", ["pronoun"], "source", ["adjective"])],
+        ),
         ("the pronoun step -> the rest", [(cross, "target", ["pronoun"], "source", ["rest"])]),
-        ("the pronoun step -> the French nouns",
-         [(target, "target", ["pronoun"], "target", both)]),
-        ("the pronoun step -> the nouns, English and French",
-         [(cross, "target", ["pronoun"], "source", both),
-          (target, "target", ["pronoun"], "target", both)]),
-    ]  # fmt: skip
+        ("the pronoun step -> the French nouns", [(target, "target", ["pronoun"], "target", both)]),
+        (
+            "the pronoun step -> the nouns, English and French",
+            [
+                (cross, "target", ["pronoun"], "source", both),
+                (target, "target", ["pronoun"], "target", both),
+            ],
+        ),
+    ]
     found = []
     for name, edges in tries:
         edits: dict[str, Edit] = {}
@@ -230,11 +255,16 @@ def study_all(translator: Translator, count: int) -> Runs:
     turned = [each.turn() for each in donors["adjective"] if each]
     asked = [each for each, other in zip(riddles, donors["adjective"], strict=True) if other]
     found: Runs = {
-        "riddles": len(riddles), "pairs": len(turned), "translated": float(np.mean(solved)),
-        "right": _share(study.ask()[0]), "odds": study.ask()[0].median().item(),
-        "look": look(Study(translator, [*asked, *turned])), "silence": silence(study),
-        "cut": cut(study), "swap": {},
-    }  # fmt: skip
+        "riddles": len(riddles),
+        "pairs": len(turned),
+        "translated": float(np.mean(solved)),
+        "right": _share(study.ask()[0]),
+        "odds": study.ask()[0].median().item(),
+        "look": look(Study(translator, [*asked, *turned])),
+        "silence": silence(study),
+        "cut": cut(study),
+        "swap": {},
+    }
     for what, others in donors.items():
         kept = [(a, b) for a, b in zip(riddles, others, strict=True) if b]
         found["swap"][what] = swap(Study(translator, [a for a, _ in kept]), [b for _, b in kept])

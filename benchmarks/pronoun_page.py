@@ -14,8 +14,13 @@ from glassformer.see.draw.canvas import Page
 from glassformer.see.draw.cells import legend, matrix
 
 CELL, GAP = (30.0, 19.0), 44.0
-WORDS = {"right": "the right\nnoun", "wrong": "the other\nnoun", "it": "it",
-         "adjective": "the\nadjective", "rest": "all the\nrest"}  # fmt: skip
+WORDS = {
+    "right": "the right\nnoun",
+    "wrong": "the other\nnoun",
+    "it": "it",
+    "adjective": "the\nadjective",
+    "rest": "all the\nrest",
+}
 
 
 def write_page(found: dict[str, Any], model: str, folder: Path) -> None:
@@ -49,7 +54,7 @@ def draw_looks(found: dict[str, Any]) -> Figure:
         "attention than the other one, less the 50 % of chance. Rows are layers, columns heads. "
         "The riddles are pairs that differ in the adjective alone: whoever does not know it, and "
         "looks at one noun by habit, has exactly half.",
-    )  # fmt: skip
+    )
 
 
 def draw_silence(found: dict[str, Any]) -> Figure:
@@ -66,14 +71,16 @@ def draw_silence(found: dict[str, Any]) -> Figure:
         f"The change of the share of right pronouns, {found['right']:.1%} with all in place, "
         "when the output of one head is set to zero everywhere; in the last column, that of the "
         "whole block.",
-    )  # fmt: skip
+    )
 
 
 def draw_swaps(found: dict[str, Any]) -> Figure:
     """Which vectors carry the answer from one sentence into the other."""
     page, y = Page(), 0.0
-    titles = {"adjective": "from a sentence with another adjective, whose answer is the other noun",
-              "noun": "from a sentence whose right noun has the other gender"}  # fmt: skip
+    titles = {
+        "adjective": "from a sentence with another adjective, whose answer is the other noun",
+        "noun": "from a sentence whose right noun has the other gender",
+    }
     for what, swap in found["swap"].items():
         page.text(0, y - 58, f"{titles[what]} ({swap['riddles']} pairs)", size=11, bold=True)
         columns = np.array([swap["encoder"][name] for name in WORDS]).T * 100
@@ -90,25 +97,50 @@ def draw_swaps(found: dict[str, Any]) -> Figure:
         "Two sentences, one il, one elle, alike but for one word. The vectors of one word of the "
         "second are put in the place of those of the first, after one layer: in how many pairs "
         "does the answer become that of the second? On the right, the decoder's own vectors.",
-    )  # fmt: skip
+    )
 
 
 def _table(
-    page: Page, x: float, y: float, values: Any, title: str, limit: float,
-    columns: list[str] | None = None, rows: list[str] | None = None, wide: float = CELL[0],
-) -> None:  # fmt: skip
+    page: Page,
+    x: float,
+    y: float,
+    values: Any,
+    title: str,
+    limit: float,
+    columns: list[str] | None = None,
+    rows: list[str] | None = None,
+    wide: float = CELL[0],
+) -> None:
     """Numbers as colours, with what rows and columns are."""
     columns = columns or [str(n) for n in range(values.shape[1])]
     rows = rows or [str(n) for n in range(values.shape[0])]
     scale = "share" if limit == 100 else "signed"
-    matrix(page, x, y, values, "plain", "measured", cell=(wide, CELL[1]), digits=0, scale=scale,
-           limit=limit)  # fmt: skip
+    matrix(
+        page,
+        x,
+        y,
+        values,
+        "plain",
+        "measured",
+        cell=(wide, CELL[1]),
+        digits=0,
+        scale=scale,
+        limit=limit,
+    )
     for n, name in enumerate(columns):
-        page.text(x + (n + 0.5) * wide, y - 5, name, size=theme.SMALL, ha="center", va="bottom",
-                  color=theme.SOFT)  # fmt: skip
+        page.text(
+            x + (n + 0.5) * wide,
+            y - 5,
+            name,
+            size=theme.SMALL,
+            ha="center",
+            va="bottom",
+            color=theme.SOFT,
+        )
     for n, name in enumerate(rows):
-        page.text(x - 6, y + (n + 0.5) * CELL[1], name, size=theme.SMALL, ha="right",
-                  color=theme.SOFT)  # fmt: skip
+        page.text(
+            x - 6, y + (n + 0.5) * CELL[1], name, size=theme.SMALL, ha="right", color=theme.SOFT
+        )
     if title:
         page.text(x, y - 27, title, size=10.5, bold=True)
 
@@ -133,13 +165,22 @@ def tell(found: dict[str, Any], model: str) -> str:
     )
     single = [min(head for row in rows for head in row[:-1]) for rows in found["silence"].values()]
     return TEXT.format(
-        model=model, riddles=found["riddles"], pairs=2 * found["pairs"],
-        translated=found["translated"], right=found["right"],
-        odds=found["odds"], band=band, heads=layers * heads,
-        looks=looks, cuts=cuts, worst=min(single),
-        lucky=0.5 + 2.4 * band / 1.96, layers=layers,
-        adjectives=found["swap"]["adjective"]["riddles"], nouns=found["swap"]["noun"]["riddles"],
-    )  # fmt: skip
+        model=model,
+        riddles=found["riddles"],
+        pairs=2 * found["pairs"],
+        translated=found["translated"],
+        right=found["right"],
+        odds=found["odds"],
+        band=band,
+        heads=layers * heads,
+        looks=looks,
+        cuts=cuts,
+        worst=min(single),
+        lucky=0.5 + 2.4 * band / 1.96,
+        layers=layers,
+        adjectives=found["swap"]["adjective"]["riddles"],
+        nouns=found["swap"]["noun"]["riddles"],
+    )
 
 
 # What these sentences say is true of the shipped model: read them again when the figures change.

@@ -31,10 +31,11 @@ class Riddle:
         """The same where the other noun is the right one."""
         names = {"right": "wrong", "wrong": "right"}
         return replace(
-            self, answers=self.answers[::-1],
+            self,
+            answers=self.answers[::-1],
             words={name: self.words[names.get(name, name)] for name in self.words},
             nouns={name: self.nouns[names[name]] for name in self.nouns},
-        )  # fmt: skip
+        )
 
     @property
     def row(self) -> int:
@@ -47,10 +48,14 @@ class Reader:
     def __init__(self, translator: Translator):
         self.translator = translator
         self.french = {
-            word.name: {text for form in word.synonyms["fr"].options for cells in form.values()
-                        for text in cells}
+            word.name: {
+                text
+                for form in word.synonyms["fr"].options
+                for cells in form.values()
+                for text in cells
+            }
             for word in load_lexicon()[0]["noun"]
-        }  # fmt: skip
+        }
 
     def read(self, item: PronounItem) -> Riddle | None:
         """None where a word is not found, or the French does not part at the pronoun."""
@@ -70,10 +75,13 @@ class Reader:
         taken = {place for places in words.values() for place in places}
         words["rest"] = [n for n in range(len(found.ids) + 1) if n not in taken]
         return Riddle(
-            item, [*found.ids, EOS], [BOS, *reference.ids[:parts]],
-            (reference.ids[parts], contrast[parts]), words,
+            item,
+            [*found.ids, EOS],
+            [BOS, *reference.ids[:parts]],
+            (reference.ids[parts], contrast[parts]),
+            words,
             {name: [n + 1 for n in rows if n < parts] for name, rows in nouns.items()},
-        )  # fmt: skip
+        )
 
 
 def _find(
@@ -94,9 +102,12 @@ def collect(reader: Reader, count: int) -> list[Riddle]:
     found = [riddle for riddle in map(reader.read, items) if riddle]
     kinds = [(right, referent) for right in ("il", "elle") for referent in (0, 1)]
     return [
-        riddle for kind in kinds for riddle in
-        [each for each in found if (each.item.right, each.item.referent) == kind][: count // 4]
-    ]  # fmt: skip
+        riddle
+        for kind in kinds
+        for riddle in [each for each in found if (each.item.right, each.item.referent) == kind][
+            : count // 4
+        ]
+    ]
 
 
 def find_donors(reader: Reader, riddles: Sequence[Riddle], what: str) -> list[Riddle | None]:

@@ -123,9 +123,12 @@ def draw(found: list[dict[str, Any]], test: str) -> Figure:
         (line,) = axes.plot(*places, linewidth=1.5, label=name)
         for each in mine:
             axes.plot(
-                each["words"], each["BLEU"], MARKS[each["search"]], color=line.get_color(),
+                each["words"],
+                each["BLEU"],
+                MARKS[each["search"]],
+                color=line.get_color(),
                 markerfacecolor="white" if each["search"] == "greedy" else line.get_color(),
-            )  # fmt: skip
+            )
     axes.set(xscale="log", xlabel="words of translation a second", ylabel=f"BLEU on {test}")
     axes.plot([], [], "o", color="black", markerfacecolor="white", label="greedy")
     axes.plot([], [], "s", color="black", label="beam 5")

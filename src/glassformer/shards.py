@@ -191,9 +191,14 @@ class Worker:
 
 
 def _run(
-    job: Job, parts: Path, render: Render, shards: list[Shard],
-    workers: int, threads: int, address: str | None,
-) -> Iterator[int]:  # fmt: skip
+    job: Job,
+    parts: Path,
+    render: Render,
+    shards: list[Shard],
+    workers: int,
+    threads: int,
+    address: str | None,
+) -> Iterator[int]:
     """How many lines are done, shard by shard, in any order."""
     ray = _start(address, workers * threads)
     try:

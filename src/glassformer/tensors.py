@@ -21,9 +21,12 @@ MAPPED = 1 << 24  # bytes
 
 
 def save_tensors(
-    path: Path, tensors: Mapping[str, Tensor], *, dtype: torch.dtype | None = None,
+    path: Path,
+    tensors: Mapping[str, Tensor],
+    *,
+    dtype: torch.dtype | None = None,
     notes: Mapping[str, Any] | None = None,
-) -> None:  # fmt: skip
+) -> None:
     """As safetensors; a tensor under several names is written once and the names are noted.
 
     Further `notes` go into one entry with them: several would be written in any order.

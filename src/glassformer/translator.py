@@ -37,9 +37,14 @@ class Translator:
     """
 
     def __init__(
-        self, config: Config, tokenizers: Tokenizers, model: Transformer | Path, *,
-        holding: type[Weights] = Weights, **how: Any,
-    ):  # fmt: skip
+        self,
+        config: Config,
+        tokenizers: Tokenizers,
+        model: Transformer | Path,
+        *,
+        holding: type[Weights] = Weights,
+        **how: Any,
+    ):
         self.config, self.tokenizers = config, tokenizers
         self.weights = holding(model, config.model, self._encode_pairs, **how)
         self.device = self.weights.device

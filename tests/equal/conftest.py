@@ -17,7 +17,7 @@ V = 29
 # Every size odd where it may be, and no two alike: a mix-up of two axes cannot pass.
 ODD = Model(
     d_model=22, heads=3, head_width=5, d_ff=13, encoder_layers=2, decoder_layers=3, dropout=0.4
-)  # fmt: skip
+)
 SETTINGS = {
     "post": ODD,
     "pre": ODD.model_copy(update={"norm": "pre", "activation": "gelu"}),

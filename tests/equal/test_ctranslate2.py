@@ -23,9 +23,14 @@ LONGEST = 24  # short translations: quick tests
 
 # No two sizes alike, heads that are no part of d_model, and everything that is not the default.
 ODD = Model(
-    d_model=22, heads=3, head_width=5, d_ff=13, encoder_layers=2, decoder_layers=3,
+    d_model=22,
+    heads=3,
+    head_width=5,
+    d_ff=13,
+    encoder_layers=2,
+    decoder_layers=3,
     positions=Positions(longest=LONGEST),
-)  # fmt: skip
+)
 CHANGES: dict[str, dict[str, Any]] = {
     "post": {},
     "pre": {"norm": "pre", "activation": "gelu", "tie": "two-way"},
@@ -33,13 +38,19 @@ CHANGES: dict[str, dict[str, Any]] = {
         "positions": Positions(
             layout="concatenated", grid="tensor2tensor", offset=1, amplitude=0.5, longest=LONGEST
         ),
-        "activation": "silu", "tie": "none", "output_bias": True, "norm_epsilon": 1e-3,
+        "activation": "silu",
+        "tie": "none",
+        "output_bias": True,
+        "norm_epsilon": 1e-3,
     },
     "learned": {
         "positions": Positions(layout="learned", longest=LONGEST),
-        "head_width": None, "heads": 2, "encoder_layers": 1, "norm": "pre",
+        "head_width": None,
+        "heads": 2,
+        "encoder_layers": 1,
+        "norm": "pre",
     },
-}  # fmt: skip
+}
 
 ctranslate2 = pytest.importorskip("ctranslate2", reason="the extra glassformer[bridge] is absent")
 

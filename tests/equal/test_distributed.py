@@ -28,16 +28,28 @@ TORCHRUN = [sys.executable, "-m", "torch.distributed.run"]
 LINES = [f"the {a} {b} runs {c}" for a in ("red", "old") for b in ("cat", "dog") for c in "uvwxyz"]
 SETTINGS: dict[str, dict[str, Any]] = {
     "model": {
-        "d_model": 16, "d_ff": 32, "heads": 2, "encoder_layers": 2, "decoder_layers": 1,
-        "dropout": 0.3, "attention_dropout": 0.1,
+        "d_model": 16,
+        "d_ff": 32,
+        "heads": 2,
+        "encoder_layers": 2,
+        "decoder_layers": 1,
+        "dropout": 0.3,
+        "attention_dropout": 0.1,
     },
     "text": {"vocabulary": 320, "dropout": 0.1, "samples": 2},
     "train": {
-        "steps": 40, "batch_tokens": 96, "accumulate": 3, "validate_every": 20, "ema": 0.9,
-        "checkpoint_every": 10, "schedule": "cosine", "precision": "fp32", "learning_rate": 0.003,
+        "steps": 40,
+        "batch_tokens": 96,
+        "accumulate": 3,
+        "validate_every": 20,
+        "ema": 0.9,
+        "checkpoint_every": 10,
+        "schedule": "cosine",
+        "precision": "fp32",
+        "learning_rate": 0.003,
     },
     "decode": {"max_extra": 5},
-}  # fmt: skip
+}
 # The gradient of a key's bias is 0 but for rounding, and Adam makes whole steps of that.
 NOISE = "to_key.bias"
 
@@ -80,12 +92,18 @@ class Launch:
 
     def start(self, *arguments: str | Path) -> Launch:
         environment = {
-            **os.environ, "PYTHONPATH": str(SOURCE), "OMP_NUM_THREADS": "1", **self.environment,
-        }  # fmt: skip
+            **os.environ,
+            "PYTHONPATH": str(SOURCE),
+            "OMP_NUM_THREADS": "1",
+            **self.environment,
+        }
         self.process = subprocess.Popen(
-            [*self.command, *map(str, arguments)], stdout=self.stream, stderr=subprocess.STDOUT,
-            env=environment, start_new_session=True,
-        )  # fmt: skip
+            [*self.command, *map(str, arguments)],
+            stdout=self.stream,
+            stderr=subprocess.STDOUT,
+            env=environment,
+            start_new_session=True,
+        )
         return self
 
     def end(self) -> int:
@@ -125,9 +143,13 @@ def launch(corpus: list[Path], tmp_path: Path) -> Iterator[Callable[..., Launch]
     begun: list[Launch] = []
 
     def start(
-        count: int, name: str, *how: str, before: tuple[str, ...] = (), more: Any = None,
+        count: int,
+        name: str,
+        *how: str,
+        before: tuple[str, ...] = (),
+        more: Any = None,
         **changes: Any,
-    ) -> Launch:  # fmt: skip
+    ) -> Launch:
         recipe = tmp_path / f"{name}.toml"
         recipe.write_text(settings(**changes).to_toml(), encoding="utf-8")
         where = how if any("nnodes" in each for each in how) else ("--standalone", *how)
@@ -178,12 +200,17 @@ CASES = [
     pytest.param(2, {"shard": True}, id="sharded"),
     pytest.param(3, {}, id="three", marks=pytest.mark.slow),
     pytest.param(2, {"optimizer": "muon"}, id="muon", marks=pytest.mark.slow),
-    pytest.param(2, {"optimizer": "muon", "shard": True}, id="sharded-muon",
-                 marks=pytest.mark.slow),
-    pytest.param(3, {"shard": True, "accumulate": 1, "batch_tokens": 48}, id="sharded-empty",
-                 marks=pytest.mark.slow),
+    pytest.param(
+        2, {"optimizer": "muon", "shard": True}, id="sharded-muon", marks=pytest.mark.slow
+    ),
+    pytest.param(
+        3,
+        {"shard": True, "accumulate": 1, "batch_tokens": 48},
+        id="sharded-empty",
+        marks=pytest.mark.slow,
+    ),
     pytest.param(3, {"accumulate": 1, "batch_tokens": 48}, id="empty", marks=pytest.mark.slow),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(("processes", "changes"), CASES)
@@ -246,8 +273,11 @@ def test_a_killed_worker_ends_all(launch: Callable[..., Launch], rank: int) -> N
     os.kill(workers[rank], signal.SIGKILL)
     assert launched.end() != 0
     assert "internal error" not in launched.said(), launched.said()
-    assert not any(Path(f"/proc/{each}/cmdline").is_file() and b"glassformer" in
-                   Path(f"/proc/{each}/cmdline").read_bytes() for each in workers)  # fmt: skip
+    assert not any(
+        Path(f"/proc/{each}/cmdline").is_file()
+        and b"glassformer" in Path(f"/proc/{each}/cmdline").read_bytes()
+        for each in workers
+    )
     left = {path.name for path in (launched.out / "run/checkpoints").iterdir()}
     assert left, "what was saved is there"
 
@@ -326,12 +356,18 @@ def test_two_hosts_train_as_one(
     first = hosts[0][1]
     launched = [
         launch(
-            1, "several", "--nnodes=2", f"--node-rank={rank}", f"--master-addr={first}",
-            "--master-port=29511", before=("ip", "netns", "exec", name),
-            more={"GLOO_SOCKET_IFNAME": cable}, **changes,
+            1,
+            "several",
+            "--nnodes=2",
+            f"--node-rank={rank}",
+            f"--master-addr={first}",
+            "--master-port=29511",
+            before=("ip", "netns", "exec", name),
+            more={"GLOO_SOCKET_IFNAME": cable},
+            **changes,
         )
         for rank, (name, _, cable) in enumerate(hosts)
-    ]  # fmt: skip
+    ]
     for each in launched:
         assert each.end() == 0, "\n".join(other.said() for other in launched)
     assert_alike(launched[0].out, alone())
@@ -339,8 +375,9 @@ def test_two_hosts_train_as_one(
 
 @pytest.mark.slow
 @pytest.mark.parametrize("changes", [{}, {"shard": True}], ids=["whole", "sharded"])
-def test_gpus_train_as_one(launch: Callable[..., Launch], alone: Callable[..., Path],
-                           changes: Any) -> None:  # fmt: skip
+def test_gpus_train_as_one(
+    launch: Callable[..., Launch], alone: Callable[..., Path], changes: Any
+) -> None:
     if torch.cuda.device_count() < 2:
         pytest.skip(f"needs 2 GPUs, and there are {torch.cuda.device_count()}")
     launched = launch(2, "several", **changes)

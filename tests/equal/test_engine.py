@@ -225,11 +225,18 @@ def test_c_is_given_what_it_goes_by() -> None:
 
 
 @pytest.mark.skipif(not can_decode(), reason="no native kernels")
-@pytest.mark.parametrize("part", [
-    "source_embedding.table.weight", "output_table.weight", "encoder.1.feed_forward.inner.weight",
-    "encoder.0.self_attention.to_key.bias", "decoder.0.cross_attention.to_output.weight",
-    "decoder.1.feed_forward_road.norm.weight", "target_embedding.places_LD",
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "part",
+    [
+        "source_embedding.table.weight",
+        "output_table.weight",
+        "encoder.1.feed_forward.inner.weight",
+        "encoder.0.self_attention.to_key.bias",
+        "decoder.0.cross_attention.to_output.weight",
+        "decoder.1.feed_forward_road.norm.weight",
+        "target_embedding.places_LD",
+    ],
+)
 def test_weights_of_another_shape_are_refused(part: str) -> None:
     """As when the file is replaced while it is read."""
     network = build(**SETTINGS["learned"])

@@ -33,21 +33,29 @@ TEXT = {
 SHAPES: dict[str, dict[str, Any]] = {
     "shared": {"activation_function": "swish"},
     "separate": {
-        "activation_function": "relu", "share_encoder_decoder_embeddings": False, "d_model": 24,
+        "activation_function": "relu",
+        "share_encoder_decoder_embeddings": False,
+        "d_model": 24,
     },
     "untied": {
-        "activation_function": "gelu", "share_encoder_decoder_embeddings": False,
-        "tie_word_embeddings": False, "encoder_layers": 1,
+        "activation_function": "gelu",
+        "share_encoder_decoder_embeddings": False,
+        "tie_word_embeddings": False,
+        "encoder_layers": 1,
     },
-}  # fmt: skip
+}
 LONGEST = 48
 
 
 def learn(lines: Iterator[str], stem: Path, vocabulary: int) -> Any:
     sentencepiece.SentencePieceTrainer.train(
-        sentence_iterator=lines, model_prefix=str(stem), vocab_size=vocabulary,
-        hard_vocab_limit=False, minloglevel=2, num_threads=1,
-    )  # fmt: skip
+        sentence_iterator=lines,
+        model_prefix=str(stem),
+        vocab_size=vocabulary,
+        hard_vocab_limit=False,
+        minloglevel=2,
+        num_threads=1,
+    )
     stem.with_suffix(".model").rename(stem.with_suffix(".spm"))
     return sentencepiece.SentencePieceProcessor(model_file=str(stem.with_suffix(".spm")))
 
@@ -89,12 +97,20 @@ def checkpoint(texts: tuple[Path, list[list[str]]], tmp_path: Path) -> Callable[
 
 def make(vocabulary: int, **settings: Any) -> Any:
     shape = {
-        "d_model": 32, "encoder_layers": 2, "decoder_layers": 3, "encoder_attention_heads": 4,
-        "decoder_attention_heads": 4, "encoder_ffn_dim": 20, "decoder_ffn_dim": 20,
-        "max_position_embeddings": LONGEST, "scale_embedding": True, "eos_token_id": 0,
-        "pad_token_id": vocabulary - 1, "decoder_start_token_id": vocabulary - 1,
+        "d_model": 32,
+        "encoder_layers": 2,
+        "decoder_layers": 3,
+        "encoder_attention_heads": 4,
+        "decoder_attention_heads": 4,
+        "encoder_ffn_dim": 20,
+        "decoder_ffn_dim": 20,
+        "max_position_embeddings": LONGEST,
+        "scale_embedding": True,
+        "eos_token_id": 0,
+        "pad_token_id": vocabulary - 1,
+        "decoder_start_token_id": vocabulary - 1,
         "forced_eos_token_id": None,
-    }  # fmt: skip
+    }
     torch.manual_seed(1)
     config = transformers.MarianConfig(vocab_size=vocabulary, **{**shape, **settings})
     network = transformers.MarianMTModel(config).eval()
@@ -144,9 +160,13 @@ def test_logits_and_greedy_output_are_those_of_transformers(
         assert apart[..., kept].abs().max() <= 1e-4 * scale
         assert logits.log_softmax(-1)[..., BOS].max() < -100, "it never says that it starts"
         generated = theirs.generate(
-            sources[source_BS], attention_mask=attention, num_beams=1, do_sample=False,
-            max_new_tokens=30, bad_words_ids=[[theirs.config.pad_token_id]],
-        )  # fmt: skip
+            sources[source_BS],
+            attention_mask=attention,
+            num_beams=1,
+            do_sample=False,
+            max_new_tokens=30,
+            bad_words_ids=[[theirs.config.pad_token_id]],
+        )
         rows = [row[row != PAD].tolist() for row in source_BS]
         greedy = Decode(search="greedy", max_ratio=0, max_extra=30)
         found = [best[0].pieces for best in search(ours, rows, greedy)]
@@ -342,8 +362,11 @@ def test_a_vocabulary_larger_than_its_table(
 
 def test_byte_pair_models_are_refused(tmp_path: Path) -> None:
     sentencepiece.SentencePieceTrainer.train(
-        sentence_iterator=iter(TEXT["source"]), model_prefix=str(tmp_path / "bpe"), vocab_size=40,
-        model_type="bpe", minloglevel=2,
-    )  # fmt: skip
+        sentence_iterator=iter(TEXT["source"]),
+        model_prefix=str(tmp_path / "bpe"),
+        vocab_size=40,
+        model_type="bpe",
+        minloglevel=2,
+    )
     with pytest.raises(ValueError, match=r"bpe.model: a byte-pair model of SentencePiece"):
         Sentencepiece.read(tmp_path / "bpe.model")

@@ -16,17 +16,29 @@ from glassformer.text import Tokenizer
 from glassformer.translator import Translator
 
 ODD = {
-    "d_model": 22, "heads": 3, "head_width": 5, "d_ff": 13, "encoder_layers": 2,
+    "d_model": 22,
+    "heads": 3,
+    "head_width": 5,
+    "d_ff": 13,
+    "encoder_layers": 2,
     "decoder_layers": 3,
-}  # fmt: skip
+}
 EVEN = {"d_model": 32, "heads": 4, "d_ff": 64, "encoder_layers": 1, "decoder_layers": 2}
 WAVES = {"longest": 32}
 SHIFTED = {
-    "layout": "concatenated", "grid": "tensor2tensor", "offset": 1, "amplitude": 0.5, "longest": 32,
-}  # fmt: skip
+    "layout": "concatenated",
+    "grid": "tensor2tensor",
+    "offset": 1,
+    "amplitude": 0.5,
+    "longest": 32,
+}
 SETTINGS: dict[str, dict[str, Any]] = {
     f"{norm}-{positions.get('layout', 'interleaved')}-{tie}-{size}": {
-        **shape, "norm": norm, "positions": positions, "tie": tie, "activation": activation,
+        **shape,
+        "norm": norm,
+        "positions": positions,
+        "tie": tie,
+        "activation": activation,
     }
     for norm in ("post", "pre")
     for positions, tie, size, shape, activation in (
@@ -35,7 +47,7 @@ SETTINGS: dict[str, dict[str, Any]] = {
         ({"layout": "learned", "longest": 32}, "none", "odd", ODD, "gelu"),
         (WAVES, "two-way", "bias", EVEN | {"output_bias": True}, "relu"),
     )
-}  # fmt: skip
+}
 LINES = ["the cat is on the mat", "a dog runs in the tree", "so it is"]
 
 
@@ -63,8 +75,12 @@ def test_every_tensor_follows_from_its_operands(translator: Translator) -> None:
         else:
             apart = np.abs(made - recorded).max()
             assert apart <= 1e-5 * max(1.0, np.abs(made).max()), (name, apart)
-    used = {operand.name for op in trace.graph.values() for operand in (*op.operands, op.bias)
-            if operand}  # fmt: skip
+    used = {
+        operand.name
+        for op in trace.graph.values()
+        for operand in (*op.operands, op.bias)
+        if operand
+    }
     assert set(trace.parameters) <= used, "a weight that nothing is made of"
 
 

@@ -14,16 +14,26 @@ LINES = [
 ]
 SETTINGS = {
     "model": {
-        "d_model": 16, "d_ff": 32, "heads": 2, "encoder_layers": 1, "decoder_layers": 1,
-        "dropout": 0.3, "attention_dropout": 0.1,
+        "d_model": 16,
+        "d_ff": 32,
+        "heads": 2,
+        "encoder_layers": 1,
+        "decoder_layers": 1,
+        "dropout": 0.3,
+        "attention_dropout": 0.1,
     },
     "text": {"vocabulary": 320, "dropout": 0.1, "samples": 2},
     "train": {
-        "steps": 12, "batch_tokens": 64, "accumulate": 2, "validate_every": 6,
-        "checkpoint_every": 4, "ema": 0.9, "schedule": "cosine",
+        "steps": 12,
+        "batch_tokens": 64,
+        "accumulate": 2,
+        "validate_every": 6,
+        "checkpoint_every": 4,
+        "ema": 0.9,
+        "schedule": "cosine",
     },
     "decode": {"max_extra": 5},
-}  # fmt: skip
+}
 
 
 @pytest.fixture

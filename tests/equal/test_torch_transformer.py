@@ -31,9 +31,10 @@ def pair_parameters(ours: Transformer, theirs: nn.Transformer) -> Iterator[tuple
 
     pairs: list[tuple[Tensor, Tensor]] = []
     for own, other in zip(
-        [*ours.encoder, *ours.decoder], [*theirs.encoder.layers, *theirs.decoder.layers],
+        [*ours.encoder, *ours.decoder],
+        [*theirs.encoder.layers, *theirs.decoder.layers],
         strict=True,
-    ):  # fmt: skip
+    ):
         attention(own.self_attention, other.self_attn)
         roads = [own.self_attention_road, own.feed_forward_road]
         if hasattr(own, "cross_attention"):
@@ -106,10 +107,16 @@ def test_equal_to_torch(
     """Logits and the gradient of every parameter, in training mode, padding on both sides."""
     ours = build(
         Model(
-            d_model=D, heads=H, d_ff=F, encoder_layers=3, decoder_layers=2, dropout=0.0,
-            norm=norm, activation=activation,
+            d_model=D,
+            heads=H,
+            d_ff=F,
+            encoder_layers=3,
+            decoder_layers=2,
+            dropout=0.0,
+            norm=norm,
+            activation=activation,
         )
-    ).train()  # fmt: skip
+    ).train()
     theirs = make_reference(ours)
     logits_BTV = ours(*batch)
     expected_BTV = run_reference(theirs, ours, batch)

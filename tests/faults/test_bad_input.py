@@ -218,9 +218,11 @@ def test_check_data(tmp_path: Path, ledger: Ledger, cases: int) -> None:
 def keys() -> list[str]:
     raw = Config().model_dump()
     return ["size", "model.positions.longest", "model.positions.layout"] + [
-        f"{table}.{name}" for table, values in raw.items() if isinstance(values, dict)
+        f"{table}.{name}"
+        for table, values in raw.items()
+        if isinstance(values, dict)
         for name in values
-    ]  # fmt: skip
+    ]
 
 
 @fuzz(300, 4000)
@@ -317,17 +319,66 @@ def check_end(code: int, said: str, out: str, argv: Sequence[Any]) -> None:
 
 def words(home: Path) -> st.SearchStrategy[list[str]]:
     """Command lines of words that are known, nearly known, and not."""
-    names = [verb.__name__.strip("_").replace("_", "-") for verbs in VERBS.values()
-             for verb in verbs if verb.__name__ not in ("demo", "serve", "bench")]  # fmt: skip
-    options = sorted({
-        word for name in names for word in _help(name).split()
-        if word.startswith("--") and word.strip("-,.[]").replace("-", "").isalpha()
-    } - {"--help", "--install-completion", "--show-completion"})  # fmt: skip
-    files = ["m", "trace", "train.en", "train.xx", "recipe.toml", "nosuch", ".", "", "m/card.md",
-             "m/model.safetensors", "/dev/null", "out", "m/run", "-", "x\0y", "\ud800"]  # fmt: skip
-    values = ["0", "1", "-1", "3", "1e9", "99999999999999999999", "nan", "x", "en", "fp32", "cpu",
-              "train.steps=2", "decode.beam=0", "decode.beam=2", "=", "memory[0,0]", "memory[9,9]",
-              "cuda", "bf16", "greedy", "sample", "the cat", "svg", "V49", "attention"]  # fmt: skip
+    names = [
+        verb.__name__.strip("_").replace("_", "-")
+        for verbs in VERBS.values()
+        for verb in verbs
+        if verb.__name__ not in ("demo", "serve", "bench")
+    ]
+    options = sorted(
+        {
+            word
+            for name in names
+            for word in _help(name).split()
+            if word.startswith("--") and word.strip("-,.[]").replace("-", "").isalpha()
+        }
+        - {"--help", "--install-completion", "--show-completion"}
+    )
+    files = [
+        "m",
+        "trace",
+        "train.en",
+        "train.xx",
+        "recipe.toml",
+        "nosuch",
+        ".",
+        "",
+        "m/card.md",
+        "m/model.safetensors",
+        "/dev/null",
+        "out",
+        "m/run",
+        "-",
+        "x\0y",
+        "\ud800",
+    ]
+    values = [
+        "0",
+        "1",
+        "-1",
+        "3",
+        "1e9",
+        "99999999999999999999",
+        "nan",
+        "x",
+        "en",
+        "fp32",
+        "cpu",
+        "train.steps=2",
+        "decode.beam=0",
+        "decode.beam=2",
+        "=",
+        "memory[0,0]",
+        "memory[9,9]",
+        "cuda",
+        "bf16",
+        "greedy",
+        "sample",
+        "the cat",
+        "svg",
+        "V49",
+        "attention",
+    ]
     word = st.sampled_from([*files, *values, *options])
     return st.tuples(
         st.sampled_from(names), st.lists(word | st.sampled_from(files), max_size=5)
@@ -410,9 +461,13 @@ def test_real_processes(home: Path, ledger: Ledger, share: int) -> None:
         shutil.rmtree(home / "out", ignore_errors=True)
         ended = subprocess.run(
             [sys.executable, "-m", "glassformer", *(word for word in argv if word != "\ud800")],
-            cwd=home, input=b"the cat\n\xff\n", capture_output=True, timeout=600, check=False,
+            cwd=home,
+            input=b"the cat\n\xff\n",
+            capture_output=True,
+            timeout=600,
+            check=False,
             env={**os.environ, "PYTHONPATH": str(ROOT / "src"), "OMP_NUM_THREADS": "1"},
-        )  # fmt: skip
+        )
         said, out = (stream.decode("utf-8", "replace") for stream in (ended.stderr, ended.stdout))
         check_end(ended.returncode, said, out, argv)
     ledger.note(TABLE, "command lines as real processes", EXPECTED, times=count)

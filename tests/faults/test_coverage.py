@@ -22,8 +22,11 @@ def test_coverage_guided(tmp_path: Path, ledger: Ledger, target: str) -> None:
     path = os.pathsep.join([str(HERE), str(HERE.parents[1] / "src")])
     ended = subprocess.run(
         [sys.executable, "-m", "damage.coverage_fuzz", target, f"-runs={RUNS}", "-timeout=60"],
-        cwd=tmp_path, env={**os.environ, "PYTHONPATH": path}, capture_output=True, check=False,
-    )  # fmt: skip
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": path},
+        capture_output=True,
+        check=False,
+    )
     said = ended.stderr.decode("utf-8", "replace")
     assert ended.returncode == 0 and f"Done {RUNS} runs" in said, said[-3000:]
     happened = "done, or refused in one sentence"

@@ -156,9 +156,12 @@ HARM = [
 
 @pytest.mark.parametrize(("name", "harm"), HARM)
 def test_a_damaged_checkpoint(
-    trainings: Trainings, stopped: tuple[Path, Path], ledger: Ledger, name: str,
+    trainings: Trainings,
+    stopped: tuple[Path, Path],
+    ledger: Ledger,
+    name: str,
     harm: Callable[[Path], None],
-) -> None:  # fmt: skip
+) -> None:
     out, _ = stopped
     last = out / "run/checkpoints" / saved(out)
     (path,) = last.glob(f"{name}.*")
@@ -171,9 +174,11 @@ def test_a_damaged_checkpoint(
     assert ended.code == 0, ended.said
     assert f"it is now {last.name}.damaged, and the one before it is taken" in ended.said
     ledger.note(
-        FILES, "a checkpoint with a changed, cut, emptied or missing file",
-        "found by its digests, set aside, the one before it taken", "the work between the two",
-    )  # fmt: skip
+        FILES,
+        "a checkpoint with a changed, cut, emptied or missing file",
+        "found by its digests, set aside, the one before it taken",
+        "the work between the two",
+    )
 
 
 @pytest.mark.parametrize("ends", [False, True], ids=["before the end", "at the end"])
@@ -216,9 +221,11 @@ def test_a_checkpoint_of_an_earlier_version(
     save_tensors(last / "optimizer.safetensors", kept)
     assert trainings.resume(out).code == 0
     ledger.note(
-        FILES, "a checkpoint of an earlier version", "read where it can be, else one sentence",
+        FILES,
+        "a checkpoint of an earlier version",
+        "read where it can be, else one sentence",
         times=2,
-    )  # fmt: skip
+    )
 
 
 def test_the_store_is_damaged(

@@ -23,10 +23,12 @@ ANYWHERE = "anywhere"
 # Where it is killed, and within how many seconds from there. Half of the tries: anywhere.
 PLACES = {"save": 0.02, "store": 0.01, "validate": 0.1, "model": 0.01}
 SAID = {
-    ANYWHERE: "SIGKILL at a random moment", "save": "SIGKILL inside a checkpoint's write",
-    "store": "SIGKILL inside the store's build", "validate": "SIGKILL inside a validation",
+    ANYWHERE: "SIGKILL at a random moment",
+    "save": "SIGKILL inside a checkpoint's write",
+    "store": "SIGKILL inside the store's build",
+    "validate": "SIGKILL inside a validation",
     "model": "SIGKILL while the best model is written",
-}  # fmt: skip
+}
 Fresh = Callable[[str], Path]
 
 
@@ -156,10 +158,12 @@ def test_power_fails_during_a_save(recorded: Any, tmp_path: Path, ledger: Ledger
         shutil.rmtree(laid)
     assert {name: len(each) for name, each in known.items()} == {"00000003": 1, "00000006": 1}
     ledger.note(
-        TABLE, "power loss after each call of one save: states the disk may be in",
+        TABLE,
+        "power loss after each call of one save: states the disk may be in",
         "each has a whole checkpoint, the old one or the new one, by its digests",
-        times=tried, detail=f"states after {last - first} calls",
-    )  # fmt: skip
+        times=tried,
+        detail=f"states after {last - first} calls",
+    )
 
 
 def settle(node: power.Node) -> None:
@@ -192,10 +196,12 @@ def test_power_fails_at_any_time(
         assert now == wanted, f"after call {done}: {[k for k in now if now[k] != wanted.get(k)]}"
         shutil.rmtree(laid)
     ledger.note(
-        TABLE, "power loss after each call of a training: un-synced data gone, torn or zero",
-        "resumed; bit-identical", "the work since the last checkpoint",
+        TABLE,
+        "power loss after each call of a training: un-synced data gone, torn or zero",
+        "resumed; bit-identical",
+        "the work since the last checkpoint",
         times=tried,
-    )  # fmt: skip
+    )
 
 
 @pytest.mark.parametrize(
@@ -209,9 +215,13 @@ def test_power_fails_at_any_time(
     ids=["Ctrl-C", "SIGTERM", "Ctrl-C twice", "SIGTERM twice"],
 )
 def test_asked_to_stop(
-    trainings: Trainings, fresh: Fresh, ledger: Ledger, signals: tuple[int, ...], code: int,
+    trainings: Trainings,
+    fresh: Fresh,
+    ledger: Ledger,
+    signals: tuple[int, ...],
+    code: int,
     request: pytest.FixtureRequest,
-) -> None:  # fmt: skip
+) -> None:
     recipe, out = trainings.recipe(), fresh("out")
     ended = trainings.begin(out, recipe, kill_in="validate", kill_after=0.0, signals=signals)
     assert ended.code == code, ended.said

@@ -60,9 +60,12 @@ def test_one_long_line(model: Path, ledger: Ledger, megabytes: int, unit: str) -
 
 @pytest.mark.parametrize("count", [20_000, pytest.param(1_000_000, marks=pytest.mark.slow)])
 def test_empty_lines(
-    model: Path, ledger: Ledger, count: int, monkeypatch: pytest.MonkeyPatch,
+    model: Path,
+    ledger: Ledger,
+    count: int,
+    monkeypatch: pytest.MonkeyPatch,
     capfd: pytest.CaptureFixture[str],
-) -> None:  # fmt: skip
+) -> None:
     code, out, _ = translate(model, b"\n" * count, monkeypatch, capfd)
     assert code == 0 and out == "\n" * count
     ledger.note(TABLE, f"{count:,} empty lines through translate", "as many empty lines")
@@ -85,9 +88,13 @@ def test_empty_lines(
     ids=["BOM", "CRLF", "CR", "NUL", "surrogate", "breaks", "no end", "empty", "UTF-16", "Latin-1"],
 )
 def test_odd_bytes(
-    model: Path, ledger: Ledger, data: bytes, lines: int, monkeypatch: pytest.MonkeyPatch,
+    model: Path,
+    ledger: Ledger,
+    data: bytes,
+    lines: int,
+    monkeypatch: pytest.MonkeyPatch,
     capfd: pytest.CaptureFixture[str],
-) -> None:  # fmt: skip
+) -> None:
     code, out, err = translate(model, data, monkeypatch, capfd)
     if lines < 0:
         assert code == 2 and "standard input, line 1: not UTF-8" in err

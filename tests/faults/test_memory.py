@@ -42,9 +42,15 @@ LINES = [f"{a} {b} {c}" for a in ("red", "old", "big") for b in ("cat", "dog") f
 def make_updater(room: Room | None = None, **train_settings: Any) -> Updater:
     torch.manual_seed(1)
     shape = Model(
-        d_model=16, d_ff=24, heads=2, encoder_layers=2, decoder_layers=2, dropout=0.3,
-        attention_dropout=0.2, hidden_dropout=0.1,
-    )  # fmt: skip
+        d_model=16,
+        d_ff=24,
+        heads=2,
+        encoder_layers=2,
+        decoder_layers=2,
+        dropout=0.3,
+        attention_dropout=0.2,
+        hidden_dropout=0.1,
+    )
     network = Transformer(shape, VOCABULARY, VOCABULARY)
     settings = Train(clip=None, **train_settings)
     return Updater(network, settings, torch.device("cpu"), "fp32", room=room)
@@ -79,14 +85,19 @@ def refuse_above(monkeypatch: pytest.MonkeyPatch, cells: int) -> list[int]:
     return refused
 
 
-@pytest.mark.parametrize("error", [
-    RuntimeError(REFUSED), MemoryError(), RuntimeError("std::bad_alloc"),
-    torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 2.00 GiB"),
-    OSError(12, "Cannot allocate memory"),
-    ImportError("_rust.abi3.so: failed to map segment from shared object"),
-    SystemError("<function _find_and_load at 0x1> returned NULL without setting an exception"),
-    SystemError("error return without exception set"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "error",
+    [
+        RuntimeError(REFUSED),
+        MemoryError(),
+        RuntimeError("std::bad_alloc"),
+        torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 2.00 GiB"),
+        OSError(12, "Cannot allocate memory"),
+        ImportError("_rust.abi3.so: failed to map segment from shared object"),
+        SystemError("<function _find_and_load at 0x1> returned NULL without setting an exception"),
+        SystemError("error return without exception set"),
+    ],
+)
 def test_it_is_recognised(error: Exception) -> None:
     assert is_out_of_memory(error)
 
@@ -189,15 +200,28 @@ def corpus(tmp_path: Path) -> list[Path]:
 
 
 def make_config(**changes: Any) -> Config:
-    return Config.read({
-        "model": {"d_model": 16, "d_ff": 32, "heads": 2, "encoder_layers": 1, "decoder_layers": 1},
-        "text": {"vocabulary": 320},
-        "train": {
-            "steps": 20, "batch_tokens": 128, "validate_every": 20, "checkpoint_every": 10,
-            "precision": "fp32", "learning_rate": 0.003, **changes,
-        },
-        "decode": {"max_extra": 5},
-    })  # fmt: skip
+    return Config.read(
+        {
+            "model": {
+                "d_model": 16,
+                "d_ff": 32,
+                "heads": 2,
+                "encoder_layers": 1,
+                "decoder_layers": 1,
+            },
+            "text": {"vocabulary": 320},
+            "train": {
+                "steps": 20,
+                "batch_tokens": 128,
+                "validate_every": 20,
+                "checkpoint_every": 10,
+                "precision": "fp32",
+                "learning_rate": 0.003,
+                **changes,
+            },
+            "decode": {"max_extra": 5},
+        }
+    )
 
 
 def read_losses(out: Path) -> list[float]:
@@ -271,8 +295,11 @@ def limited(tmp_path: Path) -> Callable[..., subprocess.CompletedProcess[str]]:
         return subprocess.run(
             [sys.executable, "-m", "glassformer", *map(str, arguments)],
             preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (most, most)),
-            capture_output=True, encoding="utf-8", check=False, timeout=600,
-        )  # fmt: skip
+            capture_output=True,
+            encoding="utf-8",
+            check=False,
+            timeout=600,
+        )
 
     return run
 
@@ -280,18 +307,25 @@ def limited(tmp_path: Path) -> Callable[..., subprocess.CompletedProcess[str]]:
 @pytest.mark.slow
 @pytest.mark.parametrize("limit", [600, 700, 800, 1024, 2048])
 def test_with_little_memory_it_works_or_says_so(
-    tmp_path: Path, corpus: list[Path], limited: Callable[..., Any], limit: int,
+    tmp_path: Path,
+    corpus: list[Path],
+    limited: Callable[..., Any],
+    limit: int,
     ledger: Ledger,
-) -> None:  # fmt: skip
+) -> None:
     """Batches of 16,384 pieces take some 2.5 GiB, Python and torch themselves 0.7."""
     long = [" ".join(LINES[n:] + LINES[:n]) for n in range(len(LINES))] * 20
     for path in corpus:
         path.write_text("\n".join(long) + "\n", encoding="utf-8")
     out = tmp_path / "out"
     changes = {
-        "text.vocabulary": 320, "train.batch_tokens": 16384, "train.steps": 1,
-        "train.precision": "fp32", "decode.max_extra": 5, "train.watch": 0,
-    }  # fmt: skip
+        "text.vocabulary": 320,
+        "train.batch_tokens": 16384,
+        "train.steps": 1,
+        "train.precision": "fp32",
+        "decode.max_extra": 5,
+        "train.watch": 0,
+    }
     settings = [f"--set={name}={value}" for name, value in changes.items()]
     valid = tmp_path / "valid.tsv"
     valid.write_text("red cat\ttac der\nold dog\tgod dlo\n", encoding="utf-8")

@@ -23,16 +23,25 @@ TABLE = "Numbers gone wrong"
 LINES = [f"the {a} {b} runs {c}" for a in ("red", "old") for b in ("cat", "dog") for c in "xyz"]
 SETTINGS: dict[str, Any] = {
     "model": {
-        "d_model": 16, "d_ff": 32, "heads": 2, "encoder_layers": 1, "decoder_layers": 1,
+        "d_model": 16,
+        "d_ff": 32,
+        "heads": 2,
+        "encoder_layers": 1,
+        "decoder_layers": 1,
         "dropout": 0.2,
     },
     "text": {"vocabulary": 320},
     "train": {
-        "steps": 30, "batch_tokens": 64, "validate_every": 30, "checkpoint_every": 10,
-        "precision": "fp32", "learning_rate": 0.003, "watch": 0,
+        "steps": 30,
+        "batch_tokens": 64,
+        "validate_every": 30,
+        "checkpoint_every": 10,
+        "precision": "fp32",
+        "learning_rate": 0.003,
+        "watch": 0,
     },
     "decode": {"max_extra": 5},
-}  # fmt: skip
+}
 
 Poison = Callable[..., list[int]]
 

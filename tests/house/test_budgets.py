@@ -1,12 +1,10 @@
-"""Small files, short functions, plain names: what does not fit is two things."""
+"""Plain names, a model of a few pages, and a formatter without exceptions."""
 
 from __future__ import annotations
 
 import ast
 import re
 from pathlib import Path
-
-import pytest
 
 PACKAGE = Path(__file__).parents[2] / "src" / "glassformer"
 FILES = sorted(PACKAGE.rglob("*.py"))
@@ -20,37 +18,32 @@ VAGUE = {"util", "utils", "helper", "helpers", "common", "base", "manager", "mis
 LEGEND = set("BSTQMLRDHKFVWCNI")
 
 
-def _count_lines(path: Path) -> int:
-    return len(path.read_text(encoding="utf-8").splitlines())
-
-
-def _measure_functions() -> dict[str, int]:
-    return {
-        f"{path.relative_to(PACKAGE)}:{node.lineno} {node.name}": node.end_lineno - node.lineno + 1
-        for path, tree in TREES.items()
+def _count_code(path: Path) -> int:
+    """Lines with something on them besides comments and docstrings."""
+    tree = TREES[path]
+    told = {
+        line
         for node in ast.walk(tree)
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.end_lineno
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+        for line in range(node.lineno, (node.end_lineno or node.lineno) + 1)
     }
+    lines = path.read_text(encoding="utf-8").splitlines()
+    return sum(
+        bool(line.split("#")[0].strip()) and number not in told
+        for number, line in enumerate(lines, start=1)
+    )
 
 
-def test_files_have_at_most_250_lines() -> None:
-    lengths = {str(path.relative_to(PACKAGE)): _count_lines(path) for path in FILES}
-    assert {name: length for name, length in lengths.items() if length > 250} == {}
+def test_the_model_fits_on_a_few_pages() -> None:
+    files = list((PACKAGE / "model").glob("*.py"))
+    assert files and sum(map(_count_code, files)) <= 400
 
 
-def test_functions_have_at_most_50_lines() -> None:
-    assert {name: length for name, length in _measure_functions().items() if length > 50} == {}
-
-
-def test_nine_functions_of_ten_have_at_most_30_lines() -> None:
-    lengths = sorted(_measure_functions().values())
-    assert lengths[int(0.9 * (len(lengths) - 1))] <= 30
-
-
-@pytest.mark.parametrize(("without", "budget"), [({"rnn.py"}, 550), (set(), 650)])
-def test_the_model_fits_on_a_few_pages(without: set[str], budget: int) -> None:
-    files = [path for path in (PACKAGE / "model").glob("*.py") if path.name not in without]
-    assert files and sum(map(_count_lines, files)) <= budget
+def test_the_formatter_is_switched_off_for_tables_alone() -> None:
+    skipped = sum(
+        len(re.findall(r"# fmt: (?:skip|off)", path.read_text(encoding="utf-8"))) for path in FILES
+    )
+    assert skipped <= 20
 
 
 def test_no_vague_names() -> None:

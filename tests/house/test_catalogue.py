@@ -25,9 +25,13 @@ CATALOGUE: dict[str, dict[str, Any]] = tomllib.loads(
 # Every letter another size: two axes that change places have another shape.
 SIZES = {"1": 1, "B": 2, "H": 3, "K": 5, "S": 7, "T": 11, "F": 13, "D": 16, "V": 17}
 SETTINGS = Model(
-    d_model=SIZES["D"], d_ff=SIZES["F"], heads=SIZES["H"], head_width=SIZES["K"],
-    encoder_layers=2, decoder_layers=3,
-)  # fmt: skip
+    d_model=SIZES["D"],
+    d_ff=SIZES["F"],
+    heads=SIZES["H"],
+    head_width=SIZES["K"],
+    encoder_layers=2,
+    decoder_layers=3,
+)
 LAYERS = {"encoder": SETTINGS.encoder_layers, "decoder": SETTINGS.decoder_layers}
 PAPER = {"3.1", "3.2.1", "3.2.2", "3.2.3", "3.3", "3.4", "3.5"}
 

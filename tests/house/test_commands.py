@@ -54,9 +54,15 @@ def corpus(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The files that the commands speak of."""
     write_pairs(tmp_path / "pairs", "en", "fr", {"train": 300, "valid": 20})
     for name in (
-        "data/train", "data/valid", "data/test", "train", "more", "test",
-        "corpus/train", "corpus/test",
-    ):  # fmt: skip
+        "data/train",
+        "data/valid",
+        "data/test",
+        "train",
+        "more",
+        "test",
+        "corpus/train",
+        "corpus/test",
+    ):
         which = "train" if name.endswith(("train", "more")) else "valid"
         for lang in ("en", "de"):
             text = (tmp_path / "pairs" / f"{which}.{'fr' if lang == 'de' else 'en'}").read_bytes()

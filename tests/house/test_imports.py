@@ -46,10 +46,18 @@ PACKAGES = {
     "device": {"torch"},
 }
 TORCH_FREE = (
-    "config", "mistakes", "memory", "text", "data", "see.draw",
-    "evaluate.links", "evaluate.quality", "evaluate.references", "evaluate.significance",
+    "config",
+    "mistakes",
+    "memory",
+    "text",
+    "data",
+    "see.draw",
+    "evaluate.links",
+    "evaluate.quality",
+    "evaluate.references",
+    "evaluate.significance",
     "evaluate.words",
-)  # fmt: skip
+)
 
 
 def _list_modules() -> Iterator[tuple[str, ast.Module]]:
@@ -76,9 +84,10 @@ def _is_torch_free(module: str) -> bool:
 
 MODULES = dict(_list_modules())
 IMPORTS = [
-    (module, line, name) for module, tree in MODULES.items()
+    (module, line, name)
+    for module, tree in MODULES.items()
     for line, name in _list_imports(module, tree)
-]  # fmt: skip
+]
 
 
 def test_every_part_has_its_place() -> None:
@@ -129,9 +138,10 @@ def _run(code: str) -> str:
 def test_torch_stays_outside() -> None:
     """In a new process, and lazy imports by their names."""
     wrong = [
-        f"{module}:{line}" for module, line, name in IMPORTS
+        f"{module}:{line}"
+        for module, line, name in IMPORTS
         if _is_torch_free(module) and name.split(".")[0] == "torch"
-    ]  # fmt: skip
+    ]
     assert not wrong
     free = [name.removesuffix(".__init__") for name in MODULES if _is_torch_free(name)]
     lines = "\n".join(

@@ -17,7 +17,7 @@ V, PAD, BOS, EOS = 16, 0, 1, 2
 BATCH, LONGEST = 64, 6
 SETTINGS = Model(
     d_model=64, d_ff=128, heads=4, encoder_layers=2, decoder_layers=2, norm="pre", dropout=0.02
-)  # fmt: skip
+)
 
 
 def draw_words(draw: random.Random) -> list[int]:

@@ -38,8 +38,12 @@ def test_they_are_all_there() -> None:
 def test_it_is_small_and_whole(name: str) -> None:
     assert sum(path.stat().st_size for path in (SHIPPED / name).iterdir()) <= 4e6
     assert {path.name for path in (SHIPPED / name).iterdir()} - {"alignment.json"} == {
-        "card.md", "config.toml", "golden.json", "model.safetensors", "tokenizer.json"
-    }  # fmt: skip
+        "card.md",
+        "config.toml",
+        "golden.json",
+        "model.safetensors",
+        "tokenizer.json",
+    }
     with safe_open(SHIPPED / name / WEIGHTS, "pt") as file:
         assert {file.get_tensor(key).dtype for key in file.keys()} == {torch.float16}  # noqa: SIM118
 

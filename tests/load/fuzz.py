@@ -17,16 +17,38 @@ CHECKS = "not_a_server_error"
 def main() -> None:
     asked = read_arguments()
     command = [
-        sys.executable, "-m", "glassformer", "serve", "demo", "--port", "0", "--token", "t",
-        "--seconds", "20",  # the longest text takes more: what is not refused by then hangs
-    ]  # fmt: skip
+        sys.executable,
+        "-m",
+        "glassformer",
+        "serve",
+        "demo",
+        "--port",
+        "0",
+        "--token",
+        "t",
+        "--seconds",
+        "20",  # the longest text takes more: what is not refused by then hangs
+    ]
     with run_server(Side("glassformer", command), asked) as port:
         url = f"http://127.0.0.1:{port}/spec"
         fuzz = [
-            "run", url, "--checks", CHECKS, "--header", "Authorization: Bearer t",
-            "--request-timeout", "30", "--max-examples", "50", "--seed", "1",
-            "--phases", "examples,coverage,fuzzing", "--exclude-path-regex", "/events$",
-        ]  # fmt: skip
+            "run",
+            url,
+            "--checks",
+            CHECKS,
+            "--header",
+            "Authorization: Bearer t",
+            "--request-timeout",
+            "30",
+            "--max-examples",
+            "50",
+            "--seed",
+            "1",
+            "--phases",
+            "examples,coverage,fuzzing",
+            "--exclude-path-regex",
+            "/events$",
+        ]
         program = Path(sys.executable).with_name("schemathesis")
         done = subprocess.run([program, *fuzz], check=False)
     sys.exit(done.returncode)

@@ -77,8 +77,19 @@ def read_arguments() -> argparse.Namespace:
 
 
 def list_sides(asked: argparse.Namespace, folder: Path) -> list[Side]:
-    ours = [sys.executable, "-m", "glassformer", "serve", asked.model, "--port", "0",
-            "--token", "t", "--device", "cpu"]  # fmt: skip
+    ours = [
+        sys.executable,
+        "-m",
+        "glassformer",
+        "serve",
+        asked.model,
+        "--port",
+        "0",
+        "--token",
+        "t",
+        "--device",
+        "cpu",
+    ]
     found = [
         Side("glassformer", [*ours, "--batch", str(asked.batch)]),
         Side("one at a time", [*ours, "--batch", "1"]),
@@ -143,11 +154,25 @@ def measure(
 def load(port: int, requests: int, asked: argparse.Namespace, folder: Path) -> dict[str, Any]:
     """Locust's report on the one path."""
     command = [
-        sys.executable, "-m", "locust", "--locustfile", str(HERE / "users.py"), "--headless",
-        "--host", f"http://127.0.0.1:{port}", "--users", str(asked.clients),
-        "--spawn-rate", str(asked.clients), "--json", "--only-summary", "--loglevel", "ERROR",
-        "--stop-timeout", "60",
-    ]  # fmt: skip
+        sys.executable,
+        "-m",
+        "locust",
+        "--locustfile",
+        str(HERE / "users.py"),
+        "--headless",
+        "--host",
+        f"http://127.0.0.1:{port}",
+        "--users",
+        str(asked.clients),
+        "--spawn-rate",
+        str(asked.clients),
+        "--json",
+        "--only-summary",
+        "--loglevel",
+        "ERROR",
+        "--stop-timeout",
+        "60",
+    ]
     given = {"LOAD_ANSWERS": str(folder / "answers.json"), "LOAD_REQUESTS": str(requests)}
     done = subprocess.run(
         command, env={**os.environ, **given}, capture_output=True, text=True, check=False

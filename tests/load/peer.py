@@ -29,21 +29,26 @@ class Peer(Translator):
         beam = decode.beam if decode.search == "beam" else 1
         found = self.engine.translate_batch(
             [[source.piece(id) for id in (*ids, EOS)] for ids in source.encode_many(texts)],
-            beam_size=beam, length_penalty=decode.alpha if beam > 1 else 0,
-            max_decoding_length=min(256, self.longest), max_input_length=0, return_scores=True,
+            beam_size=beam,
+            length_penalty=decode.alpha if beam > 1 else 0,
+            max_decoding_length=min(256, self.longest),
+            max_input_length=0,
+            return_scores=True,
             suppress_sequences=[[target.piece(PAD)], [target.piece(BOS)]],
-        )  # fmt: skip
+        )
         ids = {piece: id for id, piece in enumerate(target.vocabulary)}
         return [
             [
                 SimpleNamespace(
                     text=target.decode([ids[piece] for piece in each.hypotheses[0]]).strip(),
-                    score=each.scores[0], log_prob=each.scores[0], piece_log_probs=[],
+                    score=each.scores[0],
+                    log_prob=each.scores[0],
+                    piece_log_probs=[],
                     finished=True,
                 )
             ]
             for each in found
-        ]  # fmt: skip
+        ]
 
 
 def main(model: str, export: str, quantization: str, threads: str, batch: str) -> None:

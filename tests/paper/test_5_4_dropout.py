@@ -42,8 +42,11 @@ def test_an_embedding_drops_the_sum() -> None:
 
 
 def test_there_is_no_other_dropout() -> None:
-    at_work = {name for name, module in Transformer(SETTINGS, 9, 9).named_modules()
-               if isinstance(module, Dropout) and module.p}  # fmt: skip
+    at_work = {
+        name
+        for name, module in Transformer(SETTINGS, 9, 9).named_modules()
+        if isinstance(module, Dropout) and module.p
+    }
     assert at_work == {
         f"{owner}.dropout"
         for owner in (

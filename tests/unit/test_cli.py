@@ -239,9 +239,19 @@ def test_json_says_all_there_is(run: Run) -> None:
     lines = [json.loads(line) for line in _translate(run, "--json", "The cat is old.\n\n")]
     assert [line["source"] for line in lines] == ["The cat is old.", ""]
     assert lines[0].keys() == {
-        "source", "translation", "score", "log_prob", "pieces", "piece_log_probs", "finished",
-        "parts", "precision", "confidence", "problems", "retried",
-    }  # fmt: skip
+        "source",
+        "translation",
+        "score",
+        "log_prob",
+        "pieces",
+        "piece_log_probs",
+        "finished",
+        "parts",
+        "precision",
+        "confidence",
+        "problems",
+        "retried",
+    }
     assert lines[0]["log_prob"] == pytest.approx(sum(lines[0]["piece_log_probs"]), rel=1e-5)
     assert _spell(lines[0]["pieces"]).split() == lines[0]["translation"].split()
     assert lines[1]["translation"] == "" and lines[1]["parts"] == []
@@ -540,8 +550,9 @@ class _Terminal(io.StringIO):
         return True
 
 
-@pytest.mark.parametrize(("seconds", "beside", "drawn"), [(2, None, True), (0.5, None, False),
-                                                         (2, _Terminal(), False)])  # fmt: skip
+@pytest.mark.parametrize(
+    ("seconds", "beside", "drawn"), [(2, None, True), (0.5, None, False), (2, _Terminal(), False)]
+)
 def test_a_bar_is_drawn_only_while_one_waits(
     seconds: float, beside: io.StringIO | None, drawn: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -20,12 +20,16 @@ def translator():
     config = Config.read(
         {
             "model": {
-                "d_model": 32, "d_ff": 64, "heads": 4, "encoder_layers": 2, "decoder_layers": 2,
+                "d_model": 32,
+                "d_ff": 64,
+                "heads": 4,
+                "encoder_layers": 2,
+                "decoder_layers": 2,
                 "positions": {"longest": 64},
             },
             "decode": {"max_extra": 6},
         }
-    )  # fmt: skip
+    )
     tokenizer = Tokenizer.train(LINES, 320)
     model = build(config, Tokenizers(tokenizer, tokenizer))
     with torch.no_grad():
@@ -108,9 +112,15 @@ def test_unequal_numbers(translator):
 
 
 SENTENCES = [
-    "The cat is old.", "Is it?", "Two dogs run!", "So it is...", "Yes.", "No.", "Dr. A ran.",
+    "The cat is old.",
+    "Is it?",
+    "Two dogs run!",
+    "So it is...",
+    "Yes.",
+    "No.",
+    "Dr. A ran.",
     "The end of the tree",
-]  # fmt: skip
+]
 
 
 def paragraph(gaps):

@@ -17,9 +17,14 @@ from opening import ROOT, SENTENCE, STATIC, TOKEN, Server
 
 # Chromium must ask nobody: neither its maker nor a display.
 ARGUMENTS = [
-    "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync",
-    "--disable-background-networking", "--disable-component-update",
-]  # fmt: skip
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-sync",
+    "--disable-background-networking",
+    "--disable-component-update",
+]
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -88,13 +88,24 @@ def run(
     tokenizers = Tokenizers.load(folder)
     texts = [texts[n] for n in kept]
     settings = {
-        "beam": beam, "alpha": alpha, "longest": LONGEST, "penalty": "power", "stop": "first",
-    }  # fmt: skip
+        "beam": beam,
+        "alpha": alpha,
+        "longest": LONGEST,
+        "penalty": "power",
+        "stop": "first",
+    }
     plan = Plan(
-        folder, tokenizers, texts, references and [references[n] for n in kept],
+        folder,
+        tokenizers,
+        texts,
+        references and [references[n] for n in kept],
         Config.load(folder / CONFIG).data.target_lang,
-        _write_sentences(tokenizers, texts, work), settings, rounds, work, environment or {},
-    )  # fmt: skip
+        _write_sentences(tokenizers, texts, work),
+        settings,
+        rounds,
+        work,
+        environment or {},
+    )
     sides = [Side(f"glassformer {x}", OURS, (str(folder), str(plan.file), x)) for x in precisions]
     for name in peers:
         sides += _make_sides(name, plan)

@@ -99,11 +99,14 @@ def _translate_settings(folder: Path, raw: Mapping[str, Any], grid: str) -> Conf
     if raw.get("model_type") != "marian":
         raise ValueError(f"{path}: model_type is {raw.get('model_type')}, not marian")
     wanted = {
-        "normalize_before": False, "normalize_embedding": False, "add_final_layer_norm": False,
-        "static_position_embeddings": True, "scale_embedding": True,
+        "normalize_before": False,
+        "normalize_embedding": False,
+        "add_final_layer_norm": False,
+        "static_position_embeddings": True,
+        "scale_embedding": True,
         "decoder_attention_heads": raw.get("encoder_attention_heads"),
         "decoder_ffn_dim": raw.get("encoder_ffn_dim"),
-    }  # fmt: skip
+    }
     for key, value in wanted.items():
         if raw.get(key, value) != value:
             raise ValueError(f"{path}: {key}={raw[key]}: only models with {value} can be imported")

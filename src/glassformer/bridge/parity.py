@@ -110,9 +110,10 @@ def compare(
     theirs = _Theirs(folder, "float32" if exact else "default", tokenizers, longest)
     found = theirs.score(wanted.sources, wanted.translations["greedy"])
     pairs = [
-        pair for ours, other in zip(wanted.log_probs, found, strict=True)
+        pair
+        for ours, other in zip(wanted.log_probs, found, strict=True)
         for pair in zip(ours, other, strict=True)
-    ]  # fmt: skip
+    ]
     apart = [abs(ours - other) for ours, other in pairs]
     different, ties = {}, {}
     for name, ours in wanted.translations.items():

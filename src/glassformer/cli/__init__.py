@@ -39,12 +39,17 @@ VERBS: dict[str, list[Callable[..., None]]] = {
     "Try": [demo.demo],
     "Train": [check_data.check_data, train.train, average.average],
     "Use": [
-        translate.translate, see.see, serve.serve, score.score, align.align, info.info,
+        translate.translate,
+        see.see,
+        serve.serve,
+        score.score,
+        align.align,
+        info.info,
         doctor.doctor,
     ],
     "Measure": [evaluate.evaluate],
     "Exchange": [import_model.import_, export.export],
-}  # fmt: skip
+}
 ALONE = (demo.demo, doctor.doctor, serve.serve)  # these do something without an argument
 EXPECTED, DEFECT = 2, 70
 OUT_OF_MEMORY = (

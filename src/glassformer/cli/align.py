@@ -117,8 +117,13 @@ def check(given: dict[str, Any]) -> None:
             raise ValueError(f"--{option} {given[name]}: one of {', '.join(values)}")
     if given["gold_first"] not in (None, 0, 1):
         raise ValueError(f"--gold-first {given['gold_first']}: words count from 0 or 1")
-    needs = {"gold_order": "gold", "gold_first": "gold", "join": "reverse", "head": "layer",
-             "row": "layer"}  # fmt: skip
+    needs = {
+        "gold_order": "gold",
+        "gold_first": "gold",
+        "join": "reverse",
+        "head": "layer",
+        "row": "layer",
+    }
     for name, needed in needs.items():
         if given[name] is not None and given[needed] is None:
             raise ValueError(f"--{name.replace('_', '-')} has no effect without --{needed}")

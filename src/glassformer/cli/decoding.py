@@ -11,9 +11,14 @@ from ..config import Config, Decode
 
 # Settings that only one kind of search looks at.
 SERVES = {
-    "beam": "beam", "stop": "beam", "n_best": "beam",
-    "temperature": "sample", "top_k": "sample", "top_p": "sample", "seed": "sample",
-}  # fmt: skip
+    "beam": "beam",
+    "stop": "beam",
+    "n_best": "beam",
+    "temperature": "sample",
+    "top_k": "sample",
+    "top_p": "sample",
+    "seed": "sample",
+}
 
 SEARCH, SAMPLING = "Search (if not given: the model's own settings)", "Sampling"
 
@@ -94,10 +99,20 @@ Seed = Annotated[
 
 
 OPTIONS = {
-    "search": Search, "beam": Beam, "penalty": Penalty, "alpha": Alpha, "stop": Stop,
-    "min_length": MinLength, "max_ratio": MaxRatio, "max_extra": MaxExtra, "no_repeat": NoRepeat,
-    "temperature": Temperature, "top_k": TopK, "top_p": TopP, "seed": Seed,
-}  # fmt: skip
+    "search": Search,
+    "beam": Beam,
+    "penalty": Penalty,
+    "alpha": Alpha,
+    "stop": Stop,
+    "min_length": MinLength,
+    "max_ratio": MaxRatio,
+    "max_extra": MaxExtra,
+    "no_repeat": NoRepeat,
+    "temperature": Temperature,
+    "top_k": TopK,
+    "top_p": TopP,
+    "seed": Seed,
+}
 
 
 def choose_search(config: Config, given: Mapping[str, Any]) -> Decode:

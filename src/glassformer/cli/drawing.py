@@ -37,8 +37,12 @@ Drawn = Annotated[
     ),
 ]
 OPTIONS = {
-    "picture": Picture, "gallery": Gallery, "query": Query, "lang": Language, "output": Drawn,
-}  # fmt: skip
+    "picture": Picture,
+    "gallery": Gallery,
+    "query": Query,
+    "lang": Language,
+    "output": Drawn,
+}
 NEEDS = {"query": ("picture",), "output": ("picture",), "lang": ("picture", "gallery")}
 
 

@@ -52,10 +52,12 @@ Prefix = Annotated[
 Hypothesis = Annotated[
     int | None,
     Option(
-        metavar="N", min=0, help="Look at another hypothesis that ended; 0 the best.",
+        metavar="N",
+        min=0,
+        help="Look at another hypothesis that ended; 0 the best.",
         rich_help_panel=decoding.SEARCH,
     ),
-]  # fmt: skip
+]
 Level = Annotated[
     str,
     Option(metavar="attention|states|everything", help="How much of the network to record."),

@@ -38,24 +38,31 @@ HostNames = Annotated[
 Keys = Annotated[
     list[str] | None,
     Option(
-        "--api-key", metavar="TEXT", help="Ask programs for this key; may be given several times.",
-        envvar="GLASSFORMER_API_KEYS", rich_help_panel=OPERATION,
+        "--api-key",
+        metavar="TEXT",
+        help="Ask programs for this key; may be given several times.",
+        envvar="GLASSFORMER_API_KEYS",
+        rich_help_panel=OPERATION,
     ),
-]  # fmt: skip
+]
 Rate = Annotated[
     int,
     Option(
-        metavar="N", min=0, rich_help_panel=OPERATION,
+        metavar="N",
+        min=0,
+        rich_help_panel=OPERATION,
         help="Requests a minute of one key or address; 0: any number.",
     ),
-]  # fmt: skip
+]
 Origins = Annotated[
     list[str] | None,
     Option(
-        "--cors", metavar="ORIGIN", rich_help_panel=OPERATION,
+        "--cors",
+        metavar="ORIGIN",
+        rich_help_panel=OPERATION,
         help="Let pages of this origin ask, such as https://example.org.",
     ),
-]  # fmt: skip
+]
 Characters = Annotated[
     int,
     Option(metavar="N", min=1, help="Most of one request.", rich_help_panel=OPERATION),
@@ -67,10 +74,12 @@ Seconds = Annotated[
 Waiting = Annotated[
     int,
     Option(
-        metavar="N", min=1, rich_help_panel=OPERATION,
+        metavar="N",
+        min=1,
+        rich_help_panel=OPERATION,
         help="Sentences that may wait; further requests are told when to try again.",
     ),
-]  # fmt: skip
+]
 Batch = Annotated[
     int, Option(metavar="N", min=1, help="Sentences translated together.", rich_help_panel=MACHINE)
 ]
@@ -105,14 +114,28 @@ def serve(
     """
     body = max(Limits.body, 12 * characters)  # bytes: as many as an escaped character can take
     limits = Limits(
-        characters=characters, seconds=seconds, waiting=waiting, batch=batch, loaded=loaded,
+        characters=characters,
+        seconds=seconds,
+        waiting=waiting,
+        batch=batch,
+        loaded=loaded,
         body=body,
-    )  # fmt: skip
+    )
     ready = start(
-        models or (), host=host, port=port, names=host_names or (), token=token, runs=runs,
-        keys=api_key or (), rate=rate, origins=cors or (), limits=limits, device=device,
-        precision=precision, threads=threads,
-    )  # fmt: skip
+        models or (),
+        host=host,
+        port=port,
+        names=host_names or (),
+        token=token,
+        runs=runs,
+        keys=api_key or (),
+        rate=rate,
+        origins=cors or (),
+        limits=limits,
+        device=device,
+        precision=precision,
+        threads=threads,
+    )
     print(f"Open {ready.address}\nCtrl-C ends.", flush=True)
     ready.run()
 
@@ -139,7 +162,5 @@ def start(
     from ..serve.access import Access
     from ..serve.running import make_service, prepare
 
-    service = make_service(
-        models, runs=runs, limits=limits, access=Access(keys, rate), **how
-    )  # fmt: skip
+    service = make_service(models, runs=runs, limits=limits, access=Access(keys, rate), **how)
     return prepare(service, host=host, port=port, token=token, hosts=names, origins=origins)

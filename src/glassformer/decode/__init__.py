@@ -8,5 +8,13 @@ from .score import score
 from .step import Candidate, Fate, Step
 
 __all__ = [
-    "Budget", "Candidate", "Fate", "Hypothesis", "Network", "State", "Step", "score", "search",
-]  # fmt: skip
+    "Budget",
+    "Candidate",
+    "Fate",
+    "Hypothesis",
+    "Network",
+    "State",
+    "Step",
+    "score",
+    "search",
+]

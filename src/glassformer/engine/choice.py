@@ -134,11 +134,15 @@ class _Random:
     def __init__(self, settings: Model, vocabulary: int):
         every = settings.heads * settings.width
         self.shapes = {
-            "table": (vocabulary, settings.d_model), "output_table": (vocabulary, settings.d_model),
-            "inner": (settings.d_ff, settings.d_model), "outer": (settings.d_model, settings.d_ff),
-            "to_output": (settings.d_model, every), "norm": (settings.d_model,),
-            "encoder_norm": (settings.d_model,), "decoder_norm": (settings.d_model,),
-        }  # fmt: skip
+            "table": (vocabulary, settings.d_model),
+            "output_table": (vocabulary, settings.d_model),
+            "inner": (settings.d_ff, settings.d_model),
+            "outer": (settings.d_model, settings.d_ff),
+            "to_output": (settings.d_model, every),
+            "norm": (settings.d_model,),
+            "encoder_norm": (settings.d_model,),
+            "decoder_norm": (settings.d_model,),
+        }
         self.places = settings.positions.longest, settings.d_model
         self.other, self.vocabulary = (every, settings.d_model), vocabulary
 

@@ -94,13 +94,25 @@ class Compiled:
         threads = count_threads(askers * self.step_cost)
         room = state.find_room(self._measure(self.decoder, askers, asked.longest, threads))
         done = self.library.decode_step(
-            ctypes.byref(self.decoder), ctypes.byref(self.project), askers,
-            point(asked.piece_N, torch.long), point(asked.position_N, torch.long),
-            point(asked.lists), point(asked.list_N),
-            point(asked.count_N), point(asked.new_N), point(asked.tables),
-            asked.tables.stride(0), point(asked.address_N), point(asked.apart_N),
-            point(asked.length_N), asked.longest, *wanted, point(room), threads,
-        )  # fmt: skip
+            ctypes.byref(self.decoder),
+            ctypes.byref(self.project),
+            askers,
+            point(asked.piece_N, torch.long),
+            point(asked.position_N, torch.long),
+            point(asked.lists),
+            point(asked.list_N),
+            point(asked.count_N),
+            point(asked.new_N),
+            point(asked.tables),
+            asked.tables.stride(0),
+            point(asked.address_N),
+            point(asked.apart_N),
+            point(asked.length_N),
+            asked.longest,
+            *wanted,
+            point(room),
+            threads,
+        )
         _check(done)
 
     def keep(self, rows: Tensor, state: Past) -> None:
@@ -127,10 +139,18 @@ class Compiled:
         table = torch.empty(len(ids_N), self.width, dtype=torch.bfloat16)
         memory = table.new_empty(self.settings.decoder_layers, *table.shape)
         there = self.library.decode_read(
-            ctypes.byref(self.encoder), ctypes.byref(self.decoder), point(ids_N, torch.long),
-            point(position_N), point(start), len(lengths), longest, point(table),
-            point(memory), point(room), threads,
-        )  # fmt: skip
+            ctypes.byref(self.encoder),
+            ctypes.byref(self.decoder),
+            point(ids_N, torch.long),
+            point(position_N),
+            point(start),
+            len(lengths),
+            longest,
+            point(table),
+            point(memory),
+            point(room),
+            threads,
+        )
         _check(there)
         address, apart = memory.data_ptr(), memory.stride(0)
         row = self.width * memory.element_size()
@@ -158,12 +178,22 @@ class Compiled:
         else:
             places_LD = sinusoids(settings.positions, settings.d_model).float()
         return Side(
-            settings.width, settings.d_model, settings.d_ff, settings.heads,
-            settings.norm == "post", ACTIVATIONS[settings.activation], has_tiles(), count,
-            settings.norm_epsilon, self.store.layers(layers),
+            settings.width,
+            settings.d_model,
+            settings.d_ff,
+            settings.heads,
+            settings.norm == "post",
+            ACTIVATIONS[settings.activation],
+            has_tiles(),
+            count,
+            settings.norm_epsilon,
+            self.store.layers(layers),
             self._norm(read, f"{name}_norm") if settings.norm == "pre" else Norm(),
-            made[table], self.store.point(places_LD), made[f"{table} size"], len(places_LD),
-        )  # fmt: skip
+            made[table],
+            self.store.point(places_LD),
+            made[f"{table} size"],
+            len(places_LD),
+        )
 
     def _layer(self, settings: Model, read: Read, name: str, decodes: bool) -> Layer:
         def attention(kind: str, parts: tuple[str, ...]) -> Map:
@@ -180,11 +210,13 @@ class Compiled:
             return self.store.pack(read(f"{path}.weight"), read(f"{path}.bias"))
 
         layer = Layer(
-            query_key_value=attention("self", ATTENTION), output=attention("self", ("output",)),
-            inner=plain("inner"), outer=plain("outer"),
+            query_key_value=attention("self", ATTENTION),
+            output=attention("self", ("output",)),
+            inner=plain("inner"),
+            outer=plain("outer"),
             self_norm=self._norm(read, f"{name}.self_attention_road.norm"),
             norm=self._norm(read, f"{name}.feed_forward_road.norm"),
-        )  # fmt: skip
+        )
         if decodes:
             layer.query = attention("cross", ATTENTION[:1])
             layer.memory = attention("cross", ATTENTION[1:])

@@ -72,10 +72,18 @@ class Past(Lists):
         address_N, apart_N, length_N, seen = self._look_at_memory(queries)
         count_N = (position_RQ + 1).flatten()
         asked = Asked(
-            pieces_RQ.flatten().contiguous(), position_RQ.flatten(),  # a column is a view
-            list_R.repeat_interleave(queries), count_N, new_RQ.flatten(), address_N, apart_N,
-            length_N, self.place_RT, self.tables, max(int(count_N.max()), seen),
-        )  # fmt: skip
+            pieces_RQ.flatten().contiguous(),
+            position_RQ.flatten(),  # a column is a view
+            list_R.repeat_interleave(queries),
+            count_N,
+            new_RQ.flatten(),
+            address_N,
+            apart_N,
+            length_N,
+            self.place_RT,
+            self.tables,
+            max(int(count_N.max()), seen),
+        )
         if queries > 1 or self.beams == 1 or self.length_R.all():
             return asked
         ask_R, answer_R = self._share_beginnings(asked.piece_N)

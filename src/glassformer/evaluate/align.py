@@ -175,8 +175,10 @@ def _name(pair: Pair, weights: Array) -> Iterator[tuple[Link, float]]:
 
 def spread(pair: Pair, chosen: Array) -> Array:
     """Links between units, T x S, as links between words, source words first; any axes before."""
-    sides = [np.zeros((len(side.members), len(side.spans)), np.float32) for side in
-             (pair.source, pair.target)]  # fmt: skip
+    sides = [
+        np.zeros((len(side.members), len(side.spans)), np.float32)
+        for side in (pair.source, pair.target)
+    ]
     for matrix, side in zip(sides, (pair.source, pair.target), strict=True):
         for unit, words in enumerate(side.members):
             matrix[unit, list(words)] = 1

@@ -29,8 +29,10 @@ def choose_by_gold(translator: Translator, pairs: Sequence[Pair], gold: Sequence
     """The head with the lowest AER. The score is the AER of what each half of the sentences would
     have chosen, on the other half, so that no head is praised for its luck."""
     candidates = list_candidates(translator.config.model)
-    halves = [[Errors(len(gold[n::2]), 0, _count_sure(gold[n::2]), 0, 0)] * len(candidates)
-              for n in (0, 1)]  # fmt: skip
+    halves = [
+        [Errors(len(gold[n::2]), 0, _count_sure(gold[n::2]), 0, 0)] * len(candidates)
+        for n in (0, 1)
+    ]
     for number, weights in weigh(translator, pairs, candidates):
         errors = _measure(pairs[number], spread(pairs[number], choose_units(weights)), gold[number])
         half = halves[number % 2]

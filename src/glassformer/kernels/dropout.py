@@ -106,9 +106,15 @@ def _open() -> ctypes.CDLL | None:
     library = load("train_dropout")
     if library is not None:
         library.drop_rows.argtypes = [
-            ctypes.c_void_p, ctypes.c_int, ctypes.c_void_p, ctypes.c_long, ctypes.c_long,
-            ctypes.c_long, ctypes.c_void_p, ctypes.c_int,
-        ]  # fmt: skip
+            ctypes.c_void_p,
+            ctypes.c_int,
+            ctypes.c_void_p,
+            ctypes.c_long,
+            ctypes.c_long,
+            ctypes.c_long,
+            ctypes.c_void_p,
+            ctypes.c_int,
+        ]
     return library
 
 

@@ -109,10 +109,20 @@ def look(
     kept_BHQM = q_BHQK.new_empty(batch, heads, queries, memory)
     function, precision = _choose("attend_forward", q_BHQK)
     call(
-        function, *map(_describe, (q_BHQK, k_BHMK, v_BHMK, out_BHQK)), kept_BHQM, *precision,
-        point_apart(mask), *(mask.stride(i) for i in (0, 2, 3)),
-        draw.pointer, draw.first, batch, heads, queries, memory, width,
-    )  # fmt: skip
+        function,
+        *map(_describe, (q_BHQK, k_BHMK, v_BHMK, out_BHQK)),
+        kept_BHQM,
+        *precision,
+        point_apart(mask),
+        *(mask.stride(i) for i in (0, 2, 3)),
+        draw.pointer,
+        draw.first,
+        batch,
+        heads,
+        queries,
+        memory,
+        width,
+    )
     return kept_BHQM
 
 
@@ -128,9 +138,19 @@ def look_back(
     assert kept_BHQM.shape == (batch, heads, queries, memory) and kept_BHQM.is_contiguous()
     function, precision = _choose("attend_backward", q_BHQK)
     call(
-        function, *map(_describe, (q_BHQK, k_BHMK, v_BHMK, g_BHQK)), kept_BHQM, *precision,
-        draw.pointer, draw.first, batch, heads, queries, memory, width, *map(_describe, slopes),
-    )  # fmt: skip
+        function,
+        *map(_describe, (q_BHQK, k_BHMK, v_BHMK, g_BHQK)),
+        kept_BHQM,
+        *precision,
+        draw.pointer,
+        draw.first,
+        batch,
+        heads,
+        queries,
+        memory,
+        width,
+        *map(_describe, slopes),
+    )
 
 
 def _lay_out(x_BHLK: Tensor) -> Tensor:

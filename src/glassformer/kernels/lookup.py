@@ -29,9 +29,12 @@ class Places:
         """Which cells of x times the table of so many rows are wanted."""
         if self._pattern is None or self._pattern.size(1) != rows:
             self._pattern = torch.sparse_csr_tensor(
-                self.ends, self.flat, torch.zeros(1).expand(len(self.flat)),
-                size=(len(self.index_NT), rows), check_invariants=False,
-            )  # fmt: skip
+                self.ends,
+                self.flat,
+                torch.zeros(1).expand(len(self.flat)),
+                size=(len(self.index_NT), rows),
+                check_invariants=False,
+            )
         return self._pattern
 
 

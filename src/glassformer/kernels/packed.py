@@ -92,9 +92,20 @@ class Int8:
         scale_N1 = x_NK.abs().amax(1, keepdim=True).mul_(1 / LARGEST).clamp_(min=TINY)
         whole_NK = (x_NK / scale_N1).round_().to(torch.int8)
         product_NF = torch.ops.onednn.qlinear_pointwise.default(
-            whole_NK, 1.0, 0, self.weight, self.scale_F, self.zero_F, None,
-            1.0, 0, torch.float32, "none", [], "",
-        )  # fmt: skip
+            whole_NK,
+            1.0,
+            0,
+            self.weight,
+            self.scale_F,
+            self.zero_F,
+            None,
+            1.0,
+            0,
+            torch.float32,
+            "none",
+            [],
+            "",
+        )
         return self.activate(torch.addcmul(self.bias_F, product_NF, scale_N1, out=product_NF))
 
 

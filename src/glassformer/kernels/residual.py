@@ -31,13 +31,42 @@ def _open() -> ctypes.CDLL | None:
     library = load("train_norm")
     if library is not None:
         library.add_norm.argtypes = [
-            _POINTER, _POINTER, _INT, _POINTER, _LONG, _POINTER, _POINTER, _FLOAT, _LONG, _LONG,
-            _POINTER, _POINTER, _POINTER, _POINTER, _INT,
-        ]  # fmt: skip
+            _POINTER,
+            _POINTER,
+            _INT,
+            _POINTER,
+            _LONG,
+            _POINTER,
+            _POINTER,
+            _FLOAT,
+            _LONG,
+            _LONG,
+            _POINTER,
+            _POINTER,
+            _POINTER,
+            _POINTER,
+            _INT,
+        ]
         library.add_norm_backward.argtypes = [
-            _POINTER, _POINTER, _POINTER, _POINTER, _INT, _POINTER, _LONG, _POINTER, _POINTER,
-            _POINTER, _LONG, _LONG, _POINTER, _POINTER, _POINTER, _POINTER, _POINTER, _INT,
-        ]  # fmt: skip
+            _POINTER,
+            _POINTER,
+            _POINTER,
+            _POINTER,
+            _INT,
+            _POINTER,
+            _LONG,
+            _POINTER,
+            _POINTER,
+            _POINTER,
+            _LONG,
+            _LONG,
+            _POINTER,
+            _POINTER,
+            _POINTER,
+            _POINTER,
+            _POINTER,
+            _INT,
+        ]
     return library
 
 
@@ -46,8 +75,11 @@ def add_norm(x_BLD: Tensor, y_BLD: Tensor, dropout: Dropout, norm: nn.Module) ->
     if not (_is_ours(x_BLD, y_BLD, dropout) and _is_plain(norm, x_BLD)):
         normed_BLD: Tensor = norm(x_BLD + dropout(y_BLD))
         return normed_BLD
-    return _finish(*_AddNorm.apply(x_BLD, y_BLD, norm.weight, norm.bias, norm.eps, dropout.draw(),
-                                   working_dtype(x_BLD)))  # type: ignore[no-untyped-call]  # fmt: skip
+    return _finish(
+        *_AddNorm.apply(
+            x_BLD, y_BLD, norm.weight, norm.bias, norm.eps, dropout.draw(), working_dtype(x_BLD)
+        )
+    )  # type: ignore[no-untyped-call]
 
 
 def add(x_BLD: Tensor, y_BLD: Tensor, dropout: Dropout) -> Tensor:
@@ -123,9 +155,22 @@ class _AddNorm(torch.autograd.Function):
         mean, slant = (x.new_empty(rows if gain_D is not None else 0) for _ in range(2))
         ctx.draw = draw = draw.at_rows(rows // len(x))
         call(
-            library.add_norm, x, y, y is not None and y.dtype == torch.bfloat16, draw.pointer,
-            draw.first, gain_D, bias_D, epsilon, rows, width, high, low, mean, slant,
-        )  # fmt: skip
+            library.add_norm,
+            x,
+            y,
+            y is not None and y.dtype == torch.bfloat16,
+            draw.pointer,
+            draw.first,
+            gain_D,
+            bias_D,
+            epsilon,
+            rows,
+            width,
+            high,
+            low,
+            mean,
+            slant,
+        )
         ctx.save_for_backward(x if gain_D is not None else None, y, gain_D, mean, slant)
         ctx.shape, ctx.low = x.shape, None if y is None else y.dtype
         return high, low
@@ -146,9 +191,23 @@ class _AddNorm(torch.autograd.Function):
         slopes = [fp32(width if gain_D is not None else 0) for _ in range(2)]
         parts = fp32(-(-rows // ROWS) * 2 * width)
         call(
-            library.add_norm_backward, high, low, x, y, ctx.low == torch.bfloat16,
-            ctx.draw.pointer, ctx.draw.first, gain_D, mean, slant, rows, width, dx, dy, parts,
+            library.add_norm_backward,
+            high,
+            low,
+            x,
+            y,
+            ctx.low == torch.bfloat16,
+            ctx.draw.pointer,
+            ctx.draw.first,
+            gain_D,
+            mean,
+            slant,
+            rows,
+            width,
+            dx,
+            dy,
+            parts,
             *slopes,
-        )  # fmt: skip
+        )
         dgain, dbias = slopes if gain_D is not None else (None, None)
         return high if dx is None else dx, dy, dgain, dbias, None, None, None

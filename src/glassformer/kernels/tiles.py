@@ -25,12 +25,38 @@ STEP = 32  # what the layout is cut into
 _POINTER, _LONG, _INT, _FLOAT = ctypes.c_void_p, ctypes.c_long, ctypes.c_int, ctypes.c_float
 _SIGNATURES = {
     "pack_weight": [_POINTER, _LONG, _LONG, _POINTER, _POINTER, _LONG, _INT],
-    "multiply_packed": [_POINTER, _LONG, _LONG, _LONG, _POINTER, _LONG, _POINTER, _INT, _POINTER,
-                        _LONG, _FLOAT, _POINTER, _POINTER, _LONG, _INT],
+    "multiply_packed": [
+        _POINTER,
+        _LONG,
+        _LONG,
+        _LONG,
+        _POINTER,
+        _LONG,
+        _POINTER,
+        _INT,
+        _POINTER,
+        _LONG,
+        _FLOAT,
+        _POINTER,
+        _POINTER,
+        _LONG,
+        _INT,
+    ],
     "multiply_deep": [_POINTER, _LONG, _LONG, _LONG, _POINTER, _LONG, _POINTER, _INT],
-    "multiply_turned": [_POINTER, _LONG, _LONG, _POINTER, _LONG, _LONG, _LONG, _POINTER, _POINTER,
-                        _INT, _INT],
-}  # fmt: skip
+    "multiply_turned": [
+        _POINTER,
+        _LONG,
+        _LONG,
+        _POINTER,
+        _LONG,
+        _LONG,
+        _LONG,
+        _POINTER,
+        _POINTER,
+        _INT,
+        _INT,
+    ],
+}
 
 
 @cache
@@ -158,9 +184,21 @@ def _multiply(
         assert len(gate) == len(x)
     gated = (None, 0) if gate is None else (point_apart(gate), gate.stride(0))
     call(
-        library.multiply_packed, point_apart(x), x.stride(0), len(x), depth, right, out.size(1),
-        bias, relu, *gated, scale, totals, point_apart(out), out.stride(0),
-    )  # fmt: skip
+        library.multiply_packed,
+        point_apart(x),
+        x.stride(0),
+        len(x),
+        depth,
+        right,
+        out.size(1),
+        bias,
+        relu,
+        *gated,
+        scale,
+        totals,
+        point_apart(out),
+        out.stride(0),
+    )
 
 
 def multiply_turned(
@@ -185,9 +223,18 @@ def multiply_turned(
         w_FI = onto_FI
     is_added = onto_FI is not None
     call(
-        library.multiply_turned, point_apart(y_NF), y_NF.stride(0), outs, point_apart(x_NI),
-        x_NI.stride(0), ins, rows, w_FI, None if is_added else sum_F, is_added,
-    )  # fmt: skip
+        library.multiply_turned,
+        point_apart(y_NF),
+        y_NF.stride(0),
+        outs,
+        point_apart(x_NI),
+        x_NI.stride(0),
+        ins,
+        rows,
+        w_FI,
+        None if is_added else sum_F,
+        is_added,
+    )
     return w_FI, sum_F
 
 

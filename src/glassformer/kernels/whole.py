@@ -80,7 +80,7 @@ class Store:
         sum_F = torch.zeros(wide, dtype=torch.int32)
         library.decode_pack(
             point(weight_FK), outputs, inputs, deep, point(packed), point(scale_F), point(sum_F)
-        )  # fmt: skip
+        )
         all_bias_F = torch.zeros(wide, dtype=torch.float32)
         if bias_F is not None:
             all_bias_F[:outputs] = bias_F
@@ -133,9 +133,14 @@ def has_tiles() -> bool:
 
 
 def multiply(
-    x_NK: Tensor, weight_FK: Tensor, bias_F: Tensor | None, *, zero: int = 128,
-    tiled: bool = False, relu: bool = False,
-) -> Tensor:  # fmt: skip
+    x_NK: Tensor,
+    weight_FK: Tensor,
+    bias_F: Tensor | None,
+    *,
+    zero: int = 128,
+    tiled: bool = False,
+    relu: bool = False,
+) -> Tensor:
     """One map, N F: for tests. zero: 128, or 0 where nothing in x is negative."""
     store, rows, inputs = Store(), *x_NK.shape
     packed = store.pack(weight_FK, bias_F)
@@ -143,7 +148,15 @@ def multiply(
     whole = torch.zeros(pad(rows, 32) * (packed.inputs + DEEP), dtype=torch.uint8)
     scale_N, y_NF = torch.empty(rows), torch.empty(rows, packed.outputs)
     get_library().decode_multiply(
-        ctypes.byref(packed), point(x_NK), rows, inputs, zero, tiled, relu,
-        point(whole), point(scale_N), point(y_NF),
-    )  # fmt: skip
+        ctypes.byref(packed),
+        point(x_NK),
+        rows,
+        inputs,
+        zero,
+        tiled,
+        relu,
+        point(whole),
+        point(scale_N),
+        point(y_NF),
+    )
     return y_NF[:, : len(weight_FK)]

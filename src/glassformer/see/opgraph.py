@@ -69,9 +69,14 @@ def _embed(graph: Graph, sizes: Sizes, side: str) -> str:
     graph[f"{side}.ids"] = Op(f"{side}.ids", "input", (sizes.place(side),))
     part, axes, d_model = f"{side}_embedding", (sizes.place(side), sizes.model), sizes.model.size
     words = graph.make(
-        "gather", f"{part}.words", axes, f"{part}.table.weight[ids[q],d]",
-        scale=d_model**0.5, scale_formula=f"√{d_model}", detail=f"{side}.ids",
-    )  # fmt: skip
+        "gather",
+        f"{part}.words",
+        axes,
+        f"{part}.table.weight[ids[q],d]",
+        scale=d_model**0.5,
+        scale_formula=f"√{d_model}",
+        detail=f"{side}.ids",
+    )
     positions = sizes.settings.positions
     if positions.layout == "learned":
         places = graph.make("copy", f"{part}.places", axes, f"{part}.places_LD[q,d]")
@@ -111,15 +116,27 @@ def _norm(graph: Graph, sizes: Sizes, name: str, module: str, side: str, x: str)
     place, epsilon = sizes.place(side), sizes.settings.norm_epsilon
     weight = module if module.endswith("_norm") else f"{module}.norm"
     graph.make(
-        "layernorm", name, (place, sizes.model), f"{x}[q,i]", f"{x}[q,d]", f"{weight}.weight[d]",
-        bias=f"{weight}.bias[d]", over=sizes.summed, detail=epsilon,
-    )  # fmt: skip
+        "layernorm",
+        name,
+        (place, sizes.model),
+        f"{x}[q,i]",
+        f"{x}[q,d]",
+        f"{weight}.weight[d]",
+        bias=f"{weight}.bias[d]",
+        over=sizes.summed,
+        detail=epsilon,
+    )
     stem = name.removesuffix(".normed")
     for kind in ("mean", "deviation"):
         graph.make(
-            kind, f"{stem}.{kind}", (place,), f"{x}[q,i]",
-            over=sizes.summed, detail=epsilon, derived=True,
-        )  # fmt: skip
+            kind,
+            f"{stem}.{kind}",
+            (place,),
+            f"{x}[q,i]",
+            over=sizes.summed,
+            detail=epsilon,
+            derived=True,
+        )
     return name
 
 
@@ -133,49 +150,82 @@ def _attend(
     for window, (read, place) in reads.items():
         linear = f"{name}.to_{window}"
         graph.make(
-            "matmul", f"{name}.{window}", (head, sizes.place(place), width),
-            f"{read}[q,i]", f"{linear}.weight[h*{size}+k,i]",
-            over=sizes.summed, bias=f"{linear}.bias[h*{size}+k]",
-        )  # fmt: skip
+            "matmul",
+            f"{name}.{window}",
+            (head, sizes.place(place), width),
+            f"{read}[q,i]",
+            f"{linear}.weight[h*{size}+k,i]",
+            over=sizes.summed,
+            bias=f"{linear}.bias[h*{size}+k]",
+        )
     grid, causal = (head, asks, answers), name.startswith("decoder") and other == side
     scores = graph.make(
-        "dot", f"{name}.scores", grid, f"{name}.query[h,q,k]", f"{name}.key[h,m,k]",
-        over=width, scale=size**-0.5, scale_formula=f"1/√{size}",
-    )  # fmt: skip
+        "dot",
+        f"{name}.scores",
+        grid,
+        f"{name}.query[h,q,k]",
+        f"{name}.key[h,m,k]",
+        over=width,
+        scale=size**-0.5,
+        scale_formula=f"1/√{size}",
+    )
     once = (Axis("a", "any", 1), asks if causal else Axis("b", "any", 1), answers)
     graph.make("mask", f"{name}.mask", once, f"{other}.ids[m]", detail=causal)
     allowed = f"{name}.mask[0,{'q' if causal else 0},m]"
     graph.make("masked", f"{name}.masked", grid, f"{scores}[h,q,m]", mask=allowed, derived=True)
     weights = graph.make("softmax", f"{name}.weights", grid, f"{scores}[h,q,m]", mask=allowed)
     heads = graph.make(
-        "weighted_sum", f"{name}.heads", (head, sizes.place(side), width),
-        f"{weights}[h,q,m]", f"{name}.value[h,m,k]", over=answers,
-    )  # fmt: skip
+        "weighted_sum",
+        f"{name}.heads",
+        (head, sizes.place(side), width),
+        f"{weights}[h,q,m]",
+        f"{name}.value[h,m,k]",
+        over=answers,
+    )
     output, joined = f"{name}.to_output", Axis("j", "heads side by side", head.size * size)
     graph.make(
-        "matmul", f"{name}.contributions", (head, sizes.place(side), sizes.model),
-        f"{heads}[h,q,k]", f"{output}.weight[d,h*{size}+k]", over=width, derived=True,
-    )  # fmt: skip
+        "matmul",
+        f"{name}.contributions",
+        (head, sizes.place(side), sizes.model),
+        f"{heads}[h,q,k]",
+        f"{output}.weight[d,h*{size}+k]",
+        over=width,
+        derived=True,
+    )
     return graph.make(
-        "concat", f"{name}.output", (sizes.place(side), sizes.model),
-        f"{heads}[j//{size},q,j%{size}]", f"{output}.weight[d,j]",
-        over=joined, bias=f"{output}.bias[d]",
-    )  # fmt: skip
+        "concat",
+        f"{name}.output",
+        (sizes.place(side), sizes.model),
+        f"{heads}[j//{size},q,j%{size}]",
+        f"{output}.weight[d,j]",
+        over=joined,
+        bias=f"{output}.bias[d]",
+    )
 
 
 def _think(graph: Graph, sizes: Sizes, name: str, side: str, x: str) -> str:
     """The feed-forward network (3.3)."""
     place, wide = sizes.place(side), Axis("f", "d_ff", sizes.settings.d_ff)
     graph.make(
-        "matmul", f"{name}.inner", (place, wide), f"{x}[q,i]", f"{name}.inner.weight[f,i]",
-        over=sizes.summed, bias=f"{name}.inner.bias[f]",
-    )  # fmt: skip
+        "matmul",
+        f"{name}.inner",
+        (place, wide),
+        f"{x}[q,i]",
+        f"{name}.inner.weight[f,i]",
+        over=sizes.summed,
+        bias=f"{name}.inner.bias[f]",
+    )
     activation = sizes.settings.activation
     hidden = graph.make(activation, f"{name}.hidden", (place, wide), f"{name}.inner[q,f]")
     return graph.make(
-        "matmul", f"{name}.output", (place, sizes.model),
-        f"{hidden}[q,f]", f"{name}.outer.weight[d,f]", over=wide, bias=f"{name}.outer.bias[d]",
-    )  # fmt: skip
+        "matmul",
+        f"{name}.output",
+        (place, sizes.model),
+        f"{hidden}[q,f]",
+        f"{name}.outer.weight[d,f]",
+        over=wide,
+        bias=f"{name}.outer.bias[d]",
+    )
 
 
 def _end(graph: Graph, sizes: Sizes, name: str, module: str, side: str, x: str) -> str:
@@ -190,8 +240,13 @@ def _choose(graph: Graph, sizes: Sizes, last: str) -> None:
     place = sizes.place("target")
     axes = (place, Axis("v", "vocabulary", sizes.target_vocabulary))
     logits = graph.make(
-        "matmul", "logits", axes, f"{last}[q,i]", "output_table.weight[v,i]",
-        over=sizes.summed, bias="output_bias[v]" if sizes.settings.output_bias else None,
-    )  # fmt: skip
+        "matmul",
+        "logits",
+        axes,
+        f"{last}[q,i]",
+        "output_table.weight[v,i]",
+        over=sizes.summed,
+        bias="output_bias[v]" if sizes.settings.output_bias else None,
+    )
     graph.make("softmax", "probabilities", axes, f"{logits}[q,v]", derived=True)
     graph.make("argmax", "choice", (place,), f"{logits}[q,v]", over=axes[1], derived=True)

@@ -58,9 +58,15 @@ def record(
     source = _read(translator, edited.text)
     with torch.inference_mode():
         passage = find(
-            translator, edited, [piece.id for piece in source], decode, hypothesis, target, seed,
+            translator,
+            edited,
+            [piece.id for piece in source],
+            decode,
+            hypothesis,
+            target,
+            seed,
             progress,
-        )  # fmt: skip
+        )
         keep = {"keep": lambda name: belongs(name, level), "edit": edited.functions()}
         with watch(translator.model, **keep) as (view, taken):  # type: ignore[arg-type]
             logits_TV = _pass(view, passage, translator.device)
@@ -133,9 +139,7 @@ def _predict(translator: Translator, passage: Passage, logits_TV: Tensor) -> tup
     own_T1 = log_prob_TV.gather(1, torch.tensor(passage.wanted, device=logits_TV.device)[:, None])
     best = log_prob_TV.topk(min(TOP, log_prob_TV.size(1)))
     entropy_T = -(log_prob_TV.exp() * log_prob_TV).sum(-1)
-    columns = (
-        own_T1[:, 0], (log_prob_TV > own_T1).sum(-1), entropy_T, best.indices, best.values
-    )  # fmt: skip
+    columns = (own_T1[:, 0], (log_prob_TV > own_T1).sum(-1), entropy_T, best.indices, best.values)
     piece = translator.tokenizers.target.piece
     return tuple(
         Prediction(

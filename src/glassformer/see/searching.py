@@ -101,10 +101,16 @@ def _search(
         for wanted in (1, hypothesis + 1):
             steps = list[Step]()
             search(
-                heard or network, [source], settings, n_best=wanted, prefixes=[forced], seed=seed,
-                longest=translator.longest, device=translator.device,
+                heard or network,
+                [source],
+                settings,
+                n_best=wanted,
+                prefixes=[forced],
+                seed=seed,
+                longest=translator.longest,
+                device=translator.device,
                 watch=_keep(steps, heard, progress),
-            )  # fmt: skip
+            )
             if not len(_rank(steps)) <= hypothesis < most:
                 break
     return steps

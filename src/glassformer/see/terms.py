@@ -136,7 +136,12 @@ def _choose(trace: Trace, op: Op, at: dict[str, Any]) -> Parts:
 
 
 NONLINEAR: dict[str, Callable[[Trace, Op, dict[str, Any]], Parts]] = {
-    "softmax": _soften, "layernorm": _norm, "mask": _allow, "masked": _pass,
-    "mean": _average, "deviation": _deviate, "argmax": _choose,
+    "softmax": _soften,
+    "layernorm": _norm,
+    "mask": _allow,
+    "masked": _pass,
+    "mean": _average,
+    "deviation": _deviate,
+    "argmax": _choose,
     **dict.fromkeys(ACTIVATIONS, _activate),
-}  # fmt: skip
+}

@@ -24,7 +24,7 @@ TARGET = [*MARKS, "a", "am", "i", "thanks", "student"]
 PAIRS = (("merci", "thanks"), ("je suis étudiant", "i am a student"))
 SHAPE = Model(
     d_model=32, d_ff=64, heads=2, encoder_layers=2, decoder_layers=2, dropout=0.0, tie="two-way"
-)  # fmt: skip
+)
 STEPS, RATE, SEED = 128, 3e-3, 1
 
 
@@ -75,8 +75,12 @@ def train_toy() -> dict[str, Any]:
         }
         for source, target in PAIRS
     ]
-    return {"vocabulary": TARGET, "sentences": sentences, "snapshots": snapshots,
-            "gradients": gradients}  # fmt: skip
+    return {
+        "vocabulary": TARGET,
+        "sentences": sentences,
+        "snapshots": snapshots,
+        "gradients": gradients,
+    }
 
 
 def main(path: str) -> None:

@@ -15,8 +15,11 @@ from .service import Service, TheService
 
 router = APIRouter(tags=["pictures"])
 TYPES = {
-    "svg": "image/svg+xml", "png": "image/png", "pdf": "application/pdf", "gif": "image/gif",
-}  # fmt: skip
+    "svg": "image/svg+xml",
+    "png": "image/png",
+    "pdf": "application/pdf",
+    "gif": "image/gif",
+}
 HIDDEN = ("ax", "measured")  # for Python alone
 MOST = 512  # of an option that is a number
 

@@ -48,8 +48,15 @@ ERRORS: dict[int | str, dict[str, Any]] = {
 }
 
 OURS = (
-    api_models, api_traces, api_tensors, api_derived, api_heads, api_pictures, api_stream, api_runs,
-)  # fmt: skip
+    api_models,
+    api_traces,
+    api_tensors,
+    api_derived,
+    api_heads,
+    api_pictures,
+    api_stream,
+    api_runs,
+)
 
 
 def build(

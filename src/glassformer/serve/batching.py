@@ -30,9 +30,13 @@ class Order:
     """The sentences of one request, and what has been found for them."""
 
     def __init__(
-        self, translator: Translator, sentences: Sequence[str], decode: Decode, n_best: int,
+        self,
+        translator: Translator,
+        sentences: Sequence[str],
+        decode: Decode,
+        n_best: int,
         seconds: float,
-    ) -> None:  # fmt: skip
+    ) -> None:
         self.translator, self.sentences = translator, sentences
         self.decode, self.n_best = decode, n_best
         self.begun = time.monotonic()
@@ -160,9 +164,13 @@ class Batcher:
         first = batch[0][0]
         try:
             found = guard.search(
-                first.translator, [order.sentences[place] for order, place in batch],
-                again=first.n_best == 1, decode=first.decode, n_best=first.n_best, split=False,
-            )  # fmt: skip
+                first.translator,
+                [order.sentences[place] for order, place in batch],
+                again=first.n_best == 1,
+                decode=first.decode,
+                n_best=first.n_best,
+                split=False,
+            )
         except Exception as error:
             self._fail(batch, error)
             return

@@ -35,9 +35,13 @@ async def translate(request: Request, service: TheService) -> dict[str, Any]:
     texts, is_many = _read_texts(given["q"], service, form), isinstance(given["q"], list)
     alternatives = _read_number(given.get("alternatives"), service.limits.alternatives)
     work = _translate(
-        service, texts, _read_word(given, "source"), _read_word(given, "target"),
-        form, alternatives,
-    )  # fmt: skip
+        service,
+        texts,
+        _read_word(given, "source"),
+        _read_word(given, "target"),
+        form,
+        alternatives,
+    )
     answer = await wait_for(work, request, service.limits.seconds)
     return answer if is_many else {name: values[0] for name, values in answer.items()}
 
@@ -55,9 +59,9 @@ async def _translate(
     else:
         codes = [languages.find(source)] * len(texts)
     routes = {code: languages.check_route(code, to) for code in codes}
-    translate = service.interpreter.translate_markup if form == "html" else (
-        service.interpreter.translate
-    )  # fmt: skip
+    translate = (
+        service.interpreter.translate_markup if form == "html" else (service.interpreter.translate)
+    )
     found: list[list[str]] = [[] for _ in texts]
     for code, route in routes.items():
         places = [place for place, own in enumerate(codes) if own == code]

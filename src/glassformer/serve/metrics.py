@@ -38,9 +38,11 @@ class Metrics:
         )
         self.under_way = Gauge("glassformer_requests_under_way", "Now.", registry=made)
         self.batches = Histogram(
-            "glassformer_batch_sentences", "Sentences translated together.", buckets=SIZES,
+            "glassformer_batch_sentences",
+            "Sentences translated together.",
+            buckets=SIZES,
             registry=made,
-        )  # fmt: skip
+        )
         self.working = Counter("glassformer_batch_seconds", "Spent translating.", registry=made)
         self.waiting = Gauge("glassformer_sentences_waiting", "Accepted, not begun.", registry=made)
         self.loaded = Gauge("glassformer_models_loaded", "Models in memory.", registry=made)

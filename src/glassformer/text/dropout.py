@@ -18,9 +18,12 @@ Candidate = tuple[int, int, int]  # rank, place of the left one, id of both toge
 
 
 def merge(
-    symbols: Sequence[int], merges: Merges, dropout: float, random: Random,
+    symbols: Sequence[int],
+    merges: Merges,
+    dropout: float,
+    random: Random,
     closed: list[tuple[int, int]] | None = None,
-) -> list[int]:  # fmt: skip
+) -> list[int]:
     """Merge the symbols of a word until nothing is left to merge: lowest rank first, then leftmost.
 
     `closed` gets the rank of each merge, and the symbol before which it closed the gap.

@@ -48,9 +48,28 @@ NEVER_LAST, SELDOM_LAST, BEFORE_NUMBER, STARTERS = (
 )
 # Languages that write "3." for "3rd".
 DOTTED_ORDINALS = {
-    "bs", "cs", "da", "de", "et", "eu", "fi", "fo", "hr", "hu", "is", "lb", "lv", "nb", "nn", "no",
-    "pl", "sk", "sl", "sr", "tr",
-}  # fmt: skip
+    "bs",
+    "cs",
+    "da",
+    "de",
+    "et",
+    "eu",
+    "fi",
+    "fo",
+    "hr",
+    "hu",
+    "is",
+    "lb",
+    "lv",
+    "nb",
+    "nn",
+    "no",
+    "pl",
+    "sk",
+    "sl",
+    "sr",
+    "tr",
+}
 
 _LANGUAGE_MARK = re.compile(r">>[\w-]{2,16}<<\s*")
 

@@ -132,10 +132,16 @@ def _describe(
         "padding": None,
         "added_tokens": [
             {
-                "id": id, "content": piece, "special": True, "single_word": False,
-                "lstrip": False, "rstrip": False, "normalized": False,
+                "id": id,
+                "content": piece,
+                "special": True,
+                "single_word": False,
+                "lstrip": False,
+                "rstrip": False,
+                "normalized": False,
             }
-            for id, piece in enumerate(vocabulary) if _is_code(piece)
+            for id, piece in enumerate(vocabulary)
+            if _is_code(piece)
         ],
         "normalizer": {"type": "Sequence", "normalizers": [*clean[: len(charsmap)], *trim]},
         "pre_tokenizer": space,
@@ -145,11 +151,13 @@ def _describe(
             "type": "Unigram",
             "unk_id": vocabulary.index(UNKNOWN),
             "vocab": [
-                [piece, 0.0] if _is_code(piece)
-                else [OUT_OF_REACH + piece, 0.0] if score is None
+                [piece, 0.0]
+                if _is_code(piece)
+                else [OUT_OF_REACH + piece, 0.0]
+                if score is None
                 else [piece, score]
                 for piece, score in zip(vocabulary, scores, strict=True)
             ],
             "byte_fallback": False,
         },
-    }  # fmt: skip
+    }

@@ -40,14 +40,15 @@ def examine_machine(
         _examine_gpu(machine),
         _examine_room("memory", machine.memory, LITTLE_MEMORY, "lower train.batch_tokens"),
         _examine_room("free disk", machine.disk, LITTLE_DISK, "make room before training"),
-        Finding("versions", ", ".join(f"{name} {found}" for name, found in versions.items()
-                                      if found)),
+        Finding(
+            "versions", ", ".join(f"{name} {found}" for name, found in versions.items() if found)
+        ),
         *(
             Finding(name, "not installed", f'if wanted: pip install "glassformer[{extra}]"')
             for name, extra in OPTIONAL.items()
             if not versions.get(name)
         ),
-    ]  # fmt: skip
+    ]
 
 
 def _examine_threads(machine: Machine) -> Finding:

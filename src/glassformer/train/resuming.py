@@ -29,9 +29,15 @@ from .preparation import (
 # Settings by the tables and names they begin with; what is in neither list changes what is learned
 # from here on, and goes only where that was said to be meant.
 SAFE = (
-    "decode.", "text.split_above", "train.keep", "train.checkpoint_every", "train.validate_every",
-    "train.patience", "train.watch", "train.shard",
-)  # fmt: skip
+    "decode.",
+    "text.split_above",
+    "train.keep",
+    "train.checkpoint_every",
+    "train.validate_every",
+    "train.patience",
+    "train.watch",
+    "train.shard",
+)
 INCOMPATIBLE = {
     "model.dropout": "",
     "model.attention_dropout": "",

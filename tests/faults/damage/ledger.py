@@ -43,14 +43,26 @@ class Ledger:
         self.notes: list[dict[str, Any]] = []
 
     def note(
-        self, table: str, fault: str, happened: str, lost: str = "nothing", *, times: int = 1,
+        self,
+        table: str,
+        fault: str,
+        happened: str,
+        lost: str = "nothing",
+        *,
+        times: int = 1,
         detail: str = "",
-    ) -> None:  # fmt: skip
+    ) -> None:
         assert table in TABLES
-        self.notes.append({
-            "table": table, "fault": fault, "happened": happened, "lost": lost, "times": times,
-            "detail": detail,
-        })  # fmt: skip
+        self.notes.append(
+            {
+                "table": table,
+                "fault": fault,
+                "happened": happened,
+                "lost": lost,
+                "times": times,
+                "detail": detail,
+            }
+        )
 
 
 @cache

@@ -10,13 +10,52 @@ from typing import Any
 from hypothesis import strategies as st
 
 ODD: list[Any] = [
-    None, True, -1, 0, 1, 2, 3.5, 10**9, 10**30, float("inf"), "", "x", "../../outside",
-    "/dev/zero", "\ud800", "\0", [], [[]], {}, {"x": 1}, [0, 1, 2], "a" * 1000, [10**18, 10**18],
-]  # fmt: skip
+    None,
+    True,
+    -1,
+    0,
+    1,
+    2,
+    3.5,
+    10**9,
+    10**30,
+    float("inf"),
+    "",
+    "x",
+    "../../outside",
+    "/dev/zero",
+    "\ud800",
+    "\0",
+    [],
+    [[]],
+    {},
+    {"x": 1},
+    [0, 1, 2],
+    "a" * 1000,
+    [10**18, 10**18],
+]
 TOKENS = [
-    b"\0", b"\n", b"\r\n", b"\xef\xbb\xbf", b"\xff\xfe", b"\xed\xa0\x80", b'"', b"'", b"{", b"[",
-    b"<tu>", b"]]>", b"\t", b",", b"=", b"\x1f\x8b", b"PK\x03\x04", b"&x;", b"-1", b"1e999",
-]  # fmt: skip
+    b"\0",
+    b"\n",
+    b"\r\n",
+    b"\xef\xbb\xbf",
+    b"\xff\xfe",
+    b"\xed\xa0\x80",
+    b'"',
+    b"'",
+    b"{",
+    b"[",
+    b"<tu>",
+    b"]]>",
+    b"\t",
+    b",",
+    b"=",
+    b"\x1f\x8b",
+    b"PK\x03\x04",
+    b"&x;",
+    b"-1",
+    b"1e999",
+]
 
 
 class Data(bytes):
@@ -59,8 +98,10 @@ def odd_json(draw: Draw, value: Any) -> Any:
     for _ in range(draw(st.integers(1, 2))):
         spot, last = value, None
         while isinstance(spot, dict | list) and spot and (last is None or draw(st.booleans())):
-            last = (spot, draw(st.sampled_from(sorted(spot) if isinstance(spot, dict)
-                                               else range(len(spot)))))  # fmt: skip
+            last = (
+                spot,
+                draw(st.sampled_from(sorted(spot) if isinstance(spot, dict) else range(len(spot)))),
+            )
             spot = last[0][last[1]]
         if last is None:
             return deepcopy(draw(st.sampled_from(ODD)))

@@ -95,10 +95,16 @@ def install(note: Note, root: str) -> Callable[[], None]:
         return change
 
     patched = {
-        "open": os_open, "close": close, "fsync": fsync, "replace": two("replace"),
-        "rename": two("rename"), "mkdir": one("mkdir", "mkdir"), "unlink": one("unlink", "unlink"),
-        "remove": one("remove", "unlink"), "rmdir": one("rmdir", "rmdir"),
-    }  # fmt: skip
+        "open": os_open,
+        "close": close,
+        "fsync": fsync,
+        "replace": two("replace"),
+        "rename": two("rename"),
+        "mkdir": one("mkdir", "mkdir"),
+        "unlink": one("unlink", "unlink"),
+        "remove": one("remove", "unlink"),
+        "rmdir": one("rmdir", "rmdir"),
+    }
     for name, function in patched.items():
         setattr(os, name, function)
     builtins.open = io.open = open_  # type: ignore[assignment]

@@ -17,16 +17,27 @@ LINES = [
 ]
 SETTINGS: dict[str, dict[str, Any]] = {
     "model": {
-        "d_model": 16, "d_ff": 32, "heads": 2, "encoder_layers": 1, "decoder_layers": 1,
+        "d_model": 16,
+        "d_ff": 32,
+        "heads": 2,
+        "encoder_layers": 1,
+        "decoder_layers": 1,
         "dropout": 0.3,
     },
     "text": {"vocabulary": 320, "dropout": 0.1, "samples": 2},
     "train": {
-        "steps": 12, "batch_tokens": 64, "accumulate": 2, "validate_every": 6,
-        "checkpoint_every": 3, "ema": 0.9, "schedule": "cosine", "precision": "fp32", "watch": 1,
+        "steps": 12,
+        "batch_tokens": 64,
+        "accumulate": 2,
+        "validate_every": 6,
+        "checkpoint_every": 3,
+        "ema": 0.9,
+        "schedule": "cosine",
+        "precision": "fp32",
+        "watch": 1,
     },
     "decode": {"max_extra": 5},
-}  # fmt: skip
+}
 NO_TRAINING, WHOLE = "nothing was begun", "it went on"
 
 

@@ -18,9 +18,11 @@ from glassformer.text import Tokenizer
 D, HEADS = 16, 2
 SHAPE = {"d_model": D, "d_ff": 24, "heads": HEADS, "encoder_layers": 2, "decoder_layers": 1}
 MODEL = {
-    **SHAPE, "norm": "post", "output_bias": True,
+    **SHAPE,
+    "norm": "post",
+    "output_bias": True,
     "positions": {"layout": "concatenated", "grid": "tensor2tensor"},
-}  # fmt: skip
+}
 
 
 def make(folder: Path, settings: dict[str, Any], start: float = 0.0) -> torch.nn.Module:

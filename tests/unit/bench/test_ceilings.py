@@ -19,8 +19,10 @@ def test_operations_are_those_that_torch_counts() -> None:
     with torch.no_grad(), FlopCounterMode(display=False) as counter:
         network(source_BS, target_BT)
     looks = {
-        "encoder": size * source**2, "decoder": size * target**2, "across": size * source * target,
-    }  # fmt: skip
+        "encoder": size * source**2,
+        "decoder": size * target**2,
+        "across": size * source * target,
+    }
     counted = count_flops(settings.model_dump(), 40, size * source, size * target, looks)
     # Where nobody looks, sums of exponentials are a product with ones: a few operations more.
     assert 0.95 < 3 * counter.get_total_flops() / counted < 1.1

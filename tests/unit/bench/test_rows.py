@@ -22,8 +22,15 @@ def test_every_way_out_says_the_same() -> None:
     first = Row("ours", None, {"speed": 2000.0})
     second = Row("theirs", "1.0", {"speed": 1000.0}, "ours", 2.0, (1.9, 2.1))
     third = Row("others", "3", {"speed": 10.0}, "ours", 200.0, (1.0, 300.0), "lengths differ by 9%")
-    table = Table("T", "a command", "a machine", {"n": 3}, {"fp32": 0.5}, [first, second, third],
-                  {"speed": "pieces/s|,.0f", "other": "absent|.1f"})  # fmt: skip
+    table = Table(
+        "T",
+        "a command",
+        "a machine",
+        {"n": 3},
+        {"fp32": 0.5},
+        [first, second, third],
+        {"speed": "pieces/s|,.0f", "other": "absent|.1f"},
+    )
     lines = table.to_markdown().splitlines()
     assert "a machine" in lines[1] and "fp32 0.50" in lines[1] and lines[2] == "`a command`"
     assert lines[4:] == [
@@ -35,5 +42,7 @@ def test_every_way_out_says_the_same() -> None:
     ]
     rows = json.loads(json.dumps(table.to_json()))["rows"]
     assert [(row["engine"], row["against"], row["ratio"]) for row in rows] == [
-        ("ours", None, None), ("theirs", "ours", 2.0), ("others", "ours", 200.0)
-    ]  # fmt: skip
+        ("ours", None, None),
+        ("theirs", "ours", 2.0),
+        ("others", "ours", 200.0),
+    ]

@@ -60,8 +60,9 @@ def test_json_and_reports(run: Run, folder: Path) -> None:
     assert "empty: 1 pairs" in (folder / "r.txt").read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize("test", ["--test test", "--test test.en --test test.fr",
-                                  "--valid test --test test.tsv"])  # fmt: skip
+@pytest.mark.parametrize(
+    "test", ["--test test", "--test test.en --test test.fr", "--valid test --test test.tsv"]
+)
 def test_mended_files_have_nothing_left(run: Run, folder: Path, test: str) -> None:
     lines = [(folder / f"test.{lang}").read_text("utf-8").split("\n") for lang in ("en", "fr")]
     table = "\n".join(map("\t".join, zip(*lines, strict=True)))

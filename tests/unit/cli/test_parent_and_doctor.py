@@ -70,9 +70,15 @@ def test_from_a_parent(run: Run) -> None:
     assert card["training"]["frozen"] == ["encoder", "encoder_norm"]
     assert card["language"] == ["en", "fr"]
     _, text, _ = run("info child")
-    for row in (r"valid BLEU +\d", r"parent +m, sha256 [0-9a-f]{16}\n", r"frozen +encoder, encoder",
-                r"data +train\.en, 40 lines, sha256", r"its data +train\.fr, 40 lines",
-                r"updates +2, best", r"made with +glassformer"):  # fmt: skip
+    for row in (
+        r"valid BLEU +\d",
+        r"parent +m, sha256 [0-9a-f]{16}\n",
+        r"frozen +encoder, encoder",
+        r"data +train\.en, 40 lines, sha256",
+        r"its data +train\.fr, 40 lines",
+        r"updates +2, best",
+        r"made with +glassformer",
+    ):
         assert re.search(row, text), row
     code, _, _ = run(
         "train --from m --data . --out anew --minutes 0.002 --new-tokenizer "

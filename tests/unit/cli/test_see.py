@@ -30,9 +30,13 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
     torch.manual_seed(2)
     folder = tmp_path_factory.mktemp("see") / "m"
     shape = {
-        "d_model": 16, "heads": 2, "d_ff": 24, "encoder_layers": 1, "decoder_layers": 2,
+        "d_model": 16,
+        "heads": 2,
+        "d_ff": 24,
+        "encoder_layers": 1,
+        "decoder_layers": 2,
         "positions": {"longest": 40},
-    }  # fmt: skip
+    }
     config = Config.read({"model": shape, "decode": {"beam": 2, "max_extra": 4, "max_ratio": 0.5}})
     tokenizers = Tokenizers(*[Tokenizer.train(LINES, 310)] * 2)
     weights = build(config, tokenizers).state_dict()

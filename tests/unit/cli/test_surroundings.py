@@ -18,9 +18,12 @@ POSIX = pytest.mark.skipif(os.name != "posix", reason="descriptors are closed th
 def run(shell: str, **environment: str) -> subprocess.CompletedProcess[str]:
     program = f"{sys.executable} -m glassformer"
     return subprocess.run(
-        ["sh", "-c", shell.replace("glassformer", program)], capture_output=True,
-        encoding="utf-8", env={**os.environ, **environment}, check=False,
-    )  # fmt: skip
+        ["sh", "-c", shell.replace("glassformer", program)],
+        capture_output=True,
+        encoding="utf-8",
+        env={**os.environ, **environment},
+        check=False,
+    )
 
 
 @POSIX

@@ -147,8 +147,10 @@ def test_the_same_in_another_process(folder: Path, batches: Batches) -> None:
     environment = {**os.environ, "PYTHONHASHSEED": "3", "PYTHONPATH": os.pathsep.join(sys.path)}
     ran = subprocess.run(
         [sys.executable, "-c", program, str(folder)],
-        capture_output=True, check=True, env=environment,
-    )  # fmt: skip
+        capture_output=True,
+        check=True,
+        env=environment,
+    )
     batch = batches.batch(4, 2)
     here = [batch.rows.tolist(), batch.source_BS.tolist(), batch.target_BT.tolist()]
     assert ran.stdout.decode().strip() == str(here)

@@ -26,8 +26,14 @@ def folder(tmp_path: Path) -> Path:
 def test_ways_to_say_the_same(folder: Path) -> None:
     table = folder / "pairs.tsv"
     table.write_text("a\tb\nc\td\n\te\n", encoding="utf-8")
-    for data in (folder, str(folder), [folder], [folder / "train"], [table],
-                 [folder / "train.en", str(folder / "train.de")]):  # fmt: skip
+    for data in (
+        folder,
+        str(folder),
+        [folder],
+        [folder / "train"],
+        [table],
+        [folder / "train.en", str(folder / "train.de")],
+    ):
         found = find(data, "en", "de")
         assert list(found.train) == PAIRS
         assert list(found.train) == PAIRS  # each time anew

@@ -36,9 +36,10 @@ def flood(pairs: list[tuple[int, int]]) -> list[set[int]]:
         component = {start}
         while True:
             more = {
-                i for i, pair in enumerate(pairs)
+                i
+                for i, pair in enumerate(pairs)
                 if any(pair[0] == pairs[j][0] or pair[1] == pairs[j][1] for j in component)
-            }  # fmt: skip
+            }
             if more == component:
                 break
             component = more

@@ -67,8 +67,15 @@ def test_without_dropout_one_segmentation_is_enough(
 
 
 def test_what_is_left_out_is_counted(tmp_path: Path, tokenizer: Tokenizer) -> None:
-    pairs = [("one", "eno"), ("", "x"), ("x", " \t"), ("one " * 9, "eno"), ("one", "eno " * 9),
-             ("two", "owt"), ("\ud800 \udfff", "")]  # fmt: skip
+    pairs = [
+        ("one", "eno"),
+        ("", "x"),
+        ("x", " \t"),
+        ("one " * 9, "eno"),
+        ("one", "eno " * 9),
+        ("two", "owt"),
+        ("\ud800 \udfff", ""),
+    ]
     counts = build(tmp_path / "store", pairs, tokenizer, tokenizer, max_length=5)
     assert counts == Counts(kept=2, empty=3, too_long=2, surrogates=2)
     assert counts.read == len(pairs)
@@ -120,9 +127,14 @@ def test_progress_is_told(
     monkeypatch.setattr(module, "CHUNK", 128)
     told: list[tuple[int, int | None]] = []
     build(
-        tmp_path / "store", [*pairs, ("", "")], tokenizer, tokenizer,
-        max_length=9, total=301, progress=lambda done, total: told.append((done, total)),
-    )  # fmt: skip
+        tmp_path / "store",
+        [*pairs, ("", "")],
+        tokenizer,
+        tokenizer,
+        max_length=9,
+        total=301,
+        progress=lambda done, total: told.append((done, total)),
+    )
     assert told == [(128, 301), (256, 301), (301, 301)]
 
 

@@ -37,8 +37,15 @@ TEXTS = [("a cat sits", "un chat, 12 ans"), ("", "rien"), ("dogs  run far away",
 def translator() -> Translator:
     torch.manual_seed(1)
     tokenizer = Tokenizer.train([side for pair in TEXTS for side in pair], 280)
-    shape = {"d_model": 12, "heads": 3, "head_width": 4, "d_ff": 8, "encoder_layers": 1,
-             "decoder_layers": 2, "positions": {"longest": 32}}  # fmt: skip
+    shape = {
+        "d_model": 12,
+        "heads": 3,
+        "head_width": 4,
+        "d_ff": 8,
+        "encoder_layers": 1,
+        "decoder_layers": 2,
+        "positions": {"longest": 32},
+    }
     config = Config.read({"model": shape})
     tokenizers = Tokenizers(tokenizer, tokenizer)
     model = build(config, tokenizers)
@@ -62,12 +69,16 @@ def align_in_loops(translator: Translator, text: tuple[str, str], at: Candidate)
     found = set()
     words = [[(m.start(), m.end()) for m in re.finditer(r"\S+", t)] for t in text]
     for j, (start, end) in enumerate(words[1]):
-        rows = [n + (at.row == "reads") for n, span in enumerate(target.spans)
-                if min(end, span[1]) > max(start, span[0])]  # fmt: skip
+        rows = [
+            n + (at.row == "reads")
+            for n, span in enumerate(target.spans)
+            if min(end, span[1]) > max(start, span[0])
+        ]
         sums = []
         for first, last in words[0]:
-            keys = [n for n, span in enumerate(source.spans)
-                    if min(last, span[1]) > max(first, span[0])]  # fmt: skip
+            keys = [
+                n for n, span in enumerate(source.spans) if min(last, span[1]) > max(first, span[0])
+            ]
             sums.append(np.mean([matrix[row, keys].sum().item() for row in rows]))
         found.add((int(np.argmax(sums)), j))
     return found
@@ -101,8 +112,9 @@ def test_weights_of_a_row_sum_to_1(translator: Translator) -> None:
 
 def test_characters_that_share_a_piece_are_aligned_together() -> None:
     tokenizer = Tokenizer.train(["我爱 我爱 我爱 a b"] * 3, 270)
-    config = Config.read({"model": {"d_model": 8, "heads": 1, "d_ff": 8, "encoder_layers": 1,
-                                    "decoder_layers": 1}})  # fmt: skip
+    config = Config.read(
+        {"model": {"d_model": 8, "heads": 1, "d_ff": 8, "encoder_layers": 1, "decoder_layers": 1}}
+    )
     tokenizers = Tokenizers(tokenizer, tokenizer)
     translator = Translator(config, tokenizers, build(config, tokenizers), device="cpu")
     pair = read_pair(translator, "a b", "我爱a", (False, True))
@@ -182,8 +194,11 @@ def test_the_shipped_model_finds_words_that_stay_the_same() -> None:
     aligner = Aligner.load("demo", texts, device="cpu").choose(texts)
     pairs = aligner.read(texts)[0]
     found = aligner.align(texts)
-    anchors = [(each.links, link) for each, pair in zip(found, pairs, strict=True)
-               for link in find_anchors(pair)]  # fmt: skip
+    anchors = [
+        (each.links, link)
+        for each, pair in zip(found, pairs, strict=True)
+        for link in find_anchors(pair)
+    ]
     assert len(anchors) > 8
     assert sum(link in links for links, link in anchors) / len(anchors) > 0.8
     alone = choose_alone(aligner.forward.translator, pairs)

@@ -44,8 +44,12 @@ def test_literature_counts_the_tokens_that_papers_report(data: Path) -> None:
 
 
 def test_literature_ignores_case_and_says_what_it_is() -> None:
-    found = score(["LE CHAT DE L’AMI EST LÀ."], [["Le chat de l'ami est là."]],
-                  target_lang="fr", literature=True)  # fmt: skip
+    found = score(
+        ["LE CHAT DE L’AMI EST LÀ."],
+        [["Le chat de l'ami est là."]],
+        target_lang="fr",
+        literature=True,
+    )
     literature = found["literature BLEU"]
     assert literature.value == pytest.approx(100)
     assert found["BLEU"].value < 20
@@ -86,9 +90,19 @@ def test_signatures_name_everything() -> None:
 
 @pytest.mark.parametrize(
     ("target_lang", "tokenizer"),
-    [(None, "13a"), ("de", "13a"), ("zh", "zh"), ("zh-Hant", "zh"), ("ZH_cn", "zh"), ("cmn", "zh"),
-     ("ja", "ja-mecab"), ("jpn_Jpan", "ja-mecab"), ("ko", "ko-mecab"), ("kok", "13a")],
-)  # fmt: skip
+    [
+        (None, "13a"),
+        ("de", "13a"),
+        ("zh", "zh"),
+        ("zh-Hant", "zh"),
+        ("ZH_cn", "zh"),
+        ("cmn", "zh"),
+        ("ja", "ja-mecab"),
+        ("jpn_Jpan", "ja-mecab"),
+        ("ko", "ko-mecab"),
+        ("kok", "13a"),
+    ],
+)
 def test_tokenizer_follows_the_language(target_lang: str | None, tokenizer: str) -> None:
     assert quality.choose_tokenizer(target_lang) == tokenizer
 
@@ -108,9 +122,12 @@ def test_tokenize_overrules_the_language() -> None:
 
 
 @pytest.mark.parametrize(
-    ("language", "package"), [("ja", "sacrebleu.tokenizers.tokenizer_ja_mecab"),
-                              ("ko", "sacrebleu.tokenizers.tokenizer_ko_mecab")]
-)  # fmt: skip
+    ("language", "package"),
+    [
+        ("ja", "sacrebleu.tokenizers.tokenizer_ja_mecab"),
+        ("ko", "sacrebleu.tokenizers.tokenizer_ko_mecab"),
+    ],
+)
 def test_absent_tokenizer_names_its_extra(
     monkeypatch: pytest.MonkeyPatch, language: str, package: str
 ) -> None:

@@ -19,8 +19,12 @@ OFF = Dropout(0.0)
 plain = MultiHeadAttention(Model(d_model=12, heads=H)).attend
 CAUSAL = torch.ones(1, 1, M, M, dtype=torch.bool).tril()[:, :, -Q:]
 PADDING = torch.arange(M)[None, None, None] < torch.tensor([1, 4, M])[:, None, None, None]
-MASKS = {"all": torch.ones(1, 1, 1, M) > 0, "causal": CAUSAL, "padding": PADDING,
-         "both": CAUSAL & PADDING}  # fmt: skip
+MASKS = {
+    "all": torch.ones(1, 1, 1, M) > 0,
+    "causal": CAUSAL,
+    "padding": PADDING,
+    "both": CAUSAL & PADDING,
+}
 
 
 @pytest.fixture(autouse=True, params=["in C", "in torch"])

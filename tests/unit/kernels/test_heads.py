@@ -15,9 +15,13 @@ pytestmark = pytest.mark.skipif(heads._open() is None, reason="no compiler")
 
 # sentences, heads, queries, keys, width
 SHAPES = [
-    (1, 1, 1, 1, 1), (2, 3, 5, 7, 4), (3, 2, 17, 16, 33), (2, 4, 12, 12, 64),
-    (1, 2, 40, 300, 32), (2, 1, 100, 3, 128),
-]  # fmt: skip
+    (1, 1, 1, 1, 1),
+    (2, 3, 5, 7, 4),
+    (3, 2, 17, 16, 33),
+    (2, 4, 12, 12, 64),
+    (1, 2, 40, 300, 32),
+    (2, 1, 100, 3, 128),
+]
 BOTH = pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
 
 
@@ -45,9 +49,12 @@ def make(shape: tuple[int, ...], dtype: torch.dtype) -> tuple[list[Tensor], Tens
 def test_a_mask_may_lie_anyhow(lay: str, dtype: torch.dtype) -> None:
     operands, mask, _ = make((3, 2, 9, 20, 8), dtype)
     mask = {
-        "turned": mask.mT.contiguous().mT, "every other": torch.stack((mask, ~mask), -1)[..., 0],
-        "one column": mask[..., :1], "one row": mask[:, :, :1], "one for all": mask[:1],
-    }[lay]  # fmt: skip
+        "turned": mask.mT.contiguous().mT,
+        "every other": torch.stack((mask, ~mask), -1)[..., 0],
+        "one column": mask[..., :1],
+        "one row": mask[:, :, :1],
+        "one for all": mask[:1],
+    }[lay]
     drop = Dropout(0.0)
     found, expected = (heads.Attend.apply(*operands, m, drop) for m in (mask, mask.clone()))
     torch.testing.assert_close(found, expected, rtol=0, atol=0)

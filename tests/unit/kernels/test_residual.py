@@ -67,8 +67,10 @@ def test_add(shape: tuple[int, ...], p: float, dtype: torch.dtype) -> None:
     compare(
         lambda x, y, dropout, norm: residual.add(x, y, dropout),
         lambda x, y, dropout, norm: x + dropout(y),
-        shape, dtype, p,
-    )  # fmt: skip
+        shape,
+        dtype,
+        p,
+    )
 
 
 @LOW
@@ -77,8 +79,10 @@ def test_normalize(shape: tuple[int, ...], dtype: torch.dtype) -> None:
     compare(
         lambda x, y, dropout, norm: residual.normalize(x, norm),
         lambda x, y, dropout, norm: lower(norm(x)),
-        shape, dtype, 0.0,
-    )  # fmt: skip
+        shape,
+        dtype,
+        0.0,
+    )
 
 
 def test_rows_of_a_part_fall_as_in_the_whole() -> None:

@@ -40,9 +40,14 @@ def test_the_decoder_looks_neither_ahead_nor_at_padding() -> None:
     source_BS, target_BT = torch.tensor([[5, 2, 0]]), torch.tensor([[1, 5, 0, 0]])
     with record(Transformer(settings, 9, 9)) as (view, trace):
         view(source_BS, target_BT)
-    seen = {name: (trace[f"{name}.weights"][0] > 0)[0].tolist() for name in (
-        "encoder.0.self_attention", "decoder.0.self_attention", "decoder.0.cross_attention"
-    )}  # fmt: skip
+    seen = {
+        name: (trace[f"{name}.weights"][0] > 0)[0].tolist()
+        for name in (
+            "encoder.0.self_attention",
+            "decoder.0.self_attention",
+            "decoder.0.cross_attention",
+        )
+    }
     assert seen["encoder.0.self_attention"] == [[[True, True, False]] * 3] * 2
     assert seen["decoder.0.cross_attention"] == [[[True, True, False]] * 4] * 2
     first, second = [True, False, False, False], [True, True, False, False]

@@ -100,9 +100,7 @@ def test_learned_positions_are_saved_and_others_are_not() -> None:
         assert embedding.places_LD.grad.abs().sum(1).count_nonzero() > 0
 
 
-@pytest.mark.parametrize(
-    ("tie", "tables"), [("three-way", 1), ("two-way", 2), ("none", 3)]
-)  # fmt: skip
+@pytest.mark.parametrize(("tie", "tables"), [("three-way", 1), ("two-way", 2), ("none", 3)])
 def test_tying(tie: str, tables: int) -> None:
     """As many different tables as it says; one step moves what is shared, and only that."""
     network = build(make_settings(tie=tie))

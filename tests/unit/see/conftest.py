@@ -17,9 +17,14 @@ from glassformer.translator import Translator
 LINES = ["the cat is on the mat", "a dog runs", "two birds sing in the old tree", "so it is"]
 SENTENCE = " the cat is on a tree, é"
 SHAPE = {
-    "d_model": 22, "heads": 3, "head_width": 5, "d_ff": 13, "encoder_layers": 2,
-    "decoder_layers": 3, "positions": {"longest": 40},
-}  # fmt: skip
+    "d_model": 22,
+    "heads": 3,
+    "head_width": 5,
+    "d_ff": 13,
+    "encoder_layers": 2,
+    "decoder_layers": 3,
+    "positions": {"longest": 40},
+}
 
 Make = Callable[..., Translator]
 

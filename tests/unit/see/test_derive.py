@@ -22,9 +22,11 @@ def test_masked_scores(trace: Trace) -> None:
 
 
 def test_statistics_of_a_norm(trace: Trace) -> None:
-    x = trace["encoder.0.self_attention_road.sum"] if trace.settings.norm == "post" else trace[
-        "source_embedding.sum"
-    ]  # fmt: skip
+    x = (
+        trace["encoder.0.self_attention_road.sum"]
+        if trace.settings.norm == "post"
+        else trace["source_embedding.sum"]
+    )
     mean, deviation = (trace[f"encoder.0.self_attention_road.{n}"] for n in ("mean", "deviation"))
     for place, row in enumerate(x.astype(np.float64)):
         variance = sum((value - row.mean()) ** 2 for value in row) / len(row)

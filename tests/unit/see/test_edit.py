@@ -43,7 +43,7 @@ EDITS: list[Edit] = [
     {"do": "without", "what": "residual", "name": "decoder.1"},
     {"do": "silence", "name": "decoder.1.cross_attention", "head": 0},
     {"do": "row", "name": "decoder.2.cross_attention.value", "position": 1, "factor": 3},
-]  # fmt: skip
+]
 READ_AGAIN = (2, 3, 5, 6, 8, 9)  # what they do to a row hangs on its place, or on those before it
 NOTHING: list[Edit] = [
     {"do": "row", "name": "memory", "position": 2, "factor": 1},
@@ -277,7 +277,7 @@ def test_a_word_is_replaced_as_it_is(
         ({"do": "word", "word": "", "by": "x"}, "word: String should have at least 1"),
         ({"do": "without", "what": "scale", "name": "encoder.7"}, "no scale in encoder.7"),
     ],
-)  # fmt: skip
+)
 def test_edits_that_cannot_be(translator: Translator, edit: Edit, said: str) -> None:
     with pytest.raises(ValueError, match=said) as error:
         record(translator, TEXT, edits=[SILENT, edit])

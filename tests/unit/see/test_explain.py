@@ -126,9 +126,11 @@ def test_the_text_has_the_running_sum(trace: Trace) -> None:
     for sum_so_far in np.cumsum(values):
         assert f"(sum so far {sum_so_far: .6g})" in text
     assert f"query 1 {trace.target[1].text!r}, key 0 {trace.source[0].text!r}" in text
-    long = trace.explain("memory", (0, 0)) if trace.settings.norm == "pre" else trace.explain(
-        "encoder.0.feed_forward.inner", (0, 0)
-    )  # fmt: skip
+    long = (
+        trace.explain("memory", (0, 0))
+        if trace.settings.norm == "pre"
+        else trace.explain("encoder.0.feed_forward.inner", (0, 0))
+    )
     assert "= " in long.to_text()
 
 
@@ -139,9 +141,13 @@ def test_of_many_terms_the_largest_are_shown(trace: Trace) -> None:
 
 def test_every_chain_ends_at_a_word_or_a_place(trace: Trace) -> None:
     last = {
-        "source_embedding.table.weight", "target_embedding.table.weight",
-        "source_embedding.places", "target_embedding.places", "source.ids", "target.ids",
-    }  # fmt: skip
+        "source_embedding.table.weight",
+        "target_embedding.table.weight",
+        "source_embedding.places",
+        "target_embedding.places",
+        "source.ids",
+        "target.ids",
+    }
     for name, index in draw_cells(trace, 1):
         if trace.graph[name].kind != "parameter":
             chain = trace.explain(name, index).chain
@@ -167,7 +173,7 @@ def test_an_embedding_is_a_row_and_a_place(trace: Trace) -> None:
         ("memory", (0,), r"memory has 2 axes \(source, d_model\), but 1 numbers were given"),
         ("decoder.-1.self_attention.weight", (0,), "mean decoder.2.self_attention.weights"),
     ],
-)  # fmt: skip
+)
 def test_cells_that_are_not_there(
     trace: Trace, name: str, index: tuple[int, ...], said: str
 ) -> None:

@@ -34,9 +34,13 @@ def test_it_comes_back(trace: Trace, saved: Path) -> None:
     assert back.document.model_dump(exclude=changed) == trace.document.model_dump(exclude=changed)
     assert back.top(0, 30) == trace.top(0, 30)
     assert {file.name for file in saved.iterdir()} == {
-        "trace.json", "attention.safetensors", "states.safetensors", "everything.safetensors",
-        "parameters.safetensors", "vocabulary.json",
-    }  # fmt: skip
+        "trace.json",
+        "attention.safetensors",
+        "states.safetensors",
+        "everything.safetensors",
+        "parameters.safetensors",
+        "vocabulary.json",
+    }
 
 
 def test_a_shared_matrix_is_saved_once(trace: Trace, saved: Path) -> None:
@@ -151,7 +155,7 @@ def cut_tensors(path: Path) -> None:
         (lambda path: (path / "states.safetensors").unlink(), "states.safetensors is missing"),
         (lambda path: (path / "trace.json").unlink(), "is no trace: it has no trace.json"),
     ],
-)  # fmt: skip
+)
 def test_what_is_damaged_is_refused(saved: Path, spoil: Callable[[Path], None], said: str) -> None:
     spoil(saved)
     with pytest.raises(ValueError, match=said) as error:

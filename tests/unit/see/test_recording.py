@@ -60,16 +60,20 @@ def test_shapes_are_those_of_the_op_graph(trace: Trace) -> None:
         name: tuple(axis.size for axis in trace.graph[name].axes) for name in trace.names()
     }
     assert trace["decoder.2.cross_attention.weights"].shape == (
-        3, len(trace.target), len(trace.source),
-    )  # fmt: skip
+        3,
+        len(trace.target),
+        len(trace.source),
+    )
     assert np.array_equal(
         trace["decoder.-1.feed_forward.output"], trace["decoder.2.feed_forward.output"]
     )
 
 
 def test_each_level_keeps_what_it_says(translator: Translator, trace: Trace) -> None:
-    names = {level: set(record(translator, "a dog", level=level).names()) for level in
-             ("attention", "states", "everything")}  # fmt: skip
+    names = {
+        level: set(record(translator, "a dog", level=level).names())
+        for level in ("attention", "states", "everything")
+    }
     assert names["attention"] < names["states"] < names["everything"] == set(trace.names())
     for level in ("attention", "states"):
         own = {name.rpartition(".")[2] for name in names[level] if find_level(name) == level}

@@ -49,8 +49,11 @@ def test_shades_stand_below_their_piece(renamed: Trace, monkeypatch: pytest.Monk
     (block,) = read_blocks(renamed)
     rows = len(renamed.predicted)
     upright, shaded = block[:-rows], block[-rows:]
-    starts = [measure(upright[-1][:n]) for n, letter in enumerate(upright[-1]) if letter.strip()
-              and not combining(letter)]  # fmt: skip
+    starts = [
+        measure(upright[-1][:n])
+        for n, letter in enumerate(upright[-1])
+        if letter.strip() and not combining(letter)
+    ]
     assert len(starts) == len(renamed.source)
     for line in shaded:
         body = {measure(line[:n]): mark for n, mark in enumerate(line)}

@@ -48,8 +48,9 @@ def test_models(client: Client) -> None:
 def test_pieces_and_vocabulary(client: Client) -> None:
     pieces = client.ask("/api/models/demo/pieces?text=the%20cat").json["pieces"]
     assert [(each["text"], each["start"], each["end"]) for each in pieces] == [
-        (" the", 0, 3), (" cat", 3, 7)
-    ]  # fmt: skip
+        (" the", 0, 3),
+        (" cat", 3, 7),
+    ]
     found = client.ask("/api/models/demo/vocabulary?begins=Cha&most=3").json
     assert 0 < len(found["pieces"]) <= 3
     assert all(each["text"].strip().lower().startswith("cha") for each in found["pieces"])
@@ -68,9 +69,10 @@ def test_document(client: Client, recording: str, trace: Trace) -> None:
     found = client.ask(f"/api/traces/{recording}").json
     assert found["model"] == "demo" and found["text"] == SENTENCE
     assert found["tensors"][CROSS] == {
-        "file": "attention.safetensors", "shape": [*trace[CROSS].shape],
+        "file": "attention.safetensors",
+        "shape": [*trace[CROSS].shape],
         "dims": ["head", "query", "key"],
-    }  # fmt: skip
+    }
     assert [each["id"] for each in client.ask("/api/traces").json["traces"]].count(recording) == 1
 
 
@@ -211,8 +213,10 @@ def test_force_another_word(client: Client) -> None:
 
 def test_pictures(client: Client, recording: str) -> None:
     for path, begin in (
-        ("V49", b"<?xml"), ("V49?format=png&layer=1&head=2", b"\x89PNG"), ("V84", b"<?xml"),
-    ):  # fmt: skip
+        ("V49", b"<?xml"),
+        ("V49?format=png&layer=1&head=2", b"\x89PNG"),
+        ("V84", b"<?xml"),
+    ):
         found = client.ask(f"/api/traces/{recording}/figures/{path}")
         assert found.status == 200 and found.body.startswith(begin), found.body[:200]
     listed = client.ask("/api/figures").json["figures"]

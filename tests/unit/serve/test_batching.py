@@ -97,8 +97,9 @@ def test_other_settings_are_another_batch(run: Callable[..., Any]) -> None:
     async def work(batcher: Batcher) -> None:
         first = asyncio.ensure_future(ask(batcher, echo, "first"))
         await asyncio.to_thread(echo.begun.wait, 10)
-        others = [asyncio.ensure_future(ask(batcher, echo, f"{n}", n_best=n % 2 + 1))
-                  for n in range(6)]  # fmt: skip
+        others = [
+            asyncio.ensure_future(ask(batcher, echo, f"{n}", n_best=n % 2 + 1)) for n in range(6)
+        ]
         await asyncio.sleep(0)
         await asyncio.sleep(0)
         echo.gate.set()

@@ -113,9 +113,16 @@ def test_slow_bodies(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize(
     "path",
-    ["/../../../etc/passwd", "/assets/../../app.py", "/%2e%2e/%2e%2e/app.py", "/..%2fapp.py",
-     "/api/runs/..%2f..%2fetc", "/api/traces/..%2f..%2f", "/api/models/..%2Fdemo"],
-)  # fmt: skip
+    [
+        "/../../../etc/passwd",
+        "/assets/../../app.py",
+        "/%2e%2e/%2e%2e/app.py",
+        "/..%2fapp.py",
+        "/api/runs/..%2f..%2fetc",
+        "/api/traces/..%2f..%2f",
+        "/api/models/..%2Fdemo",
+    ],
+)
 def test_paths_lead_nowhere_else(client: Client, path: str) -> None:
     found = client.ask(path)
     assert found.status in (400, 404) and b"root:" not in found.body and b"def " not in found.body

@@ -57,9 +57,11 @@ def test_a_program_asks_by_name(client: Client, host: str) -> None:
 def test_the_address_opens_on_this_machine() -> None:
     shown = {host: name_address(host, 80) for host in ("localhost", "0.0.0.0", "::", "10.0.0.2")}
     assert shown == {
-        "localhost": "http://127.0.0.1:80", "0.0.0.0": "http://127.0.0.1:80",
-        "::": "http://[::1]:80", "10.0.0.2": "http://10.0.0.2:80",
-    }  # fmt: skip
+        "localhost": "http://127.0.0.1:80",
+        "0.0.0.0": "http://127.0.0.1:80",
+        "::": "http://[::1]:80",
+        "10.0.0.2": "http://10.0.0.2:80",
+    }
 
 
 @pytest.mark.parametrize("begun", [b"", b"GET /health HTTP/1.1\r\nHost: loc"])
@@ -79,11 +81,14 @@ NEXT = SimpleNamespace(response_complete=True)
 @pytest.mark.parametrize(
     ("seen", "now", "is_left"),
     [
-        (None, None, False), (DONE, DONE, False),
-        (None, UNDER_WAY, True), (UNDER_WAY, UNDER_WAY, True), (DONE, NEXT, True),
+        (None, None, False),
+        (DONE, DONE, False),
+        (None, UNDER_WAY, True),
+        (UNDER_WAY, UNDER_WAY, True),
+        (DONE, NEXT, True),
     ],
     ids=["nothing", "nothing more", "begun", "long", "again and again"],
-)  # fmt: skip
+)
 def test_whoever_is_at_it_is_left_alone(seen: Any, now: Any, is_left: bool) -> None:
     done = list[str]()
     connection = Connection.__new__(Connection)

@@ -60,15 +60,21 @@ def test_every_tag_once(page: dict[str, str]) -> None:
     ("page", "said", "pairs", "expected"),
     [
         (
-            "The <b>black</b> cat", "le chat noir", [(0, 0), (2, 1), (1, 2)],
+            "The <b>black</b> cat",
+            "le chat noir",
+            [(0, 0), (2, 1), (1, 2)],
             "le chat <b>noir</b>",
         ),
         (
-            "The <b>black</b> <i>cat</i>", "le chat noir", [(0, 0), (2, 1), (1, 2)],
+            "The <b>black</b> <i>cat</i>",
+            "le chat noir",
+            [(0, 0), (2, 1), (1, 2)],
             "le <i>chat</i> <b>noir</b>",
         ),
         (
-            "I <b>do not <i>know</i></b>", "je ne sais pas", [(0, 0), (2, 1), (3, 2), (2, 3)],
+            "I <b>do not <i>know</i></b>",
+            "je ne sais pas",
+            [(0, 0), (2, 1), (3, 2), (2, 3)],
             "je <b>ne <i>sais</i> pas</b>",
         ),
         ("<b>all of it</b>.", "tout", [(0, 0)], "<b>tout</b>"),
@@ -76,17 +82,18 @@ def test_every_tag_once(page: dict[str, str]) -> None:
         ("no <a href=x>link</a>", "sans lien", [], "sans <a href=x>lien</a>"),
         ("<a href=x>no</a> link", "sans lien", [(1, 1)], "<a href=x>sans</a> lien"),
         (
-            "a <a href=x>link</a> <b>here</b>", "un lien", [(0, 0), (2, 1)],
+            "a <a href=x>link</a> <b>here</b>",
+            "un lien",
+            [(0, 0), (2, 1)],
             "<a href=x>un</a> <b>lien</b>",
         ),
         ("<a href=x></a> link", "lien", [(0, 0)], "<a href=x></a> lien"),
         ("see <img src=x> it", "vois le", [(0, 0), (1, 1)], "vois <img src=x> le"),
         ("the <b>cat</b>", "猫很累", [(1, 0)], "<b>猫</b>很累"),
         ("a <b>b</b> c", "x &lt;b&gt; y", [(1, 0)], "<b>x</b> &amp;lt;b&amp;gt; y"),
-        ("the <b>cat</b>", "<script>x</script>", [(1, 1)],
-         "&lt;<b>script</b>&gt;x&lt;/script&gt;"),
+        ("the <b>cat</b>", "<script>x</script>", [(1, 1)], "&lt;<b>script</b>&gt;x&lt;/script&gt;"),
     ],
-)  # fmt: skip
+)
 def test_tags_follow_the_words(
     page: str, said: str, pairs: list[tuple[int, int]], expected: str
 ) -> None:
@@ -114,8 +121,25 @@ def test_what_is_tied_stays_tied() -> None:
     assert run.write("Cela fait 10 km", None) == "Cela fait 10&nbsp;km"
 
 
-PIECES = ["<b>", "</b>", "<i>", "</i>", "<p>", "</p>", "<br>", "<img src=x>", "<code>c</code>",
-          "the", "cat", " ", "&amp;", "<", "<!-- x -->", "<a href='b'>", "</a>"]  # fmt: skip
+PIECES = [
+    "<b>",
+    "</b>",
+    "<i>",
+    "</i>",
+    "<p>",
+    "</p>",
+    "<br>",
+    "<img src=x>",
+    "<code>c</code>",
+    "the",
+    "cat",
+    " ",
+    "&amp;",
+    "<",
+    "<!-- x -->",
+    "<a href='b'>",
+    "</a>",
+]
 
 
 @given(st.lists(st.sampled_from(PIECES), max_size=25).map("".join))
@@ -126,10 +150,20 @@ def test_any_soup_keeps_its_tags(page: str) -> None:
 
 @pytest.mark.parametrize(
     "page",
-    ["<b>" * 6000 + "x", "x" + "</b>" * 5000, "<b>a</b> " * 2000, "<a '" * 5000, '<a "' * 5000,
-     "<!--" * 5000, "<code>" * 3000, "<" * 20000, "<i><b>a</i>" * 1500, "<svg x" * 3000],
+    [
+        "<b>" * 6000 + "x",
+        "x" + "</b>" * 5000,
+        "<b>a</b> " * 2000,
+        "<a '" * 5000,
+        '<a "' * 5000,
+        "<!--" * 5000,
+        "<code>" * 3000,
+        "<" * 20000,
+        "<i><b>a</i>" * 1500,
+        "<svg x" * 3000,
+    ],
     ids=lambda page: page[:9],
-)  # fmt: skip
+)
 def test_no_page_takes_long(page: str) -> None:
     begun = time.process_time()
     keep(page)

@@ -96,8 +96,10 @@ def test_routes() -> None:
         for pair in (("en", "fr"), ("fr", "zh"), ("en", "en"))
     }
     assert ids == {
-        ("en", "fr"): ["demo"], ("fr", "zh"): ["demo-fr-en", "demo-en-zh"], ("en", "en"): []
-    }  # fmt: skip
+        ("en", "fr"): ["demo"],
+        ("fr", "zh"): ["demo-fr-en", "demo-en-zh"],
+        ("en", "en"): [],
+    }
     assert languages.find_route("zh", "en") is None
     assert languages.find("zh-Hans") == "zh" and languages.find("EN_us") == "en"
 

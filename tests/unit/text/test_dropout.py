@@ -136,7 +136,8 @@ def test_the_seed_says_all(tokenizer: Tokenizer, lines: list[str], tmp_path: Pat
     for seed in ("1", "2"):
         ran = subprocess.run(
             [sys.executable, "-c", program, str(tmp_path / "tokenizer.json"), *lines],
-            capture_output=True, check=True,
+            capture_output=True,
+            check=True,
             env={**os.environ, "PYTHONHASHSEED": seed, "PYTHONPATH": os.pathsep.join(sys.path)},
-        )  # fmt: skip
+        )
         assert ran.stdout.decode().strip() == str(here)

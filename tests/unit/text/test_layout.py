@@ -38,9 +38,19 @@ def refuse(path: Path, raw: bytes) -> None:
 
 @pytest.mark.parametrize(
     "raw",
-    [b"", b"null", b"[]", b"{}", b'{"model": null}', b'{"model": {"vocab": [], "merges": 1}}',
-     b"\xff\xfe\x00", b"[" * 100_000, b"not json", Backend(BPE()).to_str().encode()],
-)  # fmt: skip
+    [
+        b"",
+        b"null",
+        b"[]",
+        b"{}",
+        b'{"model": null}',
+        b'{"model": {"vocab": [], "merges": 1}}',
+        b"\xff\xfe\x00",
+        b"[" * 100_000,
+        b"not json",
+        Backend(BPE()).to_str().encode(),
+    ],
+)
 def test_other_files(tmp_path: Path, raw: bytes) -> None:
     refuse(tmp_path / "tokenizer.json", raw)
 

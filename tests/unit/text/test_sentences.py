@@ -70,9 +70,25 @@ def test_a_text_without_words_is_whole() -> None:
 
 
 PIECES = [
-    *sentences.ENDS_BEFORE_SPACE, *sentences.ENDS_ANYWHERE, *"\"'“”„»«‹)]（」 \n\u3000\u00a0,;:-*",
-    "Dr", "z", "B", "3", "XIV", "No", "a", "The", "i", "I", "word", "Wort", "你", "好", "네",
-]  # fmt: skip
+    *sentences.ENDS_BEFORE_SPACE,
+    *sentences.ENDS_ANYWHERE,
+    *"\"'“”„»«‹)]（」 \n\u3000\u00a0,;:-*",
+    "Dr",
+    "z",
+    "B",
+    "3",
+    "XIV",
+    "No",
+    "a",
+    "The",
+    "i",
+    "I",
+    "word",
+    "Wort",
+    "你",
+    "好",
+    "네",
+]
 SLOW = ["a.-", "Dr.-", "!*-", "(((", "?-", "a.", ".-", "-", "a-b-", "。，", '."', "Aa.-", "».«-"]
 ANY_TEXT = st.one_of(st.text(), st.lists(st.sampled_from(PIECES)).map("".join))
 

@@ -58,9 +58,19 @@ def test_spans_lead_back(text: str) -> None:
 
 @pytest.mark.parametrize(
     ("language", "expected"),
-    [("zh", True), ("zh-CN", True), ("ZH_hant", True), ("jpn", True), ("ja", True), ("ko", False),
-     ("en", False), ("", False), (None, False), ("zhx", False)],
-)  # fmt: skip
+    [
+        ("zh", True),
+        ("zh-CN", True),
+        ("ZH_hant", True),
+        ("jpn", True),
+        ("ja", True),
+        ("ko", False),
+        ("en", False),
+        ("", False),
+        (None, False),
+        ("zhx", False),
+    ],
+)
 def test_languages(language: str | None, expected: bool) -> None:
     assert is_unspaced(language) == expected
 

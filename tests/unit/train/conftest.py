@@ -16,13 +16,17 @@ LINES = [
 ]
 SETTINGS: dict[str, Any] = {
     "model": {
-        "d_model": 16, "d_ff": 32, "heads": 2, "encoder_layers": 2, "decoder_layers": 1,
+        "d_model": 16,
+        "d_ff": 32,
+        "heads": 2,
+        "encoder_layers": 2,
+        "decoder_layers": 1,
         "dropout": 0.2,
     },
     "text": {"vocabulary": 320},
     "train": {"steps": 6, "batch_tokens": 64, "validate_every": 3, "ema": 0.9, "precision": "fp32"},
     "decode": {"max_extra": 5},
-}  # fmt: skip
+}
 
 Settings = Callable[..., Config]
 

@@ -24,10 +24,19 @@ GPU = replace(LAPTOP, device="cuda", gpus=("a GPU, 80 GiB",))
 CORPORA = [5000, 29_000, 50_000, 160_000, 10**6, 10**7]
 MINUTES = 9.5  # of the recipe's updates
 KEYS = {
-    "size", "text.vocabulary", "model.norm", "model.dropout", "train.minutes",
-    "train.batch_tokens", "train.learning_rate", "train.warmup", "train.schedule",
-    "train.label_smoothing", "train.ema", "train.optimizer",
-}  # fmt: skip
+    "size",
+    "text.vocabulary",
+    "model.norm",
+    "model.dropout",
+    "train.minutes",
+    "train.batch_tokens",
+    "train.learning_rate",
+    "train.warmup",
+    "train.schedule",
+    "train.label_smoothing",
+    "train.ema",
+    "train.optimizer",
+}
 
 
 def ask(pairs: int, machine: Machine = LAPTOP, **given: Any) -> tuple[Config, dict[str, str]]:
@@ -54,9 +63,13 @@ def test_the_measured_point_is_met() -> None:
 
 @pytest.mark.parametrize(
     ("size", "machine", "measured"),
-    [("tiny", LAPTOP, 61_000), ("small", LAPTOP, 35_000), ("base", LAPTOP, 7800),
-     ("tiny", OLD, 17_000)],
-)  # fmt: skip
+    [
+        ("tiny", LAPTOP, 61_000),
+        ("small", LAPTOP, 35_000),
+        ("base", LAPTOP, 7800),
+        ("tiny", OLD, 17_000),
+    ],
+)
 def test_the_speed_is_about_right(size: str, machine: Machine, measured: float) -> None:
     """Pieces a second of docs/benchmarks.md."""
     assert estimate_speed(SIZES[size], 8000, machine) == pytest.approx(measured, rel=0.15)
@@ -79,8 +92,10 @@ def test_a_faster_machine_takes_more_on() -> None:
     assert few.train.batch_tokens < many.train.batch_tokens
     by_size = [estimate_speed(shape, 8000, LAPTOP) for shape in SIZES.values()]
     assert by_size == sorted(by_size, reverse=True)
-    assert all(estimate_speed(SIZES[size], 8000, OLD) < speed
-               for size, speed in zip(SIZES, by_size, strict=True))  # fmt: skip
+    assert all(
+        estimate_speed(SIZES[size], 8000, OLD) < speed
+        for size, speed in zip(SIZES, by_size, strict=True)
+    )
 
 
 def test_minutes_decide_with_the_pairs() -> None:
@@ -92,12 +107,20 @@ def test_minutes_decide_with_the_pairs() -> None:
 @pytest.mark.parametrize(
     ("table", "name", "value"),
     [
-        ("text", "vocabulary", 1234), ("model", "dropout", 0.37), ("model", "norm", "post"),
-        ("model", "d_model", 192), ("train", "learning_rate", 0.01), ("train", "minutes", 7.0),
-        ("train", "steps", 77), ("train", "label_smoothing", 0.0), ("decode", "beam", 3),
-        ("train", "batch_tokens", 1000), ("train", "schedule", "linear"), ("train", "ema", 0.5),
+        ("text", "vocabulary", 1234),
+        ("model", "dropout", 0.37),
+        ("model", "norm", "post"),
+        ("model", "d_model", 192),
+        ("train", "learning_rate", 0.01),
+        ("train", "minutes", 7.0),
+        ("train", "steps", 77),
+        ("train", "label_smoothing", 0.0),
+        ("decode", "beam", 3),
+        ("train", "batch_tokens", 1000),
+        ("train", "schedule", "linear"),
+        ("train", "ema", 0.5),
     ],
-)  # fmt: skip
+)
 def test_what_is_set_by_hand_stands(table: str, name: str, value: object) -> None:
     config, why = ask(29_000, **{table: {name: value}})
     assert getattr(getattr(config, table), name) == value

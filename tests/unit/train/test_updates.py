@@ -45,10 +45,16 @@ def test_gradients_are_those_of_torchs_loss(bias: bool) -> None:
     updater.optimizer.zero_grad()
     target_BT = torch.from_numpy(batch.target_BT)
     logits_BTV = updater.model(torch.from_numpy(batch.source_BS), target_BT[:, :-1])
-    loss = cross_entropy(
-        logits_BTV.flatten(0, 1), target_BT[:, 1:].flatten(),
-        ignore_index=PAD, label_smoothing=0.1, reduction="sum",
-    ) / 7  # fmt: skip
+    loss = (
+        cross_entropy(
+            logits_BTV.flatten(0, 1),
+            target_BT[:, 1:].flatten(),
+            ignore_index=PAD,
+            label_smoothing=0.1,
+            reduction="sum",
+        )
+        / 7
+    )
     loss.backward()  # type: ignore[no-untyped-call]
     assert share.item() == pytest.approx(loss.item(), rel=1e-5)
     for name, p in updater.model.named_parameters():

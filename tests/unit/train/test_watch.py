@@ -82,8 +82,11 @@ def test_a_snapshot_is_what_the_model_says(watched: Path) -> None:
         assert of_reference == pytest.approx(scored.piece_log_probs, rel=1e-3)
         assert torch.allclose(found.exp().sum(-1), torch.ones(len(ids)), atol=5e-3)
         source, reference = len(each["source_pieces"]), len(each["reference_pieces"])
-        shapes = {"encoder.1.self": (2, source, source), "decoder.0.self": (2, *[reference] * 2),
-                  "decoder.0.cross": (2, reference, source)}  # fmt: skip
+        shapes = {
+            "encoder.1.self": (2, source, source),
+            "decoder.0.self": (2, *[reference] * 2),
+            "decoder.0.cross": (2, reference, source),
+        }
         for part, shape in shapes.items():
             weights = last.tensors[f"{number}.{part}_attention.weights"].float()
             assert weights.shape == shape
@@ -186,9 +189,13 @@ def test_it_stays_small(tmp_path: Path, watched: Path, steps: int, validate_ever
 def test_the_size_is_counted_right(watched: Path, tmp_path: Path) -> None:
     sentences = json.loads((watched / "run/watch/sentences.json").read_text(encoding="utf-8"))
     watch = Watch(
-        tmp_path, Config.load(watched / "config.toml"), Tokenizers.load(watched),
-        ([each["source"] for each in sentences], [each["reference"] for each in sentences]), 9, 3,
-    )  # fmt: skip
+        tmp_path,
+        Config.load(watched / "config.toml"),
+        Tokenizers.load(watched),
+        ([each["source"] for each in sentences], [each["reference"] for each in sentences]),
+        9,
+        3,
+    )
     *_, last = read_snapshots(watched / "run")
     bytes_kept = sum(x.numel() * x.element_size() for x in last.tensors.values())
     assert bytes_kept == sum(map(watch._count_bytes, watch.sentences))

@@ -24,14 +24,16 @@ def describe(folder: Path, task: dict[str, Any]) -> dict[str, Any]:
         "type": "transformer",
         "num_heads": model["heads"],
         "embeddings": {
-            "embedding_dim": model["d_model"], "scale": True, "dropout": model["dropout"],
+            "embedding_dim": model["d_model"],
+            "scale": True,
+            "dropout": model["dropout"],
         },
         "hidden_size": model["d_model"],
         "ff_size": model["d_ff"],
         "dropout": model["dropout"],
         "layer_norm": model["norm"],
         "activation": model["activation"],
-    }  # fmt: skip
+    }
     return {
         "name": "task",
         "model_dir": str(folder / "joeynmt"),
@@ -61,7 +63,7 @@ def describe(folder: Path, task: dict[str, Any]) -> dict[str, Any]:
             "encoder": {**shape, "num_layers": model["encoder_layers"]},
             "decoder": {**shape, "num_layers": model["decoder_layers"]},
         },
-    }  # fmt: skip
+    }
 
 
 def describe_data(folder: Path) -> dict[str, Any]:
@@ -73,10 +75,16 @@ def describe_data(folder: Path) -> dict[str, Any]:
         "src": {"lang": "source", **words},
         "trg": {"lang": "target", **words},
         "special_symbols": {
-            "unk_token": "<unk>", "unk_id": 0, "pad_token": "<pad>", "pad_id": PAD,
-            "bos_token": "<s>", "bos_id": 2, "eos_token": "</s>", "eos_id": 3,
+            "unk_token": "<unk>",
+            "unk_id": 0,
+            "pad_token": "<pad>",
+            "pad_id": PAD,
+            "bos_token": "<s>",
+            "bos_id": 2,
+            "eos_token": "</s>",
+            "eos_id": 3,
         },
-    }  # fmt: skip
+    }
 
 
 def write_words(folder: Path, vocabulary: int) -> None:
@@ -107,8 +115,12 @@ def main() -> None:
         return step(manager, batch)
 
     TrainManager._train_step = count
-    train(rank=0, world_size=None, cfg=json.loads(json.dumps(describe(folder, task.settings))),
-          skip_test=True)  # fmt: skip
+    train(
+        rank=0,
+        world_size=None,
+        cfg=json.loads(json.dumps(describe(folder, task.settings))),
+        skip_test=True,
+    )
 
 
 if __name__ == "__main__":

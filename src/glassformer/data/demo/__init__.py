@@ -22,13 +22,26 @@ from glassformer.data.demo.rules import Part, Tree
 from glassformer.data.demo.spelling import LANGUAGES, Style, close, undress
 from glassformer.data.demo.words import Choices, read
 
-__all__ = ["LANGUAGES", "NOTES", "Note", "PronounItem", "Split", "accepted", "pairs",
-           "pronoun_items", "split_of"]  # fmt: skip
+__all__ = [
+    "LANGUAGES",
+    "NOTES",
+    "Note",
+    "PronounItem",
+    "Split",
+    "accepted",
+    "pairs",
+    "pronoun_items",
+    "split_of",
+]
 
 Split = Literal["train", "valid", "test"]
 SYNONYM = 0.2  # how often a source says something in another way than the preferred one
-DRESSES = ((0.82, Style()), (0.88, Style(stop=False)), (0.96, Style(False, False)),
-           (1.0, Style(capital=False)))  # fmt: skip
+DRESSES = (
+    (0.82, Style()),
+    (0.88, Style(stop=False)),
+    (0.96, Style(False, False)),
+    (1.0, Style(capital=False)),
+)
 T = TypeVar("T", bound=Hashable)
 
 
@@ -63,8 +76,9 @@ class PronounItem(NamedTuple):
         return self.right in said and self.wrong not in said
 
 
-def pairs(source_lang: str, target_lang: str, count: int, seed: int,
-          split: Split = "train") -> list[tuple[str, str]]:  # fmt: skip
+def pairs(
+    source_lang: str, target_lang: str, count: int, seed: int, split: Split = "train"
+) -> list[tuple[str, str]]:
     """`count` distinct sentence pairs, the same in every process.
 
     What one split says of a (noun, place, adjective), or of any other set of content words, no
@@ -81,14 +95,18 @@ def pairs(source_lang: str, target_lang: str, count: int, seed: int,
         return _say(tree, source_lang, style, rng), _say(tree, target_lang, style)
 
     rng = Random(f"{source_lang} {target_lang} {split} {seed}")
-    notes = [(getattr(note, source_lang), getattr(note, target_lang))
-             for note in NOTES if note.split == split]  # fmt: skip
+    notes = [
+        (getattr(note, source_lang), getattr(note, target_lang))
+        for note in NOTES
+        if note.split == split
+    ]
     trees = _trees(rng, source_lang, split)
     return _distinct(notes, trees, count, lambda tree: make(tree, rng))
 
 
-def pronoun_items(count: int, seed: int, split: Split = "test",
-                  source_lang: str = "en") -> list[PronounItem]:  # fmt: skip
+def pronoun_items(
+    count: int, seed: int, split: Split = "test", source_lang: str = "en"
+) -> list[PronounItem]:
     """`count` distinct sentences that ask which of two nouns `it` is, with French answers."""
     _check(source_lang, "fr", split)
     rng = Random(f"pronouns {source_lang} {split} {seed}")
@@ -173,8 +191,10 @@ def _item(tree: Tree, source: str, rng: Random) -> PronounItem:
     side = tree.rule.sides["fr"].options[0]
     agrees = next(part.agrees for part in side if isinstance(part, Part) and part.name == "why")
     other = "where" if agrees == "who" else "who"
-    turned = [part._replace(agrees=other) if isinstance(part, Part) and part.name == "why" else part
-              for part in side]  # fmt: skip
+    turned = [
+        part._replace(agrees=other) if isinstance(part, Part) and part.name == "why" else part
+        for part in side
+    ]
     rule = replace(tree.rule, sides={"fr": Choices((turned,), 1)})
     feminine = "f" in tree.children[agrees].head.tags
     return PronounItem(

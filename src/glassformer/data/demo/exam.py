@@ -28,14 +28,20 @@ class Mark:
 
 def mark_exact(translate: Translate, source: str, target: str, count: int) -> Mark:
     """Held-out sentences whose translation is, letter by letter, one that the grammar allows."""
-    return _mark(translate, [pair[0] for pair in pairs(source, target, count, SEED, "test")],
-                 lambda text, said: said in accepted(text, source, target))  # fmt: skip
+    return _mark(
+        translate,
+        [pair[0] for pair in pairs(source, target, count, SEED, "test")],
+        lambda text, said: said in accepted(text, source, target),
+    )
 
 
 def mark_notes(translate: Translate, source: str, target: str) -> Mark:
     """The sentences of the notes, likewise."""
-    return _mark(translate, [speak(note, source) for note in NOTES],
-                 lambda text, said: said in accepted(text, source, target))  # fmt: skip
+    return _mark(
+        translate,
+        [speak(note, source) for note in NOTES],
+        lambda text, said: said in accepted(text, source, target),
+    )
 
 
 def mark_pronouns(translate: Translate, source: str, count: int) -> Mark:

@@ -42,8 +42,9 @@ class _Parser:
             ]
         return self.memo[name, start]
 
-    def _side(self, rule: Rule, side: Side, start: int,
-              found: Found) -> Iterator[tuple[Found, int]]:  # fmt: skip
+    def _side(
+        self, rule: Rule, side: Side, start: int, found: Found
+    ) -> Iterator[tuple[Found, int]]:
         if not side:
             yield found, start
             return
@@ -60,8 +61,9 @@ class _Parser:
             elif found.get(part.name, option) is option:
                 yield from self._side(rule, rest, end, {**found, part.name: option})
 
-    def _options(self, category: str, form: str,
-                 start: int) -> Iterator[tuple[Tree | Word | None, int]]:  # fmt: skip
+    def _options(
+        self, category: str, form: str, start: int
+    ) -> Iterator[tuple[Tree | Word | None, int]]:
         if category in self.grammar.rules:
             yield from self.category(category, start)
             return
@@ -71,13 +73,18 @@ class _Parser:
 
 
 @cache
-def _spellings(grammar: Grammar, language: str, category: str,
-               form: str) -> list[tuple[str, Word | None]]:  # fmt: skip
+def _spellings(
+    grammar: Grammar, language: str, category: str, form: str
+) -> list[tuple[str, Word | None]]:
     """The spellings of a form of all words of a category, or of a function word (None)."""
     cells: list[tuple[str, Word | None]]
     if words := grammar.lexicon.get(category):
-        cells = [(cell, word) for word in words for forms in word.synonyms[language].options
-                 for cell in forms[form]]  # fmt: skip
+        cells = [
+            (cell, word)
+            for word in words
+            for forms in word.synonyms[language].options
+            for cell in forms[form]
+        ]
     elif category == "measure":
         cells = [(w.agreement.measure, None) for w in grammar.lexicon["noun"] if w.agreement]
     else:

@@ -128,10 +128,16 @@ def _rule(category: str, entry: dict[str, Any]) -> Rule:
             if missing := slots.keys() - {part.name for part in side if isinstance(part, Part)}:
                 raise wrong(f"the {language} side leaves {sorted(missing)[0]!r} out")
     return Rule(
-        category, float(entry.get("weight", 1)), slots, entry.get("head", ""),
-        entry.get("agree", {}), frozenset(entry.get("hidden", "").split()),
-        tuple(entry.get("key", "").split()), sides, entry.get("all") == f"{{{[*slots, ''][0]}}}",
-    )  # fmt: skip
+        category,
+        float(entry.get("weight", 1)),
+        slots,
+        entry.get("head", ""),
+        entry.get("agree", {}),
+        frozenset(entry.get("hidden", "").split()),
+        tuple(entry.get("key", "").split()),
+        sides,
+        entry.get("all") == f"{{{[*slots, ''][0]}}}",
+    )
 
 
 def _side(text: str) -> Side:

@@ -80,10 +80,11 @@ def load() -> tuple[dict[str, list[Word]], dict[str, dict[str, tuple[str, ...]]]
     table = read("lexicon.toml")
     small = table.pop("function")
     lexicon = {
-        category: [word for title, lines in paragraphs.items()
-                   for word in _words(category, title, lines)]
+        category: [
+            word for title, lines in paragraphs.items() for word in _words(category, title, lines)
+        ]
         for category, paragraphs in table.items()
-    }  # fmt: skip
+    }
     function = {
         language: {name: tuple(cells.split()) for name, cells in small[language].items()}
         for language in LANGUAGES

@@ -111,8 +111,14 @@ class _Examiner:
         self.lengths.append(tuple(block.lengths.astype(np.int32) for block in blocks))
         for gathered, texts, lines in zip(self.gathered, pairs, words, strict=False):
             gathered.add(texts, lines)
-        self._note("empty", [n for n, pair in enumerate(zip(*pairs, strict=True))
-                             if not (pair[0].strip() and pair[1].strip())])  # fmt: skip
+        self._note(
+            "empty",
+            [
+                n
+                for n, pair in enumerate(zip(*pairs, strict=True))
+                if not (pair[0].strip() and pair[1].strip())
+            ],
+        )
         self.seen += blocks[0].size
 
     def _note(self, kind: str, numbers: Sequence[int], note: str = "") -> None:
@@ -137,9 +143,10 @@ class _Examiner:
         copies = {
             number
             for number, (ours, theirs) in enumerate(zip(*words, strict=True))
-            if ours == theirs and len(pairs[0][number]) >= COPIED
+            if ours == theirs
+            and len(pairs[0][number]) >= COPIED
             and any(map(str.isalpha, pairs[0][number]))
-        }  # fmt: skip
+        }
         self._note("copy", sorted(copies))
         like = [self.contrast.judge(block) for block in blocks]
         # Of two sides that both seem wrong, one may be less clear.

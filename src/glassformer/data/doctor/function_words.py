@@ -3,18 +3,43 @@
 from __future__ import annotations
 
 NAMES = {
-    "cs": "Czech", "da": "Danish", "de": "German", "el": "Greek", "en": "English",
-    "es": "Spanish", "fi": "Finnish", "fr": "French", "he": "Hebrew", "hu": "Hungarian",
-    "id": "Indonesian", "it": "Italian", "ja": "Japanese", "ko": "Korean", "nl": "Dutch",
-    "no": "Norwegian", "pl": "Polish", "pt": "Portuguese", "ro": "Romanian", "ru": "Russian",
-    "sv": "Swedish", "th": "Thai", "tr": "Turkish", "uk": "Ukrainian", "vi": "Vietnamese",
+    "cs": "Czech",
+    "da": "Danish",
+    "de": "German",
+    "el": "Greek",
+    "en": "English",
+    "es": "Spanish",
+    "fi": "Finnish",
+    "fr": "French",
+    "he": "Hebrew",
+    "hu": "Hungarian",
+    "id": "Indonesian",
+    "it": "Italian",
+    "ja": "Japanese",
+    "ko": "Korean",
+    "nl": "Dutch",
+    "no": "Norwegian",
+    "pl": "Polish",
+    "pt": "Portuguese",
+    "ro": "Romanian",
+    "ru": "Russian",
+    "sv": "Swedish",
+    "th": "Thai",
+    "tr": "Turkish",
+    "uk": "Ukrainian",
+    "vi": "Vietnamese",
     "zh": "Chinese",
-}  # fmt: skip
+}
 
 # Where the script alone decides.
 BY_SCRIPT = {
-    "Kana": "ja", "Han": "zh", "Hangul": "ko", "Greek": "el", "Hebrew": "he", "Thai": "th",
-}  # fmt: skip
+    "Kana": "ja",
+    "Han": "zh",
+    "Hangul": "ko",
+    "Greek": "el",
+    "Hebrew": "he",
+    "Thai": "th",
+}
 
 _TEXT = {
     "cs": "a se je na že to jsem v do jak tak si ale s za byl jsi co o po kde není jsou když jako "

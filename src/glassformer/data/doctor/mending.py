@@ -11,8 +11,16 @@ from .report import Report
 from .sample import Texts
 
 LEFT_OUT = (
-    "slip", "mismatch", "language", "script", "leak", "copy", "empty", "length", "duplicate",
-)  # fmt: skip
+    "slip",
+    "mismatch",
+    "language",
+    "script",
+    "leak",
+    "copy",
+    "empty",
+    "length",
+    "duplicate",
+)
 
 
 def fix(source: Texts, target: Texts, report: Report) -> Iterator[tuple[str, str]]:

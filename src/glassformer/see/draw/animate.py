@@ -140,7 +140,7 @@ class Animation:
         except ImportError as error:
             raise ValueError(
                 f"{path}: MP4 needs an extra: pip install 'glassformer[video]'; .gif needs none"
-            ) from error  # fmt: skip
+            ) from error
         part = path.with_name(f".{path.stem}.part.mp4")
         rate, writer = 20, None
         try:

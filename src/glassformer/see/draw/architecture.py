@@ -14,15 +14,16 @@ PARTS = {
     "masked": ("Masked Multi-Head\nSelf-Attention", "带掩码的多头自注意力", "attention"),
     "cross_attention": ("Multi-Head\nCross-Attention", "多头交叉注意力", "attention"),
     "feed_forward": ("Feed Forward", "前馈网络", "feed_forward"),
-}  # fmt: skip
+}
 TOLD = {
     "self_attention": ("Every piece looks at every other,", "每个词元看所有其他词元，"),
     "masked": ("The decoder looks back at what is written,", "解码器回看已写出的部分，"),
     "cross_attention": (
-        "then at the memory: what the encoder found,", "再看记忆：编码器的发现，",
+        "then at the memory: what the encoder found,",
+        "再看记忆：编码器的发现，",
     ),
     "feed_forward": ("and thinks by itself.", "然后各自思考。"),
-}  # fmt: skip
+}
 
 
 def count_parameters(trace: Any, prefix: str) -> int:
@@ -46,19 +47,37 @@ class Blueprint:
         """A box that stands on y, with its count of learned numbers beside it."""
         ink, alpha = theme.role(role), 1.0 if self.lit in ("", self.at) else 0.3
         rect = self.page.box(
-            x, y - tall, WIDE, tall, fill=ink.fill, edge=ink.ink, layer=4, alpha=alpha,
+            x,
+            y - tall,
+            WIDE,
+            tall,
+            fill=ink.fill,
+            edge=ink.ink,
+            layer=4,
+            alpha=alpha,
             line=3 if self.lit == self.at else 1.4,
-        )  # fmt: skip
+        )
         self.page.text(
-            *rect.centre, label, ha="center", bold=tall > THIN, color=ink.ink, layer=4.5,
-            size=theme.TEXT if tall > THIN else theme.SMALL, width=WIDE - 4, alpha=alpha,
-        )  # fmt: skip
+            *rect.centre,
+            label,
+            ha="center",
+            bold=tall > THIN,
+            color=ink.ink,
+            layer=4.5,
+            size=theme.TEXT if tall > THIN else theme.SMALL,
+            width=WIDE - 4,
+            alpha=alpha,
+        )
         if count:
             left = x == 0
             self.page.text(
-                x - 26 if left else rect.right + 26, rect.centre[1], f"{count:,}", size=theme.SMALL,
-                color=theme.SOFT, ha="right" if left else "left",
-            )  # fmt: skip
+                x - 26 if left else rect.right + 26,
+                rect.centre[1],
+                f"{count:,}",
+                size=theme.SMALL,
+                color=theme.SOFT,
+                ha="right" if left else "left",
+            )
         return rect
 
     def up(self, x: float, y: float, length: float = GAP) -> None:
@@ -75,11 +94,16 @@ class Blueprint:
                 if source
                 else ("The translation so far comes in,", "已写出的译文进来，")
             )
-        )  # fmt: skip
+        )
         page.text(
-            x + WIDE / 2, 40, wrap_most(text, WIDE + 60, theme.SMALL, 2), size=theme.SMALL,
-            ha="center", va="top", color=theme.role(side).ink,
-        )  # fmt: skip
+            x + WIDE / 2,
+            40,
+            wrap_most(text, WIDE + 60, theme.SMALL, 2),
+            size=theme.SMALL,
+            ha="center",
+            va="top",
+            color=theme.role(side).ink,
+        )
         self.up(x, 34, 30)
         self.tell("Each piece becomes a vector,", "每个词元变成一个向量，")
         table = "source_embedding.table" if source else "target_embedding.table"
@@ -87,30 +111,44 @@ class Blueprint:
             page.say("Input Embedding", "输入嵌入")
             if source
             else page.say("Output Embedding", "输出嵌入")
-        )  # fmt: skip
+        )
         self.at = "embedding"
         same = not source and trace.settings.tie == "three-way"
         self.part(x, 0, 30, "words", name, 0 if same else count_parameters(trace, table))
         if same:
             page.text(
-                x + WIDE + 26, -15, page.say("the same table", "同一张表"), size=theme.SMALL,
+                x + WIDE + 26,
+                -15,
+                page.say("the same table", "同一张表"),
+                size=theme.SMALL,
                 color=theme.SOFT,
-            )  # fmt: skip
+            )
         self.tell("and learns where it stands.", "并获知自己的位置。")
         middle = x + WIDE / 2
         self.up(x, -30, 14)
         page.box(
-            middle - 9, -62, 18, 18, round=9, edge=theme.role("places").ink,
-            fill=theme.role("places").fill, label="+", size=12,
-        )  # fmt: skip
+            middle - 9,
+            -62,
+            18,
+            18,
+            round=9,
+            edge=theme.role("places").ink,
+            fill=theme.role("places").fill,
+            label="+",
+            size=12,
+        )
         away = middle - 60 if source else middle + 60
         page.text(
-            away + (-34 if source else 34), -53, page.say("positions", "位置"), size=theme.SMALL,
-            ha="center", color=theme.role("places").ink,
-        )  # fmt: skip
+            away + (-34 if source else 34),
+            -53,
+            page.say("positions", "位置"),
+            size=theme.SMALL,
+            ha="center",
+            color=theme.role("places").ink,
+        )
         page.arrow(
             (away, -53), (middle + (-11 if source else 11), -53), color=theme.role("places").ink
-        )  # fmt: skip
+        )
         return -62.0
 
     def road(self, x: float, y: float, side: str, kind: str, window: str) -> tuple[float, Rect]:
@@ -129,7 +167,7 @@ class Blueprint:
         self.at = "feed_forward" if kind == "feed_forward" else "attention"
         rect = self.part(
             x, y, TALL, role, page.say(en, zh), count_parameters(trace, f"{side}.0.{window}.")
-        )  # fmt: skip
+        )
         self.at = "norm"
         self.up(x, rect.y)
         y = rect.y - GAP
@@ -139,11 +177,15 @@ class Blueprint:
         edge = x if side == "encoder" else x + WIDE
         page.line(
             [
-                (x + WIDE / 2, start), (outer, start), (outer, added.centre[1]),
+                (x + WIDE / 2, start),
+                (outer, start),
+                (outer, added.centre[1]),
                 (edge, added.centre[1]),
             ],
-            color=theme.role("residual").ink, dashed=True, head=True,
-        )  # fmt: skip
+            color=theme.role("residual").ink,
+            dashed=True,
+            head=True,
+        )
         return added.y, rect
 
     def tower(self, x: float, side: str) -> tuple[float, dict[str, Rect]]:
@@ -154,20 +196,32 @@ class Blueprint:
             [("self_attention", "self_attention")]
             if side == "encoder"
             else [("masked", "self_attention"), ("cross_attention",) * 2]
-        )  # fmt: skip
+        )
         for kind, window in [*kinds, ("feed_forward", "feed_forward")]:
             y, rects[kind] = self.road(x, y, side, kind, window)
         layers = getattr(self.trace.settings, f"{side}_layers")
         self.tell(f"That {layers} times over.", f"如此重复 {layers} 次。")
         ink = theme.role(side)
         frame = self.page.box(
-            x - 22, y - 8, WIDE + 44, bottom - y + 8, fill=ink.fill, edge=ink.ink, round=10,
-            line=1.4, layer=0,
-        )  # fmt: skip
+            x - 22,
+            y - 8,
+            WIDE + 44,
+            bottom - y + 8,
+            fill=ink.fill,
+            edge=ink.ink,
+            round=10,
+            line=1.4,
+            layer=0,
+        )
         self.page.text(
-            frame.x + 10 if side == "encoder" else frame.right - 10, frame.y - 10, f"× {layers}",
-            size=12, bold=True, color=ink.ink, ha="left" if side == "encoder" else "right",
-        )  # fmt: skip
+            frame.x + 10 if side == "encoder" else frame.right - 10,
+            frame.y - 10,
+            f"× {layers}",
+            size=12,
+            bold=True,
+            color=ink.ink,
+            ha="left" if side == "encoder" else "right",
+        )
         return self.last_norm(x, y, side) if self.pre else y, rects
 
     def last_norm(self, x: float, y: float, side: str) -> float:
@@ -184,26 +238,37 @@ class Blueprint:
         self.tell(
             "A linear map gives one number for each piece of the vocabulary,",
             "线性映射给词表中每个词元一个数，",
-        )  # fmt: skip
+        )
         self.up(x, y, 30)
         y = self.part(
-            x, y - 30, 26, "linear", page.say("Linear", "线性层"),
+            x,
+            y - 30,
+            26,
+            "linear",
+            page.say("Linear", "线性层"),
             0 if trace.settings.tie != "none" else count_parameters(trace, "output_table"),
-        ).y  # fmt: skip
+        ).y
         if trace.settings.tie != "none":
             page.text(
-                x + WIDE + 26, y + 13, page.say("shared with the embedding", "与嵌入共享"),
-                size=theme.SMALL, color=theme.SOFT,
-            )  # fmt: skip
+                x + WIDE + 26,
+                y + 13,
+                page.say("shared with the embedding", "与嵌入共享"),
+                size=theme.SMALL,
+                color=theme.SOFT,
+            )
         self.tell("the softmax makes probabilities of them,", "softmax 把它们变成概率，")
         self.up(x, y)
         y = self.part(x, y - GAP, 26, "softmax", "softmax").y
         self.tell("and the next piece is chosen.", "由此选出下一个词元。")
         self.up(x, y, 18)
         page.text(
-            x + WIDE / 2, y - 28, page.say("next piece", "下一个词元"), ha="center", bold=True,
+            x + WIDE / 2,
+            y - 28,
+            page.say("next piece", "下一个词元"),
+            ha="center",
+            bold=True,
             color=theme.role("decoder").ink,
-        )  # fmt: skip
+        )
 
     def draw(self) -> None:
         """Both towers and the memory between them."""
@@ -214,12 +279,15 @@ class Blueprint:
         self.tell(
             "The memory goes to each decoder layer, which makes keys and values of it.",
             "记忆送往解码器每一层，由其算出键和值。",
-        )  # fmt: skip
+        )
         ink, goal = theme.role("memory").ink, rects["cross_attention"]
         points: list[Point] = [
-            (WIDE / 2, height), (WIDE / 2, height - 24), (WIDE + 50, height - 24),
-            (WIDE + 50, goal.centre[1]), (goal.x - 2, goal.centre[1]),
-        ]  # fmt: skip
+            (WIDE / 2, height),
+            (WIDE / 2, height - 24),
+            (WIDE + 50, height - 24),
+            (WIDE + 50, goal.centre[1]),
+            (goal.x - 2, goal.centre[1]),
+        ]
         page.line(points, color=ink, width=2.2, head=True, layer=6)
         page.text(
             WIDE / 2 + 8,

@@ -38,9 +38,13 @@ def roll_out(layers: list[Array]) -> list[Array]:
 
 
 def draw_overview(
-    trace: Any, *, lang: str = "en", ax: Axes | None = None, side: str = "encoder",
+    trace: Any,
+    *,
+    lang: str = "en",
+    ax: Axes | None = None,
+    side: str = "encoder",
     kind: str = "self_attention",
-) -> Figure:  # fmt: skip
+) -> Figure:
     """V53: a thumbnail for each layer and head, and what is derived from them beside."""
     page = Page(lang, ax)
     find_attention(trace, side, 0, kind)
@@ -59,30 +63,57 @@ def draw_overview(
         _draw_layer(page, number, weights, row, mask)
     heads = len(layers[0])
     for column in range(heads):
-        page.text(column * (THUMB + GAP) + THUMB / 2, -10, str(column), ha="center", bold=True,
-                  color=theme.HEADS[column % len(theme.HEADS)])  # fmt: skip
+        page.text(
+            column * (THUMB + GAP) + THUMB / 2,
+            -10,
+            str(column),
+            ha="center",
+            bold=True,
+            color=theme.HEADS[column % len(theme.HEADS)],
+        )
     start = heads * (THUMB + GAP) + 14
     for column, name in enumerate(derived):
-        page.text(start + column * (THUMB + GAP) + THUMB / 2, -10, name, size=theme.SMALL,
-                  ha="center", color=theme.SOFT)  # fmt: skip
-    page.text(-8, -10, page.say("layer \\ head", "层 \\ 头"), size=theme.SMALL, ha="right",
-              color=theme.SOFT)  # fmt: skip
+        page.text(
+            start + column * (THUMB + GAP) + THUMB / 2,
+            -10,
+            name,
+            size=theme.SMALL,
+            ha="center",
+            color=theme.SOFT,
+        )
+    page.text(
+        -8,
+        -10,
+        page.say("layer \\ head", "层 \\ 头"),
+        size=theme.SMALL,
+        ha="right",
+        color=theme.SOFT,
+    )
     legend(page, 0, len(layers) * (THUMB + GAP) + 10, "share", 1, label=page.say("weight", "权重"))
     name = find_attention(trace, side, 0, kind).title(lang).split(", layer")[0]
-    reader = page.say("rows read, columns are read, first piece at the top left",
-                      "行为读取者，列为被读者，左上角是第一个词元")  # fmt: skip
+    reader = page.say(
+        "rows read, columns are read, first piece at the top left",
+        "行为读取者，列为被读者，左上角是第一个词元",
+    )
     return page.finish(
-        page.say(f"Every head at a glance: {side} {kind.replace('_', '-')}",
-                 "每个头一览：" + ("编码器自注意力" if name.startswith("编码器")
-                                   or side == "encoder" else
-                  "解码器自注意力" if kind == "self_attention" else "交叉注意力")),
+        page.say(
+            f"Every head at a glance: {side} {kind.replace('_', '-')}",
+            "每个头一览："
+            + (
+                "编码器自注意力"
+                if name.startswith("编码器") or side == "encoder"
+                else "解码器自注意力"
+                if kind == "self_attention"
+                else "交叉注意力"
+            ),
+        ),
         page.say(
             f"In each square {reader}. Dashed squares are derived: mean and maximum over the heads "
             "of a layer, and attention rollout up to that layer (half attention, half residual).",
             f"每个方格中{reader}。虚线方格是推导量：同层各头的均值与最大值，以及到该层为止逐层累积的"
             "注意力（rollout，一半注意力，一半残差）。",
         ),
-    )  # fmt: skip
+    )
 
 
 def _draw_layer(
@@ -91,18 +122,43 @@ def _draw_layer(
     y = number * (THUMB + GAP)
     page.text(-8, y + THUMB / 2, str(number), ha="right", bold=True)
     for head, values in enumerate(weights):
-        heat(page, head * (THUMB + GAP), y, values, THUMB, THUMB, role="weights", scale="share",
-             limit=1, masked=mask)  # fmt: skip
+        heat(
+            page,
+            head * (THUMB + GAP),
+            y,
+            values,
+            THUMB,
+            THUMB,
+            role="weights",
+            scale="share",
+            limit=1,
+            masked=mask,
+        )
     start = len(weights) * (THUMB + GAP) + 14
     for column, values in enumerate(derived):
-        heat(page, start + column * (THUMB + GAP), y, values, THUMB, THUMB, role="weights",
-             scale="share", limit=1, masked=mask, derived=True)  # fmt: skip
+        heat(
+            page,
+            start + column * (THUMB + GAP),
+            y,
+            values,
+            THUMB,
+            THUMB,
+            role="weights",
+            scale="share",
+            limit=1,
+            masked=mask,
+            derived=True,
+        )
 
 
 def draw_alignment(
-    trace: Any, *, lang: str = "en", ax: Axes | None = None, layer: int | None = None,
+    trace: Any,
+    *,
+    lang: str = "en",
+    ax: Axes | None = None,
+    layer: int | None = None,
     head: int | str | None = None,
-) -> Figure:  # fmt: skip
+) -> Figure:
     """V54: cross-attention as an alignment; head="mean" for the mean over the heads."""
     page = Page(lang, ax)
     layer, found = find_aligner(trace, layer, None if isinstance(head, str) else head)
@@ -115,9 +171,19 @@ def draw_alignment(
     values, keys = values[:, columns], [attention.keys[column] for column in columns]
     index = "[:].mean(0)" if head == "mean" else f"[{found}]"
     cell = 19.0 if max(values.shape) <= 30 else 14.0
-    heat(page, 0, 0, values, values.shape[1] * cell, values.shape[0] * cell, role="weights",
-         scale="share", limit=1, derived=head == "mean",
-         gid=f"{attention.name}.weights{index}")  # fmt: skip
+    heat(
+        page,
+        0,
+        0,
+        values,
+        values.shape[1] * cell,
+        values.shape[0] * cell,
+        role="weights",
+        scale="share",
+        limit=1,
+        derived=head == "mean",
+        gid=f"{attention.name}.weights{index}",
+    )
     _write_axes(page, attention.queries[:MOST], keys, cell, values.shape)
     right = values.shape[1] * cell + 6
     page.text(right + 10, -12, "Σ", ha="center", bold=True)
@@ -125,20 +191,30 @@ def draw_alignment(
         of = f'derived:trace["{attention.name}.weights"]{index}[{row}].sum()'
         page.number(right + 10, (row + 0.5) * cell, total, of, size=theme.TINY, color=theme.SOFT)
     legend(page, 0, values.shape[0] * cell + 14, "share", 1, label=page.say("weight", "权重"))
-    which = page.say("mean of the heads", "各头均值") if head == "mean" else page.say(
-        f"head {found}", f"头 {found}")  # fmt: skip
-    why = "" if head is not None else page.say(
-        " It is drawn because of all heads its rows say most about where it looks.",
-        "画这个头，是因为在所有头中，它的各行最能说明看向哪里。",
-    )  # fmt: skip
+    which = (
+        page.say("mean of the heads", "各头均值")
+        if head == "mean"
+        else page.say(f"head {found}", f"头 {found}")
+    )
+    why = (
+        ""
+        if head is not None
+        else page.say(
+            " It is drawn because of all heads its rows say most about where it looks.",
+            "画这个头，是因为在所有头中，它的各行最能说明看向哪里。",
+        )
+    )
     return page.finish(
         page.say("Which source word each target word reads", "每个译文词读了哪些源词"),
-        page.join(attention.title(lang), which) + why + page.say(
+        page.join(attention.title(lang), which)
+        + why
+        + page.say(
             " A row is labelled with what goes in → what should come out: it aligns the word that "
             "comes out.",
             "行的标签是：输入 → 应输出；对齐的是输出的那个词。",
-        ) + tell_left_out(page, sum(values.shape), len(attention.queries) + len(attention.keys)),
-    )  # fmt: skip
+        )
+        + tell_left_out(page, sum(values.shape), len(attention.queries) + len(attention.keys)),
+    )
 
 
 def _write_axes(
@@ -149,17 +225,34 @@ def _write_axes(
         page.text(-6, (i + 0.5) * cell, text, size=size, mono=True, ha="right", width=150)
     for j, text in enumerate(columns):
         page.text((j + 0.5) * cell + 2, -5, text, size=size, mono=True, rotation=90, width=80)
-    page.text(-6, -16, page.say("reads (query) ↓", "读取者（查询）↓"), ha="right", bold=True,
-              color=theme.role("query").ink, size=theme.SMALL)  # fmt: skip
-    page.text(shape[1] * cell / 2, page.top - 10, page.say("is read (key) →", "被读者（键）→"),
-              bold=True,
-              color=theme.role("key").ink, ha="center", size=theme.SMALL)  # fmt: skip
+    page.text(
+        -6,
+        -16,
+        page.say("reads (query) ↓", "读取者（查询）↓"),
+        ha="right",
+        bold=True,
+        color=theme.role("query").ink,
+        size=theme.SMALL,
+    )
+    page.text(
+        shape[1] * cell / 2,
+        page.top - 10,
+        page.say("is read (key) →", "被读者（键）→"),
+        bold=True,
+        color=theme.role("key").ink,
+        ha="center",
+        size=theme.SMALL,
+    )
 
 
 def draw_weighted_sum(
-    trace: Any, *, lang: str = "en", ax: Axes | None = None, layer: int | None = None,
+    trace: Any,
+    *,
+    lang: str = "en",
+    ax: Axes | None = None,
+    layer: int | None = None,
     head: int | None = None,
-) -> Figure:  # fmt: skip
+) -> Figure:
     """V55: a row for each source piece, a column for each target piece, its sum below."""
     page = Page(lang, ax)
     layer, head = find_aligner(trace, layer, head)
@@ -175,35 +268,72 @@ def draw_weighted_sum(
     bottom, small = high * len(rows), theme.SMALL if high > 12 else theme.TINY
     page.text(-60, -12, "v", bold=True, ha="center", color=theme.role("value").ink)
     for place, i in enumerate(rows):
-        strip(page, -96, place * high + 1, values[i], "value",
-              (f"{attention.name}.value", (head, i)),
-              shown=3, cell=(24, high - 2), size=theme.TINY - 1)  # fmt: skip
-        page.text(-104, (place + 0.5) * high, attention.keys[i], size=small, mono=True,
-                  ha="right", width=80)  # fmt: skip
+        strip(
+            page,
+            -96,
+            place * high + 1,
+            values[i],
+            "value",
+            (f"{attention.name}.value", (head, i)),
+            shown=3,
+            cell=(24, high - 2),
+            size=theme.TINY - 1,
+        )
+        page.text(
+            -104,
+            (place + 0.5) * high,
+            attention.keys[i],
+            size=small,
+            mono=True,
+            ha="right",
+            width=80,
+        )
     for place, t in enumerate(shown):
         if t is None:
             continue
         x, text = (place + 0.5) * wide, show_piece(trace.predicted[t].text)
         page.text(x, -6, text, size=small, mono=True, rotation=55, width=80)
         page.arrow((x, bottom + 4), (x, bottom + 18), width=0.8)
-        strip(page, place * wide + 3, bottom + 20, read[t], "heads",
-              (f"{attention.name}.heads", (head, t)),
-              shown=3, cell=(28, 14), upright=True, size=theme.TINY)  # fmt: skip
-    page.text(-8, bottom + 40, page.say("z = Σ weight · v", "z = Σ 权重 · v"), ha="right",
-              bold=True,
-              color=theme.role("heads").ink)  # fmt: skip
-    legend(page, 0, bottom + 84, "share", 1, label=page.say("weight; each column sums to 1",
-                                                            "权重；每列之和为 1"))  # fmt: skip
+        strip(
+            page,
+            place * wide + 3,
+            bottom + 20,
+            read[t],
+            "heads",
+            (f"{attention.name}.heads", (head, t)),
+            shown=3,
+            cell=(28, 14),
+            upright=True,
+            size=theme.TINY,
+        )
+    page.text(
+        -8,
+        bottom + 40,
+        page.say("z = Σ weight · v", "z = Σ 权重 · v"),
+        ha="right",
+        bold=True,
+        color=theme.role("heads").ink,
+    )
+    legend(
+        page,
+        0,
+        bottom + 84,
+        "share",
+        1,
+        label=page.say("weight; each column sums to 1", "权重；每列之和为 1"),
+    )
     return page.finish(
-        page.say("A column of weights mixes the source into one vector",
-                 "一列权重把源句混合成一个向量"),
+        page.say(
+            "A column of weights mixes the source into one vector", "一列权重把源句混合成一个向量"
+        ),
         page.say(
             f"{attention.title(lang).capitalize()}, head {head}. Columns are the pieces that "
             "should come "
             "out. Of each vector the first three numbers are shown.",
             f"{attention.title(lang)}，头 {head}。列是应输出的词元。每个向量只显示前三个数。",
-        ) + tell_left_out(page, len(rows) + len(columns), sum(weights.shape)),
-    )  # fmt: skip
+        )
+        + tell_left_out(page, len(rows) + len(columns), sum(weights.shape)),
+    )
 
 
 def _draw_columns(
@@ -214,8 +344,23 @@ def _draw_columns(
     parts = [(0, shown[:cut]), (cut + 1, shown[cut + 1 :])]
     for start, columns in (part for part in parts if part[1]):
         values = weights[[t for t in columns if t is not None]].T
-        heat(page, start * wide, 0, values, wide * values.shape[1], high * len(values),
-             role="weights", scale="share", limit=1)  # fmt: skip
+        heat(
+            page,
+            start * wide,
+            0,
+            values,
+            wide * values.shape[1],
+            high * len(values),
+            role="weights",
+            scale="share",
+            limit=1,
+        )
     if cut < len(shown):
-        page.text((cut + 0.5) * wide, high * weights.shape[1] / 2, "…", size=14, ha="center",
-                  color=theme.SOFT)  # fmt: skip
+        page.text(
+            (cut + 0.5) * wide,
+            high * weights.shape[1] / 2,
+            "…",
+            size=14,
+            ha="center",
+            color=theme.SOFT,
+        )

@@ -29,10 +29,16 @@ MOST = 48  # pieces drawn on a side
 
 
 def draw_one_head(
-    trace: Any, *, lang: str = "en", ax: Axes | None = None, side: str = "encoder",
-    kind: str = "self_attention", layer: int = -1, head: int | None = None,
+    trace: Any,
+    *,
+    lang: str = "en",
+    ax: Axes | None = None,
+    side: str = "encoder",
+    kind: str = "self_attention",
+    layer: int = -1,
+    head: int | None = None,
     query: int | str | None = None,
-) -> Figure:  # fmt: skip
+) -> Figure:
     """V49. Of the model that ships, the title also says what was measured of this head."""
     page, attention, row, weights = _begin(trace, lang, ax, (side, layer, kind), query)
     head = _find_sharpest(attention, weights, row) if head is None else head
@@ -46,10 +52,16 @@ def draw_one_head(
 
 
 def draw_two_heads(
-    trace: Any, *, lang: str = "en", ax: Axes | None = None, side: str = "encoder",
-    kind: str = "self_attention", layer: int = -1, heads: Sequence[int] | None = None,
+    trace: Any,
+    *,
+    lang: str = "en",
+    ax: Axes | None = None,
+    side: str = "encoder",
+    kind: str = "self_attention",
+    layer: int = -1,
+    heads: Sequence[int] | None = None,
     query: int | str | None = None,
-) -> Figure:  # fmt: skip
+) -> Figure:
     """V50."""
     page, attention, row, weights = _begin(trace, lang, ax, (side, layer, kind), query)
     first = _find_sharpest(attention, weights, row)
@@ -62,10 +74,16 @@ def draw_two_heads(
 
 
 def draw_all_heads(
-    trace: Any, *, lang: str = "en", ax: Axes | None = None, side: str = "encoder",
-    kind: str = "self_attention", layer: int = -1, query: int | str | None = None,
+    trace: Any,
+    *,
+    lang: str = "en",
+    ax: Axes | None = None,
+    side: str = "encoder",
+    kind: str = "self_attention",
+    layer: int = -1,
+    query: int | str | None = None,
     share_of_heads: bool = False,
-) -> Figure:  # fmt: skip
+) -> Figure:
     """V51. share_of_heads: each weight over the sum of all heads, as Tensor2Tensor draws it: which
     head looks there most, not how much it looks there."""
     page, attention, row, weights = _begin(trace, lang, ax, (side, layer, kind), query)
@@ -81,7 +99,7 @@ def draw_all_heads(
             "column sums to no fixed number. It says which head looks at a piece, not how much.",
             "各头占比：每个权重除以该层所有头之和，因此各列之和不固定。它说明是哪个头在看，而不是看"
             "得多重。",
-        )  # fmt: skip
+        )
     return page.finish(title, note)
 
 
@@ -102,9 +120,13 @@ def _find_sharpest(attention: Attention, weights: Array, row: int) -> int:
 
 
 def _draw_row(
-    page: Page, attention: Attention, weights: Array, row: int, heads: list[int],
+    page: Page,
+    attention: Attention,
+    weights: Array,
+    row: int,
+    heads: list[int],
     share: bool = False,
-) -> None:  # fmt: skip
+) -> None:
     """Two columns of pieces, and between them the lines of one row of each head."""
     values = weights[heads, row]
     if share:
@@ -117,21 +139,44 @@ def _draw_row(
     ink = theme.role("query").ink
     for place, i in enumerate(rows):
         lit = i == row
-        page.text(left, place * pitch, attention.queries[i], size=size, mono=True, ha="right",
-                  width=WIDEST * 1.4, color=ink if lit else theme.SOFT, bold=lit)  # fmt: skip
+        page.text(
+            left,
+            place * pitch,
+            attention.queries[i],
+            size=size,
+            mono=True,
+            ha="right",
+            width=WIDEST * 1.4,
+            color=ink if lit else theme.SOFT,
+            bold=lit,
+        )
     fill = theme.role("query").fill
-    page.box(left - 4 - WIDEST, rows.index(row) * pitch - pitch / 2 + 1, WIDEST + 8, pitch - 2,
-             fill=fill, edge=ink, layer=1)  # fmt: skip
+    page.box(
+        left - 4 - WIDEST,
+        rows.index(row) * pitch - pitch / 2 + 1,
+        WIDEST + 8,
+        pitch - 2,
+        fill=fill,
+        edge=ink,
+        layer=1,
+    )
     for place, j in enumerate(keys):
         page.text(texts, place * pitch, attention.keys[j], size=size, mono=True, width=WIDEST)
     for n, head in enumerate(heads):
-        _draw_head(page, attention, values[n], (row, rows.index(row)), keys, head, n, cell, pitch,
-                   share)  # fmt: skip
+        _draw_head(
+            page, attention, values[n], (row, rows.index(row)), keys, head, n, cell, pitch, share
+        )
     _write_heads(page, heads, cell)
-    page.text(left, -30, page.say("reads (query)", "读取者（查询）"), ha="right", color=ink,
-              bold=True)  # fmt: skip
-    page.text(texts, -30, page.say("is read (key)", "被读者（键）"),
-              color=theme.role("key").ink, bold=True)  # fmt: skip
+    page.text(
+        left, -30, page.say("reads (query)", "读取者（查询）"), ha="right", color=ink, bold=True
+    )
+    page.text(
+        texts,
+        -30,
+        page.say("is read (key)", "被读者（键）"),
+        color=theme.role("key").ink,
+        bold=True,
+    )
     page.reach(right, 0)
 
 
@@ -148,32 +193,50 @@ def _choose_pieces(attention: Attention, values: Array, row: int) -> tuple[list[
 
 
 def _draw_head(
-    page: Page, attention: Attention, values: Array, row: tuple[int, int], keys: list[int],
-    head: int, n: int, cell: float, pitch: float, share: bool,
-) -> None:  # fmt: skip
+    page: Page,
+    attention: Attention,
+    values: Array,
+    row: tuple[int, int],
+    keys: list[int],
+    head: int,
+    n: int,
+    cell: float,
+    pitch: float,
+    share: bool,
+) -> None:
     """A line to each piece, as strong as its weight, and a column of cells. row: its number, and
     its place on the page."""
     colour, of_row = theme.HEADS[head % len(theme.HEADS)], row[0]
     for place, j in enumerate(keys):
         value = float(values[j])
         if value >= 0.005:
-            page.line([(8, row[1] * pitch), (GAP - 4, place * pitch)], color=colour,
-                      layer=1 + value, width=0.5 + 4 * value,
-                      alpha=min(1.0, 0.12 + value))  # fmt: skip
+            page.line(
+                [(8, row[1] * pitch), (GAP - 4, place * pitch)],
+                color=colour,
+                layer=1 + value,
+                width=0.5 + 4 * value,
+                alpha=min(1.0, 0.12 + value),
+            )
         shade = tuple(1 - value * (1 - c) for c in to_rgb(colour))
         x, y = GAP + n * cell, place * pitch - pitch / 2 + 1
-        page.box(x, y, cell - 1, pitch - 2, fill=shade, edge=theme.FAINT, line=0.4,
-                 round=1)  # fmt: skip
+        page.box(x, y, cell - 1, pitch - 2, fill=shade, edge=theme.FAINT, line=0.4, round=1)
         if cell > 20:
             of = f"{attention.name}.weights", (head, of_row, j)
-            page.number(x + cell / 2 - 0.5, place * pitch, value, of, size=theme.SMALL - 0.5,
-                        color=theme.ink_on(shade) if value >= 0.005 else theme.FAINT)  # fmt: skip
+            page.number(
+                x + cell / 2 - 0.5,
+                place * pitch,
+                value,
+                of,
+                size=theme.SMALL - 0.5,
+                color=theme.ink_on(shade) if value >= 0.005 else theme.FAINT,
+            )
     if not share:
         y = (len(keys) - 0.5) * pitch + 10
         total = f'derived:trace["{attention.name}.weights"][{head},{of_row}].sum()'
         small = theme.SMALL - 0.5 if cell > 20 else theme.TINY - 0.5
-        page.number(GAP + (n + 0.5) * cell - 0.5, y, float(values.sum()), total, size=small,
-                    bold=True)  # fmt: skip
+        page.number(
+            GAP + (n + 0.5) * cell - 0.5, y, float(values.sum()), total, size=small, bold=True
+        )
         if n == 0:
             page.text(GAP - 6, y, "Σ", ha="right", bold=True)
 
@@ -182,10 +245,18 @@ def _write_heads(page: Page, heads: list[int], cell: float) -> None:
     for n, head in enumerate(heads):
         colour = theme.HEADS[head % len(theme.HEADS)]
         page.box(GAP + n * cell, -21, cell - 1, 11, fill=colour, edge=None, round=2)
-        page.text(GAP + (n + 0.5) * cell - 0.5, -15.5, str(head), size=theme.TINY + 0.5, bold=True,
-                  color=theme.PAPER, ha="center")  # fmt: skip
-    page.text(GAP - 6, -15.5, page.say("head", "头"), size=theme.SMALL, ha="right",
-              color=theme.SOFT)  # fmt: skip
+        page.text(
+            GAP + (n + 0.5) * cell - 0.5,
+            -15.5,
+            str(head),
+            size=theme.TINY + 0.5,
+            bold=True,
+            color=theme.PAPER,
+            ha="center",
+        )
+    page.text(
+        GAP - 6, -15.5, page.say("head", "头"), size=theme.SMALL, ha="right", color=theme.SOFT
+    )
 
 
 def _describe(page: Page, attention: Attention, heads: Sequence[int]) -> str:
@@ -197,4 +268,4 @@ def _describe(page: Page, attention: Attention, heads: Sequence[int]) -> str:
         "model decides as it does.",
         f"{place}，头 {which}。一行的 softmax 权重，和为 1：颜色越深，权重越大。它们说明这一层读了"
         "哪里，并不说明模型为何如此决定。",
-    ) + tell_left_out(page, min(MOST, len(attention.keys)), len(attention.keys))  # fmt: skip
+    ) + tell_left_out(page, min(MOST, len(attention.keys)), len(attention.keys))

@@ -12,9 +12,16 @@ LONGEST = 150.0
 
 
 def draw_weights(
-    page: Page, x: float, y: float, trace: Any, name: str, place: tuple[int, int],
-    texts: Sequence[str], shown: Sequence[int], step: float,
-) -> float:  # fmt: skip
+    page: Page,
+    x: float,
+    y: float,
+    trace: Any,
+    name: str,
+    place: tuple[int, int],
+    texts: Sequence[str],
+    shown: Sequence[int],
+    step: float,
+) -> float:
     """Bars below each other, names right-aligned at x; gives the y of the sum.
 
     name: of the weights; place: head and query.
@@ -26,9 +33,14 @@ def draw_weights(
         weight = float(weights[i])
         page.text(x, y, texts[i], mono=True, ha="right", width=84, bold=i == row)
         page.box(
-            x + 8, y - 6, max(unit * weight, 0.5), 12, round=0, fill=theme.role("weights").ink,
+            x + 8,
+            y - 6,
+            max(unit * weight, 0.5),
+            12,
+            round=0,
+            fill=theme.role("weights").ink,
             edge=None,
-        )  # fmt: skip
+        )
         page.number(x + 14 + unit * weight, y, weight, (name, (head, row, i)), ha="left", digits=3)
         y += step
     rest = [i for i in range(len(weights)) if i not in shown]

@@ -17,11 +17,14 @@ from .selection import balance, elide, show_piece, tell_left_out
 WIDE, HIGH = 104.0, 34.0
 MOST = 14  # steps drawn one by one
 LOOKS = {  # fill, frame, dashed; by what became of it
-    "KEPT": ("#eef0ff", "#2946d8", False), "FINISHED": ("#e6f7bf", "#557300", False),
-    "CUT": ("#fcf3bd", "#806800", False), "STOPPED": ("#f6f7f9", "#68717d", True),
-    "OUTRANKED": ("#ffffff", "#c9ced6", False), "REPEATS": ("#ffffff", "#b03030", True),
+    "KEPT": ("#eef0ff", "#2946d8", False),
+    "FINISHED": ("#e6f7bf", "#557300", False),
+    "CUT": ("#fcf3bd", "#806800", False),
+    "STOPPED": ("#f6f7f9", "#68717d", True),
+    "OUTRANKED": ("#ffffff", "#c9ced6", False),
+    "REPEATS": ("#ffffff", "#b03030", True),
     "TOO_SHORT": ("#ffffff", "#b03030", True),
-}  # fmt: skip
+}
 FATES = {
     "KEPT": ("lives on", "继续"),
     "FINISHED": ("ended", "已结束"),
@@ -48,9 +51,14 @@ def find_path(search: Any) -> list[int]:
     path = []
     for number, step in enumerate(search.steps):
         found = next(
-            (i for i, each in enumerate(step) if each.parent == row and (
-                each.id == ids[number] if number < len(ids) else each.fate == "FINISHED")), None,
-        )  # fmt: skip
+            (
+                i
+                for i, each in enumerate(step)
+                if each.parent == row
+                and (each.id == ids[number] if number < len(ids) else each.fate == "FINISHED")
+            ),
+            None,
+        )
         if found is None:
             break
         path.append(found)
@@ -68,18 +76,29 @@ def choose_shown(step: Any, chosen: int | None, losers: int) -> list[int]:
 
 
 def draw_beam_tree(
-    trace: Any, *, lang: str = "en", ax: Axes | None = None, losers: int = 2,
+    trace: Any,
+    *,
+    lang: str = "en",
+    ax: Axes | None = None,
+    losers: int = 2,
     steps: int | None = None,
-) -> Animation:  # fmt: skip
+) -> Animation:
     """V82. losers: outranked candidates drawn at each step; steps: how many are drawn, if unset as
     far as where the chosen translation ends."""
     page, search = Page(lang, ax), get_search(trace)
     path = find_path(search)
     steps = steps or len(path) or len(search.steps)
     places = elide(steps, MOST, 4)
-    root = page.box(-WIDE + 20, -13, 64, 26, fill=theme.role("decoder").fill,
-                    edge=theme.role("decoder").ink,
-                    label="<s>", bold=True)  # fmt: skip
+    root = page.box(
+        -WIDE + 20,
+        -13,
+        64,
+        26,
+        fill=theme.role("decoder").fill,
+        edge=theme.role("decoder").ink,
+        label="<s>",
+        bold=True,
+    )
     parents = {0: (root.right, root.centre[1], True)}
     for place, number in enumerate(places):
         if number is None:
@@ -87,16 +106,20 @@ def draw_beam_tree(
             continue
         step, chosen = search.steps[number], path[number] if number < len(path) else None
         kept = sum(each.fate == "KEPT" for each in step)
-        page.step(f"Step {number + 1}: of {len(step)} ways to go on, {kept} live on.",
-                  f"第 {number + 1} 步：{len(step)} 种延续中保留 {kept} 种。")  # fmt: skip
-        parents = _draw_step(page, place, number, step, chosen,
-                             choose_shown(step, chosen, losers), parents)  # fmt: skip
+        page.step(
+            f"Step {number + 1}: of {len(step)} ways to go on, {kept} live on.",
+            f"第 {number + 1} 步：{len(step)} 种延续中保留 {kept} 种。",
+        )
+        parents = _draw_step(
+            page, place, number, step, chosen, choose_shown(step, chosen, losers), parents
+        )
     bottom = page.bottom + 24
     _draw_key(page, {each.fate for step in search.steps for each in step}, bottom)
     _draw_endings(page, search, bottom + 44)
     settings = search.settings
-    penalty = {"paper": f"((5+n)/6)^{settings.alpha}", "power": f"n^{settings.alpha}",
-               "none": "1"}[settings.penalty]  # fmt: skip
+    penalty = {"paper": f"((5+n)/6)^{settings.alpha}", "power": f"n^{settings.alpha}", "none": "1"}[
+        settings.penalty
+    ]
     cut = len(search.steps) - steps
     more = page.say(f" {cut} later steps are left out.", f"略去后面 {cut} 步。") if cut > 0 else ""
     name = settings.search
@@ -113,19 +136,27 @@ def draw_beam_tree(
             f"{losers} 个。"
             f"得分 = 对数概率 / {penalty}。{more}",
         ),
-    )  # fmt: skip
+    )
 
 
 def _skip(
     page: Page, place: int, search: Any, path: list[int], places: list[int | None]
-) -> dict[int, tuple[float, float, bool]]:  # fmt: skip
+) -> dict[int, tuple[float, float, bool]]:
     """Steps that are not drawn, as one box; gives what goes on from it."""
     before, after = places[place - 1] or 0, places[place + 1] or 0
     page.step(f"{after - before - 1} steps go the same way.", f"其后 {after - before - 1} 步同理。")
-    box = page.box(place * WIDE, -13, WIDE - 24, 26, fill=theme.PAPER, edge=theme.FAINT,
-                   dashed=True, size=theme.SMALL, color=theme.SOFT,
-                   label=page.say(f"{after - before - 1} steps",
-                                  f"{after - before - 1} 步"))  # fmt: skip
+    box = page.box(
+        place * WIDE,
+        -13,
+        WIDE - 24,
+        26,
+        fill=theme.PAPER,
+        edge=theme.FAINT,
+        dashed=True,
+        size=theme.SMALL,
+        color=theme.SOFT,
+        label=page.say(f"{after - before - 1} steps", f"{after - before - 1} 步"),
+    )
     step = search.steps[after - 1]
     best = step[path[after - 1]].row if after - 1 < len(path) else None
     page.arrow((box.x - 22, 0), (box.x - 2, 0), color=theme.FAINT)
@@ -133,14 +164,20 @@ def _skip(
 
 
 def _draw_step(
-    page: Page, place: int, number: int, step: Any, chosen: int | None, shown: list[int],
+    page: Page,
+    place: int,
+    number: int,
+    step: Any,
+    chosen: int | None,
+    shown: list[int],
     parents: dict[int, tuple[float, float, bool]],
-) -> dict[int, tuple[float, float, bool]]:  # fmt: skip
+) -> dict[int, tuple[float, float, bool]]:
     """One column of the tree; gives where each row goes on, and whether it is the chosen one."""
     x, found = place * WIDE, {}
     top = -(len(shown) - 1) / 2 * HIGH
-    for line, i in enumerate(sorted(shown, key=lambda i: (parents.get(step[i].parent, (0, 0))[1],
-                                                           i))):  # fmt: skip
+    for line, i in enumerate(
+        sorted(shown, key=lambda i: (parents.get(step[i].parent, (0, 0))[1], i))
+    ):
         each, y = step[i], top + line * HIGH
         fill, edge, dashed = LOOKS[each.fate]
         best, faint = i == chosen, each.fate == "OUTRANKED"
@@ -148,19 +185,35 @@ def _draw_step(
         if start is not None:
             middle = (start[0] + x) / 2
             strong = best and start[2]
-            page.line([(start[0], start[1]), (middle, start[1]), (middle, y), (x, y)],
-                      layer=3 if strong else 1,
-                      color=theme.INK if strong else theme.FAINT,
-                      width=2.4 if strong else 0.9)  # fmt: skip
-        page.box(x, y - 13, WIDE - 24, 26, fill=fill, edge=edge, line=2.2 if best else 1,
-                 dashed=dashed)  # fmt: skip
+            page.line(
+                [(start[0], start[1]), (middle, start[1]), (middle, y), (x, y)],
+                layer=3 if strong else 1,
+                color=theme.INK if strong else theme.FAINT,
+                width=2.4 if strong else 0.9,
+            )
+        page.box(
+            x, y - 13, WIDE - 24, 26, fill=fill, edge=edge, line=2.2 if best else 1, dashed=dashed
+        )
         ink = theme.SOFT if faint else theme.INK
-        page.text(x + WIDE / 2 - 12, y - 5, show_piece(each.text), size=theme.SMALL, mono=True,
-                  ha="center",
-                  bold=best, color=ink, width=WIDE - 30)  # fmt: skip
-        page.number(x + WIDE / 2 - 12, y + 7, each.log_prob,
-                    f"derived:trace.search.steps[{number}][{i}].log_prob",
-                    size=theme.TINY, color=theme.SOFT)  # fmt: skip
+        page.text(
+            x + WIDE / 2 - 12,
+            y - 5,
+            show_piece(each.text),
+            size=theme.SMALL,
+            mono=True,
+            ha="center",
+            bold=best,
+            color=ink,
+            width=WIDE - 30,
+        )
+        page.number(
+            x + WIDE / 2 - 12,
+            y + 7,
+            each.log_prob,
+            f"derived:trace.search.steps[{number}][{i}].log_prob",
+            size=theme.TINY,
+            color=theme.SOFT,
+        )
         if each.row is not None:
             found[each.row] = (x + WIDE - 24, y, best)
     return found
@@ -180,23 +233,37 @@ def _draw_key(page: Page, fates: set[str], y: float) -> None:
 
 def _draw_endings(page: Page, search: Any, y: float) -> None:
     """The hypotheses that ended, best first: score, log-probability, text."""
-    heads = page.say("score", "得分"), page.say("log-probability", "对数概率"), page.say("ended",
-            "已结束的假设")  # fmt: skip
+    heads = (
+        page.say("score", "得分"),
+        page.say("log-probability", "对数概率"),
+        page.say("ended", "已结束的假设"),
+    )
     for x, text, ha in zip((44, 124, 150), heads, ("right", "right", "left"), strict=True):
         page.text(x, y, text, size=theme.SMALL, ha=ha, color=theme.SOFT)
     for n, found in enumerate(search.hypotheses[:5]):
         line, best = y + 17 * (n + 1), n == search.chosen
         for x, name in ((44, "score"), (124, "log_prob")):
-            page.number(x, line, getattr(found, name),
-                        f"derived:trace.search.hypotheses[{n}].{name}",
-                        ha="right", bold=best)  # fmt: skip
-        page.text(150, line, found.text, bold=best, color=theme.INK if best else theme.SOFT,
-                  width=900)  # fmt: skip
+            page.number(
+                x,
+                line,
+                getattr(found, name),
+                f"derived:trace.search.hypotheses[{n}].{name}",
+                ha="right",
+                bold=best,
+            )
+        page.text(
+            150, line, found.text, bold=best, color=theme.INK if best else theme.SOFT, width=900
+        )
 
 
 def draw_greedy_path(
-    trace: Any, *, lang: str = "en", ax: Axes | None = None, k: int = 4, columns: int = 8,
-) -> Figure:  # fmt: skip
+    trace: Any,
+    *,
+    lang: str = "en",
+    ax: Axes | None = None,
+    k: int = 4,
+    columns: int = 8,
+) -> Figure:
     """V81: at each step the most probable pieces; the one that was written is lit."""
     page, role = Page(lang, ax), theme.role("softmax")
     high, wide = 22 * k + 66.0, 92.0
@@ -208,18 +275,47 @@ def draw_greedy_path(
         if t is None:
             page.text(x + 40, y + high / 2 - 20, "…", size=14, ha="center", color=theme.SOFT)
             continue
-        page.text(x + 40, y - 8, show_piece(trace.target[t].text), size=theme.SMALL, mono=True,
-                  ha="center",
-                  color=theme.SOFT, width=80)  # fmt: skip
+        page.text(
+            x + 40,
+            y - 8,
+            show_piece(trace.target[t].text),
+            size=theme.SMALL,
+            mono=True,
+            ha="center",
+            color=theme.SOFT,
+            width=80,
+        )
         page.arrow((x + 40, y + 1), (x + 40, y + 13))
         for n, (text, share, of, taken) in enumerate(_list_choices(trace, t, k)):
             top = y + 16 + n * 22
-            page.box(x, top, 80, 19, fill=theme.PAPER, edge=role.ink if taken else theme.FAINT,
-                     line=2 if taken else 0.7)  # fmt: skip
-            page.box(x + 1, top + 1, max(78 * share, 0.01), 17, fill=role.fill, edge=None,
-                     layer=2.2, round=2)  # fmt: skip
-            page.text(x + 4, top + 9.5, show_piece(text), size=theme.SMALL, mono=True,
-                      width=46, bold=taken)  # fmt: skip
+            page.box(
+                x,
+                top,
+                80,
+                19,
+                fill=theme.PAPER,
+                edge=role.ink if taken else theme.FAINT,
+                line=2 if taken else 0.7,
+            )
+            page.box(
+                x + 1,
+                top + 1,
+                max(78 * share, 0.01),
+                17,
+                fill=role.fill,
+                edge=None,
+                layer=2.2,
+                round=2,
+            )
+            page.text(
+                x + 4,
+                top + 9.5,
+                show_piece(text),
+                size=theme.SMALL,
+                mono=True,
+                width=46,
+                bold=taken,
+            )
             page.number(x + 77, top + 9.5, share, of, ha="right", size=theme.TINY, bold=taken)
     best = sum(prediction.rank == 0 for prediction in trace.predictions)
     return page.finish(
@@ -232,7 +328,7 @@ def draw_greedy_path(
             "最可能的一个。",
         )
         + tell_left_out(page, len([t for t in shown if t is not None]), len(trace.predicted)),
-    )  # fmt: skip
+    )
 
 
 def _list_choices(trace: Any, t: int, k: int) -> list[tuple[str, float, str, bool]]:

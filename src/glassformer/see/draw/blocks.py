@@ -15,12 +15,12 @@ NAMES = {
     "masked": ("Masked Self-Attention", "带掩码的自注意力", "attention"),
     "cross": ("Encoder-Decoder Attention", "编码器-解码器注意力", "attention"),
     "forward": ("Feed Forward", "前馈网络", "feed_forward"),
-}  # fmt: skip
+}
 
 
 def _draw_layer(
     page: Page, x: float, y: float, wide: float, parts: list[str], side: str, trace: Any
-) -> list[Rect]:  # fmt: skip
+) -> list[Rect]:
     """One layer, its sub-layers from the bottom up, with sizes."""
     settings, made = trace.settings, []
     tall = len(parts) * 68.0 + 20
@@ -31,30 +31,42 @@ def _draw_layer(
         en, zh, role = NAMES[part]
         rect = draw_part(page, Rect(x + 22, y - 62 - place * 68, wide - 44, 44), role, "", layer=3)
         page.text(
-            rect.centre[0], rect.centre[1] - 7, page.say(en, zh), bold=True, ha="center",
-            color=theme.role(role).ink, layer=6,
-        )  # fmt: skip
+            rect.centre[0],
+            rect.centre[1] - 7,
+            page.say(en, zh),
+            bold=True,
+            ha="center",
+            color=theme.role(role).ink,
+            layer=6,
+        )
         size = sizes.get(
             part,
             page.say(
                 f"{settings.heads} heads × {settings.width}",
                 f"{settings.heads} 个头 × {settings.width}",
             ),
-        )  # fmt: skip
+        )
         page.text(
-            rect.centre[0], rect.centre[1] + 10, size, size=theme.SMALL, ha="center",
-            color=theme.role(role).ink, layer=6,
-        )  # fmt: skip
+            rect.centre[0],
+            rect.centre[1] + 10,
+            size,
+            size=theme.SMALL,
+            ha="center",
+            color=theme.role(role).ink,
+            layer=6,
+        )
         if place:
             page.arrow(
-                (rect.centre[0], rect.bottom + 24), (rect.centre[0], rect.bottom + 2),
-                color=theme.INK, layer=5,
-            )  # fmt: skip
+                (rect.centre[0], rect.bottom + 24),
+                (rect.centre[0], rect.bottom + 2),
+                color=theme.INK,
+                layer=5,
+            )
         made.append(rect)
     page.arrow((x + wide / 2, y + 34), (x + wide / 2, y - 16), color=theme.INK, layer=5)
     page.arrow(
         (x + wide / 2, y - tall + 12), (x + wide / 2, y - tall - 26), color=theme.INK, layer=5
-    )  # fmt: skip
+    )
     return made
 
 
@@ -65,7 +77,7 @@ def draw_encoder(trace: Any, *, lang: str = "en") -> Figure:
     for y, en, zh in (
         (-28, "pieces look at each other", "词元互相看"),
         (-96, "each piece by itself", "每个词元各自处理"),
-    ):  # fmt: skip
+    ):
         page.text(280, y - 12, page.say(en, zh), color=theme.SOFT)
     return page.finish(
         page.say("One encoder layer", "一个编码器层"),
@@ -74,7 +86,7 @@ def draw_encoder(trace: Any, *, lang: str = "en") -> Figure:
             "connection, with a LayerNorm (V08).",
             "只有注意力让词元互相看见。每一部分外都有残差连接和 LayerNorm（V08）。",
         ),
-    )  # fmt: skip
+    )
 
 
 def draw_layers(trace: Any, *, lang: str = "en") -> Figure:
@@ -83,18 +95,31 @@ def draw_layers(trace: Any, *, lang: str = "en") -> Figure:
     _draw_layer(page, 0, 0, 230, ["self", "forward"], "encoder", trace)
     parts = _draw_layer(page, 340, 0, 250, ["masked", "cross", "forward"], "decoder", trace)
     page.text(
-        115, 52, page.say("ENCODER", "编码器"), bold=True, color=theme.role("encoder").ink,
-        ha="center", size=11,
-    )  # fmt: skip
+        115,
+        52,
+        page.say("ENCODER", "编码器"),
+        bold=True,
+        color=theme.role("encoder").ink,
+        ha="center",
+        size=11,
+    )
     page.text(
-        465, 52, page.say("DECODER", "解码器"), bold=True, color=theme.role("decoder").ink,
-        ha="center", size=11,
-    )  # fmt: skip
+        465,
+        52,
+        page.say("DECODER", "解码器"),
+        bold=True,
+        color=theme.role("decoder").ink,
+        ha="center",
+        size=11,
+    )
     ink, y = theme.role("memory").ink, parts[1].centre[1]
     page.line(
-        [(115, -182), (115, -196), (290, -196), (290, y), (parts[1].x - 2, y)], color=ink,
-        width=2.2, head=True, layer=6,
-    )  # fmt: skip
+        [(115, -182), (115, -196), (290, -196), (290, y), (parts[1].x - 2, y)],
+        color=ink,
+        width=2.2,
+        head=True,
+        layer=6,
+    )
     page.text(202, -206, page.say("memory", "记忆"), color=ink, ha="center", bold=True)
     return page.finish(
         page.say("Encoder and decoder, side by side", "编码器与解码器对照"),
@@ -103,4 +128,4 @@ def draw_layers(trace: Any, *, lang: str = "en") -> Figure:
             "those before it and itself.",
             "查询来自解码器，键和值来自记忆。掩码：每个词元只看见自己和之前的词元。",
         ),
-    )  # fmt: skip
+    )

@@ -121,11 +121,24 @@ class Page:
         return Rect(x, y, width, height)
 
     def text(
-        self, x: float, y: float, text: str, *, size: float = theme.TEXT, color: Colour = theme.INK,
-        ha: str = "left", va: str = "center", bold: bool = False, mono: bool = False,
-        width: float | None = None, rotation: float = 0, layer: float = 5, alpha: float = 1,
-        gid: str | None = None, math: bool = False,
-    ) -> Text:  # fmt: skip
+        self,
+        x: float,
+        y: float,
+        text: str,
+        *,
+        size: float = theme.TEXT,
+        color: Colour = theme.INK,
+        ha: str = "left",
+        va: str = "center",
+        bold: bool = False,
+        mono: bool = False,
+        width: float | None = None,
+        rotation: float = 0,
+        layer: float = 5,
+        alpha: float = 1,
+        gid: str | None = None,
+        math: bool = False,
+    ) -> Text:
         """Write; what is wider than `width` ends in an ellipsis. Several lines are welcome."""
         lines = [direct(line) for line in make_writable(text).split("\n")]
         if width is not None:
@@ -134,10 +147,21 @@ class Page:
         lone = va == "center" and len(lines) == 1 and not (rotation or math)
         sits = "baseline" if lone else "center_baseline" if va == "center" else va
         artist = self.ax.text(
-            x, y + lone * MIDDLE * size, shown, color=color, ha=ha, va=sits, rotation=rotation,
-            rotation_mode="anchor", zorder=layer, alpha=alpha, gid=gid, linespacing=1.3,
-            fontproperties=choose_font(shown, size, bold, mono), parse_math=math,
-        )  # fmt: skip
+            x,
+            y + lone * MIDDLE * size,
+            shown,
+            color=color,
+            ha=ha,
+            va=sits,
+            rotation=rotation,
+            rotation_mode="anchor",
+            zorder=layer,
+            alpha=alpha,
+            gid=gid,
+            linespacing=1.3,
+            fontproperties=choose_font(shown, size, bold, mono),
+            parse_math=math,
+        )
         long = max(measure(line, size, bold, mono, math) for line in lines)
         high = size * 1.35 * len(lines)
         place = {"left": 0.0, "center": 0.5, "right": 1.0, "top": 0.0, "bottom": 1.0}
@@ -149,10 +173,21 @@ class Page:
         return artist
 
     def number(
-        self, x: float, y: float, value: float, of: Of, *, digits: int = 2,
-        size: float = theme.SMALL, color: Colour = theme.INK, ha: str = "center",
-        bold: bool = False, alpha: float = 1, layer: float = 6, before: str = "",
-    ) -> Text:  # fmt: skip
+        self,
+        x: float,
+        y: float,
+        value: float,
+        of: Of,
+        *,
+        digits: int = 2,
+        size: float = theme.SMALL,
+        color: Colour = theme.INK,
+        ha: str = "center",
+        bold: bool = False,
+        alpha: float = 1,
+        layer: float = 6,
+        before: str = "",
+    ) -> Text:
         """Print a number. `of`: (tensor, index), or "schematic", "worked", "derived:expression".
 
         The expression is Python over `trace` and `np`. Both go into the artist's gid, by which a
@@ -162,61 +197,130 @@ class Page:
         self.cells[tag] += 1
         gid = tag if self.cells[tag] == 1 else f"{tag}#{self.cells[tag]}"
         return self.text(
-            x, y, before + spell_number(value, digits), size=size, color=color, ha=ha, bold=bold,
-            alpha=alpha, layer=layer, gid=gid,
-        )  # fmt: skip
+            x,
+            y,
+            before + spell_number(value, digits),
+            size=size,
+            color=color,
+            ha=ha,
+            bold=bold,
+            alpha=alpha,
+            layer=layer,
+            gid=gid,
+        )
 
     def formula(
-        self, x: float, y: float, tex: str, *, size: float = 12, color: Colour = theme.INK,
+        self,
+        x: float,
+        y: float,
+        tex: str,
+        *,
+        size: float = 12,
+        color: Colour = theme.INK,
         ha: str = "center",
-    ) -> Text:  # fmt: skip
+    ) -> Text:
         r"""Mathematics, as in `r"\frac{QK^\top}{\sqrt{d_k}}"`."""
         return self.text(x, y, f"${tex}$", size=size, color=color, ha=ha, math=True)
 
     def box(
-        self, x: float, y: float, width: float, height: float, *, fill: Colour = theme.PAPER,
-        edge: Colour | None = theme.INK, line: float = 1.0, dashed: bool = False, round: float = 4,
-        label: str = "", size: float = theme.TEXT, color: Colour | None = None, bold: bool = False,
-        hatch: str | None = None, layer: float = 2, alpha: float = 1,
-    ) -> Rect:  # fmt: skip
+        self,
+        x: float,
+        y: float,
+        width: float,
+        height: float,
+        *,
+        fill: Colour = theme.PAPER,
+        edge: Colour | None = theme.INK,
+        line: float = 1.0,
+        dashed: bool = False,
+        round: float = 4,
+        label: str = "",
+        size: float = theme.TEXT,
+        color: Colour | None = None,
+        bold: bool = False,
+        hatch: str | None = None,
+        layer: float = 2,
+        alpha: float = 1,
+    ) -> Rect:
         """A rectangle, its label in the middle. `edge=None` draws no frame."""
         round = min(round, width / 2, height / 2)
         patch = FancyBboxPatch(
-            (x, y), width, height, boxstyle=f"round,pad=0,rounding_size={round}", facecolor=fill,
-            edgecolor="none" if edge is None else edge, linewidth=line, zorder=layer, alpha=alpha,
-            linestyle=(0, (3, 2)) if dashed else "solid", hatch=hatch, joinstyle="round",
-            hatchcolor=theme.FAINT, hatch_linewidth=0.7,
-        )  # fmt: skip
+            (x, y),
+            width,
+            height,
+            boxstyle=f"round,pad=0,rounding_size={round}",
+            facecolor=fill,
+            edgecolor="none" if edge is None else edge,
+            linewidth=line,
+            zorder=layer,
+            alpha=alpha,
+            linestyle=(0, (3, 2)) if dashed else "solid",
+            hatch=hatch,
+            joinstyle="round",
+            hatchcolor=theme.FAINT,
+            hatch_linewidth=0.7,
+        )
         self.keep(patch)
         if label:
             self.text(
-                x + width / 2, y + height / 2, label, size=size, color=color or edge or theme.INK,
-                ha="center", bold=bold, width=width - 4, layer=layer + 0.5,
-            )  # fmt: skip
+                x + width / 2,
+                y + height / 2,
+                label,
+                size=size,
+                color=color or edge or theme.INK,
+                ha="center",
+                bold=bold,
+                width=width - 4,
+                layer=layer + 0.5,
+            )
         return self.reach(x, y, width, height)
 
     def arrow(
-        self, start: Point, end: Point, *, color: Colour = theme.SOFT, width: float = 1.2,
-        bend: float = 0, dashed: bool = False, head: bool = True, layer: float = 3,
+        self,
+        start: Point,
+        end: Point,
+        *,
+        color: Colour = theme.SOFT,
+        width: float = 1.2,
+        bend: float = 0,
+        dashed: bool = False,
+        head: bool = True,
+        layer: float = 3,
         alpha: float = 1,
-    ) -> None:  # fmt: skip
+    ) -> None:
         """From point to point; `bend` is how far it curves, as a share of its length."""
         size = 3.2 + 1.6 * width
         patch = FancyArrowPatch(
-            start, end,
+            start,
+            end,
             arrowstyle=f"-|>,head_length={size / 2},head_width={size / 4}" if head else "-",
-            connectionstyle=f"arc3,rad={bend}", shrinkA=0, shrinkB=0, mutation_scale=2, color=color,
-            linewidth=width, zorder=layer, alpha=alpha,
-            linestyle=(0, (3, 2)) if dashed else "solid", capstyle="butt", joinstyle="miter",
-        )  # fmt: skip
+            connectionstyle=f"arc3,rad={bend}",
+            shrinkA=0,
+            shrinkB=0,
+            mutation_scale=2,
+            color=color,
+            linewidth=width,
+            zorder=layer,
+            alpha=alpha,
+            linestyle=(0, (3, 2)) if dashed else "solid",
+            capstyle="butt",
+            joinstyle="miter",
+        )
         self.keep(patch)
         for x, y in (start, end):
             self.reach(x, y)
 
     def line(
-        self, points: Sequence[Point], *, color: Colour = theme.SOFT, width: float = 1.2,
-        dashed: bool = False, head: bool = False, layer: float = 3, alpha: float = 1,
-    ) -> None:  # fmt: skip
+        self,
+        points: Sequence[Point],
+        *,
+        color: Colour = theme.SOFT,
+        width: float = 1.2,
+        dashed: bool = False,
+        head: bool = False,
+        layer: float = 3,
+        alpha: float = 1,
+    ) -> None:
         """Through points, with corners; `head` ends it in an arrow."""
         if head:
             (x0, y0), end = points[-2:]
@@ -224,17 +328,30 @@ class Page:
             points = [*points[:-1], (x0 + (end[0] - x0) * short, y0 + (end[1] - y0) * short)]
             self.arrow(points[-1], end, color=color, width=width, layer=layer, alpha=alpha)
         patch = PathPatch(
-            Path(list(points)), facecolor="none", edgecolor=color, linewidth=width, zorder=layer,
-            linestyle=(0, (3, 2)) if dashed else "solid", alpha=alpha, joinstyle="round",
-        )  # fmt: skip
+            Path(list(points)),
+            facecolor="none",
+            edgecolor=color,
+            linewidth=width,
+            zorder=layer,
+            linestyle=(0, (3, 2)) if dashed else "solid",
+            alpha=alpha,
+            joinstyle="round",
+        )
         self.keep(patch)
         for x, y in points:
             self.reach(x, y)
 
     def brace(
-        self, start: float, end: float, y: float, label: str, *, down: bool = True,
-        color: Colour = theme.SOFT, size: float = theme.SMALL,
-    ) -> None:  # fmt: skip
+        self,
+        start: float,
+        end: float,
+        y: float,
+        label: str,
+        *,
+        down: bool = True,
+        color: Colour = theme.SOFT,
+        size: float = theme.SMALL,
+    ) -> None:
         """A bracket below (or above) what lies between two x, and what it says."""
         tip = 4 if down else -4
         self.line([(start, y), (start, y + tip), (end, y + tip), (end, y)], color=color, width=0.9)

@@ -40,11 +40,22 @@ def choose_scale(kind: str, limit: float = 1.0) -> tuple[Colormap, Normalize]:
 
 
 def strip(
-    page: Page, x: float, y: float, values: Sequence[float] | Array, role: str,
-    of: tuple[str, Sequence[int]] | str, *, shown: int = 4, cell: tuple[float, float] = CELL,
-    upright: bool = False, digits: int = 2, alpha: float = 1, learned: bool = False,
-    letter: str = "", size: float = theme.SMALL,
-) -> Rect:  # fmt: skip
+    page: Page,
+    x: float,
+    y: float,
+    values: Sequence[float] | Array,
+    role: str,
+    of: tuple[str, Sequence[int]] | str,
+    *,
+    shown: int = 4,
+    cell: tuple[float, float] = CELL,
+    upright: bool = False,
+    digits: int = 2,
+    alpha: float = 1,
+    learned: bool = False,
+    letter: str = "",
+    size: float = theme.SMALL,
+) -> Rect:
     """A vector as numbered cells: its first `shown` numbers, and how many more there are.
 
     of: the tensor and the index up to the last axis, which the strip adds. letter: written before.
@@ -54,14 +65,27 @@ def strip(
     for i, value in enumerate(values[:shown]):
         left, top = (x, y + i * height) if upright else (x + i * width, y)
         page.box(
-            left, top, width, height, fill=fill, edge=ink, round=0, alpha=alpha,
-            line=1.6 if learned else 0.8, dashed=False,
-        )  # fmt: skip
+            left,
+            top,
+            width,
+            height,
+            fill=fill,
+            edge=ink,
+            round=0,
+            alpha=alpha,
+            line=1.6 if learned else 0.8,
+            dashed=False,
+        )
         cell_of = of if isinstance(of, str) else (of[0], (*of[1], i))
         page.number(
-            left + width / 2, top + height / 2, float(value), cell_of, digits=digits, size=size,
+            left + width / 2,
+            top + height / 2,
+            float(value),
+            cell_of,
+            digits=digits,
+            size=size,
             alpha=max(alpha, 0.55),
-        )  # fmt: skip
+        )
     n = min(shown, len(values))
     rect = Rect(x, y, width, n * height) if upright else Rect(x, y, n * width, height)
     if len(values) > shown:
@@ -75,11 +99,22 @@ def strip(
 
 
 def matrix(
-    page: Page, x: float, y: float, values: Array, role: str, of: tuple[str, Sequence[int]] | str,
-    *, cell: tuple[float, float] = CELL, masked: Array | None = None, digits: int = 2,
-    size: float = theme.SMALL, learned: bool = False, scale: str | None = None,
-    limit: float | None = None, derived: bool = False,
-) -> Rect:  # fmt: skip
+    page: Page,
+    x: float,
+    y: float,
+    values: Array,
+    role: str,
+    of: tuple[str, Sequence[int]] | str,
+    *,
+    cell: tuple[float, float] = CELL,
+    masked: Array | None = None,
+    digits: int = 2,
+    size: float = theme.SMALL,
+    learned: bool = False,
+    scale: str | None = None,
+    limit: float | None = None,
+    derived: bool = False,
+) -> Rect:
     """A small matrix with all its numbers. of: the tensor and the index before the last two axes.
 
     masked: True where hidden: hatched. scale: colours by value ("signed", "share"); else the
@@ -94,27 +129,58 @@ def matrix(
         value = float(values[i, j])
         painted = paint(colours[0], float(colours[1](value))) if colours else None
         page.box(
-            left, top, width, height, round=0, line=0.6, edge=theme.PAPER if colours else ink,
-            fill=theme.PAPER if hidden else painted or fill, hatch="/////" if hidden else None,
-        )  # fmt: skip
+            left,
+            top,
+            width,
+            height,
+            round=0,
+            line=0.6,
+            edge=theme.PAPER if colours else ink,
+            fill=theme.PAPER if hidden else painted or fill,
+            hatch="/////" if hidden else None,
+        )
         tag = of.format(i=i, j=j) if isinstance(of, str) else (of[0], (*of[1], i, j))
         dark = theme.INK if painted is None or hidden else theme.ink_on(painted)
         page.number(
-            left + width / 2, top + height / 2, value, tag, digits=digits, size=size,
+            left + width / 2,
+            top + height / 2,
+            value,
+            tag,
+            digits=digits,
+            size=size,
             color=theme.SOFT if hidden else dark,
-        )  # fmt: skip
+        )
     rows, columns = values.shape
     return page.box(
-        x, y, columns * width, rows * height, fill="none", edge=ink, round=0,
-        line=2 if learned else 1, dashed=derived, layer=4,
-    )  # fmt: skip
+        x,
+        y,
+        columns * width,
+        rows * height,
+        fill="none",
+        edge=ink,
+        round=0,
+        line=2 if learned else 1,
+        dashed=derived,
+        layer=4,
+    )
 
 
 def heat(
-    page: Page, x: float, y: float, values: Array, width: float, height: float, *,
-    role: str = "plain", scale: str = "signed", limit: float | None = None,
-    masked: Array | None = None, learned: bool = False, derived: bool = False, gid: str = "",
-) -> Rect:  # fmt: skip
+    page: Page,
+    x: float,
+    y: float,
+    values: Array,
+    width: float,
+    height: float,
+    *,
+    role: str = "plain",
+    scale: str = "signed",
+    limit: float | None = None,
+    masked: Array | None = None,
+    learned: bool = False,
+    derived: bool = False,
+    gid: str = "",
+) -> Rect:
     """A matrix as colours, any size; a legend goes with it (`legend`)."""
     limit = find_limit(values) if limit is None else limit
     colours, norm = choose_scale(scale, limit)
@@ -122,17 +188,29 @@ def heat(
     if masked is not None:
         rgba[masked] = (1, 1, 1, 1)
     image = page.ax.imshow(
-        rgba, extent=(x, x + width, y + height, y), interpolation="nearest", zorder=2,
-        aspect="auto", gid=gid or None,
-    )  # fmt: skip
+        rgba,
+        extent=(x, x + width, y + height, y),
+        interpolation="nearest",
+        zorder=2,
+        aspect="auto",
+        gid=gid or None,
+    )
     page.keep(image)
     if masked is not None:
         _hatch(page, x, y, masked, width / values.shape[1], height / values.shape[0])
     ink = theme.role(role).ink
     return page.box(
-        x, y, width, height, fill="none", edge=ink, round=0, layer=4, line=2 if learned else 0.9,
+        x,
+        y,
+        width,
+        height,
+        fill="none",
+        edge=ink,
+        round=0,
+        layer=4,
+        line=2 if learned else 0.9,
         dashed=derived,
-    )  # fmt: skip
+    )
 
 
 def _hatch(page: Page, x: float, y: float, masked: Array, width: float, height: float) -> None:
@@ -141,32 +219,54 @@ def _hatch(page: Page, x: float, y: float, masked: Array, width: float, height: 
         edges = np.flatnonzero(np.diff(np.concatenate([[0], hidden.astype(int), [0]])))
         for start, end in zip(edges[::2], edges[1::2], strict=True):
             patch = Rectangle(
-                (x + start * width, y + row * height), (end - start) * width, height,
-                facecolor="none", edgecolor="none", linewidth=0, hatch="/////", zorder=3,
+                (x + start * width, y + row * height),
+                (end - start) * width,
+                height,
+                facecolor="none",
+                edgecolor="none",
+                linewidth=0,
+                hatch="/////",
+                zorder=3,
                 hatchcolor=theme.FAINT,
-            )  # fmt: skip
+            )
             page.keep(patch)
 
 
 def legend(
-    page: Page, x: float, y: float, scale: str, limit: float, *, width: float = 110,
-    label: str = "", digits: int = 2,
-) -> Rect:  # fmt: skip
+    page: Page,
+    x: float,
+    y: float,
+    scale: str,
+    limit: float,
+    *,
+    width: float = 110,
+    label: str = "",
+    digits: int = 2,
+) -> Rect:
     """The colours of a scale, its ends and middle, and what they measure."""
     colours, norm = choose_scale(scale, limit)
     ends = (0.0, limit) if scale == "share" else (-limit, limit)
     bar = np.linspace(*ends, 256)[None]
     image = page.ax.imshow(
-        colours(norm(bar)), extent=(x, x + width, y + 7, y), interpolation="nearest", zorder=2,
+        colours(norm(bar)),
+        extent=(x, x + width, y + 7, y),
+        interpolation="nearest",
+        zorder=2,
         aspect="auto",
-    )  # fmt: skip
+    )
     page.keep(image)
     page.box(x, y, width, 7, fill="none", edge=theme.SOFT, round=0, line=0.6, layer=4)
     for value, ha, place in ((ends[0], "left", 0.0), (ends[1], "right", 1.0)):
         page.number(
-            x + place * width, y + 14, value, "scale", digits=digits, size=theme.TINY,
-            color=theme.SOFT, ha=ha,
-        )  # fmt: skip
+            x + place * width,
+            y + 14,
+            value,
+            "scale",
+            digits=digits,
+            size=theme.TINY,
+            color=theme.SOFT,
+            ha=ha,
+        )
     if scale != "share":
         page.number(x + width / 2, y + 14, 0, "scale", digits=0, size=theme.TINY, color=theme.SOFT)
     if label:
@@ -175,10 +275,19 @@ def legend(
 
 
 def tokens(
-    page: Page, x: float, y: float, texts: Sequence[str], *, upright: bool = False,
-    step: float | None = None, size: float = theme.SMALL, role: str = "plain", widest: float = 90,
-    lit: Sequence[int] = (), boxed: bool = True,
-) -> list[Rect]:  # fmt: skip
+    page: Page,
+    x: float,
+    y: float,
+    texts: Sequence[str],
+    *,
+    upright: bool = False,
+    step: float | None = None,
+    size: float = theme.SMALL,
+    role: str = "plain",
+    widest: float = 90,
+    lit: Sequence[int] = (),
+    boxed: bool = True,
+) -> list[Rect]:
     """Pieces one after the other, left to right, or below each other if `upright`.
 
     step: from one to the next; without it each is as wide as its text.
@@ -196,28 +305,55 @@ def tokens(
         if boxed:
             page.box(*rect, fill=fill, edge=ink, line=2 if i in lit else 0.8, round=3)
         page.text(
-            *rect.centre, shown, size=size, mono=True, ha="center", bold=i in lit,
-            width=rect.width - 2, color=ink if i in lit else theme.INK,
-        )  # fmt: skip
+            *rect.centre,
+            shown,
+            size=size,
+            mono=True,
+            ha="center",
+            bold=i in lit,
+            width=rect.width - 2,
+            color=ink if i in lit else theme.INK,
+        )
         places.append(rect)
     return places
 
 
 def panel(
-    page: Page, x: float, y: float, values: Array, role: str, name: str, *,
-    width: float | None = None, height: float | None = None, scale: str = "signed",
-    limit: float | None = None, masked: Array | None = None, learned: bool = False,
-    derived: bool = False, shape: str | None = None,
-) -> Rect:  # fmt: skip
+    page: Page,
+    x: float,
+    y: float,
+    values: Array,
+    role: str,
+    name: str,
+    *,
+    width: float | None = None,
+    height: float | None = None,
+    scale: str = "signed",
+    limit: float | None = None,
+    masked: Array | None = None,
+    learned: bool = False,
+    derived: bool = False,
+    shape: str | None = None,
+) -> Rect:
     """A heat map with its name above (mathematics) and its shape below."""
     rows, columns = values.shape
     width = width or span(columns)
     height = height or span(rows)
     ink = theme.role(role).ink
     rect = heat(
-        page, x, y, values, width, height, role=role, scale=scale, limit=limit, masked=masked,
-        learned=learned, derived=derived,
-    )  # fmt: skip
+        page,
+        x,
+        y,
+        values,
+        width,
+        height,
+        role=role,
+        scale=scale,
+        limit=limit,
+        masked=masked,
+        learned=learned,
+        derived=derived,
+    )
     page.formula(rect.centre[0], y - 12, name, size=11, color=ink)
     size = f"{rows} × {columns}" if shape is None else shape
     page.text(rect.centre[0], rect.bottom + 9, size, size=theme.TINY, color=ink, ha="center")

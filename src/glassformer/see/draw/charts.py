@@ -38,9 +38,17 @@ class Chart:
     """Axes with ticks; `log`: the x axis is log2(1 + x), so that 0 has a place."""
 
     def __init__(
-        self, page: Page, rect: Rect, x: Span, y: Span, *, across: str = "", up: str = "",
-        log: bool = False, x_ticks: Sequence[float] | None = None,
-    ):  # fmt: skip
+        self,
+        page: Page,
+        rect: Rect,
+        x: Span,
+        y: Span,
+        *,
+        across: str = "",
+        up: str = "",
+        log: bool = False,
+        x_ticks: Sequence[float] | None = None,
+    ):
         self.page, self.rect, self.log = page, rect, log
         self.x, self.y = (self._bend(x[0]), self._bend(x[1])), y
         page.box(*rect, fill=theme.PAPER, edge=None, layer=0.5)
@@ -52,8 +60,14 @@ class Chart:
         for tick in choose_ticks(x) if x_ticks is None else x_ticks:
             self._write(tick, self.at(tick, y[0])[0], rect.bottom + 9, "center")
         if across:
-            page.text(rect.centre[0], rect.bottom + 23, across, size=theme.SMALL, ha="center",
-                      color=theme.SOFT)  # fmt: skip
+            page.text(
+                rect.centre[0],
+                rect.bottom + 23,
+                across,
+                size=theme.SMALL,
+                ha="center",
+                color=theme.SOFT,
+            )
         if up:
             page.text(rect.x - 4, rect.y - 12, up, size=theme.SMALL, color=theme.SOFT)
 
@@ -71,9 +85,17 @@ class Chart:
         return self.rect.at(across, down)
 
     def curve(
-        self, x: Sequence[float], y: Sequence[float], color: str, *, width: float = 1.5,
-        dots: bool = False, dashed: bool = False, label: str = "", alpha: float = 1,
-    ) -> None:  # fmt: skip
+        self,
+        x: Sequence[float],
+        y: Sequence[float],
+        color: str,
+        *,
+        width: float = 1.5,
+        dots: bool = False,
+        dashed: bool = False,
+        label: str = "",
+        alpha: float = 1,
+    ) -> None:
         """A line through the data, named at its end."""
         points = [self.at(a, b) for a, b in zip(x, y, strict=True)]
         self.page.line(points, color=color, width=width, dashed=dashed, alpha=alpha)
@@ -88,8 +110,17 @@ def dots(
 ) -> None:
     """Many points at once, each a dot so wide; a great many are stored as pixels."""
     found = EllipseCollection(
-        [wide], [wide], [0], units="xy", offsets=points, offset_transform=page.ax.transData,
-        facecolors=color, linewidths=0, zorder=layer, alpha=alpha, rasterized=len(points) > FEW,
-    )  # fmt: skip
+        [wide],
+        [wide],
+        [0],
+        units="xy",
+        offsets=points,
+        offset_transform=page.ax.transData,
+        facecolors=color,
+        linewidths=0,
+        zorder=layer,
+        alpha=alpha,
+        rasterized=len(points) > FEW,
+    )
     page.ax.add_collection(found, autolim=False)
     page.keep(found)

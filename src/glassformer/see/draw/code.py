@@ -22,13 +22,21 @@ LINE, LETTER = 13.0, 4.9
 BLOCKS = (  # file, function, where its windows are, title
     ("positions.py", "sinusoids", "source_embedding", ("Positions", "位置")),
     ("embedding.py", "Embedding.forward", "source_embedding", ("Embedding", "嵌入")),
-    ("attention.py", "MultiHeadAttention.attend", "encoder.{}.self_attention",
-     ("Attention", "注意力")),
+    (
+        "attention.py",
+        "MultiHeadAttention.attend",
+        "encoder.{}.self_attention",
+        ("Attention", "注意力"),
+    ),
     ("attention.py", "MultiHeadAttention.look", "encoder.{}.self_attention", ("Heads", "多头")),
     ("feed_forward.py", "FeedForward.forward", "encoder.{}.feed_forward", ("Feed-forward", "前馈")),
-    ("layers.py", "Road.forward", "encoder.{}.self_attention_road",
-     ("Residual road and norm", "残差与归一化")),
-)  # fmt: skip
+    (
+        "layers.py",
+        "Road.forward",
+        "encoder.{}.self_attention_road",
+        ("Residual road and norm", "残差与归一化"),
+    ),
+)
 
 
 def read_code(file: str, name: str) -> list[str]:
@@ -37,8 +45,9 @@ def read_code(file: str, name: str) -> list[str]:
     text = (MODEL / file).read_text(encoding="utf-8")
     body: list[ast.stmt] = ast.parse(text).body
     for part in name.split("."):
-        node = next(n for n in body if isinstance(n, ast.ClassDef | ast.FunctionDef)
-                    and n.name == part)  # fmt: skip
+        node = next(
+            n for n in body if isinstance(n, ast.ClassDef | ast.FunctionDef) and n.name == part
+        )
         body = node.body
     lines = dict(enumerate(text.splitlines()[node.lineno - 1 : node.end_lineno], node.lineno))
     if ast.get_docstring(node) is not None:
@@ -69,8 +78,9 @@ def _drop_shortcut(lines: dict[int, str], node: ast.If) -> None:
 
 def _is_used(node: ast.Assign, lines: dict[int, str]) -> bool:
     """Whether a line that is left, besides its own, has one of the names that it gives."""
-    names = {n.id for n in ast.walk(node) if isinstance(n, ast.Name) and isinstance(
-        n.ctx, ast.Store)}  # fmt: skip
+    names = {
+        n.id for n in ast.walk(node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)
+    }
     rest = "\n".join(line for number, line in lines.items() if number != node.lineno)
     return not names or any(re.search(rf"\b{name}\b", rest) for name in names)
 
@@ -83,15 +93,21 @@ def draw_code(trace: Any, *, lang: str = "en", ax: Axes | None = None, layer: in
         place = where.format(layer)
         lines = read_code(file, name)
         page.text(0, y, page.say(*title), size=12, bold=True)
-        page.text(440, y, f"model/{file}", size=theme.SMALL, color=theme.SOFT, ha="right",
-                  mono=True)  # fmt: skip
+        page.text(
+            440, y, f"model/{file}", size=theme.SMALL, color=theme.SOFT, ha="right", mono=True
+        )
         y += 14
         top, low = y, y
         page.box(-8, y, 470, LINE * len(lines) + 10, fill="#f7f8fa", edge=theme.FAINT, line=0.7)
         for n, line in enumerate(lines):
             middle = top + 5 + (n + 0.5) * LINE
-            role = theme.INK if "tap(" in line else theme.SOFT if line.startswith(
-                ("def", "@")) else theme.INK  # fmt: skip
+            role = (
+                theme.INK
+                if "tap(" in line
+                else theme.SOFT
+                if line.startswith(("def", "@"))
+                else theme.INK
+            )
             page.text(0, middle, line, size=theme.SMALL - 0.4, mono=True, color=role)
             inner = line.startswith(" " * 8)  # post-norm's lines in a road, which has both ways
             if name == "Road.forward" and inner != (trace.settings.norm == "post"):
@@ -109,7 +125,7 @@ def draw_code(trace: Any, *, lang: str = "en", ax: Axes | None = None, layer: in
             "代码即本软件包自身的代码，略去无人观察时才走的快捷路径。蓝色小于 0，橙色大于 0，"
             "每图各有以 0 为中心的色标；多头时取第 0 头。`tap` 是记录时的窗口。",
         ),
-    )  # fmt: skip
+    )
 
 
 def _find_windows(line: str, name: str) -> list[str]:

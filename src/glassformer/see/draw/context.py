@@ -60,22 +60,30 @@ def draw_context(
     _draw_strips(page, pairs[0][0], pairs[-1], (trace.text.strip(), said))
     word = texts[place]
     return page.finish(
-        page.say(f"“{word}” in two sentences: one row of E, two vectors",
-                 f"两个句子里的“{word}”：E 的同一行，两个向量"),
+        page.say(
+            f"“{word}” in two sentences: one row of E, two vectors",
+            f"两个句子里的“{word}”：E 的同一行，两个向量",
+        ),
         page.say(
             "The cosine between the vectors of the same piece in the two sentences. Both look up "
             "the same row of E; each layer adds what stands around it, and where.",
             "同一词元在两个句子中的向量的余弦。查到的是 E 的同一行；每一层加入各自的上下文和位置。",
         ),
-    )  # fmt: skip
+    )
 
 
 def _draw_cosines(page: Page, values: list[float]) -> None:
     """From E upwards; the axis ends where the values do."""
     low = math.floor(10 * min(values) - 0.5) / 10
-    chart = Chart(page, Rect(0, 0, WIDE, TALL), (0, max(len(values) - 1, 1)), (low, 1), x_ticks=(),
-                  across=page.say("after encoder layer", "编码器各层之后"),
-                  up=page.say("cosine", "余弦"))  # fmt: skip
+    chart = Chart(
+        page,
+        Rect(0, 0, WIDE, TALL),
+        (0, max(len(values) - 1, 1)),
+        (low, 1),
+        x_ticks=(),
+        across=page.say("after encoder layer", "编码器各层之后"),
+        up=page.say("cosine", "余弦"),
+    )
     ink = theme.role("memory").ink
     chart.curve(range(len(values)), values, ink, width=2)
     for layer, value in enumerate(values):
@@ -83,8 +91,14 @@ def _draw_cosines(page: Page, values: list[float]) -> None:
         page.box(x - 3, y - 3, 6, 6, round=3, fill=ink, edge=None, layer=5)
         right, down, ha = (0, 13, "center") if layer else (10, 0, "left")
         page.number(x + right, y + down, value, "computed", bold=True, ha=ha)
-        page.text(x, TALL + 9, str(layer - 1) if layer else "E", size=theme.SMALL, ha="center",
-                  color=theme.SOFT)  # fmt: skip
+        page.text(
+            x,
+            TALL + 9,
+            str(layer - 1) if layer else "E",
+            size=theme.SMALL,
+            ha="center",
+            color=theme.SOFT,
+        )
 
 
 def _draw_strips(
@@ -98,8 +112,14 @@ def _draw_strips(
     )
     for line, (label, values) in enumerate(zip(labels, (row, *ends), strict=True)):
         y, own = top + 42.0 * line, find_limit(row) if line == 0 else limit
-        page.text(0, y - 9, label, size=theme.SMALL, width=WIDE,
-                  color=theme.role("memory" if line else "words").ink)  # fmt: skip
+        page.text(
+            0,
+            y - 9,
+            label,
+            size=theme.SMALL,
+            width=WIDE,
+            color=theme.role("memory" if line else "words").ink,
+        )
         heat(page, 0, y, values[None], WIDE, 16, role="memory" if line else "words", limit=own)
     for x, top_limit, label in (
         (0, limit, page.say("after the last layer", "最后一层之后")),

@@ -21,9 +21,12 @@ def draw_loss(trace: Any, *, lang: str = "en", ax: Axes | None = None) -> Figure
     page, role = Page(lang, ax), theme.role("softmax")
     losses = [-prediction.log_prob for prediction in trace.predictions]
     worst = max([*losses, 1e-9])
-    for x, text, ha in ((0, page.say("piece", "词元"), "right"), (60, "P", "right"),
-                        (76, "−ln P", "left"),
-                        (330, page.say("sum so far", "累计"), "right")):  # fmt: skip
+    for x, text, ha in (
+        (0, page.say("piece", "词元"), "right"),
+        (60, "P", "right"),
+        (76, "−ln P", "left"),
+        (330, page.say("sum so far", "累计"), "right"),
+    ):
         page.text(x, -14, text, size=theme.SMALL, color=theme.SOFT, ha=ha)
     shown = elide(len(losses), MOST, 6)
     for place, t in enumerate(shown):
@@ -33,12 +36,26 @@ def draw_loss(trace: Any, *, lang: str = "en", ax: Axes | None = None) -> Figure
         y, name, loss = place * 20.0 + 6, f"trace.predictions[{t}].log_prob", losses[t]
         page.text(0, y, show_piece(trace.predicted[t].text), mono=True, ha="right", width=120)
         page.number(60, y, math.exp(-loss), f"derived:np.exp({name})", ha="right", digits=3)
-        page.box(76, y - 7, max(150 * loss / worst, 0.6), 14, fill=role.fill, edge=role.ink,
-                 line=0.8, round=2)  # fmt: skip
+        page.box(
+            76,
+            y - 7,
+            max(150 * loss / worst, 0.6),
+            14,
+            fill=role.fill,
+            edge=role.ink,
+            line=0.8,
+            round=2,
+        )
         page.number(82 + 150 * loss / worst, y, loss, f"derived:-{name}", ha="left", digits=3)
-        page.number(330, y, sum(losses[: t + 1]),
-                    f"derived:-sum(p.log_prob for p in trace.predictions[:{t + 1}])",
-                    ha="right", digits=2, bold=t == len(losses) - 1)  # fmt: skip
+        page.number(
+            330,
+            y,
+            sum(losses[: t + 1]),
+            f"derived:-sum(p.log_prob for p in trace.predictions[:{t + 1}])",
+            ha="right",
+            digits=2,
+            bold=t == len(losses) - 1,
+        )
     _tell_means(page, trace)
     if "logits" in trace:
         _draw_terms(page, trace, int(np.argmax(losses)), 400, 190)
@@ -53,7 +70,7 @@ def draw_loss(trace: Any, *, lang: str = "en", ax: Axes | None = None) -> Figure
             "处二者相同，因为目标的熵为 0。",
         )
         + tell_left_out(page, len([t for t in shown if t is not None]), len(losses)),
-    )  # fmt: skip
+    )
 
 
 def _tell_means(page: Page, trace: Any) -> None:
@@ -75,8 +92,16 @@ def _tell_means(page: Page, trace: Any) -> None:
             ),
         )
     ):
-        page.number(400, 90 + 22 * n, value, f"derived:{expression}", ha="left",
-                    before=label + page.say(": ", "："), size=11, digits=3)  # fmt: skip
+        page.number(
+            400,
+            90 + 22 * n,
+            value,
+            f"derived:{expression}",
+            ha="left",
+            before=label + page.say(": ", "："),
+            size=11,
+            digits=3,
+        )
 
 
 def smooth_terms(trace: Any, t: int, smoothing: float) -> Array:
@@ -94,9 +119,15 @@ def _draw_terms(page: Page, trace: Any, t: int, x: float, y: float, smoothing: f
     wanted = trace.predicted[t]
     ids = list(dict.fromkeys([wanted.id, *best]))
     texts = {wanted.id: wanted.text} | {c.id: c.text for c in trace.top(t, 3)}
-    page.text(x, y - 20, page.say(f"“{show_piece(wanted.text)}”, target smoothed by {smoothing:g}",
-                                  f"“{show_piece(wanted.text)}”，目标平滑 {smoothing:g}"),
-              bold=True)  # fmt: skip
+    page.text(
+        x,
+        y - 20,
+        page.say(
+            f"“{show_piece(wanted.text)}”, target smoothed by {smoothing:g}",
+            f"“{show_piece(wanted.text)}”，目标平滑 {smoothing:g}",
+        ),
+        bold=True,
+    )
     for column, name in enumerate(("q", "p", "−q ln p", "q ln(q/p)")):
         page.text(x + 120 + 56 * column, y, name, size=theme.SMALL, color=theme.SOFT, ha="right")
     of = f"smooth_terms(trace, {t}, {smoothing})"
@@ -107,12 +138,23 @@ def _draw_terms(page: Page, trace: Any, t: int, x: float, y: float, smoothing: f
     for line, (text, values, expression) in enumerate(rows, 1):
         page.text(x, y + 18 * line, text, mono=line <= len(ids), width=76, bold=line == len(rows))
         for column, value in enumerate(values.tolist()):
-            page.number(x + 120 + 56 * column, y + 18 * line, value,
-                        f"derived:{expression}[{column}]", ha="right", digits=4,
-                        bold=line == len(rows))  # fmt: skip
-    page.text(x, y + 18 * len(rows) + 22,
-              page.say("q: wanted, p: predicted; the first sum is the cross-entropy,\nthe second, "
-                       "the divergence, what it has over the entropy of q",
-                       "q：目标，p：预测；前一列之和是交叉熵，\n后一列之和是 KL 散度："
-                       "交叉熵减去 q 的熵"),
-              size=theme.SMALL, color=theme.SOFT)  # fmt: skip
+            page.number(
+                x + 120 + 56 * column,
+                y + 18 * line,
+                value,
+                f"derived:{expression}[{column}]",
+                ha="right",
+                digits=4,
+                bold=line == len(rows),
+            )
+    page.text(
+        x,
+        y + 18 * len(rows) + 22,
+        page.say(
+            "q: wanted, p: predicted; the first sum is the cross-entropy,\nthe second, "
+            "the divergence, what it has over the entropy of q",
+            "q：目标，p：预测；前一列之和是交叉熵，\n后一列之和是 KL 散度：交叉熵减去 q 的熵",
+        ),
+        size=theme.SMALL,
+        color=theme.SOFT,
+    )

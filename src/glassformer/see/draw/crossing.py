@@ -18,9 +18,14 @@ MOST = 36  # pieces of the source
 
 
 def draw_cross_attention(
-    trace: Any, *, lang: str = "en", ax: Axes | None = None, step: int | str | None = None,
-    layer: int | None = None, head: int | None = None,
-) -> Animation:  # fmt: skip
+    trace: Any,
+    *,
+    lang: str = "en",
+    ax: Axes | None = None,
+    step: int | str | None = None,
+    layer: int | None = None,
+    head: int | None = None,
+) -> Animation:
     """V77: one step of one head: the query is the decoder's, keys and values are the source's."""
     page, (layer, head) = Page(lang, ax), find_aligner(trace, layer, head)
     attention = find_attention(trace, "decoder", layer, "cross_attention")
@@ -31,42 +36,85 @@ def draw_cross_attention(
     shown = keep_largest(weights[t], MOST)
     high = 20.0 if len(shown) <= 26 else 15.0
     size, middle = theme.SMALL if high > 16 else theme.TINY, len(shown) * high / 2
-    page.step(f"The decoder, at “{attention.queries[t]}”, asks with a query.",
-              f"解码器在“{attention.queries[t]}”处用查询提问。")  # fmt: skip
-    strip(page, -260, middle - 10, trace[f"{name}.query"][head, t], "query",
-          (f"{name}.query", (head, t)), shown=count, letter="q")  # fmt: skip
+    page.step(
+        f"The decoder, at “{attention.queries[t]}”, asks with a query.",
+        f"解码器在“{attention.queries[t]}”处用查询提问。",
+    )
+    strip(
+        page,
+        -260,
+        middle - 10,
+        trace[f"{name}.query"][head, t],
+        "query",
+        (f"{name}.query", (head, t)),
+        shown=count,
+        letter="q",
+    )
     page.text(-215, middle - 24, attention.queries[t], mono=True, bold=True, ha="center", width=190)
-    page.step("Every source piece answers with a key and a value, both made of the memory.",
-              "每个源词元以键和值回答，两者都由记忆生成。")  # fmt: skip
+    page.step(
+        "Every source piece answers with a key and a value, both made of the memory.",
+        "每个源词元以键和值回答，两者都由记忆生成。",
+    )
     for place, i in enumerate(shown):
         y, text = place * high + 1, attention.keys[i]
         page.text(-8, y + high / 2 - 1, text, size=size, mono=True, ha="right", width=80)
         for x, vectors, window in ((0, key, "key"), (330, value, "value")):
-            strip(page, x, y, vectors[i], window, (f"{name}.{window}", (head, i)), shown=count,
-                  cell=(27, high - 2), size=theme.TINY)  # fmt: skip
-    page.step("The fit of query and key, after the softmax, is how much of each value is read.",
-              "查询与键的契合度经 softmax 后，决定读取多少值。")  # fmt: skip
+            strip(
+                page,
+                x,
+                y,
+                vectors[i],
+                window,
+                (f"{name}.{window}", (head, i)),
+                shown=count,
+                cell=(27, high - 2),
+                size=theme.TINY,
+            )
+    page.step(
+        "The fit of query and key, after the softmax, is how much of each value is read.",
+        "查询与键的契合度经 softmax 后，决定读取多少值。",
+    )
     _draw_weights(page, trace, f"{name}.weights", (head, t), shown, high)
-    for x, text, look in ((40, "k", "key"), (118, page.say("weight", "权重"), "weights"),
-                          (370, "v", "value")):  # fmt: skip
-        page.text(x, -10, text, bold=True, color=theme.role(look).ink,
-                  ha="left" if x == 118 else "center")  # fmt: skip
-    page.step("The values, each times its weight, add up to what this head read.",
-              "各值乘以权重后相加，就是这个头读到的内容。")  # fmt: skip
+    for x, text, look in (
+        (40, "k", "key"),
+        (118, page.say("weight", "权重"), "weights"),
+        (370, "v", "value"),
+    ):
+        page.text(
+            x, -10, text, bold=True, color=theme.role(look).ink, ha="left" if x == 118 else "center"
+        )
+    page.step(
+        "The values, each times its weight, add up to what this head read.",
+        "各值乘以权重后相加，就是这个头读到的内容。",
+    )
     page.line([(320, 2 * middle + 5), (450, 2 * middle + 5)], color=theme.INK)
-    strip(page, 330, 2 * middle + 10, trace[f"{name}.heads"][head, t], "heads",
-          (f"{name}.heads", (head, t)), shown=count, cell=(27, 18),
-          size=theme.TINY, letter=page.say("z = Σ weight · v", "z = Σ 权重 · v"))  # fmt: skip
+    strip(
+        page,
+        330,
+        2 * middle + 10,
+        trace[f"{name}.heads"][head, t],
+        "heads",
+        (f"{name}.heads", (head, t)),
+        shown=count,
+        cell=(27, 18),
+        size=theme.TINY,
+        letter=page.say("z = Σ weight · v", "z = Σ 权重 · v"),
+    )
     return page.animate(
         page.say(
             f"Writing “{show_piece(trace.predicted[t].text)}”, the decoder looks at the source",
-                 f"写“{show_piece(trace.predicted[t].text)}”时，解码器看向源句"),
-        page.say(f"{attention.title(lang).capitalize()}, head {head}.",
-                 f"{attention.title(lang)}，头 {head}。") + page.say(
+            f"写“{show_piece(trace.predicted[t].text)}”时，解码器看向源句",
+        ),
+        page.say(
+            f"{attention.title(lang).capitalize()}, head {head}.",
+            f"{attention.title(lang)}，头 {head}。",
+        )
+        + page.say(
             f" Of each vector the first {count} numbers are shown.",
-            f"每个向量只显示前 {count} 个数。")
+            f"每个向量只显示前 {count} 个数。",
+        )
         + tell_left_out(page, len(shown), len(weights[t])),
-    )  # fmt: skip
+    )
 
 
 def _find_clearest(weights: Array) -> int:
@@ -82,8 +130,23 @@ def _draw_weights(
     role = theme.role("weights")
     for place, i in enumerate(shown):
         weight, y = float(trace[name][row][i]), (place + 0.5) * high
-        page.box(118, y - high / 2 + 2, max(130 * weight, 0.4), high - 4, fill=role.fill,
-                 edge=role.ink, line=0.7, round=2)  # fmt: skip
-        page.number(124 + 130 * weight, y, weight, (name, (*row, i)), ha="left",
-                    size=size, bold=weight > 0.2,
-                    color=theme.INK if weight >= 0.005 else theme.SOFT)  # fmt: skip
+        page.box(
+            118,
+            y - high / 2 + 2,
+            max(130 * weight, 0.4),
+            high - 4,
+            fill=role.fill,
+            edge=role.ink,
+            line=0.7,
+            round=2,
+        )
+        page.number(
+            124 + 130 * weight,
+            y,
+            weight,
+            (name, (*row, i)),
+            ha="left",
+            size=size,
+            bold=weight > 0.2,
+            color=theme.INK if weight >= 0.005 else theme.SOFT,
+        )

@@ -43,21 +43,37 @@ def draw_first_word(trace: Any, *, lang: str = "en", ax: Axes | None = None) -> 
     page.step("The source, in pieces.", "源句，切成词元。")
     texts = show_pieces(trace.source)
     shown = texts if len(texts) <= 9 else [*texts[:7], "…", texts[-1]]
-    high = 27.0 * max(settings.encoder_layers if settings.encoder_layers <= MOST else MOST,
-                      min(settings.decoder_layers, MOST)) + 10  # fmt: skip
+    high = (
+        27.0
+        * max(
+            settings.encoder_layers if settings.encoder_layers <= MOST else MOST,
+            min(settings.decoder_layers, MOST),
+        )
+        + 10
+    )
     tokens(page, 0, high + 70, shown, size=theme.SMALL, role="words", widest=60)
-    page.step(f"The {settings.encoder_layers} encoder layers read all of it at once.",
-              f"编码器的 {settings.encoder_layers} 层一次读完全句。")  # fmt: skip
+    page.step(
+        f"The {settings.encoder_layers} encoder layers read all of it at once.",
+        f"编码器的 {settings.encoder_layers} 层一次读完全句。",
+    )
     box = Rect(0, 0, 170, high + 34)
     draw_layers(page, box, "encoder", settings.encoder_layers, page.say("ENCODER", "编码器"))
     page.arrow((85, high + 66), (85, high + 38), width=1.8)
-    page.step("What comes out at its top is the memory: one vector a piece.",
-              "顶部输出的是记忆：每个词元一个向量。")  # fmt: skip
+    page.step(
+        "What comes out at its top is the memory: one vector a piece.",
+        "顶部输出的是记忆：每个词元一个向量。",
+    )
     limit = find_limit(trace["memory"])
     memory = heat(page, 206, high / 2 - 34, trace["memory"], 110, 88, role="memory", limit=limit)
     page.arrow((174, memory.centre[1]), (202, memory.centre[1]), width=1.8)
-    page.text(memory.centre[0], memory.y - 12, page.say("memory", "记忆"), bold=True, ha="center",
-              color=theme.role("memory").ink)  # fmt: skip
+    page.text(
+        memory.centre[0],
+        memory.y - 12,
+        page.say("memory", "记忆"),
+        bold=True,
+        ha="center",
+        color=theme.role("memory").ink,
+    )
     legend(page, 206, memory.bottom + 8, "signed", limit)
     page.step(
         "Each decoder layer has its own W_K and W_V, and makes its own keys and values of it.",
@@ -65,8 +81,9 @@ def draw_first_word(trace: Any, *, lang: str = "en", ax: Axes | None = None) -> 
     )
     right = Rect(500, 0, 170, high + 34)
     fan_out(page, trace, memory, right)
-    page.step("The begin mark goes in, and the first word comes out.",
-              "输入句首标记，输出第一个词。")  # fmt: skip
+    page.step(
+        "The begin mark goes in, and the first word comes out.", "输入句首标记，输出第一个词。"
+    )
     draw_layers(page, right, "decoder", settings.decoder_layers, page.say("DECODER", "解码器"))
     begin = trace.target[0].text
     x = right.centre[0] - measure(begin, theme.SMALL, mono=True) / 2 - 4
@@ -78,8 +95,9 @@ def draw_first_word(trace: Any, *, lang: str = "en", ax: Axes | None = None) -> 
         page.say(
             "Pictures of keys and values: rows are source pieces, columns the numbers of all "
             "heads; each picture has its own scale, symmetric about 0.",
-                 "键与值的图：行是源词元，列是所有头的数；每张小图各有以 0 为中心的色标。"),
-    )  # fmt: skip
+            "键与值的图：行是源词元，列是所有头的数；每张小图各有以 0 为中心的色标。",
+        ),
+    )
 
 
 def draw_layers(page: Page, box: Rect, side: str, count: int, label: str) -> None:
@@ -89,9 +107,17 @@ def draw_layers(page: Page, box: Rect, side: str, count: int, label: str) -> Non
     for n, layer in enumerate(reversed(choose_layers(count))):
         y = box.y + 28 + n * 27
         text = page.say(f"layer {layer}", f"第 {layer} 层") if layer is not None else "…"
-        page.box(box.x + 14, y, box.width - 28, 22, fill=theme.PAPER,
-                 edge=role.ink if layer is not None else None,
-                 label=text, size=theme.SMALL, color=role.ink)  # fmt: skip
+        page.box(
+            box.x + 14,
+            y,
+            box.width - 28,
+            22,
+            fill=theme.PAPER,
+            edge=role.ink if layer is not None else None,
+            label=text,
+            size=theme.SMALL,
+            color=role.ink,
+        )
 
 
 def fan_out(page: Page, trace: Any, memory: Rect, right: Rect) -> None:
@@ -104,34 +130,68 @@ def fan_out(page: Page, trace: Any, memory: Rect, right: Rect) -> None:
             values = join_heads(trace[f"decoder.{layer}.cross_attention.{window}"])
             heat(page, x, y, values, 48, 22, role=role)
             if not n:
-                page.text(x + 24, y - 11, "K" if role == "key" else "V", bold=True, ha="center",
-                          color=theme.role(role).ink)  # fmt: skip
-        page.line([(memory.right + 4, memory.centre[1]), (356, memory.centre[1]), (364, y + 11),
-                   (388, y + 11)],
-                  color=theme.role("memory").ink, width=1.1, head=True)  # fmt: skip
+                page.text(
+                    x + 24,
+                    y - 11,
+                    "K" if role == "key" else "V",
+                    bold=True,
+                    ha="center",
+                    color=theme.role(role).ink,
+                )
+        page.line(
+            [
+                (memory.right + 4, memory.centre[1]),
+                (356, memory.centre[1]),
+                (364, y + 11),
+                (388, y + 11),
+            ],
+            color=theme.role("memory").ink,
+            width=1.1,
+            head=True,
+        )
         page.arrow((498, y + 11), (513, y + 11), color=theme.role("memory").ink)
 
 
 def _draw_output(page: Page, trace: Any, right: Rect) -> None:
     """Linear, softmax and the best pieces above the decoder."""
     x, y = right.centre[0], right.y
-    for n, (role, label) in enumerate((("linear", page.say("Linear", "线性")),
-                                       ("softmax", "Softmax"))):  # fmt: skip
+    for n, (role, label) in enumerate(
+        (("linear", page.say("Linear", "线性")), ("softmax", "Softmax"))
+    ):
         look = theme.role(role)
-        page.box(x - 45, y - 38 - 32 * n, 90, 22, fill=look.fill, edge=look.ink, label=label,
-                 size=theme.SMALL, bold=True)  # fmt: skip
+        page.box(
+            x - 45,
+            y - 38 - 32 * n,
+            90,
+            22,
+            fill=look.fill,
+            edge=look.ink,
+            label=label,
+            size=theme.SMALL,
+            bold=True,
+        )
         page.arrow((x, y - 2 - 37 * n), (x, y - 14 - 33 * n))
     page.arrow((x, y - 72), (x, y - 86))
-    place = tokens(page, x - 26, y - 106, [show_piece(trace.predicted[0].text)], role="decoder",
-                   lit=[0])[0]  # fmt: skip
-    page.number(place.right + 8, place.centre[1], float(np.exp(trace.predictions[0].log_prob)),
-                "derived:np.exp(trace.predictions[0].log_prob)", ha="left",
-                before="p = ")  # fmt: skip
+    place = tokens(
+        page, x - 26, y - 106, [show_piece(trace.predicted[0].text)], role="decoder", lit=[0]
+    )[0]
+    page.number(
+        place.right + 8,
+        place.centre[1],
+        float(np.exp(trace.predictions[0].log_prob)),
+        "derived:np.exp(trace.predictions[0].log_prob)",
+        ha="left",
+        before="p = ",
+    )
 
 
 def draw_following_words(
-    trace: Any, *, lang: str = "en", ax: Axes | None = None, columns: int = 12,
-) -> Animation:  # fmt: skip
+    trace: Any,
+    *,
+    lang: str = "en",
+    ax: Axes | None = None,
+    columns: int = 12,
+) -> Animation:
     """V75: what came out goes in again, until the end mark."""
     page, wide, high = Page(lang, ax), 68.0, 158.0
     role, total = theme.role("decoder"), len(trace.predicted)
@@ -146,26 +206,61 @@ def draw_following_words(
             continue
         given, out = show_piece(trace.target[t].text), show_piece(trace.predicted[t].text)
         last = trace.predicted[t].start == trace.predicted[t].end and t == total - 1
-        page.step(f"Step {t + 1}: “{given}” goes in at position {t}, “{out}” comes out."
-                  + (" The end." if last else ""),
-                  f"第 {t + 1} 步：“{given}”在位置 {t} 输入，输出“{out}”。"
-                  + ("结束。" if last else ""))  # fmt: skip
-        page.box(x, y + 36, wide - 6, 46, fill=role.fill, edge=role.ink, line=1.2, label=str(t),
-                 bold=True, size=theme.SMALL)  # fmt: skip
+        page.step(
+            f"Step {t + 1}: “{given}” goes in at position {t}, “{out}” comes out."
+            + (" The end." if last else ""),
+            f"第 {t + 1} 步：“{given}”在位置 {t} 输入，输出“{out}”。" + ("结束。" if last else ""),
+        )
+        page.box(
+            x,
+            y + 36,
+            wide - 6,
+            46,
+            fill=role.fill,
+            edge=role.ink,
+            line=1.2,
+            label=str(t),
+            bold=True,
+            size=theme.SMALL,
+        )
         for text, top, lit in ((out, y, True), (given, y + 100, False)):
-            page.box(x, top, wide - 6, 20, fill=role.fill if lit else theme.role("words").fill,
-                     edge=role.ink if lit else
-                     theme.role("words").ink, line=2 if lit else 0.8, round=3)  # fmt: skip
-            page.text(x + wide / 2 - 3, top + 10, text, size=theme.SMALL, mono=True, ha="center",
-                      bold=lit, width=wide - 10)  # fmt: skip
+            page.box(
+                x,
+                top,
+                wide - 6,
+                20,
+                fill=role.fill if lit else theme.role("words").fill,
+                edge=role.ink if lit else theme.role("words").ink,
+                line=2 if lit else 0.8,
+                round=3,
+            )
+            page.text(
+                x + wide / 2 - 3,
+                top + 10,
+                text,
+                size=theme.SMALL,
+                mono=True,
+                ha="center",
+                bold=lit,
+                width=wide - 10,
+            )
         page.arrow((x + wide / 2 - 3, y + 99), (x + wide / 2 - 3, y + 83))
         page.arrow((x + wide / 2 - 3, y + 35), (x + wide / 2 - 3, y + 21))
-        page.number(x + wide / 2 - 3, y - 8, float(np.exp(trace.predictions[t].log_prob)),
-                    f"derived:np.exp(trace.predictions[{t}].log_prob)",
-                    size=theme.TINY)  # fmt: skip
+        page.number(
+            x + wide / 2 - 3,
+            y - 8,
+            float(np.exp(trace.predictions[t].log_prob)),
+            f"derived:np.exp(trace.predictions[{t}].log_prob)",
+            size=theme.TINY,
+        )
         if t and column and shown[place - 1] is not None:
-            page.line([(x - 8, y + 22), (x - 3, y + 26), (x - 3, y + 110), (x, y + 110)],
-                      color=role.ink, dashed=True, width=0.9, alpha=0.6)  # fmt: skip
+            page.line(
+                [(x - 8, y + 22), (x - 3, y + 26), (x - 3, y + 110), (x, y + 110)],
+                color=role.ink,
+                dashed=True,
+                width=0.9,
+                alpha=0.6,
+            )
     return page.animate(
         page.say("Each word that comes out goes in again", "输出的每个词再次输入"),
         page.say(
@@ -173,13 +268,19 @@ def draw_following_words(
             "it was. The keys and "
             "values of earlier positions are kept; nothing is computed twice.",
             "下：输入；框内：位置；上：输出及其概率。先前位置的键和值都被保留，不会重复计算。",
-        ) + tell_left_out(page, len([t for t in shown if t is not None]), total),
-    )  # fmt: skip
+        )
+        + tell_left_out(page, len([t for t in shown if t is not None]), total),
+    )
 
 
 def draw_growing_mask(
-    trace: Any, *, lang: str = "en", ax: Axes | None = None, layer: int = -1, head: int = 0,
-) -> Animation:  # fmt: skip
+    trace: Any,
+    *,
+    lang: str = "en",
+    ax: Axes | None = None,
+    layer: int = -1,
+    head: int = 0,
+) -> Animation:
     """V76: masked self-attention, a row longer at each step."""
     page, attention = Page(lang, ax), find_attention(trace, "decoder", layer)
     every = len(attention.keys)
@@ -187,34 +288,86 @@ def draw_growing_mask(
     weights = trace[f"{attention.name}.weights"][head, :MOST_ROWS, :MOST_ROWS]
     cell = 26.0 if len(weights) <= 20 else 17.0
     for j, text in enumerate(attention.keys[:MOST_ROWS]):
-        page.text((j + 0.5) * cell + 2, -6, text, size=theme.SMALL if cell > 20 else theme.TINY,
-                  mono=True, rotation=90, width=80)  # fmt: skip
-    page.text(-8, -12, page.say("reads ↓   is read →", "读取者 ↓  被读者 →"), ha="right",
-              size=theme.SMALL, color=theme.SOFT)  # fmt: skip
+        page.text(
+            (j + 0.5) * cell + 2,
+            -6,
+            text,
+            size=theme.SMALL if cell > 20 else theme.TINY,
+            mono=True,
+            rotation=90,
+            width=80,
+        )
+    page.text(
+        -8,
+        -12,
+        page.say("reads ↓   is read →", "读取者 ↓  被读者 →"),
+        ha="right",
+        size=theme.SMALL,
+        color=theme.SOFT,
+    )
     for t, row in enumerate(weights):
-        reach = page.say("itself alone", "只能看自己") if not t else page.say(
-            f"itself and {t} before it", f"自己和之前 {t} 个")  # fmt: skip
+        reach = (
+            page.say("itself alone", "只能看自己")
+            if not t
+            else page.say(f"itself and {t} before it", f"自己和之前 {t} 个")
+        )
         page.step(f"“{attention.keys[t]}” sees {reach}.", f"“{attention.keys[t]}”：{reach}。")
         hidden = (np.arange(len(row)) > t)[None]
-        heat(page, 0, t * cell, row[None], len(row) * cell, cell, role="weights", scale="share",
-             limit=1, masked=hidden)  # fmt: skip
-        page.text(-8, (t + 0.5) * cell, attention.queries[t],
-                  size=theme.SMALL if cell > 20 else theme.TINY, mono=True, ha="right",
-                  width=150)  # fmt: skip
+        heat(
+            page,
+            0,
+            t * cell,
+            row[None],
+            len(row) * cell,
+            cell,
+            role="weights",
+            scale="share",
+            limit=1,
+            masked=hidden,
+        )
+        page.text(
+            -8,
+            (t + 0.5) * cell,
+            attention.queries[t],
+            size=theme.SMALL if cell > 20 else theme.TINY,
+            mono=True,
+            ha="right",
+            width=150,
+        )
         for j in range(t + 1) if cell > 20 else ():
-            page.number((j + 0.5) * cell, (t + 0.5) * cell, float(row[j]),
-                        (f"{attention.name}.weights", (head, t, j)),
-                        size=theme.TINY,
-                        color=theme.ink_on(theme.SHARE(float(row[j]))))  # fmt: skip
-        page.number(len(row) * cell + 16, (t + 0.5) * cell, float(row.sum()),
-                    f'derived:trace["{attention.name}.weights"][{head},{t}].sum()',
-                    size=theme.TINY, color=theme.SOFT)  # fmt: skip
+            page.number(
+                (j + 0.5) * cell,
+                (t + 0.5) * cell,
+                float(row[j]),
+                (f"{attention.name}.weights", (head, t, j)),
+                size=theme.TINY,
+                color=theme.ink_on(theme.SHARE(float(row[j]))),
+            )
+        page.number(
+            len(row) * cell + 16,
+            (t + 0.5) * cell,
+            float(row.sum()),
+            f'derived:trace["{attention.name}.weights"][{head},{t}].sum()',
+            size=theme.TINY,
+            color=theme.SOFT,
+        )
     page.text(len(weights) * cell + 16, -8, "Σ", ha="center", bold=True)
-    legend(page, 0, len(weights) * cell + 14, "share", 1,
-           label=page.say("weight; hatched: not there yet", "权重；阴影：尚未写出"))  # fmt: skip
+    legend(
+        page,
+        0,
+        len(weights) * cell + 14,
+        "share",
+        1,
+        label=page.say("weight; hatched: not there yet", "权重；阴影：尚未写出"),
+    )
     return page.animate(
-        page.say("Masked self-attention grows by a row at each step",
-                 "带掩码的自注意力每步增加一行"),
-        (f"{attention.title(lang)}, head {head}.".capitalize() if lang == "en"
-         else f"{attention.title(lang)}，头 {head}。") + tell_left_out(page, len(weights), every),
-    )  # fmt: skip
+        page.say(
+            "Masked self-attention grows by a row at each step", "带掩码的自注意力每步增加一行"
+        ),
+        (
+            f"{attention.title(lang)}, head {head}.".capitalize()
+            if lang == "en"
+            else f"{attention.title(lang)}，头 {head}。"
+        )
+        + tell_left_out(page, len(weights), every),
+    )

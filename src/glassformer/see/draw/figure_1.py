@@ -38,7 +38,7 @@ def draw_figure_1(trace: Any, *, lang: str = "en", lit: str = "") -> Figure:
     Blueprint(page, trace, told=False, lit=lit).draw()
     return page.finish(
         page.say("The Transformer: this model", "Transformer：这个模型"), _describe(page, trace)
-    )  # fmt: skip
+    )
 
 
 def draw_growing(trace: Any, *, lang: str = "en") -> Animation:
@@ -49,5 +49,5 @@ def draw_growing(trace: Any, *, lang: str = "en") -> Animation:
         "The order of drawing is not that of computing: all pieces go up at once, and the encoder "
         "has finished before the decoder begins.",
         "绘制次序并非计算次序：所有词元同时向上，且编码器先于解码器完成。",
-    )  # fmt: skip
+    )
     return page.animate(page.say("Drawing the Transformer", "画出 Transformer"), note)

@@ -17,17 +17,29 @@ from matplotlib.textpath import text_to_path
 
 SANS, MONO = "DejaVu Sans", "DejaVu Sans Mono"  # both come with matplotlib
 PREFERRED = (
-    "Noto Sans CJK SC", "Source Han Sans SC", "Noto Sans SC", "PingFang SC", "Microsoft YaHei",
-    "WenQuanYi Micro Hei", "WenQuanYi Zen Hei", "Hiragino Sans GB", "SimHei", "Noto Sans",
-)  # fmt: skip
+    "Noto Sans CJK SC",
+    "Source Han Sans SC",
+    "Noto Sans SC",
+    "PingFang SC",
+    "Microsoft YaHei",
+    "WenQuanYi Micro Hei",
+    "WenQuanYi Zen Hei",
+    "Hiragino Sans GB",
+    "SimHei",
+    "Noto Sans",
+)
 RIGHT_TO_LEFT = re.compile("[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufeff]")
 LEFT_TO_RIGHT = "\u200e"  # takes no room, and is a letter of that direction
 ROOM = 0.95  # of a line, as some screens show letters wider than they are
 BITMAPS = ("Noto Color", "Apple Color", "Twitter Color")
 PACKAGES = {
-    "CJK": "fonts-noto-cjk", "HIRAGANA": "fonts-noto-cjk", "KATAKANA": "fonts-noto-cjk",
-    "HANGUL": "fonts-noto-cjk", "IDEOGRAPHIC": "fonts-noto-cjk", "FULLWIDTH": "fonts-noto-cjk",
-}  # fmt: skip
+    "CJK": "fonts-noto-cjk",
+    "HIRAGANA": "fonts-noto-cjk",
+    "KATAKANA": "fonts-noto-cjk",
+    "HANGUL": "fonts-noto-cjk",
+    "IDEOGRAPHIC": "fonts-noto-cjk",
+    "FULLWIDTH": "fonts-noto-cjk",
+}
 
 
 @cache
@@ -80,7 +92,7 @@ def check_language(lang: str) -> None:
         raise ValueError(
             "no font on this machine has Chinese characters: install one, on Debian "
             f"`apt install {name_package('图')}`"
-        )  # fmt: skip
+        )
 
 
 class MissingFont(UserWarning):
@@ -134,7 +146,7 @@ def _has_bold(family: str) -> bool:
 @lru_cache(maxsize=16384)
 def measure(
     text: str, size: float, bold: bool = False, mono: bool = False, math: bool = False
-) -> float:  # fmt: skip
+) -> float:
     """How wide a text is, in points."""
     text = make_writable(text)
     font = choose_font(text, size, bold, mono)
@@ -148,7 +160,7 @@ def wrap(text: str, width: float, size: float, bold: bool = False) -> list[str]:
     lines = [""]
     for word in re.findall(
         r"[\u3000-\u9fff\uff00-\uffef]|[^\s\u3000-\u9fff\uff00-\uffef]+|\s+", text
-    ):  # fmt: skip
+    ):
         if lines[-1] and measure(lines[-1] + word.rstrip(), size, bold) > width:
             lines.append("")
         while len(word) > 1 and measure(word.rstrip(), size, bold) > width:

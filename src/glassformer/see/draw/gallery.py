@@ -21,14 +21,20 @@ figure{margin:0;border:1px solid #dfe3e8;border-radius:8px;padding:.75rem;backgr
 figure img{width:100%;height:18rem;object-fit:contain}
 figcaption{border-top:1px solid #eef0f3;padding-top:.4rem;font-size:.9rem}
 figcaption b{color:#2946d8;margin-right:.4rem}.out{font-size:.9rem;color:#68717d}
-"""  # fmt: skip
+"""
 
 
 def gallery(
-    trace: Any, folder: Path | str, *, lang: str = "en", format: str = "svg", moving: bool = True,
-    ids: Iterable[str] | None = None, progress: Callable[[str], object] = lambda id: None,
+    trace: Any,
+    folder: Path | str,
+    *,
+    lang: str = "en",
+    format: str = "svg",
+    moving: bool = True,
+    ids: Iterable[str] | None = None,
+    progress: Callable[[str], object] = lambda id: None,
     **options: Any,
-) -> list[Path]:  # fmt: skip
+) -> list[Path]:
     """Draw all pictures (or `ids`) into a folder with an `index.html`; give the files.
 
     moving: animated pictures as .gif too. A picture that this recording cannot make is named on
@@ -70,18 +76,18 @@ def _write(drawn: Figure | Animation, path: Path, moving: bool) -> list[Path]:
 
 def _make_page(
     trace: Any, made: list[tuple[Picture, Path]], left_out: list[tuple[Picture, str]], lang: str
-) -> str:  # fmt: skip
+) -> str:
     source, target = html.escape(trace.text), html.escape(trace.translation)
     figures = "\n".join(
         f'<figure id="{picture.id}"><a href="{path.name}"><img loading="lazy" src="{path.name}" '
         f'alt="{html.escape(picture.title(lang))}"></a><figcaption><b>{picture.id}</b>'
         f"{html.escape(picture.title(lang))}</figcaption></figure>"
         for picture, path in made
-    )  # fmt: skip
+    )
     missing = "\n".join(
         f"<li><b>{picture.id}</b> {html.escape(picture.title(lang))}: {html.escape(reason)}</li>"
         for picture, reason in left_out
-    )  # fmt: skip
+    )
     heading = "一句译文的全部图画" if lang == "zh" else "One translation, seen through"
     return (
         f'<!doctype html>\n<html lang="{"zh-CN" if lang == "zh" else "en"}">\n'
@@ -89,4 +95,4 @@ def _make_page(
         f"<title>{heading}</title><style>{_STYLE}</style>\n<h1>{heading}</h1>\n"
         f'<p class="text"><bdi>{source}</bdi> → <bdi>{target}</bdi></p>\n'
         f'<main>\n{figures}\n</main>\n<ul class="out">\n{missing}\n</ul>\n</html>\n'
-    )  # fmt: skip
+    )

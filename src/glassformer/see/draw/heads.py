@@ -17,7 +17,7 @@ from .selection import find_attention, find_input, pick_heads, weight_of_head
 
 def draw_two_heads(
     trace: Any, *, lang: str = "en", layer: int = 0, heads: Sequence[int] | None = None
-) -> Figure:  # fmt: skip
+) -> Figure:
     """Two heads side by side, each with weights, queries, keys and values of its own."""
     page = Page(lang)
     attention = find_attention(trace, "encoder", layer)
@@ -33,20 +33,31 @@ def draw_two_heads(
         width = 3 * wide + 2 * 26
         top = -46.0
         page.box(
-            left - 18, top, width + 36, tall + short + 128, fill="#fcfcfd", edge=colour, line=1.6,
-            round=8, layer=0,
-        )  # fmt: skip
+            left - 18,
+            top,
+            width + 36,
+            tall + short + 128,
+            fill="#fcfcfd",
+            edge=colour,
+            line=1.6,
+            round=8,
+            layer=0,
+        )
         page.text(
-            left + width / 2, top + 14, page.say(f"head {head}", f"头 {head}"), bold=True,
-            color=colour, ha="center",
-        )  # fmt: skip
+            left + width / 2,
+            top + 14,
+            page.say(f"head {head}", f"头 {head}"),
+            bold=True,
+            color=colour,
+            ha="center",
+        )
         for column, projection in enumerate(PROJECTIONS):
             letter = projection[0].upper()
             place = left + column * (wide + 26)
             weight = weight_of_head(trace, attention.name, projection, head)
             upper = panel(
                 page, place, 4, weight, projection, f"W^{letter}_{{{head}}}", learned=True
-            )  # fmt: skip
+            )
             result = trace[f"{attention.name}.{projection}"][head]
             page.arrow((upper.centre[0], upper.bottom + 14), (upper.centre[0], tall + 36))
             panel(page, place, tall + 56, result, projection, f"{letter}_{{{head}}}")
@@ -60,7 +71,7 @@ def draw_two_heads(
             "projection, not X.",
             f"{attention.title(lang)}。每个头都投影完整的 X：被拆分的是投影，而不是 X。",
         ),
-    )  # fmt: skip
+    )
 
 
 def draw_all_heads(trace: Any, *, lang: str = "en", layer: int = 0) -> Figure:
@@ -76,22 +87,34 @@ def draw_all_heads(trace: Any, *, lang: str = "en", layer: int = 0) -> Figure:
         x, y = head % columns * (side + 22), head // columns * (side * 2 + 66)
         colour = theme.HEADS[head % len(theme.HEADS)]
         page.text(
-            x + side / 2, y - 13, page.say(f"head {head}", f"头 {head}"), bold=True, color=colour,
+            x + side / 2,
+            y - 13,
+            page.say(f"head {head}", f"头 {head}"),
+            bold=True,
+            color=colour,
             ha="center",
-        )  # fmt: skip
+        )
         heat(page, x, y, weights[head], side, side, role="weights", scale="share", limit=limit)
         page.arrow((x + side / 2, y + side + 2), (x + side / 2, y + side + 16), color=colour)
         page.formula(
-            x + (side - wide) / 2 - 12, y + side + 18 + side * 0.35, f"Z_{{{head}}}", size=10,
+            x + (side - wide) / 2 - 12,
+            y + side + 18 + side * 0.35,
+            f"Z_{{{head}}}",
+            size=10,
             color=theme.role("heads").ink,
-        )  # fmt: skip
+        )
         heat(page, x + (side - wide) / 2, y + side + 18, z[head], wide, side * 0.7, role="heads")
     bottom = (count - 1) // columns * (side * 2 + 66) + side * 1.7 + 40
     legend(page, 0, bottom, "share", limit, label=page.say("weight", "权重"))
     legend(
-        page, 220, bottom, "signed", 1.0, digits=0,
+        page,
+        220,
+        bottom,
+        "signed",
+        1.0,
+        digits=0,
         label=page.say("Z: of the largest in each panel", "Z：相对于每幅图的最大绝对值"),
-    )  # fmt: skip
+    )
     n, width = z.shape[1:]
     return page.finish(
         page.say(f"{count} heads, {count} ways of looking", f"{count} 个头，{count} 种看法"),
@@ -102,7 +125,7 @@ def draw_all_heads(trace: Any, *, lang: str = "en", layer: int = 0) -> Figure:
             f"{attention.title(lang)}。上：行读取（查询），列被读（键），每行之和为 1。下：各头读"
             f"到的 Z，{n} 个词元 × {width} 个数。",
         ),
-    )  # fmt: skip
+    )
 
 
 def draw_concatenation(trace: Any, *, lang: str = "en", layer: int = 0) -> Figure:
@@ -115,22 +138,38 @@ def draw_concatenation(trace: Any, *, lang: str = "en", layer: int = 0) -> Figur
     joined = z.transpose(1, 0, 2).reshape(n, count * width)
     block = max(span(count * width), 14.0 * count)
     left = panel(
-        page, 0, 0, joined, "heads", r"\mathrm{Concat}(Z_0,\ldots)", width=block, height=span(n),
+        page,
+        0,
+        0,
+        joined,
+        "heads",
+        r"\mathrm{Concat}(Z_0,\ldots)",
+        width=block,
+        height=span(n),
         derived=True,
-    )  # fmt: skip
+    )
     middle = panel(
-        page, left.right + 44, 0, stored.T, "linear", "W^O", learned=True,
-        width=span(stored.shape[0]), height=block,
-    )  # fmt: skip
+        page,
+        left.right + 44,
+        0,
+        stored.T,
+        "linear",
+        "W^O",
+        learned=True,
+        width=span(stored.shape[0]),
+        height=block,
+    )
     panel(page, middle.right + 44, 0, output, "heads", "Z", height=span(n))
     _mark_heads(page, count, block, middle.x - 6)
     for x, sign in ((left.right + 19, "×"), (middle.right + 22, "=")):
         page.text(x, span(n) / 2, sign, size=16, color=theme.SOFT, ha="center")
     y = max(block, span(n)) + 74
     page.text(
-        0, y - 34, page.say("the same as a sum: what each head adds", "写成求和：每个头加上了什么"),
+        0,
+        y - 34,
+        page.say("the same as a sum: what each head adds", "写成求和：每个头加上了什么"),
         bold=True,
-    )  # fmt: skip
+    )
     parts = np.einsum("hnk,dhk->hnd", z, stored.reshape(-1, count, width))
     assert np.allclose(parts.sum(0) + bias, output, atol=1e-4 * max(1, np.abs(output).max()))
     _draw_contributions(page, parts, y)
@@ -142,7 +181,7 @@ def draw_concatenation(trace: Any, *, lang: str = "en", layer: int = 0) -> Figur
             f"{attention.title(lang)}。虚线框：推算所得。各头之份加上 W_O 的偏置即为 Z，误差不超过"
             " 1e-4。",
         ),
-    )  # fmt: skip
+    )
 
 
 def _mark_heads(page: Page, count: int, block: float, x: float) -> None:
@@ -168,14 +207,23 @@ def _draw_contributions(page: Page, parts: Any, y: float) -> None:
         page.formula(x + side / 2, top - 9, rf"Z_{{{head}}}W^O_{{{head}}}", size=9, color=colour)
         heat(page, x, top, part, side, side * 0.8, role="heads", limit=limit, derived=True)
         page.box(
-            x, top + side * 0.8 + 6, max(side * float(sizes[head] / sizes.max()), 1), 5,
-            fill=colour, edge=None, round=0,
-        )  # fmt: skip
+            x,
+            top + side * 0.8 + 6,
+            max(side * float(sizes[head] / sizes.max()), 1),
+            5,
+            fill=colour,
+            edge=None,
+            round=0,
+        )
     bottom = y + ((count - 1) // columns + 1) * (side + 48)
     legend(
-        page, 0, bottom - 18, "signed", limit,
+        page,
+        0,
+        bottom - 18,
+        "signed",
+        limit,
         label=page.say(
             "one scale for all heads; bars: mean length of what a head adds",
             "各头同一标尺；横条：该头所加向量的平均长度",
         ),
-    )  # fmt: skip
+    )

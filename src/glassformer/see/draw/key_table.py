@@ -47,15 +47,23 @@ class Table:
             lit = i == look.query
             page.text(84, self.y(row), look.keys[i], mono=True, ha="right", width=84, bold=lit)
             strip(
-                page, self.x, self.y(row) - 10, trace[f"{look.name}.key"][look.head, i], "key",
-                (f"{look.name}.key", (look.head, i)), shown=self.cells,
-            )  # fmt: skip
+                page,
+                self.x,
+                self.y(row) - 10,
+                trace[f"{look.name}.key"][look.head, i],
+                "key",
+                (f"{look.name}.key", (look.head, i)),
+                shown=self.cells,
+            )
         if look.rest:
             page.text(
-                84, self.y(len(look.shown)),
-                page.say(f"{len(look.rest)} others", f"其余 {len(look.rest)} 个"), size=theme.SMALL,
-                color=theme.SOFT, ha="right",
-            )  # fmt: skip
+                84,
+                self.y(len(look.shown)),
+                page.say(f"{len(look.rest)} others", f"其余 {len(look.rest)} 个"),
+                size=theme.SMALL,
+                color=theme.SOFT,
+                ha="right",
+            )
         wide = self.cells * 30
         self.head(self.x + wide / 2, "keys", "键", r"k_j = x_j W^K", "key")
         self.x += wide + 34
@@ -65,19 +73,34 @@ class Table:
         ink = theme.role("query").ink
         page.text(84, -62, look.keys[look.query], mono=True, ha="right", bold=True, width=84)
         rect = strip(
-            page, 96, -72, self.trace[f"{look.name}.query"][look.head, look.query], "query",
-            (f"{look.name}.query", (look.head, look.query)), shown=self.cells,
-        )  # fmt: skip
+            page,
+            96,
+            -72,
+            self.trace[f"{look.name}.query"][look.head, look.query],
+            "query",
+            (f"{look.name}.query", (look.head, look.query)),
+            shown=self.cells,
+        )
         page.formula(rect.right + 30, -62, r"q_i = x_i W^Q", size=9.5, color=ink, ha="left")
         page.text(
-            rect.right + 108, -62, page.say("asks every key", "询问每一个键"), size=theme.SMALL,
+            rect.right + 108,
+            -62,
+            page.say("asks every key", "询问每一个键"),
+            size=theme.SMALL,
             color=ink,
-        )  # fmt: skip
+        )
 
     def column(
-        self, values: list[tuple[float, Any]], role: str, en: str, zh: str, tex: str, *,
-        digits: int = 2, tell: Callable[[str], tuple[str, str]] | None = None,
-    ) -> None:  # fmt: skip
+        self,
+        values: list[tuple[float, Any]],
+        role: str,
+        en: str,
+        zh: str,
+        tex: str,
+        *,
+        digits: int = 2,
+        tell: Callable[[str], tuple[str, str]] | None = None,
+    ) -> None:
         """A column of single numbers, each tagged with where it comes from."""
         fill, ink, _ = theme.role(role)
         middle = self.x + 25
@@ -96,7 +119,7 @@ class Table:
         values = [
             (float(scores[i]) * root, f"derived:{self.cell('scores', i)}*np.sqrt({self.width})")
             for i in look.shown
-        ]  # fmt: skip
+        ]
 
         def tell(key: str) -> tuple[str, str]:
             return (
@@ -115,11 +138,11 @@ class Table:
             self.page.step(
                 f"Every score is divided by √d_k = √{self.width} = {root}.",
                 f"每个得分都除以 √d_k = √{self.width} = {root}。",
-            )  # fmt: skip
+            )
         values = [
             (float(scores[i]), (f"{look.name}.scores", (look.head, look.query, i)))
             for i in look.shown
-        ]  # fmt: skip
+        ]
         self.column(values, "scores", "scaled", "缩放", r"\div\sqrt{d_k}" + f"={root}")
 
     def draw_weights(self, told: bool) -> None:
@@ -128,7 +151,7 @@ class Table:
         values: list[tuple[float, Any]] = [
             (float(weights[i]), (f"{look.name}.weights", (look.head, look.query, i)))
             for i in look.shown
-        ]  # fmt: skip
+        ]
         if look.rest:
             values.append(
                 (
@@ -136,20 +159,24 @@ class Table:
                     f"derived:trace['{look.name}.weights'][{look.head},{look.query},{look.rest}"
                     "].sum()",
                 )
-            )  # fmt: skip
+            )
         if told:
             self.page.step(
                 "The softmax makes shares of them: all positive, together 1.",
                 "softmax 把它们变成份额：全为正，合计为 1。",
-            )  # fmt: skip
+            )
         x = self.x
         self.column(values, "weights", "softmax", "softmax", r"\alpha_{ij}")
         y = self.y(len(values))
         self.page.number(
-            x + 25, y - 4, float(weights.sum()),
-            f"derived:trace['{look.name}.weights'][{look.head},{look.query}].sum()", before="Σ ",
-            color=theme.role("weights").ink, bold=True,
-        )  # fmt: skip
+            x + 25,
+            y - 4,
+            float(weights.sum()),
+            f"derived:trace['{look.name}.weights'][{look.head},{look.query}].sum()",
+            before="Σ ",
+            color=theme.role("weights").ink,
+            bold=True,
+        )
 
     def draw_weighted(self, told: bool) -> None:
         """Each value, and the same times its weight, paler the less it counts."""
@@ -164,37 +191,48 @@ class Table:
                     f"The value of “{look.keys[i]}”, times its weight: the less it counts, the "
                     "paler.",
                     f"“{look.keys[i]}”的值乘以它的权重：份量越小，颜色越淡。",
-                )  # fmt: skip
+                )
             y = self.y(row)
             strip(
-                page, start, y - 10, values[i], "value", (f"{look.name}.value", (look.head, i)),
+                page,
+                start,
+                y - 10,
+                values[i],
+                "value",
+                (f"{look.name}.value", (look.head, i)),
                 shown=self.cells,
-            )  # fmt: skip
+            )
             page.text(start - 8, y, "×", color=theme.SOFT, ha="center")
             self._draw_product(
-                start + wide + 42, row, weights[i] * values[i], float(weights[i]),
+                start + wide + 42,
+                row,
+                weights[i] * values[i],
+                float(weights[i]),
                 f"trace['{look.name}.weights'][{look.head},{look.query},{i}]*trace['{look.name}"
                 f".value'][{look.head},{i}]",
-            )  # fmt: skip
+            )
         if look.rest:
             expression = (
                 f"(trace['{look.name}.weights'][{look.head},{look.query},{look.rest}]"
                 f"@trace['{look.name}.value'][{look.head},{look.rest}])"
-            )  # fmt: skip
+            )
             product = weights[look.rest] @ values[look.rest]
             self._draw_product(
-                start + wide + 42, len(look.shown), product, float(weights[look.rest].sum()),
+                start + wide + 42,
+                len(look.shown),
+                product,
+                float(weights[look.rest].sum()),
                 expression,
-            )  # fmt: skip
+            )
         self.head(start + wide / 2, "values", "值", r"v_j = x_j W^V", "value")
         self.head(
             start + wide * 1.5 + 42, "weighted values", "加权后的值", r"\alpha_{ij}\,v_j", "value"
-        )  # fmt: skip
+        )
         self.x = start + wide + 42
 
     def _draw_product(
         self, x: float, row: int, product: Array, weight: float, expression: str
-    ) -> None:  # fmt: skip
+    ) -> None:
         fill, ink, _ = theme.role("value")
         y = self.y(row)
         self.page.text(x - 12, y, "=", color=theme.SOFT, ha="center")
@@ -202,27 +240,39 @@ class Table:
             strength = 0.12 + 0.88 * min(1.0, weight * 1.5)
             self.page.box(
                 x + d * 30, y - 10, 30, 20, fill=fill, edge=ink, line=0.8, round=0, alpha=strength
-            )  # fmt: skip
+            )
             self.page.number(
-                x + d * 30 + 15, y, float(product[d]), f"derived:{expression}[{d}]",
+                x + d * 30 + 15,
+                y,
+                float(product[d]),
+                f"derived:{expression}[{d}]",
                 alpha=0.45 + 0.55 * min(1.0, weight * 1.5),
-            )  # fmt: skip
+            )
 
     def draw_sum(self) -> None:
         page, look = self.page, self.look
         page.step(
             "and added up, they are what this head has read for this piece.",
             "相加之后，就是这个头为该词元读到的内容。",
-        )  # fmt: skip
+        )
         rows = len(look.shown) + bool(look.rest)
         y = self.y(rows) + 6
         page.line([(self.x - 20, y - 12), (self.x + self.cells * 30 + 4, y - 12)], color=theme.INK)
         z = self.trace[f"{look.name}.heads"][look.head, look.query]
         strip(
-            page, self.x, y - 4, z, "heads", (f"{look.name}.heads", (look.head, look.query)),
+            page,
+            self.x,
+            y - 4,
+            z,
+            "heads",
+            (f"{look.name}.heads", (look.head, look.query)),
             shown=self.cells,
-        )  # fmt: skip
+        )
         page.formula(
-            self.x - 8, y + 6, r"z_i = \sum_j \alpha_{ij} v_j =", size=10,
-            color=theme.role("heads").ink, ha="right",
-        )  # fmt: skip
+            self.x - 8,
+            y + 6,
+            r"z_i = \sum_j \alpha_{ij} v_j =",
+            size=10,
+            color=theme.role("heads").ink,
+            ha="right",
+        )

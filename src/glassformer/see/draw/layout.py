@@ -42,7 +42,7 @@ def lay_out(page: Page, title: str, note: str, width: float) -> list[Text]:
 
 def _list_steps(
     page: Page, captions: list[str], left: float, bottom: float, width: float
-) -> list[Text]:  # fmt: skip
+) -> list[Text]:
     """Numbered sentences, one below the other; or, of many, all in one place."""
     y, made = bottom + 22, []
     for number, caption in enumerate(captions, 1):

@@ -35,8 +35,16 @@ def work_out() -> dict[str, Array]:
     scaled = scores / np.sqrt(3)
     masked = np.where(np.tri(4, dtype=bool), scaled, -np.inf)
     weights = np.exp(masked) / np.exp(masked).sum(1, keepdims=True)
-    return {"X": X, "W_K": W_K, "K": k, "QKᵀ": scores, "QKᵀ / √3": scaled, "+ M": masked,
-            "softmax": weights, "· V": weights @ X}  # fmt: skip
+    return {
+        "X": X,
+        "W_K": W_K,
+        "K": k,
+        "QKᵀ": scores,
+        "QKᵀ / √3": scaled,
+        "+ M": masked,
+        "softmax": weights,
+        "· V": weights @ X,
+    }
 
 
 PRINTED = {1: ("0.445", "0.555"), 3: ("0.250", "0.298", "0.236", "0.216")}  # in the lecture note
@@ -50,25 +58,50 @@ def _compare_with_print(page: Page, x: float, y: float, lang: str) -> None:
     for line, (row, values) in enumerate(PRINTED.items()):
         top = y + 12 + 48 * line
         page.text(x + 56, top, WORDS[lang][row], ha="right", size=theme.SMALL)
-        page.text(x + 56, top + 18, page.say("right", "正确"), ha="right", size=theme.SMALL,
-                  color=theme.role("weights").ink)  # fmt: skip
+        page.text(
+            x + 56,
+            top + 18,
+            page.say("right", "正确"),
+            ha="right",
+            size=theme.SMALL,
+            color=theme.role("weights").ink,
+        )
         for j, value in enumerate(values):
             wide = 44.0
-            page.text(x + 84 + wide * j, top, value, ha="center", size=theme.SMALL,
-                      color=theme.SOFT, gid="worked")  # fmt: skip
-            page.line([(x + 70 + wide * j, top), (x + 98 + wide * j, top)], color="#b03030",
-                      width=0.9, layer=7)  # fmt: skip
-            page.number(x + 84 + wide * j, top + 18, float(weights[row, j]),
-                        f"derived:work_out()['softmax'][{row},{j}]", digits=3, bold=True,
-                        color=theme.role("weights").ink)  # fmt: skip
+            page.text(
+                x + 84 + wide * j,
+                top,
+                value,
+                ha="center",
+                size=theme.SMALL,
+                color=theme.SOFT,
+                gid="worked",
+            )
+            page.line(
+                [(x + 70 + wide * j, top), (x + 98 + wide * j, top)],
+                color="#b03030",
+                width=0.9,
+                layer=7,
+            )
+            page.number(
+                x + 84 + wide * j,
+                top + 18,
+                float(weights[row, j]),
+                f"derived:work_out()['softmax'][{row},{j}]",
+                digits=3,
+                bold=True,
+                color=theme.role("weights").ink,
+            )
 
 
-def write_columns(page: Page, texts: list[str], x: float, y: float, cell: float,
-                  size: float) -> None:  # fmt: skip
+def write_columns(
+    page: Page, texts: list[str], x: float, y: float, cell: float, size: float
+) -> None:
     """Names above columns, upright."""
     for j, text in enumerate(texts):
-        page.text(x + (j + 0.5) * cell + 1, y - 5, text, size=size, mono=True, rotation=90,
-                  width=70)  # fmt: skip
+        page.text(
+            x + (j + 0.5) * cell + 1, y - 5, text, size=size, mono=True, rotation=90, width=70
+        )
     longest = max(len(text) for text in texts)
     page.reach(x, y - 8 - min(70.0, longest * size * 0.62), len(texts) * cell)
 
@@ -88,27 +121,66 @@ def draw_causal_mask(trace: Any, *, lang: str = "en", ax: Axes | None = None) ->
     """V56: M for four positions, and for this translation."""
     page = Page(lang, ax)
     small = np.where(np.tri(4, dtype=bool), 0.0, -np.inf)
-    matrix(page, 0, 60, small, "scores", "schematic", masked=np.isinf(small), digits=0,
-           cell=(34, 34), size=11)  # fmt: skip
+    matrix(
+        page,
+        0,
+        60,
+        small,
+        "scores",
+        "schematic",
+        masked=np.isinf(small),
+        digits=0,
+        cell=(34, 34),
+        size=11,
+    )
     page.text(68, 40, page.say("M for 4 positions", "4 个位置的 M"), bold=True, ha="center")
     may = get_mask(trace, "decoder.0.self_attention")[:MOST, :MOST]
     cell, size = fit_cell(len(may), 420)
     texts = show_pieces(trace.target)[:MOST]
     left = 290.0
-    heat(page, left, 0, np.zeros(may.shape), cell * len(may), cell * len(may), role="scores",
-         masked=~may)  # fmt: skip
+    heat(
+        page,
+        left,
+        0,
+        np.zeros(may.shape),
+        cell * len(may),
+        cell * len(may),
+        role="scores",
+        masked=~may,
+    )
     write_columns(page, texts, left, 0, cell, size)
     write_rows(page, label_rows(trace)[:MOST], left, 0, cell, size)
-    page.text(left - 6, -18, page.say("reads ↓", "读取者 ↓"), size=theme.SMALL, ha="right",
-              bold=True, color=theme.role("query").ink)  # fmt: skip
-    page.text(left + cell * len(may) / 2, page.top - 8, page.say("is read →", "被读者 →"),
-              size=theme.SMALL, ha="center", bold=True, color=theme.role("key").ink)  # fmt: skip
+    page.text(
+        left - 6,
+        -18,
+        page.say("reads ↓", "读取者 ↓"),
+        size=theme.SMALL,
+        ha="right",
+        bold=True,
+        color=theme.role("query").ink,
+    )
+    page.text(
+        left + cell * len(may) / 2,
+        page.top - 8,
+        page.say("is read →", "被读者 →"),
+        size=theme.SMALL,
+        ha="center",
+        bold=True,
+        color=theme.role("key").ink,
+    )
     for t in range(len(may)) if cell >= 16 else ():
         for j in range(len(may)):
             value = 0.0 if may[t, j] else -np.inf
             of = f'derived:np.where(trace["decoder.0.self_attention.mask"][0], 0, -np.inf)[{t},{j}]'
-            page.number(left + (j + 0.5) * cell, (t + 0.5) * cell, value, of, digits=0, size=size,
-                        color=theme.SOFT)  # fmt: skip
+            page.number(
+                left + (j + 0.5) * cell,
+                (t + 0.5) * cell,
+                value,
+                of,
+                digits=0,
+                size=size,
+                color=theme.SOFT,
+            )
     return page.finish(
         page.say("The causal mask: nobody looks ahead", "因果掩码：谁也不能往后看"),
         page.say(
@@ -119,7 +191,7 @@ def draw_causal_mask(trace: Any, *, lang: str = "en", ax: Axes | None = None) ->
             "角；每个位置都看得到自己。",
         )
         + tell_left_out(page, len(may), len(trace.target)),
-    )  # fmt: skip
+    )
 
 
 def draw_worked_mask(trace: Any, *, lang: str = "en", ax: Axes | None = None) -> Figure:
@@ -135,8 +207,18 @@ def draw_worked_mask(trace: Any, *, lang: str = "en", ax: Axes | None = None) ->
         label = "softmax · V = Z" if name == "· V" else name
         page.text(x + 2, y - 10, label, bold=True, color=theme.role(role).ink)
         shown = f"derived:work_out()['{name}'][{{i}},{{j}}]"
-        rect = matrix(page, x, y, values, role, shown, masked=masked, digits=digits, cell=(44, 24),
-                      learned=name == "W_K")  # fmt: skip
+        rect = matrix(
+            page,
+            x,
+            y,
+            values,
+            role,
+            shown,
+            masked=masked,
+            digits=digits,
+            cell=(44, 24),
+            learned=name == "W_K",
+        )
         if x == 70:
             for i, word in enumerate(WORDS[lang]):
                 page.text(62, y + 12 + 24 * i, word, ha="right", size=theme.SMALL)
@@ -151,12 +233,17 @@ def draw_worked_mask(trace: Any, *, lang: str = "en", ax: Axes | None = None) ->
             "四个词，每个三个数，W_Q = W_V = 1，因此 Q = V = X；K = X W_K，d_k = 3。第一个词只能看"
             "到自己，所以结果就是它自己的值。",
         ),
-    )  # fmt: skip
+    )
 
 
 def draw_before_and_after(
-    trace: Any, *, lang: str = "en", ax: Axes | None = None, layer: int = 0, head: int = 0,
-) -> Figure:  # fmt: skip
+    trace: Any,
+    *,
+    lang: str = "en",
+    ax: Axes | None = None,
+    layer: int = 0,
+    head: int = 0,
+) -> Figure:
     """V58: scores, masked scores, weights of the decoder's self-attention, side by side."""
     page, attention = Page(lang, ax), find_attention(trace, "decoder", layer)
     head, name = pick(head, trace.settings.heads, "head"), attention.name
@@ -172,11 +259,22 @@ def draw_before_and_after(
     )
     for n, (label, values, masked, role) in enumerate(stages):
         x, share = n * (wide + 46), role == "weights"
-        heat(page, x, 0, values, wide, wide, role=role, scale="share" if share else "signed",
-             limit=1 if share else limit, masked=masked)  # fmt: skip
+        heat(
+            page,
+            x,
+            0,
+            values,
+            wide,
+            wide,
+            role=role,
+            scale="share" if share else "signed",
+            limit=1 if share else limit,
+            masked=masked,
+        )
         write_columns(page, texts, x, 0, cell, size)
-        page.text(x + wide / 2, wide + 16, label, bold=True, ha="center",
-                  color=theme.role(role).ink)  # fmt: skip
+        page.text(
+            x + wide / 2, wide + 16, label, bold=True, ha="center", color=theme.role(role).ink
+        )
         legend(page, x, wide + 30, "share" if share else "signed", 1 if share else limit)
         for t, j in np.ndindex(values.shape) if cell >= 20 else ():
             hidden = masked is not None and bool(masked[t, j])
@@ -185,16 +283,26 @@ def draw_before_and_after(
             plain = f'trace["{name}.{window}"][{head},{t},{j}]'
             of = "derived:-np.inf" if hidden and not share else f"derived:{plain}"
             shade = theme.SHARE(value) if share else theme.SIGNED(0.5 + values[t, j] / limit / 2)
-            page.number(x + (j + 0.5) * cell, (t + 0.5) * cell, value, of, digits=2,
-                        size=size * 0.72,
-                        color=theme.SOFT if hidden else theme.ink_on(shade))  # fmt: skip
+            page.number(
+                x + (j + 0.5) * cell,
+                (t + 0.5) * cell,
+                value,
+                of,
+                digits=2,
+                size=size * 0.72,
+                color=theme.SOFT if hidden else theme.ink_on(shade),
+            )
     write_rows(page, attention.queries[:MOST], 0, 0, cell, size)
     return page.finish(
-        page.say("Where the mask goes: between the scores and the softmax",
-                 "掩码加在哪里：得分与 softmax 之间"),
-        page.join(attention.title(lang), page.say(f"head {head}", f"头 {head}")) + page.say(
+        page.say(
+            "Where the mask goes: between the scores and the softmax",
+            "掩码加在哪里：得分与 softmax 之间",
+        ),
+        page.join(attention.title(lang), page.say(f"head {head}", f"头 {head}"))
+        + page.say(
             " Rows read (what goes in → what should come out), columns are read. A row of weights "
             "sums to 1 over what may be seen.",
-            "行读取（读入 → 应输出），列被读。每行权重在可见范围内之和为 1。"
-        ) + tell_left_out(page, len(scores), len(trace.target)),
-    )  # fmt: skip
+            "行读取（读入 → 应输出），列被读。每行权重在可见范围内之和为 1。",
+        )
+        + tell_left_out(page, len(scores), len(trace.target)),
+    )

@@ -41,20 +41,21 @@ def draw_projections(trace: Any, *, lang: str = "en", layer: int = 0, head: int 
         weight, result = (
             weight_of_head(trace, attention.name, projection, head),
             trace[f"{attention.name}.{projection}"][head],
-        )  # fmt: skip
+        )
         limits[1:] = max(limits[1], find_limit(weight)), max(limits[2], find_limit(result))
         left = panel(page, 0, y, x, "words", "X")
         middle = panel(
             page, left.right + 50, y, weight, projection, f"W^{letter}_{{{head}}}", learned=True
-        )  # fmt: skip
+        )
         right = panel(page, middle.right + 50, y, result, projection, f"{letter}_{{{head}}}")
         line = y + left.height / 2
         page.text(left.right + 25, line, "×", size=16, color=theme.SOFT, ha="center")
         page.text(middle.right + 25, line, "=", size=16, color=theme.SOFT, ha="center")
         rows_of_text = [
             ("query", "what each piece asks", "每个词元问什么"),
-            ("key", "what it is found by", "凭什么被找到"), ("value", "what it gives", "给出什么"),
-        ]  # fmt: skip
+            ("key", "what it is found by", "凭什么被找到"),
+            ("value", "what it gives", "给出什么"),
+        ]
         _, en, zh = rows_of_text[PROJECTIONS.index(projection)]
         page.text(right.right + 18, line, page.say(en, zh), color=theme.role(projection).ink)
         y += max(left.height, middle.height, right.height) + 52
@@ -68,7 +69,7 @@ def draw_projections(trace: Any, *, lang: str = "en", layer: int = 0, head: int 
             f"{attention.title(lang)}，头 {head}。X 的每一行是一个词元。粗框是学到的权重；"
             "每个乘积还要加上偏置（论文未写）。三个 X 是同一个矩阵。",
         ),
-    )  # fmt: skip
+    )
 
 
 def draw_matrix_form(
@@ -111,16 +112,26 @@ def _list_stages(trace: Any, name: str, head: int) -> tuple[list[Any], list[Any]
     hidden = ~np.broadcast_to(get_mask(trace, name), scores.shape)
     raw, scaled = scores * np.sqrt(trace.settings.width), r"QK^\top/\sqrt{d_k}"
     first: list[Any] = [
-        (q, "query", "Q", {}), ("×",), (k.T, "key", r"K^\top", {}), ("=",),
-        (raw, "scores", r"QK^\top", {"derived": True}), ("÷√dₖ",), (scores, "scores", scaled, {}),
-    ]  # fmt: skip
+        (q, "query", "Q", {}),
+        ("×",),
+        (k.T, "key", r"K^\top", {}),
+        ("=",),
+        (raw, "scores", r"QK^\top", {"derived": True}),
+        ("÷√dₖ",),
+        (scores, "scores", scaled, {}),
+    ]
     masked = {"masked": hidden, "derived": True}
     mask = [("+ M",), (scores, "scores", rf"{scaled}+M", masked)] if hidden.any() else []
     share = {"scale": "share", "limit": float(weights.max()), "masked": hidden}
     second: list[Any] = [
-        *mask, ("softmax",), (weights, "weights", "A", share), ("×",), (v, "value", "V", {}),
-        ("=",), (z, "heads", "Z", {}),
-    ]  # fmt: skip
+        *mask,
+        ("softmax",),
+        (weights, "weights", "A", share),
+        ("×",),
+        (v, "value", "V", {}),
+        ("=",),
+        (z, "heads", "Z", {}),
+    ]
     return first, second
 
 
@@ -133,9 +144,13 @@ def _draw_row(page: Page, y: float, parts: list[Any]) -> float:
             sign = part[0]
             wide = 26 if len(sign) == 1 else 52
             page.text(
-                x + wide / 2 + 6, y + tall / 2, sign, size=15 if len(sign) == 1 else 10,
-                color=theme.SOFT, ha="center",
-            )  # fmt: skip
+                x + wide / 2 + 6,
+                y + tall / 2,
+                sign,
+                size=15 if len(sign) == 1 else 10,
+                color=theme.SOFT,
+                ha="center",
+            )
             x += wide + 12
             continue
         values, role, name, options = part
@@ -157,8 +172,11 @@ def draw_row_of_scores(
     shown = keep_largest(trace[name][head, row], 14, (row,))
     x, y, ink = side + 110, side / 2 - len(shown) * 10, theme.role("query").ink
     lit = side / len(attention.keys) * (row + 0.5)
-    page.line([(side + 4, lit), (side + 18, lit), (side + 18, y - 24), (x - 40, y - 24)],
-              color=ink, head=True)  # fmt: skip
+    page.line(
+        [(side + 4, lit), (side + 18, lit), (side + 18, y - 24), (x - 40, y - 24)],
+        color=ink,
+        head=True,
+    )
     word = attention.queries[row]
     page.text(x - 34, y - 24, page.say(f"“{word}” reads", f"“{word}”读取"), bold=True, color=ink)
     draw_weights(page, x, y, trace, name, (head, row), attention.keys, shown, 20)
@@ -175,16 +193,37 @@ def _draw_weights_map(page: Page, weights: Array, row: int, texts: list[str]) ->
     size = min(8.0, cell * 0.8)
     heat(page, 0, 0, weights, side, side, role="weights", scale="share", limit=limit)
     page.box(
-        -2, row * cell - 1, side + 4, cell + 2, fill="none", edge=theme.role("query").ink, line=2,
-        round=2, layer=6,
-    )  # fmt: skip
+        -2,
+        row * cell - 1,
+        side + 4,
+        cell + 2,
+        fill="none",
+        edge=theme.role("query").ink,
+        line=2,
+        round=2,
+        layer=6,
+    )
     for i, text in enumerate(texts if cell >= 8 else ()):
         middle = (i + 0.5) * cell
         page.text(-6, middle, text, size=size, mono=True, ha="right", bold=i == row, width=80)
         page.text(middle, -6, text, size=size, mono=True, rotation=90, width=80)
-    page.text(-6, -16, page.say("reads (query) ↓", "读取者（查询）↓"), size=theme.SMALL, ha="right",
-              bold=True, color=theme.role("query").ink)  # fmt: skip
-    page.text(side / 2, page.top - 10, page.say("is read (key) →", "被读者（键）→"), bold=True,
-              size=theme.SMALL, ha="center", color=theme.role("key").ink)  # fmt: skip
+    page.text(
+        -6,
+        -16,
+        page.say("reads (query) ↓", "读取者（查询）↓"),
+        size=theme.SMALL,
+        ha="right",
+        bold=True,
+        color=theme.role("query").ink,
+    )
+    page.text(
+        side / 2,
+        page.top - 10,
+        page.say("is read (key) →", "被读者（键）→"),
+        bold=True,
+        size=theme.SMALL,
+        ha="center",
+        color=theme.role("key").ink,
+    )
     legend(page, 0, side + 14, "share", limit, label=page.say("weight", "权重"))
     return side

@@ -96,7 +96,7 @@ def _cosine_of(a: str, b: str) -> str:
 
 def _draw_words(
     page: Page, texts: list[str], points: Array, wanted: list[int], near: list[int], own: int
-) -> None:  # fmt: skip
+) -> None:
     """Names where there is room: the piece and its neighbours first."""
     taken: list[tuple[float, float, float, float]] = []
     for i in dict.fromkeys(wanted):
@@ -106,7 +106,7 @@ def _draw_words(
         box = (x - 2, y - 6, x + width + 8, y + 6)
         if box[2] > WIDE or any(
             box[0] < t[2] and t[0] < box[2] and box[1] < t[3] and t[1] < box[3] for t in taken
-        ):  # fmt: skip
+        ):
             continue
         taken.append(box)
         color = "#b03030" if i == own else theme.role("words").ink if i in near else theme.SOFT

@@ -36,21 +36,41 @@ def draw_merges(page: Page, word: Any, number: int, x: float, y: float) -> None:
         edges.append(edges[-1] + max(17.0, measure(text, theme.TEXT, mono=True) + 8))
     place = {0, len(symbols)} | {*range(1, len(symbols))}
     merges = [(n, m) for n, m in enumerate(word.merges) if m.place < len(symbols)]
-    page.text(x - 8, y + 8, page.say("characters", "字符"), size=theme.SMALL, color=theme.SOFT,
-              ha="right")  # fmt: skip
+    page.text(
+        x - 8, y + 8, page.say("characters", "字符"), size=theme.SMALL, color=theme.SOFT, ha="right"
+    )
     _draw_row(page, symbols, edges, sorted(place), y, -1)
     for row, (n, merge) in enumerate(merges[:ROWS], 1):
         place.remove(merge.place)
         top = y + row * HIGH
-        page.text(x - 46, top + 8, page.say("merge", "合并"), size=theme.SMALL, color=theme.SOFT,
-                  ha="right")  # fmt: skip
-        page.number(x - 8, top + 8, merge.rank, f"derived:trace.document.words[{number}].merges"
-                    f"[{n}].rank", digits=0, bold=True, color=ink.ink, ha="right")  # fmt: skip
+        page.text(
+            x - 46,
+            top + 8,
+            page.say("merge", "合并"),
+            size=theme.SMALL,
+            color=theme.SOFT,
+            ha="right",
+        )
+        page.number(
+            x - 8,
+            top + 8,
+            merge.rank,
+            f"derived:trace.document.words[{number}].merges[{n}].rank",
+            digits=0,
+            bold=True,
+            color=ink.ink,
+            ha="right",
+        )
         _draw_row(page, symbols, edges, sorted(place), top, merge.place)
     hidden = len(word.merges) - min(len(merges), ROWS)
     if hidden:
-        page.text(x, y + (ROWS + 1) * HIGH + 6, page.say(f"and {hidden} more merges",
-                  f"另有 {hidden} 次合并"), size=theme.SMALL, color=theme.SOFT)  # fmt: skip
+        page.text(
+            x,
+            y + (ROWS + 1) * HIGH + 6,
+            page.say(f"and {hidden} more merges", f"另有 {hidden} 次合并"),
+            size=theme.SMALL,
+            color=theme.SOFT,
+        )
 
 
 def _draw_row(
@@ -62,7 +82,14 @@ def _draw_row(
         lit = left < closed < right
         text = "".join(symbols[left:right])
         fill, edge, line = (ink.fill, ink.ink, 1.4) if lit else (theme.PAPER, theme.FAINT, 0.7)
-        page.box(edges[left] + 1, y, edges[right] - edges[left] - 2, 17, round=3, fill=fill,
-                 edge=edge, line=line)  # fmt: skip
-        page.text((edges[left] + edges[right]) / 2, y + 8.5, text, mono=True, ha="center",
-                  bold=lit)  # fmt: skip
+        page.box(
+            edges[left] + 1,
+            y,
+            edges[right] - edges[left] - 2,
+            17,
+            round=3,
+            fill=fill,
+            edge=edge,
+            line=line,
+        )
+        page.text((edges[left] + edges[right]) / 2, y + 8.5, text, mono=True, ha="center", bold=lit)

@@ -19,9 +19,15 @@ LISTED = 13  # rows of the table of spreads
 
 
 def draw_norm(
-    trace: Any, *, lang: str = "en", ax: Axes | None = None, side: str = "encoder", layer: int = 0,
-    sublayer: str = "self_attention", query: int | str | None = None,
-) -> Figure:  # fmt: skip
+    trace: Any,
+    *,
+    lang: str = "en",
+    ax: Axes | None = None,
+    side: str = "encoder",
+    layer: int = 0,
+    sublayer: str = "self_attention",
+    query: int | str | None = None,
+) -> Figure:
     """V66: inside "add and normalise": before and after, with mean and spread."""
     page = Page(lang, ax)
     layer, row, text = find_place(trace, side, layer, query)
@@ -29,38 +35,60 @@ def draw_norm(
     after = f"{side}.{layer}.{sublayer}_road.normed"
     role = theme.role("norm")
     page.box(-110, -18, 690, 218, fill=role.fill, edge=role.ink, line=1.6, round=12, layer=0.5)
-    for y, name, label in ((0, before, page.say("before", "之前")),
-                           (150, after, page.say("after", "之后"))):  # fmt: skip
+    for y, name, label in (
+        (0, before, page.say("before", "之前")),
+        (150, after, page.say("after", "之后")),
+    ):
         limit = find_limit(trace[name][row])
         draw_vector(page, y, name, row, trace, "sum" if y == 0 else "norm", label, limit)
         legend(page, 182, y + 26, "signed", limit)
         for i, (letter, call) in enumerate((("μ", "mean"), ("σ", "std"))):
             value = float(getattr(trace[name][row].astype(np.float64), call)())
             of = f'derived:trace["{name}"][{row}].astype(np.float64).{call}()'
-            page.number(i * 76, y + 35, value, of, ha="left", before=f"{letter} = ",
-                        size=theme.TEXT, bold=True)  # fmt: skip
+            page.number(
+                i * 76,
+                y + 35,
+                value,
+                of,
+                ha="left",
+                before=f"{letter} = ",
+                size=theme.TEXT,
+                bold=True,
+            )
     page.arrow((72, 52), (72, 142), width=2)
-    page.formula(230, 98, r"\alpha \cdot \frac{x - \mu}{\sqrt{\sigma^2 + \epsilon}} + \beta",
-                 size=16)  # fmt: skip
+    page.formula(
+        230, 98, r"\alpha \cdot \frac{x - \mu}{\sqrt{\sigma^2 + \epsilon}} + \beta", size=16
+    )
     page.text(90, 98, "LayerNorm", bold=True, color=role.ink, size=12)
     norm = trace.settings.norm
     return page.finish(
         page.say(f"LayerNorm, as “{text}” passes", f"“{text}”经过 LayerNorm"),
         page.join(name_layer(page, side, layer), name_sublayer(page, sublayer))
         + page.say(
-            " Post-norm: after the sum, as in the paper. " if norm == "post" else
-            " Pre-norm: before the sub-layer; the paper normalises after the sum. ",
-            "post-norm：在相加之后，与论文一致。" if norm == "post"
+            " Post-norm: after the sum, as in the paper. "
+            if norm == "post"
+            else " Pre-norm: before the sub-layer; the paper normalises after the sum. ",
+            "post-norm：在相加之后，与论文一致。"
+            if norm == "post"
             else "pre-norm：在子层之前；论文是在相加之后。",
-        ) + page.say("After it μ and σ need not be 0 and 1: α and β are learned.",
-                     "之后的 μ 与 σ 不必是 0 与 1：α 和 β 是学来的。"),
-    )  # fmt: skip
+        )
+        + page.say(
+            "After it μ and σ need not be 0 and 1: α and β are learned.",
+            "之后的 μ 与 σ 不必是 0 与 1：α 和 β 是学来的。",
+        ),
+    )
 
 
 def draw_norm_steps(
-    trace: Any, *, lang: str = "en", ax: Axes | None = None, side: str = "encoder", layer: int = 0,
-    sublayer: str = "self_attention", query: int | str | None = None,
-) -> Figure:  # fmt: skip
+    trace: Any,
+    *,
+    lang: str = "en",
+    ax: Axes | None = None,
+    side: str = "encoder",
+    layer: int = 0,
+    sublayer: str = "self_attention",
+    query: int | str | None = None,
+) -> Figure:
     """V68: the formula a line at a time, on the first numbers of one vector."""
     page = Page(lang, ax)
     layer, row, text = find_place(trace, side, layer, query)
@@ -72,11 +100,13 @@ def draw_norm_steps(
     centred, scaled = f"({vector} - {vector}.mean())", f"({vector} - {vector}.mean()) / {spread}"
     sigma = np.sqrt(x.var() + trace.settings.norm_epsilon)
     lines = (
-        ("x", x, before, "sum"), ("x − μ", x - x.mean(), centred, "plain"),
+        ("x", x, before, "sum"),
+        ("x − μ", x - x.mean(), centred, "plain"),
         ("(x − μ) / √(σ² + ε)", (x - x.mean()) / sigma, scaled, "plain"),
-        ("α", alpha, f"{road}.norm.weight", "linear"), ("β", beta, f"{road}.norm.bias", "linear"),
+        ("α", alpha, f"{road}.norm.weight", "linear"),
+        ("β", beta, f"{road}.norm.bias", "linear"),
         ("α · … + β", trace[f"{road}.normed"][row], f"{road}.normed", "norm"),
-    )  # fmt: skip
+    )
     for n, (label, values, source, role) in enumerate(lines):
         y = n * 34.0
         page.text(-12, y + 11, label, ha="right", bold=True, color=theme.role(role).ink)
@@ -84,50 +114,93 @@ def draw_norm_steps(
             derived = n in (1, 2)
             index = () if n in (3, 4) else (row,)
             of = f"derived:({source})[{i}]" if derived else (source, (*index, i))
-            page.box(i * 44, y, 44, 22, fill=theme.role(role).fill, edge=theme.role(role).ink,
-                     line=2 if n in (3, 4) else 0.8, dashed=derived, round=0)  # fmt: skip
+            page.box(
+                i * 44,
+                y,
+                44,
+                22,
+                fill=theme.role(role).fill,
+                edge=theme.role(role).ink,
+                line=2 if n in (3, 4) else 0.8,
+                dashed=derived,
+                round=0,
+            )
             page.number(i * 44 + 22, y + 11, value, of)
-        page.text(358, y + 11, f"+{len(values) - 8}" if len(values) > 8 else "", size=theme.TINY,
-                  color=theme.SOFT)  # fmt: skip
-    for i, (name, value, of) in enumerate((("μ", x.mean(), f"{vector}.mean()"),
-                                           ("σ²", x.var(), f"{vector}.var()"))):  # fmt: skip
-        page.number(400, 11 + 22 * i, float(value), f"derived:{of}", ha="left", before=f"{name} = ",
-                    size=11, bold=True, digits=3)  # fmt: skip
+        page.text(
+            358,
+            y + 11,
+            f"+{len(values) - 8}" if len(values) > 8 else "",
+            size=theme.TINY,
+            color=theme.SOFT,
+        )
+    for i, (name, value, of) in enumerate(
+        (("μ", x.mean(), f"{vector}.mean()"), ("σ²", x.var(), f"{vector}.var()"))
+    ):
+        page.number(
+            400,
+            11 + 22 * i,
+            float(value),
+            f"derived:{of}",
+            ha="left",
+            before=f"{name} = ",
+            size=11,
+            bold=True,
+            digits=3,
+        )
     _list_spreads(page, trace, side, before, f"{road}.normed", row)
     return page.finish(
         page.say(f"LayerNorm on “{text}”, a line at a time", f"“{text}”上的 LayerNorm，逐行计算"),
-        name_layer(page, side, layer).capitalize() + page.say(
+        name_layer(page, side, layer).capitalize()
+        + page.say(
             ". μ and σ² are taken over all numbers of this one vector, σ² with 1/d. Thick: "
             "learned; dashed: on the way.",
             "。μ 与 σ² 只在这一个向量的所有数上计算，σ² 除以 d。粗框：学到的；虚框：中间结果。",
         )
         + tell_left_out(page, LISTED, len(trace[before])),
-    )  # fmt: skip
+    )
 
 
-def _list_spreads(
-    page: Page, trace: Any, side: str, before: str, after: str, row: int
-) -> None:  # fmt: skip
+def _list_spreads(page: Page, trace: Any, side: str, before: str, after: str, row: int) -> None:
     """Mean and spread of each row, before and after; of many, those around the one drawn."""
     texts = show_pieces(trace.source if side == "encoder" else trace.target)
     first = max(0, min(row - LISTED // 2, len(texts) - LISTED))
     x = 480.0
     heads = page.say("before", "之前"), page.say("after", "之后")
     for text, place, role in zip(heads, (112, 208), ("sum", "norm"), strict=True):
-        page.text(x + place, -30, text, size=theme.SMALL, ha="center", bold=True,
-                  color=theme.role(role).ink)  # fmt: skip
+        page.text(
+            x + place,
+            -30,
+            text,
+            size=theme.SMALL,
+            ha="center",
+            bold=True,
+            color=theme.role(role).ink,
+        )
         for letter, offset in (("μ", -12), ("σ", 28)):
-            page.text(x + place + offset, -14, letter, size=theme.SMALL, ha="right",
-                      color=theme.role(role).ink)  # fmt: skip
+            page.text(
+                x + place + offset,
+                -14,
+                letter,
+                size=theme.SMALL,
+                ha="right",
+                color=theme.role(role).ink,
+            )
     for line, i in enumerate(range(first, min(first + LISTED, len(texts)))):
         y = 5 + 16.0 * line
-        page.text(x + 60, y, texts[i], size=theme.SMALL, mono=True, ha="right", width=76,
-                  bold=i == row)  # fmt: skip
-        for column, (name, call) in enumerate(((before, "mean"), (before, "std"), (after, "mean"),
-                                               (after, "std"))):  # fmt: skip
+        page.text(
+            x + 60, y, texts[i], size=theme.SMALL, mono=True, ha="right", width=76, bold=i == row
+        )
+        for column, (name, call) in enumerate(
+            ((before, "mean"), (before, "std"), (after, "mean"), (after, "std"))
+        ):
             value = float(getattr(trace[name][i].astype(np.float64), call)())
-            page.number(x + 104 + 40 * column + 16 * (column > 1), y, value,
-                        f'derived:trace["{name}"][{i}].astype(np.float64).{call}()',
-                        ha="right", bold=i == row,
-                        color=theme.role("sum" if column < 2 else "norm").ink)  # fmt: skip
+            page.number(
+                x + 104 + 40 * column + 16 * (column > 1),
+                y,
+                value,
+                f'derived:trace["{name}"][{i}].astype(np.float64).{call}()',
+                ha="right",
+                bold=i == row,
+                color=theme.role("sum" if column < 2 else "norm").ink,
+            )
         page.text(x + 152, y, "→", size=theme.SMALL, color=theme.SOFT)

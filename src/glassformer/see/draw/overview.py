@@ -21,7 +21,7 @@ def _draw_ends(page: Page, trace: Any, box: Rect) -> None:
     for text, side, x, ha in (
         (trace.text, "encoder", box.x - 44, "right"),
         (trace.translation, "decoder", box.right + 44, "left"),
-    ):  # fmt: skip
+    ):
         shown = wrap_most(text, 180, 11, 7)
         page.text(x, middle, shown, size=11, ha=ha, color=theme.role(side).ink)
     page.arrow((box.x - 38, middle), (box.x - 3, middle), width=2, color=theme.INK)
@@ -32,59 +32,91 @@ def draw_part(page: Page, rect: Rect, role: str, label: str, **options: Any) -> 
     ink = theme.role(role)
     return page.box(
         *rect, fill=ink.fill, edge=ink.ink, **{"line": 1.6, "bold": True, "label": label, **options}
-    )  # fmt: skip
+    )
 
 
 def draw_black_box(trace: Any, *, lang: str = "en", ax: Axes | None = None) -> Figure:
     """A sentence goes in, its translation comes out."""
     page = Page(lang, ax)
     box = draw_part(
-        page, Rect(0, 0, 190, 110), "model", page.say("THE TRANSFORMER", "Transformer"), line=2,
-        round=10, size=12,
-    )  # fmt: skip
+        page,
+        Rect(0, 0, 190, 110),
+        "model",
+        page.say("THE TRANSFORMER", "Transformer"),
+        line=2,
+        round=10,
+        size=12,
+    )
     _draw_ends(page, trace, box)
     return page.finish(
         page.say("A black box", "一个黑盒子"),
         page.say("The translation is the model's own.", "译文由该模型自己给出。"),
-    )  # fmt: skip
+    )
 
 
 def draw_sequences(trace: Any, *, lang: str = "en") -> Figure:
     """Sequence to sequence: any such model; and the Transformer's way, without a bottleneck."""
     page = Page(lang)
     box = draw_part(
-        page, Rect(60, 0, 250, 64), "model", page.say("sequence to sequence", "序列到序列"), line=2,
+        page,
+        Rect(60, 0, 250, 64),
+        "model",
+        page.say("sequence to sequence", "序列到序列"),
+        line=2,
         round=8,
-    )  # fmt: skip
+    )
     _draw_ends(page, trace, box)
     y = 140.0
     left = draw_part(
-        page, Rect(-60, y, 150, 74), "encoder", page.say("ENCODER", "编码器"), line=2, round=8,
+        page,
+        Rect(-60, y, 150, 74),
+        "encoder",
+        page.say("ENCODER", "编码器"),
+        line=2,
+        round=8,
         size=11,
-    )  # fmt: skip
+    )
     right = draw_part(
-        page, Rect(304, y, 150, 74), "decoder", page.say("DECODER", "解码器"), line=2, round=8,
+        page,
+        Rect(304, y, 150, 74),
+        "decoder",
+        page.say("DECODER", "解码器"),
+        line=2,
+        round=8,
         size=11,
-    )  # fmt: skip
+    )
     count = min(len(trace.source), 6)
     for i in range(count):
         top = y + 37 + (i - count / 2) * 15
         strip(
-            page, 126, top, trace["memory"][i], "memory", ("memory", (i,)), shown=4, cell=(28, 13),
+            page,
+            126,
+            top,
+            trace["memory"][i],
+            "memory",
+            ("memory", (i,)),
+            shown=4,
+            cell=(28, 13),
             size=theme.TINY,
-        )  # fmt: skip
+        )
     if len(trace.source) > count:
         page.text(
-            182, y + 42 + count * 7.5 + 6,
+            182,
+            y + 42 + count * 7.5 + 6,
             page.say(f"… {len(trace.source)} vectors", f"…… 共 {len(trace.source)} 个向量"),
-            size=theme.SMALL, color=theme.role("memory").ink, ha="center",
-        )  # fmt: skip
+            size=theme.SMALL,
+            color=theme.role("memory").ink,
+            ha="center",
+        )
     page.arrow((left.right + 3, y + 37), (122, y + 37), width=2, color=theme.INK)
     page.arrow((270, y + 37), (right.x - 3, y + 37), width=2, color=theme.INK)
     page.text(
-        182, y - 30, page.say("memory: one vector a piece", "记忆：每个词元一个向量"),
-        color=theme.role("memory").ink, ha="center",
-    )  # fmt: skip
+        182,
+        y - 30,
+        page.say("memory: one vector a piece", "记忆：每个词元一个向量"),
+        color=theme.role("memory").ink,
+        ha="center",
+    )
     return page.finish(
         page.say("Sequence to sequence, the Transformer's way", "序列到序列：Transformer 的做法"),
         page.say(
@@ -94,27 +126,45 @@ def draw_sequences(trace: Any, *, lang: str = "en") -> Figure:
             "这是对比中 Transformer 的一半：编码器为每个词元交出一个向量；没有注意力的循环网络无论"
             "句子多长只交出一个。",
         ),
-    )  # fmt: skip
+    )
 
 
 def draw_opened(trace: Any, *, lang: str = "en") -> Figure:
     """Encoders, a connection, decoders."""
     page = Page(lang)
     frame = page.box(
-        0, 0, 400, 130, fill=theme.role("model").fill, edge=theme.role("model").ink, line=2,
+        0,
+        0,
+        400,
+        130,
+        fill=theme.role("model").fill,
+        edge=theme.role("model").ink,
+        line=2,
         round=10,
-    )  # fmt: skip
+    )
     left = draw_part(
-        page, Rect(24, 28, 140, 74), "encoder", page.say("ENCODERS", "编码器组"), line=2, round=6,
-        size=12, layer=3,
-    )  # fmt: skip
+        page,
+        Rect(24, 28, 140, 74),
+        "encoder",
+        page.say("ENCODERS", "编码器组"),
+        line=2,
+        round=6,
+        size=12,
+        layer=3,
+    )
     right = draw_part(
-        page, Rect(236, 28, 140, 74), "decoder", page.say("DECODERS", "解码器组"), line=2, round=6,
-        size=12, layer=3,
-    )  # fmt: skip
+        page,
+        Rect(236, 28, 140, 74),
+        "decoder",
+        page.say("DECODERS", "解码器组"),
+        line=2,
+        round=6,
+        size=12,
+        layer=3,
+    )
     page.arrow(
         (left.right + 3, 65), (right.x - 3, 65), width=2.2, color=theme.role("memory").ink, layer=4
-    )  # fmt: skip
+    )
     page.text(
         200,
         52,
@@ -133,7 +183,7 @@ def draw_opened(trace: Any, *, lang: str = "en") -> Figure:
             f"The connection carries the memory: {n} pieces × {d} numbers.",
             f"连接传递记忆：{n} 个词元 × {d} 个数。",
         ),
-    )  # fmt: skip
+    )
 
 
 def draw_stacks(trace: Any, *, lang: str = "en") -> Figure:

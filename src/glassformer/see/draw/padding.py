@@ -20,9 +20,13 @@ MOST = 144  # pieces drawn around the limit
 
 
 def draw_padding(
-    trace: Any, *, lang: str = "en", ax: Axes | None = None, head: int = 0,
+    trace: Any,
+    *,
+    lang: str = "en",
+    ax: Axes | None = None,
+    head: int = 0,
     short: int | None = None,
-) -> Animation:  # fmt: skip
+) -> Animation:
     """V59: the beginning of the sentence, and the end mark, in a batch with the whole of it."""
     page, texts = Page(lang, ax), show_pieces(trace.source)
     head = pick(head, trace.settings.heads, "head")
@@ -40,10 +44,23 @@ def draw_padding(
         f"一句有 {total} 个词元；另一句只有 {short} 个，被填充到同样长度。",
     )
     _draw_two(page, texts[:total], padded, cell, size)
-    page.step("Padding is hidden: the scores of its columns become −∞, not the words.",
-              "遮住填充：其各列的得分变为 −∞，而不是改动词。")  # fmt: skip
-    heat(page, 0, 0, weights, cell * total, cell * short, role="weights", scale="share", limit=1,
-         masked=hidden, derived=True)  # fmt: skip
+    page.step(
+        "Padding is hidden: the scores of its columns become −∞, not the words.",
+        "遮住填充：其各列的得分变为 −∞，而不是改动词。",
+    )
+    heat(
+        page,
+        0,
+        0,
+        weights,
+        cell * total,
+        cell * short,
+        role="weights",
+        scale="share",
+        limit=1,
+        masked=hidden,
+        derived=True,
+    )
     write_columns(page, padded, 0, 0, cell, size)
     write_rows(page, padded[:short], 0, 0, cell, size)
     page.step(
@@ -53,18 +70,27 @@ def draw_padding(
     )
     for i in range(short):
         z = f"np.exp(score_beginning(trace, {head}, {short})[{i}])"
-        page.number(cell * total + 18, (i + 0.5) * cell, float(weights[i].sum()),
-                    f"derived:({z} / {z}.sum()).sum()", size=theme.TINY)  # fmt: skip
+        page.number(
+            cell * total + 18,
+            (i + 0.5) * cell,
+            float(weights[i].sum()),
+            f"derived:({z} / {z}.sum()).sum()",
+            size=theme.TINY,
+        )
     page.text(cell * total + 18, -8, "Σ", ha="center", bold=True)
     legend(page, 0, cell * short + 12, "share", 1, label=page.say("weight", "权重"))
-    more = page.say(f" The first {total} of {len(texts)} pieces are drawn.",
-                    f"只画出 {len(texts)} 个词元中的前 {total} 个。")  # fmt: skip
+    more = page.say(
+        f" The first {total} of {len(texts)} pieces are drawn.",
+        f"只画出 {len(texts)} 个词元中的前 {total} 个。",
+    )
     return page.animate(
         page.say("Padding: a short sentence beside a longer one", "填充：短句与长句同批"),
-        page.say(f"Encoder, layer 0, head {head}. Rows read, columns are read.",
-                 f"编码器第 0 层，头 {head}。行读取，列被读。")
+        page.say(
+            f"Encoder, layer 0, head {head}. Rows read, columns are read.",
+            f"编码器第 0 层，头 {head}。行读取，列被读。",
+        )
         + (more if total < len(texts) else ""),
-    )  # fmt: skip
+    )
 
 
 def _end(texts: list[str]) -> list[str]:
@@ -89,17 +115,34 @@ def _draw_two(page: Page, whole: list[str], padded: list[str], cell: float, size
     for row, shown in enumerate((whole, padded)):
         for j, text in enumerate(shown):
             out = text == "<pad>"
-            page.box(j * cell, -128 + row * 26, cell - 1, 22,
-                     fill=theme.PAPER if out else theme.role("words").fill,
-                     edge=theme.role("words").ink if not out else theme.FAINT,
-                     hatch="/////" if out else None, round=2)  # fmt: skip
-            page.text((j + 0.5) * cell, -117 + row * 26, text, size=theme.TINY, mono=True,
-                      ha="center", width=cell - 1)  # fmt: skip
+            page.box(
+                j * cell,
+                -128 + row * 26,
+                cell - 1,
+                22,
+                fill=theme.PAPER if out else theme.role("words").fill,
+                edge=theme.role("words").ink if not out else theme.FAINT,
+                hatch="/////" if out else None,
+                round=2,
+            )
+            page.text(
+                (j + 0.5) * cell,
+                -117 + row * 26,
+                text,
+                size=theme.TINY,
+                mono=True,
+                ha="center",
+                width=cell - 1,
+            )
 
 
 def draw_longest(
-    trace: Any, *, lang: str = "en", ax: Axes | None = None, longest: int | None = None,
-) -> Figure:  # fmt: skip
+    trace: Any,
+    *,
+    lang: str = "en",
+    ax: Axes | None = None,
+    longest: int | None = None,
+) -> Figure:
     """V60: what does not fit. longest: as if the model had only so many positions."""
     page, texts = Page(lang, ax), show_pieces(trace.source)
     own = trace.settings.positions.longest
@@ -112,17 +155,28 @@ def draw_longest(
         x, y, out = column * wide, row * 44.0, i >= longest
         role = theme.role("plain" if out else "words")
         page.box(x, y, wide - 5, 22, fill=role.fill, edge=theme.FAINT if out else role.ink)
-        page.text(x + wide / 2 - 2.5, y + 11, texts[i], size=theme.SMALL, mono=True, ha="center",
-                  width=wide - 9,
-                  color=theme.SOFT if out else theme.INK)  # fmt: skip
-        page.text(x + wide / 2 - 2.5, y + 30, str(i), size=theme.TINY, ha="center",
-                  color=theme.SOFT)  # fmt: skip
+        page.text(
+            x + wide / 2 - 2.5,
+            y + 11,
+            texts[i],
+            size=theme.SMALL,
+            mono=True,
+            ha="center",
+            width=wide - 9,
+            color=theme.SOFT if out else theme.INK,
+        )
+        page.text(
+            x + wide / 2 - 2.5, y + 30, str(i), size=theme.TINY, ha="center", color=theme.SOFT
+        )
         if out:
-            page.line([(x + 3, y + 11), (x + wide - 8, y + 11)], color="#b03030", width=1.4,
-                      layer=7)  # fmt: skip
+            page.line(
+                [(x + 3, y + 11), (x + wide - 8, y + 11)], color="#b03030", width=1.4, layer=7
+            )
     return page.finish(
-        page.say(f"If there were {longest} positions, the rest would not fit",
-                 f"若只有 {longest} 个位置，其余的放不下"),
+        page.say(
+            f"If there were {longest} positions, the rest would not fit",
+            f"若只有 {longest} 个位置，其余的放不下",
+        ),
         page.say(
             f"This model has {own} positions; {longest} is chosen here to show it. Attention "
             "itself takes any length: the limit "
@@ -134,32 +188,56 @@ def draw_longest(
             "训练时过长的句对被剔除并计数，过长的文本分段翻译。",
         )
         + tell_left_out(page, len(shown), len(texts)),
-    )  # fmt: skip
+    )
 
 
 def draw_batch(trace: Any, *, lang: str = "en", ax: Axes | None = None) -> Figure:
     """V61: sentences below each other, positions from left to right."""
     page, texts = Page(lang, ax), show_pieces(trace.source)
     total = min(len(texts), 16)
-    lengths = sorted({total, max(1, total * 2 // 3), max(1, total // 2), max(1, total // 3)},
-                     reverse=True)  # fmt: skip
+    lengths = sorted(
+        {total, max(1, total * 2 // 3), max(1, total // 2), max(1, total // 3)}, reverse=True
+    )
     wide = 46.0
     for row, length in enumerate(lengths):
         shown = _end(texts[:length]) + ["<pad>"] * (total - length)
         for j, text in enumerate(shown):
             out, role = j >= length, theme.role("words")
-            page.box(j * wide, row * 30, wide - 4, 24, fill=theme.PAPER if out else role.fill,
-                     edge=theme.FAINT if out else role.ink,
-                     hatch="/////" if out else None)  # fmt: skip
-            page.text(j * wide + wide / 2 - 2, row * 30 + 12, text, size=theme.TINY, mono=True,
-                      ha="center", width=wide - 6,
-                      color=theme.SOFT if out else theme.INK)  # fmt: skip
+            page.box(
+                j * wide,
+                row * 30,
+                wide - 4,
+                24,
+                fill=theme.PAPER if out else role.fill,
+                edge=theme.FAINT if out else role.ink,
+                hatch="/////" if out else None,
+            )
+            page.text(
+                j * wide + wide / 2 - 2,
+                row * 30 + 12,
+                text,
+                size=theme.TINY,
+                mono=True,
+                ha="center",
+                width=wide - 6,
+                color=theme.SOFT if out else theme.INK,
+            )
     high = len(lengths) * 30 - 6.0
-    page.brace(0, total * wide - 4, high + 8, page.say(f"{total} positions: the longest sentence",
-                                                       f"{total} 个位置：最长的句子"))  # fmt: skip
+    page.brace(
+        0,
+        total * wide - 4,
+        high + 8,
+        page.say(f"{total} positions: the longest sentence", f"{total} 个位置：最长的句子"),
+    )
     page.line([(-8, 0), (-14, 0), (-14, high), (-8, high)])
-    page.text(-20, high / 2, page.say(f"{len(lengths)} sentences", f"{len(lengths)} 个句子"),
-              ha="right", size=theme.SMALL, color=theme.SOFT)  # fmt: skip
+    page.text(
+        -20,
+        high / 2,
+        page.say(f"{len(lengths)} sentences", f"{len(lengths)} 个句子"),
+        ha="right",
+        size=theme.SMALL,
+        color=theme.SOFT,
+    )
     filled = sum(lengths)
     return page.finish(
         page.say("A batch: sentences down, positions across", "一个批次：向下是句子，向右是位置"),
@@ -172,4 +250,4 @@ def draw_batch(trace: Any, *, lang: str = "en", ax: Axes | None = None) -> Figur
             f"{filled} 个是词元，阴影处是填充。"
             "这些句子是所录句子的开头部分。",
         ),
-    )  # fmt: skip
+    )

@@ -16,9 +16,10 @@ from .costs import time_call
 from .selection import show_pieces
 
 OPS = {
-    "self-attention": ("自注意力", "attention"), "cross-attention": ("交叉注意力", "memory"),
+    "self-attention": ("自注意力", "attention"),
+    "cross-attention": ("交叉注意力", "memory"),
     "feed-forward": ("前馈网络", "feed_forward"),
-}  # fmt: skip
+}
 
 
 def time_layer(settings: Any, source: int, target: int, at_once: bool) -> dict[str, float]:
@@ -54,20 +55,40 @@ def _draw_timings(page: Page, trace: Any, x: float) -> None:
     source, target = len(trace.source), len(trace.target)
     both = [time_layer(trace.settings, source, target, at_once) for at_once in (True, False)]
     unit = 330 / max(sum(times.values()) for times in both)
-    page.text(x, -12, page.say(f"timed while this was drawn: {target} rows through one layer",
-                               f"绘图时实测：{target} 行通过一层"), bold=True)  # fmt: skip
-    names = (page.say("all rows at once", "所有行同时"),
-             page.say("one after the other", "逐行"))  # fmt: skip
+    page.text(
+        x,
+        -12,
+        page.say(
+            f"timed while this was drawn: {target} rows through one layer",
+            f"绘图时实测：{target} 行通过一层",
+        ),
+        bold=True,
+    )
+    names = (page.say("all rows at once", "所有行同时"), page.say("one after the other", "逐行"))
     for line, (name, times) in enumerate(zip(names, both, strict=True)):
         y, start = 12 + 44.0 * line, x
         page.text(x, y, name, size=theme.SMALL)
         for op, took in times.items():
             role = theme.role(OPS[op][1])
-            page.box(start, y + 9, max(took * unit, 0.5), 16, fill=role.fill, edge=role.ink,
-                     line=0.8, round=0)  # fmt: skip
+            page.box(
+                start,
+                y + 9,
+                max(took * unit, 0.5),
+                16,
+                fill=role.fill,
+                edge=role.ink,
+                line=0.8,
+                round=0,
+            )
             start += took * unit
-        page.text(start + 6, y + 17, f"{spell_rounded(sum(times.values()))} ms",
-                  size=theme.SMALL, bold=True, gid="timed")  # fmt: skip
+        page.text(
+            start + 6,
+            y + 17,
+            f"{spell_rounded(sum(times.values()))} ms",
+            size=theme.SMALL,
+            bold=True,
+            gid="timed",
+        )
     for n, (op, (zh, name)) in enumerate(OPS.items()):
         role = theme.role(name)
         page.box(x + n * 116, 108, 12, 10, fill=role.fill, edge=role.ink, round=0, line=0.8)
@@ -80,8 +101,10 @@ def draw_parallel(trace: Any, *, lang: str = "en", ax: Axes | None = None) -> Fi
     layers, steps = min(settings.decoder_layers, 6), min(len(trace.target), 8)
     cell = 15.0
     texts = show_pieces(trace.target)[:steps]
-    lanes = ((page.say("training: every position at once", "训练：所有位置同时"), False),
-             (page.say("decoding: one after the other", "解码：逐个位置"), True))  # fmt: skip
+    lanes = (
+        (page.say("training: every position at once", "训练：所有位置同时"), False),
+        (page.say("decoding: one after the other", "解码：逐个位置"), True),
+    )
     for n, (label, waits) in enumerate(lanes):
         top = n * (steps * 19 + 66.0)
         page.text(0, top - 12, label, bold=True)
@@ -90,14 +113,31 @@ def draw_parallel(trace: Any, *, lang: str = "en", ax: Axes | None = None) -> Fi
             page.text(-8, y + 8, text, size=theme.SMALL, mono=True, ha="right", width=90)
             for layer in range(layers):
                 x = (t * layers * waits + layer) * cell
-                page.box(x, y, cell - 1.5, 15, fill=theme.role("decoder").fill,
-                         edge=theme.role("decoder").ink, line=0.8, round=2,
-                         label=str(layer), size=theme.TINY - 1)  # fmt: skip
+                page.box(
+                    x,
+                    y,
+                    cell - 1.5,
+                    15,
+                    fill=theme.role("decoder").fill,
+                    edge=theme.role("decoder").ink,
+                    line=0.8,
+                    round=2,
+                    label=str(layer),
+                    size=theme.TINY - 1,
+                )
         end = layers * (steps if waits else 1)
-        page.line([(0, top + steps * 19 + 6), (end * cell, top + steps * 19 + 6)], color=theme.INK,
-                  head=True)  # fmt: skip
-        page.text(end * cell + 6, top + steps * 19 + 6, page.say("time", "时间"), size=theme.SMALL,
-                  color=theme.SOFT)  # fmt: skip
+        page.line(
+            [(0, top + steps * 19 + 6), (end * cell, top + steps * 19 + 6)],
+            color=theme.INK,
+            head=True,
+        )
+        page.text(
+            end * cell + 6,
+            top + steps * 19 + 6,
+            page.say("time", "时间"),
+            size=theme.SMALL,
+            color=theme.SOFT,
+        )
     _draw_timings(page, trace, 250.0 if layers > 4 else layers * cell + 170)
     return page.finish(
         page.say("What runs at once, and what has to wait", "什么可以同时算，什么必须等待"),
@@ -111,4 +151,4 @@ def draw_parallel(trace: Any, *, lang: str = "en", ax: Axes | None = None) -> Fi
             "等待；上层等下层；要写的词等前面的词，而训练时前面的词已知。横条是实测：NumPy，解码器一层，"
             "四次中最快者。这里只画 Transformer 这一半，未画循环网络。",
         ),
-    )  # fmt: skip
+    )

@@ -86,9 +86,7 @@ _ALL = (
     Picture("V03", "The box opened", "打开盒子", overview.draw_opened, needs=""),
     Picture("V04", "Two stacks of layers", "两摞层", overview.draw_stacks, needs=""),
     Picture("V05", "One encoder layer", "一个编码器层", blocks.draw_encoder, needs=""),
-    Picture(
-        "V06", "Encoder and decoder layer", "编码器层与解码器层", blocks.draw_layers, needs=""
-    ),
+    Picture("V06", "Encoder and decoder layer", "编码器层与解码器层", blocks.draw_layers, needs=""),
     Picture("V07", "The architecture of the paper", "论文的架构图", figure_1.draw_figure_1),
     Picture("V08", "Two layers of each, with residuals", "各两层，含残差", wiring.draw_two_layers),
     Picture(
@@ -98,9 +96,7 @@ _ALL = (
     Picture("V10", "Pieces and their ids", "词元与编号", words.draw_tokens, needs=""),
     Picture("V11", "The vocabulary", "词表", vocabulary.draw_vocabulary, needs=""),
     Picture("V12", "One-hot vectors", "独热向量", vocabulary.draw_one_hot, needs=""),
-    Picture(
-        "V13", "One-hot: “am”", "独热：“am”", vocabulary.draw_one_hot_of_am, needs=""
-    ),
+    Picture("V13", "One-hot: “am”", "独热：“am”", vocabulary.draw_one_hot_of_am, needs=""),
     Picture("V14", "Looking up a row", "查一行", words.draw_lookup),
     Picture("V15", "Each word a vector", "每个词一个向量", words.draw_word_vectors),
     Picture("V16", "A map of words", "词的地图", meaning.draw_map),
@@ -112,19 +108,22 @@ _ALL = (
         "V20", "Two layouts, four wide", "两种排列，宽度 4", positions.draw_four_wide, needs=""
     ),
     Picture(
-        "V21", "Tensor2Tensor's layout", "Tensor2Tensor 的排列", positions.draw_concatenated,
+        "V21",
+        "Tensor2Tensor's layout",
+        "Tensor2Tensor 的排列",
+        positions.draw_concatenated,
         needs="",
     ),
     Picture("V22", "The paper's layout", "论文的排列", positions.draw_interleaved, needs=""),
     Picture("V23", "Waves", "波", wave_pictures.draw_waves, needs=""),
-    Picture(
-        "V24", "One encoding by hand", "手算位置编码", wave_pictures.draw_one_word, needs=""
-    ),
+    Picture("V24", "One encoding by hand", "手算位置编码", wave_pictures.draw_one_word, needs=""),
     Picture("V25", "Position 0", "位置 0", wave_pictures.draw_position_0, needs=""),
     Picture("V26", "Properties", "性质", position_facts.draw_properties, needs=""),
     Picture("V27", "Code and picture", "代码与图", wave_pictures.draw_code, needs=""),
     Picture(
-        "V28", "Without positions, no order", "没有位置，就没有次序",
+        "V28",
+        "Without positions, no order",
+        "没有位置，就没有次序",
         order.draw_permutation,
     ),
     Picture("V29", "How loud is the place?", "位置的声音有多大？", amplitude.draw_amplitude),
@@ -132,7 +131,10 @@ _ALL = (
     Picture("V30", "The flow through one layer", "穿过一层", vectors.draw_flow),
     Picture("V31", "Two words, two layers", "两个词，两层", vectors.draw_two_words),
     Picture(
-        "V32", "Step 1: queries, keys, values", "第一步：查询、键、值", vectors.draw_step_1,
+        "V32",
+        "Step 1: queries, keys, values",
+        "第一步：查询、键、值",
+        vectors.draw_step_1,
         "animated",
     ),
     Picture("V33", "Step 2: scores", "第二步：得分", steps.draw_step_2, "animated"),
@@ -157,9 +159,7 @@ _ALL = (
     Picture("V49", "Where a word looks", "一个词看向哪里", attention_lines.draw_one_head, needs=""),
     Picture("V50", "Two heads", "两个头", attention_lines.draw_two_heads, needs=""),
     Picture("V51", "All heads at once", "所有的头一起", attention_lines.draw_all_heads, needs=""),
-    Picture(
-        "V52", "Layer, attention, heads", "层、注意力、头", selectors.draw_selectors, needs=""
-    ),
+    Picture("V52", "Layer, attention, heads", "层、注意力、头", selectors.draw_selectors, needs=""),
     Picture("V53", "Every head at a glance", "每个头一览", attention_grids.draw_overview, needs=""),
     Picture("V54", "Alignment", "对齐", attention_grids.draw_alignment, needs=""),
     Picture(
@@ -214,7 +214,7 @@ _ALL = (
     Picture("V91", "Gradients", "梯度", losses.draw_gradients, needs="watch"),
     # A.14 Code and picture
     Picture("V105", "Code and tensors", "代码与张量", code.draw_code),
-)  # fmt: skip
+)
 PICTURES: Mapping[str, Picture] = {picture.id: picture for picture in _ALL}
 
 

@@ -15,10 +15,12 @@ from .waves import encode
 
 WORKED: dict[str, list[list[float]]] = {  # E-PE: three positions of width 4
     "interleaved": [
-        [0, 1, 0, 1], [0.8415, 0.5403, 0.0100, 0.99995], [0.9093, -0.4161, 0.02, 0.9998],
+        [0, 1, 0, 1],
+        [0.8415, 0.5403, 0.0100, 0.99995],
+        [0.9093, -0.4161, 0.02, 0.9998],
     ],
     "concatenated": [[0, 0, 1, 1], [0.8415, 0.0001, 0.5403, 1], [0.9093, 0.0002, -0.4161, 1]],
-}  # fmt: skip
+}
 
 
 def draw_sum(trace: Any, *, lang: str = "en") -> Figure:
@@ -33,28 +35,41 @@ def draw_sum(trace: Any, *, lang: str = "en") -> Figure:
         for row, name in enumerate(names):
             tensor = f"source_embedding.{name}"
             strip(
-                page, x, row * 48.0, trace[tensor][column], name, (tensor, (column,)),
+                page,
+                x,
+                row * 48.0,
+                trace[tensor][column],
+                name,
+                (tensor, (column,)),
                 letter=("x", "p", "E")[row],
-            )  # fmt: skip
+            )
         page.text(x + 60, 86, "+", size=13, color=theme.SOFT, ha="center")
         page.text(x + 60, 35, "=", size=13, color=theme.SOFT, ha="center")
         page.arrow((x + 60, -4), (x + 60, -32), color=theme.role("encoder").ink)
     right = (len(texts) - 1) * 186.0 + 120
     ink = theme.role("encoder")
     page.box(
-        -6, -68, right + 12, 34, fill=ink.fill, edge=ink.ink, line=1.6, bold=True,
+        -6,
+        -68,
+        right + 12,
+        34,
+        fill=ink.fill,
+        edge=ink.ink,
+        line=1.6,
+        bold=True,
         label=page.say("ENCODER, layer 0", "编码器 第 0 层"),
-    )  # fmt: skip
+    )
     for row, (name, words) in enumerate(
         zip(
             names,
             (
-                ("with a sense of place", "带有位置感"), ("positional encoding", "位置编码"),
+                ("with a sense of place", "带有位置感"),
+                ("positional encoding", "位置编码"),
                 ("word, times √d", "词向量 × √d"),
             ),
             strict=True,
         )
-    ):  # fmt: skip
+    ):
         page.text(right + 40, row * 48.0 + 10, page.say(*words), color=theme.role(name).ink)
     return page.finish(
         page.say("Word plus place", "词加位置"),
@@ -63,7 +78,7 @@ def draw_sum(trace: Any, *, lang: str = "en") -> Figure:
             "Positions count from 0.",
             f"前 {len(texts)} 个词元的 {trace.settings.d_model} 个数中的前 4 个。位置从 0 开始。",
         ),
-    )  # fmt: skip
+    )
 
 
 def draw_four_wide(trace: Any, *, lang: str = "en") -> Figure:
@@ -74,26 +89,40 @@ def draw_four_wide(trace: Any, *, lang: str = "en") -> Figure:
         "concatenated": page.say(
             "Tensor2Tensor: sin sin cos cos", "Tensor2Tensor：sin sin cos cos"
         ),
-    }  # fmt: skip
+    }
     for column, (layout, expected) in enumerate(WORKED.items()):
         values = encode([0, 1, 2], 4, layout)
         assert np.allclose(values, expected, atol=6e-5), layout
         x = column * 330.0
         page.text(x, -24, titles[layout], bold=True)
         matrix(
-            page, x + 20, 0, values, "places", "worked", cell=(56, 34), digits=4, scale="wave",
-            limit=1.0, size=9,
-        )  # fmt: skip
+            page,
+            x + 20,
+            0,
+            values,
+            "places",
+            "worked",
+            cell=(56, 34),
+            digits=4,
+            scale="wave",
+            limit=1.0,
+            size=9,
+        )
         for position in range(3):
             page.text(x + 10, position * 34 + 17, str(position), color=theme.SOFT, ha="right")
         for i, name in enumerate(
             ("sin", "cos", "sin", "cos") if column == 0 else ("sin", "sin", "cos", "cos")
-        ):  # fmt: skip
+        ):
             page.text(x + 48 + i * 56, 112, name, size=theme.SMALL, color=theme.SOFT, ha="center")
     page.text(
-        -14, 50, page.say("position", "位置"), size=theme.SMALL, color=theme.SOFT, ha="center",
+        -14,
+        50,
+        page.say("position", "位置"),
+        size=theme.SMALL,
+        color=theme.SOFT,
+        ha="center",
         rotation=90,
-    )  # fmt: skip
+    )
     legend(page, 0, 138, "wave", 1.0, digits=0)
     return page.finish(
         page.say("Two layouts are two encodings", "两种排列，两种编码"),
@@ -103,42 +132,66 @@ def draw_four_wide(trace: Any, *, lang: str = "en") -> Figure:
             "差别不止于次序：Tensor2Tensor 最慢的波恰为每位置 1/10000 弧度，论文的更快：宽度 4 时"
             "为 1/100。",
         ),
-    )  # fmt: skip
+    )
 
 
 def _draw_table(
     page: Page, y: float, positions: int, d_model: int, layout: str, height: float
-) -> float:  # fmt: skip
+) -> float:
     """Positions downwards, dimensions across; numbers on both axes."""
     width = 512.0  # whole pixels for each of 512 columns
     heat(
-        page, 0, y, encode(np.arange(positions), d_model, layout), width, height, role="places",
-        scale="wave", limit=1.0,
-    )  # fmt: skip
+        page,
+        0,
+        y,
+        encode(np.arange(positions), d_model, layout),
+        width,
+        height,
+        role="places",
+        scale="wave",
+        limit=1.0,
+    )
     for position in range(0, positions, 5 if positions > 10 else 2):
         page.text(
-            -6, y + (position + 0.5) * height / positions, str(position), size=theme.TINY,
-            color=theme.SOFT, ha="right",
-        )  # fmt: skip
+            -6,
+            y + (position + 0.5) * height / positions,
+            str(position),
+            size=theme.TINY,
+            color=theme.SOFT,
+            ha="right",
+        )
     for dimension in [*range(0, d_model, d_model // 8), d_model - 1]:
         page.text(
-            (dimension + 0.5) * width / d_model, y + height + 8, str(dimension), size=theme.TINY,
-            color=theme.SOFT, ha="center",
-        )  # fmt: skip
+            (dimension + 0.5) * width / d_model,
+            y + height + 8,
+            str(dimension),
+            size=theme.TINY,
+            color=theme.SOFT,
+            ha="center",
+        )
     page.text(
-        -26, y + height / 2, page.say("position", "位置"), size=theme.SMALL, color=theme.SOFT,
-        ha="center", rotation=90,
-    )  # fmt: skip
+        -26,
+        y + height / 2,
+        page.say("position", "位置"),
+        size=theme.SMALL,
+        color=theme.SOFT,
+        ha="center",
+        rotation=90,
+    )
     page.text(
-        width / 2, y + height + 20, page.say("dimension", "维度"), size=theme.SMALL,
-        color=theme.SOFT, ha="center",
-    )  # fmt: skip
+        width / 2,
+        y + height + 20,
+        page.say("dimension", "维度"),
+        size=theme.SMALL,
+        color=theme.SOFT,
+        ha="center",
+    )
     return y + height + 34
 
 
 def draw_concatenated(
     trace: Any, *, lang: str = "en", positions: int = 20, d_model: int = 512
-) -> Figure:  # fmt: skip
+) -> Figure:
     """Tensor2Tensor's: all sines, then all cosines; the seam is in the middle."""
     page = Page(lang)
     y = _draw_table(page, 0, positions, d_model, "concatenated", 220)
@@ -156,7 +209,7 @@ def draw_concatenated(
             "The left half is sines, the right half cosines of the same frequencies, fast to slow.",
             "左半为正弦，右半为同频率的余弦，由快到慢。",
         ),
-    )  # fmt: skip
+    )
 
 
 def draw_interleaved(trace: Any, *, lang: str = "en") -> Figure:
@@ -174,4 +227,4 @@ def draw_interleaved(trace: Any, *, lang: str = "en") -> Figure:
             "neighbours apart; high ones turn slowly and tell regions apart.",
             "偶数维为正弦，奇数维为余弦。低维变化快，区分相邻位置；高维变化慢，区分大的区段。",
         ),
-    )  # fmt: skip
+    )

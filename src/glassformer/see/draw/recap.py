@@ -14,11 +14,12 @@ from .matrices import PROJECTIONS, RELATIVE
 from .selection import Attention, find_attention, find_input, show_pieces, weight_of_head
 
 STEPS = (
-    ("1  the sentence", "1  句子"), ("2  its vectors", "2  词元向量"),
+    ("1  the sentence", "1  句子"),
+    ("2  its vectors", "2  词元向量"),
     ("3  times the weights\nof each head", "3  乘以各头的\n权重"),
     ("4  attention in\neach head", "4  各头计算\n注意力"),
     ("5  side by side,\ntimes W_O", "5  并排连接，\n乘以 W_O"),
-)  # fmt: skip
+)
 
 
 def _choose_heads(count: int) -> list[int]:
@@ -41,13 +42,15 @@ def draw_recap(trace: Any, *, lang: str = "en", layer: int = 0) -> Figure:
         _draw_head(page, trace, attention, head, place * row + gap, x_of)
     if len(shown) < trace.settings.heads:
         page.text(
-            x_of[3] - 30, 2 * row - 18,
+            x_of[3] - 30,
+            2 * row - 18,
             page.say(
                 f"… {trace.settings.heads - 3} more heads …",
                 f"…… 另有 {trace.settings.heads - 3} 个头 ……",
             ),
-            color=theme.SOFT, ha="center",
-        )  # fmt: skip
+            color=theme.SOFT,
+            ha="center",
+        )
     _draw_mixing(page, trace, attention, x_of[4])
     bottom = page.bottom + 16
     legend(page, 0, bottom, "signed", 1.0, digits=0, label=page.say(*RELATIVE))
@@ -55,16 +58,16 @@ def draw_recap(trace: Any, *, lang: str = "en", layer: int = 0) -> Figure:
         ". In layers other than 0 there is no embedding: they start with the output R of the layer "
         "below.",
         "。除第 0 层外不再有嵌入：直接从下面一层的输出 R 开始。",
-    )  # fmt: skip
+    )
     return page.finish(
         page.say("Multi-head attention on one page", "一页看懂多头注意力"),
         attention.title(lang) + note,
-    )  # fmt: skip
+    )
 
 
 def _draw_sentence(
     page: Page, trace: Any, attention: Attention, y: float, x_of: tuple[float, ...]
-) -> None:  # fmt: skip
+) -> None:
     """Pieces and X, and below them R, which takes its place higher up."""
     texts = show_pieces(trace.source)
     shown = texts if len(texts) <= 12 else [*texts[:10], "…", texts[-1]]
@@ -73,47 +76,88 @@ def _draw_sentence(
     name = find_input(trace, "encoder", attention.layer, "self_attention")
     x = panel(
         page, x_of[1], y, trace[name], "words", "X", width=104, height=min(span(len(texts)), 110)
-    )  # fmt: skip
+    )
     if attention.layer == 0 and trace.settings.encoder_layers > 1:
         above = find_input(trace, "encoder", 1, "self_attention")
         panel(
-            page, x_of[1], x.bottom + 60, trace[above], "residual", "R", width=104,
+            page,
+            x_of[1],
+            x.bottom + 60,
+            trace[above],
+            "residual",
+            "R",
+            width=104,
             height=min(span(len(texts)), 110),
-        )  # fmt: skip
+        )
         page.text(
-            x_of[1] + 52, x.bottom + 84 + x.height, page.say("in layer 1, 2, …", "第 1、2 …… 层"),
-            size=theme.TINY, color=theme.SOFT, ha="center",
-        )  # fmt: skip
+            x_of[1] + 52,
+            x.bottom + 84 + x.height,
+            page.say("in layer 1, 2, …", "第 1、2 …… 层"),
+            size=theme.TINY,
+            color=theme.SOFT,
+            ha="center",
+        )
 
 
 def _draw_head(
     page: Page, trace: Any, attention: Attention, head: int, y: float, x_of: tuple[float, ...]
-) -> None:  # fmt: skip
+) -> None:
     colour = theme.HEADS[head % len(theme.HEADS)]
     page.box(
-        x_of[2] - 14, y - 26, x_of[4] - x_of[2] - 22, 122, fill="#fcfcfd", edge=colour, round=6,
+        x_of[2] - 14,
+        y - 26,
+        x_of[4] - x_of[2] - 22,
+        122,
+        fill="#fcfcfd",
+        edge=colour,
+        round=6,
         layer=0,
-    )  # fmt: skip
+    )
     page.text(
-        x_of[4] - 44, y - 14, page.say(f"head {head}", f"头 {head}"), size=theme.SMALL, bold=True,
-        color=colour, ha="right",
-    )  # fmt: skip
+        x_of[4] - 44,
+        y - 14,
+        page.say(f"head {head}", f"头 {head}"),
+        size=theme.SMALL,
+        bold=True,
+        color=colour,
+        ha="right",
+    )
     for place, projection in enumerate(PROJECTIONS):
         weight = weight_of_head(trace, attention.name, projection, head)
         panel(
-            page, x_of[2] + place * 48, y + 8, weight, projection,
-            f"W^{projection[0].upper()}_{{{head}}}", width=32, height=62, learned=True,
-        )  # fmt: skip
+            page,
+            x_of[2] + place * 48,
+            y + 8,
+            weight,
+            projection,
+            f"W^{projection[0].upper()}_{{{head}}}",
+            width=32,
+            height=62,
+            learned=True,
+        )
         panel(
-            page, x_of[3] + place * 34, y + 8, trace[f"{attention.name}.{projection}"][head],
-            projection, f"{projection[0].upper()}_{{{head}}}", width=24, height=62, shape="",
-        )  # fmt: skip
+            page,
+            x_of[3] + place * 34,
+            y + 8,
+            trace[f"{attention.name}.{projection}"][head],
+            projection,
+            f"{projection[0].upper()}_{{{head}}}",
+            width=24,
+            height=62,
+            shape="",
+        )
     page.arrow((x_of[2] + 134, y + 40), (x_of[3] - 6, y + 40))
     page.arrow((x_of[3] + 98, y + 40), (x_of[3] + 114, y + 40))
     panel(
-        page, x_of[3] + 122, y + 8, trace[f"{attention.name}.heads"][head], "heads",
-        f"Z_{{{head}}}", width=32, height=62,
-    )  # fmt: skip
+        page,
+        x_of[3] + 122,
+        y + 8,
+        trace[f"{attention.name}.heads"][head],
+        "heads",
+        f"Z_{{{head}}}",
+        width=32,
+        height=62,
+    )
 
 
 def _draw_mixing(page: Page, trace: Any, attention: Attention, x: float) -> None:
@@ -144,7 +188,7 @@ def draw_growing_heads(trace: Any, *, lang: str = "en", layer: int = 0) -> Anima
             f"This model has {count} in each layer; the paper's base model has 8.",
             f"本模型每层有 {count} 个头；论文的 base 模型有 8 个。",
         ),
-    }  # fmt: skip
+    }
     for head in range(count):
         if head in told:
             page.step(*told[head])
@@ -152,21 +196,36 @@ def draw_growing_heads(trace: Any, *, lang: str = "en", layer: int = 0) -> Anima
         colour = theme.HEADS[head % len(theme.HEADS)]
         heat(page, x, y, weights[head], side, side, role="weights", scale="share", limit=limit)
         page.box(
-            x, y - 22, side, 16, fill=colour, edge=None,
-            label=page.say(f"head {head}", f"头 {head}"), color="#ffffff", size=theme.SMALL,
-            bold=True, round=3,
-        )  # fmt: skip
+            x,
+            y - 22,
+            side,
+            16,
+            fill=colour,
+            edge=None,
+            label=page.say(f"head {head}", f"头 {head}"),
+            color="#ffffff",
+            size=theme.SMALL,
+            bold=True,
+            round=3,
+        )
         page.arrow((x + side / 2, y + side + 2), (x + side / 2, y + side + 24), color=colour)
     page.step(
         "What all of them found is put side by side and mixed by W_O.",
         "所有头的发现并排连接，由 W_O 混合。",
-    )  # fmt: skip
+    )
     ink = theme.role("linear")
     rows = (count - 1) // columns + 1
     page.box(
-        0, rows * (side + 66) - 38, columns * (side + 16) - 16, 26, fill=ink.fill, edge=ink.ink,
-        line=2, label="Concat(Z)  ×  W_O", bold=True,
-    )  # fmt: skip
+        0,
+        rows * (side + 66) - 38,
+        columns * (side + 16) - 16,
+        26,
+        fill=ink.fill,
+        edge=ink.ink,
+        line=2,
+        label="Concat(Z)  ×  W_O",
+        bold=True,
+    )
     page.rest()
     legend(page, 0, rows * (side + 66) + 6, "share", limit, label=page.say("weight", "权重"))
     return page.animate(
@@ -175,4 +234,4 @@ def draw_growing_heads(trace: Any, *, lang: str = "en", layer: int = 0) -> Anima
             f"{attention.title(lang)}. Rows read (queries), columns are read (keys).",
             f"{attention.title(lang)}。行读取（查询），列被读（键）。",
         ),
-    )  # fmt: skip
+    )

@@ -54,16 +54,27 @@ def draw_vector(
     page.text(-10, y + 11, label, ha="right", bold=True, color=theme.role(role).ink)
     strip(page, 0, y, values, role, (name, (row,)), cell=(36, 22))
     rect = heat(page, 182, y, values[None], WIDE, 22, role=role, limit=limit)
-    page.number(rect.right + 12, y + 11, float(np.linalg.norm(values)),
-                f'derived:np.linalg.norm(trace["{name}"][{row}])', ha="left",
-                before="‖·‖ = ")  # fmt: skip
+    page.number(
+        rect.right + 12,
+        y + 11,
+        float(np.linalg.norm(values)),
+        f'derived:np.linalg.norm(trace["{name}"][{row}])',
+        ha="left",
+        before="‖·‖ = ",
+    )
     return Rect(0, y, rect.right, 22)
 
 
 def draw_residual(
-    trace: Any, *, lang: str = "en", ax: Axes | None = None, side: str = "encoder", layer: int = 0,
-    sublayer: str = "self_attention", query: int | str | None = None,
-) -> Animation:  # fmt: skip
+    trace: Any,
+    *,
+    lang: str = "en",
+    ax: Axes | None = None,
+    side: str = "encoder",
+    layer: int = 0,
+    sublayer: str = "self_attention",
+    query: int | str | None = None,
+) -> Animation:
     """V65: x, what the sub-layer adds, and their sum."""
     page = Page(lang, ax)
     layer, row, text = find_place(trace, side, layer, query)
@@ -81,23 +92,37 @@ def draw_residual(
     page.arrow((72, 74), (72, 90))
     draw_vector(page, 92, names[1], row, trace, "heads", "f(x)", limit)
     page.step("The other goes around it untouched.", "另一份原样绕行。")
-    page.line([(-22, 11), (-62, 11), (-62, 137), (60, 137)], dashed=True,
-              color=theme.role("residual").ink, width=1.6, head=True)  # fmt: skip
+    page.line(
+        [(-22, 11), (-62, 11), (-62, 137), (60, 137)],
+        dashed=True,
+        color=theme.role("residual").ink,
+        width=1.6,
+        head=True,
+    )
     page.step("Both are added, number by number.", "两份逐数相加。")
     page.arrow((72, 117), (72, 127))
     page.box(62, 127, 20, 20, round=10, label="+", size=13, bold=True)
     page.arrow((72, 147), (72, 160))
     draw_vector(page, 162, names[2], row, trace, "sum", "x + f(x)", limit)
-    legend(page, 182, 194, "signed", limit, label=page.say("all numbers of the vector",
-                                                           "向量的全部数"))  # fmt: skip
+    legend(
+        page, 182, 194, "signed", limit, label=page.say("all numbers of the vector", "向量的全部数")
+    )
     for i, (a, b, label) in enumerate(((0, 2, "cos(x, x + f(x))"), (0, 1, "cos(x, f(x))"))):
         u, v = (f'trace["{names[n]}"][{row}]' for n in (a, b))
         value = float(np.dot((x, change, total)[a], (x, change, total)[b]))
-        value /= float(np.linalg.norm((x, change, total)[a]) * np.linalg.norm(
-            (x, change, total)[b])) or 1.0  # fmt: skip
-        page.number(0, 222 + 16 * i, value,
-                    f"derived:({u} @ {v}) / np.linalg.norm({u}) / np.linalg.norm({v})",
-                    ha="left", before=f"{label} = ", size=theme.TEXT)  # fmt: skip
+        value /= (
+            float(np.linalg.norm((x, change, total)[a]) * np.linalg.norm((x, change, total)[b]))
+            or 1.0
+        )
+        page.number(
+            0,
+            222 + 16 * i,
+            value,
+            f"derived:({u} @ {v}) / np.linalg.norm({u}) / np.linalg.norm({v})",
+            ha="left",
+            before=f"{label} = ",
+            size=theme.TEXT,
+        )
     return page.animate(
         page.say("The residual road: x goes around and is added", "残差之路：x 绕行后相加"),
         page.join(name_layer(page, side, layer), which),
@@ -105,8 +130,12 @@ def draw_residual(
 
 
 def draw_stream(
-    trace: Any, *, lang: str = "en", ax: Axes | None = None, side: str = "encoder",
-) -> Figure:  # fmt: skip
+    trace: Any,
+    *,
+    lang: str = "en",
+    ax: Axes | None = None,
+    side: str = "encoder",
+) -> Figure:
     """V69: each piece's vector through the layers: how long, and how like the first."""
     page = Page(lang, ax)
     layers = count_layers(trace, side)
@@ -122,23 +151,42 @@ def draw_stream(
         (page.say("cosine to what came in at the bottom", "与最初输入的余弦"), cosine, (low, 1.0)),
     )
     for place, (label, values, span) in enumerate(charts):
-        chart = Chart(page, Rect(place * 360, 0, 270, 230), (0, layers), span, up=label,
-                      x_ticks=steps,
-                      across=page.say("layers passed", "经过的层数"))  # fmt: skip
+        chart = Chart(
+            page,
+            Rect(place * 360, 0, 270, 230),
+            (0, layers),
+            span,
+            up=label,
+            x_ticks=steps,
+            across=page.say("layers passed", "经过的层数"),
+        )
         marked = {0: texts[0], len(texts) // 2: texts[len(texts) // 2], len(texts) - 1: texts[-1]}
         ends = sorted(marked, key=lambda i: -values[-1, i])
         for i in range(len(texts)):
             colour = theme.HEADS[[*marked].index(i)] if i in marked else theme.FAINT
-            chart.curve(steps, values[:, i].tolist(), colour, width=1.8 if i in marked else 0.8,
-                        dots=i in marked)  # fmt: skip
+            chart.curve(
+                steps,
+                values[:, i].tolist(),
+                colour,
+                width=1.8 if i in marked else 0.8,
+                dots=i in marked,
+            )
         last = -1e9
         for i in ends:
             x, y = chart.at(layers, values[-1, i])
             last = max(y, last + 11)
-            page.text(x + 7, last, marked[i], size=theme.SMALL, mono=True,
-                      color=theme.HEADS[[*marked].index(i)])  # fmt: skip
+            page.text(
+                x + 7,
+                last,
+                marked[i],
+                size=theme.SMALL,
+                mono=True,
+                color=theme.HEADS[[*marked].index(i)],
+            )
     return page.finish(
         page.say("The residual stream, layer by layer", "逐层的残差流"),
-        page.say(f"Each line is a piece of the {side}; three are named.",
-                 "每条线是一个词元；标出了三个。"),
-    )  # fmt: skip
+        page.say(
+            f"Each line is a piece of the {side}; three are named.",
+            "每条线是一个词元；标出了三个。",
+        ),
+    )

@@ -97,10 +97,12 @@ def read_watched(path: Path | str | None = None) -> Watched:
     if tokenizer is None:
         raise ValueError(f"{folder.parent}: there is no tokenizer.json")
     return Watched(
-        [Sentence(**each) for each in sentences], list(Tokenizer.load(tokenizer).vocabulary),
-        [int(file.stem) for file in files], [load_file(file) for file in files],
+        [Sentence(**each) for each in sentences],
+        list(Tokenizer.load(tokenizer).vocabulary),
+        [int(file.stem) for file in files],
+        [load_file(file) for file in files],
         _read_lines(folder / "gradients.jsonl"),
-    )  # fmt: skip
+    )
 
 
 def _read_lines(path: Path) -> list[dict[str, float]]:
@@ -116,9 +118,15 @@ def _read_lines(path: Path) -> list[dict[str, float]]:
 def _read_toy() -> Watched:
     told: dict[str, Any] = json.loads(TOY.read_text(encoding="utf-8"))
     return Watched(
-        [Sentence(**each) for each in told["sentences"]], told["vocabulary"],
+        [Sentence(**each) for each in told["sentences"]],
+        told["vocabulary"],
         [each["step"] for each in told["snapshots"]],
-        [{f"{n}.log_probabilities": np.array(table) for n,
-          table in enumerate(each["log_probabilities"])}
-         for each in told["snapshots"]], told["gradients"],
-    )  # fmt: skip
+        [
+            {
+                f"{n}.log_probabilities": np.array(table)
+                for n, table in enumerate(each["log_probabilities"])
+            }
+            for each in told["snapshots"]
+        ],
+        told["gradients"],
+    )

@@ -59,10 +59,11 @@ class Attention(NamedTuple):
     def title(self, lang: str) -> str:
         """As "encoder, layer 2, self-attention"."""
         words = {
-            "encoder": ("encoder", "编码器"), "decoder": ("decoder", "解码器"),
+            "encoder": ("encoder", "编码器"),
+            "decoder": ("decoder", "解码器"),
             "self_attention": ("self-attention", "自注意力"),
             "cross_attention": ("cross-attention", "交叉注意力"),
-        }  # fmt: skip
+        }
         index = lang == "zh"
         layer = f"第 {self.layer} 层" if index else f"layer {self.layer}"
         parts = words[self.side][index], layer, words[self.kind][index]
@@ -132,7 +133,7 @@ def get_mask(trace: Any, name: str) -> Array:
 
 def keep_largest(
     weights: Sequence[float] | Array, most: int, always: Sequence[int] = ()
-) -> list[int]:  # fmt: skip
+) -> list[int]:
     """The places of the largest weights and those wanted, in the order of the sentence."""
     order = [*always, *np.argsort(-np.asarray(weights), kind="stable").tolist()]
     return sorted(list(dict.fromkeys(order))[:most])
@@ -154,8 +155,12 @@ def tell_left_out(page: Any, shown: int, count: int) -> str:
     """A sentence for a note, where not all pieces are drawn."""
     if shown >= count:
         return ""
-    return str(page.say(f" {count - shown} of {count} pieces are left out.",
-                        f"共 {count} 个词元，略去 {count - shown} 个。"))  # fmt: skip
+    return str(
+        page.say(
+            f" {count - shown} of {count} pieces are left out.",
+            f"共 {count} 个词元，略去 {count - shown} 个。",
+        )
+    )
 
 
 def weight_of_head(trace: Any, name: str, projection: str, head: int) -> Array:

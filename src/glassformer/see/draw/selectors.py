@@ -19,9 +19,13 @@ MOST = 64  # pieces drawn on a side
 
 
 def draw_selectors(
-    trace: Any, *, lang: str = "en", ax: Axes | None = None, layer: int = -1,
+    trace: Any,
+    *,
+    lang: str = "en",
+    ax: Axes | None = None,
+    layer: int = -1,
     heads: Sequence[int] | None = None,
-) -> Figure:  # fmt: skip
+) -> Figure:
     """V52: the three attentions side by side, each row's lines; the heads that are on."""
     page = Page(lang, ax)
     count = trace.settings.heads
@@ -37,8 +41,14 @@ def draw_selectors(
     for (side, kind), title in titles.items():
         attention = find_attention(trace, side, layer, kind)
         page.text(x + 155, -40, title, size=11, bold=True, ha="center")
-        page.text(x + 155, -24, attention.title(page.lang), size=theme.SMALL, color=theme.SOFT,
-                  ha="center")  # fmt: skip
+        page.text(
+            x + 155,
+            -24,
+            attention.title(page.lang),
+            size=theme.SMALL,
+            color=theme.SOFT,
+            ha="center",
+        )
         attention = attention._replace(keys=attention.keys[:MOST])
         weights = trace[f"{attention.name}.weights"][:, :MOST, :MOST]
         _draw_bundle(page, x + 95, attention.queries[:MOST], attention, weights, on, pitch)
@@ -56,9 +66,14 @@ def draw_selectors(
 
 
 def _draw_bundle(
-    page: Page, x: float, rows: list[str], attention: Attention, weights: Array,
-    heads: Sequence[int], pitch: float,
-) -> None:  # fmt: skip
+    page: Page,
+    x: float,
+    rows: list[str],
+    attention: Attention,
+    weights: Array,
+    heads: Sequence[int],
+    pitch: float,
+) -> None:
     size = theme.SMALL if pitch > 12 else theme.TINY
     sides = (rows, x - 4, "right", 112), (attention.keys, x + 124, "left", 84)
     for texts, place, ha, width in sides:
@@ -67,8 +82,10 @@ def _draw_bundle(
     for head in heads:
         picked = np.argwhere(weights[head] >= 0.02)
         lines = [[(x, i * pitch), (x + 120, j * pitch)] for i, j in picked]
-        colours = [(*to_rgb(theme.HEADS[head % len(theme.HEADS)]), float(weights[head, i, j]))
-                   for i, j in picked]  # fmt: skip
+        colours = [
+            (*to_rgb(theme.HEADS[head % len(theme.HEADS)]), float(weights[head, i, j]))
+            for i, j in picked
+        ]
         bundle = LineCollection(lines, colors=colours, linewidths=1.3, zorder=2)
         page.ax.add_collection(bundle, autolim=False)
         page.keep(bundle)
@@ -78,6 +95,16 @@ def _draw_switches(page: Page, count: int, on: Sequence[int], y: float) -> None:
     page.text(0, y + 8, page.say("heads", "头"), bold=True)
     for head in range(count):
         colour, x = theme.HEADS[head % len(theme.HEADS)], 44 + head * 24
-        page.box(x, y, 18, 16, fill=colour if head in on else theme.PAPER, edge=colour, line=1.4,
-                 label=str(head), color=theme.PAPER if head in on else colour, bold=True,
-                 size=theme.SMALL)  # fmt: skip
+        page.box(
+            x,
+            y,
+            18,
+            16,
+            fill=colour if head in on else theme.PAPER,
+            edge=colour,
+            line=1.4,
+            label=str(head),
+            color=theme.PAPER if head in on else colour,
+            bold=True,
+            size=theme.SMALL,
+        )

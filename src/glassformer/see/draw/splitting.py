@@ -27,29 +27,44 @@ def draw_split(trace: Any, *, lang: str = "en", layer: int = 0, piece: int = 0) 
     page.step(
         "One product makes the queries of all heads: L × (h·d_k).",
         "一次乘法得到所有头的查询：L × (h·d_k)。",
-    )  # fmt: skip
+    )
     heat(page, 0, 0, joined, wide, tall, role="query", limit=limit, derived=True)
     page.formula(
-        wide / 2, -14, rf"X\,W^Q:\quad {n} \times {count * width}", size=11,
+        wide / 2,
+        -14,
+        rf"X\,W^Q:\quad {n} \times {count * width}",
+        size=11,
         color=theme.role("query").ink,
-    )  # fmt: skip
+    )
     page.step(
         f"Cut into {count} blocks of {width} columns,", f"按列切成 {count} 块，每块 {width} 列，"
-    )  # fmt: skip
+    )
     for head in range(count):
         colour = theme.HEADS[head % len(theme.HEADS)]
         page.box(
-            wide * head / count, 0, wide / count, tall, fill="none", edge=colour, line=2, round=0,
+            wide * head / count,
+            0,
+            wide / count,
+            tall,
+            fill="none",
+            edge=colour,
+            line=2,
+            round=0,
             layer=6,
-        )  # fmt: skip
+        )
         page.text(
-            wide * (head + 0.5) / count, tall + 8, str(head), size=theme.TINY, color=colour,
-            ha="center", bold=True,
-        )  # fmt: skip
+            wide * (head + 0.5) / count,
+            tall + 8,
+            str(head),
+            size=theme.TINY,
+            color=colour,
+            ha="center",
+            bold=True,
+        )
     page.step(
         "each of them the queries of one head, and all heads work at once: h × L × d_k.",
         "每块就是一个头的查询，各头同时计算：h × L × d_k。",
-    )  # fmt: skip
+    )
     _draw_blocks(page, query, wide, tall)
     page.rest()
     legend(page, 0, page.bottom + 12, "signed", limit)
@@ -60,7 +75,7 @@ def draw_split(trace: Any, *, lang: str = "en", layer: int = 0, piece: int = 0) 
             "heads, side by side.",
             "被切开的不是 X，而是它的投影：等价于 W_Q 的列依次属于各个头。",
         ),
-    )  # fmt: skip
+    )
 
 
 def _draw_blocks(page: Page, query: Any, wide: float, tall: float) -> None:
@@ -84,32 +99,43 @@ def draw_formulas(trace: Any, *, lang: str = "en", layer: int = 0, head: int = 0
     attention = find_attention(trace, "encoder", layer)
     head = pick(head, trace.settings.heads, "head")
     page.formula(
-        0, 0,
+        0,
+        0,
         r"\mathrm{MultiHead}(Q,K,V)=\mathrm{Concat}(\mathrm{head}_0,\ldots,\mathrm{head}_{h-1})\,W^O",
-        size=15, ha="left",
-    )  # fmt: skip
-    page.formula(
-        0, 34, r"\mathrm{head}_i=\mathrm{Attention}(Q\,W_i^Q,\;K\,W_i^K,\;V\,W_i^V)", size=15,
+        size=15,
         ha="left",
-    )  # fmt: skip
+    )
+    page.formula(
+        0,
+        34,
+        r"\mathrm{head}_i=\mathrm{Attention}(Q\,W_i^Q,\;K\,W_i^K,\;V\,W_i^V)",
+        size=15,
+        ha="left",
+    )
     name, h = attention.name, head
     source = find_input(trace, "encoder", attention.layer, "self_attention")
     panels = [
         ("Q=K=V=X", trace[source], "words", source, False),
         *(
             (
-                f"W^{p[0].upper()}_{{{h}}}", weight_of_head(trace, name, p, h), p,
-                f"{name}.to_{p}.weight", True,
+                f"W^{p[0].upper()}_{{{h}}}",
+                weight_of_head(trace, name, p, h),
+                p,
+                f"{name}.to_{p}.weight",
+                True,
             )
             for p in PROJECTIONS
         ),
         (
-            rf"\mathrm{{head}}_{{{h}}}", trace[f"{name}.heads"][h], "heads", f"{name}.heads[{h}]",
+            rf"\mathrm{{head}}_{{{h}}}",
+            trace[f"{name}.heads"][h],
+            "heads",
+            f"{name}.heads[{h}]",
             False,
         ),
         ("W^O", trace[f"{name}.to_output.weight"].T, "linear", f"{name}.to_output.weight", True),
         (r"\mathrm{MultiHead}", trace[f"{name}.output"], "heads", f"{name}.output", False),
-    ]  # fmt: skip
+    ]
     for place, (symbol, values, role, tensor, learned) in enumerate(panels):
         y = 92.0 + place * 78
         page.formula(70, y + 24, symbol, size=13, color=theme.role(role).ink)
@@ -126,4 +152,4 @@ def draw_formulas(trace: Any, *, lang: str = "en", layer: int = 0, head: int = 0
             "is drawn.",
             f"{attention.title(lang)}。存储的权重是论文中 W 的转置；图中画的是论文的 W。",
         ),
-    )  # fmt: skip
+    )

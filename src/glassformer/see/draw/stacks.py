@@ -25,47 +25,78 @@ def draw_shapes(trace: Any, *, lang: str = "en", ax: Axes | None = None) -> Figu
     stages = (
         (page.say("pieces", "词元"), "words", f"{n}"),
         (page.say("x: word + place", "x：词 + 位置"), "sum", f"{n} × {d}"),
-        (page.say("self-attention: all look at all", "自注意力：彼此相看"), "attention",
-         f"{settings.heads} × {n} × {n}"),
+        (
+            page.say("self-attention: all look at all", "自注意力：彼此相看"),
+            "attention",
+            f"{settings.heads} × {n} × {n}",
+        ),
         (page.say("h", "h"), "heads", f"{n} × {d}"),
-        (page.say("feed-forward: each by itself", "前馈网络：各自处理"), "feed_forward",
-         f"{n} × {settings.d_ff}"),
+        (
+            page.say("feed-forward: each by itself", "前馈网络：各自处理"),
+            "feed_forward",
+            f"{n} × {settings.d_ff}",
+        ),
         (page.say("x′, into the next layer", "x′，进入下一层"), "residual", f"{n} × {d}"),
-    )  # fmt: skip
+    )
     wide = 64.0
     for row, (label, role, shape) in enumerate(stages):
         y, look = (len(stages) - 1 - row) * 62.0, theme.role(role)
         if role in ("attention", "feed_forward"):
             whole = role == "attention"
             for j in range(1 if whole else len(shown)):
-                page.box(j * wide, y, wide * len(shown) - 8 if whole else wide - 8, 30,
-                         fill=look.fill, edge=look.ink, line=1.6)  # fmt: skip
+                page.box(
+                    j * wide,
+                    y,
+                    wide * len(shown) - 8 if whole else wide - 8,
+                    30,
+                    fill=look.fill,
+                    edge=look.ink,
+                    line=1.6,
+                )
         else:
             for j, text in enumerate(shown):
-                page.box(j * wide, y, wide - 8, 30, fill=look.fill, edge=look.ink, line=0.8,
-                         label=text if not row else "",
-                         size=theme.SMALL)  # fmt: skip
+                page.box(
+                    j * wide,
+                    y,
+                    wide - 8,
+                    30,
+                    fill=look.fill,
+                    edge=look.ink,
+                    line=0.8,
+                    label=text if not row else "",
+                    size=theme.SMALL,
+                )
                 for cut in range(1, 4) if row else ():
-                    page.line([(j * wide + cut * 14, y), (j * wide + cut * 14, y + 30)],
-                              color=look.ink, width=0.6, layer=4)  # fmt: skip
+                    page.line(
+                        [(j * wide + cut * 14, y), (j * wide + cut * 14, y + 30)],
+                        color=look.ink,
+                        width=0.6,
+                        layer=4,
+                    )
         page.text(len(shown) * wide + 8, y + 9, label, bold=True, color=look.ink)
         page.text(len(shown) * wide + 8, y + 23, shape, size=theme.SMALL, color=theme.SOFT)
         for j in range(len(shown)) if row else ():
             page.arrow((j * wide + 28, y + 61), (j * wide + 28, y + 31))
     return page.finish(
-        page.say("Through one layer: the same shape goes in and comes out",
-                 "穿过一层：进出形状相同"),
+        page.say(
+            "Through one layer: the same shape goes in and comes out", "穿过一层：进出形状相同"
+        ),
         page.say(
             f"{n} pieces, d = {d}, {settings.heads} heads, d_ff = {settings.d_ff}. Residual roads "
             "and norms are left out here.",
-                 f"{n} 个词元，d = {d}，{settings.heads} 个头，d_ff = {settings.d_ff}。此处省略残差"
-                 "与归一化。"),
-    )  # fmt: skip
+            f"{n} 个词元，d = {d}，{settings.heads} 个头，d_ff = {settings.d_ff}。此处省略残差"
+            "与归一化。",
+        ),
+    )
 
 
 def draw_stack(
-    trace: Any, *, lang: str = "en", ax: Axes | None = None, side: str = "encoder",
-) -> Animation:  # fmt: skip
+    trace: Any,
+    *,
+    lang: str = "en",
+    ax: Axes | None = None,
+    side: str = "encoder",
+) -> Animation:
     """V71: what each layer hands to the next, from the bottom to the top."""
     page = Page(lang, ax)
     count = count_layers(trace, side)
@@ -77,52 +108,88 @@ def draw_stack(
     high, wide = max(36.0, min(66.0, rows * 2.4)), 330.0
     for n, name in enumerate(names):
         y = (count - n) * (high + 26)
-        label = page.say("word + place", "词 + 位置") if not n else page.say(f"after layer {n - 1}",
-                f"第 {n - 1} 层之后")  # fmt: skip
+        label = (
+            page.say("word + place", "词 + 位置")
+            if not n
+            else page.say(f"after layer {n - 1}", f"第 {n - 1} 层之后")
+        )
         size = float(np.linalg.norm(trace[name].astype(float), axis=1).mean())
         if n:
-            page.step(f"Layer {n - 1}: mean length {before:.1f} → {size:.1f}.",
-                      f"第 {n - 1} 层：平均长度 {before:.1f} → {size:.1f}。")  # fmt: skip
+            page.step(
+                f"Layer {n - 1}: mean length {before:.1f} → {size:.1f}.",
+                f"第 {n - 1} 层：平均长度 {before:.1f} → {size:.1f}。",
+            )
         else:
             page.step("What comes in: one row a piece.", "输入：每行一个词元。")
         before = size
         heat(page, 0, y, trace[name], wide, high, role=side, limit=limit)
         page.text(-10, y + high / 2, label, ha="right", bold=True, color=role.ink)
-        page.number(wide + 12, y + high / 2, size,
-                    f'derived:np.linalg.norm(trace["{name}"].astype(float), axis=1).mean()',
-                    ha="left",
-                    before=page.say("mean length ", "平均长度 "))  # fmt: skip
+        page.number(
+            wide + 12,
+            y + high / 2,
+            size,
+            f'derived:np.linalg.norm(trace["{name}"].astype(float), axis=1).mean()',
+            ha="left",
+            before=page.say("mean length ", "平均长度 "),
+        )
         if n:
             page.arrow((wide / 2, y + high + 24), (wide / 2, y + high + 3), width=2, color=role.ink)
-    legend(page, 0, (count + 1) * (high + 26) - 12, "signed", limit,
-           label=page.say("one scale for all; what is beyond has its last colour",
-                          "统一色标；超出者取端点颜色"))  # fmt: skip
+    legend(
+        page,
+        0,
+        (count + 1) * (high + 26) - 12,
+        "signed",
+        limit,
+        label=page.say(
+            "one scale for all; what is beyond has its last colour", "统一色标；超出者取端点颜色"
+        ),
+    )
     return page.animate(
-        page.say(f"The {side}, layer by layer",
-                 f"{'编码器' if side == 'encoder' else '解码器'}，逐层"),
-        page.say(f"Rows: {rows} pieces; columns: {trace[start].shape[1]} numbers.",
-                 f"行：{rows} 个词元；列：{trace[start].shape[1]} 个数。"),
-    )  # fmt: skip
+        page.say(
+            f"The {side}, layer by layer", f"{'编码器' if side == 'encoder' else '解码器'}，逐层"
+        ),
+        page.say(
+            f"Rows: {rows} pieces; columns: {trace[start].shape[1]} numbers.",
+            f"行：{rows} 个词元；列：{trace[start].shape[1]} 个数。",
+        ),
+    )
 
 
 def draw_memory_to_all(trace: Any, *, lang: str = "en", ax: Axes | None = None) -> Figure:
     """V78: the top of the encoder goes to every decoder layer."""
     page, settings = Page(lang, ax), trace.settings
-    high = 27.0 * max(len(choose_layers(settings.encoder_layers)),
-                      len(choose_layers(settings.decoder_layers))) + 44  # fmt: skip
-    draw_layers(page, Rect(0, 0, 170, high), "encoder", settings.encoder_layers,
-                page.say("ENCODER", "编码器"))  # fmt: skip
+    high = (
+        27.0
+        * max(
+            len(choose_layers(settings.encoder_layers)), len(choose_layers(settings.decoder_layers))
+        )
+        + 44
+    )
+    draw_layers(
+        page,
+        Rect(0, 0, 170, high),
+        "encoder",
+        settings.encoder_layers,
+        page.say("ENCODER", "编码器"),
+    )
     limit, right = find_limit(trace["memory"]), Rect(500, 0, 170, high)
     memory = heat(page, 206, 20, trace["memory"], 110, 70, role="memory", limit=limit)
     page.arrow((156, 39), (203, 39), color=theme.role("memory").ink, width=1.6)
-    page.text(memory.centre[0], memory.bottom + 34, page.say("memory", "记忆"), bold=True,
-              ha="center", color=theme.role("memory").ink)  # fmt: skip
+    page.text(
+        memory.centre[0],
+        memory.bottom + 34,
+        page.say("memory", "记忆"),
+        bold=True,
+        ha="center",
+        color=theme.role("memory").ink,
+    )
     legend(page, 206, memory.bottom + 8, "signed", limit)
     draw_layers(page, right, "decoder", settings.decoder_layers, page.say("DECODER", "解码器"))
     fan_out(page, trace, memory, right)
     return page.finish(
-        page.say("One memory, and keys and values of each layer's own",
-                 "一份记忆，每层各有自己的键和值"),
+        page.say(
+            "One memory, and keys and values of each layer's own", "一份记忆，每层各有自己的键和值"
+        ),
         page.say(
             "The memory is shared; the pictures of K and V differ because every decoder layer has "
             "its own W_K and W_V. "
@@ -130,4 +197,4 @@ def draw_memory_to_all(trace: Any, *, lang: str = "en", ax: Axes | None = None) 
             "记忆是共享的；K 和 V 的图各不相同，因为解码器每层都有自己的 W_K 和 W_V。这些小图各有以"
             " 0 为中心的色标。",
         ),
-    )  # fmt: skip
+    )

@@ -27,9 +27,13 @@ def _make_step(stage: int) -> Callable[..., Animation]:
     """The table as far as one stage, which is told a sentence at a time."""
 
     def draw(
-        trace: Any, *, lang: str = "en", layer: int = 0, head: int = 0,
+        trace: Any,
+        *,
+        lang: str = "en",
+        layer: int = 0,
+        head: int = 0,
         query: int | str | None = None,
-    ) -> Animation:  # fmt: skip
+    ) -> Animation:
         page, look = Page(lang), choose_look(trace, layer, head, query, lang)
         table = Table(page, trace, look)
         table.draw_query()
@@ -51,7 +55,7 @@ def _make_step(stage: int) -> Callable[..., Animation]:
         note = page.say(
             f"{look.title}. Vectors show the first {first} of their {width} numbers.",
             f"{look.title}。向量只画出 {width} 个数中的前 {first} 个。",
-        )  # fmt: skip
+        )
         return page.animate(page.say(*TITLES[stage]), note)
 
     return draw
@@ -71,27 +75,33 @@ def _draw_worked_example(page: Page, stage: int, x: float) -> None:
         "Without the scale, the softmax of a wide head is all or nothing: nothing left to learn "
         "from.",
         "若不缩放，宽头的 softmax 非此即彼：几乎没有梯度可学。",
-    )  # fmt: skip
+    )
     page.box(x, -40, 196, 128, fill="#fafbfc", edge=theme.FAINT, dashed=True, layer=1)
     page.text(
-        x + 12, -24, page.say("worked example, d_k = 64", "算例，d_k = 64"), size=theme.SMALL,
-        color=theme.SOFT, bold=True,
-    )  # fmt: skip
+        x + 12,
+        -24,
+        page.say("worked example, d_k = 64", "算例，d_k = 64"),
+        size=theme.SMALL,
+        color=theme.SOFT,
+        bold=True,
+    )
     heads = ("q · k", "÷ 8", "softmax", page.say("unscaled", "不缩放"))
     for column, (name, values, digits) in enumerate(
         zip(heads, (scores, scores / 8, weights, steep), (0, 0, 2, 7), strict=True)
-    ):  # fmt: skip
+    ):
         middle = x + 26 + column * 42 + (14 if column == 3 else 0)
         role = ("scores", "scores", "weights", "weights")[column]
         page.text(middle, -4, name, size=theme.TINY + 0.5, color=theme.role(role).ink, ha="center")
         for row, value in enumerate(values):
             page.number(
                 middle, 18 + row * 22, float(value), "worked", digits=digits, bold=column == stage
-            )  # fmt: skip
+            )
     page.text(
-        x + 12, 68,
+        x + 12,
+        68,
         page.say(
             "a softmax that saturates\nhas almost no gradient", "饱和的 softmax\n几乎没有梯度"
         ),
-        size=theme.SMALL, color=theme.SOFT,
-    )  # fmt: skip
+        size=theme.SMALL,
+        color=theme.SOFT,
+    )

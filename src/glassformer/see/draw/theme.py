@@ -24,31 +24,54 @@ class Role(NamedTuple):
 
 
 ROLES = {
-    "words": Role("#c9efc4", "#2a7d25", "x"), "places": Role("#fcf3bd", "#806800", "p"),
-    "sum": Role("#e6f7bf", "#557300", "x"), "query": Role("#ecd0f5", "#9224b0", "q"),
-    "key": Role("#ffdcb3", "#a65a00", "k"), "value": Role("#cbe5fe", "#0f68b8", "v"),
-    "scores": Role("#ebecb0", "#676800", "s"), "weights": Role("#ded3ef", "#5b3696", "a"),
-    "heads": Role("#ffd3e6", "#b8256f", "z"), "residual": Role("#e3e6ea", "#515b67", "r"),
-    "norm": Role("#ecffd9", "#4c7800", "n"), "feed_forward": Role("#dcecfd", "#25659f", "f"),
-    "attention": Role("#fff0e0", "#9c5510", "A"), "memory": Role("#c4dcf4", "#1d5a96", "m"),
-    "encoder": Role("#eef9ee", "#3b7a48", "E"), "decoder": Role("#fff0f6", "#b23a74", "D"),
-    "model": Role("#eef0ff", "#2946d8", "T"), "linear": Role("#f5e4fa", "#82379b", "L"),
-    "softmax": Role("#ffe1e1", "#b03030", "S"), "logits": Role("#d9f0ee", "#1d716a", "l"),
+    "words": Role("#c9efc4", "#2a7d25", "x"),
+    "places": Role("#fcf3bd", "#806800", "p"),
+    "sum": Role("#e6f7bf", "#557300", "x"),
+    "query": Role("#ecd0f5", "#9224b0", "q"),
+    "key": Role("#ffdcb3", "#a65a00", "k"),
+    "value": Role("#cbe5fe", "#0f68b8", "v"),
+    "scores": Role("#ebecb0", "#676800", "s"),
+    "weights": Role("#ded3ef", "#5b3696", "a"),
+    "heads": Role("#ffd3e6", "#b8256f", "z"),
+    "residual": Role("#e3e6ea", "#515b67", "r"),
+    "norm": Role("#ecffd9", "#4c7800", "n"),
+    "feed_forward": Role("#dcecfd", "#25659f", "f"),
+    "attention": Role("#fff0e0", "#9c5510", "A"),
+    "memory": Role("#c4dcf4", "#1d5a96", "m"),
+    "encoder": Role("#eef9ee", "#3b7a48", "E"),
+    "decoder": Role("#fff0f6", "#b23a74", "D"),
+    "model": Role("#eef0ff", "#2946d8", "T"),
+    "linear": Role("#f5e4fa", "#82379b", "L"),
+    "softmax": Role("#ffe1e1", "#b03030", "S"),
+    "logits": Role("#d9f0ee", "#1d716a", "l"),
     "plain": Role("#f6f7f9", INK, ""),
-}  # fmt: skip
+}
 
 SIGNED: Colormap = LinearSegmentedColormap.from_list(
     "signed", ["#134b8a", "#3f83c1", "#a3c9e8", "#fbfaf8", "#fbc48d", "#dd7a22", "#8a3d05"]
-)  # fmt: skip
+)
 SHARE: Colormap = LinearSegmentedColormap.from_list(
     "share", ["#fbfaff", "#ddd0f0", "#ab8bd6", "#7045ad", "#3f1a78", "#1e0742"]
-)  # fmt: skip
+)
 POSITIVE = "viridis"
 HEADS = (  # one colour a head, in this order; each is also numbered
     "#4477aa",
-    "#ee7733", "#228833", "#aa3377", "#998811", "#33aaaa", "#cc3311", "#775544", "#6655cc",
-    "#559911", "#dd5599", "#117788", "#bb7700", "#555566", "#8844aa", "#2277dd",
-)  # fmt: skip
+    "#ee7733",
+    "#228833",
+    "#aa3377",
+    "#998811",
+    "#33aaaa",
+    "#cc3311",
+    "#775544",
+    "#6655cc",
+    "#559911",
+    "#dd5599",
+    "#117788",
+    "#bb7700",
+    "#555566",
+    "#8844aa",
+    "#2277dd",
+)
 
 
 def role(name: str) -> Role:

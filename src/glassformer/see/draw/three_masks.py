@@ -20,7 +20,7 @@ WHY = {  # hatch and colours of a cell; by why it is hidden
     "padding": ("/////", "#ffffff", "#aeb4bd", "填充"),
     "comes later": ("\\\\\\\\\\", "#fff4e6", "#e0a060", "后面的词"),
     "both": ("xxxxx", "#fff4e6", "#b9a08a", "两者皆是"),
-}  # fmt: skip
+}
 NAMES = list(WHY)
 
 
@@ -36,9 +36,13 @@ def draw_three_masks(trace: Any, *, lang: str = "en", ax: Axes | None = None) ->
     uses = (
         (page.say("encoder", "编码器"), source, source, np.broadcast_to(s, (len(s), len(s))) * 1),
         (page.say("decoder, itself", "解码器自身"), reading, target, later * 2 + t),
-        (page.say("decoder reads source", "解码器读源句"), reading, source,
-         np.broadcast_to(s, (len(t), len(s))) * 1),
-    )  # fmt: skip
+        (
+            page.say("decoder reads source", "解码器读源句"),
+            reading,
+            source,
+            np.broadcast_to(s, (len(t), len(s))) * 1,
+        ),
+    )
     cell, size = fit_cell(max(len(source), len(target)), 280, 18)
     x, bottom = 0.0, cell * max(len(source), len(target))
     for title, rows, columns, why in uses:
@@ -59,7 +63,7 @@ def draw_three_masks(trace: Any, *, lang: str = "en", ax: Axes | None = None) ->
             "但结果无人使用。",
         )
         + tell_left_out(page, min(MOST, longest), longest),
-    )  # fmt: skip
+    )
 
 
 def _draw_mask(page: Page, x: float, why: Array, cell: float) -> Rect:
@@ -70,14 +74,24 @@ def _draw_mask(page: Page, x: float, why: Array, cell: float) -> Rect:
             place = Rect(x + start * cell, row * cell, (end - start) * cell, cell)
             _draw_reason(page, place, NAMES[reasons[start]])
     rows, columns = why.shape
-    return page.box(x, 0, columns * cell, rows * cell, fill="none", edge=theme.SOFT, round=0,
-                    layer=4)  # fmt: skip
+    return page.box(
+        x, 0, columns * cell, rows * cell, fill="none", edge=theme.SOFT, round=0, layer=4
+    )
 
 
 def _draw_reason(page: Page, place: Rect, name: str) -> None:
     hatch, fill, ink, _ = WHY[name]
-    patch = Rectangle(place[:2], place.width, place.height, facecolor=fill, hatch=hatch or None,
-                      edgecolor="none", linewidth=0, zorder=2, hatchcolor=ink)  # fmt: skip
+    patch = Rectangle(
+        place[:2],
+        place.width,
+        place.height,
+        facecolor=fill,
+        hatch=hatch or None,
+        edgecolor="none",
+        linewidth=0,
+        zorder=2,
+        hatchcolor=ink,
+    )
     page.keep(patch)
 
 

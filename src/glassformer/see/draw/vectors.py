@@ -27,13 +27,20 @@ def _draw_paths(page: Page, trace: Any, count: int, layer: int) -> float:
         (0, "words", "x", find_input(trace, "encoder", layer, "self_attention")),
         (110, "heads", "z", f"{name}.self_attention.output"),
         (220, "residual", "r", find_output(trace, "encoder", layer)),
-    )  # fmt: skip
+    )
     right = count * wide - 50
     ink = theme.role("attention")
     page.box(
-        -8, -76, right + 4, 36, fill=ink.fill, edge=ink.ink, line=1.6, bold=True,
+        -8,
+        -76,
+        right + 4,
+        36,
+        fill=ink.fill,
+        edge=ink.ink,
+        line=1.6,
+        bold=True,
         label=page.say("Self-Attention", "自注意力"),
-    )  # fmt: skip
+    )
     for i in range(count):
         x = i * wide
         page.text(x + 60, 40, texts[i], mono=True, bold=True, ha="center", width=130)
@@ -45,9 +52,16 @@ def _draw_paths(page: Page, trace: Any, count: int, layer: int) -> float:
         page.arrow((x + 60, -112), (x + 60, -148))
         feed = theme.role("feed_forward")
         page.box(
-            x, -186, 120, 36, fill=feed.fill, edge=feed.ink, line=1.4, bold=True,
+            x,
+            -186,
+            120,
+            36,
+            fill=feed.fill,
+            edge=feed.ink,
+            line=1.4,
+            bold=True,
             label=page.say("Feed Forward", "前馈网络"),
-        )  # fmt: skip
+        )
         page.arrow((x + 60, -188), (x + 60, -199))
     return right
 
@@ -59,14 +73,17 @@ def draw_flow(trace: Any, *, lang: str = "en", layer: int = 0) -> Figure:
     count = min(3, len(trace.source))
     right = _draw_paths(page, trace, count, layer)
     page.text(
-        right + 24, -58, page.say("here paths meet", "路径在此交汇"),
+        right + 24,
+        -58,
+        page.say("here paths meet", "路径在此交汇"),
         color=theme.role("attention").ink,
-    )  # fmt: skip
+    )
     page.text(
-        right + 24, -168,
+        right + 24,
+        -168,
         page.say("here each goes alone,\nwith the same weights", "在此各走各的，\n权重相同"),
         color=theme.role("feed_forward").ink,
-    )  # fmt: skip
+    )
     page.text(right + 24, -210, page.say("to the next layer", "去往下一层"), color=theme.SOFT)
     return page.finish(
         page.say("The flow through one encoder layer", "穿过一个编码器层"),
@@ -77,7 +94,7 @@ def draw_flow(trace: Any, *, lang: str = "en", layer: int = 0) -> Figure:
             f"编码器第 {layer} 层，前 {count} 个词元。x：自注意力读入；z：其输出；r：本层输出，已"
             "含两次残差相加（归一与残差路未画：V65、V66）。每个向量画前 4 个数。",
         ),
-    )  # fmt: skip
+    )
 
 
 def draw_two_words(trace: Any, *, lang: str = "en") -> Figure:
@@ -92,20 +109,31 @@ def draw_two_words(trace: Any, *, lang: str = "en") -> Figure:
         page.arrow((i * STEP + 60, -222), (i * STEP + 60, -256))
     if trace.settings.encoder_layers > 1:
         page.box(
-            -30, -296, right + 60, 38, fill=ink.fill, edge=ink.ink, line=1.6, round=10, bold=True,
+            -30,
+            -296,
+            right + 60,
+            38,
+            fill=ink.fill,
+            edge=ink.ink,
+            line=1.6,
+            round=10,
+            bold=True,
             label=page.say("ENCODER 1", "编码器 1"),
-        )  # fmt: skip
+        )
     page.text(
-        right + 44, -168, page.say("the same weights\nfor every position", "所有位置权重相同"),
-        size=theme.SMALL, color=theme.role("feed_forward").ink,
-    )  # fmt: skip
+        right + 44,
+        -168,
+        page.say("the same weights\nfor every position", "所有位置权重相同"),
+        size=theme.SMALL,
+        color=theme.role("feed_forward").ink,
+    )
     return page.finish(
         page.say("Two words on their way to the next layer", "两个词走向下一层"),
         page.say(
             "The first 4 numbers of each vector, from this model.",
             "来自本模型，每个向量画前 4 个数。",
         ),
-    )  # fmt: skip
+    )
 
 
 def _choose_two(trace: Any, look: Look) -> list[int]:

@@ -19,19 +19,33 @@ ANIMALS = ("cat", "kitty", "dog", "house", "car", "the", "is", "on", "red", "run
 
 def _draw_vocabulary(
     page: Page, x: float, y: float, rows: list[tuple[str, str]], lit: int, role: str
-) -> None:  # fmt: skip
+) -> None:
     ink = theme.role(role)
     for row, (index, word) in enumerate(rows):
         top = y + row * 24.0
         own = row == lit
         page.box(
-            x, top, 62, 24, fill=ink.fill if own else theme.PAPER, edge=ink.ink, round=0,
-            line=1.8 if own else 0.8, layer=3 if own else 2,
-        )  # fmt: skip
+            x,
+            top,
+            62,
+            24,
+            fill=ink.fill if own else theme.PAPER,
+            edge=ink.ink,
+            round=0,
+            line=1.8 if own else 0.8,
+            layer=3 if own else 2,
+        )
         page.box(
-            x + 62, top, 150, 24, fill=ink.fill if own else theme.PAPER, edge=ink.ink, round=0,
-            line=1.8 if own else 0.8, layer=3 if own else 2,
-        )  # fmt: skip
+            x + 62,
+            top,
+            150,
+            24,
+            fill=ink.fill if own else theme.PAPER,
+            edge=ink.ink,
+            round=0,
+            line=1.8 if own else 0.8,
+            layer=3 if own else 2,
+        )
         page.text(x + 31, top + 12, index, ha="center", color=ink.ink, bold=own)
         page.text(x + 74, top + 12, word, mono=True, width=132, bold=own)
 
@@ -48,7 +62,7 @@ def draw_vocabulary(trace: Any, *, lang: str = "en", query: int | str | None = N
     rows = [(str(i), known[i].replace(" ", "▁")) for i in sorted(near)]
     page.text(
         0, -14, page.say("this model's, around one piece", "本模型的词表，某个词元附近"), bold=True
-    )  # fmt: skip
+    )
     _draw_vocabulary(page, 0, 0, rows, sorted(near).index(piece.id), "words")
     page.text(320, -14, page.say("a toy of six words", "六个词的玩具词表"), bold=True)
     _draw_vocabulary(page, 320, 0, [(str(i), w) for i, w in enumerate(TOY)], 1, "words")
@@ -58,7 +72,7 @@ def draw_vocabulary(trace: Any, *, lang: str = "en", query: int | str | None = N
             f"{trace.document.source_vocabulary} pieces in all.",
             f"共 {trace.document.source_vocabulary} 个词元。",
         ),
-    )  # fmt: skip
+    )
 
 
 def draw_one_hot(trace: Any, *, lang: str = "en") -> Figure:
@@ -67,7 +81,7 @@ def draw_one_hot(trace: Any, *, lang: str = "en") -> Figure:
     values = np.eye(len(ANIMALS))
     matrix(
         page, 70, 0, values, "words", "worked", cell=(26, 22), digits=0, scale="share", limit=1.6
-    )  # fmt: skip
+    )
     for i, word in enumerate(ANIMALS):
         page.text(64, i * 22 + 11, word, mono=True, ha="right")
         page.text(83 + i * 26, -6, word, mono=True, rotation=90, size=theme.SMALL)
@@ -90,7 +104,7 @@ def draw_one_hot(trace: Any, *, lang: str = "en") -> Figure:
         page.say(
             "“cat” is no nearer to “kitty” than to “house”.", "“cat”离“kitty”并不比离“house”更近。"
         ),
-    )  # fmt: skip
+    )
 
 
 def draw_one_hot_of_am(trace: Any, *, lang: str = "en") -> Figure:
@@ -99,13 +113,20 @@ def draw_one_hot_of_am(trace: Any, *, lang: str = "en") -> Figure:
     for i, word in enumerate(TOY):
         ink = theme.role("words")
         page.box(
-            i * 74.0, 0, 74, 34, fill=ink.fill if i == 1 else theme.PAPER, edge=ink.ink, round=0,
-            line=2 if i == 1 else 0.9, layer=3 if i == 1 else 2,
-        )  # fmt: skip
+            i * 74.0,
+            0,
+            74,
+            34,
+            fill=ink.fill if i == 1 else theme.PAPER,
+            edge=ink.ink,
+            round=0,
+            line=2 if i == 1 else 0.9,
+            layer=3 if i == 1 else 2,
+        )
         page.number(i * 74 + 37, 17, float(i == 1), "worked", digits=0, size=14, bold=i == 1)
         page.text(i * 74 + 37, -12, word, mono=True, ha="center", bold=i == 1)
         page.text(i * 74 + 37, 46, str(i), size=theme.SMALL, color=theme.SOFT, ha="center")
     return page.finish(
         page.say("The one-hot vector of “am”", "“am”的独热向量"),
         page.say("Six words, six numbers.", "六个词，六个数。"),
-    )  # fmt: skip
+    )

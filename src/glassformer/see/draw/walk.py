@@ -32,8 +32,9 @@ def draw_walk(trace: Any, *, lang: str = "en", ax: Axes | None = None) -> Figure
     for line, t in enumerate(shown):
         y = line * HIGH
         if line % 2 == 0:
-            page.box(-6, y - HIGH / 2, end + 330, HIGH, fill="#f7f8fa", edge=None, round=3,
-                     layer=0.5)  # fmt: skip
+            page.box(
+                -6, y - HIGH / 2, end + 330, HIGH, fill="#f7f8fa", edge=None, round=3, layer=0.5
+            )
         if t is None:
             page.text(0, y, "⋮", color=theme.SOFT)
             continue
@@ -42,9 +43,16 @@ def draw_walk(trace: Any, *, lang: str = "en", ax: Axes | None = None) -> Figure
             if layer is not None:
                 id = int(lens[layer, rows.index(t)])
                 same = id == trace.predicted[t].id
-                page.text(244 + column * WIDE, y, show_piece(texts[id]), size=theme.SMALL,
-                          mono=True, width=WIDE - 8, bold=same,
-                          color=theme.role("decoder").ink if same else theme.SOFT)  # fmt: skip
+                page.text(
+                    244 + column * WIDE,
+                    y,
+                    show_piece(texts[id]),
+                    size=theme.SMALL,
+                    mono=True,
+                    width=WIDE - 8,
+                    bold=same,
+                    color=theme.role("decoder").ink if same else theme.SOFT,
+                )
     return page.finish(
         page.say("The whole way, step by step", "完整的一路，逐步"),
         page.say(
@@ -57,13 +65,16 @@ def draw_walk(trace: Any, *, lang: str = "en", ax: Axes | None = None) -> Figure
             "与实际输出相同者加粗。",
         )
         + tell_left_out(page, len(rows), len(trace.predicted)),
-    )  # fmt: skip
+    )
 
 
 def _write_heads(page: Page, layers: list[int | None], end: float, bottom: float) -> None:
-    columns = [(0.0, page.say("goes in", "输入")), (108.0, page.say("looks most at", "看得最多")),
-               (end + 6, page.say("comes out", "输出")),
-               (end + 130, page.say("written so far", "已写出"))]  # fmt: skip
+    columns = [
+        (0.0, page.say("goes in", "输入")),
+        (108.0, page.say("looks most at", "看得最多")),
+        (end + 6, page.say("comes out", "输出")),
+        (end + 130, page.say("written so far", "已写出")),
+    ]
     for column, layer in enumerate(layers):
         name = "…" if layer is None else page.say(f"after layer {layer}", f"第 {layer} 层之后")
         columns.append((244 + column * WIDE, name))
@@ -83,13 +94,19 @@ def _draw_ends(
     weights = trace[name][head, t]
     best = int(weights.argmax())
     page.text(0, y, show_piece(trace.target[t].text), mono=True, width=100)
-    page.text(108, y, show_pieces(trace.source)[best], mono=True, width=84,
-              color=theme.role("key").ink)  # fmt: skip
-    page.number(226, y, float(weights[best]), (name, (head, t, best)), ha="right",
-                size=theme.TINY)  # fmt: skip
+    page.text(
+        108, y, show_pieces(trace.source)[best], mono=True, width=84, color=theme.role("key").ink
+    )
+    page.number(226, y, float(weights[best]), (name, (head, t, best)), ha="right", size=theme.TINY)
     page.text(end + 6, y, show_piece(trace.predicted[t].text), mono=True, bold=True, width=80)
-    page.number(end + 118, y, float(np.exp(trace.predictions[t].log_prob)),
-                f"derived:np.exp(trace.predictions[{t}].log_prob)", size=theme.TINY, ha="right",
-                bold=True)  # fmt: skip
+    page.number(
+        end + 118,
+        y,
+        float(np.exp(trace.predictions[t].log_prob)),
+        f"derived:np.exp(trace.predictions[{t}].log_prob)",
+        size=theme.TINY,
+        ha="right",
+        bold=True,
+    )
     text = trace.translation[: trace.predicted[t].end]
     page.text(end + 130, y, shorten_start(text, 190, theme.SMALL), size=theme.SMALL)

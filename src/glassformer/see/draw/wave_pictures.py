@@ -24,13 +24,19 @@ def draw_waves(trace: Any, *, lang: str = "en") -> Figure:
     assert np.allclose(lengths, [39.6, 99.6], atol=0.1)
     for level in (-1, 0, 1):
         page.line(
-            [(0, tall / 2 * (1 - level)), (wide, tall / 2 * (1 - level))], color="#e4e7eb",
-            width=0.8, layer=1,
-        )  # fmt: skip
+            [(0, tall / 2 * (1 - level)), (wide, tall / 2 * (1 - level))],
+            color="#e4e7eb",
+            width=0.8,
+            layer=1,
+        )
         page.text(
-            -6, tall / 2 * (1 - level), str(level).replace("-", "−"), size=theme.SMALL,
-            color=theme.SOFT, ha="right",
-        )  # fmt: skip
+            -6,
+            tall / 2 * (1 - level),
+            str(level).replace("-", "−"),
+            size=theme.SMALL,
+            color=theme.SOFT,
+            ha="right",
+        )
     colours = (theme.HEADS[0], theme.HEADS[1], theme.HEADS[2], theme.HEADS[3])
     for place, (dimension, colour) in enumerate(zip(range(4, 8), colours, strict=True)):
         wave = values[:, dimension]
@@ -41,21 +47,35 @@ def draw_waves(trace: Any, *, lang: str = "en") -> Figure:
         y = 24 + place * 44.0
         page.line(
             [(wide + 16, y), (wide + 44, y)], color=colour, width=2.0, dashed=bool(dimension % 2)
-        )  # fmt: skip
+        )
         page.text(wide + 50, y, name, color=colour)
         page.number(
-            wide + 50, y + 14, float(lengths[place // 2]), "worked", digits=1, ha="left",
-            before=page.say("wavelength ", "波长 "), color=theme.SOFT,
-        )  # fmt: skip
+            wide + 50,
+            y + 14,
+            float(lengths[place // 2]),
+            "worked",
+            digits=1,
+            ha="left",
+            before=page.say("wavelength ", "波长 "),
+            color=theme.SOFT,
+        )
     for position in range(0, 101, 20):
         page.text(
-            position * wide / 100, tall + 12, str(position), size=theme.SMALL, color=theme.SOFT,
+            position * wide / 100,
+            tall + 12,
+            str(position),
+            size=theme.SMALL,
+            color=theme.SOFT,
             ha="center",
-        )  # fmt: skip
+        )
     page.text(
-        wide / 2, tall + 28, page.say("position", "位置"), size=theme.SMALL, color=theme.SOFT,
+        wide / 2,
+        tall + 28,
+        page.say("position", "位置"),
+        size=theme.SMALL,
+        color=theme.SOFT,
         ha="center",
-    )  # fmt: skip
+    )
     return page.finish(
         page.say("Four dimensions of the positional encoding", "位置编码的四个维度"),
         page.say(
@@ -63,7 +83,7 @@ def draw_waves(trace: Any, *, lang: str = "en") -> Figure:
             "slower.",
             "d_model = 20，论文的排列。每一对共用一个频率；下一对更慢。",
         ),
-    )  # fmt: skip
+    )
 
 
 def draw_one_word(trace: Any, *, lang: str = "en") -> Figure:
@@ -79,35 +99,54 @@ def draw_one_word(trace: Any, *, lang: str = "en") -> Figure:
         i, y = dimension // 2, 34 + dimension * 30.0
         scale = 10000 ** (2 * i / 4)
         page.text(
-            -46, y, page.say(f"dimension {dimension}", f"第 {dimension} 维"), size=theme.SMALL,
-            color=theme.SOFT, ha="left",
-        )  # fmt: skip
+            -46,
+            y,
+            page.say(f"dimension {dimension}", f"第 {dimension} 维"),
+            size=theme.SMALL,
+            color=theme.SOFT,
+            ha="left",
+        )
         for x, number, digits in (
-            (columns[0], i, 0), (columns[1], 2 * i / 4, 1), (columns[2], scale, 0),
+            (columns[0], i, 0),
+            (columns[1], 2 * i / 4, 1),
+            (columns[2], scale, 0),
             (columns[3], 1 / scale, 2),
-        ):  # fmt: skip
+        ):
             page.number(x, y, float(number), "worked", digits=digits, size=theme.TEXT)
         name = "cos" if dimension % 2 else "sin"
         page.number(
-            columns[4], y, float(value), "worked", digits=4, size=theme.TEXT, before=f"{name} = ",
+            columns[4],
+            y,
+            float(value),
+            "worked",
+            digits=4,
+            size=theme.TEXT,
+            before=f"{name} = ",
             bold=True,
-        )  # fmt: skip
+        )
     page.text(
-        -46, -42, page.say("I   love   AI:  “love” is position 1", "I   love   AI：“love”是位置 1"),
-        size=11, mono=True,
-    )  # fmt: skip
+        -46,
+        -42,
+        page.say("I   love   AI:  “love” is position 1", "I   love   AI：“love”是位置 1"),
+        size=11,
+        mono=True,
+    )
     matrix(page, 560, 48, values[None], "places", "worked", digits=4, cell=(52, 30), size=9)
     page.text(
-        664, 30, page.say("the encoding of “love”", "“love”的位置编码"), size=theme.SMALL,
-        color=theme.role("places").ink, ha="center",
-    )  # fmt: skip
+        664,
+        30,
+        page.say("the encoding of “love”", "“love”的位置编码"),
+        size=theme.SMALL,
+        color=theme.role("places").ink,
+        ha="center",
+    )
     return page.finish(
         page.say("One positional encoding, step by step", "一步步算出一个位置编码"),
         page.say(
             "d = 4. Positions count from 0; sine and cosine of a pair share the exponent 2i/d.",
             "d = 4。位置从 0 开始计数；同一对的正弦与余弦共用指数 2i/d。",
         ),
-    )  # fmt: skip
+    )
 
 
 def draw_position_0(trace: Any, *, lang: str = "en") -> Figure:
@@ -129,7 +168,7 @@ def draw_position_0(trace: Any, *, lang: str = "en") -> Figure:
             "= 16.",
             "d = 512：256 对，i 从 0 到 255。它并非零向量：余弦皆为 1，长度为 √256 = 16。",
         ),
-    )  # fmt: skip
+    )
 
 
 def draw_code(trace: Any, *, lang: str = "en", positions: int = 20, d_model: int = 64) -> Figure:
@@ -144,23 +183,35 @@ def draw_code(trace: Any, *, lang: str = "en", positions: int = 20, d_model: int
     x, wide, tall = 600.0, 330.0, len(lines) * 7.0 - 40
     for row, (layout, name) in enumerate(
         (("interleaved", page.say("the paper", "论文")), ("concatenated", "Tensor2Tensor"))
-    ):  # fmt: skip
+    ):
         y = 14 + row * (tall + 62)
         page.text(x, y - 12, name, bold=True, color=ink.ink)
         heat(
-            page, x, y, waves.encode(np.arange(positions), d_model, layout), wide, tall,
-            role="places", scale="wave", limit=1.0,
-        )  # fmt: skip
+            page,
+            x,
+            y,
+            waves.encode(np.arange(positions), d_model, layout),
+            wide,
+            tall,
+            role="places",
+            scale="wave",
+            limit=1.0,
+        )
         page.text(x - 6, y + 4, "0", size=theme.TINY, color=theme.SOFT, ha="right")
         page.text(
             x - 6, y + tall - 4, str(positions - 1), size=theme.TINY, color=theme.SOFT, ha="right"
-        )  # fmt: skip
+        )
         last = waves.rates(d_model, "paper" if row == 0 else "tensor2tensor")[-1]
         page.number(
-            x + wide, y + tall + 12, float(1 / last), "worked", digits=0, ha="right",
+            x + wide,
+            y + tall + 12,
+            float(1 / last),
+            "worked",
+            digits=0,
+            ha="right",
             color=theme.SOFT,
             before=page.say("slowest wave: 1 radian in ", "最慢的波：每弧度位置数 "),
-        )  # fmt: skip
+        )
     legend(page, x, 14 + 2 * (tall + 62) - 10, "wave", 1.0, digits=0)
     return page.finish(
         page.say("The code and its picture", "代码与它画出的图"),
@@ -168,4 +219,4 @@ def draw_code(trace: Any, *, lang: str = "en", positions: int = 20, d_model: int
             f"{positions} positions × {d_model} dimensions. Positions go down, dimensions across.",
             f"{positions} 个位置 × {d_model} 维。位置自上而下，维度自左而右。",
         ),
-    )  # fmt: skip
+    )

@@ -16,7 +16,7 @@ LABELS = {
     "self_attention": ("Self-Attention", "自注意力", "attention"),
     "cross_attention": ("Encoder-Decoder Attention", "编码器-解码器注意力", "attention"),
     "feed_forward": ("Feed Forward", "前馈网络", "feed_forward"),
-}  # fmt: skip
+}
 
 
 class Wiring:
@@ -54,11 +54,15 @@ class Wiring:
             edge = x + (-1 if side == "encoder" else 1) * WIDE / 2
             page.line(
                 [
-                    (x, below - 4), (outer, below - 4), (outer, added.centre[1]),
+                    (x, below - 4),
+                    (outer, below - 4),
+                    (outer, added.centre[1]),
                     (edge, added.centre[1]),
                 ],
-                color=theme.role("residual").ink, dashed=True, head=True,
-            )  # fmt: skip
+                color=theme.role("residual").ink,
+                dashed=True,
+                head=True,
+            )
             y = added.y
             page.arrow((x, y), (x, y - 10), color=theme.INK, head=False)
             window = "sum" if pre else "normed"
@@ -68,31 +72,57 @@ class Wiring:
         words = ("ENCODER", "编码器") if side == "encoder" else ("DECODER", "解码器")
         name = f"{page.say(*words)} #{layer}"
         frame = page.box(
-            x - WIDE / 2 - 32, y + 2, WIDE + 64, start - y - 4, fill=ink.fill, edge=ink.ink,
-            round=8, line=1.4, layer=0,
-        )  # fmt: skip
+            x - WIDE / 2 - 32,
+            y + 2,
+            WIDE + 64,
+            start - y - 4,
+            fill=ink.fill,
+            edge=ink.ink,
+            round=8,
+            line=1.4,
+            layer=0,
+        )
         left = side == "encoder"
         page.text(
-            frame.x - 8 if left else frame.right + 8, frame.centre[1], name, bold=True,
-            color=ink.ink, rotation=90, ha="center", size=theme.TEXT,
-        )  # fmt: skip
+            frame.x - 8 if left else frame.right + 8,
+            frame.centre[1],
+            name,
+            bold=True,
+            color=ink.ink,
+            rotation=90,
+            ha="center",
+            size=theme.TEXT,
+        )
         return y, cross
 
     def part(self, x: float, y: float, tall: float, role: str, label: str) -> Rect:
         ink = theme.role(role)
         return self.page.box(
-            x - WIDE / 2, y - tall, WIDE, tall, fill=ink.fill, edge=ink.ink, label=label, layer=4,
-            size=theme.TEXT if tall > THIN else theme.SMALL, bold=tall > THIN,
-        )  # fmt: skip
+            x - WIDE / 2,
+            y - tall,
+            WIDE,
+            tall,
+            fill=ink.fill,
+            edge=ink.ink,
+            label=label,
+            layer=4,
+            size=theme.TEXT if tall > THIN else theme.SMALL,
+            bold=tall > THIN,
+        )
 
     def tower(self, x: float, side: str) -> tuple[float, list[Rect]]:
         """The first two layers."""
         page, trace = self.page, self.trace
         piece = trace.source[0] if side == "encoder" else trace.target[0]
         page.text(
-            x, 46, show_piece(piece.text), mono=True, bold=True, ha="center",
+            x,
+            46,
+            show_piece(piece.text),
+            mono=True,
+            bold=True,
+            ha="center",
             color=theme.role(side).ink,
-        )  # fmt: skip
+        )
         page.arrow((x, 36), (x, 22), color=theme.INK)
         name = "source" if side == "encoder" else "target"
         self.vector(x, 16, f"{name}_embedding.sum", "sum")
@@ -132,9 +162,12 @@ def draw_two_layers(trace: Any, *, lang: str = "en") -> Figure:
     for place, y, count in ((0.0, left, more[0]), (x, right, more[1])):
         if count > 0:
             page.text(
-                place, y - 8, page.say(f"⋮  {count} more", f"⋮  另有 {count} 层"), color=theme.SOFT,
+                place,
+                y - 8,
+                page.say(f"⋮  {count} more", f"⋮  另有 {count} 层"),
+                color=theme.SOFT,
                 ha="center",
-            )  # fmt: skip
+            )
     ink = theme.role("memory").ink
     left, right = left - 18, right - 18
     page.arrow((0, left), (0, left - 8), color=theme.INK, head=False)
@@ -144,21 +177,29 @@ def draw_two_layers(trace: Any, *, lang: str = "en") -> Figure:
     page.text(0, left - 28, page.say("memory", "记忆"), color=ink, bold=True, ha="center")
     for rect in crosses:
         points: list[Point] = [
-            (56, left - 14), (180, left - 14), (180, rect.centre[1]), (rect.x - 2, rect.centre[1]),
-        ]  # fmt: skip
+            (56, left - 14),
+            (180, left - 14),
+            (180, rect.centre[1]),
+            (rect.x - 2, rect.centre[1]),
+        ]
         page.line(points, color=ink, width=1.8, head=True, layer=6)
     wiring.top(x, right - 4)
     legend(
-        page, -107, 66, "signed", 1.0, digits=0,
+        page,
+        -107,
+        66,
+        "signed",
+        1.0,
+        digits=0,
         label=page.say("of the largest in each strip", "相对于每条中最大的绝对值"),
-    )  # fmt: skip
+    )
     kind = (
         page.say("before each sub-layer (pre-norm)", "在每个子层之前（pre-norm）")
         if trace.settings.norm == "pre"
         else page.say(
             "after each sum (post-norm), as in the paper", "在每次相加之后（post-norm），与论文相同"
         )
-    )  # fmt: skip
+    )
     return page.finish(
         page.say("Two layers of each, wired as they are", "各两层的真实连线"),
         page.say(
@@ -167,4 +208,4 @@ def draw_two_layers(trace: Any, *, lang: str = "en") -> Figure:
             f"色条：第一个词元在该处的 {trace.settings.d_model} 个数。虚线：残差连接。LayerNorm "
             f"{kind}。",
         ),
-    )  # fmt: skip
+    )

@@ -34,14 +34,26 @@ def draw_tokens(trace: Any, *, lang: str = "en", query: int | str | None = None)
         if x + width > ACROSS + 60:
             x, y = 60.0, y + 78
         page.box(
-            x, y, width, 24, fill=theme.ROLES["plain"].fill if mark else ink.fill,
-            edge=theme.SOFT if mark else ink.ink, dashed=mark, round=3, line=1,
-        )  # fmt: skip
+            x,
+            y,
+            width,
+            24,
+            fill=theme.ROLES["plain"].fill if mark else ink.fill,
+            edge=theme.SOFT if mark else ink.ink,
+            dashed=mark,
+            round=3,
+            line=1,
+        )
         page.text(x + width / 2, y + 12, marked, mono=True, size=10, ha="center")
         page.text(
-            x + width / 2, y + 36, str(piece.id), size=theme.SMALL, bold=True, ha="center",
+            x + width / 2,
+            y + 36,
+            str(piece.id),
+            size=theme.SMALL,
+            bold=True,
+            ha="center",
             color=ink.ink,
-        )  # fmt: skip
+        )
         span_of = page.say("mark", "标记") if mark else f"{piece.start}–{piece.end}"
         page.text(x + width / 2, y + 50, span_of, size=theme.TINY, color=theme.SOFT, ha="center")
         x += width + 5
@@ -55,7 +67,7 @@ def draw_tokens(trace: Any, *, lang: str = "en", query: int | str | None = None)
             " Below, one word: of all neighbours that training joined, those that it joined first "
             "become one (the lowest number), until none are left.",
             "下面是一个词：在训练中合并过的相邻符号里，先合并最早学到的（序号最小），直到没有可合并的。",
-        )  # fmt: skip
+        )
     return page.finish(
         page.say("Text becomes pieces, pieces become numbers", "文本变成词元，词元变成编号"),
         page.say(
@@ -66,7 +78,7 @@ def draw_tokens(trace: Any, *, lang: str = "en", query: int | str | None = None)
             f"格；位置：文本中的字符。标记不对应任何字符：表示句子结束。{merges}",
         )
         + tell_left_out(page, MOST, len(trace.source)),
-    )  # fmt: skip
+    )
 
 
 def draw_lookup(trace: Any, *, lang: str = "en", query: int | str | None = None) -> Figure:
@@ -85,16 +97,26 @@ def draw_lookup(trace: Any, *, lang: str = "en", query: int | str | None = None)
     heat(page, 168, 24, rows, wide, around * 20, role="words", limit=limit, learned=True)
     page.formula(168 + wide / 2, 10, "E", color=theme.role("words").ink)
     page.text(
-        168 + wide / 2, 24 + around * 20 + 10, f"{len(table)} × {table.shape[1]}", size=theme.TINY,
-        ha="center", color=theme.role("words").ink,
-    )  # fmt: skip
+        168 + wide / 2,
+        24 + around * 20 + 10,
+        f"{len(table)} × {table.shape[1]}",
+        size=theme.TINY,
+        ha="center",
+        color=theme.role("words").ink,
+    )
     own = 24 + (piece.id - first) * 20.0
     page.box(165, own - 1, wide + 6, 22, fill="none", edge="#d03030", line=2, round=2, layer=7)
     page.text(168 + wide + 26, 24 + around * 10, "=", size=16, ha="center", color=theme.SOFT)
     strip(
-        page, 168 + wide + 50, 14 + around * 10, table[piece.id], "words", (name, (piece.id,)),
-        digits=3, cell=(40, 22),
-    )  # fmt: skip
+        page,
+        168 + wide + 50,
+        14 + around * 10,
+        table[piece.id],
+        "words",
+        (name, (piece.id,)),
+        digits=3,
+        cell=(40, 22),
+    )
     page.text(168 + wide + 50, around * 10, show_pieces([piece])[0], mono=True, bold=True)
     legend(page, 168, 24 + around * 20 + 28, "signed", limit)
     return page.finish(
@@ -105,7 +127,7 @@ def draw_lookup(trace: Any, *, lang: str = "en", query: int | str | None = None)
             f"矩阵的第 {first} 到 {first + around - 1} 行。乘以独热向量得到其中一行；实际上并不相"
             "乘，而是直接查表。",
         ),
-    )  # fmt: skip
+    )
 
 
 def _draw_one_hot(page: Page, first: int, count: int, own: int) -> None:
@@ -134,31 +156,44 @@ def draw_word_vectors(trace: Any, *, lang: str = "en") -> Figure:
         rect = strip(page, 140, i * 34.0, trace[tensor][i], "words", (tensor, (i,)), cell=(40, 22))
         page.formula(127, i * 34.0 + 11, f"x_{{{i}}}", color=theme.role("words").ink)
         heat(
-            page, rect.right + 44, i * 34.0, trace[tensor][i : i + 1], 330, 22, role="words",
+            page,
+            rect.right + 44,
+            i * 34.0,
+            trace[tensor][i : i + 1],
+            330,
+            22,
+            role="words",
             limit=find_limit(trace[tensor]),
-        )  # fmt: skip
+        )
     page.text(
-        140 + 80, -14, page.say("the first four numbers", "前四个数"), size=theme.SMALL,
-        color=theme.SOFT, ha="center",
-    )  # fmt: skip
+        140 + 80,
+        -14,
+        page.say("the first four numbers", "前四个数"),
+        size=theme.SMALL,
+        color=theme.SOFT,
+        ha="center",
+    )
     page.text(
-        344 + 165, -14,
+        344 + 165,
+        -14,
         page.say(f"all {trace.settings.d_model}", f"全部 {trace.settings.d_model} 个"),
-        size=theme.SMALL, color=theme.SOFT, ha="center",
-    )  # fmt: skip
+        size=theme.SMALL,
+        color=theme.SOFT,
+        ha="center",
+    )
     legend(page, 344, shown * 34 + 4, "signed", find_limit(trace[tensor]))
     hidden = len(texts) - shown
     more = (
         page.say(f" {hidden} more pieces are left out.", f"其余 {hidden} 个词元从略。")
         if hidden
         else ""
-    )  # fmt: skip
+    )
     return page.finish(
         page.say("Each word becomes a vector", "每个词变成一个向量"),
         page.say(
             f"Rows of the embedding matrix, times √d.{more}", f"嵌入矩阵的行，乘以 √d。{more}"
         ),
-    )  # fmt: skip
+    )
 
 
 def draw_sentence_matrix(trace: Any, *, lang: str = "en") -> Figure:
@@ -171,9 +206,14 @@ def draw_sentence_matrix(trace: Any, *, lang: str = "en") -> Figure:
     heat(page, 0, 0, values, wide, len(texts) * step, role="words")
     for i, text in enumerate(texts):
         page.text(
-            -6, (i + 0.5) * step, text, mono=True, size=min(theme.TEXT, step * 0.8), ha="right",
+            -6,
+            (i + 0.5) * step,
+            text,
+            mono=True,
+            size=min(theme.TEXT, step * 0.8),
+            ha="right",
             width=90,
-        )  # fmt: skip
+        )
     page.brace(0, wide, len(texts) * step + 4, f"d_model = {values.shape[1]}")
     rows = page.say(f"{len(values)} pieces", f"{len(values)} 个词元")
     page.text(wide + 12, len(texts) * step / 2, rows, color=theme.SOFT)
@@ -185,4 +225,4 @@ def draw_sentence_matrix(trace: Any, *, lang: str = "en") -> Figure:
             "每个词元一行；句末标记也有一行。",
         )
         + tell_left_out(page, MOST, len(trace.source)),
-    )  # fmt: skip
+    )

@@ -47,9 +47,11 @@ def test_pairs_are_as_many_as_asked_and_distinct(direction: tuple[str, str]) -> 
 
 
 def test_pairs_are_the_same_in_another_process() -> None:
-    code = ("import hashlib; from glassformer.data import demo; "
-            "print(hashlib.sha256(repr(demo.pairs('zh', 'fr', 300, 5, 'valid')).encode('utf-8'))"
-            ".hexdigest())")  # fmt: skip
+    code = (
+        "import hashlib; from glassformer.data import demo; "
+        "print(hashlib.sha256(repr(demo.pairs('zh', 'fr', 300, 5, 'valid')).encode('utf-8'))"
+        ".hexdigest())"
+    )
     here = hashlib.sha256(repr(demo.pairs("zh", "fr", 300, 5, "valid")).encode("utf-8"))
     source = str(Path(demo.__file__).parents[3])
     for seed in ("1", "2"):

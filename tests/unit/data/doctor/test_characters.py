@@ -68,10 +68,24 @@ def test_cyrillic_and_chinese_mojibake() -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        "SÃO PAULO", "« Où ? »", "Viel Spaß“", "Âge, âme", "30 °C ± 2", "Ça alors…", "àé»", "TÜV",
-        "señor", "Ñandú", "Ελληνικά", "Привет", "人吃苹果", "a\tb", "😀", "e\u0301",
+        "SÃO PAULO",
+        "« Où ? »",
+        "Viel Spaß“",
+        "Âge, âme",
+        "30 °C ± 2",
+        "Ça alors…",
+        "àé»",
+        "TÜV",
+        "señor",
+        "Ñandú",
+        "Ελληνικά",
+        "Привет",
+        "人吃苹果",
+        "a\tb",
+        "😀",
+        "e\u0301",
     ],
-)  # fmt: skip
+)
 def test_whole_text_is_left_alone(text: str) -> None:
     assert find_broken(Block([text]), [text]) == []
     assert repair_encoding(text) == text
@@ -80,10 +94,15 @@ def test_whole_text_is_left_alone(text: str) -> None:
 @pytest.mark.parametrize(
     ("text", "mended"),
     [
-        ("a\x00b", "ab"), ("a\ufeffb", "ab"), ("x\x85y", "xy"), ("\x1bz", "z"),
-        ("a\ufffdb", None), ("a\ud800b", None), ("\ue000", None),
+        ("a\x00b", "ab"),
+        ("a\ufeffb", "ab"),
+        ("x\x85y", "xy"),
+        ("\x1bz", "z"),
+        ("a\ufffdb", None),
+        ("a\ud800b", None),
+        ("\ue000", None),
     ],
-)  # fmt: skip
+)
 def test_broken_characters(text: str, mended: str | None) -> None:
     for lines in ([text], ["plain", text], ["größer", text]):
         assert find_broken(Block(lines), lines) == [len(lines) - 1]
@@ -97,8 +116,13 @@ def test_what_was_mended_is_whole(text: str) -> None:
 
 
 def test_look_alikes_are_written_in_one_script() -> None:
-    for mixed, pure in [("capitаl", "capital"), ("Mоsсоw", "Moscow"), ("мoсква", "москва"),
-                        ("Aθήνα", "Αθήνα"), ("ΤEST", "TEST")]:  # fmt: skip
+    for mixed, pure in [
+        ("capitаl", "capital"),
+        ("Mоsсоw", "Moscow"),
+        ("мoсква", "москва"),
+        ("Aθήνα", "Αθήνα"),
+        ("ΤEST", "TEST"),
+    ]:
         assert mixed != pure and repair_lookalikes(f"({mixed}), x") == f"({pure}), x"
         lines = ["plain", f"so {mixed} it"]
         assert find_lookalikes(count_scripts(Block(lines)), lines) == [1]

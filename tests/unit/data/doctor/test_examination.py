@@ -72,12 +72,16 @@ def test_each_kind_is_found_in_its_line(clean: tuple[list[str], list[str]]) -> N
 @pytest.mark.parametrize(
     ("codes", "said"),
     [
-        (("fr", "en"), None), ((None, None), None), (("xx", "fr-CA"), None),
-        (("en", "fr"), "the source looks French, not English; the target looks English, "
-         "not French"),
+        (("fr", "en"), None),
+        ((None, None), None),
+        (("xx", "fr-CA"), None),
+        (
+            ("en", "fr"),
+            "the source looks French, not English; the target looks English, not French",
+        ),
         (("fr", "de"), "the target looks English, not German"),
     ],
-)  # fmt: skip
+)
 def test_languages_are_those_that_were_said(
     clean: tuple[list[str], list[str]], codes: tuple[str | None, str | None], said: str | None
 ) -> None:
@@ -135,8 +139,11 @@ def test_mended_pairs(clean: tuple[list[str], list[str]]) -> None:
     source[8] = source[8] + " c\u0430pital"
     report = examine(source, target)
     mended = list(fix(source, target, report))
-    lost = {place for kind in ("empty", "duplicate", "mismatch", "language", "length")
-            for place in _places(report, kind)}  # fmt: skip
+    lost = {
+        place
+        for kind in ("empty", "duplicate", "mismatch", "language", "length")
+        for place in _places(report, kind)
+    }
     assert len(mended) == COUNT - len(lost | {6})
     assert clean[1][7] not in dict(mended) and ("Léa" + clean[1][7]) in {each[1] for each in mended}
     assert any(each[0].endswith(" capital") for each in mended)
@@ -145,8 +152,13 @@ def test_mended_pairs(clean: tuple[list[str], list[str]]) -> None:
     kept = set(mended)
     assert all((clean[0][place], clean[1][place]) in kept for place in swapped if place not in lost)
     again = examine(*zip(*mended, strict=True))
-    assert not {each.kind for each in again.findings} & {"empty", "duplicate", "encoding",
-                                                         "look-alike", "swapped"}  # fmt: skip
+    assert not {each.kind for each in again.findings} & {
+        "empty",
+        "duplicate",
+        "encoding",
+        "look-alike",
+        "swapped",
+    }
 
 
 def _tongue(texts: list[str]) -> Tongue:
@@ -163,9 +175,16 @@ def test_a_language_is_known_by_its_function_words(code: str) -> None:
 
 
 def test_languages_known_by_their_script() -> None:
-    for text, code in (("我喜欢学习。", "zh"), ("これは本です。", "ja"), ("안녕하세요", "ko"),
-                       ("Καλημέρα", "el"), ("שלום", "he"), ("สวัสดี", "th"), ("123", None),
-                       ("Zxq vbn", None)):  # fmt: skip
+    for text, code in (
+        ("我喜欢学习。", "zh"),
+        ("これは本です。", "ja"),
+        ("안녕하세요", "ko"),
+        ("Καλημέρα", "el"),
+        ("שלום", "he"),
+        ("สวัสดี", "th"),
+        ("123", None),
+        ("Zxq vbn", None),
+    ):
         assert _tongue([text] * 5).code == code
     assert {*WORDS, "ja", "ko", "zh", "he", "th", "el"} == NAMES.keys()
 

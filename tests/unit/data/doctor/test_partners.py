@@ -38,9 +38,13 @@ def _compare(source: list[str], target: list[str]) -> tuple[np.ndarray, list[Sli
 def test_words() -> None:
     texts = ["Don't  stop, Müller!", "", "...", "我喜欢Tom。", "a\nb\u2028c", "X-ray 3.5"]
     assert split_words(Block(texts)) == [
-        ["don", "t", "stop", "müller"], [], [], ["我", "喜", "欢", "tom"], ["a", "b", "c"],
+        ["don", "t", "stop", "müller"],
+        [],
+        [],
+        ["我", "喜", "欢", "tom"],
+        ["a", "b", "c"],
         ["x", "ray", "3", "5"],
-    ]  # fmt: skip
+    ]
     assert split_words(Block([])) == []
     assert split_words(Block([""])) == [[]]
 
@@ -56,8 +60,12 @@ def test_cross_is_two_loops(rows: list[list[int]]) -> None:
     left, right = Ragged.join(rows), Ragged.stack([Ragged.join(rows[:1]), Ragged.join(rows[1:])])
     i, j = np.arange(len(rows)), np.arange(len(rows))[::-1]
     cross = Cross.of(left, right, i, j)
-    expected = [(k, a, b) for k, (x, y) in enumerate(zip(i, j, strict=True))
-                for a in rows[x] for b in rows[y]]  # fmt: skip
+    expected = [
+        (k, a, b)
+        for k, (x, y) in enumerate(zip(i, j, strict=True))
+        for a in rows[x]
+        for b in rows[y]
+    ]
     found = zip(cross.pair.tolist(), cross.left.tolist(), cross.right.tolist(), strict=True)
     assert list(found) == expected
     assert (cross.left_owner[cross.left_slot] == cross.pair).all()

@@ -85,8 +85,14 @@ def test_clean_files_raise_few_alarms(texts: tuple[Sides, list[str]], swap: bool
     report = examine(source, target, thorough=not swap, **codes)
     assert (report["sides"] is not None) == swap
     counts = {each.kind: each.count for each in report.findings}
-    assert counts.keys() <= {"sides", "mismatch", "language", "length", "duplicate",
-                             "near-duplicate"}  # fmt: skip
+    assert counts.keys() <= {
+        "sides",
+        "mismatch",
+        "language",
+        "length",
+        "duplicate",
+        "near-duplicate",
+    }
     assert counts.get("mismatch", 0) <= 0.008 * len(source)
     assert counts.get("language", 0) + counts.get("length", 0) <= 0.0002 * len(source) + 2
 

@@ -18,10 +18,16 @@ LINES = ["the cat is on the mat", "a dog runs", "two birds sing in the old tree"
 SHAPES: dict[str, dict[str, Any]] = {
     "post": {"d_model": 12, "d_ff": 14, "heads": 2, "encoder_layers": 3, "decoder_layers": 2},
     "pre": {
-        "d_model": 16, "d_ff": 10, "heads": 16, "head_width": 3, "encoder_layers": 1,
-        "decoder_layers": 1, "norm": "pre", "tie": "none",
+        "d_model": 16,
+        "d_ff": 10,
+        "heads": 16,
+        "head_width": 3,
+        "encoder_layers": 1,
+        "decoder_layers": 1,
+        "norm": "pre",
+        "tie": "none",
     },
-}  # fmt: skip
+}
 
 
 @pytest.fixture(scope="session")

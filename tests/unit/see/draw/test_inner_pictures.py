@@ -49,13 +49,28 @@ IDS = [f"V{n}" for n in range(49, 92)] + ["V105"]
 SILENT = ("schematic", "worked", "scale", "id", "timed", "computed", "measured")
 SHAPES: dict[str, dict[str, Any]] = {
     "post": {"d_model": 32, "d_ff": 64, "heads": 4, "encoder_layers": 2, "decoder_layers": 3},
-    "pre": {"d_model": 32, "d_ff": 48, "heads": 16, "encoder_layers": 12, "decoder_layers": 1,
-            "norm": "pre", "activation": "gelu"},
-    "marian": {"d_model": 32, "d_ff": 20, "heads": 4, "encoder_layers": 2, "decoder_layers": 3,
-               "activation": "silu", "output_bias": True, "tie": "two-way",
-               "positions": {"layout": "concatenated", "grid": "tensor2tensor"}},
+    "pre": {
+        "d_model": 32,
+        "d_ff": 48,
+        "heads": 16,
+        "encoder_layers": 12,
+        "decoder_layers": 1,
+        "norm": "pre",
+        "activation": "gelu",
+    },
+    "marian": {
+        "d_model": 32,
+        "d_ff": 20,
+        "heads": 4,
+        "encoder_layers": 2,
+        "decoder_layers": 3,
+        "activation": "silu",
+        "output_bias": True,
+        "tie": "two-way",
+        "positions": {"layout": "concatenated", "grid": "tensor2tensor"},
+    },
     "least": {"d_model": 8, "d_ff": 8, "heads": 1, "encoder_layers": 1, "decoder_layers": 1},
-}  # fmt: skip
+}
 
 
 @pytest.fixture(scope="module")
@@ -95,9 +110,16 @@ def paint(drawn: Figure | Animation) -> Figure:
 
 def check_numbers(figure: Figure, trace: Trace) -> int:
     """Every number that names a cell is that cell, to the digits that are printed."""
-    names = {"trace": trace, "np": np, "watch": read_watched(), "work_out": work_out,
-             "make_target": make_target, "cut_off": cut_off, "smooth_terms": smooth_terms,
-             "score_beginning": score_beginning}  # fmt: skip
+    names = {
+        "trace": trace,
+        "np": np,
+        "watch": read_watched(),
+        "work_out": work_out,
+        "make_target": make_target,
+        "cut_off": cut_off,
+        "smooth_terms": smooth_terms,
+        "score_beginning": score_beginning,
+    }
     checked = 0
     for text in figure.findobj(Text):
         gid = text.get_gid()
@@ -117,8 +139,20 @@ def check_numbers(figure: Figure, trace: Trace) -> int:
 
 
 UNNUMBERED = {
-    "V52", "V53", "V60", "V61", "V62", "V67", "V69", "V70", "V72", "V73", "V78", "V90", "V105"
-}  # fmt: skip
+    "V52",
+    "V53",
+    "V60",
+    "V61",
+    "V62",
+    "V67",
+    "V69",
+    "V70",
+    "V72",
+    "V73",
+    "V78",
+    "V90",
+    "V105",
+}
 
 
 @pytest.mark.parametrize("id", IDS)

@@ -22,9 +22,10 @@ def read_title(trace: Trace, **options: object) -> str:
 def shares(trace: Trace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[list[float]]:
     found = [[0.25, 0.5], [0.61, 0.43], [0.34, 0.99]]
     table = {
-        "weights_sha256": fingerprint(trace.parameters), "pairs": 50,
+        "weights_sha256": fingerprint(trace.parameters),
+        "pairs": 50,
         "look": {"it reads the source": found},
-    }  # fmt: skip
+    }
     (tmp_path / "measured.json").write_text(json.dumps(table), encoding="utf-8")
     monkeypatch.setattr(measured, "MEASURED", tmp_path / "measured.json")
     return found

@@ -40,9 +40,17 @@ def test_numbers_as_printed(value: float, digits: int, printed: str) -> None:
 
 @pytest.mark.parametrize(
     ("value", "figures", "printed"),
-    [(104.0, 2, "100"), (0.0449, 2, "0.045"), (7.96, 2, "8"), (12345.6, 2, "12000"), (0.0, 2, "0"),
-     (2.5e-7, 2, "0.00000025"), (-0.75, 6, "−0.75"), (2e6, 6, "2000000")],
-)  # fmt: skip
+    [
+        (104.0, 2, "100"),
+        (0.0449, 2, "0.045"),
+        (7.96, 2, "8"),
+        (12345.6, 2, "12000"),
+        (0.0, 2, "0"),
+        (2.5e-7, 2, "0.00000025"),
+        (-0.75, 6, "−0.75"),
+        (2e6, 6, "2000000"),
+    ],
+)
 def test_rounded_numbers_have_no_exponent(value: float, figures: int, printed: str) -> None:
     assert spell_rounded(value, figures) == printed
 
@@ -66,8 +74,9 @@ def test_words_can_be_read() -> None:
 
     def shine(colour: str) -> float:
         parts = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
-        red, green, blue = (c / 12.92 if c <= 0.03928 else ((c + 0.055) / 1.055) ** 2.4
-                            for c in parts)  # fmt: skip
+        red, green, blue = (
+            c / 12.92 if c <= 0.03928 else ((c + 0.055) / 1.055) ** 2.4 for c in parts
+        )
         return 0.2126 * red + 0.7152 * green + 0.0722 * blue
 
     ratios = {n: (shine(PAPER) + 0.05) / (shine(r.ink) + 0.05) for n, r in ROLES.items()}
@@ -86,11 +95,16 @@ def test_our_words_run_from_left_to_right_around_others() -> None:
     """Else Arabic pieces turn the arrow between them around."""
     one, other, mark = "القطة", "على", "\u200e"
     page = Page()
-    shown = [page.text(0, 0, text).get_text() for text in
-             (f"{one} → {other}", f"“{one}” reads", f"{one} {other}.", "a → b")]  # fmt: skip
+    shown = [
+        page.text(0, 0, text).get_text()
+        for text in (f"{one} → {other}", f"“{one}” reads", f"{one} {other}.", "a → b")
+    ]
     assert shown == [
-        f"{mark}{one} {mark}→ {other}", f"{mark}“{one}” reads", f"{one} {other}.", "a → b"
-    ]  # fmt: skip
+        f"{mark}{one} {mark}→ {other}",
+        f"{mark}“{one}” reads",
+        f"{one} {other}.",
+        "a → b",
+    ]
     assert measure(shown[0], 9) == pytest.approx(measure(f"{one} → {other}", 9), abs=0.1)
 
 

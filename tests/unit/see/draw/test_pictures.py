@@ -134,9 +134,15 @@ def test_a_wrong_choice_is_said(trace: Trace, id: str, options: dict, said: str)
 
 
 WRONG = {
-    "layer": (9, -9), "head": (99, -99), "heads": ([99], []), "query": (99, "nosuch"),
-    "step": (99, "nosuch"), "side": ("left",), "kind": ("left",), "sublayer": ("left",),
-}  # fmt: skip
+    "layer": (9, -9),
+    "head": (99, -99),
+    "heads": ([99], []),
+    "query": (99, "nosuch"),
+    "step": (99, "nosuch"),
+    "side": ("left",),
+    "kind": ("left",),
+    "sublayer": ("left",),
+}
 
 
 @pytest.mark.parametrize("id", PICTURES)
