@@ -7,23 +7,40 @@ from collections.abc import Mapping
 
 from pydantic import BaseModel, ValidationError
 
+from .other_names import find_name, find_value, spell, suggest
+
 
 def explain(error: ValidationError, settings: type[BaseModel]) -> str:
     """What is wrong with the first bad key, and what would be right, in one sentence."""
     first = error.errors()[0]
     where = [str(part) for part in first["loc"]]
-    if first["type"] != "extra_forbidden":
-        place = ".".join(where) + ": " if where else ""
-        shown = f" (got {first['input']!r})" if not isinstance(first["input"], Mapping) else ""
-        return f"{place}{first['msg'].removeprefix('Value error, ')}{shown}"
-    table, names = ".".join([*where[:-1], ""]), _all_names(settings)
+    if first["type"] == "extra_forbidden":
+        return f"unknown setting {'.'.join(where)}; {_suggest_setting(where, settings)}"
+    place, given = ".".join(where), first["input"]
+    shown = f" (got {given!r})" if not isinstance(given, Mapping) else ""
+    theirs = find_value(place, given) if first["type"] == "literal_error" else None
+    hint = f"; {suggest(theirs.names, theirs.note)}" if theirs else ""
+    said = f"{first['msg'].removeprefix('Value error, ')}{shown}{hint}"
+    return f"{place}: {said}" if place else said
+
+
+def _suggest_setting(where: list[str], settings: type[BaseModel]) -> str:
+    """Return the question that names what was meant, or what there is in this table."""
+    table, names = ".".join([*where[:-1], ""]), list_settings(settings)
+    if elsewhere := find_settings(where[-1], names):
+        return suggest(elsewhere[:1])
+    if theirs := find_name(where[-1]):
+        return suggest(theirs.names, theirs.note)
     below = (name.removeprefix(table) for name in names if name.startswith(table))
     fields = list(dict.fromkeys(name.split(".")[0] for name in below))
-    near = difflib.get_close_matches(where[-1], fields, 1, 0.5)
-    elsewhere = [name for name in names if name.split(".")[-1] == where[-1]]
-    known = elsewhere[:1] or [table + name for name in near]
-    hint = f"did you mean {known[0]}?" if known else f"known here: {', '.join(fields)}"
-    return f"unknown setting {'.'.join(where)}; {hint}"
+    if near := difflib.get_close_matches(where[-1], fields, 1, 0.5):
+        return suggest([table + near[0]])
+    return f"known here: {', '.join(fields)}"
+
+
+def find_settings(name: str, settings: list[str]) -> list[str]:
+    """Return the settings of this name in any table; "-" is as good as "_"."""
+    return [each for each in settings if spell(each.split(".")[-1]) == spell(name)]
 
 
 def name_place(error: ValidationError) -> str:
@@ -32,13 +49,13 @@ def name_place(error: ValidationError) -> str:
     return f"{'.'.join(map(str, first['loc']))}: {first['msg'].removeprefix('Value error, ')}"
 
 
-def _all_names(table: type[BaseModel], prefix: str = "") -> list[str]:
-    """Every setting, as table.name."""
+def list_settings(table: type[BaseModel], prefix: str = "") -> list[str]:
+    """Return every setting, as table.name."""
     names: list[str] = []
     for name, field in table.model_fields.items():
         kind = field.annotation
         if isinstance(kind, type) and issubclass(kind, BaseModel):
-            names += _all_names(kind, f"{prefix}{name}.")
+            names += list_settings(kind, f"{prefix}{name}.")
         else:
             names.append(prefix + name)
     return names

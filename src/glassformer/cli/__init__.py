@@ -34,6 +34,7 @@ from . import (
     translate,
 )
 from .terminal import INTERRUPTED
+from .unknown import Verb
 
 VERBS: dict[str, list[Callable[..., None]]] = {
     "Try": [demo.demo],
@@ -61,7 +62,7 @@ app = typer.Typer(no_args_is_help=True, pretty_exceptions_enable=False)
 for panel, verbs in VERBS.items():
     for verb in verbs:
         name = verb.__name__.strip("_").replace("_", "-")
-        app.command(name, rich_help_panel=panel, no_args_is_help=verb not in ALONE)(verb)
+        app.command(name, cls=Verb, rich_help_panel=panel, no_args_is_help=verb not in ALONE)(verb)
 app.add_typer(bench.bench, name="bench", rich_help_panel="Measure")
 
 

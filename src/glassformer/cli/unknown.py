@@ -1,0 +1,48 @@
+"""An option that a verb does not have, answered with the one that was meant."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from typer.core import TyperCommand
+
+from ..config import Config
+from ..mistakes import find_settings, list_settings
+from ..other_names import Ours, find_name, suggest
+
+SETTABLE = {"train": "", "evaluate": "decode."}  # verbs with --set, and which settings it takes
+
+
+class Verb(TyperCommand):
+    """A command that knows what its options are called elsewhere."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        given = list(args)
+        try:
+            return super().parse_args(ctx, args)
+        except Exception as error:
+            unknown = getattr(error, "option_name", None)  # of click, or of Typer's copy of it
+            if type(error).__name__ == "NoSuchOption" and unknown:
+                self._answer(unknown, given)
+            raise
+
+    def _answer(self, unknown: str, given: Sequence[str]) -> None:
+        """Raise ValueError if the table or the settings know what was meant."""
+        typed = (word.split("=")[0] for word in given if word.startswith(unknown))
+        options = {option for each in self.params for option in each.opts}
+        for name in (*typed, unknown):
+            own = find_settings(name, list_settings(Config))[:1]
+            found = Ours((*own,), "") if own else find_name(name) or Ours((), "")
+            if meant := list(self._list_options(found.names, options)):
+                raise ValueError(f"there is no {name}; {suggest(meant, found.note)}")
+
+    def _list_options(self, ours: Sequence[str], options: set[str]) -> Iterator[str]:
+        """Yield those of `ours` that this verb takes, as they are typed."""
+        taken = SETTABLE.get(self.name or "") if "--set" in options else None
+        for name in ours:
+            option = name if name.startswith("--") else "--" + name.split(".")[-1].replace("_", "-")
+            if option in options:
+                yield option
+            elif taken is not None and name != option and name.startswith(taken):
+                yield f"--set {name}=VALUE"

@@ -1,0 +1,60 @@
+"""Names that people bring from other toolkits, and what each is called here: other_names.toml."""
+
+from __future__ import annotations
+
+import functools
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+TABLE = Path(__file__).with_name("other_names.toml")
+
+
+class Ours(NamedTuple):
+    """What stands here for a name of another toolkit, and how it differs, in whole sentences."""
+
+    names: tuple[str, ...]  # settings, options of the command line, or one value
+    note: str
+
+
+def find_name(theirs: str) -> Ours | None:
+    """Return the settings or options that are called so elsewhere; None if nothing is known."""
+    return _read_names().get(spell(theirs))
+
+
+def find_value(setting: str, theirs: object) -> Ours | None:
+    """Return the value of a setting that is called so elsewhere; None if nothing is known."""
+    return _read_values().get((setting, spell(str(theirs))))
+
+
+def spell(name: str) -> str:
+    """Return a name as the table has it: without "-" before it, with "-" for "_"."""
+    return name.strip().lstrip("-").replace("_", "-").casefold()
+
+
+def suggest(names: tuple[str, ...] | list[str], note: str = "") -> str:
+    """Return the question that names ours."""
+    return f"did you mean {' or '.join(names)}?" + (f" {note}" if note else "")
+
+
+@functools.cache
+def _read_names() -> Mapping[str, Ours]:
+    return {
+        theirs: Ours(tuple(row["ours"]), row.get("note", ""))
+        for row in _read_table()["name"]
+        for theirs in row["theirs"].split()
+    }
+
+
+@functools.cache
+def _read_values() -> Mapping[tuple[str, str], Ours]:
+    return {
+        (row["setting"], theirs): Ours((row["ours"],), row.get("note", ""))
+        for row in _read_table()["value"]
+        for theirs in row["theirs"].split()
+    }
+
+
+def _read_table() -> dict[str, Any]:
+    return tomllib.loads(TABLE.read_text(encoding="utf-8"))

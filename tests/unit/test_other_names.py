@@ -1,0 +1,103 @@
+"""What is called otherwise elsewhere is answered with our name for it."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+from typer.main import get_command
+
+from glassformer.cli import app, main
+from glassformer.config import Config
+from glassformer.mistakes import find_settings, list_settings
+from glassformer.other_names import _read_names, _read_table, _read_values
+
+COMMANDS: dict[str, Any] = get_command(app).commands  # type: ignore[attr-defined]
+OPTIONS = {option for each in COMMANDS.values() for param in each.params for option in param.opts}
+SETTINGS = list_settings(Config)
+
+
+def test_each_right_side_exists() -> None:
+    ours = {name for row in _read_names().values() for name in row.names}
+    assert ours <= {*SETTINGS, *OPTIONS, "size"}
+    assert {setting for setting, _ in _read_values()} <= {*SETTINGS}
+
+
+def test_each_left_side_is_another_name_and_stands_once() -> None:
+    """Else a row is never looked at, or hides one."""
+    rows = [name for row in _read_table()["name"] for name in row["theirs"].split()]
+    assert len(rows) == len(set(rows)) and len(rows) > 200
+    assert not [name for name in rows if find_settings(name, SETTINGS)]
+    assert not [name for name in rows if name != name.casefold() or "_" in name]
+
+
+@pytest.mark.parametrize(("setting", "theirs"), _read_values())
+def test_each_value_leads_to_one_that_is_taken(setting: str, theirs: str) -> None:
+    (ours,) = _read_values()[setting, theirs].names
+    Config.read({}, [f"{setting}={ours}"])
+    with pytest.raises(ValueError, match=rf"did you mean {ours}\?"):
+        Config.read({}, [f"{setting}={theirs}"])
+
+
+@pytest.mark.parametrize(
+    ("theirs", "ours"),
+    [
+        ("lr", "train.learning_rate"),
+        ("learning-rate", "train.learning_rate"),
+        ("epochs", "train.steps or --minutes"),
+        ("src-lang", "data.source_lang"),
+        ("tgt_lang", "data.target_lang"),
+        ("lenpen", "decode.alpha"),
+        ("beam-size", "decode.beam"),
+        ("batch_size", "train.batch_tokens"),
+        ("max-tokens", "train.batch_tokens"),
+        ("warmup_steps", "train.warmup"),
+        ("update-freq", "train.accumulate"),
+        ("fp16", "train.precision or --precision"),
+        ("dropout", "model.dropout"),
+        ("label-smoothing", "train.label_smoothing"),
+        ("patience", "train.patience"),
+        ("hidden_size", "model.d_model"),
+        ("num_layers", "model.encoder_layers or model.decoder_layers"),
+        ("FFN_dim", "model.d_ff"),
+    ],
+)
+def test_a_setting_of_another_name_is_answered(theirs: str, ours: str) -> None:
+    for place in ("", "model." if ours.startswith("train") else "train."):
+        if f"{place}{theirs}" in SETTINGS:
+            continue
+        with pytest.raises(ValueError, match=rf"unknown setting .*did you mean {ours}\?"):
+            Config.read({}, [f"{place}{theirs}=3"])
+
+
+@pytest.mark.parametrize(
+    ("command", "ours"),
+    [
+        ("train --epochs 3", "--set train.steps=VALUE or --minutes"),
+        ("train --src-lang en", "--source-lang"),
+        ("train --lr=0.1", "--set train.learning_rate=VALUE"),
+        ("train -lr 0.1", "--set train.learning_rate=VALUE"),
+        ("train --dropout 0.3", "--set model.dropout=VALUE"),
+        ("translate demo --lenpen 1", "--alpha"),
+        ("translate demo -b 5", "--beam"),
+        ("translate demo -b5", "--beam"),
+        ("translate demo --beam-size=5", "--beam"),
+        ("evaluate -i out.de", "--hypothesis"),
+        ("serve demo --gpus 1", "--device"),
+    ],
+)
+def test_an_option_of_another_name_is_answered(
+    command: str, ours: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(command.split()) == 2
+    said = capsys.readouterr().err
+    assert re.search(rf"^glassformer: there is no -\S+; did you mean {ours}\?", said)
+    assert said.count("\n") == 1
+
+
+def test_what_nobody_knows_is_as_before(capsys: pytest.CaptureFixture[str]) -> None:
+    """Also an option that is known, but that this verb has no use for."""
+    for command in ("translate demo --hokus 1", "translate demo --epochs 3"):
+        assert main(command.split()) == 2
+        assert "No such option" in capsys.readouterr().err
