@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from typer import Context, Option
 
 from ..data.corpus import Corpus, find
-from .options import AsJson, Device, Model, Output, Source
-from .score import Target
+from .options import AsJson, Device, Model, Output, Pair, Source, Target, pick_pair
 from .terminal import CHUNK, cut, keep_apart, open_output, show_progress, to_json, warn
 
 if TYPE_CHECKING:
@@ -67,8 +66,9 @@ Join = Annotated[
 def align(
     context: Context,
     model: Model,
-    source: Source,
-    target: Target,
+    files: Pair = None,
+    source: Source = None,
+    target: Target = None,
     gold: GoldFile = None,
     gold_order: GoldOrder = None,
     gold_first: GoldFirst = None,
@@ -84,12 +84,13 @@ def align(
     """Say which word translates which: source and target word, as 0-0 1-2, for each line.
 
     \b
-    glassformer align my-model --source test.en --target test.de
-    glassformer align my-model --source test.en --target test.de --gold test.links -o out.links
+    glassformer align my-model test.en test.de
+    glassformer align my-model test.en test.de --gold test.links -o out.links
     """
     check(context.params)
-    keep_apart(output, source, target, gold)
-    corpus = find([source, target]).train
+    pair = pick_pair(files, source, target)
+    keep_apart(output, *pair, gold)
+    corpus = find(pair).train
     lines = corpus.fingerprints()[0].lines
     aligner, links = prepare(corpus, context.params)
     found: list[Links] = []

@@ -8,18 +8,21 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from typer import Option
+from typer import Argument, Option
 
 from ..data.corpus import Corpus, find
 from ..data.tables import table_kind
 from .options import AsJson
 from .terminal import keep_apart, open_output, show_progress, to_json
-from .train import PAIRS, SourceLang, TargetLang
+from .train import Data, SourceLang, TargetLang, join_data
 
 if TYPE_CHECKING:
     from ..data.doctor import Report
 
-Data = Annotated[list[Path], PAIRS]
+Files = Annotated[
+    list[Path] | None,
+    Argument(metavar="[PATH ...]", help="The data: two files, source first, or one path of pairs."),
+]
 HeldOut = Annotated[
     list[Path] | None,
     Option(
@@ -43,7 +46,8 @@ Fix = Annotated[
 
 
 def check_data(
-    data: Data,
+    files: Files = None,
+    data: Data = None,
     source_lang: SourceLang = None,
     target_lang: TargetLang = None,
     held_out: HeldOut = None,
@@ -55,10 +59,14 @@ def check_data(
     """Find what is wrong with sentence pairs, and in which lines, before a model learns it.
 
     \b
-    glassformer check-data --data train.en --data train.de --report report.txt
-    glassformer check-data --data corpus/train --test corpus/test \\
+    glassformer check-data train.en train.de --report report.txt
+    glassformer check-data corpus/train --test corpus/test \\
         --source-lang en --target-lang de --fix clean
     """
+    data = join_data(files, data)
+    if not data:
+        raise ValueError("check-data needs the data: two files, source first, or one path of pairs")
+    keep_apart(None, *data, *(held_out or ()))
     fixed = name_fixed(fix, source_lang, target_lang) if fix else []
     from ..data.doctor import examine
 

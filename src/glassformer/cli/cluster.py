@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 from typer import Option
 
 from ..config import Config
+from ..data.files import STANDARD
 from .decoding import choose_search
-from .terminal import STANDARD, count_if_file, show_progress, warn
+from .terminal import count_if_file, show_progress, warn
 
 if TYPE_CHECKING:
     from ..guard import Judged

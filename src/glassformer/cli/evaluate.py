@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+import sys
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from time import monotonic
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
-from typer import Argument, Option
+from typer import Argument, Context, Option
 
 from ..config import Config, Decode
-from ..data.files import read_lines
+from ..data.files import STANDARD, read_lines
+from . import decoding
 from .decoding import describe_search
-from .options import AsJson, Device, Precision, Threads, Workers
+from .options import AsJson, Device, Precision, Threads, Workers, with_options
 from .terminal import keep_apart, open_output, show_progress, to_json, warn
 
 if TYPE_CHECKING:
@@ -23,12 +25,17 @@ if TYPE_CHECKING:
     from ..evaluate.significance import Comparison
     from ..translator import Translator
 
-Model = Annotated[
-    Path | None, Argument(metavar="MODEL", help="The folder of a trained model, to translate.")
+Files = Annotated[
+    list[Path] | None,
+    Argument(
+        metavar="MODEL SOURCE REFERENCE ... | HYPOTHESIS REFERENCE ...",
+        help="A folder is a model that translates SOURCE, a file is translations to be scored; "
+        "each may also be given by its option. - is the standard input.",
+    ),
 ]
 Source = Annotated[Path | None, Option(metavar="FILE", help="Text for the model to translate.")]
 References = Annotated[
-    list[Path],
+    list[Path] | None,
     Option(
         metavar="FILE",
         help="Translations by people, line by line, again for each further file; in a .tsv file, "
@@ -44,15 +51,20 @@ Against = Annotated[
 ]
 Output = Annotated[
     Path | None,
-    Option("--output", "-o", metavar="FILE", help="Keep the model's translations here."),
+    Option(
+        "--output",
+        "-o",
+        metavar="FILE",
+        help="Keep the model's translations here; with - they go to the standard output, and the "
+        "scores to standard error.",
+    ),
 ]
 Changes = Annotated[
     list[str] | None,
     Option(
         "--set",
         metavar="KEY=VALUE",
-        help="Search in another way than the model's own settings say, like decode.beam=1; "
-        "again for each further setting.",
+        help="Change a setting of the search, like decode.beam=1; the options below do the same.",
     ),
 ]
 TargetLang = Annotated[
@@ -70,10 +82,12 @@ Literature = Annotated[
 ]
 
 
+@with_options(decoding.OPTIONS)
 def evaluate(
-    reference: References,
-    model: Model = None,
+    context: Context,
+    files: Files = None,
     source: Source = None,
+    reference: References = None,
     hypothesis: Hypothesis = None,
     against: Against = None,
     output: Output = None,
@@ -90,18 +104,22 @@ def evaluate(
     """Score translations: BLEU, chrF2, chrF++ and TER by sacreBLEU, with signatures.
 
     \b
-    glassformer evaluate my-model --source test.en --reference test.de
-    glassformer evaluate --hypothesis ours.de --reference test.de --against theirs.de
+    glassformer evaluate my-model test.en test.de --beam 8
+    glassformer evaluate ours.de test.de --against theirs.de
     """
-    text = choose_text(model, source, hypothesis, {"--output": output, "--set": changes})
-    keep_apart(output, source, against, *reference)
+    search = {f"--{name.replace('_', '-')}": context.params[name] for name in decoding.OPTIONS}
+    of_model = {"--output": output, "--set": changes, **search}
+    asked = sort_files(files or (), source, hypothesis, reference or (), of_model)
+    model, text = asked.model, asked.text
+    keep_apart(output, text, against, *asked.references)
     from ..evaluate.quality import check_settings, score
     from ..evaluate.references import read_references
     from ..evaluate.significance import compare
 
-    ours, sets = list(read_lines(text)), [read_references(path) for path in reference]
+    ours, sets = list(read_lines(text)), [read_references(path) for path in asked.references]
     theirs = list(read_lines(against)) if against else []
-    check_counts(text, len(ours), zip(reference, (len(each[0]) for each in sets), strict=True))
+    lengths = (len(each[0]) for each in sets)
+    check_counts(text, len(ours), zip(asked.references, lengths, strict=True))
     check_counts(text, len(ours), [(against, len(theirs))] if against else [])
     machine = {"device": device, "precision": precision, "threads": threads, "workers": workers}
     translator = load(model, **machine) if model else None
@@ -111,31 +129,72 @@ def evaluate(
     check_settings(**scoring, literature=literature)
     work = None
     if model and translator:
-        ours, work = translate_all(model, translator, ours, changes or (), output)
+        decode = choose_decode(translator.config, changes or (), context.params)
+        seed = context.params["seed"] or 0
+        ours, work = translate_all(model, translator, ours, decode, seed, output)
     references = [lines for each in sets for lines in each]
     quality = score(ours, references, **scoring, literature=literature)
     comparison = compare(ours, theirs, references, **scoring) if against else None
     warn_if_unspaced(ours, **scoring)
-    if as_json:
-        print_json(work, quality, comparison)
-    else:
-        print(*filter(None, (work, quality, comparison)), sep="\n\n")
+    told = show_json(work, quality, comparison) if as_json else show(work, quality, comparison)
+    print(told, file=sys.stderr if output == STANDARD else sys.stdout)
 
 
-def choose_text(
-    model: Path | None, source: Path | None, hypothesis: Path | None, of_model: dict[str, object]
-) -> Path:
-    """The file that is translated, or scored as it is. ValueError where options do not agree."""
-    if model and source and not hypothesis:
-        return source
-    if model:
+class Asked(NamedTuple):
+    """What is evaluated: the text is a model's source or, without one, translations."""
+
+    model: Path | None
+    text: Path
+    references: list[Path]
+
+
+def sort_files(
+    files: Sequence[Path],
+    source: Path | None,
+    hypothesis: Path | None,
+    references: Sequence[Path],
+    of_model: Mapping[str, object],
+) -> Asked:
+    """Tell a model from text: a file is text. ValueError where files and options do not agree."""
+    rest = list(files)
+    model = rest.pop(0) if rest and not is_text(rest[0]) else None
+    if model and hypothesis:
         raise ValueError("to evaluate MODEL, give --source and no --hypothesis")
-    if not hypothesis:
+    source = source or (rest.pop(0) if model and rest else None)
+    text = source if model else hypothesis or (rest.pop(0) if rest else None)
+    if model and not text:
+        raise ValueError("to evaluate MODEL, give --source and no --hypothesis")
+    if not text:
         raise ValueError("evaluate needs a MODEL and --source, or --hypothesis")
     for name, value in {"--source": source, **of_model}.items():
-        if value:
+        if value is not None and not model:
             raise ValueError(f"{name} has no effect without a MODEL")
-    return hypothesis
+    if not (rest or references):
+        raise ValueError(f"to score {model or text}, give a file of references too")
+    return Asked(model, text, [*rest, *references])
+
+
+def is_text(path: Path) -> bool:
+    """Return whether it is a file, not a folder or a shipped model; ValueError if it is nothing."""
+    if path == STANDARD or path.exists():
+        return not path.is_dir()
+    from ..directory import SHIPPED
+
+    if len(path.parts) == 1 and (SHIPPED / path).is_dir():
+        return False
+    raise ValueError(f"{path} is neither a file nor a model that is there")
+
+
+def choose_decode(config: Config, changes: Sequence[str], given: Mapping[str, Any]) -> Decode:
+    """Return the model's own settings with --set and the options of the search on top.
+
+    ValueError if a change is not of the search.
+    """
+    for change in changes:
+        if not change.startswith("decode."):
+            raise ValueError(f"--set {change}: of a trained model only decode.* can be changed")
+    changed = Config.read({"decode": config.decode.model_dump()}, changes)
+    return decoding.choose_search(changed, given)
 
 
 def warn_if_unspaced(texts: list[str], target_lang: str | None, tokenize: str | None) -> None:
@@ -185,22 +244,20 @@ class Work:
 
 
 def translate_all(
-    model: Path, translator: Translator, texts: list[str], changes: Sequence[str], to: Path | None
+    model: Path,
+    translator: Translator,
+    texts: list[str],
+    decode: Decode,
+    seed: int,
+    to: Path | None,
 ) -> tuple[list[str], Work]:
-    """The translations, also written to a file; what looks wrong is counted and left as it is.
-
-    ValueError if a change is not of the search.
-    """
+    """The translations, also written to a file; what looks wrong is counted and left as it is."""
     from ..guard import search
 
-    for change in changes:
-        if not change.startswith("decode."):
-            raise ValueError(f"--set {change}: of a trained model only decode.* can be changed")
-    decode = Config.read({"decode": translator.config.decode.model_dump()}, changes).decode
     begun = monotonic()
     with open_output(to) if to else nullcontext() as out:
         with show_progress("translating", len(texts)) as tell:
-            how: dict[str, Any] = {"decode": decode, "split": False, "progress": tell}
+            how: dict[str, Any] = {"decode": decode, "seed": seed, "split": False, "progress": tell}
             judged = search(translator, texts, again=False, **how)
         found = [each.best[0].text for each in judged]
         if out:
@@ -212,7 +269,13 @@ def translate_all(
     return found, Work(str(model), decode, *where, seconds, suspects, dict(kinds.most_common()))
 
 
-def print_json(work: Work | None, quality: Quality, comparison: Comparison | None) -> None:
+def show(work: Work | None, quality: Quality, comparison: Comparison | None) -> str:
+    """Return all that was found, for people."""
+    return "\n\n".join(map(str, filter(None, (work, quality, comparison))))
+
+
+def show_json(work: Work | None, quality: Quality, comparison: Comparison | None) -> str:
+    """Return all that was found, for programs."""
     made = {**vars(work), "decode": work.decode.model_dump(mode="json")} if work else {}
     compared = {"comparison": comparison.to_json()} if comparison else {}
-    print(to_json({**made, **quality.to_json(), **compared}))
+    return to_json({**made, **quality.to_json(), **compared})

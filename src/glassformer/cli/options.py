@@ -4,16 +4,24 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
 from typer import Argument, Option
 
 Model = Annotated[Path, Argument(metavar="MODEL", help="The folder of a trained model.")]
-Source = Annotated[
-    Path, Option(metavar="FILE", help="Text in the source language, one sentence a line.")
+Pair = Annotated[
+    list[Path] | None,
+    Argument(
+        metavar="SOURCE TARGET",
+        help="Text in the source language, a sentence a line, and its translations.",
+    ),
 ]
+Source = Annotated[
+    Path | None, Option(metavar="FILE", help="SOURCE, by its name; - is the standard input.")
+]
+Target = Annotated[Path | None, Option(metavar="FILE", help="TARGET, by its name.")]
 Output = Annotated[
     Path | None,
     Option("--output", "-o", metavar="FILE", help="Write here instead of the standard output."),
@@ -82,6 +90,21 @@ def with_options(
         return wider
 
     return widen
+
+
+def pick_pair(
+    files: Sequence[Path] | None, source: Path | None, target: Path | None
+) -> tuple[Path, Path]:
+    """Return source and target: files take the places that the options have left free.
+
+    ValueError if that is not one file for each.
+    """
+    rest = list(files or ())
+    pair = [path or (rest.pop(0) if rest else None) for path in (source, target)]
+    first, second = pair
+    if first is None or second is None or rest:
+        raise ValueError("name two files: SOURCE and TARGET, or --source and --target")
+    return first, second
 
 
 def check_exact(precision: str) -> str:

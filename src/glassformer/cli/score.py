@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Annotated
-
-from typer import Option
-
 from ..data.corpus import find
-from .options import AsJson, Device, Exact, Model, Output, Source, check_exact
+from .options import (
+    AsJson,
+    Device,
+    Exact,
+    Model,
+    Output,
+    Pair,
+    Source,
+    Target,
+    check_exact,
+    pick_pair,
+)
 from .terminal import CHUNK, cut, keep_apart, open_output, show_progress, to_json
-
-Target = Annotated[Path, Option(metavar="FILE", help="A translation of each line of the source.")]
 
 
 def score(
     model: Model,
-    source: Source,
-    target: Target,
+    files: Pair = None,
+    source: Source = None,
+    target: Target = None,
     output: Output = None,
     device: Device = "auto",
     precision: Exact = "fp32",
@@ -26,10 +31,11 @@ def score(
     """Say how probable given translations are: a natural logarithm for each line.
 
     \b
-    glassformer score my-model --source test.en --target test.de
+    glassformer score my-model test.en test.de
     """
-    keep_apart(output, source, target)
-    pairs = find([source, target]).train
+    pair = pick_pair(files, source, target)
+    keep_apart(output, *pair)
+    pairs = find(pair).train
     lines = pairs.fingerprints()[0].lines
 
     from ..translator import Translator

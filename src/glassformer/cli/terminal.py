@@ -14,12 +14,11 @@ from pathlib import Path
 from time import monotonic
 from typing import Any, TextIO, TypeVar
 
-from ..data.files import count_lines, decode_lines, open_bytes
+from ..data.files import STANDARD, count_lines, decode_lines, name_input, open_bytes
 from ..disk import PARTIAL, name_file, open_alone
 
 T = TypeVar("T")
 CHUNK = 1000  # lines at work together, and in memory
-STANDARD = Path("-")
 FULL = (errno.ENOSPC, errno.EFBIG)  # what writing to a file ends with
 INTERRUPTED = 130  # the exit code of what Ctrl-C ended
 
@@ -30,15 +29,10 @@ SURROGATE = re.compile(rb"\xed[\xa0-\xbf][\x80-\xbf]")
 @contextmanager
 def open_lines(path: Path) -> Iterator[Iterator[str]]:
     """The lines of a file, or of the standard input where `path` is "-", as they are needed."""
-    if path != STANDARD:
-        with open_bytes(path) as stream:
-            yield decode_lines(_replace_surrogates(stream), str(path))
-        return
-    if sys.__stdin__ is None:
-        raise ValueError("the standard input is closed: name a file to read")
-    if sys.stdin.isatty():
-        warn("type a line to translate it; Ctrl-D ends (Ctrl-Z and Enter on Windows)")
-    yield decode_lines(_replace_surrogates(sys.stdin.buffer), "standard input")
+    with open_bytes(path) as stream:
+        if path == STANDARD and sys.stdin.isatty():
+            warn("type a line to translate it; Ctrl-D ends (Ctrl-Z and Enter on Windows)")
+        yield decode_lines(_replace_surrogates(stream), name_input(path))
 
 
 def _replace_surrogates(stream: Iterable[bytes]) -> Iterator[bytes]:
@@ -64,7 +58,10 @@ def count_if_file(path: Path) -> int | None:
 
 
 def keep_apart(output: Path | None, *inputs: Path | None) -> None:
-    """ValueError if what is written would take the place of what is read."""
+    """ValueError if what is written would take the place of what is read, or if the standard
+    input is to be read twice."""
+    if inputs.count(STANDARD) > 1:
+        raise ValueError("- is the standard input: it can stand for one file only")
     for path in inputs:
         if output and path and output.is_file() and path.is_file() and output.samefile(path):
             raise ValueError(f"{output} is read here, and would be lost: name another file")

@@ -11,25 +11,27 @@ from typing import TYPE_CHECKING, Annotated, Any
 from typer import Argument, Context, Exit, Option
 
 from ..config import SIZES, Config
+from ..data.files import STANDARD
 from .options import AsJson, Device, with_options
-from .terminal import INTERRUPTED, to_json
+from .terminal import INTERRUPTED, keep_apart, to_json
 
 if TYPE_CHECKING:
     from ..train import Summary
 
 ALL_SIZES = ("auto", *SIZES)
-Recipe = Annotated[
-    str | None,
+Words = Annotated[
+    list[str] | None,
     Argument(
-        metavar="RECIPE",
-        help=f"A size ({', '.join(ALL_SIZES)}) or a TOML file of settings; auto if not given.",
+        metavar="[RECIPE] [PATH ...]",
+        help=f"A size ({', '.join(ALL_SIZES)}) or a TOML file of settings, auto if not given; and "
+        "the data, if without --data.",
     ),
 ]
 PAIRS = Option(
     metavar="PATH",
     help="Sentence pairs: a folder or prefix (DIR/train is DIR/train.en and DIR/train.de), a .tsv, "
     ".csv, .jsonl or .tmx file, a .zip of two text files, or two text files, --data twice, source "
-    "first.",
+    "first; - is the standard input.",
 )
 Data = Annotated[list[Path] | None, PAIRS]
 Valid = Annotated[
@@ -99,7 +101,7 @@ Quiet = Annotated[bool, Option("--quiet", "-q", help="Say nothing on the way.")]
 @with_options(RESUMING)
 def train(
     context: Context,
-    recipe: Recipe = None,
+    words: Words = None,
     data: Data = None,
     source_lang: SourceLang = None,
     target_lang: TargetLang = None,
@@ -120,12 +122,14 @@ def train(
     The size auto chooses what is not set, from the data and this machine, and says why.
 
     \b
-    glassformer train --source-lang en --target-lang de --data my-folder --out my-model
-    glassformer train small --source-lang en --target-lang de --minutes 60 \\
-        --data train.en --data train.de --out my-model
-    glassformer train --from my-model --data my-other-folder --out my-other-model --minutes 10
+    glassformer train my-folder --source-lang en --target-lang de --out my-model
+    glassformer train small train.en train.de --source-lang en --target-lang de --minutes 60 \\
+        --out my-model
+    glassformer train my-other-folder --from my-model --out my-other-model --minutes 10
     glassformer train --resume my-model
     """
+    recipe, files = part_words(words or (), data)
+    data = join_data(files, data)
     changes = [*(changes or ()), *([f"train.freeze={json.dumps(freeze)}"] if freeze else ())]
     asked = (source_lang, target_lang, minutes, changes)
     how: dict[str, Any] = {"device": device, "quiet": quiet}
@@ -139,12 +143,42 @@ def train(
         _refuse_without(parent, new_tokenizer, accepted)
         if not (data and out):
             raise ValueError("train needs --data and --out, or --resume alone")
+        keep_apart(None, *data, *(valid or ()))
         config = read_parent(parent, recipe, *asked) if parent else read_recipe(recipe, *asked)
         from .. import train as training
 
         how |= {"valid": valid or None, "parent": parent, "new_pieces": new_tokenizer}
         summary = training.train(config, data, out, **how)
     _tell(summary, as_json)
+
+
+def part_words(words: Sequence[str], data: Sequence[Path] | None) -> tuple[str | None, list[Path]]:
+    """Return the recipe, None if there is none, and the files after it."""
+    first, rest = (words[0] if words else None), words[1:]
+    is_recipe = first in ALL_SIZES or Path(first or "").suffix == ".toml" or len(rest) > 1
+    if first is None or is_recipe or data or not is_data(Path(first)):
+        return first, [Path(word) for word in rest]
+    return None, [Path(word) for word in words]
+
+
+def is_data(path: Path) -> bool:
+    """Return whether a file, a folder or a prefix of files is there."""
+    beginning = f"{path.name}."
+    return (
+        path == STANDARD
+        or path.exists()
+        or (
+            path.parent.is_dir()
+            and any(p.name.startswith(beginning) for p in path.parent.iterdir())
+        )
+    )
+
+
+def join_data(files: Sequence[Path] | None, data: Sequence[Path] | None) -> list[Path]:
+    """Return the data, whichever way they were given. ValueError if both ways."""
+    if files and data:
+        raise ValueError(f"{files[0]} and --data {data[0]}: give the data in one of these ways")
+    return [*(files or data or ())]
 
 
 def _tell(summary: Summary, as_json: bool) -> None:
@@ -185,7 +219,7 @@ def read_recipe(
     else:
         near = get_close_matches(recipe, ALL_SIZES, 1)
         hint = f"did you mean {near[0]}?" if near else f"the sizes are {', '.join(ALL_SIZES)}"
-        raise ValueError(f"{recipe} is neither a size nor a TOML file that is there; {hint}")
+        raise ValueError(f"{recipe} is neither a size nor a file that is there; {hint}")
     return _limit(config, minutes)
 
 

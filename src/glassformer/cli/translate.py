@@ -11,12 +11,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from typer import Argument, Context, Option
 
-from ..data.files import read_lines
+from ..data.files import STANDARD, read_lines
 from . import cluster, decoding
 from .options import AsJson, Device, Model, Output, Precision, Threads, Workers, with_options
 from .terminal import (
     CHUNK,
-    STANDARD,
     count_if_file,
     cut,
     keep_apart,

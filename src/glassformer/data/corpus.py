@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import atexit
 import shutil
-import sys
 import tempfile
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -16,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .doctor import explain_inequality
-from .files import Fingerprint, count_lines, read_lines, take_fingerprint
+from .files import STANDARD, Fingerprint, count_lines, open_bytes, read_lines, take_fingerprint
 from .tables import KINDS, Pair, read_table, table_kind
 from .zipped import find_members
 
@@ -78,8 +77,8 @@ def find(
 ) -> Found:
     """The corpus that `data` means.
 
-    Two files, source first; one .tsv, .csv, .jsonl or .tmx; a .zip of two files that end in the
-    languages; "-", TSV on the standard input; a prefix
+    Two files, source first, of which one may be "-", the standard input; one .tsv, .csv, .jsonl
+    or .tmx; a .zip of two files that end in the languages; "-", TSV on the standard input; a prefix
     (D/train means D/train.en and D/train.de, or D/train.tsv); or a folder, which means its
     prefix `train` and, to validate on, `valid` or `dev`. Each file may be a .gz of that name.
     ValueError if there is none: it says what was looked for.
@@ -91,8 +90,8 @@ def find(
     if len(paths) != 1:
         raise ValueError(f"data is a prefix, folder, table or two files; got {len(paths)} paths")
     path = Path(paths[0])
-    if str(path) == "-":
-        return Found(Corpus((_keep_input(),), *langs))
+    if path == STANDARD:
+        return Found(Corpus((_keep_input("stdin.tsv"),), *langs))
     if path.is_dir():
         valid = _at_prefix(path / "valid", *langs) or _at_prefix(path / "dev", *langs)
         return Found(_needed(path / "train", *langs), valid)
@@ -151,9 +150,11 @@ def _needed(prefix: Path, source_lang: str | None, target_lang: str | None) -> C
 
 
 def _two_files(source: Path, target: Path) -> tuple[Path, Path]:
-    if _existing(source).samefile(_existing(target)):
+    named = [_existing(path) for path in (source, target) if path != STANDARD]
+    if not named or (len(named) == 2 and source.samefile(target)):
         raise ValueError(f"{source} cannot be both source and target")
-    return source, target
+    first, second = (_keep_input("text") if p == STANDARD else p for p in (source, target))
+    return first, second
 
 
 def _existing(path: Path) -> Path:
@@ -166,10 +167,10 @@ def _existing(path: Path) -> Path:
     raise ValueError(f"{path}: no such file" + (f"; did you mean {near[0]}?" if near else ""))
 
 
-def _keep_input() -> Path:
+def _keep_input(name: str) -> Path:
     """The standard input in a file, for it is read more than once; gone when Python ends."""
     folder = Path(tempfile.mkdtemp(prefix="glassformer-"))
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    with (folder / "stdin.tsv").open("wb") as kept:
-        shutil.copyfileobj(sys.stdin.buffer, kept)
-    return folder / "stdin.tsv"
+    with (folder / name).open("wb") as kept, open_bytes(STANDARD) as stream:
+        shutil.copyfileobj(stream, kept)
+    return folder / name

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import sys
 import zlib
 from codecs import BOM_UTF16_BE, BOM_UTF16_LE
 from collections.abc import Iterable, Iterator
@@ -13,6 +14,8 @@ from pathlib import Path
 from typing import BinaryIO, cast
 
 from .zipped import open_member, split_member
+
+STANDARD = Path("-")  # stands for the standard input where a file is read
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +30,15 @@ class Fingerprint:
 
 @contextmanager
 def open_bytes(path: Path) -> Iterator[BinaryIO]:
-    """The bytes of a file, unpacked if its name ends in .gz, or leads into a .zip."""
+    """The bytes of a file, unpacked if its name ends in .gz, or leads into a .zip.
+
+    "-" is the standard input; it can be read once.
+    """
+    if path == STANDARD:
+        if sys.__stdin__ is None:
+            raise ValueError("the standard input is closed: name a file to read")
+        yield cast(BinaryIO, sys.stdin.buffer)
+        return
     try:
         if member := split_member(path):
             with open_member(*member) as stream:
@@ -55,9 +66,14 @@ def decode_lines(stream: Iterable[bytes], name: str) -> Iterator[str]:
         yield line.removesuffix("\n").removesuffix("\r")
 
 
+def name_input(path: Path) -> str:
+    """Return what a user knows the file as."""
+    return "standard input" if path == STANDARD else str(path)
+
+
 def read_lines(path: Path) -> Iterator[str]:
     with open_bytes(path) as stream:
-        yield from decode_lines(stream, str(path))
+        yield from decode_lines(stream, name_input(path))
 
 
 def count_lines(path: Path) -> int:
