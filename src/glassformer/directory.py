@@ -26,6 +26,7 @@ from .disk import read_json as read_json
 from .disk import write_json as write_json
 from .disk import write_text as write_text
 from .model import Transformer
+from .other_folders import recognise
 from .tensors import check_tensors, load_tensors, read_notes, save_tensors, tensors_in
 from .text import Tokenizer
 
@@ -98,6 +99,8 @@ def open_model(model: Path | str) -> tuple[Config, Tokenizers, dict[str, torch.S
     folder = locate(model)
     for name in (CONFIG, WEIGHTS):
         if not (folder / name).is_file():
+            if said := recognise(folder):
+                raise ValueError(said)
             raise ValueError(f"{folder} is no model directory: it has no {name}{_suggest(folder)}")
     config = Config.load(folder / CONFIG)
     if not config.model_fields_set >= set(Config.model_fields) - {"size"}:

@@ -294,7 +294,7 @@ def test_pieces_of_ten_thousand_lines(files: tuple[str, str], data: Path, tmp_pa
 @pytest.mark.parametrize(
     ("file", "change", "sentence"),
     [
-        ("config.json", {"model_type": "bart"}, "model_type is bart, not marian"),
+        ("config.json", {"model_type": "bart"}, "of the kind bart: only the kind marian"),
         ("config.json", {"activation_function": "tanh"}, "activation_function=tanh: known are swi"),
         ("config.json", {"normalize_before": True}, "normalize_before=True: only models with Fal"),
         ("config.json", {"decoder_ffn_dim": 7}, "decoder_ffn_dim=7: only models with 20"),

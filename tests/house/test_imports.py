@@ -32,7 +32,7 @@ TABLE = [
     ["model", "text"],
     ["kernels", "tap", "config", "device"],
     ["disk", "memory", "mistakes", "version", "waiting"],
-    ["other_names"],
+    ["other_folders", "other_names"],
 ]
 FLOOR = {part: floor for floor, parts in enumerate(reversed(TABLE)) for part in parts}
 
@@ -49,6 +49,7 @@ PACKAGES = {
 TORCH_FREE = (
     "config",
     "mistakes",
+    "other_folders",
     "other_names",
     "memory",
     "text",

@@ -9,6 +9,7 @@ from torch import Tensor
 
 from ..config import BOS
 from ..model import Transformer
+from ..other_folders import is_pointer, tell_pointer
 from ..tensors import load_tensors
 
 NEVER = -200.0  # a bias that leaves a piece no share of the probability that fp32 could tell
@@ -37,6 +38,8 @@ Weights = dict[str, Tensor]
 def read_weights(folder: Path) -> tuple[Path, Weights]:
     """And the file that they came from. A pickle is read as data; what would run is refused."""
     path, old = folder / "model.safetensors", folder / "pytorch_model.bin"
+    for pointer in filter(is_pointer, (path, old)):
+        raise ValueError(tell_pointer(pointer))
     if path.is_file():
         return path, load_tensors(path)
     if not old.is_file():

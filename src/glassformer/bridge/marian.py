@@ -18,6 +18,7 @@ from ..config import Config
 from ..directory import CARD, Tokenizers, build, save_model, write_text
 from ..disk import prepare_beside
 from ..model import Transformer
+from ..other_folders import recognise
 from ..text.layout import CONTROLS
 from ..text.unigram import UNKNOWN
 from .checkpoint import read_weights, rename
@@ -61,7 +62,7 @@ def import_marian(
         raise ValueError(f"grid={grid}: one of {', '.join(GRIDS)}")
     if out.exists():
         raise ValueError(f"{out} is there already: name a new folder")
-    raw = _read_json(folder / "config.json")
+    raw = _read_settings(folder)
     config = _translate_settings(folder, raw, grid)
     tokenizers, rows = _read_pieces(folder, raw)
     config = config.changed(text={"vocabulary": max(300, len(tokenizers.target)), "shared": False})
@@ -84,6 +85,16 @@ Its licence, its data and its scores are those of that model; nothing was traine
 """
 
 
+def _read_settings(folder: Path) -> dict[str, Any]:
+    """Read config.json. ValueError that says what the folder is, if no MarianMT checkpoint."""
+    path = folder / "config.json"
+    raw = _read_json(path) if path.is_file() else {}
+    if raw.get("model_type") != "marian" or (folder / "model.bin").is_file():
+        said = f"{folder} is no MarianMT checkpoint: it has no {path.name} of the kind marian"
+        raise ValueError(recognise(folder) or said)
+    return raw
+
+
 def _read_json(path: Path) -> dict[str, Any]:
     try:
         found = json.loads(path.read_text(encoding="utf-8"))
@@ -96,8 +107,6 @@ def _read_json(path: Path) -> dict[str, Any]:
 
 def _translate_settings(folder: Path, raw: Mapping[str, Any], grid: str) -> Config:
     path = folder / "config.json"
-    if raw.get("model_type") != "marian":
-        raise ValueError(f"{path}: model_type is {raw.get('model_type')}, not marian")
     wanted = {
         "normalize_before": False,
         "normalize_embedding": False,
