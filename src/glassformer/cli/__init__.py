@@ -27,6 +27,7 @@ from . import (
     export,
     import_model,
     info,
+    publish,
     score,
     see,
     serve,
@@ -49,7 +50,7 @@ VERBS: dict[str, list[Callable[..., None]]] = {
         doctor.doctor,
     ],
     "Measure": [evaluate.evaluate],
-    "Exchange": [import_model.import_, export.export],
+    "Exchange": [import_model.import_, export.export, publish.publish],
 }
 ALONE = (demo.demo, doctor.doctor, serve.serve)  # these do something without an argument
 EXPECTED, DEFECT = 2, 70

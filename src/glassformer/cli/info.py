@@ -17,12 +17,16 @@ def info(model: Model, as_json: AsJson = False) -> None:
     """
     from ..directory import CARD, locate
     from ..train.card import read_facts
+    from ..train.preparation import RUN
+    from ..train.publishing import measure_run
     from ..translator import Translator
 
     translator = Translator.load(model)
     sizes, card = translator.describe(), read_facts(locate(model))
+    run = measure_run(locate(model))
     if as_json:
-        print(to_json({**sizes, "card": card}))
+        held = {"run": run.to_json()} if run else {}
+        print(to_json({**sizes, "card": card, **held}))
         return
     sizes.pop("settings")
     rows = [(name.replace("_", " "), _show(value)) for name, value in sizes.items()]
@@ -32,6 +36,8 @@ def info(model: Model, as_json: AsJson = False) -> None:
         raise ValueError(
             f"{locate(model) / CARD}: damaged, or of another version ({error})"
         ) from None
+    if run:
+        rows.append(("training", f"{locate(model) / RUN} holds {run}; publish leaves it behind"))
     width = max(len(name) for name, _ in rows)
     for name, value in rows:
         print(f"{name:<{width}}  {value}")

@@ -6,6 +6,7 @@ import io
 import json
 import re
 import shlex
+import shutil
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -129,3 +130,47 @@ def test_doctor_looks_at_a_model(run: Run, home: Path) -> None:
     findings = json.loads(run("doctor m --json")[1])["findings"]
     assert [each["about"] for each in findings if each["is_wrong"]] == ["golden"]
     golden.write_bytes(kept)
+
+
+def test_info_says_what_the_training_has_left(run: Run, home: Path) -> None:
+    held = json.loads(run("info m --json")[1])["run"]
+    sizes = [path.stat().st_size for path in (home / "m/run").rglob("*") if path.is_file()]
+    assert held["bytes"] == sum(sizes) == sum(n for name, n in held.items() if name != "bytes")
+    text = b"".join((home / f"m/run/valid.{side}").read_bytes() for side in ("source", "target"))
+    assert held["validation_text"] == len(text)
+    assert min(held["checkpoints"], held["training_text"]) > 0
+    assert re.search(
+        r"^training +m.run holds .* MB: checkpoints .*, training text", run("info m")[1], re.M
+    )
+
+
+def test_what_is_published_has_no_text_of_the_training(run: Run, home: Path) -> None:
+    code, out, _ = run("publish m --out public")
+    assert code == 0 and "train.en" in out and re.search("golden.json holds [1-4] sentences", out)
+    kept = {path.name: path.read_bytes() for path in (home / "public").iterdir()}
+    assert {"model.safetensors", "config.toml", "card.md", "golden.json"} < kept.keys()
+    golden = {line["source"] for line in json.loads(kept["golden.json"])["lines"]}
+    for side in ("en", "fr"):
+        for line in (home / f"train.{side}").read_text(encoding="utf-8").splitlines():
+            holding = [name for name, data in kept.items() if line.encode() in data]
+            assert holding == (["golden.json"] if line in golden else []), line
+    assert not [name for name, data in kept.items() if str(home).encode() in data]
+    assert run("doctor public")[0] == 0
+    translated = [run(f"translate {name} train.en --precision fp32")[1] for name in ("m", "public")]
+    assert translated[0] == translated[1]
+    assert "run" not in json.loads(run("info public --json")[1])
+    assert run("publish m --out public")[::2] == (
+        2,
+        "glassformer: public is there already: name a new folder\n",
+    )
+
+
+def test_what_doctor_would_refuse_is_not_published(run: Run, home: Path) -> None:
+    shutil.copytree(home / "m", home / "changed")
+    config = home / "changed/config.toml"
+    text = config.read_text(encoding="utf-8")
+    config.write_text(text.replace("alpha = 0.6", "alpha = 0.7"), encoding="utf-8")
+    before = sorted(home.iterdir())
+    code, _, err = run("publish changed --out broken")
+    assert code == 2 and "changed is not fit to be published (config.toml: " in err
+    assert sorted(home.iterdir()) == before

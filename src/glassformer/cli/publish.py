@@ -1,0 +1,27 @@
+"""glassformer publish"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+from typer import Option
+
+from .options import AsJson, Model
+from .terminal import to_json
+
+Out = Annotated[Path, Option(metavar="FOLDER", help="Where the copy goes: a new folder.")]
+
+
+def publish(model: Model, out: Out, as_json: AsJson = False) -> None:
+    """Copy a model without its training: no checkpoints, no training text, no validation text.
+
+    The copy is checked as doctor does it, and what it still tells of the data is said.
+
+    \b
+    glassformer publish my-model --out my-published-model
+    """
+    from ..train.publishing import publish as copy
+
+    found = copy(model, out)
+    print(to_json(found.to_json()) if as_json else f"{out}: {found}")

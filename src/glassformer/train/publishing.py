@@ -1,0 +1,119 @@
+"""A model without its training: a copy to hand on, and what lies in the folder `run`."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from ..directory import CARD, CONFIG, GOLDEN, SEPARATE, SHARED, WEIGHTS, locate, open_model
+from ..disk import prepare_beside, put_folder, read_json, sync_files
+from ..evaluate.choice import ALIGNMENT
+from .card import read_facts
+from .health import examine_model
+from .preparation import CHECKPOINTS, RUN, VALID
+
+PUBLISHED = (WEIGHTS, CONFIG, SHARED, *SEPARATE, CARD, GOLDEN, ALIGNMENT)
+STORE = "store"  # of `run`: the text of the training, as ids
+
+
+@dataclass(frozen=True)
+class Contents:
+    """Bytes in the folder `run` of a model, by what they are."""
+
+    checkpoints: int
+    training_text: int
+    validation_text: int
+    rest: int
+
+    @property
+    def total(self) -> int:
+        return sum(asdict(self).values())
+
+    def __str__(self) -> str:
+        parts = (f"{name.replace('_', ' ')} {say_size(n)}" for name, n in asdict(self).items() if n)
+        return f"{say_size(self.total)}: {', '.join(parts)}"
+
+    def to_json(self) -> dict[str, int]:
+        return {"bytes": self.total, **asdict(self)}
+
+
+@dataclass(frozen=True)
+class Published:
+    """A copy: its files with their bytes, what was left behind, and what can be read in it."""
+
+    files: dict[str, int]
+    run: Contents | None
+    reveals: tuple[str, ...]
+
+    def __str__(self) -> str:
+        said = [f"{len(self.files)} files, {say_size(sum(self.files.values()))}"]
+        if self.run:
+            said[0] += f"; left behind: {RUN} with {self.run}"
+        return "\n".join([*said, *self.reveals])
+
+    def to_json(self) -> dict[str, Any]:
+        run = {"left_behind": self.run.to_json()} if self.run else {}
+        return {"files": self.files, **run, "reveals": list(self.reveals)}
+
+
+def publish(model: Path | str, out: Path) -> Published:
+    """Copy what translating needs, and no text of the training, to the new folder `out`.
+
+    ValueError if `out` is there, or if `doctor` would find something wrong with the copy; then
+    nothing is written.
+    """
+    folder = locate(model)
+    if out.exists():
+        raise ValueError(f"{out} is there already: name a new folder")
+    open_model(folder)
+    with prepare_beside(out) as scratch:
+        whole = scratch / "model"
+        whole.mkdir()
+        for name in PUBLISHED:
+            if (folder / name).is_file():
+                shutil.copyfile(folder / name, whole / name)
+        if wrong := [each for each in examine_model(whole) if each.is_wrong]:
+            said = "; ".join(f"{each.about}: {each.said}" for each in wrong)
+            raise ValueError(
+                f"{folder} is not fit to be published ({said}): see glassformer doctor"
+            )
+        sync_files(whole)
+        put_folder(whole, out)
+    files = {name: (out / name).stat().st_size for name in PUBLISHED if (out / name).is_file()}
+    return Published(files, measure_run(folder), tuple(_list_revealed(out)))
+
+
+def measure_run(folder: Path) -> Contents | None:
+    """Return what the training has left in a model's folder; None if nothing."""
+    run = folder / RUN
+    if not run.is_dir():
+        return None
+    kinds = {CHECKPOINTS: "checkpoints", STORE: "training_text"}
+    kinds |= dict.fromkeys(VALID, "validation_text")
+    sizes = dict.fromkeys(("checkpoints", "training_text", "validation_text", "rest"), 0)
+    for path in run.rglob("*"):
+        if path.is_file():
+            kind = kinds.get(path.relative_to(run).parts[0], "rest")
+            sizes[kind] += path.stat().st_size
+    return Contents(**sizes)
+
+
+def say_size(size: int) -> str:
+    return f"{size / 1e6:,.1f} MB" if size >= 1e5 else f"{size:,} bytes"
+
+
+def _list_revealed(folder: Path) -> Iterator[str]:
+    """Yield what a reader of the files learns of the training text."""
+    names = [str(each["name"]) for each in read_facts(folder).get("data", ())]
+    if names:
+        yield f"{CARD} names the files of the training ({', '.join(names)}) with lines and SHA-256"
+    if (folder / GOLDEN).is_file():
+        lines = len(read_json(folder / GOLDEN)["lines"])
+        yield (
+            f"{GOLDEN} holds {lines} sentences of the validation text with their translations: "
+            "doctor compares them, and the model works without the file"
+        )
+    yield "the tokenizer knows words of the training text, as its vocabulary"
