@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from importlib.util import find_spec
 from pathlib import Path
@@ -9,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from typer import Argument, Option
 
+from ..data.files import STANDARD
 from ..serve.limits import Limits
 from .options import MACHINE, Device, Precision, Threads
 
@@ -80,6 +82,18 @@ Waiting = Annotated[
         help="Sentences that may wait; further requests are told when to try again.",
     ),
 ]
+Log = Annotated[
+    Path | None,
+    Option(
+        metavar="FILE",
+        rich_help_panel=OPERATION,
+        help="Append a line of JSON for every request: time, address, path, status, duration, "
+        "model, how much text; - is the standard output. A file may be renamed meanwhile.",
+    ),
+]
+LogText = Annotated[
+    bool, Option("--log-text", help="Log the texts too.", rich_help_panel=OPERATION)
+]
 Batch = Annotated[
     int, Option(metavar="N", min=1, help="Sentences translated together.", rich_help_panel=MACHINE)
 ]
@@ -101,6 +115,8 @@ def serve(
     characters: Characters = Limits.characters,
     seconds: Seconds = Limits.seconds,
     waiting: Waiting = Limits.waiting,
+    log: Log = None,
+    log_text: LogText = False,
     batch: Batch = Limits.batch,
     loaded: Loaded = Limits.loaded,
     device: Device = "auto",
@@ -112,6 +128,8 @@ def serve(
     \b
     glassformer serve demo demo-fr-en
     """
+    if log_text and not log:
+        raise ValueError("--log-text has no effect without --log")
     body = max(Limits.body, 12 * characters)  # bytes: as many as an escaped character can take
     limits = Limits(
         characters=characters,
@@ -132,11 +150,14 @@ def serve(
         rate=rate,
         origins=cors or (),
         limits=limits,
+        log=log,
+        log_text=log_text,
         device=device,
         precision=precision,
         threads=threads,
     )
-    print(f"Open {ready.address}\nCtrl-C ends.", flush=True)
+    out = sys.stderr if log == STANDARD else sys.stdout  # where only lines of JSON may go
+    print(f"Open {ready.address}\nCtrl-C ends.", file=out, flush=True)
     ready.run()
 
 
@@ -152,6 +173,8 @@ def start(
     rate: int = 0,
     origins: Sequence[str] = (),
     limits: Limits | None = None,
+    log: Path | None = None,
+    log_text: bool = False,
     **how: Any,
 ) -> Ready:
     """A server that has its port and its models; it answers once it runs."""
@@ -160,7 +183,10 @@ def start(
     if runs is not None and not runs.is_dir():
         raise ValueError(f"--runs {runs} is no folder")
     from ..serve.access import Access
+    from ..serve.request_log import RequestLog
     from ..serve.running import make_service, prepare
 
+    lines = RequestLog(log, with_text=log_text) if log else None
     service = make_service(models, runs=runs, limits=limits, access=Access(keys, rate), **how)
-    return prepare(service, host=host, port=port, token=token, hosts=names, origins=origins)
+    where: dict[str, Any] = {"host": host, "port": port, "hosts": names}
+    return prepare(service, **where, token=token, origins=origins, log=lines)

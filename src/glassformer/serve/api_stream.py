@@ -16,6 +16,7 @@ from ..translator import Translator
 from .api_models import check_ids
 from .jobs import Job
 from .refusal import Refusal
+from .request_log import note, note_texts
 from .requests import StreamRequest, check_text, choose_search
 from .service import Service, TheService
 from .streams import Json, answer
@@ -29,7 +30,8 @@ async def stream_translation(
 ) -> Response:
     """Each step of the search: what was chosen, and what else was likely."""
     check_text(body.text, service.limits)
-    service.shelf.find(body.model)
+    note_texts(request, [body.text])
+    note(request, models=[service.shelf.find(body.model).id])
     return await answer(request, service.jobs.start(lambda job: tell(job, service, body)))
 
 

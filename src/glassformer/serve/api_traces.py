@@ -19,6 +19,7 @@ from .archive import read_archive, write_archive
 from .jobs import Job
 from .recordings import Recording
 from .refusal import Refusal
+from .request_log import note, note_texts
 from .requests import EditRequest, TraceRequest, check_text, choose_search
 from .service import Service, TheService
 from .streams import Json, answer
@@ -31,7 +32,8 @@ SAVED = {"Content-Disposition": "attachment"}  # the page knows a better name th
 async def record_trace(body: TraceRequest, request: Request, service: TheService) -> Response:
     """Translate one sentence and record everything, told as it goes on, or at the end."""
     check_text(body.text, service.limits)
-    service.shelf.find(body.model)
+    note_texts(request, [body.text])
+    note(request, models=[service.shelf.find(body.model).id])
     return await answer(request, service.jobs.start(lambda job: make(job, service, body)))
 
 

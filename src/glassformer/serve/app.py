@@ -31,6 +31,7 @@ from .guard import Guard
 from .openapi import describe
 from .pages import add_pages
 from .refusal import Refusal, say_invalid
+from .request_log import Logged, RequestLog
 from .service import Service
 
 log = logging.getLogger("glassformer.serve")
@@ -66,6 +67,7 @@ def build(
     cookie: str = "glassformer",
     hosts: Sequence[str] = ("*",),
     origins: Sequence[str] = (),
+    log: RequestLog | None = None,
 ) -> FastAPI:
     """hosts: the names that this server answers to. origins: of pages that may ask it."""
 
@@ -97,6 +99,8 @@ def build(
             CORSMiddleware, allow_origins=[*origins], allow_methods=methods, allow_headers=headers
         )
     app.add_middleware(metrics.Measured, metrics=service.metrics)
+    if log:
+        app.add_middleware(Logged, log=log)
     return app
 
 

@@ -14,6 +14,7 @@ from ..version import __version__
 from .languages import Languages
 from .openapi import DETECT, TRANSLATE
 from .refusal import Refusal
+from .request_log import name_key, note, note_texts
 from .requests import check_characters
 from .service import Service, TheService
 from .waiting import wait_for
@@ -25,7 +26,7 @@ router = APIRouter(tags=["LibreTranslate"])
 async def translate(request: Request, service: TheService) -> dict[str, Any]:
     """Translate a text, or several, from a language or from the one that is detected."""
     given = await read_body(request)
-    service.access.check(_read_key(given, request), _find_address(request))
+    _check_access(service, given, request)
     for name in ("q", "source", "target"):
         if not given.get(name):
             raise Refusal(400, f"Invalid request: missing {name} parameter")
@@ -33,8 +34,10 @@ async def translate(request: Request, service: TheService) -> dict[str, Any]:
     if form not in ("text", "html"):
         raise Refusal(400, f"{form} format is not supported")
     texts, is_many = _read_texts(given["q"], service, form), isinstance(given["q"], list)
+    note_texts(request, texts)
     alternatives = _read_number(given.get("alternatives"), service.limits.alternatives)
     work = _translate(
+        request,
         service,
         texts,
         _read_word(given, "source"),
@@ -47,7 +50,13 @@ async def translate(request: Request, service: TheService) -> dict[str, Any]:
 
 
 async def _translate(
-    service: Service, texts: list[str], source: str, target: str, form: str, alternatives: int
+    request: Request,
+    service: Service,
+    texts: list[str],
+    source: str,
+    target: str,
+    form: str,
+    alternatives: int,
 ) -> dict[str, list[Any]]:
     """Each answer a list, one for each text."""
     languages, answer = service.languages, dict[str, list[Any]]()
@@ -59,6 +68,7 @@ async def _translate(
     else:
         codes = [languages.find(source)] * len(texts)
     routes = {code: languages.check_route(code, to) for code in codes}
+    note(request, models=list(dict.fromkeys(model.id for way in routes.values() for model in way)))
     translate = (
         service.interpreter.translate_markup if form == "html" else (service.interpreter.translate)
     )
@@ -78,10 +88,11 @@ async def _translate(
 async def detect(request: Request, service: TheService) -> list[dict[str, Any]]:
     """In which of the source languages a text is, the likeliest first."""
     given = await read_body(request)
-    service.access.check(_read_key(given, request), _find_address(request))
+    _check_access(service, given, request)
     if not given.get("q"):
         raise Refusal(400, "Invalid request: missing q parameter")
     texts = _read_texts(given["q"], service, "text")[:1]
+    note_texts(request, texts)
     (found,) = await run_sync(_detect, service.languages, texts)
     return found
 
@@ -194,6 +205,14 @@ def _read_number(value: Any, most: int) -> int:
     if number < 0:
         raise Refusal(400, "Invalid request: alternatives is 0 or more")
     return min(number, most)
+
+
+def _check_access(service: Service, given: Mapping[str, Any], request: Request) -> None:
+    """Refusal for who may not ask, or has asked too often."""
+    key = _read_key(given, request)
+    if service.access.keys:
+        note(request, key=name_key(key))
+    service.access.check(key, _find_address(request))
 
 
 def _read_key(given: Mapping[str, Any], request: Request) -> str:

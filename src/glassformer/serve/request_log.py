@@ -10,7 +10,8 @@ import json
 import os
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from hashlib import sha256
 from pathlib import Path
@@ -19,11 +20,11 @@ from typing import Any, TextIO
 from fastapi import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from ..data.files import STANDARD
 from ..disk import is_still
 
 ENTRY = "glassformer.log"  # of the scope of a request: what is noted of it
 SHOWN = 200  # characters of a path
-STANDARD = Path("-")
 
 
 class RequestLog:
@@ -40,16 +41,16 @@ class RequestLog:
             self._file = self._open()
 
     def write(self, entry: dict[str, Any]) -> None:
-        """Append one line."""
-        line = json.dumps(entry, ensure_ascii=False) + "\n"
+        """Append one line, of ASCII alone: text of others cannot act on a terminal or end it."""
+        line = json.dumps(entry) + "\n"
         try:
             out = self._find_file()
             out.write(line)
             out.flush()
             self._failed = False
-        except OSError as error:
+        except (OSError, ValueError) as error:  # ValueError: standard output is closed
             if not self._failed:
-                print(f"glassformer: {self.path}: no log: {error.strerror}", file=sys.stderr)
+                print(f"glassformer: {self.path}: nothing is logged: {error}", file=sys.stderr)
             self._failed = True
 
     def _find_file(self) -> TextIO:
@@ -66,22 +67,30 @@ class RequestLog:
         def private(path: str, flags: int) -> int:
             return os.open(path, flags, 0o640)
 
-        return open(self.path, "a", encoding="utf-8", errors="replace", opener=private)
+        return open(self.path, "a", encoding="ascii", opener=private)
+
+
+@dataclass
+class Entry:
+    """What handlers know of one request."""
+
+    with_text: bool
+    facts: dict[str, Any] = field(default_factory=dict)
 
 
 def note(request: Request, **facts: Any) -> None:
     """Add facts to the line of a request; None is left out. Without a log, this does nothing."""
     entry = request.scope.get(ENTRY)
     if entry is not None:
-        entry.update({name: value for name, value in facts.items() if value is not None})
+        entry.facts |= {name: value for name, value in facts.items() if value is not None}
 
 
-def note_texts(request: Request, texts: Sequence[str], **facts: Any) -> None:
+def note_texts(request: Request, texts: Sequence[str]) -> None:
     """Note how many texts and characters a request has, and the texts if the log wants them."""
+    note(request, texts=len(texts), characters=sum(map(len, texts)))
     entry = request.scope.get(ENTRY)
-    if entry is not None:
-        shown = [*texts] if request.app.state.service.log.with_text else None
-        note(request, texts=len(texts), characters=sum(map(len, texts)), text=shown, **facts)
+    if entry is not None and entry.with_text:
+        note(request, text=[*texts])
 
 
 def name_key(key: str) -> str | None:
@@ -92,16 +101,14 @@ def name_key(key: str) -> str | None:
 class Logged:
     """Writes a line for every request once it is answered."""
 
-    def __init__(
-        self, app: ASGIApp, log: RequestLog, clock: Callable[[], float] = time.perf_counter
-    ) -> None:
-        self.app, self.log, self.clock = app, log, clock
+    def __init__(self, app: ASGIApp, log: RequestLog) -> None:
+        self.app, self.log = app, log
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
-        status, begun, entry = 500, self.clock(), dict[str, Any]()
+        status, begun, entry = 500, time.perf_counter(), Entry(self.log.with_text)
         now, (address, *_) = datetime.now(UTC), scope.get("client") or ("",)
         path = scope["path"][:SHOWN]
 
@@ -120,6 +127,6 @@ class Logged:
                 "method": scope["method"],
                 "path": path,
                 "status": status,
-                "ms": round(1000 * (self.clock() - begun), 1),
+                "ms": round(1000 * (time.perf_counter() - begun), 1),
             }
-            self.log.write({**told, **entry})
+            self.log.write({**told, **entry.facts})

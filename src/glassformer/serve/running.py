@@ -22,6 +22,7 @@ from .limits import Limits
 from .listening import BACKLOG, LOCAL, OPEN, Connection, allow_files, listen, name_address
 from .metrics import Metrics
 from .recordings import Recordings
+from .request_log import RequestLog
 from .service import Service
 from .shelf import Shelf
 
@@ -97,11 +98,12 @@ def prepare(
     token: str | None = None,
     hosts: Sequence[str] = (),
     origins: Sequence[str] = (),
+    log: RequestLog | None = None,
 ) -> Ready:
     """Take the port; 0 is any. OSError where it is taken.
 
     hosts: further names that the server answers to. origins: of pages elsewhere that may ask it,
-    such as "https://example.org".
+    such as "https://example.org". log: of requests.
     """
     token = token or secrets.token_urlsafe(24)
     allow_files(2 * service.limits.connections)
@@ -109,7 +111,7 @@ def prepare(
     port = socks[0].getsockname()[1]
     names = (*LOCAL, *hosts, "*" if host in OPEN and not hosts else host)
     cookie = f"glassformer-{port}"
-    app = build(service, token=token, cookie=cookie, hosts=names, origins=origins)
+    app = build(service, token=token, cookie=cookie, hosts=names, origins=origins, log=log)
     config = uvicorn.Config(app, **_options(service.limits))
     address = f"{name_address(host, port)}/?token={token}"
     return Ready(Server(config, service), socks, address)
