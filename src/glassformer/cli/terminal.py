@@ -20,6 +20,7 @@ from ..disk import PARTIAL, name_file, open_alone
 T = TypeVar("T")
 CHUNK = 1000  # lines at work together, and in memory
 FULL = (errno.ENOSPC, errno.EFBIG)  # what writing to a file ends with
+EVERY = 30.0  # seconds between two lines of progress where there is no terminal
 INTERRUPTED = 130  # the exit code of what Ctrl-C ended
 
 # Half of a UTF-16 pair, as some programs write it; UTF-8 proper never has these bytes.
@@ -124,11 +125,18 @@ def _keep_if_any(file: TextIO, partial: Path) -> None:
 def show_progress(
     what: str, total: int | None = None, *, beside: TextIO | None = None
 ) -> Iterator[Callable[[int], None]]:
-    """A bar on stderr for what takes over a second; yields a function to be told what is done.
+    """Show progress on stderr; yields a function to be told how much more is done.
 
-    There is none where stderr is no terminal, or `beside`, which is written meanwhile, is one.
+    On a terminal that is a bar, for what takes over a second; none if `beside`, which is written
+    meanwhile, is the same terminal. Elsewhere, in the log of a night, it is a line every half a
+    minute.
     """
-    if not sys.stderr.isatty() or (beside is not None and beside.isatty()):
+    if not sys.stderr.isatty():
+        lines = ProgressLines(what, total)
+        yield lines.advance
+        lines.end()
+        return
+    if beside is not None and beside.isatty():
         yield lambda done: None
         return
     from rich.console import Console
@@ -149,6 +157,42 @@ def show_progress(
     finally:
         if bar.live.is_started:
             bar.stop()
+
+
+class ProgressLines:
+    """Lines on stderr: how much is done, how fast, and how long it will still take."""
+
+    def __init__(self, what: str, total: int | None) -> None:
+        self.what, self.total, self.done = what, total, 0
+        self.begun = self.told = monotonic()
+
+    def advance(self, done: int) -> None:
+        """Count, and print a line if the last one is half a minute old."""
+        self.done += done
+        now = monotonic()
+        if now - self.told < EVERY:
+            return
+        self.told = now
+        rate = self.done / (now - self.begun)
+        said = f"{self.what}: {self.done:,}"
+        if self.total:
+            said += f" of {self.total:,} ({100 * self.done / self.total:.0f} %)"
+        said += f", {rate:,.{0 if rate >= 100 else 1}f} a second"
+        if self.total and rate:
+            said += f", {say_time((self.total - self.done) / rate)} left"
+        print(said, file=sys.stderr, flush=True)
+
+    def end(self) -> None:
+        """Print the last line, if there were any before it."""
+        if self.told != self.begun:
+            took = say_time(monotonic() - self.begun)
+            print(f"{self.what}: {self.done:,} in {took}", file=sys.stderr, flush=True)
+
+
+def say_time(seconds: float) -> str:
+    """Return hours, minutes and seconds, as 1:02:03."""
+    minutes, rest = divmod(round(seconds), 60)
+    return f"{minutes // 60}:{minutes % 60:02}:{rest:02}"
 
 
 def to_json(value: Any) -> str:

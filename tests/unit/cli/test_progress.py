@@ -1,0 +1,90 @@
+"""What one sees of a long command where standard error is no terminal."""
+
+from __future__ import annotations
+
+import io
+import sys
+
+import pytest
+
+from glassformer.cli import main, terminal
+from glassformer.cli.terminal import show_progress
+from glassformer.translator import Translator
+
+
+class Clock:
+    """A clock that a test moves."""
+
+    def __init__(self) -> None:
+        self.now = 1000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    made = Clock()
+    monkeypatch.setattr(terminal, "monotonic", made)
+    return made
+
+
+def test_a_line_every_half_a_minute(clock: Clock, capsys: pytest.CaptureFixture[str]) -> None:
+    with show_progress("translating", 10_000) as tell:
+        for _ in range(20):
+            clock.now += 9
+            tell(500)
+    lines = capsys.readouterr().err.splitlines()
+    # 500 lines in 9 s are 55.6 a second; it is told after 36, 72, ... s, and how long it took.
+    assert lines[0] == "translating: 2,000 of 10,000 (20 %), 55.6 a second, 0:02:24 left"
+    assert len(lines) == 180 // 36 + 1 and lines[-1] == "translating: 10,000 in 0:03:00"
+    left = [line.split(", ")[-1] for line in lines[:-1]]
+    assert left == [f"0:0{n // 60}:{n % 60:02} left" for n in (144, 108, 72, 36, 0)]
+
+
+def test_without_a_total_there_is_no_time_left(
+    clock: Clock, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with show_progress("checking") as tell:
+        clock.now += 3600
+        tell(3_600_000)
+    assert capsys.readouterr().err.splitlines() == [
+        "checking: 3,600,000, 1,000 a second",
+        "checking: 3,600,000 in 1:00:00",
+    ]
+
+
+def test_what_is_quick_or_fails_says_nothing_more(
+    clock: Clock, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with show_progress("translating", 10) as tell:
+        clock.now += 29
+        tell(10)
+    assert capsys.readouterr().err == ""
+    with pytest.raises(ValueError, match="line 7"), show_progress("translating", 10) as tell:
+        clock.now += 40
+        tell(6)
+        raise ValueError("line 7")
+    assert capsys.readouterr().err.count("\n") == 1
+
+
+def test_translate_shows_it(
+    clock: Clock, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A line from a pipe, though the translations go to a pipe too."""
+    search = Translator.search
+
+    def search_slowly(*given: object, **how: object) -> object:
+        clock.now += 31
+        return search(*given, **how)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(Translator, "search", search_slowly)
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"The cat.\nThe dog.\n")))
+    assert main(["translate", "demo", "--precision", "fp32", "--chunk", "1"]) == 0
+    out, err = capsys.readouterr()
+    assert out.count("\n") == 2
+    assert [line.split(",")[0] for line in err.splitlines() if "building" not in line] == [
+        "translating: 1",
+        "translating: 2",
+        "translating: 2 in 0:01:02",
+    ]
