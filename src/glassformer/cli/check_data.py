@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 Files = Annotated[
     list[Path] | None,
-    Argument(metavar="[PATH ...]", help="The data: two files, source first, or one path of pairs."),
+    Argument(metavar="PATH", help="The data: two files, source first, or one path of pairs."),
 ]
 HeldOut = Annotated[
     list[Path] | None,

@@ -28,9 +28,9 @@ if TYPE_CHECKING:
 Files = Annotated[
     list[Path] | None,
     Argument(
-        metavar="MODEL SOURCE REFERENCE ... | HYPOTHESIS REFERENCE ...",
-        help="A folder is a model that translates SOURCE, a file is translations to be scored; "
-        "each may also be given by its option. - is the standard input.",
+        metavar="MODEL | FILE",
+        help="A model, the text that it translates and references; or a file of translations and "
+        "references. Files may be given by their options too; - is the standard input.",
     ),
 ]
 Source = Annotated[Path | None, Option(metavar="FILE", help="Text for the model to translate.")]

@@ -22,7 +22,7 @@ ALL_SIZES = ("auto", *SIZES)
 Words = Annotated[
     list[str] | None,
     Argument(
-        metavar="[RECIPE] [PATH ...]",
+        metavar="RECIPE | PATH",
         help=f"A size ({', '.join(ALL_SIZES)}) or a TOML file of settings, auto if not given; and "
         "the data, if without --data.",
     ),
@@ -123,9 +123,9 @@ def train(
 
     \b
     glassformer train my-folder --source-lang en --target-lang de --out my-model
-    glassformer train small train.en train.de --source-lang en --target-lang de --minutes 60 \\
-        --out my-model
-    glassformer train my-other-folder --from my-model --out my-other-model --minutes 10
+    glassformer train small train.en train.de --source-lang en \\
+        --target-lang de --minutes 60 --out my-model
+    glassformer train my-other-folder --from my-model --minutes 10 --out other
     glassformer train --resume my-model
     """
     recipe, files = part_words(words or (), data)
