@@ -223,6 +223,29 @@ def test_a_step_at_a_time(trace: Trace) -> None:
     assert seconds[-1] >= 3 and min(seconds) < 0.1 < max(seconds[:-1])
 
 
+@pytest.mark.parametrize(("count", "is_listed"), [(8, True), (9, False)])
+def test_what_is_told_in_turn_is_not_left_standing(count: int, is_listed: bool) -> None:
+    """The last of many sentences is about the last step, not about the complete picture."""
+    page = Page()
+    for n in range(count):
+        page.step(f"number {n}", "")
+        page.box(0, 20 * n, 10, 10)
+    moving = page.animate("title")
+
+    def read() -> list[str]:
+        return [text.get_text() for text in moving.captions if text.get_visible()]
+
+    still = read()
+    assert still == [f"{n + 1}  number {n}" for n in range(count) if is_listed]
+    for _ in moving.frames():
+        assert read()
+        assert is_listed or len(read()) == 1
+        if moving.steps[-1].artists[0].get_visible():
+            break
+    moving.complete()
+    assert read() == still
+
+
 def test_what_rests_is_there_from_the_first() -> None:
     page = Page()
     page.text(0, 0, "before")
