@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -284,7 +285,29 @@ def test_gallery(trace: Trace, tmp_path: Path) -> None:
 
 def test_gallery_names_what_it_cannot_draw(trace: Trace, tmp_path: Path) -> None:
     done: list[str] = []
-    gallery(trace, tmp_path, ids=["V01", "V35"], layer=9, progress=done.append)
+    with pytest.warns(UserWarning, match="1 of 2 pictures are left out: V35: layer=9"):
+        gallery(trace, tmp_path, ids=["V01", "V35"], layer=9, progress=done.append)
     assert done == ["V01", "V35"]
     page = (tmp_path / "index.html").read_text(encoding="utf-8")
     assert "<li><b>V35</b>" in page and "layer=9" in page and not (tmp_path / "V35.svg").exists()
+
+
+def test_of_a_gallery_each_reason_is_told_once(see: Callable[..., Trace], tmp_path: Path) -> None:
+    few = see("post", "so it is", target="it", level="attention")
+    with pytest.warns(UserWarning) as caught:
+        made = gallery(few, tmp_path, ids=["V01", "V82", "V30", "V31", "V36"], moving=False)
+    (said,) = (str(each.message) for each in caught)
+    assert said.startswith("4 of 5 pictures are left out: V82: ") and said.count(";") == 1
+    assert "V30, V31, V36: more is shown than is in a recording with level=attention" in said
+    assert [path.name for path in made] == ["V01.svg", "index.html"]
+
+
+def test_a_gallery_of_nothing_is_refused(trace: Trace, tmp_path: Path) -> None:
+    for how, said in (
+        ({"ids": ["V35", "V36"], "layer": 9}, "no picture could be drawn: V35, V36: layer=9"),
+        ({"ids": ["V01"], "lang": "fr"}, "V01: lang=fr: one of en, zh"),
+        ({"size": 3}, "no picture has an option size"),
+    ):
+        with pytest.raises(ValueError, match=said):
+            gallery(trace, tmp_path / "new", **how)
+    assert not (tmp_path / "new").exists()
