@@ -5,7 +5,7 @@ Letters: B one sentence; S source; T rows of the decoder; V vocabulary.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import torch
@@ -17,12 +17,12 @@ from ..model import Transformer
 from ..tap import record as watch
 from ..translator import Translator
 from ..version import __version__
-from .document import LEVELS, Document, Level, Numerics, Piece, Prediction
+from .document import LEVELS, Document, Level, Numerics, Piece, Prediction, Search
 from .edit import Edited, prepare
 from .levels import belongs
 from .parameters import Parameters
 from .pieces import read_source, read_target, read_words
-from .searching import Passage, Progress, find
+from .searching import Passage, Progress, find, search_with_beam
 from .trace import Array, Trace
 
 TOP = 10  # pieces kept of each prediction
@@ -81,7 +81,18 @@ def record(
         {name: _to_array(name, values) for name, values in taken.items()},
         Parameters(translator.model.state_dict()),
         translator.tokenizers.target.vocabulary,
+        _defer_beam(translator, edited, passage),
     )
+
+
+def _defer_beam(
+    translator: Translator, edited: Edited, passage: Passage
+) -> Callable[[], Search] | None:
+    """Return a beam search of the same sentence, to be made if a picture asks for it."""
+    found = passage.search
+    if found is None:
+        return None
+    return lambda: search_with_beam(translator, edited, passage.source, found.settings)
 
 
 def _read(translator: Translator, text: str) -> list[Piece]:

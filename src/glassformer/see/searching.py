@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+import torch
+
 from ..config import BOS, EOS, Decode
 from ..decode import Fate, Hypothesis, Step, search
 from ..decode.results import endings
@@ -17,6 +19,7 @@ from .overhearing import Overheard
 from .pieces import spell
 from .trace import Trace
 
+BEAM = 4  # of the paper, for what a search of one hypothesis cannot show
 HEARD = 5  # likeliest pieces that whoever looks on is shown of each step
 Progress = Callable[[Step, list[tuple[int, float]]], object]
 
@@ -82,6 +85,19 @@ def find(
             steps=tuple(_replay(tokenizer, step) for step in steps),
         ),
     )
+
+
+def search_with_beam(
+    translator: Translator, edited: Edited, source: Sequence[int], settings: Decode
+) -> Search:
+    """Search again with a beam of 4, and otherwise as `settings` say."""
+    plain = Decode(search="beam", beam=BEAM)
+    kept = {"penalty", "alpha", "stop", "max_ratio", "max_extra", "min_length", "no_repeat"}
+    decode = plain.model_copy(update={name: getattr(settings, name) for name in kept})
+    with torch.inference_mode():
+        found = find(translator, edited, [*source], decode, 0, None, 0, None).search
+    assert found is not None, "without a target there is a search"
+    return found
 
 
 def _search(

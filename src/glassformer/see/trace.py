@@ -6,7 +6,7 @@ have no batch axis. Letters: H heads, S source, T rows of the decoder, K width o
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from difflib import get_close_matches
 from functools import cached_property
 from pathlib import Path
@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..config import Model
-from .document import Document, Piece
+from .document import Document, Piece, Search
 
 if TYPE_CHECKING:
     from .explain import Explanation
@@ -47,10 +47,12 @@ class Trace:
         tensors: Mapping[str, Array],
         parameters: Mapping[str, Array] | None = None,
         vocabulary: Sequence[str] | None = None,
+        search_with_beam: Callable[[], Search] | None = None,
     ):
         self.document, self.tensors = document, tensors
         self.parameters = {} if parameters is None else parameters
         self.vocabulary = vocabulary  # the texts of all target pieces
+        self._search_with_beam = search_with_beam  # of the same sentence, by the same model
         self.text, self.translation = document.text, document.translation
         self.source: tuple[Piece, ...] = document.source  # EOS included
         self.target: tuple[Piece, ...] = document.target  # the decoder's rows, BOS included
@@ -92,6 +94,12 @@ class Trace:
 
         self._computed[name] = recompute(op, self.__getitem__).astype(np.float32)
         return self._computed[name]
+
+    @cached_property
+    def beam_search(self) -> Search | None:
+        """A beam search of the same sentence, made when it is first asked for; None where the
+        recording was read from disk, so that its model is not at hand."""
+        return self._search_with_beam() if self._search_with_beam else None
 
     @cached_property
     def _computed(self) -> dict[str, Array]:

@@ -20,8 +20,7 @@ TYPES = {
     "pdf": "application/pdf",
     "gif": "image/gif",
 }
-HIDDEN = ("ax", "measured")  # for Python alone
-MOST = 512  # of an option that is a number
+HIDDEN = ("ax",)  # for Python alone
 
 
 @router.get("/figures")
@@ -51,19 +50,15 @@ def draw_figure(
     except ValueError as error:
         raise Refusal(404, str(error)) from None
     given = {k: v for k, v in request.query_params.items() if k not in ("format", "lang")}
-    options = {name: _read_option(name, value, service) for name, value in given.items()}
-    if lang != "en" and "lang" in picture.options:
-        options["lang"] = lang
+    options = {name: _read(picture, name, value, service) for name, value in given.items()}
+    options["lang"] = lang
     with (
         service.drawing,
         warnings.catch_warnings(action="ignore"),
         tempfile.TemporaryDirectory() as place,
     ):
         path = Path(place) / f"{picture.id}.{format}"
-        try:
-            drawn = draw(trace, picture.id, **options)
-        except TypeError as error:
-            raise Refusal(400, f"{picture.id}: {error}") from None
+        drawn = draw(trace, picture.id, **options)
         if isinstance(drawn, Animation):
             drawn.save(path)
         elif format == "gif":
@@ -79,18 +74,15 @@ def _show_picture(picture: Any) -> dict[str, Any]:
     return {**shown, "options": [name for name in picture.options if name not in HIDDEN]}
 
 
-def _read_option(name: str, value: str, service: Service) -> Any:
-    """A number, several with commas between them, a word; the id of a run or of a recording."""
-    if name in HIDDEN:
-        raise Refusal(400, f"{name} is no option here")
+def _read(picture: Any, name: str, value: str, service: Service) -> Any:
+    """Return an option's value; of a run or another recording, what goes by this id."""
+    from ..see.draw.options import read_option
+
+    if name not in picture.options or name in HIDDEN:
+        others = ", ".join(each for each in picture.options if each not in HIDDEN)
+        raise Refusal(400, f"{picture.id} has no option {name}; it has {others}")
     if name == "watch":
         return find_run(service, value)
     if name == "other":
         return service.recordings.find(value).trace
-    try:
-        numbers = [float(part) if "." in part else int(part) for part in value.split(",")]
-    except ValueError:
-        return value
-    if any(not abs(number) <= MOST for number in numbers) and name not in ("query", "piece"):
-        raise Refusal(400, f"{name}={value}: at most {MOST}")
-    return numbers[0] if len(numbers) == 1 else tuple(numbers)
+    return read_option(picture.id, name, value)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from pathlib import Path
 
 import pytest
 
 from glassformer.cli import main
+from glassformer.see.draw import PICTURES
 from glassformer.see.draw.fonts import find_family
 
 SEE = ("see", "demo", "The cat is on the mat.")
@@ -48,3 +50,30 @@ def test_an_option_in_vain_is_refused(
 def test_an_unknown_picture_is_refused(capfd: pytest.CaptureFixture[str]) -> None:
     assert see("--picture", "V999") == 2
     assert "V999" in capfd.readouterr().err
+
+
+def test_a_gallery_that_cannot_be_drawn_says_why(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As on a machine without a font that has Chinese characters."""
+    monkeypatch.setattr("glassformer.see.draw.fonts.find_family", lambda character: None)
+    assert see("--gallery", tmp_path / "all", "--lang", "zh") == 2
+    told = capfd.readouterr().err
+    assert "no font on this machine has Chinese characters" in told and "others" in told
+    assert "files and" not in told and not (tmp_path / "all").exists()
+
+
+def test_what_a_gallery_leaves_out_is_told(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    few = {id: PICTURES[id] for id in ("V01", "V49", "V82")}
+    monkeypatch.setattr(import_module("glassformer.see.draw.gallery"), "PICTURES", few)
+    assert see("--target", "Le chat", "--gallery", tmp_path) == 0
+    told = " ".join(capfd.readouterr().err.split())
+    assert "2 files and" in told
+    assert "1 of 3 pictures are left out: V82: this recording was given its translation" in told
+
+
+def test_an_odd_query_is_refused(capfd: pytest.CaptureFixture[str]) -> None:
+    assert see("--picture", "V49", "--query", "") == 2
+    assert "query=“”: a piece of the sentence, or its number" in capfd.readouterr().err

@@ -29,6 +29,7 @@ __all__ = [
     "PronounItem",
     "Split",
     "accepted",
+    "is_riddle",
     "pairs",
     "pronoun_items",
     "split_of",
@@ -112,6 +113,16 @@ def pronoun_items(
     rng = Random(f"pronouns {source_lang} {split} {seed}")
     trees = _trees(rng, source_lang, split, "riddle")
     return _distinct([], trees, count, lambda tree: _item(tree, source_lang, rng))
+
+
+def is_riddle(sentence: str, language: str = "en") -> bool:
+    """Return whether a sentence asks which of two nouns `it` is, as `pronoun_items` do, and the
+    nouns have unlike genders in French, so that the pronoun tells which."""
+    return any(
+        len({"f" in tree.children[slot].head.tags for slot in ("who", "where")}) == 2
+        for tree in _read(sentence, language)
+        if tree.rule.category == "riddle"
+    )
 
 
 def accepted(sentence: str, source_lang: str, target_lang: str) -> set[str]:

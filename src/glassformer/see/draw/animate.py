@@ -25,6 +25,7 @@ from . import theme
 APPEARING, FRAMES = 0.3, 4  # seconds and frames in which a step fades in
 SHORTEST, READING = 1.2, 0.055  # seconds a step rests, and more for each character to read
 LAST = 4.0  # seconds the complete picture stays
+LISTED = 8  # more steps than that are not listed, but told one at a time
 EXACT: dict[Any, Any] = {"text.hinting": "none"}  # else letters grow wider at few pixels an inch
 NOTEBOOK = 110  # pixels an inch
 MAXIMUM, COLOURS = 1600, 256  # pixels of the longer side; colours of a .gif
@@ -61,6 +62,11 @@ class Animation:
     def _repr_png_(self) -> bytes:
         return _to_png(self.figure)
 
+    @property
+    def is_listed(self) -> bool:
+        """Whether all sentences stand below the complete picture; many are told only in turn."""
+        return len(self.captions) <= LISTED
+
     def show(self, step: int, share: float = 1.0) -> None:
         """Bring the figure to a step, 0 the first, of which this share has appeared."""
         for number, each in enumerate(self.steps):
@@ -69,8 +75,7 @@ class Animation:
                 if number == step:
                     _fade(artist, share)
         for number, caption in enumerate(self.captions):
-            listed = len(self.captions) <= 8
-            caption.set_visible(number <= step if listed else number == step)
+            caption.set_visible(number <= step if self.is_listed else number == step)
             caption.set_color(theme.INK if number == step else theme.SOFT)
 
     def complete(self) -> None:
@@ -79,6 +84,7 @@ class Animation:
             self.show(len(self.steps) - 1)
             for caption in self.captions:
                 caption.set_color(theme.INK)
+                caption.set_visible(self.is_listed)
 
     def frames(self) -> Iterator[float]:
         """Bring the figure to each frame in turn, and yield the seconds that it stays."""

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping, Sequence
+from graphlib import TopologicalSorter
+from typing import Any, NamedTuple
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -14,7 +16,8 @@ from .canvas import Page
 from .fonts import measure
 from .selection import balance, elide, show_piece, tell_left_out
 
-WIDE, HIGH = 104.0, 34.0
+WIDE, HIGH = 80.0, 34.0  # of a candidate, with the gap below it
+GAP, LANE = 24.0, 6.0  # between columns at least; between the lines that go down in a gap
 MOST = 14  # steps drawn one by one
 LOOKS = {  # fill, frame, dashed; by what became of it
     "KEPT": ("#eef0ff", "#2946d8", False),
@@ -36,10 +39,33 @@ FATES = {
 }
 
 
-def get_search(trace: Any) -> Any:
+class Tree(NamedTuple):
+    """The search that is drawn, and the name by which the numbers of the picture refer to it."""
+
+    search: Any
+    name: str
+
+
+class Parent(NamedTuple):
+    """The right end of a hypothesis that goes on, and whether it is the chosen one."""
+
+    x: float
+    y: float
+    best: bool
+
+
+def find_tree(trace: Any) -> Tree:
+    """Return the search of a recording, or a beam search where that kept one hypothesis only."""
     if trace.search is None:
         raise ValueError("this recording was given its translation: nothing was searched for")
-    return trace.search
+    if is_beam(trace.search) or trace.beam_search is None:
+        return Tree(trace.search, "trace.search")
+    return Tree(trace.beam_search, "trace.beam_search")
+
+
+def is_beam(search: Any) -> bool:
+    """Return whether a search kept several hypotheses."""
+    return search.settings.search == "beam" and search.settings.beam > 1
 
 
 def find_path(search: Any) -> list[int]:
@@ -75,6 +101,20 @@ def choose_shown(step: Any, chosen: int | None, losers: int) -> list[int]:
     return [i for i in range(len(step)) if i not in out]
 
 
+def order_lanes(families: Mapping[int, tuple[float, Sequence[float]]]) -> list[int]:
+    """Return the parents in the order, left to right, of their vertical lines.
+
+    families: the height of each parent, and those of its children. A parent at whose height
+    another's vertical line passes turns off before it, so that no line runs along another.
+    """
+    sorter: TopologicalSorter[int] = TopologicalSorter()
+    for row, (y, children) in families.items():
+        low, high = min(y, *children), max(y, *children)
+        within = (r for r, (at, _) in families.items() if r != row and low <= at <= high)
+        sorter.add(row, *within)
+    return [*sorter.static_order()]
+
+
 def draw_beam_tree(
     trace: Any,
     *,
@@ -84,25 +124,17 @@ def draw_beam_tree(
     steps: int | None = None,
 ) -> Animation:
     """V82. losers: outranked candidates drawn at each step; steps: how many are drawn, if unset as
-    far as where the chosen translation ends."""
-    page, search = Page(lang, ax), get_search(trace)
-    path = find_path(search)
-    steps = steps or len(path) or len(search.steps)
+    far as where the chosen translation ends. Where the translation was found greedily, a beam
+    search is made for the picture."""
+    page, tree = Page(lang, ax), find_tree(trace)
+    search, path, role = tree.search, find_path(tree.search), theme.role("decoder")
+    steps = min(steps or len(path) or len(search.steps), len(search.steps))
     places = elide(steps, MOST, 4)
-    root = page.box(
-        -WIDE + 20,
-        -13,
-        64,
-        26,
-        fill=theme.role("decoder").fill,
-        edge=theme.role("decoder").ink,
-        label="<s>",
-        bold=True,
-    )
-    parents = {0: (root.right, root.centre[1], True)}
+    root = page.box(-84, -13, 64, 26, fill=role.fill, edge=role.ink, label="<s>", bold=True)
+    parents = {0: Parent(root.right, root.centre[1], True)}
     for place, number in enumerate(places):
         if number is None:
-            parents = _skip(page, place, search, path, places)
+            parents = _skip(page, tree, path, (places[place - 1] or 0, places[place + 1] or 0))
             continue
         step, chosen = search.steps[number], path[number] if number < len(path) else None
         kept = sum(each.fate == "KEPT" for each in step)
@@ -110,113 +142,149 @@ def draw_beam_tree(
             f"Step {number + 1}: of {len(step)} ways to go on, {kept} live on.",
             f"第 {number + 1} 步：{len(step)} 种延续中保留 {kept} 种。",
         )
-        parents = _draw_step(
-            page, place, number, step, chosen, choose_shown(step, chosen, losers), parents
-        )
+        shown = choose_shown(step, chosen, losers)
+        parents = _draw_step(page, tree, number, chosen, shown, parents)
     bottom = page.bottom + 24
     _draw_key(page, {each.fate for step in search.steps for each in step}, bottom)
-    _draw_endings(page, search, bottom + 44)
+    _draw_endings(page, tree, bottom + 44)
     settings = search.settings
     penalty = {"paper": f"((5+n)/6)^{settings.alpha}", "power": f"n^{settings.alpha}", "none": "1"}[
         settings.penalty
     ]
     cut = len(search.steps) - steps
     more = page.say(f" {cut} later steps are left out.", f"略去后面 {cut} 步。") if cut > 0 else ""
-    name = settings.search
-    if name == "beam":
-        name = page.say(f"beam {settings.beam}", f"束宽 {settings.beam}")
+    name = _name_search(page, settings)
     return page.animate(
         page.say(f"The search, step by step ({name})", f"逐步搜索（{name}）"),
-        page.say(
-            "Under each piece: the log-probability of everything so far. The thick line is the "
-            "translation "
-            f"that was chosen; of those outranked, the best {losers} of each step are shown. "
+        _say_how(page, trace, tree)
+        + page.say(
+            "Under each piece: the log-probability of everything so far. A line leads from each "
+            "hypothesis to what continues it; the thick one is the translation that was chosen. "
+            f"Of those outranked, the best {losers} of each step are shown. "
             f"Score: log-probability / {penalty}.{more}",
-            "每个词元下面是到此为止的对数概率。粗线是选中的译文；被淘汰者每步只显示最好的 "
-            f"{losers} 个。"
-            f"得分 = 对数概率 / {penalty}。{more}",
+            "每个词元下面是到此为止的对数概率。连线从每个假设引向它的延续；粗线是选中的译文。"
+            f"被淘汰者每步只显示最好的 {losers} 个。得分 = 对数概率 / {penalty}。{more}",
         ),
     )
 
 
-def _skip(
-    page: Page, place: int, search: Any, path: list[int], places: list[int | None]
-) -> dict[int, tuple[float, float, bool]]:
-    """Steps that are not drawn, as one box; gives what goes on from it."""
-    before, after = places[place - 1] or 0, places[place + 1] or 0
-    page.step(f"{after - before - 1} steps go the same way.", f"其后 {after - before - 1} 步同理。")
-    box = page.box(
-        place * WIDE,
-        -13,
-        WIDE - 24,
-        26,
-        fill=theme.PAPER,
-        edge=theme.FAINT,
-        dashed=True,
-        size=theme.SMALL,
-        color=theme.SOFT,
-        label=page.say(f"{after - before - 1} steps", f"{after - before - 1} 步"),
+def _name_search(page: Page, settings: Any) -> str:
+    """Return how a search goes, as "beam 4"."""
+    if settings.search == "beam":
+        return page.say(f"beam {settings.beam}", f"束宽 {settings.beam}")
+    return page.say(*{"greedy": ("greedy", "贪婪"), "sample": ("sample", "采样")}[settings.search])
+
+
+def _say_how(page: Page, trace: Any, tree: Tree) -> str:
+    """Return a sentence where the tree is not that of the recorded search, or is no tree."""
+    name = _name_search(page, trace.search.settings)
+    if tree.search is not trace.search:
+        return page.say(
+            f"The translation was found by another search ({name}), which keeps one hypothesis; "
+            "the beam search was made for this picture. ",
+            f"译文由另一种搜索（{name}）得到，它只保留一个假设；此处的束搜索专为本图而做。",
+        )
+    if is_beam(tree.search):
+        return ""
+    return page.say(
+        "This search keeps one hypothesis; a recording of a beam search has a tree. ",
+        "这种搜索只保留一个假设；束搜索的记录才有树。",
     )
-    step = search.steps[after - 1]
-    best = step[path[after - 1]].row if after - 1 < len(path) else None
-    page.arrow((box.x - 22, 0), (box.x - 2, 0), color=theme.FAINT)
-    return {each.row: (box.right, 0.0, each.row == best) for each in step if each.row is not None}
+
+
+def _skip(page: Page, tree: Tree, path: list[int], around: tuple[int, int]) -> dict[int, Parent]:
+    """Leave steps out, but draw what lives on after the last of them; return where that goes on.
+
+    around: the steps that are drawn before and after.
+    """
+    number, hidden = around[1] - 1, around[1] - around[0] - 2
+    page.step(f"{hidden} steps later.", f"{hidden} 步之后。")
+    step = tree.search.steps[number]
+    kept = [i for i, each in enumerate(step) if each.row is not None]
+    found = _draw_step(page, tree, number, path[number] if number < len(path) else None, kept, {})
+    left, top = page.right - WIDE, min(parent.y for parent in found.values()) - 13
+    label = page.say(f"{hidden} steps later", f"{hidden} 步之后")
+    page.text(left, top - 8, label, size=theme.SMALL, color=theme.SOFT, width=WIDE)
+    return found
 
 
 def _draw_step(
     page: Page,
-    place: int,
+    tree: Tree,
     number: int,
-    step: Any,
     chosen: int | None,
     shown: list[int],
-    parents: dict[int, tuple[float, float, bool]],
-) -> dict[int, tuple[float, float, bool]]:
-    """One column of the tree; gives where each row goes on, and whether it is the chosen one."""
-    x, found = place * WIDE, {}
-    top = -(len(shown) - 1) / 2 * HIGH
-    for line, i in enumerate(
-        sorted(shown, key=lambda i: (parents.get(step[i].parent, (0, 0))[1], i))
-    ):
-        each, y = step[i], top + line * HIGH
-        fill, edge, dashed = LOOKS[each.fate]
-        best, faint = i == chosen, each.fate == "OUTRANKED"
-        start = parents.get(each.parent)
-        if start is not None:
-            middle = (start[0] + x) / 2
-            strong = best and start[2]
-            page.line(
-                [(start[0], start[1]), (middle, start[1]), (middle, y), (x, y)],
-                layer=3 if strong else 1,
-                color=theme.INK if strong else theme.FAINT,
-                width=2.4 if strong else 0.9,
-            )
-        page.box(
-            x, y - 13, WIDE - 24, 26, fill=fill, edge=edge, line=2.2 if best else 1, dashed=dashed
-        )
-        ink = theme.SOFT if faint else theme.INK
-        page.text(
-            x + WIDE / 2 - 12,
-            y - 5,
-            show_piece(each.text),
-            size=theme.SMALL,
-            mono=True,
-            ha="center",
-            bold=best,
-            color=ink,
-            width=WIDE - 30,
-        )
-        page.number(
-            x + WIDE / 2 - 12,
-            y + 7,
-            each.log_prob,
-            f"derived:trace.search.steps[{number}][{i}].log_prob",
-            size=theme.TINY,
-            color=theme.SOFT,
-        )
-        if each.row is not None:
-            found[each.row] = (x + WIDE - 24, y, best)
+    parents: Mapping[int, Parent],
+) -> dict[int, Parent]:
+    """Draw one column of the tree, with lines where the parents are drawn; return where each row
+    goes on."""
+    step, found = tree.search.steps[number], {}
+    order = sorted(shown, key=lambda i: (parents[step[i].parent].y if parents else 0, i))
+    top = -(len(order) - 1) / 2 * HIGH
+    heights = {i: top + line * HIGH for line, i in enumerate(order)}
+    x = _draw_lines(page, step, chosen, heights, parents) if parents else page.right + GAP
+    for i, y in heights.items():
+        _draw_candidate(page, tree, (number, i), (x, y), i == chosen)
+        if step[i].row is not None:
+            found[step[i].row] = Parent(x + WIDE, y, i == chosen)
     return found
+
+
+def _draw_lines(
+    page: Page,
+    step: Any,
+    chosen: int | None,
+    heights: Mapping[int, float],
+    parents: Mapping[int, Parent],
+) -> float:
+    """Join each candidate to its parent, by a vertical line of that parent's own; return where the
+    column of candidates begins."""
+    families: dict[int, list[float]] = {}
+    for i, y in heights.items():
+        families.setdefault(step[i].parent, []).append(y)
+    lanes = order_lanes({row: (parents[row].y, ys) for row, ys in families.items()})
+    left = max(parent.x for parent in parents.values())
+    gap = max(GAP, LANE * (len(lanes) + 1))
+    for i, y in heights.items():
+        row = step[i].parent
+        start, lane = parents[row], left + gap * (1 + lanes.index(row)) / (len(lanes) + 1)
+        strong = i == chosen and start.best
+        page.line(
+            [(start.x, start.y), (lane, start.y), (lane, y), (left + gap, y)],
+            layer=3 if strong else 1,
+            color=theme.INK if strong else theme.HEADS[row % len(theme.HEADS)],
+            width=2.4 if strong else 1.1,
+        )
+    return left + gap
+
+
+def _draw_candidate(
+    page: Page, tree: Tree, which: tuple[int, int], place: tuple[float, float], best: bool
+) -> None:
+    """Draw the box of one candidate: its token and the log-probability so far."""
+    (number, i), (x, y) = which, place
+    each = tree.search.steps[number][i]
+    fill, edge, dashed = LOOKS[each.fate]
+    page.box(x, y - 13, WIDE, 26, fill=fill, edge=edge, line=2.2 if best else 1, dashed=dashed)
+    page.text(
+        x + WIDE / 2,
+        y - 5,
+        show_piece(each.text),
+        size=theme.SMALL,
+        mono=True,
+        ha="center",
+        bold=best,
+        color=theme.SOFT if each.fate == "OUTRANKED" else theme.INK,
+        width=WIDE - 6,
+    )
+    page.number(
+        x + WIDE / 2,
+        y + 7,
+        each.log_prob,
+        f"derived:{tree.name}.steps[{number}][{i}].log_prob",
+        size=theme.TINY,
+        color=theme.SOFT,
+    )
 
 
 def _draw_key(page: Page, fates: set[str], y: float) -> None:
@@ -231,8 +299,9 @@ def _draw_key(page: Page, fates: set[str], y: float) -> None:
             x += 40 + measure(label, theme.SMALL)
 
 
-def _draw_endings(page: Page, search: Any, y: float) -> None:
+def _draw_endings(page: Page, tree: Tree, y: float) -> None:
     """The hypotheses that ended, best first: score, log-probability, text."""
+    search = tree.search
     heads = (
         page.say("score", "得分"),
         page.say("log-probability", "对数概率"),
@@ -247,7 +316,7 @@ def _draw_endings(page: Page, search: Any, y: float) -> None:
                 x,
                 line,
                 getattr(found, name),
-                f"derived:trace.search.hypotheses[{n}].{name}",
+                f"derived:{tree.name}.hypotheses[{n}].{name}",
                 ha="right",
                 bold=best,
             )

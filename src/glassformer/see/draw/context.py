@@ -1,4 +1,4 @@
-"""A word in two sentences: the same row of E, and what the layers make of it (V18)."""
+"""A word in two sentences: the same row of E, and what position and layers make of it (V18)."""
 
 from __future__ import annotations
 
@@ -13,20 +13,25 @@ from .canvas import Page, Rect
 from .cells import find_limit, heat, legend
 from .charts import Chart
 from .meaning import compare
-from .rereading import read_again
+from .rereading import Fetch, read_again
 from .selection import Array, find_output, find_query, show_pieces
 
 WIDE, TALL = 430.0, 200.0
-MOST = 48  # pieces that are read again
+MOST = 48  # tokens that are read again
 
 
-def cut_sentence(trace: Any, place: int) -> slice:
-    """The sentence from one piece on; up to there, if little comes after. It is read again, so not
-    more of it than can be at once."""
-    count = len(trace.source) - 1
+def cut_sentence(count: int, place: int) -> slice:
+    """Return a part of a sentence of `count` tokens that has the token at `place`, but not all.
+
+    It is read again, so it has no more than can be read at once. A sentence of one token has none.
+    """
+    if count < 2:
+        raise ValueError(f"a sentence of {count} token has no part that differs from it")
+    if not place:
+        return slice(0, min(count // 2, MOST))
     if count - place >= 3:
         return slice(place, min(count, place + MOST))
-    return slice(max(0, place + 1 - MOST), place + 1)
+    return slice(max(1, place // 2, place + 1 - MOST), count)
 
 
 def quote(trace: Any, part: slice) -> str:
@@ -38,27 +43,35 @@ def quote(trace: Any, part: slice) -> str:
 def draw_context(
     trace: Any, *, lang: str = "en", other: Any = None, query: int | str | None = None
 ) -> Figure:
-    """V18: one piece in two sentences, layer by layer.
+    """V18: one piece in two sentences: the word, with its position, and after each layer.
 
     other: a second recording of the same model in which the piece stands too; without it, the
-    second sentence is a part of the first, read by itself.
+    second sentence is a part of the first, read by itself, or a single piece twice.
     """
     page = Page(lang)
     texts = show_pieces(trace.source)
     place = find_query(texts, query)
-    if other is None:
-        part = cut_sentence(trace, place)
-        ids = [piece.id for piece in (*trace.source[part], trace.source[-1])]
-        second, second_place, said = read_again(trace, ids), place - part.start, quote(trace, part)
-    else:
-        said, others = other.text.strip(), show_pieces(other.source)[:-1]
-        second, second_place = other.__getitem__, find_query(others, texts[place])
-    count = trace.settings.encoder_layers
-    names = ["source_embedding.words", *(find_output(trace, "encoder", i) for i in range(count))]
-    pairs = [(trace[name][place], second(name)[second_place]) for name in names]
-    _draw_cosines(page, [float(compare(*pair)) for pair in pairs])
-    _draw_strips(page, pairs[0][0], pairs[-1], (trace.text.strip(), said))
     word = texts[place]
+    second, second_place, said = _find_second(trace, place, other, word)
+    count = trace.settings.encoder_layers
+    names = ["source_embedding.words", "source_embedding.sum"]
+    names += [find_output(trace, "encoder", i) for i in range(count)]
+    pairs = [(trace[name][place], second(name)[second_place]) for name in names]
+    cosines = [float(compare(*pair)) for pair in pairs]
+    _draw_cosines(page, cosines)
+    _draw_strips(page, pairs[0][0], pairs[-1], (trace.text.strip(), said))
+    if place == second_place:
+        position = page.say(
+            f"The position ({place}) is the same in both, so all of the change is context.",
+            f"两句中的位置相同（{place}），因此变化全部来自上下文。",
+        )
+    else:
+        position = page.say(
+            f"The positions {place} and {second_place} alone, before any layer, make it "
+            f"{cosines[1]:.2f}; what the layers change is position and context together.",
+            f"仅位置（{place} 与 {second_place}）不同，在任何层之前就已变为 {cosines[1]:.2f}；"
+            "各层带来的变化则兼有位置与上下文。",
+        )
     return page.finish(
         page.say(
             f"“{word}” in two sentences: one row of E, two vectors",
@@ -66,39 +79,65 @@ def draw_context(
         ),
         page.say(
             "The cosine between the vectors of the same piece in the two sentences. Both look up "
-            "the same row of E; each layer adds what stands around it, and where.",
-            "同一词元在两个句子中的向量的余弦。查到的是 E 的同一行；每一层加入各自的上下文和位置。",
+            f"the same row of E. {position}",
+            f"同一词元在两个句子中的向量的余弦。查到的是 E 的同一行。{position}",
         ),
     )
 
 
+def _find_second(trace: Any, place: int, other: Any, word: str) -> tuple[Fetch, int, str]:
+    """Return the tensors of the second sentence, where the word stands in it, and its text.
+
+    ValueError where `other` says the same, or is of another model.
+    """
+    ids = [piece.id for piece in trace.source]
+    if other is not None:
+        if [piece.id for piece in other.source] == ids:
+            raise ValueError(
+                f"other: it is the same sentence, “{trace.text.strip()}”: take another"
+            )
+        there = find_query(show_pieces(other.source)[:-1], word)
+        row = "source_embedding.words"
+        if not np.array_equal(other[row][there], trace[row][place]):
+            raise ValueError(f"other: “{word}” has another vector there: it is of another model")
+        return other.__getitem__, there, other.text.strip()
+    if len(ids) == 2:
+        text = quote(trace, slice(0, 1))
+        return read_again(trace, [ids[0], *ids]), 2 * place, f"{text} {text}"
+    part = cut_sentence(len(ids) - 1, min(place, len(ids) - 2))
+    return read_again(trace, [*ids[part], ids[-1]]), place - part.start, quote(trace, part)
+
+
 def _draw_cosines(page: Page, values: list[float]) -> None:
-    """From E upwards; the axis ends where the values do."""
+    """Draw the word, the word with its position, and each layer; the axis ends where values do."""
     low = math.floor(10 * min(values) - 0.5) / 10
     chart = Chart(
         page,
         Rect(0, 0, WIDE, TALL),
-        (0, max(len(values) - 1, 1)),
-        (low, 1),
+        (0, len(values) - 1),
+        (low, 1 + 0.1 * (1 - low)),
         x_ticks=(),
-        across=page.say("after encoder layer", "编码器各层之后"),
+        across=page.say(
+            "the word, its position added, and after each layer", "词，加上位置，各层之后"
+        ),
         up=page.say("cosine", "余弦"),
     )
     ink = theme.role("memory").ink
     chart.curve(range(len(values)), values, ink, width=2)
-    for layer, value in enumerate(values):
-        x, y = chart.at(layer, value)
+    steps = [
+        page.say("word", "词"),
+        page.say("+ position", "+ 位置"),
+        page.say("layer 0", "第 0 层"),
+    ]
+    for number, value in enumerate(values):
+        x, y = chart.at(number, value)
         page.box(x - 3, y - 3, 6, 6, round=3, fill=ink, edge=None, layer=5)
-        right, down, ha = (0, 13, "center") if layer else (10, 0, "left")
-        page.number(x + right, y + down, value, "computed", bold=True, ha=ha)
-        page.text(
-            x,
-            TALL + 9,
-            str(layer - 1) if layer else "E",
-            size=theme.SMALL,
-            ha="center",
-            color=theme.SOFT,
-        )
+        near = values[max(number - 1, 0) : number + 2]
+        below = value < sum(near) / len(near)
+        right, ha = (0, "center") if number else (5, "left")
+        page.number(x + right, y + (12 if below else -12), value, "computed", bold=True, ha=ha)
+        label = steps[number] if number < len(steps) else str(number - 2)
+        page.text(x, TALL + 9, label, size=theme.SMALL, ha="center", color=theme.SOFT)
 
 
 def _draw_strips(

@@ -1,9 +1,10 @@
-"""What attention costs (V73)."""
+"""What attention costs beside the rest of a layer (V73): counted, and as it was measured once."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from time import perf_counter
+import json
+from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,9 +14,9 @@ from matplotlib.figure import Figure
 from . import theme
 from .canvas import Page, Rect
 from .cells import heat
-from .charts import Chart
+from .charts import Chart, spell_rounded
 
-LEAST, MOST, SPELL = 5, 50, 40  # calls, calls, milliseconds
+TIMED = Path(__file__).with_name("costs.json")  # by benchmarks/attention_cost.py
 
 
 def count_products(length: int, settings: Any) -> dict[str, float]:
@@ -29,45 +30,91 @@ def count_products(length: int, settings: Any) -> dict[str, float]:
     return {name: count / 1e6 for name, count in parts.items()}
 
 
-def time_products(length: int, settings: Any) -> dict[str, float]:
-    """Milliseconds of the same, by NumPy on this machine, now."""
-    rng = np.random.default_rng(0)
-
-    def make(*shape: int) -> Any:
-        return rng.standard_normal(shape, np.float32)
-
-    width, heads = settings.width, settings.heads
-    x, inner = make(length, settings.d_model), make(length, settings.d_ff)
-    query, project = make(heads, length, width), make(settings.d_model, heads * width)
-    up = make(settings.d_model, settings.d_ff)
-
-    def attend() -> Any:
-        scores = np.exp(query @ query.transpose(0, 2, 1) / 100)
-        return scores / scores.sum(-1, keepdims=True) @ query
-
-    parts: dict[str, Callable[[], Any]] = {
-        "attention": attend,
-        "projections": lambda: [x @ project for _ in range(4)],
-        "feed-forward": lambda: (x @ up, inner @ up.T),
-    }
-    return {name: time_call(part) for name, part in parts.items()}
+def find_even(settings: Any) -> int:
+    """Return the length at which attention multiplies as often as the rest of the layer."""
+    counts = count_products(1, settings)
+    return round((counts["projections"] + counts["feed-forward"]) / counts["attention"])
 
 
-def time_call(part: Callable[[], Any]) -> float:
-    """The fastest of several calls: beside other programs, few of them meet none."""
-    taken: list[float] = []
-    while len(taken) < LEAST or (sum(taken) < SPELL and len(taken) < MOST):
-        begun = perf_counter()
-        part()
-        taken.append((perf_counter() - begun) * 1e3)
-    return min(taken)
+def read_timed(settings: Any) -> tuple[str, dict[str, list[float]]] | None:
+    """Return the machine and the measured lengths and milliseconds of a layer of these sizes; None
+    where none of these sizes was measured."""
+    found = json.loads(TIMED.read_text(encoding="utf-8"))
+    for layer in found["layers"]:
+        if all(
+            layer[name] == getattr(settings, name) for name in ("d_model", "d_ff", "heads", "width")
+        ):
+            return found["machine"], layer
+    return None
 
 
 def draw_cost(
-    trace: Any, *, lang: str = "en", ax: Axes | None = None, longest: int = 768
+    trace: Any, *, lang: str = "en", ax: Axes | None = None, longest: int | None = None
 ) -> Figure:
-    """V73: the square grows with the sentence; counted, and timed while it is drawn."""
+    """V73: the square grows with the sentence; attention against the rest of the layer, counted,
+    and timed where such a layer was measured. longest: of the axis, if unset twice the length at
+    which both are equal."""
     page, settings = Page(lang, ax), trace.settings
+    _draw_squares(page, trace)
+    even = find_even(settings)
+    lengths = np.unique(np.linspace(1, longest or 2 * even, 60).astype(int)).tolist()
+    counts = [count_products(n, settings) for n in lengths]
+    rest = [each["projections"] + each["feed-forward"] for each in counts]
+    _plot(
+        page,
+        276,
+        (lengths, [each["attention"] for each in counts], rest),
+        page.say(
+            "counted: million multiplications in one encoder layer",
+            "计数：编码器一层的乘法次数（百万）",
+        ),
+        even,
+    )
+    timed = read_timed(settings)
+    if timed:
+        machine, told = timed
+        _plot(
+            page,
+            730,
+            (told["lengths"], told["attention"], told["rest"]),
+            page.say("timed: milliseconds of such a layer", "计时：这样一层的毫秒数"),
+            _find_crossing(told),
+            dots=True,
+        )
+    return page.finish(
+        page.say("Twice the pieces, four times the square", "词元加倍，方阵四倍"),
+        page.say(
+            "Counted for this model's sizes: attention grows with L², projections and feed-forward "
+            f"with L. They are equal at {even} pieces.",
+            f"按该模型尺寸计数：注意力随 L² 增长，投影与前馈随 L 增长，在 {even} 个词元处相等。",
+        )
+        + (_tell_timed(page, machine) if timed else ""),
+    )
+
+
+def _tell_timed(page: Page, machine: str) -> str:
+    """Return how the times were taken, and why they differ from the counts."""
+    return page.say(
+        f" Timed in NumPy, one sentence at a time, on one core ({machine}): the softmax, which a "
+        "count of multiplications leaves out, makes attention cost more, and sooner.",
+        f"用 NumPy 逐句计时，单核（{machine}）：乘法计数未计入的 softmax 使注意力更早、更贵。",
+    )
+
+
+def _find_crossing(told: dict[str, list[float]]) -> float | None:
+    """Return the length at which attention begins to take longer than the rest, by a straight line
+    between the lengths measured."""
+    ahead = np.subtract(told["attention"], told["rest"])
+    after = int(np.argmax(ahead > 0))
+    if not after:
+        return None
+    share = -ahead[after - 1] / (ahead[after] - ahead[after - 1])
+    lengths = told["lengths"]
+    return float(lengths[after - 1] + share * (lengths[after] - lengths[after - 1]))
+
+
+def _draw_squares(page: Page, trace: Any) -> None:
+    """Draw the weights of this sentence, and their size if it were two and four times as long."""
     for scale in (4, 2, 1):
         length, side = len(trace.source) * scale, 55.0 * scale
         page.box(
@@ -107,71 +154,40 @@ def draw_cost(
         size=theme.SMALL,
         color=theme.SOFT,
     )
-    lengths = np.unique(np.linspace(1, longest, 60).astype(int)).tolist()
-    _plot(
-        page,
-        (276, 0),
-        lengths,
-        [count_products(n, settings) for n in lengths],
-        page.say(
-            "counted: million multiplications in one encoder layer",
-            "计数：编码器一层的乘法次数（百万）",
-        ),
-    )
-    points = np.unique(np.linspace(1, longest, 7).astype(int)).tolist()
-    _plot(
-        page,
-        (690, 0),
-        points,
-        [time_products(n, settings) for n in points],
-        page.say("timed: milliseconds on the machine that drew this", "计时：绘图机器上的毫秒数"),
-        dots=True,
-    )
-    even = 2 * settings.d_model + settings.d_ff * settings.d_model / (
-        settings.heads * settings.width
-    )
-    return page.finish(
-        page.say("Twice the pieces, four times the square", "词元加倍，方阵四倍"),
-        page.say(
-            "Counted for this model's sizes: attention grows with L², all else with L. They meet "
-            f"at {even:.0f} pieces. Timed in NumPy, one sentence at a time: the softmax, which a "
-            "count of multiplications leaves out, makes attention cost more, and sooner.",
-            f"按该模型尺寸计数：注意力随 L² 增长，其余随 L 增长，在 {even:.0f} 个词元处相等。"
-            "用 NumPy 逐句计时：乘法计数未计入的 softmax 使注意力更早、更贵。",
-        ),
-    )
 
 
 def _plot(
     page: Page,
-    corner: tuple[float, float],
-    lengths: list[int],
-    costs: list[dict[str, float]],
+    left: float,
+    curves: tuple[Sequence[float], Sequence[float], Sequence[float]],
     title: str,
+    even: float | None,
     dots: bool = False,
 ) -> None:
-    longest, top = lengths[-1], max(max(cost.values()) for cost in costs)
+    """Draw attention and the rest over the length, and a dot where they are equal."""
+    lengths, attention, rest = curves
     chart = Chart(
         page,
-        Rect(*corner, 300, 220),
-        (0, longest),
-        (0, top * 1.02),
+        Rect(left, 0, 300, 220),
+        (0, lengths[-1]),
+        (0, max(*attention, *rest) * 1.02),
         across=page.say("pieces", "词元数"),
         up=title,
     )
-    names = {
-        "attention": ("attention", "注意力", "weights"),
-        "projections": ("projections", "投影", "query"),
-        "feed-forward": ("feed-forward", "前馈", "feed_forward"),
-    }
+    names = (
+        (attention, page.say("attention", "注意力"), "weights"),
+        (rest, page.say("projections +\nfeed-forward", "投影 + 前馈"), "feed_forward"),
+    )
     last = -1e9
-    for name in sorted(names, key=lambda name: -costs[-1][name]):
-        en, zh, role = names[name]
+    for values, name, role in sorted(names, key=lambda each: -each[0][-1]):
         ink = theme.role(role).ink
-        chart.curve(lengths, [cost[name] for cost in costs], ink, width=2)
-        for length, cost in zip(lengths, costs, strict=True) if dots else ():
-            x, height = chart.at(length, cost[name])
-            page.box(x - 2.5, height - 2.5, 5, 5, fill=ink, edge=None, round=2.5, layer=4)
-        place = chart.at(longest, costs[-1][name])
-        last = max(place[1], last + 12)
-        page.text(place[0] + 6, last, page.say(en, zh), size=theme.SMALL, color=ink, bold=True)
+        chart.curve(lengths, values, ink, width=2, dots=dots)
+        x, y = chart.at(lengths[-1], values[-1])
+        last = max(y, last + 22)
+        page.text(x + 6, last, name, size=theme.SMALL, color=ink, bold=True)
+    if even is not None and even <= lengths[-1]:
+        x, y = chart.at(even, float(np.interp(even, lengths, rest)))
+        page.box(x - 4, y - 4, 8, 8, round=4, fill=theme.INK, edge=theme.PAPER, layer=5)
+        page.line([(x, y + 4), (x, 220)], color=theme.SOFT, width=0.8, dashed=True)
+        label = spell_rounded(even, 3)
+        page.text(x - 6, y - 10, label, size=theme.SMALL, bold=True, ha="right", gid="measured")

@@ -96,7 +96,18 @@ def draw_first_word(trace: Any, *, lang: str = "en", ax: Axes | None = None) -> 
             "Pictures of keys and values: rows are source pieces, columns the numbers of all "
             "heads; each picture has its own scale, symmetric about 0.",
             "键与值的图：行是源词元，列是所有头的数；每张小图各有以 0 为中心的色标。",
-        ),
+        )
+        + tell_last_norm(page, trace),
+    )
+
+
+def tell_last_norm(page: Page, trace: Any) -> str:
+    """Return a sentence on the LayerNorm behind the last layer, which pre-norm models have."""
+    if trace.settings.norm == "post":
+        return ""
+    return page.say(
+        " Behind the last layer of each stack stands one LayerNorm more (pre-norm), not drawn.",
+        "每摞的最后一层之后还有一个 LayerNorm（pre-norm），此处未画。",
     )
 
 

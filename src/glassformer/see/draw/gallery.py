@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import html
-from collections.abc import Callable, Iterable
+import re
+import warnings
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +14,7 @@ from matplotlib.figure import Figure
 from .animate import Animation, save_figure, write_bytes
 from .pictures import PICTURES, Picture, draw, find_picture
 
+FEW = 5  # pictures named of those left out for one reason
 _STYLE = """
 body{font:16px/1.5 system-ui,sans-serif;color:#2f3640;margin:2rem auto;
   max-width:75rem;padding:0 1rem}
@@ -35,32 +38,60 @@ def gallery(
     progress: Callable[[str], object] = lambda id: None,
     **options: Any,
 ) -> list[Path]:
-    """Draw all pictures (or `ids`) into a folder with an `index.html`; give the files.
+    """Draw all pictures (or `ids`) into a folder with an `index.html`; return the files.
 
-    moving: animated pictures as .gif too. A picture that this recording cannot make is named on
-    the page, with the reason. options: for the pictures that have them.
+    moving: animated pictures as .gif too. options: for the pictures that have them. Pictures that
+    this recording cannot make are counted in a warning and named on the page, with the reason;
+    ValueError where none can be made.
     """
     folder = Path(folder)
-    folder.mkdir(parents=True, exist_ok=True)
+    pictures = [find_picture(id) for id in ids or PICTURES]
+    _check_known(pictures, options)
     made: list[tuple[Picture, Path]] = []
     left_out: list[tuple[Picture, str]] = []
     files: list[Path] = []
-    for id in ids or PICTURES:
-        picture = find_picture(id)
+    for picture in pictures:
         chosen = {name: value for name, value in options.items() if name in picture.options}
         try:
-            drawn = draw(trace, id, lang=lang, **chosen)
+            drawn = draw(trace, picture.id, lang=lang, **chosen)
         except ValueError as error:
             left_out.append((picture, str(error)))
-            progress(id)
+            progress(picture.id)
             continue
-        written = _write(drawn, folder / f"{id}.{format}", moving)
+        folder.mkdir(parents=True, exist_ok=True)
+        written = _write(drawn, folder / f"{picture.id}.{format}", moving)
         files += written
         made.append((picture, written[-1]))
-        progress(id)
+        progress(picture.id)
+    if not made:
+        raise ValueError(f"no picture could be drawn: {_group_reasons(left_out)}")
+    if left_out:
+        count = f"{len(left_out)} of {len(pictures)} pictures are left out"
+        warnings.warn(f"{count}: {_group_reasons(left_out)}", stacklevel=2)
     page = folder / "index.html"
     write_bytes(page, _make_page(trace, made, left_out, lang).encode())
     return [*files, page]
+
+
+def _check_known(pictures: Sequence[Picture], options: dict[str, Any]) -> None:
+    """Raise ValueError for an option that none of the pictures has."""
+    for name in options:
+        if not any(name in picture.options for picture in pictures):
+            raise ValueError(f"no picture has an option {name}")
+
+
+def _group_reasons(left_out: Sequence[tuple[Picture, str]]) -> str:
+    """Return each reason once, with the pictures that it holds for."""
+    groups: dict[str, list[str]] = {}
+    for picture, reason in left_out:
+        what = re.sub(r"^\S+ is not in a recording", "more is shown than is in a recording", reason)
+        groups.setdefault(what, []).append(picture.id)
+    return "; ".join(f"{_join_ids(ids)}: {reason}" for reason, ids in groups.items())
+
+
+def _join_ids(ids: Sequence[str]) -> str:
+    more = f" and {len(ids) - FEW} others" if len(ids) > FEW else ""
+    return ", ".join(ids[:FEW]) + more
 
 
 def _write(drawn: Figure | Animation, path: Path, moving: bool) -> list[Path]:

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 from matplotlib.text import Text
 
 from . import theme
+from .animate import LISTED
 from .fonts import wrap
 
 if TYPE_CHECKING:
     from .canvas import Page
 
 MARGIN, NARROWEST = 24.0, 380.0
-LISTED = 8  # more steps than that are not listed, but told one at a time
 
 
 def lay_out(page: Page, title: str, note: str, width: float) -> list[Text]:
@@ -43,15 +43,14 @@ def lay_out(page: Page, title: str, note: str, width: float) -> list[Text]:
 def _list_steps(
     page: Page, captions: list[str], left: float, bottom: float, width: float
 ) -> list[Text]:
-    """Numbered sentences, one below the other; or, of many, all in one place."""
-    y, made = bottom + 22, []
+    """Write numbered sentences below each other; of many, all in one place, seen while it moves."""
+    y, made, listed = bottom + 22, [], len(captions) <= LISTED
     for number, caption in enumerate(captions, 1):
-        lines = wrap(f"{number}  {caption}", width, theme.TEXT)
+        lines = wrap(f"{number}  {caption}" if listed else caption, width, theme.TEXT)
         text = page.text(left, y, "\n".join(lines), size=theme.TEXT, va="top")
-        if len(captions) <= LISTED:
+        text.set_visible(listed)
+        if listed:
             y += theme.TEXT * 1.35 * len(lines) + 4
-        else:
-            text.set_visible(number == len(captions))
         made.append(text)
     return made
 

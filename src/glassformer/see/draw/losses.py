@@ -26,9 +26,8 @@ def learning_rate(step: float, width: int, warmup: int) -> float:
 def smoothed_loss(x: float, smoothing: float, pieces: int) -> float:
     """Divergence of a smoothed target from a prediction with 1 - x on the right piece."""
     right, wrong = 1 - smoothing + smoothing / pieces, smoothing / pieces
-    target = [right] + [wrong] * (pieces - 1)
-    found = [1 - x] + [x / (pieces - 1)] * (pieces - 1)
-    return sum(p * math.log(p / q) for p, q in zip(target, found, strict=True) if p > 0)
+    parts = ((1, right, 1 - x), (pieces - 1, wrong, x / (pieces - 1)))
+    return sum(count * p * math.log(p / q) for count, p, q in parts if p > 0)
 
 
 def draw_schedules(
@@ -244,7 +243,10 @@ def draw_gradients(
     legend(
         page, 0, bottom + 38, "share", limit, label=page.say("norm of the gradient", "梯度的范数")
     )
-    own = page.say("A model of six words, trained for these pictures.", "为这些图训练的六词模型。")
+    own = page.say(
+        "A model of five words and three marks, trained for these pictures.",
+        "为这些图训练的模型（五个词、三个标记）。",
+    )
     where = own if watch is None else page.say("A training of yours.", "你的一次训练。")
     return page.finish(
         page.say("Every block is told how to change", "每一块都得知该如何改变"),

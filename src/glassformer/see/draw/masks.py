@@ -227,10 +227,10 @@ def draw_worked_mask(trace: Any, *, lang: str = "en", ax: Axes | None = None) ->
     return page.finish(
         page.say("Masked attention, worked out by hand", "手算带掩码的注意力"),
         page.say(
-            "Four words of three numbers, W_Q = W_V = 1, so Q = V = X; K = X W_K. d_k = 3. The "
+            "Four words of three numbers, W_Q = W_V = I, so Q = V = X; K = X W_K. d_k = 3. The "
             "first word can see "
             "only itself, so its answer is its own value.",
-            "四个词，每个三个数，W_Q = W_V = 1，因此 Q = V = X；K = X W_K，d_k = 3。第一个词只能看"
+            "四个词，每个三个数，W_Q = W_V = I，因此 Q = V = X；K = X W_K，d_k = 3。第一个词只能看"
             "到自己，所以结果就是它自己的值。",
         ),
     )

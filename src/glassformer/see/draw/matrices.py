@@ -91,13 +91,14 @@ def draw_matrix_form(
     inner = r"\mathrm{softmax}\left(\frac{QK^\top}{\sqrt{d_k}}\right)V"
     page.formula(right / 2, -62, rf"\mathrm{{Attention}}(Q,K,V)={inner}=Z", size=15)
     where = page.say(f"{attention.title(lang)}, head {head}", f"{attention.title(lang)}，头 {head}")
-    width = trace.settings.width
+    width, masked = trace.settings.width, not get_mask(trace, attention.name).all()
+    hatched = page.say(" Hatched: masked.", "斜线：被掩盖。") if masked else ""
     return page.finish(
         page.say("Attention in one line of matrices", "一行矩阵写完注意力"),
         page.say(
-            f"{where}, d_k = {width}. Rows read (queries), columns are read (keys). Hatched: "
-            "masked. Dashed: derived from what was recorded.",
-            f"{where}，d_k = {width}。行：读取者（查询）；列：被读者（键）。斜线：被掩盖。"
+            f"{where}, d_k = {width}. Rows read (queries), columns are read (keys).{hatched} "
+            "Dashed: derived from what was recorded.",
+            f"{where}，d_k = {width}。行：读取者（查询）；列：被读者（键）。{hatched}"
             "虚线框：由记录推算。",
         ),
     )

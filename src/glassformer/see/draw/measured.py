@@ -7,6 +7,7 @@ import re
 from pathlib import Path
 from typing import Any
 
+from ...data.demo import is_riddle
 from ..files import fingerprint
 from .selection import Attention
 
@@ -20,10 +21,13 @@ ASKED = {  # the reader of the table's name, in the pictures' words
 def tell_measured(trace: Any, attention: Attention, row: int, head: int, lang: str) -> str:
     """In how many riddles this head looks at the right noun rather than at the wrong one.
 
-    Nothing where the row is no riddle's, or the trace not of the model that was measured, as it is.
+    Nothing where the sentence is no riddle, the row another one, or the trace not of the model that
+    was measured, as it is.
     """
     asked, who = ASKED.get(f"{attention.side} {attention.kind}", ("", r"\b\B"))
     if trace.edits or not re.fullmatch(who, attention.queries[row]) or not MEASURED.is_file():
+        return ""
+    if not is_riddle(trace.text):
         return ""
     found = json.loads(MEASURED.read_text(encoding="utf-8"))
     weights = trace.document.weights_sha256 or fingerprint(trace.parameters)

@@ -54,6 +54,7 @@ from . import (
     words,
 )
 from .animate import Animation
+from .options import check_options
 
 Needs = Literal["", "states", "everything", "search", "watch"]
 
@@ -231,10 +232,10 @@ def find_picture(id: str) -> Picture:
 
 
 def draw(trace: Any, id: str, **options: Any) -> Figure | Animation:
-    """Draw one picture of a recording; options are those of its function, as layer, head, lang."""
+    """Draw one picture of a recording; options are those of its function, as layer, head, lang.
+
+    ValueError for an option that it has not or that it cannot be drawn with, as `options` says.
+    """
     picture = find_picture(id)
-    for name in options:
-        if name not in picture.options:
-            others = ", ".join(each for each in picture.options if each != "ax")
-            raise ValueError(f"{picture.id} has no option {name}; it has {others}")
+    check_options(picture.id, picture.function, options)
     return picture.function(trace, **options)

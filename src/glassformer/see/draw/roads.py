@@ -86,10 +86,17 @@ def draw_residual(
     role = theme.role("feed_forward" if sublayer == "feed_forward" else "attention")
     page.step(f"“{text}” comes in as x.", f"“{text}”以 x 进入。")
     draw_vector(page, 0, stream, row, trace, "residual", "x", limit)
-    page.step(f"One copy goes through {which}.", f"一份经过{which}。")
-    page.arrow((72, 26), (72, 44))
-    page.box(10, 46, 124, 26, fill=role.fill, edge=role.ink, label=which, bold=True)
-    page.arrow((72, 74), (72, 90))
+    pre = trace.settings.norm == "pre"
+    through = page.say(f"LayerNorm and {which}", f" LayerNorm 与{which}") if pre else which
+    page.step(f"One copy goes through {through}.", f"一份经过{through}。")
+    page.arrow((72, 24), (72, 32 if pre else 44))
+    if pre:
+        norm = theme.role("norm")
+        page.box(10, 33, 124, 18, fill=norm.fill, edge=norm.ink, label="LayerNorm")
+        page.arrow((72, 51), (72, 59))
+    top, high = (60, 18) if pre else (46, 26)
+    page.box(10, top, 124, high, fill=role.fill, edge=role.ink, label=which, bold=True)
+    page.arrow((72, top + high + 1), (72, 90))
     draw_vector(page, 92, names[1], row, trace, "heads", "f(x)", limit)
     page.step("The other goes around it untouched.", "另一份原样绕行。")
     page.line(
@@ -125,7 +132,18 @@ def draw_residual(
         )
     return page.animate(
         page.say("The residual road: x goes around and is added", "残差之路：x 绕行后相加"),
-        page.join(name_layer(page, side, layer), which),
+        page.join(name_layer(page, side, layer), which)
+        + (
+            page.say(
+                " f is both boxes: LayerNorm stands before the sub-layer (pre-norm).",
+                "f 包括两个方框：LayerNorm 在子层之前（pre-norm）。",
+            )
+            if pre
+            else page.say(
+                " LayerNorm follows the sum (post-norm; V66) and is not drawn here.",
+                "LayerNorm 在相加之后（post-norm，见 V66），此处未画。",
+            )
+        ),
     )
 
 

@@ -5,6 +5,7 @@ Letters: Q queries; M keys.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -90,13 +91,18 @@ def label_rows(trace: Any) -> list[str]:
 
 
 def find_query(texts: Sequence[str], query: int | str | None, name: str = "query") -> int:
-    """A row by number or by its piece; without either, `it`, or else the longest piece."""
+    """Return a row by its piece or by number; without either, `it`, or else the longest piece.
+
+    A text that is no piece may be a number too, as it is typed.
+    """
     if isinstance(query, int):
         return pick(query, len(texts), name)
     if query is not None:
         for place, text in enumerate(texts):
             if query in (text, *text.split(" → ")):
                 return place
+        if re.fullmatch(r"-?\d{1,9}", str(query)):
+            return pick(int(query), len(texts), name)
         raise ValueError(f"{name}={query}: the pieces are {', '.join(texts)}")
     if "it" in texts:
         return texts.index("it")

@@ -15,7 +15,7 @@ from .matrices import PROJECTIONS, RELATIVE
 from .selection import find_attention, find_input, pick, weight_of_head
 
 
-def draw_split(trace: Any, *, lang: str = "en", layer: int = 0, piece: int = 0) -> Animation:
+def draw_split(trace: Any, *, lang: str = "en", layer: int = 0) -> Animation:
     """The projection of all heads at once, cut into heads; [L, d] becomes [h, L, d_k]."""
     page = Page(lang)
     attention = find_attention(trace, "encoder", layer)

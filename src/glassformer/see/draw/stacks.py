@@ -12,7 +12,7 @@ from . import theme
 from .animate import Animation
 from .canvas import Page, Rect
 from .cells import find_limit, heat, legend
-from .decoding import choose_layers, draw_layers, fan_out
+from .decoding import choose_layers, draw_layers, fan_out, tell_last_norm
 from .selection import count_layers, find_output, show_pieces
 
 
@@ -196,5 +196,6 @@ def draw_memory_to_all(trace: Any, *, lang: str = "en", ax: Axes | None = None) 
             "Each of these pictures has its own scale, symmetric about 0.",
             "记忆是共享的；K 和 V 的图各不相同，因为解码器每层都有自己的 W_K 和 W_V。这些小图各有以"
             " 0 为中心的色标。",
-        ),
+        )
+        + tell_last_norm(page, trace),
     )

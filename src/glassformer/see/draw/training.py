@@ -27,7 +27,10 @@ def _open(watch: Place, sentence: int) -> tuple[Watched, int]:
 
 def _say_where(page: Page, watch: Place, run: Watched, sentence: int) -> str:
     each = run.sentences[sentence]
-    own = page.say("A model of six words, trained for these pictures", "为这些图训练的六词模型")
+    own = page.say(
+        "A model of five words and three marks, trained for these pictures",
+        "为这些图训练的模型（五个词、三个标记）",
+    )
     where = own if watch is None else page.say("A training of yours", "你的一次训练")
     return f"{where}: {each.source} → {each.reference}. "
 
@@ -42,6 +45,7 @@ def draw_grid(
     expression: str,
     *,
     cell: tuple[float, float] = (48, 26),
+    digits: int = 2,
 ) -> Rect:
     """A row for each piece of the reference, a column for each piece that could come."""
     rows, columns = run.sentences[sentence].reference_pieces, run.names(sentence)
@@ -80,12 +84,13 @@ def draw_grid(
             width=80,
         )
         for j, value in enumerate(values[i].tolist()):
-            if not np.isnan(value) and wide >= 26:
+            if not np.isnan(value) and wide >= 13 * digits - (digits > 2) * 8:
                 page.number(
                     x + (j + 0.5) * wide,
                     y + (i + 0.5) * high,
                     value,
                     f"derived:{expression}[{i},{j}]",
+                    digits=digits,
                     size=theme.TINY + 0.5,
                     color=theme.ink_on(theme.SHARE(value)),
                 )
@@ -102,6 +107,17 @@ def make_target(run: Watched, sentence: int, smoothing: float) -> Array:
     columns, wanted = run.columns(sentence), run.wanted(sentence)
     hit = np.array([[float(id == column) for column in columns] for id in wanted])
     return (1 - smoothing) * hit + smoothing / len(run.vocabulary)
+
+
+def count_digits(values: Array) -> int:
+    """Return how many digits after the point to print, so that the rows as printed add up to what
+    they are: two, and more where a small number would be rounded many times; at most five."""
+    sums = values.sum(1)
+    for digits in range(2, 5):
+        printed = [sum(float(f"{value:.{digits}f}") for value in row) for row in values.tolist()]
+        if np.allclose(printed, sums, rtol=0, atol=0.1**digits / 2):
+            return digits
+    return 5
 
 
 def draw_untrained(
@@ -217,14 +233,24 @@ def draw_targets(
             y,
             f"make_target(watch, {sentence}, {amount})",
             cell=cell,
+            digits=count_digits(values),
         )
         y = rect.bottom + 92
     legend(page, 0, y - 78, "share", 1, label=page.say("probability", "概率"))
+    hidden = len(run.vocabulary) - len(run.columns(sentence))
     return page.finish(
         page.say("What training asks for", "训练所要求的"),
         _say_where(page, watch, run, sentence)
         + page.say(
             "Rows: positions of the reference; columns: pieces.", "行：参考译文的位置；列：词元。"
+        )
+        + (
+            page.say(
+                f" The {hidden} other pieces of the vocabulary have what is missing to 1.",
+                f"词表中其余 {hidden} 个词元占去与 1 的差额。",
+            )
+            if hidden
+            else ""
         ),
     )
 

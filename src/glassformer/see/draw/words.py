@@ -92,8 +92,12 @@ def draw_lookup(trace: Any, *, lang: str = "en", query: int | str | None = None)
     first = max(0, min(piece.id - around // 2, len(table) - around))
     rows = table[first : first + around]
     limit, wide = find_limit(rows), max(200.0, span(table.shape[1]))
-    _draw_one_hot(page, first, around, piece.id)
-    page.text(140, 24 + around * 10, "×", size=16, ha="center", color=theme.SOFT)
+    _draw_one_hot(page, 106, 24 + around * 10, first, around, piece.id)
+    page.text(130, 24 + around * 10, "×", size=16, ha="center", color=theme.SOFT)
+    for row in range(around):
+        lit = first + row == piece.id
+        color, y = theme.INK if lit else theme.SOFT, 34 + row * 20.0
+        page.text(163, y, str(first + row), size=theme.TINY, ha="right", bold=lit, color=color)
     heat(page, 168, 24, rows, wide, around * 20, role="words", limit=limit, learned=True)
     page.formula(168 + wide / 2, 10, "E", color=theme.role("words").ink)
     page.text(
@@ -122,26 +126,34 @@ def draw_lookup(trace: Any, *, lang: str = "en", query: int | str | None = None)
     return page.finish(
         page.say("Embedding is looking up a row", "嵌入就是查一行"),
         page.say(
-            f"Rows {first} to {first + around - 1} of the matrix. A product with a one-hot vector "
-            "gives one row; nobody multiplies, it is looked up.",
-            f"矩阵的第 {first} 到 {first + around - 1} 行。乘以独热向量得到其中一行；实际上并不相"
-            "乘，而是直接查表。",
+            f"Rows {first} to {first + around - 1} of the matrix, and the numbers of the one-hot "
+            "row that meet them. A one-hot row times E is one row of E; nobody multiplies, it is "
+            "looked up.",
+            f"矩阵的第 {first} 到 {first + around - 1} 行，以及独热行向量中与之对应的数。独热行向量"
+            "乘以 E 得到 E 的一行；实际上并不相乘，而是直接查表。",
         ),
     )
 
 
-def _draw_one_hot(page: Page, first: int, count: int, own: int) -> None:
-    """The part of the one-hot vector that lies beside the rows drawn."""
-    ink = theme.role("words")
-    page.text(96, 10, page.say("one-hot", "独热"), size=theme.SMALL, color=ink.ink, ha="center")
-    for row in range(count):
-        y, lit = 24 + row * 20.0, first + row == own
+def _draw_one_hot(
+    page: Page, right: float, middle: float, first: int, count: int, own: int
+) -> None:
+    """Draw the numbers of the one-hot row that meet the rows drawn, each below its id."""
+    ink, wide = theme.role("words"), 24.0
+    left = right - count * wide
+    label = page.say("one-hot, a row", "独热行向量")
+    page.text((left + right) / 2, middle - 32, label, size=theme.SMALL, color=ink.ink, ha="center")
+    for column in range(count):
+        x, lit = left + column * wide, first + column == own
         fill = ink.fill if lit else theme.PAPER
-        page.box(80, y, 32, 20, fill=fill, edge=ink.ink, round=0, line=0.8)
-        page.number(96, y + 10, float(lit), "worked", digits=0, bold=lit)
-        color = theme.INK if lit else theme.SOFT
-        page.text(74, y + 10, str(first + row), size=theme.SMALL, ha="right", bold=lit, color=color)
-    page.text(96, 38 + count * 20, "⋮", size=14, ha="center", color=theme.SOFT)
+        page.box(x, middle - 10, wide, 20, fill=fill, edge=ink.ink, round=0, line=0.8)
+        page.number(x + wide / 2, middle, float(lit), "worked", digits=0, bold=lit)
+        color, id = theme.INK if lit else theme.SOFT, str(first + column)
+        page.text(
+            x + wide / 2, middle - 17, id, size=theme.TINY, ha="center", bold=lit, color=color
+        )
+    for x in (left - 10, right + 6):
+        page.text(x, middle, "…", size=11, ha="center", color=theme.SOFT)
 
 
 def draw_word_vectors(trace: Any, *, lang: str = "en") -> Figure:

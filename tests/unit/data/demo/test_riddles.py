@@ -9,7 +9,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from glassformer.data.demo import PronounItem, pronoun_items
+from glassformer.data.demo import NOTES, PronounItem, is_riddle, pronoun_items
 
 PRONOUN = {"m": "il", "f": "elle"}
 SHORTCUTS: dict[str, Callable[[PronounItem], str]] = {
@@ -101,3 +101,12 @@ def test_a_translation_resolves_it_with_the_right_pronoun_alone() -> None:
     assert item.is_resolved_by(f"parce qu'{item.right} était là.")
     assert not item.is_resolved_by(f"parce qu'{item.wrong} était là.")
     assert not item.is_resolved_by("il elle") and not item.is_resolved_by("la ville")
+
+
+def test_a_riddle_is_told_from_other_sentences() -> None:
+    """By its two nouns of unlike gender; of alike ones the pronoun says nothing."""
+    for item in pronoun_items(60, 3, "test"):
+        assert is_riddle(item.source) == (len({*item.genders}) == 2), item.source
+    for sentence in (note.en for note in NOTES):
+        assert is_riddle(sentence) == ("because it was too" in sentence), sentence
+    assert not is_riddle("It was too late.") and not is_riddle("")

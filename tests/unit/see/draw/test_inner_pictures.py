@@ -370,6 +370,55 @@ def test_a_piece_has_one_colour_in_both_panels(trace: Trace) -> None:
     assert len(found) == 3 and all(len(colours) == 1 for colours in found.values())
 
 
+def read_words(drawn: Figure | Animation) -> str:
+    figure = drawn.figure if isinstance(drawn, Animation) else drawn
+    return " ".join(text.get_text().replace("\n", " ") for text in figure.axes[0].texts)
+
+
+@pytest.mark.parametrize("smoothing", [0.0, 0.1, 0.3])
+def test_wanted_rows_add_up_as_they_are_printed(trace: Trace, smoothing: float) -> None:
+    sums: dict[str, float] = {}
+    for text in draw(trace, "V85", smoothing=smoothing).axes[0].texts:
+        cell = re.fullmatch(r"derived:(make_target\(.*\)\[\d+),\d+\](#\d+)?", text.get_gid() or "")
+        if cell:
+            name = cell[1] + (cell[2] or "")
+            sums[name] = sums.get(name, 0) + float(text.get_text())
+    assert len(sums) >= 8
+    assert [*sums.values()] == [pytest.approx(1, abs=1e-9)] * len(sums)
+
+
+@pytest.mark.parametrize("shape", ["pre", "post"])
+def test_a_norm_is_drawn_or_said(make: Callable[[str, str], Trace], shape: str) -> None:
+    """Of pre-norm a box before the sub-layer, and a word on the norm behind the last layer."""
+    trace = make(shape, LINES[1])
+    boxed = [text.get_text() for text in draw(trace, "V65").figure.axes[0].texts]
+    assert ("LayerNorm" in boxed) == (shape == "pre") and "LayerNorm" in " ".join(boxed)
+    for id in ("V74", "V78"):
+        assert ("one LayerNorm more" in read_words(draw(trace, id))) == (shape == "pre")
+
+
+def test_hatching_is_explained_where_there_is_some(trace: Trace) -> None:
+    for side, is_masked in (("encoder", False), ("decoder", True)):
+        assert ("Hatched: masked" in read_words(draw(trace, "V40", side=side))) == is_masked
+
+
+def test_the_identity_is_not_called_one(trace: Trace) -> None:
+    assert "W_Q = W_V = I" in read_words(draw(trace, "V57"))
+
+
+def test_one_hot_is_a_row_as_long_as_the_matrix_is_high(trace: Trace) -> None:
+    """A product that conforms: its numbers stand side by side, each id beside a row of E too."""
+    texts = draw(trace, "V14", query="too").axes[0].texts
+    cells = [text for text in texts if (text.get_gid() or "").startswith("worked")]
+    places = np.array([text.get_position() for text in cells])
+    assert sorted(text.get_text() for text in cells) == ["0"] * 6 + ["1"]
+    assert len({*places[:, 1]}) == 1 and len({*places[:, 0]}) == 7
+    lit = next(text.get_position()[0] for text in cells if text.get_text() == "1")
+    own = next(piece.id for piece in trace.source if piece.text == " too")
+    ids = [text.get_position() for text in texts if text.get_text() == str(own)]
+    assert len(ids) == 2 and lit in {x for x, _ in ids}
+
+
 def test_without_a_search_there_is_no_tree(trace: Trace) -> None:
     given = Trace(trace.document.model_copy(update={"search": None}), trace.tensors)
     with pytest.raises(ValueError, match="nothing was searched"):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -223,6 +224,29 @@ def test_a_step_at_a_time(trace: Trace) -> None:
     assert seconds[-1] >= 3 and min(seconds) < 0.1 < max(seconds[:-1])
 
 
+@pytest.mark.parametrize(("count", "is_listed"), [(8, True), (9, False)])
+def test_what_is_told_in_turn_is_not_left_standing(count: int, is_listed: bool) -> None:
+    """The last of many sentences is about the last step, not about the complete picture."""
+    page = Page()
+    for n in range(count):
+        page.step(f"number {n}", "")
+        page.box(0, 20 * n, 10, 10)
+    moving = page.animate("title")
+
+    def read() -> list[str]:
+        return [text.get_text() for text in moving.captions if text.get_visible()]
+
+    still = read()
+    assert still == [f"{n + 1}  number {n}" for n in range(count) if is_listed]
+    for _ in moving.frames():
+        assert read()
+        assert is_listed or len(read()) == 1
+        if moving.steps[-1].artists[0].get_visible():
+            break
+    moving.complete()
+    assert read() == still
+
+
 def test_what_rests_is_there_from_the_first() -> None:
     page = Page()
     page.text(0, 0, "before")
@@ -261,7 +285,29 @@ def test_gallery(trace: Trace, tmp_path: Path) -> None:
 
 def test_gallery_names_what_it_cannot_draw(trace: Trace, tmp_path: Path) -> None:
     done: list[str] = []
-    gallery(trace, tmp_path, ids=["V01", "V35"], layer=9, progress=done.append)
+    with pytest.warns(UserWarning, match="1 of 2 pictures are left out: V35: layer=9"):
+        gallery(trace, tmp_path, ids=["V01", "V35"], layer=9, progress=done.append)
     assert done == ["V01", "V35"]
     page = (tmp_path / "index.html").read_text(encoding="utf-8")
     assert "<li><b>V35</b>" in page and "layer=9" in page and not (tmp_path / "V35.svg").exists()
+
+
+def test_of_a_gallery_each_reason_is_told_once(see: Callable[..., Trace], tmp_path: Path) -> None:
+    few = see("post", "so it is", target="it", level="attention")
+    with pytest.warns(UserWarning) as caught:
+        made = gallery(few, tmp_path, ids=["V01", "V82", "V30", "V31", "V36"], moving=False)
+    (said,) = (str(each.message) for each in caught)
+    assert said.startswith("4 of 5 pictures are left out: V82: ") and said.count(";") == 1
+    assert "V30, V31, V36: more is shown than is in a recording with level=attention" in said
+    assert [path.name for path in made] == ["V01.svg", "index.html"]
+
+
+def test_a_gallery_of_nothing_is_refused(trace: Trace, tmp_path: Path) -> None:
+    for how, said in (
+        ({"ids": ["V35", "V36"], "layer": 9}, "no picture could be drawn: V35, V36: layer=9"),
+        ({"ids": ["V01"], "lang": "fr"}, "V01: lang=fr: one of en, zh"),
+        ({"size": 3}, "no picture has an option size"),
+    ):
+        with pytest.raises(ValueError, match=said):
+            gallery(trace, tmp_path / "new", **how)
+    assert not (tmp_path / "new").exists()

@@ -1,0 +1,109 @@
+"""Time attention beside the rest of an encoder layer, for picture V73.
+
+    python benchmarks/attention_cost.py
+
+One sentence at a time in NumPy, on one thread, for the layers of the shipped model and of the
+paper's base model; of each length the fastest of many calls, in processor time. Writes
+src/glassformer/see/draw/costs.json, but not where a longer sentence took less time: another program
+was in the way.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+from collections.abc import Callable
+from itertools import pairwise
+from pathlib import Path
+from time import thread_time
+
+for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
+    os.environ[name] = "1"  # before NumPy is imported
+
+import numpy as np  # noqa: E402
+
+OUT = Path(__file__).parents[1] / "src" / "glassformer" / "see" / "draw" / "costs.json"
+LAYERS = (
+    {"d_model": 64, "heads": 8, "width": 8, "d_ff": 256},
+    {"d_model": 512, "heads": 8, "width": 64, "d_ff": 2048},
+)
+PARTS = (1 / 24, 1 / 12, 1 / 8, 1 / 6, 1 / 4, 1 / 3, 5 / 12, 1 / 2, 2 / 3, 5 / 6, 1)
+ROUNDS, LEAST, MOST, SPELL = 4, 2, 200, 200  # of all lengths; calls, calls, milliseconds
+
+
+def time_layer(length: int, layer: dict[str, int]) -> tuple[float, float]:
+    """Milliseconds of attention, and of projections and feed-forward together."""
+    rng = np.random.default_rng(0)
+    d_model, heads, width, d_ff = (layer[name] for name in ("d_model", "heads", "width", "d_ff"))
+    x, inner, q, w, up = (
+        rng.standard_normal(shape, np.float32)
+        for shape in (
+            (length, d_model),
+            (length, d_ff),
+            (heads, length, width),
+            (d_model, heads * width),
+            (d_model, d_ff),
+        )
+    )
+
+    def attend() -> object:
+        scores = q @ q.transpose(0, 2, 1)
+        scores *= width**-0.5
+        scores -= scores.max(-1, keepdims=True)
+        np.exp(scores, out=scores)
+        scores /= scores.sum(-1, keepdims=True)
+        return scores @ q
+
+    def do_the_rest() -> object:
+        return [x @ w for _ in range(4)], np.maximum(x @ up, 0), inner @ up.T
+
+    return time_call(attend), time_call(do_the_rest)
+
+
+def time_call(part: Callable[[], object]) -> float:
+    """The fastest of several calls, in processor time: other programs take turns with this one."""
+    taken: list[float] = []
+    while len(taken) < LEAST or (sum(taken) < SPELL and len(taken) < MOST):
+        begun = thread_time()
+        part()
+        taken.append((thread_time() - begun) * 1e3)
+    return min(taken)
+
+
+def measure(layer: dict[str, int]) -> dict[str, object]:
+    """One layer at each length up to where the counts of both parts are equal."""
+    even = 2 * layer["d_model"] + layer["d_ff"] * layer["d_model"] // (
+        layer["heads"] * layer["width"]
+    )
+    lengths = [round(even * part) for part in PARTS]
+    times = np.min([[time_layer(n, layer) for n in lengths] for _ in range(ROUNDS)], 0)
+    found = {"attention": times[:, 0].tolist(), "rest": times[:, 1].tolist()}
+    for name, values in found.items():
+        if any(b <= a for a, b in pairwise(values)):
+            raise SystemExit(f"{name} of {layer} does not grow with the length: measure again")
+    return {**layer, "lengths": lengths} | {
+        name: [float(f"{value:.4g}") for value in values] for name, values in found.items()
+    }
+
+
+def name_machine() -> str:
+    """The processor, as Linux calls it."""
+    told = Path("/proc/cpuinfo")
+    lines = told.read_text(encoding="utf-8").splitlines() if told.exists() else []
+    names = [line.partition(": ")[2] for line in lines if line.startswith("model name")]
+    return names[0] if names else platform.processor() or platform.machine()
+
+
+def main() -> None:
+    found = {
+        "machine": name_machine(),
+        "numpy": np.__version__,
+        "layers": [measure(layer) for layer in LAYERS],
+    }
+    OUT.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
+    print(f"{OUT}: {found['machine']}")
+
+
+if __name__ == "__main__":
+    main()

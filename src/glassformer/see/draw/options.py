@@ -1,0 +1,143 @@
+"""What every option of every picture takes: one table, and the check before anything is drawn.
+
+It serves Python, the command line and the server. That a layer, a head or a token is one that the
+recording has is checked where it is looked up (`selection.pick`, `selection.find_query`).
+"""
+
+from __future__ import annotations
+
+import inspect
+import math
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from matplotlib.axes import Axes
+
+
+class Kind(NamedTuple):
+    """The values that an option takes: in words, as a test, and how they are read from text."""
+
+    takes: str
+    fits: Callable[[Any], bool]
+    read: Callable[[str], Any] = str
+
+
+def _is_whole(value: Any) -> bool:
+    return isinstance(value, (int, np.integer)) and not isinstance(value, bool)
+
+
+def _is_real(value: Any) -> bool:
+    return _is_whole(value) or (isinstance(value, (float, np.floating)) and math.isfinite(value))
+
+
+def _whole(low: int, high: int, step: int = 1) -> Kind:
+    takes = f"{'an even' if step == 2 else 'a whole'} number from {low} to {high}"
+    return Kind(takes, lambda v: _is_whole(v) and low <= v <= high and not v % step, int)
+
+
+def _real(low: float, high: float) -> Kind:
+    return Kind(
+        f"a number from {low:g} to {high:g}", lambda v: _is_real(v) and low <= v <= high, float
+    )
+
+
+def _one_of(*words: str) -> Kind:
+    return Kind(f"one of {', '.join(filter(None, words))}", lambda v: v in words)
+
+
+def _several(each: Kind, takes: str, count: int | None = None) -> Kind:
+    def fits(value: Any) -> bool:
+        if isinstance(value, str) or not isinstance(value, (Sequence, np.ndarray, range)):
+            return False
+        return count in (None, len(value)) and len(value) > 0 and all(map(each.fits, value))
+
+    return Kind(takes, fits, lambda text: [each.read(part) for part in text.split(",")])
+
+
+def _read_flag(text: str) -> bool:
+    found = {"true": True, "1": True, "false": False, "0": False}
+    return found[text.lower()]
+
+
+_NUMBER = Kind("a whole number; -1 is the last", _is_whole, int)
+_PIECE = Kind(
+    "a piece of the sentence, or its number",
+    lambda v: _is_whole(v) or (isinstance(v, str) and v != ""),
+)
+_REAL_PAIR = "two numbers from 0.01 to 100, as 0.5,1.5"
+
+KINDS: Mapping[str, Kind] = {
+    "ax": Kind("axes of matplotlib", lambda v: isinstance(v, Axes)),
+    "lang": _one_of("en", "zh"),
+    "columns": _whole(1, 64),
+    "d_model": _whole(8, 4096, 2),
+    "head": _NUMBER,
+    "heads": _several(_NUMBER, "whole numbers, as 0,1; -1 is the last"),
+    "k": _whole(1, 24),
+    "kind": _one_of("self_attention", "cross_attention"),
+    "layer": _NUMBER,
+    "lit": _one_of("", "embedding", "attention", "feed_forward", "norm", "output"),
+    "longest": _whole(2, 100_000),
+    "losers": _whole(0, 64),
+    "most": _whole(1, 512),
+    "other": Kind("another recording", lambda v: hasattr(v, "source")),
+    "pieces": _whole(2, 100_000),
+    "positions": _whole(1, 512),
+    "query": _PIECE,
+    "row": _NUMBER,
+    "sentence": _NUMBER,
+    "share_of_heads": Kind("true or false", lambda v: isinstance(v, bool), _read_flag),
+    "shift": _whole(0, 1000),
+    "short": _whole(1, 512),
+    "side": _one_of("encoder", "decoder"),
+    "smoothing": _real(0, 0.6),
+    "step": _PIECE,
+    "steps": _whole(1, 512),
+    "sublayer": _one_of("self_attention", "cross_attention", "feed_forward"),
+    "temperatures": _several(_real(0.01, 100), _REAL_PAIR, 2),
+    "top_k": _whole(1, 1_000_000),
+    "top_p": _real(0.001, 1),
+    "watch": Kind("the folder of a training", lambda v: isinstance(v, (str, Path))),
+}
+_OWN = {
+    ("V54", "head"): Kind(
+        "a whole number, or mean",
+        lambda v: _is_whole(v) or v == "mean",
+        lambda text: text if text == "mean" else int(text),
+    )
+}
+
+
+def find_kind(id: str, name: str) -> Kind:
+    """Return what an option of a picture takes."""
+    return _OWN.get((id, name), KINDS[name])
+
+
+def check_options(id: str, function: Callable[..., Any], options: Mapping[str, Any]) -> None:
+    """Raise ValueError, naming the option and what it takes, for one that cannot be drawn with."""
+    known = dict(list(inspect.signature(function).parameters.items())[1:])
+    for name, value in options.items():
+        if name not in known:
+            raise ValueError(
+                f"{id} has no option {name}; it has {', '.join(n for n in known if n != 'ax')}"
+            )
+        if value is None and known[name].default is None:
+            continue
+        kind = find_kind(id, name)
+        if not kind.fits(value):
+            raise ValueError(f"{name}={_spell(value)}: {kind.takes}")
+
+
+def read_option(id: str, name: str, text: str) -> Any:
+    """Return an option's value from how it is typed; ValueError, naming it and what it takes."""
+    kind = find_kind(id, name)
+    try:
+        return kind.read(text)
+    except (ValueError, KeyError):
+        raise ValueError(f"{name}={_spell(text)}: {kind.takes}") from None
+
+
+def _spell(value: Any) -> str:
+    return "“”" if value == "" else f"{value!r}" if isinstance(value, (list, tuple)) else f"{value}"
