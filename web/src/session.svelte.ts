@@ -134,6 +134,7 @@ class Session {
       (told) => {
         if (signal.aborted) return;
         if (told.pieces && told.candidates) heard[told.pieces.length - 1] = told.candidates;
+        if (told.stage === "whole") return void (this.progress = { ...this.progress, ...told });
         if (told.pieces && performance.now() - drawn < PACE) return;
         drawn = performance.now();
         this.progress = { ...told, told: [...heard] };

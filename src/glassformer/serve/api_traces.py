@@ -197,9 +197,9 @@ def _tell(job: Job, translator: Translator, stage: str) -> Any:
 
     def say(step: Step | None, candidates: Sequence[tuple[int, float]] = ()) -> None:
         nonlocal steps
-        if step is None and steps:  # other sentences are being translated
-            return job.check()
         steps += 1
+        if step is None and stage == "searching":
+            return job.say("progress", stage="whole", step=steps)
         told: dict[str, Any] = {"text": "", "most": None}
         if step is not None:
             ids = _read_best(step)
