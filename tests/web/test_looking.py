@@ -229,8 +229,10 @@ def test_escape_closes_the_drawer_wherever_the_focus_is(
 
 
 def test_the_way_down_is_in_sight(page: Any, server: Server, recording: str) -> None:
-    _open(page, server, "cell", trace=recording, cell="decoder.2.feed_forward.hidden[2,7]")
-    page.get_by_role("button", name="Follow the largest term").click()
+    _open(page, server, "cell", trace=recording, cell="decoder.2.cross_attention.weights[0,3,5]")
+    page.get_by_role("button", name="Follow the largest term").evaluate(
+        "it => { it.scrollIntoView({block: 'end'}); it.click(); }"  # it stands at the lower edge
+    )
     page.locator(".chain li").first.wait_for()
     wait_until(
         page,
