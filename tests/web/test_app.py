@@ -95,11 +95,16 @@ def test_the_page_says_what_is_on_screen_if_the_box_holds_something_else(
     told = page.locator("[data-shown]")
     assert told.count() == 0
     view = page.locator("[data-view]").bounding_box()
-    page.get_by_label("Sentence").fill("word " * 300)
+    page.get_by_label("Sentence").fill("Nobody answers.")
     assert told.inner_text() == "On screen: “The cat is on the mat.”, by demo"
+    refused = 'event: error\ndata: {"error": "enough", "status": 400}\n\n'
+    page.route(
+        "**/api/trace", lambda it: it.fulfill(body=refused, content_type="text/event-stream")
+    )
     page.get_by_label("Sentence").press("Enter")
     page.get_by_role("alert").wait_for()
-    assert "pieces" in page.get_by_role("alert").inner_text() and told.is_visible()
+    assert page.get_by_role("alert").inner_text() == "enough" and told.is_visible()
+    page.unroute("**/api/trace")
     page.get_by_label("Sentence").fill("The street was wide.")
     page.get_by_label("Sentence").press("Enter")
     wait_until(page, "document.title.includes('rue')")

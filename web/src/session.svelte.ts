@@ -15,6 +15,7 @@ const EXAMPLES: Record<string, string> = {
   fr: "L'animal n'a pas traversé la rue parce qu'il était trop fatigué.",
 };
 const PACE = 80; // milliseconds: a faster search is not drawn step by step
+const SEEDS = 10_000; // that the settings offer
 const NUMBERS = ["beam", "alpha", "temperature", "top_k", "top_p"] as const;
 const TEXTS = ["search", "penalty"] as const;
 
@@ -31,7 +32,7 @@ class Session {
   async start(): Promise<void> {
     if (this.embedded) {
       this.show(this.embedded);
-      here.text = this.embedded.document.text;
+      here.text = this.embedded.wholeText;
       return;
     }
     await this.follow();
@@ -58,10 +59,40 @@ class Session {
     return EXAMPLES[this.model?.source ?? ""] ?? "";
   }
 
-  /** Translate what is in the box, as the settings say; beginning so, and not the best but this. */
-  async record({ prefix = "", hypothesis = "" } = {}): Promise<void> {
-    Object.assign(here, { trace: "", step: -1, prefix, hypothesis });
+  /**
+   * Translate what is in the box, as the settings say, and look into one sentence of it: beginning
+   * so, and not the best but this; by the model itself, if no edits are given.
+   */
+  async record({ prefix = "", hypothesis = "", sentence = 0, edits = "" } = {}): Promise<void> {
+    Object.assign(here, { trace: "", step: -1, prefix, hypothesis, sentence, edits });
     await this.run((signal) => this.make(signal), true);
+  }
+
+  /** Translate the same again, as the settings now say. */
+  async again(): Promise<void> {
+    if (!here.text.trim()) return;
+    const { prefix, sentence, edits } = here;
+    await this.record({ prefix, sentence, edits });
+  }
+
+  /** Translate what is in the box; a sample of what is on screen already is drawn anew. */
+  async submit(): Promise<void> {
+    const { trace } = this;
+    const isSame = trace?.wholeText.trim() === here.text.trim();
+    const isSample = trace?.search?.settings.search === "sample";
+    if (trace && isSample && !this.differs) here.seed = String((trace.search!.seed + 1) % SEEDS);
+    await this.record({ sentence: isSame ? here.sentence : 0 });
+  }
+
+  /** In what the recording on screen is not what the box and the settings ask for. */
+  get differs(): "text" | "settings" | null {
+    const { trace, model } = this;
+    if (!trace) return null;
+    if (trace.wholeText.trim() !== here.text.trim()) return "text";
+    if (here.trace) return null;
+    if (trace.model !== model?.id) return "text";
+    const made = { ...trace.about.request, edits: trace.document.edits } as Request;
+    return name(made) === name(readRequest()) ? null : "settings";
   }
 
   /** Translate with another model; an example gives way to one that this model can read. */
@@ -87,7 +118,7 @@ class Session {
 
   show(trace: Trace): void {
     this.trace = trace;
-    if (here.trace) here.text ||= trace.document.text;
+    if (here.trace) here.text ||= trace.wholeText;
     here.step = Math.min(here.step, trace.predicted.length - 1);
     const rows = here.kind === "encoder" ? trace.source : trace.target;
     if (here.query >= rows.length) here.query = -1;
@@ -103,6 +134,7 @@ class Session {
       (told) => {
         if (signal.aborted) return;
         if (told.pieces && told.candidates) heard[told.pieces.length - 1] = told.candidates;
+        if (told.stage === "whole") return void (this.progress = { ...this.progress, ...told });
         if (told.pieces && performance.now() - drawn < PACE) return;
         drawn = performance.now();
         this.progress = { ...told, told: [...heard] };
@@ -135,6 +167,14 @@ class Session {
   }
 }
 
+/** All of a request but its text and model, so that two can be compared. */
+function name({ decode = {}, prefix, hypothesis, seed, sentence, edits }: Request): string {
+  const settings = Object.entries(decode).sort(([one], [other]) => (one < other ? -1 : 1));
+  return JSON.stringify([
+    settings, prefix || [], hypothesis ?? 0, seed ?? 0, sentence ?? 0, edits ?? [],
+  ]);
+}
+
 export function readRequest(): Request {
   const decode: Partial<Decode> = {};
   for (const key of TEXTS) if (here[key]) decode[key] = here[key] as never;
@@ -144,7 +184,19 @@ export function readRequest(): Request {
   if (here.seed) request.seed = Number(here.seed);
   if (here.prefix) request.prefix = here.prefix.split(",").map(Number);
   if (here.hypothesis) request.hypothesis = Number(here.hypothesis);
+  if (here.sentence) request.sentence = here.sentence;
+  if (here.edits) request.edits = readList(here.edits);
   return request;
+}
+
+/** A link may say anything: the server says what is wrong with an edit that is none. */
+function readList(text: string): unknown[] {
+  try {
+    const found: unknown = JSON.parse(text);
+    return Array.isArray(found) ? found : [{}];
+  } catch {
+    return [{}];
+  }
 }
 
 export const session = new Session();

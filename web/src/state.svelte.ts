@@ -15,6 +15,8 @@ export interface Here {
   seed: string;
   prefix: string; // ids of pieces that the translation has to begin with: "12,7"
   hypothesis: string; // which of those that ended is shown; "": the best
+  sentence: number; // of the text, which one is looked into
+  edits: string; // changes to the network that all views show, as JSON; "": none
   kind: "encoder" | "decoder" | "cross";
   layer: number; // -1: the last
   head: number; // -1: all of them, as one
@@ -30,7 +32,7 @@ export interface Here {
 
 const DEFAULTS: Here = {
   view: "translate", text: "", model: "", trace: "", search: "", beam: "", alpha: "", penalty: "",
-  temperature: "", top_k: "", top_p: "", seed: "", prefix: "", hypothesis: "", kind: "cross", layer: -1, head: -1,
+  temperature: "", top_k: "", top_p: "", seed: "", prefix: "", hypothesis: "", sentence: 0, edits: "", kind: "cross", layer: -1, head: -1,
   query: -1, step: -1, cell: "", words: false, language: "en", theme: "auto", lecture: false,
   more: {},
 };
@@ -62,6 +64,7 @@ function mend(found: Here): Here {
   if (!["encoder", "decoder", "cross"].includes(found.kind)) found.kind = DEFAULTS.kind;
   if (!["en", "zh"].includes(found.language)) found.language = DEFAULTS.language;
   if (!["auto", "light", "dark"].includes(found.theme)) found.theme = DEFAULTS.theme;
+  found.sentence = Math.max(0, found.sentence);
   return found;
 }
 
@@ -98,7 +101,7 @@ export const here: Here = $state(typeof location === "undefined" ? { ...DEFAULTS
 
 const REQUEST = [
   "text", "model", "trace", "search", "beam", "alpha", "penalty", "temperature", "top_k", "top_p",
-  "seed", "prefix", "hypothesis",
+  "seed", "prefix", "hypothesis", "sentence", "edits",
 ] as const;
 
 /** Keep the address and the state in step, both ways; `ask` where it wants another recording. */

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { number } from "../src/format";
 import { inSight } from "../src/parts/sight";
+import { shorten } from "../src/shell/pictures";
 
 describe("number", () => {
   it("has as many digits as count, and no exponent where a reader needs none", () => {
@@ -23,4 +24,11 @@ describe("inSight", () => {
     expect(inSight(200, 100, 19_700, 300)).toEqual([194, 200]);
     expect(inSight(100, 100, 1e6, 300)).toEqual([96, 100]); // scrolled where a longer one was
   });
+});
+
+it("a file is named by whole words, or by the letters there are", () => {
+  expect(shorten("L'animal n'a pas traversé la rue", 24)).toBe("L'animal n'a pas");
+  expect(shorten("Le chat.", 24)).toBe("Le chat.");
+  expect(shorten("动物没有过马路因为它太累了", 6)).toBe("动物没有过马");
+  expect(shorten("one two", 3)).toBe("one");
 });

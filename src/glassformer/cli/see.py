@@ -19,7 +19,13 @@ if TYPE_CHECKING:
 Seen = Annotated[
     Path, Argument(metavar="MODEL", help="The folder of a trained model, or of a saved trace.")
 ]
-Text = Annotated[str | None, Argument(metavar="TEXT", help="One sentence in the source language.")]
+Text = Annotated[str | None, Argument(metavar="TEXT", help="A text in the source language.")]
+Sentence = Annotated[
+    int | None,
+    Option(
+        metavar="N", help="Which sentence of the text; 0 (if none is given) the first, -1 the last."
+    ),
+]
 Cell = Annotated[
     str | None,
     Option(metavar="NAME[i,j,k]", help="Say how one number was made; -1 is the last."),
@@ -65,7 +71,16 @@ Level = Annotated[
 FORMS = ("text", "latex", "numpy")
 HEAD = "trace.json"  # what makes a folder a trace
 # What only a translation made now heeds, and what an answer leaves aside.
-RUNNING = {"level", "target", "prefix", "hypothesis", "device", "precision", *decoding.OPTIONS}
+RUNNING = {
+    "sentence",
+    "level",
+    "target",
+    "prefix",
+    "hypothesis",
+    "device",
+    "precision",
+    *decoding.OPTIONS,
+}
 IN_VAIN = {
     "cell": {"picture", "gallery", "layer", "head", "top"},
     "picture": {"as_json", "top"},
@@ -80,6 +95,7 @@ def see(
     context: Context,
     model: Seen,
     text: Text = None,
+    sentence: Sentence = None,
     cell: Cell = None,
     form: Form = "text",
     layer: Layer = None,
@@ -108,6 +124,7 @@ def see(
     given = context.params
     check(given, {name for name in given if _is_typed(context, name)})
     trace, changed = obtain(given)
+    tell_which(trace, changed, given)
     if save:
         trace.save(save, compact=compact, parameters=parameters)
         warn(f"saved in {save}")
@@ -127,6 +144,15 @@ def answer(trace: Trace, changed: Comparison | None, given: dict[str, Any]) -> N
         drawing.draw_what_is_wanted(trace, given)
     else:
         print(show(trace, changed, given))
+
+
+def tell_which(trace: Trace, changed: Comparison | None, given: dict[str, Any]) -> None:
+    """Say which sentence of a longer text this is, where the answer itself does not."""
+    from ..see.summary import tell_sentence
+
+    is_summary = not (changed or given["as_json"] or given["cell"] or drawing.is_wanted(given))
+    if not is_summary and (told := tell_sentence(trace)):
+        warn(told)
 
 
 def check(given: dict[str, Any], typed: set[str]) -> None:
@@ -196,7 +222,7 @@ def obtain(given: dict[str, Any]) -> tuple[Trace, Comparison | None]:
     if given["target"] is None:
         how["decode"] = decoding.choose_search(translator.config, given)
         how |= {"prefix": given["prefix"] or "", "seed": given["seed"] or 0}
-        how["hypothesis"] = given["hypothesis"] or 0
+        how |= {name: given[name] or 0 for name in ("hypothesis", "sentence")}
     if edits is None:
         return record(translator, text, **how), None
     changed = compare(translator, text, edits, **how)
@@ -205,7 +231,7 @@ def obtain(given: dict[str, Any]) -> tuple[Trace, Comparison | None]:
 
 def _check_unsought(given: dict[str, Any]) -> None:
     """ValueError for an option of a search where none is made."""
-    searching = (*Decode.model_fields, "prefix", "hypothesis", "seed")
+    searching = (*Decode.model_fields, "prefix", "hypothesis", "seed", "sentence")
     if vain := [name for name in searching if given.get(name) is not None]:
         raise ValueError(f"--{vain[0].replace('_', '-')} has no effect with --target")
 

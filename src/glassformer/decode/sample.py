@@ -41,6 +41,15 @@ def pick(logits_RV: Tensor, key_R1: Tensor, temperature: float, top_k: int, top_
     too, but that has V edges, and a sentence whose logits round a little differently beside other
     sentences lands beyond one of them about once in a thousand pieces.
     """
+    logits_RC, piece_RC = _leave(logits_RV, temperature, top_k, top_p)
+    noisy_RC = gumbel(key_R1, piece_RC).mul_(temperature).add_(logits_RC)
+    return piece_RC.expand_as(noisy_RC).gather(1, noisy_RC.max(-1, keepdim=True).indices)
+
+
+def _leave(
+    logits_RV: Tensor, temperature: float, top_k: int, top_p: float
+) -> tuple[Tensor, Tensor]:
+    """Return the logits that are left to choose from, and whose they are, R C or 1 C."""
     size = logits_RV.size(1)
     logits_RC, piece_RC = logits_RV, torch.arange(size, device=logits_RV.device)[None]
     if top_k or top_p < 1:
@@ -49,8 +58,16 @@ def pick(logits_RV: Tensor, key_R1: Tensor, temperature: float, top_k: int, top_
         probability_RC = (logits_RC / temperature).softmax(-1)
         better_RC = probability_RC.cumsum(-1) - probability_RC
         logits_RC = logits_RC.masked_fill(better_RC >= top_p, -math.inf)
-    noisy_RC = gumbel(key_R1, piece_RC).mul_(temperature).add_(logits_RC)
-    return piece_RC.expand_as(noisy_RC).gather(1, noisy_RC.max(-1, keepdim=True).indices)
+    return logits_RC, piece_RC
+
+
+def find_draw_probabilities(logits_RV: Tensor, settings: Decode) -> Tensor:
+    """Return the probabilities that `pick` draws with, R V; 0 for what is left out."""
+    logits_RV = logits_RV.float()
+    logits_RC, piece_RC = _leave(logits_RV, settings.temperature, settings.top_k, settings.top_p)
+    probability_RC = (logits_RC / settings.temperature).softmax(-1)
+    whole_RV = torch.zeros_like(logits_RV)
+    return whole_RV.scatter_(1, piece_RC.expand_as(probability_RC), probability_RC)
 
 
 def gumbel(key_R1: Tensor, piece_RC: Tensor) -> Tensor:

@@ -33,6 +33,7 @@ def _find(document: Document, tensors: Mapping[str, Array], words: Any) -> Itera
         pieces = getattr(document, name)
         yield from _check_pieces(name, pieces, document.translation, document.target_vocabulary)
     yield from _check_rows(document)
+    yield from _check_whole(document)
     is_list = isinstance(words, list) and all(isinstance(word, str) for word in words)
     if words is not None and (not is_list or len(words) != document.target_vocabulary):
         yield f"its vocabulary is not {document.target_vocabulary} texts"
@@ -69,10 +70,24 @@ def _check_rows(document: Document) -> Iterator[str]:
     for place, each in enumerate(document.predictions):
         if not len(each.ids) == len(each.texts) == len(each.log_probs):
             yield f"predictions.{place} has {len(each.ids)} ids but {len(each.texts)} texts"
+        if len(each.draw_probs) not in (0, len(each.ids)):
+            yield f"predictions.{place} has {len(each.ids)} ids, {len(each.draw_probs)} draw_probs"
     if document.search and document.search.chosen is not None:
         number = len(document.search.hypotheses)
         if not 0 <= document.search.chosen < number:
             yield f"search.chosen is {document.search.chosen}, of {number} hypotheses"
+
+
+def _check_whole(document: Document) -> Iterator[str]:
+    """The sentences lie in the text and in its translation, and one of them was recorded."""
+    if (whole := document.whole) is None:
+        return
+    if not 0 <= whole.chosen < len(whole.sentences):
+        yield f"whole.chosen is {whole.chosen}, of {len(whole.sentences)} sentences"
+    for number, each in enumerate(whole.sentences):
+        for (start, end), text in ((each.source, whole.text), (each.target, whole.translation)):
+            if not 0 <= start <= end <= len(text):
+                yield f"whole.sentences.{number} is at characters {start} to {end} of {len(text)}"
 
 
 def _check_shapes(document: Document, tensors: Mapping[str, Array]) -> Iterator[str]:

@@ -49,6 +49,8 @@ class Prediction(Settings):
     ids: tuple[int, ...]  # the most probable, best first
     texts: tuple[str, ...]
     log_probs: tuple[float, ...]
+    draw_prob: float | None = None  # with which a sample draws the piece that came
+    draw_probs: tuple[float, ...] = ()  # and those of `ids`; empty where nothing was sampled
 
 
 class Considered(Settings):
@@ -84,6 +86,22 @@ class Search(Settings):
     hypotheses: tuple[Found, ...]  # all that ended, best first
     chosen: int | None  # which of them was recorded; None: a text that was given
     steps: tuple[tuple[Considered, ...], ...]  # best first
+
+
+class Sentence(Settings):
+    """A sentence of a longer text: which characters of it, and which of its translation."""
+
+    source: tuple[int, int]
+    target: tuple[int, int]
+
+
+class Whole(Settings):
+    """A text of several sentences, of which one was recorded, and its whole translation."""
+
+    text: str
+    translation: str
+    sentences: tuple[Sentence, ...]
+    chosen: int  # the one that was recorded, from 0
 
 
 class Numerics(Settings):
@@ -124,5 +142,6 @@ class Document(Settings):
     search: Search | None
     numerics: Numerics
     edits: tuple[dict[str, Any], ...] = ()
+    whole: Whole | None = None  # None: the text is one sentence
     tolerance: float | None = None  # of a compact trace: of the largest value of each tensor
     tensors: dict[str, Stored] = Field(default_factory=dict)

@@ -204,7 +204,7 @@ def _borrow(translator: Translator, number: int, change: Swap) -> Tensor:
     from .recording import record
 
     try:
-        array = record(translator, change.sentence)[change.name]
+        array = record(translator, change.sentence, split=False)[change.name]
     except ValueError as error:
         raise ValueError(f"edit {number + 1}: {error}") from None
     if not -array.shape[-2] <= change.other < array.shape[-2]:

@@ -6,6 +6,7 @@ import math
 from base64 import b64encode
 from html import escape
 
+from .summary import tell_sentence
 from .trace import Trace
 
 COLUMNS = ("reads", "writes", "which had", "or else")
@@ -16,8 +17,12 @@ def show(trace: Trace, k: int = 3) -> str:
     rows = "".join(_show_step(trace, step, k) for step in range(len(trace.predicted)))
     head = "".join(f'<th style="text-align:left">{name}</th>' for name in COLUMNS)
     png = trace.picture("V54")._repr_png_()
+    whole = ""
+    if told := tell_sentence(trace):
+        whole = f"<p><bdi>{escape(trace.whole_translation)}</bdi></p><p>{escape(told)}</p>"
     return (
-        f"<p><bdi>{escape(trace.text)}</bdi> → <b><bdi>{escape(trace.translation)}</bdi></b></p>"
+        f"{whole}<p><bdi>{escape(trace.text)}</bdi> "
+        f"→ <b><bdi>{escape(trace.translation)}</bdi></b></p>"
         f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"
         f'<img alt="Which source word each target word reads" style="max-width:30rem" '
         f'src="data:image/png;base64,{b64encode(png).decode("ascii")}">'

@@ -12,6 +12,7 @@ import torch
 from torch import Tensor
 
 from ..config import Decode
+from ..decode.sample import find_draw_probabilities
 from ..device import autocast
 from ..model import Transformer
 from ..tap import record as watch
@@ -23,6 +24,7 @@ from .levels import belongs
 from .parameters import Parameters
 from .pieces import read_source, read_target, read_words
 from .searching import Passage, Progress, find, search_with_beam
+from .sentences import Excerpt, choose_sentence, translate_whole
 from .trace import Array, Trace
 
 TOP = 10  # pieces kept of each prediction
@@ -32,6 +34,8 @@ def record(
     translator: Translator,
     text: str,
     *,
+    sentence: int = 0,
+    split: bool = True,
     level: Level = "everything",
     decode: Decode | None = None,
     prefix: str | Sequence[int] = "",
@@ -41,20 +45,28 @@ def record(
     edits: Iterable[Mapping[str, Any]] = (),
     progress: Progress | None = None,
 ) -> Trace:
-    """Translate a text as one sentence, and record it.
+    """Translate a text, and record one sentence of it.
 
+    sentence: which, 0 the first, -1 the last; the text is split as `translate` does, and the trace
+    has the translation of all (`whole_translation`); what else is said here is about that sentence
+    alone. split=False, or a target, takes the text as one sentence.
     level: attention (and the likeliest pieces), states (and query, key, value, residual stream) or
-    everything. prefix: how the translation begins, text or ids. hypothesis: which of those that
+    everything. prefix: how its translation begins, text or ids. hypothesis: which of those that
     ended, 0 the best. target: record this translation, a text or another trace's, instead of
     searching for one. edits: see `edit`. progress: is shown each step of the search, and ids and
-    log-probabilities of what was likeliest then; what it raises ends it.
+    log-probabilities of what was likeliest then, and None and [] while other sentences are
+    translated; what it raises ends the work.
     The translation is made in the translator's precision, the recording in fp32.
     """
     if level not in LEVELS:
         raise ValueError(f"level={level}: one of {', '.join(LEVELS)}")
     if target is not None and (decode is not None or prefix or hypothesis):
         raise ValueError("decode, prefix and hypothesis have no effect where the target is given")
-    edited = prepare(translator, text, prefix, edits)
+    is_one = target is not None or not split
+    if is_one and sentence:
+        raise ValueError("sentence has no effect where the text is not split")
+    excerpt = Excerpt(text) if is_one else choose_sentence(translator, text, sentence)
+    edited = prepare(translator, excerpt.text, prefix, edits)
     source = _read(translator, edited.text)
     with torch.inference_mode():
         passage = find(
@@ -65,6 +77,7 @@ def record(
             hypothesis,
             target,
             seed,
+            excerpt.key,
             progress,
         )
         keep = {"keep": lambda name: belongs(name, level), "edit": edited.functions()}
@@ -75,9 +88,13 @@ def record(
             raise ValueError(f"what the network computes is not finite, because {cause}")
         numerics = _compare(translator, edited, passage, logits_TV)
         predictions = _predict(translator, passage, logits_TV)
+    look = (lambda _: progress(None, [])) if progress else None
+    if look and excerpt.many > 1:
+        look(0)  # the first translation of a process may take a while to begin
+    whole = translate_whole(translator, text, excerpt, passage.text, decode, seed, look)
     document = _describe(translator, edited, source, passage, level, predictions, numerics)
     return Trace(
-        document,
+        document.model_copy(update={"whole": whole}),
         {name: _to_array(name, values) for name, values in taken.items()},
         Parameters(translator.model.state_dict()),
         translator.tokenizers.target.vocabulary,
@@ -149,6 +166,7 @@ def _predict(translator: Translator, passage: Passage, logits_TV: Tensor) -> tup
     log_prob_TV = logits_TV.double().log_softmax(-1)
     own_T1 = log_prob_TV.gather(1, torch.tensor(passage.wanted, device=logits_TV.device)[:, None])
     best = log_prob_TV.topk(min(TOP, log_prob_TV.size(1)))
+    drawn = _find_draws(passage, log_prob_TV, best.indices)
     entropy_T = -(log_prob_TV.exp() * log_prob_TV).sum(-1)
     columns = (own_T1[:, 0], (log_prob_TV > own_T1).sum(-1), entropy_T, best.indices, best.values)
     piece = translator.tokenizers.target.piece
@@ -160,11 +178,25 @@ def _predict(translator: Translator, passage: Passage, logits_TV: Tensor) -> tup
             ids=ids,
             texts=tuple(piece(id) for id in ids),
             log_probs=log_probs,
+            **draws,
         )
-        for log_prob, rank, entropy, ids, log_probs in zip(
-            *(column.tolist() for column in columns), strict=True
+        for (log_prob, rank, entropy, ids, log_probs), draws in zip(
+            zip(*(column.tolist() for column in columns), strict=True), drawn, strict=True
         )
     )
+
+
+def _find_draws(
+    passage: Passage, log_prob_TV: Tensor, likeliest_TC: Tensor
+) -> list[dict[str, Any]]:
+    """Return what a sample draws with, of the piece that came and of the likeliest, row by row."""
+    if passage.search is None or passage.search.settings.search != "sample":
+        return [{} for _ in passage.wanted]
+    draw_TV = find_draw_probabilities(log_prob_TV, passage.search.settings)
+    own_T1 = torch.tensor(passage.wanted, device=draw_TV.device)[:, None]
+    own_T = draw_TV.gather(1, own_T1)[:, 0].tolist()
+    rows = zip(own_T, draw_TV.gather(1, likeliest_TC).tolist(), strict=True)
+    return [{"draw_prob": own, "draw_probs": others} for own, others in rows]
 
 
 def _describe(

@@ -21,7 +21,7 @@ from .trace import Trace
 
 BEAM = 4  # of the paper, for what a search of one hypothesis cannot show
 HEARD = 5  # likeliest pieces that whoever looks on is shown of each step
-Progress = Callable[[Step, list[tuple[int, float]]], object]
+Progress = Callable[[Step | None, list[tuple[int, float]]], object]
 
 
 @dataclass(frozen=True)
@@ -54,15 +54,19 @@ def find(
     hypothesis: int,
     target: str | Trace | None,
     seed: int,
+    key: int = 0,
     progress: Progress | None = None,
 ) -> Passage:
-    """The hypothesis asked for, or the target given. ValueError where there is none such."""
+    """The hypothesis asked for, or the target given. ValueError where there is none such.
+
+    A sample is drawn with `seed` and `key`, as that of a line is with its number.
+    """
     tokenizer = translator.tokenizers.target
     if target is not None:
         return _force(translator, source, target)
     settings, prefix = decode or translator.config.decode, edited.prefix
     forced = tokenizer.encode(prefix) if isinstance(prefix, str) else [*prefix]
-    steps = _search(translator, edited, source, settings, forced, hypothesis, seed, progress)
+    steps = _search(translator, edited, source, settings, forced, hypothesis, seed, key, progress)
     found = _rank(steps)
     if not 0 <= hypothesis < len(found):
         raise ValueError(
@@ -108,12 +112,13 @@ def _search(
     forced: list[int],
     hypothesis: int,
     seed: int,
+    key: int,
     progress: Progress | None,
 ) -> list[Step]:
     """One that ends before so many hypotheses have is done again, for as many."""
     most = settings.beam if settings.search == "beam" else 1
     with autocast(translator.exact_precision, translator.device), edited.network() as network:
-        heard = Overheard(network, HEARD) if progress else None
+        heard = Overheard(network, HEARD, settings) if progress else None
         for wanted in (1, hypothesis + 1):
             steps = list[Step]()
             search(
@@ -122,6 +127,7 @@ def _search(
                 settings,
                 n_best=wanted,
                 prefixes=[forced],
+                lines=[key],
                 seed=seed,
                 longest=translator.longest,
                 device=translator.device,

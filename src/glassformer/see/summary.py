@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 SHADES = " ▁▂▃▄▅▆▇█"  # an eighth of the attention each
 ENDINGS = 5  # hypotheses that are listed
+SENTENCES = 12  # of a longer text, that are listed
 HEIGHT = 12  # characters of a source piece that are shown
 ENDLESS = 1 << 20  # columns of what is no terminal
 
@@ -27,7 +28,8 @@ def summarise(trace: Trace, k: int = 3, layer: int | None = None, head: int | No
     """The translation, the `k` likeliest pieces at each step, and cross-attention."""
     shown = [_show(piece.text) for piece in trace.predicted]
     widest = max(map(cell_len, shown))
-    lines = [trace.text, trace.translation, "", "what came, and what could have come:"]
+    lines = [trace.whole_text, trace.whole_translation, *_list_sentences(trace)]
+    lines += ["", "what came, and what could have come:"]
     for row, (piece, expected) in enumerate(zip(trace.predicted, trace.predictions, strict=True)):
         others = "  ".join(
             f"{_show(choice.text)} {_percent(choice.log_prob)}"
@@ -36,6 +38,26 @@ def summarise(trace: Trace, k: int = 3, layer: int | None = None, head: int | No
         own = f"{_pad(shown[row], widest)} {_percent(expected.log_prob):>6}"
         lines.append(f"  {row:3} {own}   {others}".rstrip())
     return "\n".join([*lines, *_list_endings(trace), "", *_draw_attention(trace, layer, head)])
+
+
+def tell_sentence(trace: Trace) -> str:
+    """Return which sentence of a longer text is looked into, in one line; "" of a single one."""
+    if len(trace.sentences) == 1:
+        return ""
+    return f"{len(trace.sentences)} sentences; inside: {trace.sentence} {trace.text}"
+
+
+def _list_sentences(trace: Trace) -> Iterator[str]:
+    """Yield the sentences of a longer text; the one that is looked into has a mark."""
+    if len(trace.sentences) == 1:
+        return
+    yield from ("", tell_sentence(trace))
+    for number, sentence in enumerate(trace.sentences):
+        if number < SENTENCES or number == trace.sentence:
+            mark = "*" if number == trace.sentence else " "
+            yield f"  {number:3}{mark} {trace.whole_text[slice(*sentence.source)]}"
+    if len(trace.sentences) > SENTENCES:
+        yield f"  ... --sentence N: 0 to {len(trace.sentences) - 1}"
 
 
 def _list_endings(trace: Trace) -> Iterator[str]:

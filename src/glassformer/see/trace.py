@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..config import Model
-from .document import Document, Piece, Search
+from .document import Document, Piece, Search, Sentence
 
 if TYPE_CHECKING:
     from .explain import Explanation
@@ -63,7 +63,31 @@ class Trace:
 
     def __repr__(self) -> str:
         size = f"{len(self.tensors)} tensors, level={self.level}"
+        if len(self.sentences) > 1:
+            size = f"sentence {self.sentence} of {len(self.sentences)}, {size}"
         return f"<Trace {self.text!r} -> {self.translation!r}: {size}>"
+
+    @property
+    def sentences(self) -> tuple[Sentence, ...]:
+        """The sentences of the text that was given, as spans of it and of its translation."""
+        if whole := self.document.whole:
+            return whole.sentences
+        return (Sentence(source=(0, len(self.text)), target=(0, len(self.translation))),)
+
+    @property
+    def sentence(self) -> int:
+        """Which of the sentences was recorded, from 0."""
+        return self.document.whole.chosen if self.document.whole else 0
+
+    @property
+    def whole_text(self) -> str:
+        """The text that was given; `text` is the sentence of it that was recorded."""
+        return self.document.whole.text if self.document.whole else self.text
+
+    @property
+    def whole_translation(self) -> str:
+        """The translation of all sentences; `translation` is that of the recorded one."""
+        return self.document.whole.translation if self.document.whole else self.translation
 
     @property
     def size(self) -> int:

@@ -70,5 +70,5 @@ def compare(
     edits = list(edits)
     before = record(translator, text, **how)
     level = {"level": how["level"]} if "level" in how else {}
-    forced = record(translator, text, target=before, edits=edits, **level)
+    forced = record(translator, before.text, target=before, edits=edits, **level)
     return Comparison(before, forced, record(translator, text, edits=edits, **how))

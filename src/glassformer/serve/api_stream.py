@@ -61,7 +61,7 @@ def _tell_sentence(
 ) -> dict[str, Any]:
     pieces = read_source(translator, body.text[slice(*span)])
     job.say("source", sentence=number, pieces=[piece.model_dump() for piece in pieces])
-    network = Overheard(translator.model, body.candidates)
+    network = Overheard(translator.model, body.candidates, decode)
     steps = 0
 
     def watch(_: list[int], step: Step) -> None:

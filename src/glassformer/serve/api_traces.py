@@ -7,12 +7,15 @@ from typing import Any
 
 from fastapi import APIRouter, Request, Response
 
+from ..config import EOS
 from ..decode import Step
+from ..guard import judge
 from ..see import Comparison, record
 from ..see.levels import find_level
 from ..see.page import build_page
+from ..see.sentences import choose_sentence
 from ..see.trace import Trace
-from ..translator import Translator
+from ..translator import Translation, Translator
 from .api_models import check_ids
 from .api_stream import tell_candidates
 from .archive import read_archive, write_archive
@@ -30,7 +33,7 @@ SAVED = {"Content-Disposition": "attachment"}  # the page knows a better name th
 
 @router.post("/trace", response_class=Json)
 async def record_trace(body: TraceRequest, request: Request, service: TheService) -> Response:
-    """Translate one sentence and record everything, told as it goes on, or at the end."""
+    """Translate a text and record all of one sentence, told as it goes on, or at the end."""
     check_text(body.text, service.limits)
     note_texts(request, [body.text])
     note(request, models=[service.shelf.find(body.model).id])
@@ -65,7 +68,13 @@ async def upload_trace(request: Request, service: TheService) -> dict[str, Any]:
 def get_trace(id: str, service: TheService) -> Response:
     """All but the numbers: `trace.json`, and where it comes from."""
     kept = service.recordings.find(id)
-    about = {"id": kept.id, "model": kept.model, "base": kept.base, "request": kept.request}
+    about: dict[str, Any] = {
+        "id": kept.id,
+        "model": kept.model,
+        "base": kept.base,
+        "request": kept.request,
+    }
+    about["problems"] = find_problems(kept.trace)
     return Json({**kept.trace.to_json(), "tensors": _list_tensors(kept.trace), **about})
 
 
@@ -107,7 +116,6 @@ def make(job: Job, service: Service, body: TraceRequest) -> dict[str, Any]:
     model = service.shelf.find(body.model)
     job.say("progress", stage="loading", step=0, most=None, text="")
     translator = service.shelf.load(model)
-    check_size(translator, body.text, service)
     plain, base = body.model_dump(exclude={"edits"}), None
     found = _record(job, translator, plain, service, edits=body.edits)
     if body.edits:
@@ -121,13 +129,13 @@ def edit(job: Job, service: Service, kept: Recording, body: EditRequest) -> dict
     """In a thread: the sentence as it was, the old translation under the edits, and a new one."""
     model = service.shelf.find(body.model or kept.model)
     translator = service.shelf.load(model)
-    plain = kept.request or {"text": kept.trace.text, "level": kept.trace.level}
+    plain = kept.request or _describe_uploaded(kept.trace)
     base = _find_base(job, translator, service, kept, plain, model.id)
     if not body.edits:
         return {**base.describe(), "base": base.id, "forced": base.id, "changes": None}
-    level, text = plain["level"], plain["text"]
     say = _tell(job, translator, "comparing")
-    forced = record(translator, text, level=level, target=base.trace, edits=body.edits)
+    how: dict[str, Any] = {"level": plain["level"], "target": base.trace, "edits": body.edits}
+    forced = record(translator, base.trace.text, **how)
     job.check()
     after = _record(job, translator, plain, service, edits=body.edits)
     say(None)
@@ -167,10 +175,16 @@ def _record(
 ) -> Trace:
     how: dict[str, Any] = {"level": plain["level"], "edits": edits or []}
     if plain.get("target") is not None:
-        if plain["decode"] or plain["prefix"] or plain["hypothesis"]:
-            raise Refusal(400, "decode, prefix and hypothesis have no effect with a target")
+        if any(plain[name] for name in ("decode", "prefix", "hypothesis", "sentence")):
+            raise Refusal(
+                400, "decode, prefix, hypothesis and sentence have no effect with a target"
+            )
         how["target"] = plain["target"]
+        check_size(translator, plain["text"], service)
     else:
+        how["sentence"] = plain.get("sentence", 0)
+        chosen = choose_sentence(translator, plain["text"], how["sentence"])
+        check_size(translator, chosen.text, service)
         how["decode"] = choose_search(translator, plain.get("decode", {}), service.limits)
         how["prefix"] = check_ids(translator, plain.get("prefix", ""))
         how |= {name: plain.get(name, 0) for name in ("hypothesis", "seed")}
@@ -186,6 +200,8 @@ def _tell(job: Job, translator: Translator, stage: str) -> Any:
     def say(step: Step | None, candidates: Sequence[tuple[int, float]] = ()) -> None:
         nonlocal steps
         steps += 1
+        if step is None and stage == "searching":
+            return job.say("progress", stage="whole", step=steps)
         told: dict[str, Any] = {"text": "", "most": None}
         if step is not None:
             ids = _read_best(step)
@@ -207,14 +223,39 @@ def _read_best(step: Step) -> list[int]:
     return [*before[len(before) - length :], int(step.piece_BC[0, 0])]
 
 
-def check_size(translator: Translator, text: str, service: Service) -> None:
-    pieces = len(translator.read(text.strip()).ids)
-    if pieces > service.limits.pieces:
+def check_size(translator: Translator, sentence: str, service: Service) -> None:
+    """Refuse a sentence that is too long, naming the limit that holds here."""
+    pieces = len(translator.read(sentence.strip()).ids)
+    most = min(service.limits.pieces, translator.longest - 1)  # and the end mark
+    if pieces > most:
         raise Refusal(
             400,
-            f"the sentence has {pieces} pieces: at most {service.limits.pieces} are recorded; "
+            f"the sentence has {pieces} pieces: at most {most} are recorded; "
             "look into a part of it",
         )
+
+
+def _describe_uploaded(trace: Trace) -> dict[str, Any]:
+    """Return the request that makes an uploaded recording again."""
+    return {"text": trace.whole_text, "sentence": trace.sentence, "level": trace.level}
+
+
+def find_problems(trace: Trace) -> list[dict[str, str]]:
+    """Return what looks wrong with the translation that a search found, as `translate` says it."""
+    if trace.search is None:
+        return []
+    log_probs = [expected.log_prob for expected in trace.predictions]
+    found = Translation(
+        text=trace.translation,
+        pieces=[piece.text for piece in trace.predicted],
+        log_prob=sum(log_probs),
+        score=sum(log_probs),
+        piece_log_probs=log_probs,
+        finished=trace.predicted[-1].id == EOS,
+        parts=[],
+    )
+    problems: list[dict[str, str]] = judge(trace.text, [found]).to_json()["problems"]
+    return problems
 
 
 def _list_tensors(trace: Trace) -> dict[str, Any]:

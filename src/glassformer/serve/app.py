@@ -27,6 +27,7 @@ from . import (
     libre,
     metrics,
 )
+from .compression import Compressed
 from .guard import Guard
 from .openapi import describe
 from .pages import add_pages
@@ -91,6 +92,7 @@ def build(
     add_pages(app)
     document = describe(app)
     app.openapi = lambda: document  # type: ignore[method-assign]
+    app.add_middleware(Compressed)
     guard = {"hosts": hosts, "token": token, "cookie": cookie}
     app.add_middleware(Guard, service=service, **guard)  # type: ignore[arg-type, unused-ignore]
     if origins:

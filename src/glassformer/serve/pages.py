@@ -13,6 +13,7 @@ from starlette.staticfiles import StaticFiles
 from starlette.types import Receive, Scope, Send
 
 STATIC = Path(__file__).parent / "static"
+ICON = "icon.svg"  # browsers look for it whenever the address changes
 UNBUILT = """<!doctype html>
 <html lang="en"><meta charset="utf-8"><title>glassformer</title>
 <h1>glassformer</h1>
@@ -24,7 +25,8 @@ UNBUILT = """<!doctype html>
 
 
 class Files(StaticFiles):
-    """What the build named after its content never changes; the rest is asked for each time."""
+    """What the build named after its content never changes, the icon seldom; the rest is asked for
+    each time."""
 
     def __init__(self, routes: Sequence[BaseRoute]) -> None:
         super().__init__(directory=STATIC)
@@ -46,8 +48,12 @@ class Files(StaticFiles):
         status_code: int = 200,
     ) -> Response:
         response = super().file_response(full_path, stat_result, scope, status_code)
-        is_named = Path(full_path).parent.name == "assets"
-        kept = "public, max-age=31536000, immutable" if is_named else "no-cache"
+        path = Path(full_path)
+        kept = "no-cache"
+        if path.parent.name == "assets":
+            kept = "public, max-age=31536000, immutable"
+        elif path.name == ICON:
+            kept = "public, max-age=86400"
         response.headers["Cache-Control"] = kept
         return response
 

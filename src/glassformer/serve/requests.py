@@ -30,6 +30,7 @@ class TraceRequest(Body):
 
     text: str = TEXT
     model: str | None = MODEL
+    sentence: int = Field(0, ge=0, description="Which sentence of the text, from 0.")
     level: Literal["attention", "states", "everything"] = "everything"
     decode: dict[str, Any] = DECODE
     prefix: Prefix = Field("", max_length=20_000, description="Text or ids it begins with.")

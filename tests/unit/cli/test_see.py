@@ -198,7 +198,7 @@ def test_what_if(run: Run, tmp_path: Path) -> None:
         (["a dog", "--target", "a cat", "--hypothesis", "1"], "--hypothesis has no effect with"),
         (["a dog", "--hypothesis", "1", "--search", "greedy"], "1 ended, 0 to 0; search=beam"),
         (["a dog", "--target", "a cat", "--beam", "3"], "--beam has no effect with --target"),
-        (["a b " * 2500], "pieces long, but this model has 40 positions"),
+        (["a b " * 2500, "--target", "a"], "pieces long, but this model has 40 positions"),
     ],
     ids=str,
 )

@@ -168,6 +168,31 @@ def test_a_prefix_is_followed(translator: Translator) -> None:
     assert trace.search is not None and trace.search.prefix > 0
 
 
+@pytest.mark.parametrize(
+    "cut", [{}, {"top_k": 4}, {"top_p": 0.7}, {"top_k": 30, "top_p": 0.9, "temperature": 1.0}]
+)
+def test_a_sample_tells_what_it_was_drawn_with(translator: Translator, cut: dict[str, Any]) -> None:
+    """Temperature first, then the likeliest few, then the fewest that hold the share top_p."""
+    decode = Decode(search="sample", **{"temperature": 2.5, **cut})
+    heard: list[list[tuple[int, float]]] = []
+    trace = record(
+        translator, "a dog", decode=decode, progress=lambda _, those: heard.append(those)
+    )
+    for row, expected in enumerate(trace.predictions):
+        likely = np.exp(trace["logits"][row].astype(np.float64) / decode.temperature)
+        order = np.argsort(-likely)
+        likely[order[decode.top_k or len(order) :]] = 0
+        share = np.cumsum(likely[order]) / likely.sum()
+        likely[order[1:][share[:-1] >= decode.top_p]] = 0
+        wanted = likely / likely.sum()
+        assert apart(expected.draw_probs, wanted[list(expected.ids)]) <= 1e-5
+        own = trace.predicted[row].id
+        assert expected.draw_prob == pytest.approx(wanted[own], rel=1e-3) and wanted[own] > 0
+        assert [id for id, _ in heard[row]] == [id for id in order[:5] if wanted[id] > 0]
+        assert apart(np.exp([p for _, p in heard[row]]), wanted[order[: len(heard[row])]]) <= 1e-5
+    assert record(translator, "a dog").predictions[0].draw_prob is None
+
+
 def test_the_likeliest_pieces(translator: Translator, trace: Trace) -> None:
     row = trace["logits"][1].astype(np.float64)
     log_probs = row - np.log(np.exp(row).sum())
@@ -210,8 +235,11 @@ def test_another_precision_is_told(translator: Translator) -> None:
             {"target": "a cat", "hypothesis": 1},
             "hypothesis have no effect where the target",
         ),
-        ("a b " * 2500, {}, "pieces long, but this model has 40 positions"),
+        ("a b " * 2500, {"split": False}, "pieces long, but this model has 40 positions"),
         ("a dog", {"target": "a b " * 2500}, "target is .* pieces long"),
+        ("A dog. A cat.", {"sentence": 2}, "sentence 2 is out of range: there are 2, 0 to 1"),
+        ("a dog", {"sentence": -2}, "sentence -2 is out of range: there is 1"),
+        ("A dog. A cat.", {"sentence": 1, "target": "a"}, "sentence has no effect"),
     ],
 )
 def test_what_cannot_be_recorded(

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import math
 import socket
 import time
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -63,6 +65,68 @@ def test_recording_tells_how_it_goes_on(client: Client) -> None:
     said = [data["text"] for name, data in events if data.get("stage") == "searching"]
     assert said[0] == "Le" and said[-1] == "Le chat est sur le tapis."
     assert events[-1][1]["translation"] == said[-1]
+
+
+def test_a_sentence_of_several_is_chosen_and_the_whole_is_told(client: Client) -> None:
+    """/translate of the same server says the same; a line break ends a sentence."""
+    text = "The cat is on the mat. The dog bites the cat.\n\nThe street was wide"
+    query = {"q": text, "source": "en", "target": "fr"}
+    said = client.ask("/translate", query).json["translatedText"]
+    for number, own in enumerate(["The cat is on the mat.", "The dog bites the cat."]):
+        told = client.ask("/api/trace", {"text": text, "sentence": number}).json
+        found = client.ask(f"/api/traces/{told['id']}").json
+        assert (found["text"], found["whole"]["chosen"]) == (own, number)
+        assert found["whole"]["text"] == text and found["whole"]["translation"] == said
+        assert len(found["whole"]["sentences"]) == 3
+    edits = {"edits": [{"do": "word", "word": "cat", "by": "dog"}]}
+    changed = client.ask(f"/api/traces/{told['id']}/edit", edits).json
+    assert changed["text"] == "The dog bites the dog."
+    saved = client.ask(f"/api/traces/{told['id']}/file").body
+    back = client.ask("/api/traces", saved, Content_Type="application/zip").json
+    again = {"edits": edits["edits"], "model": "demo"}
+    changed = client.ask(f"/api/traces/{back['id']}/edit", again).json
+    assert changed["text"] == "The dog bites the dog."
+
+
+def test_the_limit_that_is_named_is_the_one_that_holds(client: Client) -> None:
+    """Of a model that reads less than the server records, its own."""
+    longest = client.ask("/api/models/demo").json["longest"]
+    text = {"text": "the cat " * 99, "target": "a"}
+    allowed = client.service.limits
+    try:
+        object.__setattr__(client.service, "limits", replace(allowed, pieces=2 * longest))
+        said = client.ask("/api/trace", text).json["error"]
+    finally:
+        object.__setattr__(client.service, "limits", allowed)
+    assert said.startswith(f"the sentence has 198 pieces: at most {longest - 1} are recorded")
+
+
+def test_a_translation_that_looks_wrong_says_so(client: Client) -> None:
+    """As `translate` says it; what was given and not searched for is not judged."""
+    given = {"text": "The cat is on the mat.", "decode": {"max_extra": 2, "max_ratio": 0}}
+    cut = client.ask("/api/trace", given).json["id"]
+    kinds = [each["kind"] for each in client.ask(f"/api/traces/{cut}").json["problems"]]
+    assert "cut" in kinds
+    whole = client.ask("/api/trace", {"text": given["text"]}).json["id"]
+    assert client.ask(f"/api/traces/{whole}").json["problems"] == []
+    target = client.ask("/api/trace", {"text": given["text"], "target": given["text"]}).json["id"]
+    assert client.ask(f"/api/traces/{target}").json["problems"] == []
+
+
+def test_text_goes_out_compressed_and_streams_and_numbers_do_not(
+    client: Client, recording: str
+) -> None:
+    def ask(path: str, **how: Any) -> Any:
+        return client.ask(path, Accept_Encoding="gzip", **how)
+
+    packed = ask(f"/api/traces/{recording}/opgraph")
+    plain = client.ask(f"/api/traces/{recording}/opgraph")
+    assert packed.headers["Content-Encoding"] == "gzip" and "Content-Encoding" not in plain.headers
+    assert gzip.decompress(packed.body) == plain.body and 5 * len(packed.body) < len(plain.body)
+    numbers = ask(f"/api/traces/{recording}/tensors/{CROSS}")
+    stream = ask("/api/trace", body={"text": SENTENCE}, Accept="text/event-stream")
+    for answer in (numbers, stream):
+        assert answer.status == 200 and "Content-Encoding" not in answer.headers
 
 
 def test_document(client: Client, recording: str, trace: Trace) -> None:
@@ -268,7 +332,9 @@ def test_translation_word_by_word(client: Client) -> None:
         ("/api/trace", {"text": " "}, "no text"),
         ("/api/trace", {"text": "a", "x": 1}, "unknown key x"),
         ("/api/trace", {"text": "a", "level": "all"}, "level"),
-        ("/api/trace", {"text": "the cat " * 60}, "pieces: at most 64"),
+        ("/api/trace", {"text": "the cat " * 60, "target": "le chat"}, "pieces: at most 64"),
+        ("/api/trace", {"text": "A cat. A dog.", "sentence": 2}, "there are 2, 0 to 1"),
+        ("/api/trace", {"text": "A cat. A dog.", "sentence": 1, "target": "b"}, "no effect"),
         ("/api/trace", {"text": "a", "target": "b", "prefix": "c"}, "no effect"),
         ("/api/trace", {"text": "a", "decode": {"beem": 2}}, "did you mean decode.beam"),
         ("/api/trace", {"text": "a", "decode": {"beam": 99}}, "at most 16"),

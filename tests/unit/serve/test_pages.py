@@ -16,11 +16,16 @@ from glassformer.serve import pages
 @pytest.mark.skipif(os.name != "posix", reason="links need rights elsewhere")
 def test_an_installation_behind_a_link(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "there" / "assets").mkdir(parents=True)
-    for name in ("index.html", "assets/index-1a2b.js"):
+    for name in ("index.html", "assets/index-1a2b.js", "icon.svg"):
         (tmp_path / "there" / name).write_text("x", encoding="utf-8")
     (tmp_path / "here").symlink_to("there")
     monkeypatch.setattr(pages, "STATIC", tmp_path / "here")
     scope = {"type": "http", "method": "GET", "headers": []}
-    for name, kept in (("index.html", "no-cache"), ("assets/index-1a2b.js", "immutable")):
+    wanted = {
+        "index.html": "no-cache",
+        "assets/index-1a2b.js": "immutable",
+        "icon.svg": "max-age=86400",  # asked for whenever the address changes
+    }
+    for name, kept in wanted.items():
         found = asyncio.run(pages.Files([]).get_response(name, scope))
         assert found.status_code == 200 and kept in found.headers["cache-control"]

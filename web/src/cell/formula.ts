@@ -8,6 +8,7 @@ import {
 } from "./maths";
 import { alongOf } from "./operands";
 import { roleOf, shorten } from "./role";
+import { topOf } from "./rows";
 
 export const LINEAR = new Set(["gather", "add", "copy", "matmul", "dot", "weighted_sum", "concat"]);
 const SHOWN = 2; // terms before the dots
@@ -105,7 +106,8 @@ export function toNumbers(found: Explanation): Maths {
 }
 
 function soften(cells: readonly Cell[]): Maths {
-  const power = (cell: Cell) => exp(mn(number(cell.value)));
+  const top = topOf(cells);
+  const power = (cell: Cell) => exp(row(mn(number(cell.value)), mo("−"), mn(signed(top))));
   const shown = cells.slice(0, SHOWN).map(power);
   const below = cells.length > SHOWN ? [...shown, mo("⋯")] : shown;
   return over(power(cells[0]!), join(below, "+"));
@@ -119,6 +121,7 @@ function wave(found: Explanation): Maths {
   return found.scale === 1 ? value : row(mn(number(found.scale)), mo("·"), value);
 }
 
-function signed(value: number): string {
+/** As it is written after an operator. */
+export function signed(value: number): string {
   return value < 0 ? `(${number(value)})` : number(value);
 }

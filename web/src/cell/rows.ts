@@ -9,12 +9,16 @@ export interface Row {
   total: number; // with all before it
 }
 
+/** The largest score of a softmax: what is subtracted from all of them. */
+export const topOf = (cells: readonly Cell[]): number =>
+  cells.reduce((top, cell) => Math.max(top, cell.value), Number.NEGATIVE_INFINITY);
+
 /** Of a softmax the powers that are summed below the line, its own first. */
 export function rowsOf({ op, terms }: Explanation): Row[] {
   const [first] = terms;
   let list = terms.map((term) => ({ cells: term.operands, value: term.value }));
   if (op.kind === "softmax" && first) {
-    const top = Math.max(...first.operands.map((cell) => cell.value));
+    const top = topOf(first.operands);
     list = first.operands.map((cell) => ({ cells: [cell], value: Math.exp(cell.value - top) }));
   }
   let total = 0;

@@ -16,6 +16,8 @@ export interface Prediction {
   ids: number[];
   texts: string[];
   log_probs: number[];
+  draw_prob?: number | null; // with which a sample draws the token that came
+  draw_probs?: number[]; // and those of `ids`; empty where nothing was sampled
 }
 
 export type Fate =
@@ -60,6 +62,26 @@ export interface Search {
   hypotheses: Found[];
   chosen: number | null;
   steps: Considered[][];
+}
+
+/** Which characters of a text a sentence is, and which of its translation. */
+export interface Sentence {
+  source: [number, number];
+  target: [number, number];
+}
+
+/** A text of several sentences, of which one was recorded. */
+export interface Whole {
+  text: string;
+  translation: string;
+  sentences: Sentence[];
+  chosen: number;
+}
+
+/** Something that looks wrong with a translation. */
+export interface Problem {
+  kind: string;
+  said: string;
 }
 
 export interface Positions {
@@ -113,6 +135,7 @@ export interface TraceDocument {
     chosen_differently: number[];
   };
   edits: Record<string, unknown>[];
+  whole?: Whole | null;
   tolerance: number | null;
   tensors: Record<string, Stored>;
 }

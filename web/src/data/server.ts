@@ -2,7 +2,7 @@
 
 import type { Decode, Entry, ModelSettings, Op, TraceDocument } from "./document";
 import { readSafetensors, type Tensor } from "./tensor";
-import { Trace, type Reader } from "./trace";
+import { Trace, type About, type Reader } from "./trace";
 
 export interface Model {
   id: string;
@@ -35,6 +35,8 @@ export interface Request {
   target?: string;
   seed?: number;
   hypothesis?: number;
+  sentence?: number;
+  edits?: unknown[];
 }
 
 export interface Candidate {
@@ -156,12 +158,12 @@ let catalogue: Promise<{ entries: Record<string, Entry> }> | undefined;
 export async function openTrace(id: string): Promise<Trace> {
   catalogue ??= getJson("catalogue");
   const [document, graph, { entries }] = await Promise.all([
-    getJson<TraceDocument & { model: string | null; base: string | null }>(`traces/${id}`),
+    getJson<TraceDocument & About & { model: string | null }>(`traces/${id}`),
     getJson<{ ops: Op[] }>(`traces/${id}/opgraph`),
     catalogue,
   ]);
-  const { model, base } = document;
-  return new Trace(id, model ?? "", document, graph.ops, entries, new ServerReader(id), base);
+  const model = document.model ?? "";
+  return new Trace(id, model, document, graph.ops, entries, new ServerReader(id), document);
 }
 
 /** Translate and record; `tell` hears how far it is. */

@@ -1,6 +1,8 @@
 /** One recorded translation, and its numbers, which come when they are asked for. */
 
-import type { Entry, Op, Piece, Prediction, Search, TraceDocument } from "./document";
+import type {
+  Entry, Op, Piece, Prediction, Problem, Search, Sentence, TraceDocument,
+} from "./document";
 import { compute } from "../cell/compute";
 import { at, part, type Tensor } from "./tensor";
 
@@ -13,6 +15,13 @@ export interface Reader {
 }
 
 export type Side = "source" | "target";
+
+/** What the server says of a recording beside what is in it. */
+export interface About {
+  base?: string | null; // the id of the unedited one
+  request?: Record<string, unknown>; // what made it, but for the edits
+  problems?: Problem[];
+}
 
 /** Larger ones are read by rows: weights, and logits over a whole vocabulary. */
 const LARGE = 1 << 19;
@@ -34,7 +43,7 @@ export class Trace {
     ops: readonly Op[],
     readonly entries: Record<string, Entry>,
     private readonly reader: Reader,
-    readonly base: string | null = null,
+    readonly about: About = {},
   ) {
     this.source = document.source;
     this.target = document.target;
@@ -42,6 +51,34 @@ export class Trace {
     this.predictions = document.predictions;
     this.search = document.search;
     this.ops = new Map(ops.map((op) => [op.name, op]));
+  }
+
+  /** The unedited recording that this one is an edit of. */
+  get base(): string | null {
+    return this.about.base ?? null;
+  }
+
+  get problems(): Problem[] {
+    return this.about.problems ?? [];
+  }
+
+  get sentences(): Sentence[] {
+    const { whole, text, translation } = this.document;
+    return whole?.sentences ?? [{ source: [0, text.length], target: [0, translation.length] }];
+  }
+
+  /** Which of the sentences was recorded. */
+  get sentence(): number {
+    return this.document.whole?.chosen ?? 0;
+  }
+
+  /** The text that was given; `document.text` is the sentence of it that was recorded. */
+  get wholeText(): string {
+    return this.document.whole?.text ?? this.document.text;
+  }
+
+  get wholeTranslation(): string {
+    return this.document.whole?.translation ?? this.document.translation;
   }
 
   op(name: string): Op {

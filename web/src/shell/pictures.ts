@@ -1,7 +1,10 @@
-/** Pictures on screen as files: an `svg[data-picture]`, with the canvas that lies under it. */
+/**
+ * Pictures on screen as files: an `svg[data-picture]`, with the canvas that lies under it, or an
+ * `img[data-picture]`, an SVG that the server drew.
+ */
 
 export interface Picture {
-  svg: SVGSVGElement;
+  shown: SVGSVGElement | HTMLImageElement;
   title: string;
 }
 
@@ -15,19 +18,28 @@ const LONGEST = 60; // letters
 const SHARPER = 2; // pixels of a PNG to one on screen
 
 export function findPictures(within: Element | null): Picture[] {
-  const found = within?.querySelectorAll<SVGSVGElement>("svg[data-picture]") ?? [];
-  return [...found].map((svg, n) => ({ svg, title: titleOf(svg) || String(n + 1) }));
+  const found = within?.querySelectorAll<Picture["shown"]>(
+    "svg[data-picture], img[data-picture]:not([hidden])",
+  );
+  return [...(found ?? [])].map((shown, n) => ({ shown, title: titleOf(shown) || String(n + 1) }));
 }
 
 /** Its own name, or that of what it stands in. */
-function titleOf(svg: SVGSVGElement): string {
-  const near = svg.closest("figure")?.querySelector("figcaption") ?? svg.closest("section")?.querySelector("h2, h3");
-  const title = (svg.dataset["picture"] || near?.textContent || "").trim().replace(/\s+/g, " ");
+function titleOf(shown: Picture["shown"]): string {
+  const near = shown.closest("figure")?.querySelector("figcaption") ?? shown.closest("section")?.querySelector("h2, h3");
+  const title = (shown.dataset["picture"] || near?.textContent || "").trim().replace(/\s+/g, " ");
   return title.length > LONGEST ? `${title.slice(0, LONGEST - 1)}…` : title;
 }
 
+export async function toSvg({ shown, title }: Picture): Promise<Blob> {
+  if (shown instanceof SVGSVGElement) return writeAll(shown, title);
+  const answer = await fetch(shown.src);
+  if (!answer.ok) throw new Error(title);
+  return answer.blob();
+}
+
 /** Everything in it stands by itself: colours and type are written out, cells are an image. */
-export function toSvg({ svg, title }: Picture): Blob {
+function writeAll(svg: SVGSVGElement, title: string): Blob {
   const copy = svg.cloneNode(true) as SVGSVGElement;
   const originals = [svg, ...svg.querySelectorAll<SVGElement>("*")];
   const copies = [copy, ...copy.querySelectorAll<SVGElement>("*")];
@@ -89,6 +101,13 @@ export async function toPng(svg: Blob): Promise<Blob> {
   } finally {
     URL.revokeObjectURL(address);
   }
+}
+
+/** The beginning of a text, cut between two words if there is such a place. */
+export function shorten(text: string, most: number): string {
+  if (text.length <= most) return text;
+  const end = text.slice(0, most + 1).search(/[^\p{L}\p{N}][\p{L}\p{N}]*$/u);
+  return text.slice(0, end > 0 ? end : most);
 }
 
 export function save(blob: Blob, name: string): void {

@@ -11,10 +11,10 @@ export const canAsk = (): boolean => session.embedded === null;
 /** Nothing follows the end. */
 export const canForce = (id: number): boolean => canAsk() && id !== EOS;
 
-/** Keep what was written before a step, then this piece, then as the model has it. */
-export function force(trace: Trace, step: number, id: number): void {
+/** Keep what was written before a step, then these tokens, then as the model has it. */
+export function force(trace: Trace, step: number, ...ids: number[]): void {
   const before = trace.predicted.slice(0, step).map((piece) => piece.id);
-  forceAll(trace, [...before, id], step);
+  forceAll(trace, [...before, ...ids], step + ids.length - 1);
 }
 
 export function forceAll(trace: Trace, ids: readonly number[], step: number): void {
@@ -30,7 +30,7 @@ export function show(trace: Trace, search: Search, place: number): void {
 
 /** Pieces are those of the model that wrote what is on screen, and of its sentence. */
 function ask(trace: Trace, way: { prefix?: string; hypothesis?: string }): void {
-  here.text = trace.document.text;
+  here.text = trace.wholeText;
   if (trace.model && trace.model !== session.model?.id) here.model = trace.model;
-  void session.record(way);
+  void session.record({ ...way, sentence: trace.sentence, edits: here.edits });
 }

@@ -1,0 +1,91 @@
+"""A text of several sentences: all of them are translated, and one is looked into."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from ..config import Decode
+from ..guard import search
+from ..text.sentences import find_language_mark
+from ..text.spacing import join
+from ..translator import PART, Progress, Translator
+from .document import Sentence, Whole
+
+
+@dataclass(frozen=True)
+class Excerpt:
+    """The sentence of a text that is looked into, as the encoder is given it."""
+
+    text: str
+    number: int = 0  # among the sentences of the whole text
+    many: int = 1  # of these
+    key: int = 0  # of its samples: the same that `translate` draws with
+
+
+def choose_sentence(translator: Translator, text: str, sentence: int) -> Excerpt:
+    """Return one sentence of a text, -1 the last. ValueError where there is none such."""
+    places = [
+        (line, part, begin, span)
+        for line, (begin, content, _) in enumerate(_read_lines(text))
+        for part, span in enumerate(translator.split(content))
+    ]
+    many = max(len(places), 1)
+    if not -many <= sentence < many:
+        have = "there is 1" if many == 1 else f"there are {many}, 0 to {many - 1}"
+        raise ValueError(f"sentence {sentence} is out of range: {have}")
+    if many == 1:
+        return Excerpt(text)
+    line, part, begin, (start, end) = places[sentence]
+    mark = find_language_mark(text[begin:]) if part else ""
+    chosen = mark + text[begin + start : begin + end]
+    return Excerpt(chosen, sentence % many, many, line + PART * part)
+
+
+def translate_whole(
+    translator: Translator,
+    text: str,
+    chosen: Excerpt,
+    own: str,
+    decode: Decode | None,
+    seed: int,
+    progress: Progress | None = None,
+) -> Whole | None:
+    """Translate all sentences as `translate` does, with `own` in the place of the chosen one's.
+
+    None where the text is one sentence.
+    """
+    if chosen.many == 1:
+        return None
+    lines = [*_read_lines(text)]
+    told: dict[str, Any] = {"decode": decode, "seed": seed, "progress": progress}
+    found = search(translator, [line for _, line, _ in lines], **told)
+    sentences: list[Sentence] = []
+    translation = ""
+    for (begin, line, ending), judged in zip(lines, found, strict=True):
+        best = judged.best[0]
+        spans = [part.source for part in best.parts]
+        said = [best.text[slice(*part.target)] for part in best.parts]
+        if 0 <= chosen.number - len(sentences) < len(said):
+            said[chosen.number - len(sentences)] = own
+        joined, places = join(line if spans else best.text, spans, said)
+        sentences += [
+            Sentence(
+                source=(begin + source[0], begin + source[1]),
+                target=(len(translation) + target[0], len(translation) + target[1]),
+            )
+            for source, target in zip(spans, places, strict=True)
+        ]
+        translation += joined + ending
+    return Whole(
+        text=text, translation=translation, sentences=tuple(sentences), chosen=chosen.number
+    )
+
+
+def _read_lines(text: str) -> Iterator[tuple[int, str, str]]:
+    """Yield where each line begins, the line, and the line break after it."""
+    begin = 0
+    for line, kept in zip(text.splitlines(), text.splitlines(keepends=True), strict=True):
+        yield begin, line, kept[len(line) :]
+        begin += len(kept)

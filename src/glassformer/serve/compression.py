@@ -1,0 +1,29 @@
+"""Answers that are text go out compressed; numbers, files and event streams as they are."""
+
+from __future__ import annotations
+
+import re
+
+from starlette.datastructures import Headers
+from starlette.middleware.gzip import GZipMiddleware
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from .streams import EVENTS
+
+SMALLEST = 1000  # bytes that are worth it
+LEVEL = 5  # beyond it a page of the app takes longer and gets hardly smaller
+NUMBERS = re.compile(r"/(?:tensors|weights|file)(?:/|$)")  # fp32 hardly gets smaller
+
+
+class Compressed:
+    """Gzip for whoever accepts it."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self.app = app
+        self.packed = GZipMiddleware(app, minimum_size=SMALLEST, compresslevel=LEVEL)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        as_it_is = scope["type"] != "http" or (
+            EVENTS in Headers(scope=scope).get("accept", "") or NUMBERS.search(scope["path"])
+        )
+        await (self.app if as_it_is else self.packed)(scope, receive, send)
