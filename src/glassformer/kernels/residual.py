@@ -75,11 +75,9 @@ def add_norm(x_BLD: Tensor, y_BLD: Tensor, dropout: Dropout, norm: nn.Module) ->
     if not (_is_ours(x_BLD, y_BLD, dropout) and _is_plain(norm, x_BLD)):
         normed_BLD: Tensor = norm(x_BLD + dropout(y_BLD))
         return normed_BLD
-    return _finish(
-        *_AddNorm.apply(
-            x_BLD, y_BLD, norm.weight, norm.bias, norm.eps, dropout.draw(), working_dtype(x_BLD)
-        )
-    )  # type: ignore[no-untyped-call]
+    weights = norm.weight, norm.bias, norm.eps
+    made = _AddNorm.apply(x_BLD, y_BLD, *weights, dropout.draw(), working_dtype(x_BLD))  # type: ignore[no-untyped-call]
+    return _finish(*made)
 
 
 def add(x_BLD: Tensor, y_BLD: Tensor, dropout: Dropout) -> Tensor:

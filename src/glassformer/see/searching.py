@@ -99,7 +99,7 @@ def search_with_beam(
     kept = {"penalty", "alpha", "stop", "max_ratio", "max_extra", "min_length", "no_repeat"}
     decode = plain.model_copy(update={name: getattr(settings, name) for name in kept})
     with torch.inference_mode():
-        found = find(translator, edited, [*source], decode, 0, None, 0, None).search
+        found = find(translator, edited, [*source], decode, 0, None, 0).search
     assert found is not None, "without a target there is a search"
     return found
 
