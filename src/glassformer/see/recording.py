@@ -24,6 +24,7 @@ from .parameters import Parameters
 from .pieces import read_source, read_target, read_words
 from .searching import Passage, Progress, find
 from .trace import Array, Trace
+from .wiring import record_wiring
 
 TOP = 10  # pieces kept of each prediction
 
@@ -178,6 +179,7 @@ def _describe(
         target=tuple(target),
         predicted=tuple(predicted),
         settings=translator.config.model,
+        wiring=record_wiring(translator.config.model),
         source_vocabulary=len(tokenizers.source),
         target_vocabulary=len(tokenizers.target),
         level=level,
