@@ -50,6 +50,11 @@ class Recorder:
         return x
 
 
+def view_with(model: Net, recorder: Recorder) -> Net:
+    """Return a view of a model whose windows `recorder` sees."""
+    return _view(model, recorder, "", {})
+
+
 def _view(module: Net, recorder: Recorder, name: str, seen: dict[nn.Module, nn.Module]) -> Net:
     """The same parameters and buffers in new module objects; a module shared stays shared."""
     if module not in seen:
@@ -77,6 +82,6 @@ def record(
     ValueError at the end if a name to edit never came by.
     """
     recorder = Recorder(keep, edit or {})
-    yield _view(model, recorder, "", {}), recorder.trace
+    yield view_with(model, recorder), recorder.trace
     if recorder.unused:
         raise ValueError(f"{min(recorder.unused)}: no window of that name was passed")

@@ -34,7 +34,7 @@ it("rollout halves and mixes, and its rows sum to 1", async () => {
     block("decoder.0.cross_attention.weights", 2, 3, 1, 0, 0, 0, 0, 1),
   ];
   const ops = blocks.map(([name, { shape }]) =>
-    op("softmax", name, shape.map((size, n) => axis("hqm"[n]!, size)), []),
+    op(name, shape.map((size, n) => axis("hqm"[n]!, size)), null),
   );
   const trace = toy(ops, Object.fromEntries(blocks));
   const encoder = await rollOut(trace, "encoder");

@@ -1,32 +1,33 @@
 import { describe, expect, it } from "vitest";
-import { erf, explain, sum } from "../src/cell/explain";
+import { explain } from "../src/cell/explain";
 import { followDown } from "../src/cell/chain";
 import { operandsOf } from "../src/cell/operands";
-import { axis, op, operand, tensor, toy } from "./toy";
+import { erf, sum } from "../src/data/expression";
+import { axis, op, tensor, toy } from "./toy";
 
-const [h, q, m, k, d] = [axis("h", 1), axis("q", 2), axis("m", 3), axis("k", 2), axis("d", 2, "d_model")];
+const [h, q, m, d] = [axis("h", 1), axis("q", 2), axis("m", 3), axis("d", 2, "d_model")];
 const root = Math.SQRT1_2;
+
+const derived = { kind: "derived", derived: true } as const;
 
 const trace = toy(
   [
-    op("input", "source.ids", [axis("q", 3)], []),
-    op("gather", "source_embedding.words", [axis("q", 3, "source"), d], ["table[ids[q],d]"], {
-      scale: Math.SQRT2, scale_formula: "√2", detail: "source.ids",
-    }),
-    op("position", "source_embedding.places", [axis("q", 3, "source"), d], [], {
-      detail: { layout: "interleaved", grid: "paper", offset: 1, amplitude: 2, longest: 9 },
-    }),
-    op("dot", "scores", [h, q, m], ["query[h,q,k]", "key[h,m,k]"], { over: k, scale: root, scale_formula: "1/√2" }),
-    op("masked", "masked", [h, q, m], ["scores[h,q,m]"], { mask: operand("mask[0,q,m]"), derived: true }),
-    op("softmax", "weights", [h, q, m], ["scores[h,q,m]"], { mask: operand("mask[0,q,m]") }),
-    op("matmul", "mixed", [q, d], ["query[0,q,i]", "W[d,i]"], { over: axis("i", 2), bias: operand("b[d]") }),
-    op("layernorm", "road.normed", [q, d], ["mixed[q,i]", "mixed[q,d]", "gain[d]"], {
-      over: axis("i", 2), bias: operand("b[d]"), detail: 1e-5,
-    }),
-    op("mean", "road.mean", [q], ["mixed[q,i]"], { over: axis("i", 2), detail: 1e-5, derived: true }),
-    op("deviation", "road.deviation", [q], ["mixed[q,i]"], { over: axis("i", 2), detail: 1e-5, derived: true }),
-    op("argmax", "choice", [q], ["mixed[q,d]"], { over: d, derived: true }),
-    op("gelu", "hidden", [q, d], ["mixed[q,d]"]),
+    op("source.ids", [axis("q", 3)], null),
+    op("source_embedding.words", [axis("q", 3, "source"), d], "sqrt(2) table[source.ids[q],d]"),
+    op("source_embedding.angle", [axis("q", 3, "source"), d], "(q + 1) / 10000 ** (d // 2 / 1)", derived),
+    op(
+      "source_embedding.places", [axis("q", 3, "source"), d],
+      "2 * where(d % 2 == 0, sin(source_embedding.angle[q,d]), cos(source_embedding.angle[q,d]))",
+    ),
+    op("scores", [h, q, m], "sum[k] query[h,q,k] key[h,m,k] / sqrt(2)"),
+    op("masked", [h, q, m], "where(mask[0,q,m], scores[h,q,m], -inf)", derived),
+    op("weights", [h, q, m], "exp(masked[h,q,m]) / sum[m] exp(masked[h,q,m])"),
+    op("mixed", [q, d], "sum[i] query[0,q,i] W[d,i] + b[d]"),
+    op("road.mean", [q], "sum[i] mixed[q,i] / 2", derived),
+    op("road.deviation", [q], "sqrt(sum[i] (mixed[q,i] - road.mean[q])**2 / 2 + 1e-5)", derived),
+    op("road.normed", [q, d], "(mixed[q,d] - road.mean[q]) / road.deviation[q] * gain[d] + b[d]"),
+    op("choice", [q], "argmax[d] mixed[q,d]", derived),
+    op("hidden", [q, d], "mixed[q,d] (1 + erf(mixed[q,d] / sqrt(2))) / 2"),
   ],
   {
     table: tensor([4, 2], 0, 0, 1, 2, 3, 4, 5, 6),
@@ -78,7 +79,7 @@ describe("a number is made as its op says", () => {
 
   it("matmul: with its bias, a cell that can be asked in its turn", async () => {
     const found = await explain(trace, "mixed", [1, 1]);
-    expect(found.bias).toEqual({ name: "b", index: [1], value: 20 });
+    expect(found.added).toEqual([{ value: 20, operands: [{ name: "b", index: [1], value: 20 }] }]);
     expect(found.recomputed).toBe(3 * 2 + 4 * 0.5 + 20);
   });
 
@@ -86,7 +87,7 @@ describe("a number is made as its op says", () => {
     const deviation = Math.sqrt(49 + 1e-5);
     expect(await valueOf("road.mean", 0)).toBe(16);
     expect(await valueOf("road.deviation", 0)).toBeCloseTo(deviation, 12);
-    expect(await valueOf("road.normed", 0, 0)).toBeCloseTo(((9 - 16) / deviation) * 1.5 + 10, 12);
+    expect(await valueOf("road.normed", 0, 0)).toBeCloseTo(((9 - 16) / deviation) * 1.5 + 10, 6);
   });
 
   it("argmax and activations", async () => {
@@ -114,16 +115,28 @@ describe("what lights up", () => {
     ]);
   });
 
-  it("are all scores of a row for a softmax, and their masks", () => {
-    const [scores, mask] = operandsOf(trace, "weights", [0, 1, 0]);
-    expect(scores!.cells).toEqual([[0, 1, 0], [0, 1, 1], [0, 1, 2]]);
-    expect(mask).toMatchObject({ role: "mask", cells: [[0, 1, 0], [0, 1, 1], [0, 1, 2]] });
+  it("are all scores of a row for a softmax", () => {
+    const [masked] = operandsOf(trace, "weights", [0, 1, 0]);
+    expect(masked!.cells).toEqual([[0, 1, 0], [0, 1, 1], [0, 1, 2]]);
   });
+
+  it("are a score and its mask, where it is masked", () => {
+    expect(operandsOf(trace, "masked", [0, 1, 2])).toEqual([
+      { name: "mask", role: "mask", cells: [[0, 1, 2]] },
+      { name: "scores", role: "operand", cells: [[0, 1, 2]] },
+    ]);
+  });
+});
+
+it("a softmax lists what is divided by, and divides by its sum", async () => {
+  const found = await explain(trace, "weights", [0, 1, 2]);
+  expect(found.divisor.map((term) => term.value)).toEqual([3, 4, 7].map((n) => expect.closeTo(Math.exp(n * root), 4)));
+  expect(found.terms[0]!.value * found.scale).toBeCloseTo(found.recomputed, 12);
 });
 
 it("the way down prefers what the sentence decides, and ends at a leaf", async () => {
   const steps = await followDown(trace, await explain(trace, "road.normed", [0, 0]));
-  expect(steps.map((step) => step.name)).toEqual(["road.normed", "mixed", "query"]);
+  expect(steps.map((step) => step.name)).toEqual(["road.normed", "road.mean", "mixed", "query"]);
 });
 
 it("erf is that of the tables", () => {

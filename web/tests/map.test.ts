@@ -9,15 +9,11 @@ import { shiftLayer, Timeline } from "../src/views/map/timeline";
 function op(name: string, dims: string[], reads: string[] = [], more: Partial<Op> = {}): Op {
   return {
     name,
-    kind: "add",
+    kind: "window",
     axes: dims.map((dim) => ({ letter: dim[0]!, dim, size: 3 })),
-    operands: reads.map((each) => ({ name: each, index: [] })),
-    over: null,
-    scale: 1,
-    scale_formula: "",
-    bias: null,
-    mask: null,
-    detail: null,
+    equation: reads.map((each) => `${each}[q]`).join(" + ") || null,
+    sizes: {},
+    module: "",
     derived: false,
     ...more,
   };
@@ -36,7 +32,7 @@ const OPS = [
   op("target_embedding.sum", ["target", "d_model"]),
   op("decoder.0.cross_attention.query", ["head", "target", "width"], ["target_embedding.sum"]),
   op("decoder.0.cross_attention.key", ["head", "source", "width"], ["memory"]),
-  op("decoder.0.cross_attention.mean", ["target"], [], { kind: "mean", derived: true }),
+  op("decoder.0.cross_attention.mean", ["target"], [], { kind: "derived", derived: true }),
   op("last", ["target", "d_model"], ["decoder.0.cross_attention.query"]),
   op("logits", ["target", "vocabulary"], ["last"]),
   op("probabilities", ["target", "vocabulary"], ["logits"], { derived: true }),

@@ -1,6 +1,6 @@
 /** A recording so small that every number of it can be worked out on paper. */
 
-import type { Axis, Op, Operand, TraceDocument } from "../src/data/document";
+import type { Axis, Op, TraceDocument } from "../src/data/document";
 import { part, type Tensor } from "../src/data/tensor";
 import { Trace } from "../src/data/trace";
 
@@ -8,14 +8,13 @@ export function axis(letter: string, size: number, dim = letter): Axis {
   return { letter, dim, size };
 }
 
-export function operand(text: string): Operand {
-  const [, name = "", index = ""] = /^([^[]+)\[(.*)\]$/.exec(text)!;
-  return { name, index: index.split(",") };
-}
+/** How far the letters of sums run. */
+const OVER = [axis("i", 2), axis("k", 2), axis("d", 2), axis("m", 3)];
 
-export function op(kind: string, name: string, axes: Axis[], operands: string[], more: Partial<Op> = {}): Op {
-  const nothing = { over: null, scale: 1, scale_formula: "", bias: null, mask: null, detail: null, derived: false };
-  return { ...nothing, name, kind, axes, operands: operands.map(operand), ...more };
+/** An equation for the toy; without a right side it is given. */
+export function op(name: string, axes: Axis[], equation: string | null, more: Partial<Op> = {}): Op {
+  const sizes = Object.fromEntries([...OVER, ...axes].map(({ letter, size }) => [letter, size]));
+  return { name, kind: equation ? "window" : "input", axes, equation, sizes, module: "", derived: false, ...more };
 }
 
 export function tensor(shape: number[], ...data: number[]): Tensor {
@@ -32,7 +31,7 @@ export function toy(ops: Op[], tensors: Record<string, Tensor>): Trace {
   } as unknown as TraceDocument;
   const leaves = Object.keys(tensors)
     .filter((name) => !ops.some((each) => each.name === name))
-    .map((name) => op("parameter", name, [], []));
+    .map((name) => op(name, [], null, { kind: "parameter" }));
   return new Trace("toy", "", document, [...leaves, ...ops], {}, {
     read: async (name, first) => {
       const found = tensors[name];

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import re
 import tomllib
+from collections.abc import Mapping
 from functools import cache
 from importlib.resources import files
-from typing import NamedTuple
+from typing import Any, NamedTuple
+
+Equations = str | Mapping[str, str]  # one, or one for each value of some settings
 
 
 class Entry(NamedTuple):
@@ -16,28 +19,61 @@ class Entry(NamedTuple):
     shape: list[str]
     section: str
     source: str
-    en: str
-    zh: str
+    en: str = ""
+    zh: str = ""
+    equation: Equations = ""
+
+    def choose_equation(self, values: Mapping[str, object]) -> str:
+        """Return the equation that holds with these settings; "" where there is none."""
+        if isinstance(self.equation, str):
+            return self.equation
+        for condition, equation in self.equation.items():
+            pairs = (each.split("=") for each in condition.split())
+            if all(str(values[key]) == value for key, value in pairs):
+                return equation
+        return ""
 
 
 @cache
 def read_catalogue() -> dict[str, Entry]:
-    """The windows of the network."""
-    return _read("glassformer", "catalogue.toml")
+    """Return the windows of the network, each with what holds for all windows of its kind."""
+    entries = _read("glassformer", "catalogue.toml")
+    kinds = {name: entry for name, entry in entries.items() if "en" not in entry}
+    return {
+        name: Entry(**{**kinds.get(_find_kind(name, kinds), {}), **entry})
+        for name, entry in entries.items()
+        if name not in kinds
+    }
 
 
 @cache
 def read_derived() -> dict[str, Entry]:
-    """What follows from them, by the last part of its name."""
-    return _read(__package__, "derived.toml")
+    """Return what follows from the windows, by kind."""
+    return {name: Entry(**entry) for name, entry in _read(__package__, "derived.toml").items()}
 
 
-def _read(package: str, file: str) -> dict[str, Entry]:
-    text = (files(package) / file).read_text(encoding="utf-8")
-    return {name: Entry(**entry) for name, entry in tomllib.loads(text).items()}
+@cache
+def read_modules() -> dict[str, dict[str, str]]:
+    """Return the equations of modules that have no windows of ours, by class."""
+    found: dict[str, dict[str, str]] = _read("glassformer", "catalogue.toml")["modules"]
+    return found
+
+
+@cache
+def _read(package: str, file: str) -> dict[str, dict[str, Any]]:
+    return tomllib.loads((files(package) / file).read_text(encoding="utf-8"))
 
 
 def look_up(name: str) -> Entry | None:
     """The entry of `decoder.2.self_attention.query`; None if it is neither window nor derived."""
     entry = read_catalogue().get(re.sub(r"\.\d+\.", ".*.", name))
-    return entry or read_derived().get(name.rpartition(".")[2])
+    return entry or read_derived().get(_find_kind(name, read_derived()))
+
+
+def _find_kind(name: str, kinds: Mapping[str, Any]) -> str:
+    """Return the key that is a name, or whose star stands for the beginning of it."""
+    return next((kind for kind in kinds if _is_of_kind(name, kind)), "")
+
+
+def _is_of_kind(name: str, kind: str) -> bool:
+    return name.endswith(kind[1:]) if kind.startswith("*") else name == kind

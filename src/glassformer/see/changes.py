@@ -15,9 +15,9 @@ from torch import Tensor
 
 from ..config import Model
 from ..tap import Edit
-from .opgraph import build
-from .ops import Op
+from .opgraph import Equation, build
 from .trace import resolve
+from .wiring import record_wiring
 from .wording import find_side
 
 
@@ -26,7 +26,7 @@ class Changes:
 
     def __init__(self, settings: Model, source: int, longest: int):
         self.settings = settings
-        self.graph = build(settings, source, longest, 0, 0)
+        self.graph = build(settings, record_wiring(settings), source, longest, 0, 0)
         self.edits: defaultdict[str, list[Edit]] = defaultdict(list)
         self.watched: set[str] = set()
         self.seen: dict[str, Tensor] = {}
@@ -127,19 +127,19 @@ class Changes:
             elif what == "scale":
                 self._add(op.name, self._unscale, is_alike=True)
             else:
-                source = op.operands[-1 if what == "residual" else 0].name
+                source = op.operands[-1 if what == "residual" else 0]
                 self.watched.add(source)
                 self._add(op.name, self._recall(source), is_alike=True)
 
-    def _find(self, what: str) -> Iterator[Op]:
+    def _find(self, what: str) -> Iterator[Equation]:
         """The windows that show what is to be taken away."""
         for op in self.graph.values():
             yield from (op,) * {
                 "positions": op.name.endswith(".places"),
-                "scale": op.kind == "dot",
-                "mask": op.kind == "mask" and bool(op.detail),
+                "scale": op.name.endswith(".scores"),
+                "mask": op.name.startswith("decoder") and op.name.endswith("self_attention.mask"),
                 "residual": op.name.endswith("_road.sum"),
-                "norm": op.kind == "layernorm",
+                "norm": op.is_norm,
             }[what]
 
     def _unscale(self, scores_BHQM: Tensor) -> Tensor:
@@ -168,7 +168,7 @@ class Changes:
             raise ValueError(f"{block} has no heads")
         return f"{block}.heads", _check_place(head, self.settings.heads, f"head of {block}")
 
-    def _check_window(self, name: str) -> Op:
+    def _check_window(self, name: str) -> Equation:
         name = resolve(name, self.settings)
         op = self.graph.get(name)
         if op is None or op.derived or op.kind in ("parameter", "input"):
@@ -211,7 +211,7 @@ def _check_place(place: int, size: int, what: str) -> int:
     return place % size
 
 
-def _check_position(place: int, op: Op, axis: int, what: str) -> int:
+def _check_position(place: int, op: Equation, axis: int, what: str) -> int:
     if place < 0 and find_side(op.name, op.axes[axis].dim) == "target":
         raise ValueError(f"{what}: {place} counts from an end that is not written yet")
     return _check_place(place, op.axes[axis].size, what)

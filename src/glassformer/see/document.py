@@ -122,6 +122,21 @@ class Stored(Settings):
     dims: tuple[str, ...]
 
 
+class Module(Settings):
+    """A module as it was called."""
+
+    kind: str  # its class
+    inputs: dict[str, str]  # the tensor that each argument was, by name
+    constants: dict[str, float | None]  # its numbers; None: what it could have and has not
+
+
+class Wiring(Settings):
+    """Which tensor feeds which module; see `wiring`."""
+
+    windows: dict[str, str]  # in order; the module of PyTorch's whose answer it shows, or ""
+    modules: dict[str, Module]
+
+
 class Document(Settings):
     """One recorded translation, but for the numbers, which lie beside it as safetensors."""
 
@@ -137,6 +152,7 @@ class Document(Settings):
     source_vocabulary: int
     target_vocabulary: int
     weights_sha256: str | None = None
+    wiring: Wiring | None = None  # None in recordings older than this field
     level: Level
     predictions: tuple[Prediction, ...]
     search: Search | None

@@ -1,252 +1,248 @@
-"""How each tensor of a recording is made of others, declared once for every reader. No torch.
+"""How each tensor of a recording is made of others: the catalogue's equations, wired up.
 
-An op says of the cells of one tensor which cells they are made of: `scores[h,q,m]` is the sum
-over k of `query[h,q,k] * key[h,m,k]`, times a scale. From that come the arithmetic of any cell,
-the test that recomputes every tensor, formulas, code and pictures.
-
-The letters of an index are told in `ops`.
+The catalogue says how the cells of a window are made, with names as its module has them:
+`normed`, `x`, `to_query.weight`. The wiring, recorded from the network itself, says which tensor
+each name is there. Together they are the graph: for every tensor an equation in full names, from
+which come the arithmetic of any cell, the test that recomputes every tensor, formulas, code and
+pictures. Imports no torch.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import NamedTuple
 
 from ..config import Model
-from .ops import Axis, Graph, Op
+from .catalogue import Entry, look_up, read_derived, read_modules
+from .document import Wiring
+from .expression import (
+    Cells,
+    Constant,
+    Expression,
+    Letter,
+    Number,
+    Operation,
+    Reduction,
+    list_children,
+    parse,
+    walk,
+    with_children,
+)
+
+DIMS = {"H": "head", "K": "width", "D": "d_model", "F": "d_ff", "V": "vocabulary", "1": "any"}
+
+
+class Axis(NamedTuple):
+    """One axis of a tensor: its letter, what it counts, and how many there are."""
+
+    letter: str
+    dim: str
+    size: int
 
 
 @dataclass(frozen=True)
-class Sizes:
-    """What the letters count up to."""
+class Equation:
+    """The making of one tensor. Without a right side it is given: an input, or a parameter."""
 
-    settings: Model
-    source: int
-    target: int
-    source_vocabulary: int
-    target_vocabulary: int
-
-    def place(self, side: str, letter: str = "q", dim: str | None = None) -> Axis:
-        return Axis(letter, dim or side, self.source if side == "source" else self.target)
+    name: str
+    kind: str  # "input", "parameter", "window", or "derived" from windows and none itself
+    axes: tuple[Axis, ...] = ()
+    right: Expression | None = None
+    sizes: Mapping[str, int] = field(default_factory=dict)  # how far each letter runs
+    module: str = ""  # the class of the module that makes it, where that has no windows
 
     @property
-    def model(self) -> Axis:
-        return Axis("d", "d_model", self.settings.d_model)
+    def dims(self) -> tuple[str, ...]:
+        return tuple(axis.dim for axis in self.axes)
 
     @property
-    def summed(self) -> Axis:
-        return Axis("i", "d_model", self.settings.d_model)
+    def derived(self) -> bool:
+        return self.kind == "derived"
 
     @property
-    def head(self) -> Axis:
-        return Axis("h", "head", self.settings.heads)
+    def is_norm(self) -> bool:
+        return self.module.endswith("Norm")
 
-    @property
-    def width(self) -> Axis:
-        return Axis("k", "width", self.settings.width)
+    @cached_property
+    def operands(self) -> tuple[str, ...]:
+        """The names of the tensors that it is made of, in the order of the equation."""
+        parts = walk(self.right) if self.right else ()
+        return tuple(dict.fromkeys(part.name for part in parts if isinstance(part, Cells)))
+
+
+class Graph(dict[str, Equation]):
+    """All equations by name, in the order in which the network computes them."""
 
 
 def build(
-    settings: Model, source: int, target: int, source_vocabulary: int, target_vocabulary: int
+    settings: Model,
+    wiring: Wiring,
+    source: int,
+    target: int,
+    source_vocabulary: int,
+    target_vocabulary: int,
 ) -> Graph:
-    """The graph of a network with these settings, for a recording of so many positions."""
-    graph, sizes = Graph(), Sizes(settings, source, target, source_vocabulary, target_vocabulary)
-    x = _embed(graph, sizes, "source")
-    for layer in range(settings.encoder_layers):
-        x = _lay(graph, sizes, f"encoder.{layer}", "source", ("self_attention",), x)
-    memory = _end(graph, sizes, "memory", "encoder_norm", "source", x)
-    y = _embed(graph, sizes, "target")
-    for layer in range(settings.decoder_layers):
-        looks = ("self_attention", "cross_attention")
-        y = _lay(graph, sizes, f"decoder.{layer}", "target", looks, y, memory)
-    last = _end(graph, sizes, "last", "decoder_norm", "target", y)
-    _choose(graph, sizes, last)
-    return graph
+    """Return the graph of a network, for a recording of so many positions."""
+    sizes = {
+        "S": source,
+        "T": target,
+        "D": settings.d_model,
+        "H": settings.heads,
+        "K": settings.width,
+        "F": settings.d_ff,
+        "V": target_vocabulary,
+        "1": 1,
+    }
+    return _Builder(settings, wiring, sizes).build()
 
 
-def _embed(graph: Graph, sizes: Sizes, side: str) -> str:
-    """Words and places, and their sum (3.4, 3.5)."""
-    graph[f"{side}.ids"] = Op(f"{side}.ids", "input", (sizes.place(side),))
-    part, axes, d_model = f"{side}_embedding", (sizes.place(side), sizes.model), sizes.model.size
-    words = graph.make(
-        "gather",
-        f"{part}.words",
-        axes,
-        f"{part}.table.weight[ids[q],d]",
-        scale=d_model**0.5,
-        scale_formula=f"√{d_model}",
-        detail=f"{side}.ids",
-    )
-    positions = sizes.settings.positions
-    if positions.layout == "learned":
-        places = graph.make("copy", f"{part}.places", axes, f"{part}.places_LD[q,d]")
-    else:
-        places = graph.make("position", f"{part}.places", axes, detail=positions)
-    return graph.make("add", f"{part}.sum", axes, f"{words}[q,d]", f"{places}[q,d]")
+class _Builder:
+    """Wires the catalogue's equations up, window by window."""
 
+    def __init__(self, settings: Model, wiring: Wiring, sizes: Mapping[str, int]):
+        self.settings, self.wiring, self.sizes = settings, wiring, sizes
+        self.values = {**vars(settings.positions), **vars(settings)}
+        self.graph = Graph()
 
-def _lay(
-    graph: Graph, sizes: Sizes, name: str, side: str, looks: Iterable[str], x: str, memory: str = ""
-) -> str:
-    """One layer (3.1): each sub-layer on its residual road."""
-    for look in looks:
-        asked = (memory, "source") if look == "cross_attention" else None
-        x = _travel(graph, sizes, f"{name}.{look}", side, x, asked)
-    return _travel(graph, sizes, f"{name}.feed_forward", side, x)
+    def build(self) -> Graph:
+        for side, size in (("source", "S"), ("target", "T")):
+            axis = Axis("q", side, self.sizes[size])
+            self.graph[f"{side}.ids"] = Equation(f"{side}.ids", "input", (axis,))
+        for name, maker in self.wiring.windows.items():
+            self._add_window(name, maker)
+            self._add_derived(name.rpartition(".")[0])
+        return self.graph
 
+    def _add_window(self, name: str, maker: str) -> None:
+        """Add what a window shows: by its own equation, or by that of the module that made it."""
+        entry = look_up(name)
+        if entry is None:
+            raise ValueError(f"{name} is not in the catalogue")
+        if text := entry.choose_equation(self.values):
+            self._add(name, "window", text, entry, name.rpartition(".")[0])
+            return
+        kind, stem = self.wiring.modules[maker].kind, name.removesuffix(".normed")
+        for part, text in read_modules()[kind].items():
+            if part == "output":
+                self._add(name, "window", text, entry, maker, stem, kind)
+            else:
+                derived = look_up(f"{stem}.{part}")
+                assert derived
+                self._add(f"{stem}.{part}", "derived", text, derived, maker, stem)
 
-def _travel(
-    graph: Graph, sizes: Sizes, name: str, side: str, x: str, asked: tuple[str, str] | None = None
-) -> str:
-    """A residual road, with the norm at its end or at its beginning; returns where it leads."""
-    axes, post = (sizes.place(side), sizes.model), sizes.settings.norm == "post"
-    read = x if post else _norm(graph, sizes, f"{name}_road.normed", f"{name}_road", side, x)
-    if name.endswith("feed_forward"):
-        made = _think(graph, sizes, name, side, read)
-    else:
-        made = _attend(graph, sizes, name, side, read, *(asked or (read, side)))
-    total = graph.make("add", f"{name}_road.sum", axes, f"{x}[q,d]", f"{made}[q,d]")
-    if not post:
-        return total
-    return _norm(graph, sizes, f"{name}_road.normed", f"{name}_road", side, total)
+    def _add_derived(self, module: str) -> None:
+        """Add what follows from the windows of a module, as soon as all of these are there."""
+        for kind, entry in read_derived().items():
+            name = f"{module}.{kind.rpartition('.')[2]}".lstrip(".")
+            text = entry.choose_equation(self.values)
+            if not text or name in self.graph or look_up(name) is not entry:
+                continue
+            parts = (part for part in walk(parse(text)[1]) if isinstance(part, Cells))
+            windows = (f"{module}.{part.name}".lstrip(".") for part in parts)
+            if all(each in self.graph for each in windows if each in self.wiring.windows):
+                self._add(name, "derived", text, entry, module)
 
+    def _add(
+        self,
+        name: str,
+        kind: str,
+        text: str,
+        entry: Entry,
+        module: str,
+        stem: str = "",
+        made_by: str = "",
+    ) -> None:
+        left, right = parse(text)
+        letters = [part.name for part in left.index if isinstance(part, Letter)]
+        axes = self._lay_out(name, letters, [size for size in entry.shape if size != "B"])
+        wired = self._wire(right, module, stem)
+        sizes = {axis.letter: axis.size for axis in axes} | self._measure(wired)
+        self.graph[name] = Equation(name, kind, axes, wired, sizes, made_by)
 
-def _norm(graph: Graph, sizes: Sizes, name: str, module: str, side: str, x: str) -> str:
-    """LayerNorm over d_model; its mean and deviation are derived."""
-    place, epsilon = sizes.place(side), sizes.settings.norm_epsilon
-    weight = module if module.endswith("_norm") else f"{module}.norm"
-    graph.make(
-        "layernorm",
-        name,
-        (place, sizes.model),
-        f"{x}[q,i]",
-        f"{x}[q,d]",
-        f"{weight}.weight[d]",
-        bias=f"{weight}.bias[d]",
-        over=sizes.summed,
-        detail=epsilon,
-    )
-    stem = name.removesuffix(".normed")
-    for kind in ("mean", "deviation"):
-        graph.make(
-            kind,
-            f"{stem}.{kind}",
-            (place,),
-            f"{x}[q,i]",
-            over=sizes.summed,
-            detail=epsilon,
-            derived=True,
-        )
-    return name
+    def _lay_out(self, name: str, letters: list[str], shape: list[str]) -> tuple[Axis, ...]:
+        """Return the axes of a tensor, whose shape the catalogue gives in letters."""
+        is_source = name.startswith(("source", "encoder", "memory"))
+        own = "source" if is_source else "target"
+        other = "source" if is_source or "cross_attention" in name else "target"
+        dims = DIMS | {"S": "source", "T": "target"}
+        dims["Q"] = "query" if "M" in shape else own
+        dims["M"] = other if "K" in shape else "key"
+        sizes = {"Q": self.sizes[own[0].upper()], "M": self.sizes[other[0].upper()], **self.sizes}
+        pairs = zip(letters, shape, strict=True)
+        return tuple(Axis(letter, dims[size], sizes[size]) for letter, size in pairs)
 
+    def _wire(self, part: Expression, module: str, stem: str) -> Expression | None:
+        """Return an expression in full names and numbers; None for what the network has not."""
+        if isinstance(part, Constant):
+            return Number(self._look_up(part.name, module))
+        wired = [self._wire(child, module, stem) for child in list_children(part)]
+        if isinstance(part, Operation) and part.sign in "+-" and wired[0] and not wired[1]:
+            return wired[0]
+        if None in wired:
+            return None
+        made = with_children(part, tuple(filter(None, wired)))
+        if isinstance(made, Cells):
+            name = self._resolve(made.name, module, stem)
+            return Cells(name, self._fit(made.index, name)) if name else None
+        return made
 
-def _attend(
-    graph: Graph, sizes: Sizes, name: str, side: str, x: str, memory: str, other: str
-) -> str:
-    """Multi-head attention (3.2): `x` asks, `memory` answers."""
-    head, width, asks = sizes.head, sizes.width, sizes.place(side, "q", "query")
-    answers, size = sizes.place(other, "m", "key"), sizes.width.size
-    reads = {"key": (memory, other), "value": (memory, other), "query": (x, side)}
-    for window, (read, place) in reads.items():
-        linear = f"{name}.to_{window}"
-        graph.make(
-            "matmul",
-            f"{name}.{window}",
-            (head, sizes.place(place), width),
-            f"{read}[q,i]",
-            f"{linear}.weight[h*{size}+k,i]",
-            over=sizes.summed,
-            bias=f"{linear}.bias[h*{size}+k]",
-        )
-    grid, causal = (head, asks, answers), name.startswith("decoder") and other == side
-    scores = graph.make(
-        "dot",
-        f"{name}.scores",
-        grid,
-        f"{name}.query[h,q,k]",
-        f"{name}.key[h,m,k]",
-        over=width,
-        scale=size**-0.5,
-        scale_formula=f"1/√{size}",
-    )
-    once = (Axis("a", "any", 1), asks if causal else Axis("b", "any", 1), answers)
-    graph.make("mask", f"{name}.mask", once, f"{other}.ids[m]", detail=causal)
-    allowed = f"{name}.mask[0,{'q' if causal else 0},m]"
-    graph.make("masked", f"{name}.masked", grid, f"{scores}[h,q,m]", mask=allowed, derived=True)
-    weights = graph.make("softmax", f"{name}.weights", grid, f"{scores}[h,q,m]", mask=allowed)
-    heads = graph.make(
-        "weighted_sum",
-        f"{name}.heads",
-        (head, sizes.place(side), width),
-        f"{weights}[h,q,m]",
-        f"{name}.value[h,m,k]",
-        over=answers,
-    )
-    output, joined = f"{name}.to_output", Axis("j", "heads side by side", head.size * size)
-    graph.make(
-        "matmul",
-        f"{name}.contributions",
-        (head, sizes.place(side), sizes.model),
-        f"{heads}[h,q,k]",
-        f"{output}.weight[d,h*{size}+k]",
-        over=width,
-        derived=True,
-    )
-    return graph.make(
-        "concat",
-        f"{name}.output",
-        (sizes.place(side), sizes.model),
-        f"{heads}[j//{size},q,j%{size}]",
-        f"{output}.weight[d,j]",
-        over=joined,
-        bias=f"{output}.bias[d]",
-    )
+    def _resolve(self, local: str, module: str, stem: str) -> str | None:
+        """Return the full name of a tensor that a module calls so; None if it has none."""
+        called = self.wiring.modules.get(module)
+        full = f"{module}.{local}".lstrip(".")
+        for name in (stem and f"{stem}.{local}", full):
+            if name in self.graph:
+                return name
+        if called and local in called.inputs:
+            return called.inputs[local]
+        if local in self.graph:
+            return local
+        if called and called.constants.get(local, 0) is None:
+            return None
+        self.graph[full] = Equation(full, "parameter")
+        return full
 
+    def _fit(self, index: tuple[Expression, ...], name: str) -> tuple[Expression, ...]:
+        """Return an index with 0 for what goes along an axis that fits any size."""
+        axes = self.graph[name].axes
+        if not axes:
+            return index
+        pairs = zip(index, axes, strict=True)
+        return tuple(Number(0) if axis.dim == "any" else at for at, axis in pairs)
 
-def _think(graph: Graph, sizes: Sizes, name: str, side: str, x: str) -> str:
-    """The feed-forward network (3.3)."""
-    place, wide = sizes.place(side), Axis("f", "d_ff", sizes.settings.d_ff)
-    graph.make(
-        "matmul",
-        f"{name}.inner",
-        (place, wide),
-        f"{x}[q,i]",
-        f"{name}.inner.weight[f,i]",
-        over=sizes.summed,
-        bias=f"{name}.inner.bias[f]",
-    )
-    activation = sizes.settings.activation
-    hidden = graph.make(activation, f"{name}.hidden", (place, wide), f"{name}.inner[q,f]")
-    return graph.make(
-        "matmul",
-        f"{name}.output",
-        (place, sizes.model),
-        f"{hidden}[q,f]",
-        f"{name}.outer.weight[d,f]",
-        over=wide,
-        bias=f"{name}.outer.bias[d]",
-    )
+    def _look_up(self, name: str, module: str) -> float:
+        """Return the value of a constant: a size, or a number of the module or the settings."""
+        constants = self.wiring.modules[module].constants if module else {}
+        for known in (self.sizes, constants, self.values):
+            if isinstance(value := known.get(name), int | float):
+                return value
+        raise ValueError(f"{name} is neither a size nor a number of {module}")
 
+    def _measure(self, right: Expression | None) -> dict[str, int]:
+        """Return how far the letters of sums run: as far as the axes that they go along."""
+        sizes = dict(self.defaults)
+        for part in walk(right) if right else ():
+            if isinstance(part, Cells):
+                axes = self.graph[part.name].axes
+                for at, axis in zip(part.index, axes, strict=False):
+                    if isinstance(at, Letter):
+                        sizes[at.name] = axis.size
+        return {
+            part.letter: sizes[part.letter]
+            for part in (walk(right) if right else ())
+            if isinstance(part, Reduction)
+        }
 
-def _end(graph: Graph, sizes: Sizes, name: str, module: str, side: str, x: str) -> str:
-    """A stack's answer: as it is in post-norm, normed once more in pre-norm."""
-    if sizes.settings.norm == "pre":
-        return _norm(graph, sizes, name, module, side, x)
-    return graph.make("copy", name, (sizes.place(side), sizes.model), f"{x}[q,d]")
-
-
-def _choose(graph: Graph, sizes: Sizes, last: str) -> None:
-    """Numbers become words: a logit for each piece; probabilities and choice are derived."""
-    place = sizes.place("target")
-    axes = (place, Axis("v", "vocabulary", sizes.target_vocabulary))
-    logits = graph.make(
-        "matmul",
-        "logits",
-        axes,
-        f"{last}[q,i]",
-        "output_table.weight[v,i]",
-        over=sizes.summed,
-        bias="output_bias[v]" if sizes.settings.output_bias else None,
-    )
-    graph.make("softmax", "probabilities", axes, f"{logits}[q,v]", derived=True)
-    graph.make("argmax", "choice", (place,), f"{logits}[q,v]", over=axes[1], derived=True)
+    @cached_property
+    def defaults(self) -> dict[str, int]:
+        """How far letters run along the axes of parameters."""
+        h, k = self.sizes["H"], self.sizes["K"]
+        return {
+            "h": h,
+            "k": k,
+            "j": h * k,
+            **{letter.lower(): size for letter, size in self.sizes.items()},
+            "i": self.sizes["D"],
+        }

@@ -16,8 +16,9 @@ from pathlib import Path
 from typing import Any
 
 from .catalogue import read_catalogue
+from .expression import spell
 from .files import HEAD
-from .ops import Axis, Op, Operand
+from .opgraph import Equation
 from .trace import Trace
 
 PLACE = "recording"  # the id of the element that holds it; the app looks for it
@@ -91,26 +92,16 @@ def pack(trace: Trace, parameters: bool, compact: bool) -> dict[str, Any]:
         }
 
 
-def describe(op: Op) -> dict[str, Any]:
-    """An op for readers in other languages."""
-    detail = op.detail.model_dump() if hasattr(op.detail, "model_dump") else op.detail
+def describe(op: Equation) -> dict[str, Any]:
+    """Return an equation for readers in other languages: its right side in our grammar."""
     return {
         "name": op.name,
         "kind": op.kind,
         "axes": [axis._asdict() for axis in op.axes],
-        "operands": [_describe_operand(operand) for operand in op.operands],
-        "over": op.over._asdict() if isinstance(op.over, Axis) else None,
-        "scale": op.scale,
-        "scale_formula": op.scale_formula,
-        "bias": _describe_operand(op.bias),
-        "mask": _describe_operand(op.mask),
-        "detail": detail,
-        "derived": op.derived,
+        "equation": spell(op.right) if op.right else None,
+        "sizes": dict(op.sizes),
+        "module": op.module,
     }
-
-
-def _describe_operand(operand: Operand | None) -> dict[str, Any] | None:
-    return {"name": operand.name, "index": [*operand.index]} if operand else None
 
 
 def _read(name: str) -> str:

@@ -1,4 +1,4 @@
-"""Following the op-graph: every tensor from its operands, in NumPy and float64. No torch.
+"""Equations evaluated in NumPy and float64, whole tensors at a time. Imports no torch.
 
 Plain on purpose: it is what the network's own arithmetic is held against.
 """
@@ -6,110 +6,190 @@ Plain on purpose: it is what the network's own arithmetic is held against.
 from __future__ import annotations
 
 import math
-import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from ..config import PAD, Positions
-from .ops import Op, Operand
-from .trace import Array
+from .expression import (
+    Call,
+    Cells,
+    Constant,
+    Expression,
+    Letter,
+    Number,
+    Operation,
+    Reduction,
+)
+from .opgraph import Equation
 
+Array = NDArray[Any]
 Fetch = Callable[[str], Array]
-BASE = 10000.0
 
-_erf = np.vectorize(math.erf, otypes=[np.float64])
 
-ACTIVATIONS: dict[str, Callable[[Array], Array]] = {
-    "relu": lambda x: np.maximum(x, 0),
-    "silu": lambda x: x * np.exp(-np.logaddexp(0, -x)),  # x / (1 + e^-x), however negative x is
-    "gelu": lambda x: x * (1 + _erf(x / math.sqrt(2))) / 2,
+class Along(NamedTuple):
+    """The values that a letter takes, and the number of the axis on which they lie."""
+
+    axis: int
+    values: Array
+
+
+class Grid(NamedTuple):
+    """Numbers with one dimension for each axis in `axes`, which ascend."""
+
+    axes: tuple[int, ...]
+    cells: Array
+
+
+Where = Mapping[str, Along | int]  # what each letter stands for: all its values, or one
+
+OPERATIONS: dict[str, Callable[[Array, Array], Array]] = {
+    " ": np.multiply,
+    "*": np.multiply,
+    "/": np.divide,
+    "//": np.floor_divide,
+    "%": np.remainder,
+    "+": np.add,
+    "-": np.subtract,
+    "**": np.power,
+    "<": np.less,
+    "<=": np.less_equal,
+    "==": np.equal,
+    "!=": np.not_equal,
+    "and": np.logical_and,
+}
+FUNCTIONS: dict[str, Callable[..., Array]] = {
+    "sqrt": np.sqrt,
+    "exp": np.exp,
+    "sin": np.sin,
+    "cos": np.cos,
+    "erf": np.vectorize(math.erf, otypes=[np.float64]),
+    "max": np.maximum,
+    "where": np.where,
 }
 
 
-def recompute(op: Op, fetch: Fetch) -> Array:
-    """All cells of a tensor, made of cells that `fetch` gives by name."""
-    if op.kind in ("input", "parameter"):
-        return fetch(op.name)
-    if op.kind == "position":
-        place, d = (np.arange(axis.size) for axis in op.axes)
-        return encode_position(op.detail, op.axes[1].size, place[:, None], d)
-    letters = "".join(axis.letter for axis in op.axes)
-    found = [_take(op, operand, fetch) for operand in op.operands]
-    if op.kind in ("matmul", "dot", "weighted_sum", "concat"):
-        spelled = ",".join(letters for letters, _ in found)
-        value = np.einsum(f"{spelled}->{letters}", *(cells for _, cells in found))
-    elif op.kind in ("gather", "copy", "add"):
-        value = np.sum([cells for _, cells in found], axis=0)
-    else:
-        return _apply(op, [cells for _, cells in found], fetch)
-    value = op.scale * value
-    if op.bias:
-        own, cells = _take(op, op.bias, fetch)
-        value = value + cells[tuple(slice(None) if x in own else None for x in letters)]
-    return value
+def recompute(equation: Equation, fetch: Fetch) -> Array:
+    """Return all cells of a tensor, made of cells that `fetch` gives by name."""
+    if equation.right is None:
+        return fetch(equation.name)
+    letters = [axis.letter for axis in equation.axes]
+    shape = tuple(axis.size for axis in equation.axes)
+    where = {
+        letter: Along(n, np.arange(size))
+        for n, (letter, size) in enumerate(zip(letters, shape, strict=True))
+    }
+    found = evaluate(equation.right, where, fetch, equation.sizes)
+    return np.broadcast_to(_spread(found, range(len(shape))), shape)
 
 
-def _apply(op: Op, cells: list[Array], fetch: Fetch) -> Array:
-    """The kinds that are no sum of products."""
-    x = cells[0]
-    if op.kind in ACTIVATIONS:
-        return ACTIVATIONS[op.kind](x)
-    if op.kind in ("softmax", "masked"):
-        if op.mask:
-            _, allowed = _take(op, op.mask, fetch)
-            x = np.where(allowed > 0, x, -np.inf)
-        return x if op.kind == "masked" else _soften(x)
-    if op.kind == "mask":
-        places = np.arange(len(x))
-        seen = places[: op.axes[1].size, None] >= places if op.detail else True
-        return np.broadcast_to((x != PAD) & seen, tuple(axis.size for axis in op.axes))
-    if op.kind == "argmax":
-        return x.argmax(-1)
-    mean, deviation = x.mean(-1), np.sqrt(x.var(-1) + op.detail)
-    if op.kind == "layernorm":
-        normed = (cells[1] - mean[:, None]) / deviation[:, None] * cells[2]
-        assert op.bias
-        return normed + fetch(op.bias.name).astype(np.float64)
-    return mean if op.kind == "mean" else deviation
+def evaluate(expression: Expression, where: Where, fetch: Fetch, sizes: Mapping[str, int]) -> Grid:
+    """Return the value of an expression for all values of the letters in `where`.
+
+    `sizes` says how far the letters of reductions run, and what constants are worth.
+    """
+
+    def go(part: Expression) -> Grid:
+        return evaluate(part, where, fetch, sizes)
+
+    match expression:
+        case Number(value):
+            return Grid((), np.array(value))
+        case Letter(name):
+            at = where[name]
+            return Grid((at.axis,), at.values) if isinstance(at, Along) else Grid((), np.array(at))
+        case Cells(name, index):
+            return _take(np.asarray(fetch(name)), [go(part) for part in index])
+        case Operation("/", Call("exp", (above,)), Reduction("sum", letter, Call("exp", (below,)))):
+            return _soften(go(above), _open(letter, where, sizes), below, fetch, sizes)
+        case Operation(sign, left, right):
+            with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+                return _join(OPERATIONS[sign], go(left), go(right))
+        case Call(function, arguments):
+            with np.errstate(over="ignore"):
+                return _join(FUNCTIONS[function], *map(go, arguments))
+        case Reduction(kind, letter, body):
+            inner = _open(letter, where, sizes)
+            axis = inner[letter]
+            assert isinstance(axis, Along)
+            factors = [evaluate(part, inner, fetch, sizes) for part in list_factors(body)]
+            return _sum(factors, axis) if kind == "sum" else _find_best(factors[0], axis)
+        case Constant(name):
+            return Grid((), np.array(sizes[name], np.float64))
 
 
-def _soften(x: Array) -> Array:
-    powers = np.exp(x - x.max(-1, keepdims=True))
-    return powers / powers.sum(-1, keepdims=True)
+def list_factors(expression: Expression) -> list[Expression]:
+    """Return what stands side by side in a product."""
+    match expression:
+        case Operation(" ", left, right):
+            return [*list_factors(left), right]
+    return [expression]
 
 
-def encode_position(settings: Positions, d_model: int, position: Array, d: Array) -> Array:
-    """The positional encoding (3.5) at these positions and places in d_model."""
-    half = d_model // 2
-    if settings.layout == "interleaved":
-        frequency, is_sine = d // 2, d % 2 == 0
-    else:
-        frequency, is_sine = d % half, d < half
-    steps = d_model / 2 if settings.grid == "paper" else max(half - 1, 1)
-    angle = (position + settings.offset) * BASE ** (-frequency / steps)
-    return settings.amplitude * np.where(is_sine, np.sin(angle), np.cos(angle))
+def _open(letter: str, where: Where, sizes: Mapping[str, int]) -> dict[str, Along | int]:
+    """Give a letter all its values, on an axis of its own behind all others."""
+    used = [at.axis for at in where.values() if isinstance(at, Along)]
+    return {**where, letter: Along(max(used, default=-1) + 1, np.arange(sizes[letter]))}
 
 
-def _take(op: Op, operand: Operand, fetch: Fetch) -> tuple[str, Array]:
-    """The cells of an operand, one axis for each letter in its index, and these letters."""
-    axes = [*op.axes, *([op.over] if op.over else [])]
-    used = [axis for axis in axes if axis.letter in read_letters(operand)]
-    grids = np.ix_(*(np.arange(axis.size) for axis in used))
-    values = dict(zip((axis.letter for axis in used), grids, strict=True))
-    cells = fetch(operand.name)[locate(op, operand, values, fetch)]
-    return "".join(values), np.asarray(cells, np.float64)
+def _take(cells: Array, index: list[Grid]) -> Grid:
+    """Return the cells at these places; an axis of length 1 fits any place."""
+    cells = cells if cells.dtype in (np.bool_, np.int64) else cells.astype(np.float64)
+    places = [
+        Grid((), np.array(0)) if size == 1 else at
+        for at, size in zip(index, cells.shape, strict=True)
+    ]
+    axes = tuple(sorted({axis for at in places for axis in at.axes}))
+    if all(_is_whole(at, size) for at, size in zip(places, cells.shape, strict=True)):
+        kept = [at.axes[0] for at in places if at.axes]
+        if len(set(kept)) == len(kept):
+            found = cells[tuple(slice(None) if at.axes else int(at.cells) for at in places)]
+            return Grid(axes, found.transpose(np.argsort(kept)))
+    return Grid(axes, cells[tuple(_spread(at, axes).astype(np.int64) for at in places)])
 
 
-def read_letters(operand: Operand) -> set[str]:
-    return set(re.findall(r"\b[a-z]\b", " ".join(operand.index)))
+def _is_whole(at: Grid, size: int) -> bool:
+    """Whether an index is one place, or all places in their order."""
+    return not at.axes or (
+        len(at.axes) == 1 and at.cells.size == size and bool((at.cells == np.arange(size)).all())
+    )
 
 
-def locate(
-    op: Op, operand: Operand, values: Mapping[str, Array], fetch: Fetch
-) -> tuple[Array, ...]:
-    """The index of an operand where its letters have these values."""
-    scope = dict(values)
-    if op.kind == "gather":
-        scope["ids"] = fetch(op.detail)
-    return tuple(eval(text, {"__builtins__": {}}, scope) for text in operand.index)
+def _spread(grid: Grid, axes: Iterable[int]) -> Array:
+    """Return the numbers with a dimension for each of `axes`, of length 1 where there is none."""
+    places = tuple(slice(None) if axis in grid.axes else None for axis in axes)
+    return np.asarray(grid.cells)[places]
+
+
+def _join(function: Callable[..., Array], *grids: Grid) -> Grid:
+    axes = tuple(sorted({axis for grid in grids for axis in grid.axes}))
+    return Grid(axes, function(*(_spread(grid, axes) for grid in grids)))
+
+
+def _sum(factors: list[Grid], along: Along) -> Grid:
+    """Return the sum of a product over one axis: an einsum, so that matrices go at full speed."""
+    axes = tuple(sorted({axis for grid in factors for axis in grid.axes} - {along.axis}))
+    if not any(along.axis in grid.axes for grid in factors):
+        factors = [*factors, Grid((along.axis,), np.ones(len(along.values)))]
+    spelled = [part for grid in factors for part in (grid.cells, [*grid.axes])]
+    return Grid(axes, np.einsum(*spelled, [*axes], optimize=len(factors) > 1))
+
+
+def _find_best(grid: Grid, along: Along) -> Grid:
+    assert grid.axes[-1] == along.axis
+    return Grid(grid.axes[:-1], grid.cells.argmax(-1))
+
+
+def _soften(
+    above: Grid,
+    inner: dict[str, Along | int],
+    below: Expression,
+    fetch: Fetch,
+    sizes: Mapping[str, int],
+) -> Grid:
+    """Return exp(a) / sum exp(b) with the largest b taken from both: nothing overflows."""
+    powers = evaluate(below, inner, fetch, sizes)
+    top = Grid(powers.axes[:-1], powers.cells.max(-1))
+    whole = Grid(powers.axes[:-1], np.exp(powers.cells - top.cells[..., None]).sum(-1))
+    return _join(lambda a, t, w: np.exp(a - t) / w, above, top, whole)

@@ -26,6 +26,7 @@ from .pieces import read_source, read_target, read_words
 from .searching import Passage, Progress, find, search_with_beam
 from .sentences import Excerpt, choose_sentence, translate_whole
 from .trace import Array, Trace
+from .wiring import record_wiring
 
 TOP = 10  # pieces kept of each prediction
 
@@ -221,6 +222,7 @@ def _describe(
         target=tuple(target),
         predicted=tuple(predicted),
         settings=translator.config.model,
+        wiring=record_wiring(translator.config.model),
         source_vocabulary=len(tokenizers.source),
         target_vocabulary=len(tokenizers.target),
         level=level,

@@ -20,7 +20,7 @@ from .document import Document, Piece, Search, Sentence
 
 if TYPE_CHECKING:
     from .explain import Explanation
-    from .ops import Graph
+    from .opgraph import Graph
     from .page import Page
 
 Array = NDArray[Any]
@@ -138,10 +138,19 @@ class Trace:
     @cached_property
     def graph(self) -> Graph:
         """How each tensor is made of others, by name: see `opgraph`."""
+        return self.build_graph(len(self.source), len(self.target))
+
+    def build_graph(self, source: int, target: int) -> Graph:
+        """How each tensor would be made in a recording of so many positions."""
         from .opgraph import build
 
+        wiring = self.document.wiring
+        if wiring is None:
+            from .wiring import record_wiring
+
+            wiring = record_wiring(self.settings)
         vocabularies = self.document.source_vocabulary, self.document.target_vocabulary
-        return build(self.settings, len(self.source), len(self.target), *vocabularies)
+        return build(self.settings, wiring, source, target, *vocabularies)
 
     def resolve(self, name: str) -> str:
         """The full name: -1 in it is the last layer, -2 the one before."""

@@ -1,86 +1,133 @@
-"""An explanation as a formula, as text, as LaTeX and as NumPy code. Imports no torch."""
+"""An equation as a formula, and an explanation as text, as LaTeX and as NumPy code. No torch."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import accumulate
 from typing import TYPE_CHECKING
 
-from ..config import Positions
 from .catalogue import look_up
-from .ops import LINEAR, Op, Operand
+from .expression import (
+    Call,
+    Cells,
+    Expression,
+    Letter,
+    Number,
+    Operation,
+    Reduction,
+    walk,
+)
+from .opgraph import Equation
 
 if TYPE_CHECKING:
-    from .explain import Explanation
-    from .terms import Cell, Term
+    from .explain import Explanation, Term
 
 SHOWN = 12  # terms written out of many
+NAMED = 3  # terms in front of the dots in LaTeX
+
+# How tightly a sign binds; what binds less tightly than what is around it gets parentheses.
+TIGHTNESS = {
+    "and": 0,
+    **dict.fromkeys(("<", "<=", "==", "!="), 1),
+    **dict.fromkeys("+-", 2),
+    **dict.fromkeys(("*", "/", "//", "%"), 3),
+    " ": 4,
+    "**": 5,
+}
+SUM, ATOM = 4, 6
+SIGNS = {" ": "·", "*": "·", "<=": "≤", "!=": "≠", "==": "="}
+
+WriteCells = Callable[[Cells], str]
 
 
-def to_formula(op: Op) -> str:
-    """How any cell of a tensor is made, in letters."""
-    letters = [axis.letter for axis in op.axes]
-    left = f"{_shorten(op.name, op)}[{','.join(letters)}]" if letters else op.name
-    return f"{left} = {_write_right(op)}" if op.kind not in ("input", "parameter") else left
+def to_formula(equation: Equation) -> str:
+    """Return how any cell of a tensor is made, in letters; its name alone if nothing makes it."""
+    letters = [axis.letter for axis in equation.axes]
+    name = shorten(equation.name, equation)
+    left = f"{name}[{','.join(letters)}]" if letters else name
+    if equation.right is None:
+        return left
+    return f"{left} = {write(equation.right, lambda cells: _write_letters(cells, equation))}"
 
 
-def _write_right(op: Op) -> str:
-    named = [_write(operand, op) for operand in op.operands]
-    x, over = (named or [""])[0], op.over.letter if op.over else ""
-    if op.kind in LINEAR:
-        joined = f"Σ_{over} {' · '.join(named)}" if over else " + ".join(named)
-        scaled = f"{op.scale_formula} · {joined}" if op.scale_formula else joined
-        return f"{scaled} + {_write(op.bias, op)}" if op.bias else scaled
-    if op.kind == "position":
-        pair = "d//2" if op.detail.layout == "interleaved" else f"d%{op.axes[1].size // 2}"
-        return f"sin or cos of (q + {op.detail.offset}) · 10000^(-{pair} / steps)"
-    if op.kind == "layernorm":
-        row, x, gain = named
-        spread = f"√(variance_{over} {row} + {op.detail})"
-        assert op.bias
-        return f"({x} - mean_{over} {row}) / {spread} · {gain} + {_write(op.bias, op)}"
-    seen = f" where {_write(op.mask, op)}" if op.mask else ""
-    axis = over or (op.axes[-1].letter if op.axes else "")
-    return {
-        "softmax": f"exp {x} / Σ_{axis} exp {x}{seen}",
-        "masked": f"{x}{seen}, else -∞",
-        "mask": f"{x} is no padding{', and m <= q' if op.detail else ''}",
-        "mean": f"mean_{axis} {x}",
-        "deviation": f"√(variance_{axis} {x} + {op.detail})",
-        "argmax": f"argmax_{axis} {x}",
-    }.get(op.kind, f"{op.kind}({x})")
+def shorten(name: str, equation: Equation) -> str:
+    """Return a name without the module that it shares with the equation's own tensor."""
+    return name.removeprefix(equation.name.rpartition(".")[0] + ".")
 
 
-def _write(operand: Operand, op: Op) -> str:
-    return f"{_shorten(operand.name, op)}[{','.join(operand.index)}]"
+def _write_letters(cells: Cells, equation: Equation) -> str:
+    def within(inner: Cells) -> str:
+        return _write_letters(inner, equation)
+
+    index = ",".join(write(each, within).replace(" ", "") for each in cells.index)
+    return f"{shorten(cells.name, equation)}[{index}]"
 
 
-def _shorten(name: str, op: Op) -> str:
-    """Without the module that both are part of."""
-    return name.removeprefix(op.name.rpartition(".")[0] + ".")
+def write(part: Expression, cells: WriteCells, around: int = 0) -> str:
+    """Return an expression as text; `cells` writes a tensor's cells."""
+    text, tightness = _write_bare(part, cells)
+    return f"({text})" if tightness < around else text
+
+
+def _write_bare(part: Expression, cells: WriteCells) -> tuple[str, int]:
+    """Return the text, and how tightly it holds together."""
+    match part:
+        case Number(value):
+            return ("∞" if value == float("inf") else f"{value:.12g}"), ATOM
+        case Letter(name):
+            return name, ATOM
+        case Cells():
+            return cells(part), ATOM
+        case Operation("-", Number(0), right):
+            return f"-{write(right, cells, 3)}", 2
+        case Operation("**", left, right):
+            return f"{write(left, cells, ATOM)}^{write(right, cells, ATOM)}", 5
+        case Operation(sign, left, right):
+            tight = TIGHTNESS[sign]
+            shown = SIGNS.get(sign, sign)
+            after = tight + (sign not in "+* and")
+            return f"{write(left, cells, tight)} {shown} {write(right, cells, after)}", tight
+        case Reduction(kind, letter, body):
+            sign = "Σ" if kind == "sum" else kind
+            return f"{sign}_{letter} {write(body, cells, SUM)}", SUM
+        case Call("sqrt", (inner,)):
+            return f"√{write(inner, cells, ATOM)}", ATOM
+        case Call("exp", (Cells() as inner,)):
+            return f"exp {cells(inner)}", SUM
+        case Call("where", (condition, yes, no)):
+            chosen = f"{write(yes, cells, 1)} where {write(condition, cells)}"
+            return f"{chosen}, else {write(no, cells, 1)}", 0
+        case Call(function, arguments):
+            return f"{function}({', '.join(write(each, cells) for each in arguments)})", ATOM
+    raise ValueError(f"{part} cannot be written")
+
+
+def write_term(part: Expression, found: Callable[[Cells], tuple[str, float]]) -> str:
+    """Return an expression with a cell's own place and number for each of its tensors."""
+
+    def cells(inner: Cells) -> str:
+        name, value = found(inner)
+        return f"{name} {value:.6g}"
+
+    return write(part, cells)
 
 
 def to_text(found: Explanation) -> str:
-    """For a terminal: the terms with their running sum, or the largest of many."""
+    """Return lines for a terminal: the terms with their running sum, or the largest of many."""
     index = ",".join(map(str, found.index))
     lines = [f"{found.name}[{index}] = {found.value:.6g}", *_say(found), f"  {found.formula}"]
-    if not found.terms[0].operands:
+    if found.op.right is None:
         return "\n".join(lines)
-    numbered = list(enumerate(found.terms))
-    sums = list(accumulate(term.value for term in found.terms))
-    if len(numbered) > SHOWN:
-        largest = sorted(numbered, key=lambda pair: -abs(pair[1].value))[:SHOWN]
-        numbered = sorted(largest, key=lambda pair: pair[0])
-    for place, term in numbered:
-        made = f"{_show(term, found.op)} = {term.value: .6g}"
-        lines.append(f"  {made}   (sum so far {sums[place]: .6g})")
-    if hidden := len(found.terms) - len(numbered):
-        lines.append(f"  and {hidden} smaller terms; all {len(sums)} sum to {sums[-1]:.6g}")
-    if found.scale != 1:
+    lines += _list_terms(found.terms)
+    if found.divisor:
+        lines.append("  divided by the sum of")
+        lines += _list_terms(found.divisor)
+    elif found.scale != 1:
         lines.append(f"  times {found.scale:.6g}")
-    if found.op.bias:
-        lines.append(f"  plus the bias {found.bias:.6g}")
+    if found.bias:
+        lines.append(f"  plus {found.bias:.6g}")
+    if found.function:
+        lines.append(f"  and of that the {found.function}")
     if found.mask is False:
         lines.append("  hidden by the mask")
     lines.append(f"  = {found.recomputed:.6g}")
@@ -89,8 +136,20 @@ def to_text(found: Explanation) -> str:
     return "\n".join(lines)
 
 
+def _list_terms(terms: tuple[Term, ...]) -> Iterator[str]:
+    numbered = list(enumerate(terms))
+    sums = list(accumulate(term.value for term in terms))
+    if len(numbered) > SHOWN:
+        largest = sorted(numbered, key=lambda pair: -abs(pair[1].value))[:SHOWN]
+        numbered = sorted(largest, key=lambda pair: pair[0])
+    for place, term in numbered:
+        yield f"  {term.text} = {term.value: .6g}   (sum so far {sums[place]: .6g})"
+    if hidden := len(terms) - len(numbered):
+        yield f"  and {hidden} smaller terms; all {len(sums)} sum to {sums[-1]:.6g}"
+
+
 def _say(found: Explanation) -> Iterator[str]:
-    """Where the cell is, in pieces, and what the tensor is, in words."""
+    """Yield where the cell is, in pieces, and what the tensor is, in words."""
     trace = found.trace
     places = []
     for axis, place in zip(found.op.axes, found.index, strict=False):
@@ -106,7 +165,7 @@ def _say(found: Explanation) -> Iterator[str]:
 
 
 def find_side(name: str, dim: str) -> str | None:
-    """Whose pieces an axis counts: source, target, or neither."""
+    """Return whose pieces an axis counts: source, target, or neither."""
     if dim in ("source", "target"):
         return dim
     if dim not in ("query", "key"):
@@ -115,45 +174,60 @@ def find_side(name: str, dim: str) -> str | None:
     return "source" if is_source else "target"
 
 
-def _show(term: Term, op: Op) -> str:
-    if len(term.operands) > 2:
-        return f"{_name(term.operands[0], op)} among {len(term.operands) - 1} others"
-    return " · ".join(_name(cell, op) for cell in term.operands)
-
-
-def _name(cell: Cell, op: Op) -> str:
-    index = ",".join(map(str, cell.index))
-    return f"{_shorten(cell.name, op)}[{index}] {cell.value:.6g}"
-
-
 def to_latex(found: Explanation) -> str:
-    """An `aligned` of symbol, numbers and value; the middle of many terms is left out."""
+    """Return an `aligned` of symbol, numbers and value; the middle of long sums is left out."""
     entry = look_up(found.name)
     last = found.name.rpartition(".")[2].replace("_", r"\_")
     symbol = entry.symbol if entry else rf"\mathrm{{{last}}}"
     symbol = rf"\Big[{symbol}\Big]_{{{','.join(map(str, found.index))}}}"
-    if found.op.kind == "masked" and not found.mask:
-        return rf"\begin{{aligned}} {symbol} &= -\infty \end{{aligned}}"
-    numbers = [_write_latex(term) for term in found.terms]
-    if len(numbers) > 6:
-        numbers = [*numbers[:3], r"\cdots", numbers[-1]]
-    joined = " + ".join(numbers)
-    if found.scale != 1:
-        joined = rf"{_write_number(found.scale)} \, \big( {joined} \big)"
-    if found.op.bias:
-        joined += f" + {_write_number(found.bias)}"
-    if found.op.kind == "deviation":
-        joined = rf"\sqrt{{{joined}}}"
     value = _write_number(found.recomputed)
-    return rf"\begin{{aligned}} {symbol} &= {joined} \\ &= {value} \end{{aligned}}"
+    if found.op.right is None or found.name.endswith(".masked"):
+        return rf"\begin{{aligned}} {symbol} &= {value} \end{{aligned}}"
+    numbers = _Latex(found).write(found.op.right, {})
+    return rf"\begin{{aligned}} {symbol} &= {numbers} \\ &= {value} \end{{aligned}}"
 
 
-def _write_latex(term: Term) -> str:
-    """A product of the operands where it is one, else the number."""
-    values = [cell.value for cell in term.operands]
-    if len(values) == 2 and abs(values[0] * values[1] - term.value) <= 1e-9 * abs(term.value):
-        return r" \cdot ".join(map(_write_number, values))
-    return _write_number(term.value)
+class _Latex:
+    """Writes an equation with the numbers of one cell in it."""
+
+    def __init__(self, found: Explanation):
+        self.reader = found.reader
+
+    def write(self, part: Expression, at: dict[str, int], around: int = 0) -> str:
+        text, tightness = self._write_bare(part, at)
+        return rf"\left( {text} \right)" if tightness < around else text
+
+    def _write_bare(self, part: Expression, at: dict[str, int]) -> tuple[str, int]:
+        match part:
+            case Operation("/", left, right):
+                return rf"\frac{{{self.write(left, at)}}}{{{self.write(right, at)}}}", ATOM
+            case Operation("**", left, right):
+                return f"{self.write(left, at, ATOM)}^{{{self.write(right, at)}}}", 5
+            case Operation("-", Number(0), right):
+                return f"-{self.write(right, at, 3)}", 2
+            case Operation("+" | "-" | "*" | " " as sign, left, right):
+                tight = TIGHTNESS[sign]
+                shown = r"\cdot" if sign in "* " else sign
+                after = tight + (sign == "-")
+                return (
+                    f"{self.write(left, at, tight)} {shown} {self.write(right, at, after)}",
+                    tight,
+                )
+            case Reduction("sum", letter, body):
+                size = self.reader.equation.sizes[letter]
+                kept = [*range(NAMED), size - 1] if size > NAMED + 2 else list(range(size))
+                terms = [self.write(body, {**at, letter: n}, 3) for n in kept]
+                if len(kept) < size:
+                    terms.insert(NAMED, r"\cdots")
+                return " + ".join(terms), 2 if size > 1 else ATOM
+            case Call("sqrt", (inner,)):
+                return rf"\sqrt{{{self.write(inner, at)}}}", ATOM
+            case Call("exp", (inner,)):
+                return f"e^{{{self.write(inner, at)}}}", 5
+            case Call("sin" | "cos" | "max" as function, arguments):
+                given = ", ".join(self.write(each, at) for each in arguments)
+                return rf"\{function}\left( {given} \right)", ATOM
+        return _write_number(self.reader.move(at).value(part)), ATOM
 
 
 def _write_number(value: float) -> str:
@@ -165,63 +239,64 @@ def _write_number(value: float) -> str:
 
 
 def to_numpy(found: Explanation) -> str:
-    """Runs where `trace` is the recording."""
-    op = found.op
-    at = {axis.letter: place for axis, place in zip(op.axes, found.index, strict=False)}
-    axis = op.over or (op.axes[-1] if op.kind in ("softmax", "argmax") else None)
+    """Return code that runs where `trace` is the recording."""
+    equation = found.op
     lines = ["import math", "", "import numpy as np", ""]
-    if axis:
-        lines.append(f"{axis.letter} = np.arange({axis.size})")
-    inner = {letter: place for letter, place in at.items() if not axis or letter != axis.letter}
-    names = "xyz"
-    for name, operand in zip(names, op.operands, strict=False):
-        lines.append(f"{name} = {_fetch(found, operand, inner)}")
-    if op.mask:
-        lines.append(f"x = np.where({_fetch(found, op.mask, inner)} > 0, x, -np.inf)")
-    if op.kind == "softmax":
-        lines.append("x = np.exp(x - x.max())")
-    if op.bias:
-        lines.append(f"bias = {_fetch(found, op.bias, inner)}")
-    return "\n".join([*lines, f"value = {_compute(found, at)}", ""])
+    index = ", ".join(map(str, found.index))
+    if equation.right is None:
+        return "\n".join([*lines, f'value = trace["{equation.name}"][{index}]', ""])
+    for part in walk(equation.right):
+        if isinstance(part, Reduction):
+            line = f"{part.letter} = np.arange({equation.sizes[part.letter]})"
+            lines += [line] if line not in lines else []
+    letters = (axis.letter for axis in equation.axes)
+    at = {letter: str(place) for letter, place in zip(letters, found.index, strict=True)}
+    lines.append('with np.errstate(over="ignore"):')
+    return "\n".join([*lines, f"    value = {_code(equation.right, at)}", ""])
 
 
-def _fetch(found: Explanation, operand: Operand, at: dict[str, int]) -> str:
-    """Cells of an operand, with numbers for the letters that are fixed."""
-    index = ", ".join(operand.index)
-    if found.op.kind == "gather":
-        index = index.replace("ids[q]", str(found.trace[found.op.detail][at["q"]]))
-    index = re.sub(r"\b[a-z]\b", lambda match: str(at.get(match[0], match[0])), index)
-    return f'np.float64(trace["{operand.name}"][{index}])'
+NUMPY = {
+    "sqrt": "np.sqrt",
+    "exp": "np.exp",
+    "sin": "np.sin",
+    "cos": "np.cos",
+    "erf": "math.erf",
+    "max": "np.maximum",
+    "where": "np.where",
+}
 
 
-def _compute(found: Explanation, at: dict[str, int]) -> str:
-    op, bias = found.op, " + bias" if found.op.bias else ""
-    if op.kind in ("input", "parameter"):
-        return f'trace["{op.name}"][{", ".join(map(str, found.index))}]'
-    if op.kind == "position":
-        return _compute_position(op.detail, op.axes[1].size, *found.index)
-    if op.kind in LINEAR:
-        made = "np.sum(x * y)" if op.over else " + ".join("xyz"[: len(op.operands)])
-        return f"{op.scale!r} * {made}{bias}" if op.scale != 1 else f"{made}{bias}"
-    own = at.get(op.axes[-1].letter)
-    return {
-        "softmax": f"x[{own}] / np.sum(x)",
-        "masked": "x",
-        "mask": f"x != 0 and {at.get('m')} <= {at.get('q') if op.detail else at.get('m')}",
-        "layernorm": f"(y - x.mean()) / np.sqrt(x.var() + {op.detail}) * z{bias}",
-        "mean": "x.mean()",
-        "deviation": f"np.sqrt(x.var() + {op.detail})",
-        "argmax": "x.argmax()",
-        "relu": "max(x, 0)",
-        "silu": "x * np.exp(-np.logaddexp(0, -x))",
-        "gelu": "x * (1 + math.erf(x / math.sqrt(2))) / 2",
-    }[op.kind]
+def _code(part: Expression, at: dict[str, str], around: int = 0) -> str:
+    text, tightness = _code_bare(part, at)
+    return f"({text})" if tightness < around else text
 
 
-def _compute_position(settings: Positions, d_model: int, q: int, d: int) -> str:
-    half = d_model // 2
-    steps = half if settings.grid == "paper" else max(half - 1, 1)
-    is_interleaved = settings.layout == "interleaved"
-    frequency, is_sine = (d // 2, d % 2 == 0) if is_interleaved else (d % half, d < half)
-    angle = f"{q + settings.offset} * 10000 ** (-{frequency} / {steps})"
-    return f"{settings.amplitude} * math.{'sin' if is_sine else 'cos'}({angle})"
+def _code_bare(part: Expression, at: dict[str, str]) -> tuple[str, int]:
+    match part:
+        case Number(value):
+            return ("np.inf" if value == float("inf") else f"{value:.17g}"), ATOM
+        case Letter(name):
+            return at.get(name, name), ATOM
+        case Cells(name, index):
+            places = ", ".join(_code(each, at) for each in index)
+            found = f'trace["{name}"][{places}]'
+            return (found if name.endswith(".ids") else f"np.float64({found})"), ATOM
+        case Operation("/", Call("exp", (above,)), Reduction("sum", letter, Call("exp", (below,)))):
+            inner = _code(below, {key: at[key] for key in at if key != letter})
+            top = f"np.max({inner})"  # taken from both, so that nothing overflows
+            return f"np.exp({_code(above, at)} - {top}) / np.sum(np.exp({inner} - {top}))", 3
+        case Operation("and", left, right):
+            return f"({_code(left, at)}) & ({_code(right, at)})", 0
+        case Operation("-", Number(0), right):
+            return f"-{_code(right, at, 3)}", 2
+        case Operation(sign, left, right):
+            tight = min(TIGHTNESS[sign], 3) if sign != "**" else 5
+            shown = "*" if sign == " " else sign
+            before = ATOM if sign == "**" else tight
+            return f"{_code(left, at, before)} {shown} {_code(right, at, tight + 1)}", tight
+        case Reduction(kind, letter, body):
+            inner = _code(body, {key: at[key] for key in at if key != letter})
+            return f"np.{kind}({inner})", ATOM
+        case Call(function, arguments):
+            return f"{NUMPY[function]}({', '.join(_code(each, at) for each in arguments)})", ATOM
+    raise ValueError(f"{part} cannot be written")

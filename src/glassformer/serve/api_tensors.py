@@ -12,7 +12,7 @@ from ..see.catalogue import look_up
 from ..see.derive import group_words
 from ..see.explain import Explanation
 from ..see.levels import belongs, find_level
-from ..see.ops import Op
+from ..see.opgraph import Equation
 from ..see.page import describe
 from ..see.wording import find_side, to_formula
 from .arrays import cut, pack, pack_many
@@ -113,7 +113,7 @@ def _fetch(trace: Any, name: str) -> Any:
         raise Refusal(404, str(error)) from None
 
 
-def _show_op(op: Op, recorded: Container[str]) -> dict[str, Any]:
+def _show_op(op: Equation, recorded: Container[str]) -> dict[str, Any]:
     level = find_level(op.name) if op.name in recorded else None
     return {**describe(op), "formula": to_formula(op), "level": level}
 

@@ -192,7 +192,7 @@ def test_to_do_without(translator: Translator, plain: Trace) -> None:
     assert np.array_equal(residual[f"{stem}_road.sum"], residual[f"{stem}.output"])
     for block in ("self_attention", "cross_attention", "feed_forward"):
         op = norm.graph[f"decoder.2.{block}_road.normed"]
-        assert np.array_equal(norm[op.name], norm[op.operands[0].name])
+        assert np.array_equal(norm[op.name], norm[op.operands[0]])
 
 
 def test_without_the_mask_a_row_sees_ahead(translator: Translator, plain: Trace) -> None:

@@ -163,12 +163,13 @@ def test_what_is_damaged_is_refused(saved: Path, spoil: Callable[[Path], None], 
     assert "\n" not in str(error.value).strip()
 
 
-def test_a_trace_from_before_there_were_merges(saved: Path) -> None:
+def test_a_trace_from_before_there_were_merges_and_wiring(saved: Path) -> None:
     head = json.loads((saved / "trace.json").read_text(encoding="utf-8"))
-    del head["words"]
+    del head["words"], head["wiring"]
     (saved / "trace.json").write_text(json.dumps(head), encoding="utf-8")
     older = Trace.load(saved)
     assert older.document.words == () and older.picture("V10").axes
+    assert "logits" in older.graph
 
 
 def test_the_schema_is_published() -> None:

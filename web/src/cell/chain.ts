@@ -1,7 +1,7 @@
 /** From a number down the largest term of each to a row of the embedding table or a position. */
 
 import type { Trace } from "../data/trace";
-import { explain, LEAVES, type Explanation } from "./explain";
+import { explain, type Explanation } from "./explain";
 
 const LONGEST = 400; // steps; the longest model is far below
 
@@ -9,8 +9,7 @@ const LONGEST = 400; // steps; the longest model is far below
 export async function followDown(trace: Trace, start: Explanation): Promise<Explanation[]> {
   const steps = [start];
   while (steps.length < LONGEST) {
-    const { op, terms } = steps.at(-1)!;
-    if (LEAVES.has(op.kind) || !terms.length) break;
+    const { terms } = steps.at(-1)!;
     const largest = terms.reduce((best, term) =>
       Math.abs(term.value) > Math.abs(best.value) ? term : best,
     );

@@ -1,8 +1,14 @@
-/** Where one number comes from: `scale` times the sum of the terms, plus `bias`. */
+/**
+ * Where one number comes from: its equation read as function(scale * sum of terms + added), with a
+ * sum of its own below the fraction's bar where there is one. As `see/explain.py` does it.
+ */
 
-import type { Op, Positions } from "../data/document";
+import type { Op } from "../data/document";
+import {
+  addendsOf, CALLS, factorsOf, OPERATIONS, parse, softmaxOf, sum, walk, type Expression, type Reduction,
+} from "../data/expression";
 import type { Trace } from "../data/trace";
-import { alongOf, locate, type Index } from "./operands";
+import { cellsOf, locate, valuesAt, type Index, type Values } from "./operands";
 
 export interface Cell {
   name: string;
@@ -15,191 +21,199 @@ export interface Term {
   operands: Cell[];
 }
 
-export interface Explanation {
+export interface Parts {
+  terms: Term[];
+  scale: number;
+  added: Term[]; // beside the sum, such as a bias
+  divisor: Term[]; // what is added up below the fraction's bar; part of `scale`
+  function: string; // around all of it; "" where there is none
+}
+
+export interface Explanation extends Parts {
   name: string;
   index: Index;
   op: Op;
   value: number; // as it was recorded
-  terms: Term[];
-  scale: number;
-  bias: Cell | null;
-  added: number; // the bias, or what else is added: epsilon in a variance
-  mask: boolean | null; // whether it may be looked at; null: there is no mask here
-  recomputed: number; // from the terms
+  mask: boolean | null; // whether it may be attended to; null: there is no mask here
+  recomputed: number; // by the equation
+  reader: Reader | null; // null: nothing makes it
 }
 
-export const LEAVES = new Set(["input", "parameter", "position"]);
-const LINEAR = new Set(["gather", "add", "copy", "matmul", "dot", "weighted_sum", "concat"]);
-
-export const ACTIVATIONS: Record<string, (x: number) => number> = {
-  relu: (x) => Math.max(x, 0),
-  silu: (x) => x / (1 + Math.exp(-x)),
-  gelu: (x) => (x * (1 + erf(x / Math.SQRT2))) / 2,
-};
-
-/** The cells that an op's operands give for one cell, one list an operand. */
-async function takeCells(trace: Trace, op: Op, index: Index): Promise<Cell[][]> {
-  return Promise.all(
-    op.operands.map(async (operand) => {
-      const cells = locate(trace, op, operand, index);
-      const values = await trace.values(operand.name, cells);
-      return cells.map((cell, n) => ({ name: operand.name, index: cell, value: values[n]! }));
-    }),
-  );
-}
+const isSum = (part: Expression): part is Reduction => part.is === "reduction" && part.kind === "sum";
+const plain = (terms: Term[]): Parts => ({ terms, scale: 1, added: [], divisor: [], function: "" });
 
 /** Rejects, with a sentence, where an operand was not recorded. */
 export async function explain(trace: Trace, name: string, index: Index): Promise<Explanation> {
   const op = trace.op(name);
-  const [recorded, columns, bias, seen] = await Promise.all([
-    op.derived ? null : trace.values(name, [index]).then(([value]) => value!),
-    takeCells(trace, op, index),
-    op.bias ? takeCells(trace, { ...op, operands: [op.bias] }, index) : null,
-    op.mask ? takeCells(trace, { ...op, operands: [op.mask] }, index) : null,
-  ]);
-  const parts = takeApart(op, index, columns, seen?.[0]?.map((cell) => cell.value !== 0) ?? null);
-  const own = bias?.[0]?.[0] ?? null;
-  const along = alongOf(op);
-  const place = along && op.kind === "softmax" ? index.at(-1)! : 0;
-  const mask = seen ? seen[0]![seen[0]!.length > 1 ? place : 0]!.value !== 0 : null;
-  const found = { ...parts, added: own?.value ?? parts.added };
-  const recomputed = finish(op, found, mask);
-  const terms = mask === false ? found.terms.map((term) => ({ ...term, value: 0 })) : found.terms;
-  if (LEAVES.has(op.kind) && op.kind !== "position") {
-    const value = recorded!;
-    const leaf = { terms: [{ value, operands: [] }], value, recomputed: value };
-    return { name, index, op, scale: 1, bias: null, added: 0, mask: null, ...leaf };
+  const recorded = op.derived ? null : (await trace.values(name, [index]))[0]!;
+  if (!op.equation) {
+    const leaf = plain([{ value: recorded!, operands: [] }]);
+    return { name, index, op, ...leaf, value: recorded!, mask: null, recomputed: recorded!, reader: null };
   }
-  return { name, index, op, ...found, terms, bias: own, mask, value: recorded ?? recomputed, recomputed };
+  const equation = parse(op.equation);
+  const reader = await Reader.open(trace, op, equation, valuesAt(op, index));
+  const recomputed = reader.value(equation);
+  const value = recorded ?? recomputed;
+  return { name, index, op, ...reader.takeApart(equation), value, mask: reader.mask(equation), recomputed, reader };
 }
 
-interface Parts {
-  terms: Term[];
-  scale: number;
-  added: number;
-}
+/** Reads an equation where its letters have these values; all cells that it needs are at hand. */
+export class Reader {
+  private constructor(
+    readonly trace: Trace,
+    readonly op: Op,
+    readonly at: Values,
+    private readonly held: Map<string, number>,
+  ) {}
 
-function finish(op: Op, { terms, scale, added }: Parts, mask: boolean | null): number {
-  if (mask === false) return op.kind === "masked" ? Number.NEGATIVE_INFINITY : 0;
-  const total = scale * sum(terms.map((term) => term.value)) + added;
-  return op.kind === "deviation" ? Math.sqrt(total) : total;
-}
-
-function takeApart(op: Op, index: Index, columns: Cell[][], seen: boolean[] | null): Parts {
-  const plain = (terms: Term[]): Parts => ({ terms, scale: 1, added: 0 });
-  if (op.kind === "position") return wave(op, index);
-  if (LINEAR.has(op.kind)) {
-    const { scale } = op;
-    if (!op.over) {
-      const terms = columns.map(([cell]) => ({ value: cell!.value, operands: [cell!] }));
-      return { terms, scale, added: 0 };
+  static async open(trace: Trace, op: Op, equation: Expression, at: Values): Promise<Reader> {
+    const wanted = new Map<string, Map<string, number[]>>();
+    for (const [name, cell] of cellsOf(trace, op, equation, at)) {
+      if (!wanted.has(name)) wanted.set(name, new Map());
+      wanted.get(name)!.set(cell.join(), cell);
     }
-    const terms = columns[0]!.map((_, n) => {
-      const operands = columns.map((column) => column[column.length > 1 ? n : 0]!);
-      return { value: operands.reduce((product, cell) => product * cell.value, 1), operands };
-    });
-    return { terms, scale, added: 0 };
+    const held = new Map<string, number>();
+    await Promise.all(
+      [...wanted].map(async ([name, cells]) => {
+        const values = await trace.values(name, [...cells.values()]);
+        [...cells.keys()].forEach((key, n) => held.set(`${name}[${key}]`, values[n]!));
+      }),
+    );
+    return new Reader(trace, op, at, held);
   }
-  const row = columns[0] ?? [];
-  const values = row.map((cell) => cell.value);
-  const [cell] = row;
-  switch (op.kind) {
-    case "softmax":
-      return soften(row, seen, index.at(-1)!);
-    case "layernorm":
-      return norm(op, columns);
-    case "mean":
-      return { terms: row.map((c) => ({ value: c.value, operands: [c] })), scale: 1 / row.length, added: 0 };
-    case "deviation": {
-      const mean = sum(values) / values.length;
-      const terms = row.map((c) => ({ value: (c.value - mean) ** 2, operands: [c] }));
-      return { terms, scale: 1 / row.length, added: Number(op.detail) };
+
+  move(at: Values): Reader {
+    return new Reader(this.trace, this.op, { ...this.at, ...at }, this.held);
+  }
+
+  along(letter: string): Reader[] {
+    return Array.from({ length: this.op.sizes[letter]! }, (_, n) => this.move({ [letter]: n }));
+  }
+
+  value(part: Expression): number {
+    const soft = softmaxOf(part);
+    if (soft) {
+      const powers = this.along(soft.sum.letter).map((each) => each.value(soft.below));
+      const top = Math.max(...powers);
+      return Math.exp(this.value(soft.above) - top) / sum(powers.map((power) => Math.exp(power - top)));
     }
-    case "argmax": {
-      const best = values.indexOf(Math.max(...values));
-      return plain([{ value: best, operands: [row[best]!] }]);
+    switch (part.is) {
+      case "number":
+        return part.value;
+      case "letter":
+        return this.at[part.name]!;
+      case "cells":
+        return this.held.get(`${part.name}[${locate(this.trace, part, this.at).join()}]`)!;
+      case "operation":
+        return OPERATIONS[part.sign]!(this.value(part.left), this.value(part.right));
+      case "call":
+        return CALLS[part.name]!(...part.given.map((each) => this.value(each)));
+      case "reduction": {
+        const values = this.along(part.letter).map((each) => each.value(part.body));
+        return part.kind === "sum" ? sum(values) : values.indexOf(Math.max(...values));
+      }
     }
-    case "mask": {
-      const may = cell!.value !== 0 && (!op.detail || index[2]! <= index[1]!);
-      return plain([{ value: Number(may), operands: [cell!] }]);
+  }
+
+  cells(part: Expression): Cell[] {
+    if (part.is === "call" && part.name === "where") {
+      const [condition, yes, no] = part.given as [Expression, Expression, Expression];
+      return [...this.cells(this.value(condition) ? yes : no), ...this.cells(condition)];
     }
-    case "masked":
-      return plain([{ value: cell!.value, operands: [cell!] }]);
+    const found = new Map<string, Cell>();
+    for (const [name, index] of cellsOf(this.trace, this.op, part, this.at)) {
+      const key = `${name}[${index.join()}]`;
+      found.set(key, { name, index, value: this.held.get(key)! });
+    }
+    return [...found.values()];
   }
-  const activate = ACTIVATIONS[op.kind];
-  if (!activate || !cell) return plain([]);
-  return plain([{ value: activate(cell.value), operands: [cell] }]);
-}
 
-/** exp of one score over the sum of all that may be looked at: its own first, then the rest. */
-function soften(row: Cell[], seen: boolean[] | null, own: number): Parts {
-  const open = row.filter((_, place) => seen?.[place] ?? true);
-  const top = Math.max(...open.map((cell) => cell.value));
-  const others = open.filter((cell) => cell !== row[own]);
-  const value = Math.exp(Math.min(row[own]!.value - top, 0));
-  const whole = sum(open.map((cell) => Math.exp(cell.value - top)));
-  return { terms: [{ value, operands: [row[own]!, ...others] }], scale: 1 / whole, added: 0 };
-}
-
-/** (x - mean) * gain, over the deviation. */
-function norm(op: Op, columns: Cell[][]): Parts {
-  const [row, [own], [gain]] = columns as [Cell[], [Cell], [Cell]];
-  const values = row.map((cell) => cell.value);
-  const mean = sum(values) / values.length;
-  const variance = sum(values.map((value) => (value - mean) ** 2)) / values.length;
-  const terms = [
-    { value: own.value * gain.value, operands: [own, gain] },
-    { value: -mean * gain.value, operands: [...row, gain] },
-  ];
-  return { terms, scale: 1 / Math.sqrt(variance + Number(op.detail)), added: 0 };
-}
-
-/** The sine or cosine of a position (3.5). */
-function wave(op: Op, index: Index): Parts {
-  const settings = op.detail as Positions;
-  const [q, d] = index as [number, number];
-  const width = op.axes[1]!.size;
-  const { frequency, steps, isSine } = waveOf(settings, width, d);
-  const angle = (q + settings.offset) * 10000 ** (-frequency / steps);
-  const value = isSine ? Math.sin(angle) : Math.cos(angle);
-  return { terms: [{ value, operands: [] }], scale: settings.amplitude, added: 0 };
-}
-
-export function waveOf(settings: Positions, width: number, d: number) {
-  const half = Math.floor(width / 2);
-  const interleaved = settings.layout === "interleaved";
-  return {
-    frequency: interleaved ? Math.floor(d / 2) : d % half,
-    isSine: interleaved ? d % 2 === 0 : d < half,
-    steps: settings.grid === "paper" ? width / 2 : Math.max(half - 1, 1),
-  };
-}
-
-/** Neumaier's: what each addition loses is added at the end. */
-export function sum(values: readonly number[]): number {
-  let total = 0;
-  let lost = 0;
-  for (const value of values) {
-    const next = total + value;
-    lost += Math.abs(total) >= Math.abs(value) ? total - next + value : value - next + total;
-    total = next;
+  private term(part: Expression, value = this.value(part)): Term {
+    return { value, operands: this.cells(part) };
   }
-  return Number.isFinite(lost) ? total + lost : total;
-}
 
-/** By its series near 0, and by a continued fraction beyond 3; both to 1e-15. */
-export function erf(x: number): number {
-  const size = Math.abs(x);
-  if (size > 6) return Math.sign(x);
-  if (size > 3) {
-    let tail = 0;
-    for (let n = 60; n > 0; n--) tail = n / 2 / (size + tail);
-    return Math.sign(x) * (1 - Math.exp(-size * size) / (Math.sqrt(Math.PI) * (size + tail)));
+  takeApart(part: Expression): Parts {
+    if (part.is === "call" && part.given.length === 1 && [...walk(part)].some((each) => each.is === "reduction")) {
+      return { ...this.takeApart(part.given[0]!), function: part.name };
+    }
+    if (part.is === "reduction" && part.kind === "argmax") {
+      const best = this.value(part);
+      return plain([this.move({ [part.letter]: best }).term(part.body, best)]);
+    }
+    const addends = addendsOf(part);
+    const sums = addends.filter(([, each]) => this.sumIn(each));
+    if (sums.length !== 1) {
+      if (addends.length === 1) return this.takeProduct(part);
+      return plain(addends.map(([sign, each]) => this.term(each, sign * this.value(each))));
+    }
+    const [sign, product] = sums[0]!;
+    const found = this.takeProduct(product);
+    const rest = addends.filter((each) => each !== sums[0]);
+    const added = rest.map(([s, each]) => this.term(each, s * this.value(each)));
+    return { ...found, scale: sign * found.scale, added };
   }
-  let [total, power] = [x, x];
-  for (let n = 1; n < 80; n++) {
-    power *= (-x * x) / n;
-    total += power / (2 * n + 1);
+
+  private takeProduct(part: Expression): Parts {
+    const inner = this.sumIn(part);
+    const divisor = this.divisor(part);
+    if (!inner) {
+      if (!divisor.length) return this.takeScaled(part);
+      const scale = 1 / sum(divisor.map((term) => term.value));
+      const term = this.term((part as { left: Expression }).left, this.value(part) / scale);
+      return { ...plain([term]), scale, divisor };
+    }
+    const terms = isSum(inner)
+      ? this.termsOf(inner)
+      : addendsOf(inner).map(([sign, each]) => this.term(each, sign * this.value(each)));
+    const scale = this.multiply(factorsOf(part).filter(([, each]) => each !== inner));
+    return { ...plain(terms), scale, divisor };
   }
-  return (2 / Math.sqrt(Math.PI)) * total;
+
+  /** One term, without the factors that are the same for every cell. */
+  private takeScaled(part: Expression): Parts {
+    const factors = factorsOf(part);
+    const living = factors.filter(([, each]) => [...walk(each)].some((x) => x.is === "cells"));
+    if (living.length !== 1 || factors.length === 1 || !living[0]![0]) return plain([this.term(part)]);
+    const rest = factors.filter((each) => each !== living[0]);
+    return { ...plain([this.term(living[0]![1])]), scale: this.multiply(rest) };
+  }
+
+  private multiply(factors: [boolean, Expression][]): number {
+    return factors.reduce((all, [isAbove, each]) => (isAbove ? all * this.value(each) : all / this.value(each)), 1);
+  }
+
+  private termsOf(part: Reduction): Term[] {
+    return this.along(part.letter).map((each) => each.term(part.body));
+  }
+
+  private sumIn(part: Expression): Expression | null {
+    for (const [isAbove, factor] of factorsOf(part)) {
+      if (isAbove && (isSum(factor) || addendsOf(factor).length > 1)) return factor;
+    }
+    return null;
+  }
+
+  private divisor(part: Expression): Term[] {
+    for (const [isAbove, factor] of factorsOf(part)) {
+      if (isAbove || !isSum(factor)) continue;
+      const terms = this.termsOf(factor);
+      const total = sum(terms.map((term) => term.value));
+      return total > 0 && Number.isFinite(total) ? terms : [];
+    }
+    return [];
+  }
+
+  /** Whether the mask lets this cell be attended to; null where none is at work. */
+  mask(equation: Expression): boolean | null {
+    for (const part of walk(equation)) {
+      if (part.is === "call" && part.name === "where") {
+        const [condition] = part.given as [Expression];
+        if ([...walk(condition)].some((each) => each.is === "cells")) return this.value(condition) !== 0;
+      }
+      if (part.is === "cells" && /(^|\.)masked$/.test(part.name)) {
+        return this.value(part) > Number.NEGATIVE_INFINITY;
+      }
+    }
+    return null;
+  }
 }

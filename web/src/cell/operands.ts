@@ -1,50 +1,68 @@
-/** Which cells a cell is made of, as the op-graph says: what lights up under the mouse. */
+/** Which cells a cell is made of, as its equation says: what lights up under the mouse. */
 
-import type { Axis, Op, Operand } from "../data/document";
-import { evaluate, letters } from "../data/expression";
+import { OPERATIONS, parse, type Cells, type Expression } from "../data/expression";
+import type { Op } from "../data/document";
 import type { Side, Trace } from "../data/trace";
 
 export type Index = readonly number[];
+export type Values = Record<string, number>; // of letters
 
 export interface Lit {
   name: string;
-  role: "operand" | "bias" | "mask";
+  role: "operand" | "mask";
   cells: Index[];
 }
 
-/** The axis that an op looks along to make one cell. */
-export function alongOf(op: Op): Axis | null {
-  return op.over ?? (op.kind === "softmax" ? op.axes.at(-1)! : null);
+/** What the letters of a tensor stand for at one of its cells. */
+export const valuesAt = (op: Op, index: Index): Values =>
+  Object.fromEntries(op.axes.map((axis, place) => [axis.letter, index[place]!]));
+
+/** A place in a tensor: whole numbers, letters, and the ids of tokens. */
+function placeOf(trace: Trace, part: Expression, at: Values): number {
+  switch (part.is) {
+    case "number":
+      return part.value;
+    case "letter":
+      return at[part.name]!;
+    case "operation":
+      return OPERATIONS[part.sign]!(placeOf(trace, part.left, at), placeOf(trace, part.right, at));
+    case "cells": {
+      const side = part.name.split(".")[0] as Side;
+      return trace.ids(side)(placeOf(trace, part.index[0]!, at));
+    }
+    default:
+      throw new Error("no index");
+  }
 }
 
-/** The cells of an operand for one cell of an op: several where it is looked along. */
-export function locate(trace: Trace, op: Op, operand: Operand, index: Index): Index[] {
-  const at = new Map(op.axes.map((axis, place) => [axis.letter, index[place]!]));
-  const along = alongOf(op);
-  const side = String(op.detail).startsWith("target") ? "target" : "source";
-  const ids = trace.ids(side as Side);
-  const scope = (letter: string) => {
-    const found = at.get(letter);
-    if (found === undefined) throw new Error(`${op.name}: no ${letter}`);
-    return found;
-  };
-  const take = () => operand.index.map((text) => evaluate(text, scope, ids));
-  if (!along || !letters(operand.index).has(along.letter)) return [take()];
-  return Array.from({ length: along.size }, (_, place) => {
-    at.set(along.letter, place);
-    return take();
-  });
+export const locate = (trace: Trace, cells: Cells, at: Values): number[] =>
+  cells.index.map((part) => placeOf(trace, part, at));
+
+/** All cells that an expression reads where its letters have these values, in its order. */
+export function* cellsOf(trace: Trace, op: Op, part: Expression, at: Values): Generator<[string, number[]]> {
+  if (part.is === "cells") yield [part.name, locate(trace, part, at)];
+  else if (part.is === "reduction") {
+    for (let n = 0; n < op.sizes[part.letter]!; n++) {
+      yield* cellsOf(trace, op, part.body, { ...at, [part.letter]: n });
+    }
+  } else if (part.is === "operation") {
+    yield* cellsOf(trace, op, part.left, at);
+    yield* cellsOf(trace, op, part.right, at);
+  } else if (part.is === "call") {
+    for (const each of part.given) yield* cellsOf(trace, op, each, at);
+  }
 }
 
-/** All that a cell is made of, in the order of its formula. */
+/** All that a cell is made of, tensor by tensor. */
 export function operandsOf(trace: Trace, name: string, index: Index): Lit[] {
   const op = trace.op(name);
-  const list: [Lit["role"], Operand | null][] = [
-    ...op.operands.map((operand): [Lit["role"], Operand] => ["operand", operand]),
-    ["bias", op.bias],
-    ["mask", op.mask],
-  ];
-  return list.flatMap(([role, operand]) =>
-    operand ? [{ name: operand.name, role, cells: locate(trace, op, operand, index) }] : [],
-  );
+  if (!op.equation) return [];
+  const found = new Map<string, Map<string, Index>>();
+  for (const [tensor, cell] of cellsOf(trace, op, parse(op.equation), valuesAt(op, index))) {
+    if (!found.has(tensor)) found.set(tensor, new Map());
+    found.get(tensor)!.set(cell.join(), cell);
+  }
+  return [...found].map(([tensor, cells]) => ({
+    name: tensor, role: /(^|\.)mask$/.test(tensor) ? "mask" : "operand", cells: [...cells.values()],
+  }));
 }

@@ -1,6 +1,7 @@
 /** The terms of an explanation as the rows of a table, each with the sum so far. */
 
-import { sum, type Cell, type Explanation } from "./explain";
+import { sum } from "../data/expression";
+import type { Cell, Explanation, Term } from "./explain";
 
 export interface Row {
   place: number;
@@ -9,20 +10,11 @@ export interface Row {
   total: number; // with all before it
 }
 
-/** The largest score of a softmax: what is subtracted from all of them. */
-export const topOf = (cells: readonly Cell[]): number =>
-  cells.reduce((top, cell) => Math.max(top, cell.value), Number.NEGATIVE_INFINITY);
-
-/** Of a softmax the powers that are summed below the line, its own first. */
-export function rowsOf({ op, terms }: Explanation): Row[] {
-  const [first] = terms;
-  let list = terms.map((term) => ({ cells: term.operands, value: term.value }));
-  if (op.kind === "softmax" && first) {
-    const top = topOf(first.operands);
-    list = first.operands.map((cell) => ({ cells: [cell], value: Math.exp(cell.value - top) }));
-  }
+/** What is added up: below the fraction's bar where a sum stands there, as in a softmax. */
+export function rowsOf({ terms, divisor }: Explanation): Row[] {
+  const list: Term[] = divisor.length ? divisor : terms;
   let total = 0;
-  return list.map(({ cells, value }, place) => ({ place, cells, value, total: (total += value) }));
+  return list.map(({ operands, value }, place) => ({ place, cells: operands, value, total: (total += value) }));
 }
 
 export const largestFirst = (rows: readonly Row[]): Row[] =>

@@ -147,24 +147,14 @@ export interface Axis {
   size: number;
 }
 
-/** Cells of another tensor, by expressions in the letters of an op. */
-export interface Operand {
-  name: string;
-  index: string[];
-}
-
 /** How the cells of one tensor are made of others. */
 export interface Op {
   name: string;
-  kind: string;
+  kind: "input" | "parameter" | "window" | "derived";
   axes: Axis[];
-  operands: Operand[];
-  over: Axis | null;
-  scale: number;
-  scale_formula: string;
-  bias: Operand | null;
-  mask: Operand | null;
-  detail: unknown;
+  equation: string | null; // the right side, in full names; null for what is given
+  sizes: Record<string, number>; // how far each letter runs
+  module: string; // the class of the module that makes it, where that has no windows
   derived: boolean;
 }
 

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from ..opgraph import build
 from ..recompute import recompute
 from .selection import Array
 
@@ -17,8 +16,7 @@ NONE: Mapping[str, Array] = {}
 
 def read_again(trace: Any, ids: Sequence[int], given: Mapping[str, Array] = NONE) -> Fetch:
     """A tensor by its name, where the source is these ids; `given` takes the place of others."""
-    sizes = trace.document.source_vocabulary, trace.document.target_vocabulary
-    graph = build(trace.settings, len(ids), 1, *sizes)
+    graph = trace.build_graph(len(ids), 1)
     known = {"source.ids": np.array(ids), **given}
 
     def fetch(name: str) -> Array:

@@ -10,7 +10,9 @@ from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection
 from matplotlib.figure import Figure
 
-from ..recompute import ACTIVATIONS
+from ..catalogue import look_up
+from ..expression import parse
+from ..recompute import Along, Where, evaluate
 from . import theme
 from .animate import Animation
 from .canvas import Colour, Page, Rect
@@ -272,7 +274,7 @@ def draw_activation(
         up=page.say("after", "激活后"),
     )
     grid = np.linspace(-limit, limit, 201)
-    chart.curve(grid.tolist(), ACTIVATIONS[activation](grid).tolist(), role.ink, width=2.5)
+    chart.curve(grid.tolist(), _activate(activation, grid).tolist(), role.ink, width=2.5)
     zero = chart.at(0, 0)
     page.line([(zero[0], 0), (zero[0], 230)], color=theme.FAINT, width=0.8, layer=1)
     for some, shade in ((inner > 0, 0.9), (inner <= 0, 0.12)):
@@ -299,3 +301,12 @@ def draw_activation(
             "。每个点是一个内层单元。若中间没有这道弯，两个线性映射就等于一个。",
         ),
     )
+
+
+def _activate(activation: str, x: Array) -> Array:
+    """Return the activation of numbers, by the equation of the catalogue."""
+    entry = look_up("encoder.0.feed_forward.hidden")
+    assert entry
+    _, right = parse(entry.choose_equation({"activation": activation}))
+    where: Where = {"q": 0, "f": Along(0, np.arange(len(x)))}
+    return evaluate(right, where, lambda name: x[None], {}).cells

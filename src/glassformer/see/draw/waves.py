@@ -11,7 +11,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ...config import Positions
-from ..recompute import encode_position
+from ..catalogue import look_up
+from ..expression import parse
+from ..recompute import Along, evaluate
 
 Array = NDArray[Any]
 
@@ -25,6 +27,13 @@ def rates(d_model: int, grid: str = "paper") -> Array:
 def encode(positions: ArrayLike, d_model: int, layout: str = "interleaved") -> Array:
     """L D. "interleaved": the paper's. "concatenated": Tensor2Tensor's, in layout and grid."""
     grid = "paper" if layout == "interleaved" else "tensor2tensor"
-    settings = Positions.model_validate({"layout": layout, "grid": grid})
-    place_L1 = np.asarray(positions, dtype=float)[:, None]
-    return encode_position(settings, d_model, place_L1, np.arange(d_model))
+    settings = vars(Positions.model_validate({"layout": layout, "grid": grid}))
+    made: dict[str, Array] = {}
+    for name, position in (("angle", np.asarray(positions, dtype=float)), ("places", None)):
+        entry = look_up(f"source_embedding.{name}")
+        assert entry
+        _, right = parse(entry.choose_equation(settings))
+        along = np.arange(len(made["angle"])) if position is None else position
+        where = {"q": Along(0, along), "d": Along(1, np.arange(d_model))}
+        made[name] = evaluate(right, where, made.__getitem__, settings | {"D": d_model}).cells
+    return made["places"]

@@ -1,6 +1,7 @@
 /** The network as boxes within boxes, made from the names of the op-graph. */
 
 import type { Op } from "../../data/document";
+import { parse, tensorsOf } from "../../data/expression";
 
 export interface Node {
   id: string; // "" is the black box; the name of an op is its own box
@@ -31,7 +32,7 @@ export function chainOf(name: string): string[] {
 }
 
 /** Not on the way of a translation: read off beside it. */
-const ASIDE = /\.(contributions|mean|deviation)$/;
+const ASIDE = /\.(contributions|mean|deviation|angle)$/;
 
 export function isOnTheWay(op: Op): boolean {
   return op.kind !== "parameter" && !ASIDE.test(op.name);
@@ -50,12 +51,10 @@ export function makeTree(ops: Iterable<Op>): Tree {
         if (parent !== null) tree.get(parent)!.children.push(id);
       }
       if (!op.derived || id === op.name) node.shows = op.name;
-      for (const { name } of [...op.operands, ...(op.mask ? [op.mask] : [])]) {
+      for (const name of op.equation ? tensorsOf(parse(op.equation)) : []) {
         const isOutside = !chainOf(name).includes(id);
         if (isOutside && isThere(name, all) && !node.reads.includes(name)) node.reads.push(name);
       }
-      const detail = op.kind === "gather" ? String(op.detail) : "";
-      if (detail && id === op.name && !node.reads.includes(detail)) node.reads.push(detail);
     });
   }
   const output = tree.get("output");

@@ -95,28 +95,20 @@ export function nameOf(id: string): string {
   return last in NAMES ? sayName(last as keyof typeof NAMES) : id;
 }
 
-/** The kind of an op as a sign on its box. */
+const SIGNS: Record<string, string> = {
+  ids: "id", words: "E[id]", places: "sin cos", sum: "+", query: "x·W", key: "x·W", value: "x·W", scores: "q·k",
+  mask: "0/1", masked: "−∞", weights: "softmax", heads: "Σ α·v", output: "[h]·W", inner: "x·W", logits: "x·W",
+  probabilities: "softmax", choice: "argmax",
+};
+
+/** What an op does, as a sign on its box. */
 export function signOf(op: Op | null): string {
-  const signs: Record<string, string> = {
-    gather: "E[id]",
-    add: "+",
-    matmul: "x·W",
-    dot: "q·k",
-    softmax: "softmax",
-    weighted_sum: "Σ α·v",
-    concat: "[h]·W",
-    layernorm: "(x−μ)/σ",
-    position: "sin cos",
-    mask: "0/1",
-    masked: "−∞",
-    relu: "max(0,x)",
-    silu: "silu",
-    gelu: "gelu",
-    argmax: "argmax",
-    copy: "=",
-    input: "id",
-  };
-  return op ? (signs[op.kind] ?? op.kind) : "";
+  if (!op) return "";
+  if (op.module) return op.module.endsWith("Norm") ? "(x−μ)/σ" : "=";
+  if (op.name.endsWith("feed_forward.output")) return "x·W";
+  const [, max] = /^\(*(max|.*erf|.*exp)/.exec(op.equation ?? "") ?? [];
+  if (op.name.endsWith(".hidden")) return max === "max" ? "max(0,x)" : max?.endsWith("erf") ? "gelu" : "silu";
+  return SIGNS[op.name.split(".").at(-1)!] ?? "";
 }
 
 export const isChinese = (): boolean => here.language === "zh";

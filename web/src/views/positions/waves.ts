@@ -1,6 +1,5 @@
 /** The positional encoding as numbers (paper 3.5), by the rule that also explains a recorded one. */
 
-import { waveOf } from "../../cell/explain";
 import type { Positions } from "../../data/document";
 import { zeros, type Tensor } from "../../data/tensor";
 
@@ -14,8 +13,18 @@ export interface WaveCell {
   isSine: boolean;
 }
 
+function waveOf(settings: Wave, width: number, d: number) {
+  const half = Math.floor(width / 2);
+  const interleaved = settings.layout === "interleaved";
+  return {
+    frequency: interleaved ? Math.floor(d / 2) : d % half,
+    isSine: interleaved ? d % 2 === 0 : d < half,
+    steps: settings.grid === "paper" ? width / 2 : Math.max(half - 1, 1),
+  };
+}
+
 export function waveAt(settings: Wave, d: number, position: number, column: number): WaveCell {
-  const { frequency, steps, isSine } = waveOf({ ...settings, longest: 0 }, d, column);
+  const { frequency, steps, isSine } = waveOf(settings, d, column);
   const rate = 10000 ** (-frequency / steps);
   const angle = (position + settings.offset) * rate;
   const value = settings.amplitude * (isSine ? Math.sin(angle) : Math.cos(angle));

@@ -1,0 +1,118 @@
+"""Which tensor feeds which module: recorded from the network itself, once for its settings.
+
+A pass over two tokens of the smallest network of its kind is watched. A tensor is known again by
+what it is, not by its values: what a module is given is the very object that a window showed.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+from functools import cache
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from ..blank import make_blank
+from ..config import Model
+from ..tap import Recorder, Watchable, view_with
+from .document import Module, Wiring
+
+HIDDEN = ("recorder", "training", "dropout")  # of a module; its other numbers are constants
+
+
+@cache
+def record_wiring(settings: Model) -> Wiring:
+    """Return the wiring of a network with these settings."""
+    small = {"d_model": 2, "d_ff": 1, "heads": 1, "head_width": 1}
+    network = make_blank(settings.model_copy(update=small), 4, 4).to_empty(device="cpu")
+    wires = Wires()
+    view = view_with(network, wires)
+    for module, name in wires.names.items():
+        wires.connect(module, name)
+    source_BS, target_BT = torch.ones(2, 1, 2, dtype=torch.long, device="cpu")
+    wires.know(source_BS, "source.ids")
+    wires.know(target_BT, "target.ids")
+    with torch.inference_mode():
+        view(source_BS, target_BT)
+    modules = {
+        name: Module(
+            kind=type(module).__name__,
+            inputs=wires.inputs.get(name, {}),
+            constants=_find_constants(module),
+        )
+        for module, name in wires.names.items()
+        if isinstance(module, Watchable) or name in wires.windows.values()
+    }
+    return Wiring(windows=wires.windows, modules=modules)
+
+
+class Wires(Recorder):
+    """Notes where each tensor came from that a module is given, or that passes a window."""
+
+    def __init__(self) -> None:
+        super().__init__(keep=lambda name: False, edit={})
+        self.windows: dict[str, str] = {}
+        self.inputs: dict[str, dict[str, str]] = {}  # of each module, by argument
+        self._known: dict[int, str] = {}  # names of tensors, by identity
+        self._returned: dict[int, str] = {}  # the module of PyTorch's that made them
+        self._kept: list[Any] = []  # so that no identity is used twice
+
+    def know(self, x: Tensor, name: str) -> None:
+        """Remember a tensor by its name."""
+        self._kept.append(x)
+        self._known[id(x)] = name
+
+    def __call__(self, owner: Watchable, name: str, x: Tensor) -> Tensor:
+        full = f"{self.names[owner]}.{name}".lstrip(".")
+        self.windows[full] = self._returned.get(id(x), "")
+        self.know(x, full)
+        return x
+
+    def connect(self, module: nn.Module, name: str) -> None:
+        """Have a module's arguments noted when it is called, and what it returns."""
+        parameters = list(inspect.signature(module.forward).parameters)
+
+        def enter(module: nn.Module, arguments: tuple[Any, ...]) -> tuple[Any, ...]:
+            inputs: dict[str, str] = {}
+            given = [
+                self._note(re.sub(r"_[A-Z]+$", "", parameter), argument, inputs)
+                for parameter, argument in zip(parameters, arguments, strict=False)
+            ]
+            self.inputs[name] = inputs
+            return tuple(given)
+
+        def leave(module: nn.Module, arguments: Any, x: Any) -> None:
+            self._kept.append(x)
+            if not isinstance(module, Watchable):
+                self._returned[id(x)] = name
+
+        module.register_forward_pre_hook(enter)
+        module.register_forward_hook(leave)
+
+    def _note(self, parameter: str, argument: Any, inputs: dict[str, str]) -> Any:
+        """Note what an argument is; a function is known by what it returns."""
+        if callable(argument) and not isinstance(argument, Tensor):
+
+            def call(*given: Any) -> Any:
+                returned = argument(*given)
+                self._note(parameter, returned, inputs)
+                return returned
+
+            return call
+        if id(argument) in self._known:
+            inputs[parameter] = self._known[id(argument)]
+        return argument
+
+
+def _find_constants(module: nn.Module) -> dict[str, float | None]:
+    """Return the numbers of a module, and None for what it could have and has not."""
+    return {
+        name: value
+        for name, value in {**vars(module), **module._parameters}.items()
+        if not name.startswith("_")
+        and name not in HIDDEN
+        and (value is None or isinstance(value, float | int))
+        and not isinstance(value, bool)
+    }
