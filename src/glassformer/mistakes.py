@@ -1,4 +1,4 @@
-"""A mistake in the settings, said so that it can be mended."""
+"""A mistake in settings or arguments, said so that it can be mended."""
 
 from __future__ import annotations
 
@@ -24,6 +24,12 @@ def explain(error: ValidationError, settings: type[BaseModel]) -> str:
     known = elsewhere[:1] or [table + name for name in near]
     hint = f"did you mean {known[0]}?" if known else f"known here: {', '.join(fields)}"
     return f"unknown setting {'.'.join(where)}; {hint}"
+
+
+def check_list(name: str, texts: object) -> None:
+    """Raise ValueError for one text: its characters would be taken for the texts of a list."""
+    if isinstance(texts, (str, bytes)):
+        raise ValueError(f"{name} is one text, where a list of texts is needed: write [text]")
 
 
 def name_place(error: ValidationError) -> str:

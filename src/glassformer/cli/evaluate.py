@@ -16,11 +16,13 @@ from ..config import Config, Decode
 from ..data.files import read_lines
 from .decoding import describe_search
 from .options import AsJson, Device, Precision, Threads, Workers
-from .terminal import keep_apart, open_output, show_progress, to_json, warn
+from .terminal import CHUNK, cut, keep_apart, open_output, show_progress, to_json, warn
+from .translate import NoGuard, NoSplit, search_chunks
 
 if TYPE_CHECKING:
     from ..evaluate.quality import Quality
     from ..evaluate.significance import Comparison
+    from ..guard import Judged
     from ..translator import Translator
 
 Model = Annotated[
@@ -81,19 +83,26 @@ def evaluate(
     target_lang: TargetLang = None,
     tokenize: Tokenize = None,
     literature: Literature = False,
+    no_split: NoSplit = False,
+    no_guard: NoGuard = False,
     device: Device = "auto",
-    precision: Precision = "auto",
+    precision: Precision = "fp32",
     threads: Threads = None,
     workers: Workers = None,
     as_json: AsJson = False,
 ) -> None:
     """Score translations: BLEU, chrF2, chrF++ and TER by sacreBLEU, with signatures.
 
+    What a MODEL is scored by is what `translate` writes with the same options, computed in fp32
+    if no --precision is given.
+
     \b
     glassformer evaluate my-model --source test.en --reference test.de
     glassformer evaluate --hypothesis ours.de --reference test.de --against theirs.de
     """
-    text = choose_text(model, source, hypothesis, {"--output": output, "--set": changes})
+    of_model: dict[str, object] = {"--output": output, "--set": changes}
+    of_model |= {"--no-split": no_split, "--no-guard": no_guard}
+    text = choose_text(model, source, hypothesis, of_model)
     keep_apart(output, source, against, *reference)
     from ..evaluate.quality import check_settings, score
     from ..evaluate.references import read_references
@@ -111,7 +120,9 @@ def evaluate(
     check_settings(**scoring, literature=literature)
     work = None
     if model and translator:
-        ours, work = translate_all(model, translator, ours, changes or (), output)
+        decode = change_search(translator, changes or ())
+        how = {"decode": decode, "split": not no_split, "again": not no_guard}
+        ours, work = translate_all(model, translator, ours, output, **how)
     references = [lines for each in sets for lines in each]
     quality = score(ours, references, **scoring, literature=literature)
     comparison = compare(ours, theirs, references, **scoring) if against else None
@@ -171,11 +182,12 @@ class Work:
     precision: str
     seconds: float
     suspect_lines: int  # whose translations look wrong
-    problems: dict[str, int]  # of each kind, as `guard` has them
+    problems: dict[str, int]  # lines with each kind, as `guard` has them
 
     def __str__(self) -> str:
         told = (
-            f"model        {self.model}, {self.device} {self.precision}, {self.seconds:.1f} s\n"
+            f"model        {self.model}, {self.device}, {self.seconds:.1f} s\n"
+            f"precision    {self.precision}\n"
             f"search       {describe_search(self.decode)}"
         )
         if not self.suspect_lines:
@@ -184,32 +196,34 @@ class Work:
         return f"{told}\nlook wrong   {self.suspect_lines:,} lines: {kinds}"
 
 
-def translate_all(
-    model: Path, translator: Translator, texts: list[str], changes: Sequence[str], to: Path | None
-) -> tuple[list[str], Work]:
-    """The translations, also written to a file; what looks wrong is counted and left as it is.
-
-    ValueError if a change is not of the search.
-    """
-    from ..guard import search
-
+def change_search(translator: Translator, changes: Sequence[str]) -> Decode:
+    """Return the model's own search with these changes. ValueError for what is no search's."""
     for change in changes:
         if not change.startswith("decode."):
             raise ValueError(f"--set {change}: of a trained model only decode.* can be changed")
-    decode = Config.read({"decode": translator.config.decode.model_dump()}, changes).decode
+    return translator.config.decode.override(Config.read({"decode": {}}, changes).decode)
+
+
+def translate_all(
+    model: Path, translator: Translator, texts: list[str], to: Path | None, **how: Any
+) -> tuple[list[str], Work]:
+    """Return the translations that `translate` writes, also written to a file, and how."""
     begun = monotonic()
+    chunks = cut(((text, "") for text in texts), CHUNK)
+    judged: list[Judged] = []
     with open_output(to) if to else nullcontext() as out:
         with show_progress("translating", len(texts)) as tell:
-            how: dict[str, Any] = {"decode": decode, "split": False, "progress": tell}
-            judged = search(translator, texts, again=False, **how)
+            for _, _, each in search_chunks(translator, chunks, progress=tell, **how):
+                judged.append(each)
         found = [each.best[0].text for each in judged]
         if out:
             out.writelines(f"{line}\n" for line in found)
     seconds = round(monotonic() - begun, 2)
-    kinds = Counter(problem.kind for each in judged for problem in each.problems)
+    kinds = Counter(kind for each in judged for kind in {p.kind for p in each.problems})
     suspects = sum(bool(each.problems) for each in judged)
     where = str(translator.device), translator.precision
-    return found, Work(str(model), decode, *where, seconds, suspects, dict(kinds.most_common()))
+    told = suspects, dict(kinds.most_common())
+    return found, Work(str(model), how["decode"], *where, seconds, *told)
 
 
 def print_json(work: Work | None, quality: Quality, comparison: Comparison | None) -> None:
