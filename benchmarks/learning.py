@@ -87,7 +87,7 @@ def ours(
             raise SystemExit(summary.text)
         write_json(kept, {**summary.to_json(), "whole": count_seconds() - began})
     made = json.loads(kept.read_text(encoding="utf-8"))
-    said = Translator.load(out).translate(source)
+    said = Translator.load(out, precision="fp32").translate(source)
     return {
         "name": "glassformer",
         "updates": made["steps"],

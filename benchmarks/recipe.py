@@ -92,7 +92,7 @@ def run(options: argparse.Namespace, seed: int) -> dict[str, Any]:
 def test(out: Path, options: argparse.Namespace, config: Config, name: str) -> dict[str, Any]:
     """Every score of one test set; nothing was chosen on it."""
     source, references = read_test(options, config, name)
-    translator = Translator.load(out)
+    translator = Translator.load(out, precision="fp32")  # as `evaluate` does
     began = time.perf_counter()
     found = translator.translate(source)
     seconds = time.perf_counter() - began

@@ -31,6 +31,16 @@ SIZES: dict[str, dict[str, int]] = {
 }
 
 
+# What only one kind of search looks at, and that search.
+SEARCH_OF = {
+    "beam": "beam",
+    "stop": "beam",
+    "temperature": "sample",
+    "top_k": "sample",
+    "top_p": "sample",
+}
+
+
 class Settings(BaseModel):
     """One table of the file: frozen, and no unknown key gets in."""
 
@@ -168,6 +178,29 @@ class Decode(Settings):
     temperature: float = Field(1.0, gt=0)
     top_k: int = Field(0, ge=0, le=MANY)  # 0: all
     top_p: float = Field(1.0, gt=0, le=1)
+
+    def override(
+        self, given: Decode | Mapping[str, Any] | None = None, n_best: int | None = None
+    ) -> Decode:
+        """Return these settings, one by one replaced by those that are given.
+
+        A setting that only one search looks at turns that search on, unless `search` is given as
+        well. Several translations need a beam, and at least as wide a one. Of a `Decode`, what it
+        was made with is given; the rest of it is only default. The command line, Python, the
+        server and `see` all choose their search here. ValueError names what is wrong.
+        """
+        if isinstance(given, Decode):
+            given = {} if given is self else given.model_dump(exclude_unset=True)
+        changes = {name: value for name, value in (given or {}).items() if value is not None}
+        meant = {SEARCH_OF[name]: name for name in changes if name in SEARCH_OF}
+        if n_best is not None and n_best > 1:
+            changes = {"beam": max(self.beam, n_best), **changes}
+            meant.setdefault("beam", "n_best")
+        if "search" not in changes and len(meant) > 1:
+            asked = " and ".join(f"{name} asks for search={kind}" for kind, name in meant.items())
+            raise ValueError(f"{asked}: give one of the two, or say which search")
+        implied = {"search": min(meant)} if meant else {}
+        return Config.read({"decode": {**self.model_dump(), **implied, **changes}}).decode
 
 
 class Config(Settings):

@@ -5,23 +5,28 @@ Nothing here knows the right translation: it compares what comes out with what w
 
 from __future__ import annotations
 
-import math
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from difflib import SequenceMatcher
-from itertools import accumulate
+from itertools import accumulate, chain, compress
 from typing import Any
 from unicodedata import decimal, normalize
 
 import numpy as np
 
 from .config import Decode
-from .translator import Progress, Translation, Translator
+from .familiarity import Familiarity, measure_confidence
+from .mistakes import check_list
+from .text.sentences import cut
+from .translation import Problem, Progress, Translation, assemble, take_apart
+from .translator import Choice, Translator
 
-# How much confidence a problem leaves, at most.
+# How much confidence a problem leaves, at most. The last four say that the text is not of a kind
+# that the model knows, or is too long for it: another search does not help.
 CAPS = {"empty": 0.0, "loop": 0.1, "copy": 0.2, "short": 0.3, "long": 0.3, "cut": 0.3, "lost": 0.5}
+CAPS |= {"unknown": 0.5, "language": 0.2, "unsure": 1.0, "parts": 1.0}
 
 # Where benchmarks/guards.py has next to no false alarm: the counts are in docs/corpus.md.
 LONGEST_UNIT, OFTEN, LEAST_LOOP = 80, 3, 12  # characters; times; characters
@@ -41,12 +46,6 @@ PLACEHOLDER = re.compile(
 
 
 @dataclass(frozen=True)
-class Problem:
-    kind: str  # one of CAPS
-    said: str  # for people
-
-
-@dataclass(frozen=True)
 class Judged:
     """The translations of a text, best first, with what is wrong with the first."""
 
@@ -56,7 +55,7 @@ class Judged:
     retried: bool  # whether it is the outcome of a second search
 
     def to_json(self) -> dict[str, Any]:
-        problems = [{"kind": each.kind, "said": each.said} for each in self.problems]
+        problems = [asdict(each) for each in self.problems]
         return {"confidence": self.confidence, "problems": problems, "retried": self.retried}
 
 
@@ -65,38 +64,59 @@ def search(
     texts: Sequence[str],
     *,
     again: bool = True,
-    decode: Decode | None = None,
+    decode: Choice = None,
     prefixes: Sequence[str] | None = None,
     n_best: int = 1,
+    split: bool = True,
     progress: Progress | None = None,
     **how: Any,
 ) -> list[Judged]:
-    """`Translator.search`, judged. `again`: what looks wrong is searched for again with more care,
-    and the better of both is taken; what was sampled is left as it is."""
-    decode = decode or translator.config.decode
-    told: dict[str, Any] = {
-        "decode": decode,
-        "prefixes": prefixes,
-        "n_best": n_best,
-        "progress": progress,
-    }
-    found = translator.search(texts, **told, **how)
-    judged = [judge(text, best) for text, best in zip(texts, found, strict=True)]
-    wrong = [n for n, each in enumerate(judged) if each.problems]
-    if not (again and wrong) or decode.search == "sample":
+    """Return what `Translator.search` finds, judged sentence by sentence.
+
+    The command line, `Translator.translate`, `evaluate` and the server all translate here, so
+    that the same text has the same answer. again: a sentence that looks wrong is searched for
+    again with more care, and the better of both is taken. What was sampled, or is one of several
+    translations, is left as it is.
+    """
+    check_list("texts", texts)
+    decode = translator.config.decode.override(decode, n_best)
+    told: dict[str, Any] = {"decode": decode, "n_best": n_best, "split": split}
+    found = translator.search(texts, **told, prefixes=prefixes, progress=progress, **how)
+    knows = Familiarity(translator)
+    judged = [judge(text, best, knows) for text, best in zip(texts, found, strict=True)]
+    if again and n_best == 1 and decode.search != "sample":
+        _search_again(translator, decode, judged, texts, prefixes, how)
+    return judged if split else [_note_parts(each) for each in judged]
+
+
+def judge(text: str, best: list[Translation], knows: Familiarity | None = None) -> Judged:
+    """Return the translations of a text with what is wrong with the best, sentence by sentence.
+
+    knows: the model that translated, if it is to be said what that does not know.
+    """
+    problems: list[Problem] = []
+    for part, (source, found) in enumerate(_list_sentences(text, best[0])):
+        here = chain(
+            find_problems(source, found), knows.find_problems(source, found) if knows else ()
+        )
+        problems += [replace(each, part=part) for each in here]
+    return Judged(best, tuple(problems), _cap_confidence(best[0], problems), False)
+
+
+def _list_sentences(text: str, found: Translation) -> list[tuple[str, Translation]]:
+    """Return each part that was translated on its own, and what came of it."""
+    if not found.parts:
+        return [(text, found)]
+    sources = cut(text, [part.source for part in found.parts])
+    return list(zip(sources, take_apart(found), strict=True))
+
+
+def _note_parts(judged: Judged) -> Judged:
+    """Return the same with a problem where a whole line was wanted, but was too long."""
+    if len(judged.best[0].parts) < 2:
         return judged
-    for safer, chosen in _plan(decode, judged, wrong):
-        begins = None if prefixes is None else [prefixes[n] for n in chosen]
-        told = {"decode": safer, "prefixes": begins, "n_best": safer.beam}
-        others = translator.search([texts[n] for n in chosen], **told, **how)
-        for n, best in zip(chosen, others, strict=True):
-            judged[n] = _choose(texts[n], judged[n], best)
-    return judged
-
-
-def judge(text: str, best: list[Translation]) -> Judged:
-    problems = tuple(find_problems(text, best[0]))
-    return Judged(best, problems, _measure_confidence(best[0], problems), False)
+    said = f"too long to be translated whole: in {len(judged.best[0].parts)} parts"
+    return replace(judged, problems=(*judged.problems, Problem("parts", said)))
 
 
 def find_problems(source: str, found: Translation) -> Iterator[Problem]:
@@ -187,32 +207,74 @@ def _spell_digits(text: str) -> str:
     return "".join(str(decimal(c)) if c.isdecimal() else c for c in normalize("NFKC", text))
 
 
-def _measure_confidence(found: Translation, problems: Sequence[Problem]) -> float:
-    pieces = len(found.piece_log_probs)
-    likely = math.exp(found.log_prob / pieces) if pieces else 1.0
-    return round(min([likely, *(CAPS[each.kind] for each in problems)]), 4)
+def _cap_confidence(found: Translation, problems: Sequence[Problem]) -> float:
+    return round(min([measure_confidence(found), *(CAPS[each.kind] for each in problems)]), 4)
+
+
+@dataclass
+class _Doubtful:
+    """A sentence that looks wrong: which text's, and which of its parts."""
+
+    line: int
+    part: int
+    source: str
+    prefix: str
+    found: Translation
+    problems: list[Problem]
+
+
+def _search_again(
+    translator: Translator,
+    decode: Decode,
+    judged: list[Judged],
+    texts: Sequence[str],
+    prefixes: Sequence[str] | None,
+    how: dict[str, Any],
+) -> None:
+    """Put better translations of the sentences that look wrong into `judged`, if there are any."""
+    doubtful = [
+        _Doubtful(line, part, source, prefixes[line] if prefixes and not part else "", found, wrong)
+        for line, (text, each) in enumerate(zip(texts, judged, strict=True))
+        if each.problems
+        for part, (source, found) in enumerate(_list_sentences(text, each.best[0]))
+        if (wrong := [*find_problems(source, found)])
+    ]
+    better: dict[int, dict[int, Translation]] = {}
+    for safer, chosen in _plan(decode, doubtful):
+        told: dict[str, Any] = {"decode": safer, "n_best": safer.beam, "split": False}
+        begins = [each.prefix for each in chosen]
+        others = translator.search([each.source for each in chosen], **told, prefixes=begins, **how)
+        for each, best in zip(chosen, others, strict=True):
+            if (other := _choose(each, best)) is not None:
+                better.setdefault(each.line, {})[each.part] = other
+    knows = Familiarity(translator)
+    for line, parts in better.items():
+        former = judged[line].best[0]
+        found = [parts.get(n, each) for n, each in enumerate(take_apart(former))]
+        spans = [part.source for part in former.parts]
+        whole = assemble(texts[line], spans, found)
+        judged[line] = replace(judge(texts[line], [whole], knows), retried=True)
 
 
 def _plan(
-    decode: Decode, judged: Sequence[Judged], wrong: Sequence[int]
-) -> Iterator[tuple[Decode, list[int]]]:
+    decode: Decode, doubtful: Sequence[_Doubtful]
+) -> Iterator[tuple[Decode, list[_Doubtful]]]:
     """A wider beam for all; without repetition where there was one or the end did not come."""
     beam = {"search": "beam", "beam": max(5, decode.beam), "stop": "exact"}
-    endless = [n for n in wrong if {"loop", "long", "cut"} & {p.kind for p in judged[n].problems}]
-    others = [n for n in wrong if n not in set(endless)]
-    if endless:
-        yield decode.model_copy(update={**beam, "no_repeat": decode.no_repeat or 3}), endless
-    if others:
-        yield decode.model_copy(update=beam), others
+    is_endless = [
+        bool({"loop", "long", "cut"} & {p.kind for p in each.problems}) for each in doubtful
+    ]
+    if endless := [*compress(doubtful, is_endless)]:
+        yield decode.override({**beam, "no_repeat": decode.no_repeat or 3}), endless
+    if others := [each for each, is_so in zip(doubtful, is_endless, strict=True) if not is_so]:
+        yield decode.override(beam), others
 
 
-def _choose(text: str, former: Judged, others: list[Translation]) -> Judged:
+def _choose(former: _Doubtful, others: list[Translation]) -> Translation | None:
     """The best of a second search, if less is wrong with it."""
-    again = [judge(text, [other]) for other in others]
-    better = min(again, key=lambda each: _weigh(each.problems))  # the first of equals
-    if _weigh(better.problems) >= _weigh(former.problems):
-        return former
-    return replace(better, retried=True)
+    weights = [_weigh([*find_problems(former.source, other)]) for other in others]
+    least = min(weights)  # the first of equals
+    return others[weights.index(least)] if least < _weigh(former.problems) else None
 
 
 def _weigh(problems: Sequence[Problem]) -> float:

@@ -1,4 +1,4 @@
-"""A mistake in the settings, said so that it can be mended."""
+"""A mistake in settings or arguments, said so that it can be mended."""
 
 from __future__ import annotations
 
@@ -41,6 +41,12 @@ def _suggest_setting(where: list[str], settings: type[BaseModel]) -> str:
 def find_settings(name: str, settings: list[str]) -> list[str]:
     """Return the settings of this name in any table; "-" is as good as "_"."""
     return [each for each in settings if spell(each.split(".")[-1]) == spell(name)]
+
+
+def check_list(name: str, texts: object) -> None:
+    """Raise ValueError for one text: its characters would be taken for the texts of a list."""
+    if isinstance(texts, (str, bytes)):
+        raise ValueError(f"{name} is one text, where a list of texts is needed: write [text]")
 
 
 def name_place(error: ValidationError) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from itertools import accumulate, pairwise
+from itertools import accumulate, islice, pairwise
 from typing import TypeVar
 
 from .decode import Hypothesis
@@ -43,6 +43,15 @@ class Translation:
 
 
 @dataclass(frozen=True)
+class Problem:
+    """Something that looks wrong with a translation, or with its text for this model."""
+
+    kind: str  # one of `guard.CAPS`
+    said: str  # for people
+    part: int = 0  # of the translation's parts
+
+
+@dataclass(frozen=True)
 class Scored:
     """How probable a given translation is; natural logarithms."""
 
@@ -70,17 +79,33 @@ def combine(found: Iterable[Sequence[Ranked]], number: int) -> list[tuple[Ranked
 def compose(
     text: str, spans: Sequence[Span], found: Sequence[Hypothesis], target: Tokenizer
 ) -> Translation:
-    """One hypothesis for each span of `text`, together; what was around them stays.
+    """Return one hypothesis for each span of `text`, together; see `assemble`."""
+    return assemble(text, spans, [_read(each, target) for each in found])
+
+
+def _read(found: Hypothesis, target: Tokenizer) -> Translation:
+    return Translation(
+        text=target.decode(found.pieces).strip().translate(LINE_BREAKS),
+        pieces=[target.piece(id) for id in found.pieces],
+        log_prob=found.log_prob,
+        score=found.score,
+        piece_log_probs=found.piece_log_probs,
+        finished=found.finished,
+        parts=[],
+    )
+
+
+def assemble(text: str, spans: Sequence[Span], found: Sequence[Translation]) -> Translation:
+    """Return a translation for each span of `text`, together; what was around them stays.
 
     One line gives one line: line breaks become spaces. Blank text gives the empty one.
     """
-    said = [target.decode(each.pieces).strip() for each in found]
-    joined, places = join(text if spans else "", spans, said)
+    joined, places = join(text if text.strip() else "", spans, [each.text for each in found])
     ends = accumulate((len(each.pieces) for each in found), initial=0)
     parts = zip(spans, places, pairwise(ends), found, strict=True)
     return Translation(
         text=joined.translate(LINE_BREAKS),
-        pieces=[target.piece(id) for each in found for id in each.pieces],
+        pieces=[piece for each in found for piece in each.pieces],
         log_prob=sum((each.log_prob for each in found), 0.0),
         score=sum((each.score for each in found), 0.0),
         piece_log_probs=[log_prob for each in found for log_prob in each.piece_log_probs],
@@ -90,6 +115,23 @@ def compose(
             for source, place, pieces, each in parts
         ],
     )
+
+
+def take_apart(found: Translation) -> list[Translation]:
+    """Return the translations of the parts, each as if it were alone."""
+    log_probs = iter(found.piece_log_probs)
+    return [
+        Translation(
+            text=found.text[slice(*part.target)],
+            pieces=found.pieces[slice(*part.pieces)],
+            log_prob=part.log_prob,
+            score=part.score,
+            piece_log_probs=[*islice(log_probs, part.pieces[1] - part.pieces[0] + part.finished)],
+            finished=part.finished,
+            parts=[],
+        )
+        for part in found.parts
+    ]
 
 
 def count_lines(progress: Progress, lines: int, parts: int) -> Progress:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from importlib import import_module
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, overload
 
 import torch
 
@@ -15,16 +15,18 @@ from .decode import Budget, score, search
 from .device import autocast
 from .directory import Tokenizers, locate, open_model
 from .engine import Example, Weights
+from .mistakes import check_list
 from .model import Transformer
 from .text import Pieces
 from .text.clauses import split_clauses
-from .text.sentences import find_language_mark, split_sentences
+from .text.sentences import cut, has_letters, split_sentences
 from .text.spacing import close_up, close_up_with_spans, is_unspaced
 from .text.unicode import Span
 from .translation import Part, Progress, Scored, Translation, combine, compose, count_lines
 
 __all__ = ["Part", "Progress", "Scored", "Translation", "Translator"]
 
+Choice = Decode | Mapping[str, Any] | None  # settings of a search, in the place of a model's own
 PART = 1 << 40  # sampling is keyed by line + PART * part: more lines than that has no text
 
 
@@ -71,47 +73,102 @@ class Translator:
         """Of scoring and looking inside: fp32, unless bf16 was asked for."""
         return self.weights.exact
 
+    @overload
+    def translate(  # type: ignore[overload-overlap]
+        self,
+        texts: str,
+        *,
+        decode: Choice = ...,
+        prefixes: str | None = ...,
+        split: bool = ...,
+        seed: int = ...,
+        again: bool = ...,
+        progress: Progress | None = ...,
+    ) -> str: ...
+    @overload
     def translate(
         self,
         texts: Sequence[str],
         *,
-        decode: Decode | None = None,
-        prefixes: Sequence[str] | None = None,
-        split: bool = True,
-        seed: int = 0,
-        progress: Progress | None = None,
-    ) -> list[str]:
-        """One translation of each text, in order: the best that `search` finds."""
-        found = self.search(
-            texts, decode=decode, prefixes=prefixes, split=split, seed=seed, progress=progress
-        )
-        return [best[0].text for best in found]
+        decode: Choice = ...,
+        prefixes: Sequence[str] | None = ...,
+        split: bool = ...,
+        seed: int = ...,
+        again: bool = ...,
+        progress: Progress | None = ...,
+    ) -> list[str]: ...
+    def translate(
+        self, texts: str | Sequence[str], *, again: bool = True, **how: Any
+    ) -> str | list[str]:
+        """Return the translation of a text, or of each text of a list in order.
 
+        It is what the command line and the server answer. again: a sentence whose translation
+        looks wrong is searched for again with more care, as `guard.search` does; without it, take
+        the best that `search` finds. The rest is as in `search`.
+        """
+        if isinstance(texts, str):
+            return self.translate([texts], again=again, **_in_lists(how))[0]
+        judged = import_module(".guard", __package__).search(self, texts, again=again, **how)
+        return [each.best[0].text for each in judged]
+
+    @overload
+    def search(  # type: ignore[overload-overlap]
+        self,
+        texts: str,
+        *,
+        decode: Choice = ...,
+        n_best: int = ...,
+        prefixes: str | None = ...,
+        split: bool = ...,
+        seed: int = ...,
+        first_line: int = ...,
+        progress: Progress | None = ...,
+    ) -> list[Translation]: ...
+    @overload
     def search(
         self,
         texts: Sequence[str],
         *,
-        decode: Decode | None = None,
+        decode: Choice = ...,
+        n_best: int = ...,
+        prefixes: Sequence[str] | None = ...,
+        split: bool = ...,
+        seed: int = ...,
+        first_line: int = ...,
+        progress: Progress | None = ...,
+    ) -> list[list[Translation]]: ...
+    def search(
+        self,
+        texts: str | Sequence[str],
+        *,
+        decode: Choice = None,
         n_best: int = 1,
-        prefixes: Sequence[str] | None = None,
+        prefixes: str | Sequence[str] | None = None,
         split: bool = True,
         seed: int = 0,
         first_line: int = 0,
         progress: Progress | None = None,
-    ) -> list[list[Translation]]:
-        """The `n_best` translations of each text, best first; an empty text stays empty.
+    ) -> list[Translation] | list[list[Translation]]:
+        """Return the `n_best` translations of a text, or of each text of a list, best first.
 
-        decode: settings; None takes the model's own. prefixes: how each translation begins, that
-        is, its first part. split: translate the parts of a text, as `split` has them, one by one,
-        and keep the white space around them; the n best are the best combinations.
-        Sampling is keyed by `seed` and by the number of the line, counted from `first_line`.
+        decode: settings in the place of the model's own, one by one; see `Decode.override`.
+        prefixes: how each translation begins, that is, its first part. split: translate the parts
+        of a text, as `split` has them, one by one, and keep what is around them; the n best are
+        the best combinations. Without it a text is one part, unless it is too long for the model.
+        What has no letter or digit stays as it is. Sampling is keyed by `seed` and by the number
+        of the line, counted from `first_line`.
         """
-        decode = decode or self.config.decode
-        spans = [self.split(text) if split else _whole(text) for text in texts]
+        if isinstance(texts, str):
+            told = {"decode": decode, "n_best": n_best, "split": split, "seed": seed}
+            how = _in_lists({"prefixes": prefixes, "first_line": first_line, **told})
+            return self.search([texts], progress=progress, **how)[0]
+        check_list("prefixes", prefixes)
+        decode = self.config.decode.override(decode, n_best)
+        spans = [self.split(text) if split else self._keep_whole(text) for text in texts]
         jobs = [
-            (line, part, (find_language_mark(text) if part else "") + text[start:end])
+            (line, part, sentence)
             for line, (text, places) in enumerate(zip(texts, spans, strict=True), first_line)
-            for part, (start, end) in enumerate(places)
+            for part, sentence in enumerate(cut(text, places))
         ]
         key = PART if decode.search == "sample" else 0
         with self.weights.translating(len(jobs), decode) as (network, workers):
@@ -139,19 +196,34 @@ class Translator:
         ]
 
     def split(self, text: str) -> list[Span]:
-        """What of a text is translated on its own: sentences, and clauses of those too long.
+        """Return what of a text is translated on its own: sentences, and clauses of long ones.
 
-        Too long is a sentence of more pieces than nearly all in training (text.split_above).
-        Between the spans is white space alone.
+        Long is a sentence of more pieces than nearly all in training (text.split_above). A line
+        break ends a sentence. Between the spans is what has no letter or digit, and stays.
         """
         most = min(self.config.text.split_above or self.longest, self.longest - 1)
         spans: list[Span] = []
-        for start, stop in split_sentences(text, self.config.data.source_lang):
-            sentence = text[start:stop]
-            is_long = len(self._encode([sentence])[0]) > most
-            clauses = split_clauses(sentence, most, self.read) if is_long else [(0, stop - start)]
-            spans += [(start + begin, start + end) for begin, end in clauses]
-        return spans
+        begin = 0
+        for line in text.splitlines(keepends=True):
+            for start, stop in split_sentences(line, self.config.data.source_lang):
+                sentence = line[start:stop]
+                is_long = self._count(sentence) > most
+                places = [(0, stop - start)]
+                if is_long:
+                    places = split_clauses(sentence, most, self.read)
+                spans += [(begin + start + left, begin + start + right) for left, right in places]
+            begin += len(line)
+        return [span for span in spans if has_letters(text[slice(*span)])]
+
+    def _keep_whole(self, text: str) -> list[Span]:
+        """Return one span, the whole text; its parts only where the model cannot read as much."""
+        if not has_letters(text):
+            return []
+        return [(0, len(text))] if self._count(text) < self.longest else self.split(text)
+
+    def _count(self, text: str) -> int:
+        """Return how many source pieces a text has, the end mark left out."""
+        return len(self._encode([text])[0])
 
     def read(self, text: str) -> Pieces:
         """The source pieces of a text, and where in it each comes from."""
@@ -162,10 +234,26 @@ class Translator:
         spans = tuple((origins[start][0], origins[end - 1][1]) for start, end in found.spans)
         return Pieces(found.ids, found.texts, spans)
 
+    @overload
+    def score(  # type: ignore[overload-overlap]
+        self, sources: str, targets: str, *, progress: Progress | None = ...
+    ) -> Scored: ...
+    @overload
     def score(
-        self, sources: Sequence[str], targets: Sequence[str], *, progress: Progress | None = None
-    ) -> list[Scored]:
-        """How probable each target is as a translation of its source."""
+        self, sources: Sequence[str], targets: Sequence[str], *, progress: Progress | None = ...
+    ) -> list[Scored]: ...
+    def score(
+        self,
+        sources: str | Sequence[str],
+        targets: str | Sequence[str],
+        *,
+        progress: Progress | None = None,
+    ) -> Scored | list[Scored]:
+        """Return how probable a target is as a translation of its source, or each of a list."""
+        if isinstance(sources, str) and isinstance(targets, str):
+            return self.score([sources], [targets], progress=progress)[0]
+        check_list("sources", sources)
+        check_list("targets", targets)
         if len(sources) != len(targets):
             raise ValueError(f"{len(sources)} sources but {len(targets)} targets")
         target_ids = self.tokenizers.target.encode_many(targets)
@@ -248,5 +336,7 @@ class Translator:
             )
 
 
-def _whole(text: str) -> list[Span]:
-    return [(0, len(text))] if text.strip() else []
+def _in_lists(how: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the arguments for a list of one text from those for the text itself."""
+    prefix = how.get("prefixes")
+    return {**how, "prefixes": prefix if prefix is None else [prefix]}

@@ -23,6 +23,7 @@ TABLE = [
     ["train"],
     ["evaluate", "shards"],
     ["guard"],
+    ["familiarity"],
     ["translator"],
     ["translation"],
     ["engine"],

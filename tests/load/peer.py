@@ -45,6 +45,7 @@ class Peer(Translator):
                     log_prob=each.scores[0],
                     piece_log_probs=[],
                     finished=True,
+                    parts=[],
                 )
             ]
             for each in found

@@ -92,9 +92,9 @@ def _translate(run: Run, options: str, text: str) -> list[str]:
         ("translate m test.en -o no/such.fr", "no/such.fr: No such file or directory"),
         ("translate m test.en --beam 0", "settings: decode.beam: .* greater than or equal to 1"),
         ("translate m test.en --search bean", "decode.search: .*'beam', 'greedy' or 'sample'"),
-        ("translate m test.en --n-best 9", "n_best=9 needs a beam as wide, not beam=2"),
+        ("translate m test.en --n-best 9 --beam 2", "n_best=9 needs a beam as wide, not beam=2"),
         ("translate m test.en --seed 5", "--seed has no effect on beam search; add --search sa"),
-        ("translate m test.en --beam 3 --top-k 5", "--top-k has no effect on beam search; add"),
+        ("translate m test.en --beam 3 --top-k 5", "beam asks for search=beam and top_k asks for"),
         ("translate m test.en --search greedy --beam 3", "--beam has no effect on greedy search"),
         ("translate m test.en --device tpu", "device=tpu is not on this machine; it has .*cpu"),
         ("translate m test.en --precision fp8", "precision=fp8: one of auto, fp32, bf16"),
@@ -272,6 +272,7 @@ def _spell(pieces: list[str]) -> str:
         ("greedy", {"beam": 3}, "beam"),
         ("greedy", {"n_best": 2}, "beam"),
         ("beam", {"top_k": 5, "seed": 1}, "sample"),
+        ("greedy", {"n_best": 1}, "greedy"),
         ("sample", {"alpha": 0.5}, "sample"),
         ("sample", {"search": "greedy"}, "greedy"),
     ],
@@ -332,13 +333,25 @@ def test_half_characters_are_replaced_and_counted(run: Run) -> None:
 
 
 def test_what_was_done_before_an_error_is_kept(run: Run, home: Path) -> None:
-    (home / "long.en").write_text("A cat.\n" + "a " * 5000 + "\n", encoding="utf-8")
-    code, _, err = run("translate m long.en --chunk 1 -o long.fr --no-split")
+    (home / "odd.en").write_bytes(b"A cat.\n\xff\n")
+    code, _, err = run("translate m odd.en --chunk 1 -o odd.fr")
     assert code == 2
-    assert "what was done by then is in long.fr.partial" in err
-    assert "line 2: the source is" in err
-    assert (home / "long.fr.partial").read_text(encoding="utf-8").count("\n") == 1
-    assert not (home / "long.fr").exists()
+    assert "what was done by then is in odd.fr.partial" in err
+    assert "odd.en, line 2" in err
+    assert (home / "odd.fr.partial").read_text(encoding="utf-8").count("\n") == 1
+    assert not (home / "odd.fr").exists()
+
+
+def test_what_is_too_long_to_be_whole_is_split_and_named(run: Run, home: Path) -> None:
+    text = "The cat is old. The dog.\n" + "The cat is old. " * 400 + "\nA bird.\n"
+    (home / "long.en").write_text(text, encoding="utf-8")
+    code, out, err = run("translate m long.en --no-split --json")
+    lines = [json.loads(line) for line in out.splitlines()]
+    assert code == 0 and [line["source"] for line in lines] == text.splitlines()
+    assert err == ("glassformer: line 2 is too long to be translated whole: it was split\n")
+    kinds = [{each["kind"] for each in line["problems"]} for line in lines]
+    assert ["parts" in each for each in kinds] == [False, True, False]
+    assert [len(line["parts"]) > 1 for line in lines] == [False, True, False]
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no named pipes")
@@ -377,14 +390,49 @@ def test_evaluate_is_sacrebleu_on_what_was_translated(run: Run, home: Path) -> N
     assert found["scores"]["chrF2"]["value"] == expected
     _, again, _ = run("evaluate --hypothesis ours.fr --reference test.fr --json")
     assert json.loads(again)["scores"] == found["scores"]
-    _, told, _ = run("translate m test.en --no-guard --no-split --beam 1 --json")
-    problems = [json.loads(line)["problems"] for line in told.splitlines()]
+    _, told, _ = run("translate m test.en --precision fp32 --beam 1 --json")
+    problems = [
+        {each["kind"] for each in json.loads(line)["problems"]} for line in told.splitlines()
+    ]
     assert found["suspect_lines"] == sum(map(bool, problems))
     assert sum(found["problems"].values()) == sum(map(len, problems))
     _, text, _ = run(f"{command.removesuffix(' -o ours.fr')} --against ours.fr --literature")
     assert re.search(rf"^chrF2 +{expected:.2f}  nrefs:1", text, re.M)
-    for part in ("beam=1", "cpu fp32", "|tok:13a|", "literature BLEU", "paired bootstrap"):
+    assert re.search(r"^precision +fp32$", text, re.M) and found["precision"] == "fp32"
+    for part in ("beam=1", "|tok:13a|", "literature BLEU", "paired bootstrap"):
         assert part in text
+
+
+ODD = [
+    "The cat is old. The dog runs! Is it a bird?",
+    "",
+    "🙂🙂",
+    "  A dog.\t...  ",
+    "The cat is old. " * 300,
+    "The 1975 cats saw 猫 and {name}.",
+    "word " * 900,
+]
+
+
+@pytest.mark.parametrize("options", ["", "--no-split", "--no-guard"])
+def test_evaluate_scores_what_translate_writes(run: Run, home: Path, options: str) -> None:
+    lines = [*ODD, *(home / "test.en").read_text(encoding="utf-8").splitlines()]
+    (home / "odd.en").write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+    assert run(f"translate m odd.en -o theirs.fr --precision fp32 {options}")[0] == 0
+    reference = "--reference theirs.fr -o mine.fr --json"
+    code, out, _ = run(f"evaluate m --source odd.en {reference} {options}")
+    theirs, mine = ((home / f"{name}.fr").read_bytes() for name in ("theirs", "mine"))
+    assert code == 0 and mine == theirs
+    assert json.loads(out)["exact_match"] == 1 and json.loads(out)["precision"] == "fp32"
+
+
+def test_evaluate_does_not_ask_what_is_fastest_here(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(choice, "time_precisions", lambda *given: {"bf16": 0.5, "fp32": 1.0})
+    command = "evaluate m --source test.en --reference test.fr --json"
+    assert json.loads(run(command)[1])["precision"] == "fp32"
+    assert json.loads(run(f"{command} --precision bf16")[1])["precision"] == "bf16"
 
 
 def test_who_scores_chinese_is_told_to_say_so(run: Run, home: Path) -> None:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 
-from glassformer.config import Decode
+from glassformer.config import Config, Decode
 from glassformer.guard import CAPS, count_repeats, find_problems, judge, list_lost, measure, search
-from glassformer.translation import Translation
+from glassformer.translation import Translation, assemble
 
 
 def translation(text: str, *, finished: bool = True, log_prob: float = -1.0) -> Translation:
@@ -90,12 +91,19 @@ class Searcher:
 
     def __init__(self, careful: list[Translation]) -> None:
         self.careful, self.asked = careful, list[tuple[list[str], Decode, int]]()
+        self.config, self.weights = Config(), SimpleNamespace(origin=None)
+        self.tokenizers = SimpleNamespace(source=SimpleNamespace(find_unknown=lambda text: []))
 
-    def search(self, texts, *, decode, n_best, prefixes, progress=None):  # type: ignore[no-untyped-def]
+    def search(self, texts, *, decode, n_best, prefixes, split, progress=None):  # type: ignore[no-untyped-def]
         self.asked.append((list(texts), decode, n_best))
         if decode.search != "greedy":
-            return [self.careful for _ in texts]
-        return [[translation("ja " * 20 if "loop" in text else "gut")] for text in texts]
+            return [[whole(text, each) for each in self.careful] for text in texts]
+        said = {text: translation("ja " * 20 if "loop" in text else "gut") for text in texts}
+        return [[whole(text, each)] for text, each in said.items()]
+
+
+def whole(text: str, found: Translation) -> Translation:
+    return assemble(text, [(0, len(text))], [found])
 
 
 def test_a_loop_is_searched_for_again_and_the_better_is_taken() -> None:

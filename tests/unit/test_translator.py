@@ -3,9 +3,12 @@ import math
 import pytest
 import torch
 
+from glassformer import guard
 from glassformer.config import BOS, EOS, Config, Decode
 from glassformer.decode import Hypothesis
 from glassformer.directory import Tokenizers, build
+from glassformer.evaluate import quality
+from glassformer.evaluate.significance import compare
 from glassformer.text import Tokenizer
 from glassformer.translation import compose
 from glassformer.translator import Translator
@@ -97,11 +100,89 @@ def test_n_best_is_sorted_and_distinct(translator):
     assert len({tuple(x.pieces) for x in found}) == 4
 
 
-def test_too_long_a_line_is_named(translator):
-    with pytest.raises(ValueError, match=r"line 2: .* 64 positions"):
-        translator.translate(["yes", "xyz" * 40], split=False)
+def test_too_long_a_target_is_named(translator):
     with pytest.raises(ValueError, match="line 1: the target"):
         translator.score(["yes"], ["xyz" * 40])
+
+
+def test_what_is_too_long_to_be_whole_is_split_and_the_others_are_not(translator):
+    long = "the cat is on the mat, " * 8
+    alone = translator.search(["Yes. No."], split=False)
+    (kept,), (cut,) = translator.search(["Yes. No.", long], split=False)
+    assert kept.pieces == alone[0][0].pieces and len(kept.parts) == 1
+    assert [part.source for part in cut.parts] == translator.split(long) and len(cut.parts) > 1
+    judged = guard.search(translator, ["Yes. No.", long], split=False, again=False)
+    assert [any(p.kind == "parts" for p in each.problems) for each in judged] == [False, True]
+
+
+def test_a_text_gives_a_text_and_a_list_a_list(translator):
+    one, other = LINES[:2]
+    assert translator.translate(one) == translator.translate([one])[0]
+    assert translator.translate(one, prefixes="the dog").startswith("the dog")
+    assert translator.search(one, n_best=2) == translator.search([one], n_best=2)[0]
+    assert translator.score(one, other) == translator.score([one], [other])[0]
+
+
+@pytest.mark.parametrize(
+    "ask",
+    [
+        lambda translator: translator.score("a", ["b"]),
+        lambda translator: translator.score(["a"], "b"),
+        lambda translator: translator.search(["a"], prefixes="b"),
+        lambda translator: translator.tokenizers.source.encode_many("ab"),
+        lambda translator: guard.search(translator, "ab"),
+        lambda translator: translator.see(["ab"]),
+        lambda translator: quality.score("ab", [["a", "b"]]),
+        lambda translator: quality.exact_match("ab", [["a", "b"]]),
+        lambda translator: compare("ab", ["a", "b"], [["a", "b"]]),
+        lambda translator: compare(["a", "b"], "ab", [["a", "b"]]),
+        lambda translator: Tokenizer.train("the cat", 320),
+    ],
+)
+def test_one_text_is_no_list_of_its_characters(translator, ask):
+    with pytest.raises(ValueError, match="one text"):
+        ask(translator)
+
+
+PASSED = ["🙂🙂", "...", " — ", "!?", "🇫🇷 ❤️", "(-:", "。"]
+
+
+@pytest.mark.parametrize("split", [True, False])
+def test_what_has_no_letter_or_digit_stays(translator, split):
+    assert translator.translate(PASSED, split=split) == PASSED
+    assert translator.translate("🙂🙂\nyes") == f"🙂🙂 {translator.translate('yes')}" or not split
+    with pytest.raises(ValueError, match="nothing to translate"):
+        translator.see("🙂🙂")
+
+
+def test_a_line_break_ends_a_sentence(translator):
+    alone = translator.translate(["so it is", "yes"])
+    assert translator.translate("so it is\nyes") == " ".join(alone)
+
+
+def test_settings_given_replace_the_models_own_one_by_one(translator):
+    own = {"search": "greedy", "penalty": "power", "alpha": 1.0, "max_extra": 3, "min_length": 2}
+    config = translator.config.changed(decode=own)
+    other = Translator(config, translator.tokenizers, translator.model, device="cpu")
+    wanted = Decode(**{**config.decode.model_dump(), "search": "beam", "beam": 3})
+    expected = other.search(LINES, decode=wanted)
+    assert other.search(LINES, decode=Decode(beam=3)) == expected
+    assert other.search(LINES, decode={"beam": 3}) == expected
+    assert [len(best) for best in other.search(LINES, n_best=2)] == [2] * len(LINES)
+    assert other.see(LINES[0], decode=Decode(beam=3)).search.settings == wanted
+
+
+def test_a_paragraph_is_checked_sentence_by_sentence(translator):
+    """What is searched for again, and what comes of it, does not depend on the company."""
+    alone = guard.search(translator, SENTENCES)
+    (whole,) = guard.search(translator, ["  ".join(SENTENCES)])
+    assert any(each.retried for each in alone)
+    assert whole.best[0].text == "  ".join(each.best[0].text for each in alone)
+    assert [p.part for p in whole.problems] == sorted(p.part for p in whole.problems)
+    for number, each in enumerate(alone):
+        said = [(p.kind, p.said) for p in whole.problems if p.part == number]
+        assert said == [(p.kind, p.said) for p in each.problems]
+    assert translator.translate(SENTENCES) == [each.best[0].text for each in alone]
 
 
 def test_unequal_numbers(translator):
@@ -130,8 +211,8 @@ def paragraph(gaps):
 @pytest.mark.parametrize("decode", SEARCHES[:3], ids=lambda d: f"{d.search}-{d.stop}")
 def test_a_paragraph_gives_the_translations_of_its_sentences(translator, decode):
     gaps = ["  ", " ", "\t", "   ", " \u3000", " ", "\u00a0", " "]
-    alone = translator.translate(SENTENCES, decode=decode, split=False)
-    assert alone == translator.translate(SENTENCES, decode=decode)
+    alone = translator.translate(SENTENCES, decode=decode, split=False, again=False)
+    assert alone == translator.translate(SENTENCES, decode=decode, again=False)
     texts = ["Yes.", paragraph(gaps) + " ", ""]
     found = translator.search(texts, decode=decode)
     assert found[1][0].text == "".join(g + t for g, t in zip(gaps, alone, strict=True)) + " "
@@ -170,10 +251,12 @@ def test_only_the_first_part_begins_as_told(translator):
 
 
 def test_each_part_begins_with_the_mark_of_its_language(translator):
-    alone = translator.translate([">>fra<< Yes.", ">>fra<< No."], split=False)
+    once = {"split": False, "again": False}
+    alone = translator.translate([">>fra<< Yes.", ">>fra<< No."], **once)
     ((found,),) = translator.search([">>fra<<  Yes.  No."])
-    spaced = translator.translate([">>fra<<  Yes.", ">>fra<<  No."], split=False)
-    assert found.text == "  ".join(spaced) and alone != translator.translate(["Yes.", "No."])
+    spaced = translator.translate([">>fra<<  Yes.", ">>fra<<  No."], **once)
+    assert found.text == "  ".join(spaced)
+    assert alone != translator.translate(["Yes.", "No."], **once)
     assert [part.source for part in found.parts] == [(0, 13), (15, 18)]
 
 

@@ -7,18 +7,10 @@ from typing import Annotated, Any
 
 from typer import Option
 
-from ..config import Config, Decode
+from ..config import SEARCH_OF, Config, Decode
 
-# Settings that only one kind of search looks at.
-SERVES = {
-    "beam": "beam",
-    "stop": "beam",
-    "n_best": "beam",
-    "temperature": "sample",
-    "top_k": "sample",
-    "top_p": "sample",
-    "seed": "sample",
-}
+# Options that only one kind of search looks at.
+SERVES = {**SEARCH_OF, "n_best": "beam", "seed": "sample"}
 
 SEARCH, SAMPLING = "Search (if not given: the model's own settings)", "Sampling"
 
@@ -116,16 +108,15 @@ OPTIONS = {
 
 
 def choose_search(config: Config, given: Mapping[str, Any]) -> Decode:
-    """The model's own settings, changed by what was given (not None). ValueError if in vain.
+    """Return the model's own settings, with what was given (not None) in their place.
 
-    Options of one kind of search ask for that search.
+    `Decode.override` has the rule. Here people typed it all: ValueError for what is in vain.
     """
     given = {name: value for name, value in given.items() if value is not None}
+    if given.get("n_best") == 1:  # any search finds one
+        del given["n_best"]
     changes = {name: value for name, value in given.items() if name in Decode.model_fields}
-    meant = {SERVES[name] for name in given if name in SERVES and name != "seed"}
-    if len(meant) == 1:
-        changes = {"search": meant.pop(), **changes}
-    decode = config.changed(decode=changes).decode
+    decode = config.decode.override(changes, given.get("n_best"))
     for name in given:
         needed = SERVES.get(name, decode.search)
         if needed != decode.search:

@@ -18,11 +18,13 @@ from ..data.files import STANDARD, read_lines
 from . import decoding
 from .decoding import describe_search
 from .options import AsJson, Device, Precision, Threads, Workers, with_options
-from .terminal import keep_apart, open_output, show_progress, to_json, warn
+from .terminal import CHUNK, cut, keep_apart, open_output, show_progress, to_json, warn
+from .translate import NoGuard, NoSplit, search_chunks
 
 if TYPE_CHECKING:
     from ..evaluate.quality import Quality
     from ..evaluate.significance import Comparison
+    from ..guard import Judged
     from ..translator import Translator
 
 Files = Annotated[
@@ -95,13 +97,18 @@ def evaluate(
     target_lang: TargetLang = None,
     tokenize: Tokenize = None,
     literature: Literature = False,
+    no_split: NoSplit = False,
+    no_guard: NoGuard = False,
     device: Device = "auto",
-    precision: Precision = "auto",
+    precision: Precision = "fp32",
     threads: Threads = None,
     workers: Workers = None,
     as_json: AsJson = False,
 ) -> None:
     """Score translations: BLEU, chrF2, chrF++ and TER by sacreBLEU, with signatures.
+
+    What a MODEL is scored by is what `translate` writes with the same options, computed in fp32
+    if no --precision is given.
 
     \b
     glassformer evaluate my-model test.en test.de --beam 8
@@ -109,6 +116,7 @@ def evaluate(
     """
     search = {f"--{name.replace('_', '-')}": context.params[name] for name in decoding.OPTIONS}
     of_model = {"--output": output, "--set": changes, **search}
+    of_model |= {"--no-split": no_split or None, "--no-guard": no_guard or None}
     asked = sort_files(files or (), source, hypothesis, reference or (), of_model)
     model, text = asked.model, asked.text
     keep_apart(output, text, against, *asked.references)
@@ -130,8 +138,9 @@ def evaluate(
     work = None
     if model and translator:
         decode = choose_decode(translator.config, changes or (), context.params)
-        seed = context.params["seed"] or 0
-        ours, work = translate_all(model, translator, ours, decode, seed, output)
+        how = {"decode": decode, "split": not no_split, "again": not no_guard}
+        how["seed"] = context.params["seed"] or 0
+        ours, work = translate_all(model, translator, ours, output, **how)
     references = [lines for each in sets for lines in each]
     quality = score(ours, references, **scoring, literature=literature)
     comparison = compare(ours, theirs, references, **scoring) if against else None
@@ -193,8 +202,8 @@ def choose_decode(config: Config, changes: Sequence[str], given: Mapping[str, An
     for change in changes:
         if not change.startswith("decode."):
             raise ValueError(f"--set {change}: of a trained model only decode.* can be changed")
-    changed = Config.read({"decode": config.decode.model_dump()}, changes)
-    return decoding.choose_search(changed, given)
+    own = config.decode.override(Config.read({"decode": {}}, changes).decode)
+    return decoding.choose_search(config.model_copy(update={"decode": own}), given)
 
 
 def warn_if_unspaced(texts: list[str], target_lang: str | None, tokenize: str | None) -> None:
@@ -230,11 +239,12 @@ class Work:
     precision: str
     seconds: float
     suspect_lines: int  # whose translations look wrong
-    problems: dict[str, int]  # of each kind, as `guard` has them
+    problems: dict[str, int]  # lines with each kind, as `guard` has them
 
     def __str__(self) -> str:
         told = (
-            f"model        {self.model}, {self.device} {self.precision}, {self.seconds:.1f} s\n"
+            f"model        {self.model}, {self.device}, {self.seconds:.1f} s\n"
+            f"precision    {self.precision}\n"
             f"search       {describe_search(self.decode)}"
         )
         if not self.suspect_lines:
@@ -244,29 +254,25 @@ class Work:
 
 
 def translate_all(
-    model: Path,
-    translator: Translator,
-    texts: list[str],
-    decode: Decode,
-    seed: int,
-    to: Path | None,
+    model: Path, translator: Translator, texts: list[str], to: Path | None, **how: Any
 ) -> tuple[list[str], Work]:
-    """The translations, also written to a file; what looks wrong is counted and left as it is."""
-    from ..guard import search
-
+    """Return the translations that `translate` writes, also written to a file, and how."""
     begun = monotonic()
+    chunks = cut(((text, "") for text in texts), CHUNK)
+    judged: list[Judged] = []
     with open_output(to) if to else nullcontext() as out:
         with show_progress("translating", len(texts)) as tell:
-            how: dict[str, Any] = {"decode": decode, "seed": seed, "split": False, "progress": tell}
-            judged = search(translator, texts, again=False, **how)
+            for _, _, each in search_chunks(translator, chunks, progress=tell, **how):
+                judged.append(each)
         found = [each.best[0].text for each in judged]
         if out:
             out.writelines(f"{line}\n" for line in found)
     seconds = round(monotonic() - begun, 2)
-    kinds = Counter(problem.kind for each in judged for problem in each.problems)
+    kinds = Counter(kind for each in judged for kind in {p.kind for p in each.problems})
     suspects = sum(bool(each.problems) for each in judged)
     where = str(translator.device), translator.precision
-    return found, Work(str(model), decode, *where, seconds, suspects, dict(kinds.most_common()))
+    told = suspects, dict(kinds.most_common())
+    return found, Work(str(model), how["decode"], *where, seconds, *told)
 
 
 def show(work: Work | None, quality: Quality, comparison: Comparison | None) -> str:

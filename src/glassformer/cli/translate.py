@@ -23,6 +23,7 @@ from .terminal import (
     open_output,
     show_progress,
     to_json,
+    warn,
 )
 
 if TYPE_CHECKING:
@@ -53,7 +54,8 @@ NoSplit = Annotated[
     bool,
     Option(
         "--no-split",
-        help="Translate each line whole, not sentence by sentence, nor a long one by clauses.",
+        help="Translate each line whole, not sentence by sentence, nor a long one by clauses, "
+        "unless it is too long for the model.",
         rich_help_panel=decoding.SEARCH,
     ),
 ]
@@ -122,9 +124,15 @@ def translate(
         how["again"] = not (no_guard or n_best)
         chunks, total = cut(join_prefixes(lines, prefix_file), size), count_if_file(file)
         with open_output(output) as out, show_progress("translating", total, beside=out) as tell:
+            in_parts: list[int] = []
             for line, text, found in search_chunks(translator, chunks, progress=tell, **how):
+                in_parts += [line] if any(each.kind == "parts" for each in found.problems) else []
                 in_json = as_json and show_json(text, found, n_best, translator.precision)
                 print(in_json or show_text(line, found.best, n_best), file=out, flush=True)
+
+        if in_parts:
+            more = f", like {len(in_parts) - 1:,} more" if in_parts[1:] else ""
+            warn(f"line {in_parts[0]} is too long to be translated whole{more}: it was split")
 
 
 def join_prefixes(lines: Iterator[str], file: Path | None) -> Iterator[tuple[str, str]]:

@@ -17,6 +17,8 @@ from sacrebleu.metrics.bleu import BLEU
 from sacrebleu.metrics.chrf import CHRF
 from sacrebleu.metrics.ter import TER
 
+from ..mistakes import check_list
+
 References = Sequence[Sequence[str | None]]
 
 METRICS = ("BLEU", "chrF2", "chrF++", "TER")
@@ -177,6 +179,8 @@ def check_settings(
 
 def check_lines(hypotheses: Sequence[str], references: References) -> None:
     """Raise ValueError unless each translation has a line in every set, and one reference."""
+    check_list("hypotheses", hypotheses)
+    check_list("references", references)
     if not hypotheses or not references:
         raise ValueError("nothing to score: give at least one translation and one reference set")
     for number, lines in enumerate(references, start=1):

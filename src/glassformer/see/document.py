@@ -114,6 +114,13 @@ class Numerics(Settings):
     chosen_differently: tuple[int, ...]  # rows whose most probable piece is another in each
 
 
+class Noticed(Settings):
+    """Something that looks wrong with the translation, as `translate --json` has it."""
+
+    kind: str
+    said: str
+
+
 class Stored(Settings):
     """A tensor on disk."""
 
@@ -156,6 +163,8 @@ class Document(Settings):
     level: Level
     predictions: tuple[Prediction, ...]
     search: Search | None
+    confidence: float | None = None  # as `translate --json` has it; None: a text that was given
+    problems: tuple[Noticed, ...] = ()
     numerics: Numerics
     edits: tuple[dict[str, Any], ...] = ()
     whole: Whole | None = None  # None: the text is one sentence

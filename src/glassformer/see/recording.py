@@ -11,14 +11,16 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from ..config import Decode
 from ..decode.sample import find_draw_probabilities
 from ..device import autocast
+from ..familiarity import Familiarity
+from ..guard import judge
 from ..model import Transformer
 from ..tap import record as watch
-from ..translator import Translator
+from ..translation import Translation
+from ..translator import Choice, Translator
 from ..version import __version__
-from .document import LEVELS, Document, Level, Numerics, Piece, Prediction, Search
+from .document import LEVELS, Document, Level, Noticed, Numerics, Piece, Prediction, Search
 from .edit import Edited, prepare
 from .levels import belongs
 from .parameters import Parameters
@@ -38,7 +40,7 @@ def record(
     sentence: int = 0,
     split: bool = True,
     level: Level = "everything",
-    decode: Decode | None = None,
+    decode: Choice = None,
     prefix: str | Sequence[int] = "",
     hypothesis: int = 0,
     target: str | Trace | None = None,
@@ -59,6 +61,8 @@ def record(
     translated; what it raises ends the work.
     The translation is made in the translator's precision, the recording in fp32.
     """
+    if not isinstance(text, str):
+        raise ValueError("text is one text, not a list: record one after the other")
     if level not in LEVELS:
         raise ValueError(f"level={level}: one of {', '.join(LEVELS)}")
     if target is not None and (decode is not None or prefix or hypothesis):
@@ -228,9 +232,24 @@ def _describe(
         level=level,
         predictions=predictions,
         search=passage.search,
+        **_judge(translator, edited.text, passage),
         numerics=numerics,
         edits=edited.edits,
     )
+
+
+def _judge(translator: Translator, text: str, passage: Passage) -> dict[str, Any]:
+    """Return what looks wrong with a translation that was searched for."""
+    if passage.search is None or passage.log_probs is None:
+        return {}
+    pieces = [translator.tokenizers.target.piece(id) for id in passage.written]
+    log_probs, log_prob = [*passage.log_probs], sum(passage.log_probs)
+    found = Translation(
+        passage.text, pieces, log_prob, log_prob, log_probs, passage.finished, parts=[]
+    )
+    judged = judge(text, [found], Familiarity(translator))
+    problems = tuple(Noticed(kind=each.kind, said=each.said) for each in judged.problems)
+    return {"confidence": judged.confidence, "problems": problems}
 
 
 def _to_array(name: str, values: list[Tensor]) -> Array:

@@ -12,7 +12,8 @@ from ..decode import Fate, Hypothesis, Step, search
 from ..decode.results import endings
 from ..device import autocast
 from ..text import Tokenizer
-from ..translator import Translator
+from ..text.sentences import has_letters
+from ..translator import Choice, Translator
 from .document import Considered, Found, Search
 from .edit import Edited
 from .overhearing import Overheard
@@ -50,7 +51,7 @@ def find(
     translator: Translator,
     edited: Edited,
     source: list[int],
-    decode: Decode | None,
+    decode: Choice,
     hypothesis: int,
     target: str | Trace | None,
     seed: int,
@@ -64,7 +65,9 @@ def find(
     tokenizer = translator.tokenizers.target
     if target is not None:
         return _force(translator, source, target)
-    settings, prefix = decode or translator.config.decode, edited.prefix
+    if not has_letters(edited.text):
+        raise ValueError("there is nothing to translate in a text without a letter or digit")
+    settings, prefix = translator.config.decode.override(decode), edited.prefix
     forced = tokenizer.encode(prefix) if isinstance(prefix, str) else [*prefix]
     steps = _search(translator, edited, source, settings, forced, hypothesis, seed, key, progress)
     found = _rank(steps)

@@ -6,11 +6,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from ..config import Decode
 from ..guard import search
 from ..text.sentences import find_language_mark
 from ..text.spacing import join
-from ..translator import PART, Progress, Translator
+from ..translator import PART, Choice, Progress, Translator
 from .document import Sentence, Whole
 
 
@@ -48,7 +47,7 @@ def translate_whole(
     text: str,
     chosen: Excerpt,
     own: str,
-    decode: Decode | None,
+    decode: Choice,
     seed: int,
     progress: Progress | None = None,
 ) -> Whole | None:

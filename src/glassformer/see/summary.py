@@ -28,7 +28,8 @@ def summarise(trace: Trace, k: int = 3, layer: int | None = None, head: int | No
     """The translation, the `k` likeliest pieces at each step, and cross-attention."""
     shown = [_show(piece.text) for piece in trace.predicted]
     widest = max(map(cell_len, shown))
-    lines = [trace.whole_text, trace.whole_translation, *_list_sentences(trace)]
+    doubts = [f"looks wrong: {each.said}" for each in trace.document.problems]
+    lines = [trace.whole_text, trace.whole_translation, *doubts, *_list_sentences(trace)]
     lines += ["", "what came, and what could have come:"]
     for row, (piece, expected) in enumerate(zip(trace.predicted, trace.predictions, strict=True)):
         others = "  ".join(

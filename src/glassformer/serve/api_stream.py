@@ -9,9 +9,12 @@ from fastapi import APIRouter, Request, Response
 
 from ..config import EOS, Decode
 from ..decode import Fate, Hypothesis, Step, search
+from ..familiarity import Familiarity
+from ..guard import judge
 from ..see.overhearing import Overheard
 from ..see.pieces import read_source, spell
 from ..text.spacing import join
+from ..translation import Translation, assemble, compose
 from ..translator import Translator
 from .api_models import check_ids
 from .jobs import Job
@@ -42,15 +45,27 @@ def tell(job: Job, service: Service, body: StreamRequest) -> dict[str, Any]:
     prefix = check_ids(translator, body.prefix)
     spans = translator.split(body.text)
     job.say("sentences", sentences=spans)
-    told = []
-    for number, (start, end) in enumerate(spans):
+    told, made = [], list[Translation]()
+    for number, span in enumerate(spans):
         forced = [] if number else _encode(translator, prefix)
-        told.append(_tell_sentence(job, translator, decode, body, number, (start, end), forced))
-    joined, _ = join(body.text if spans else "", spans, [each["text"] for each in told])
-    return {"translation": joined, "sentences": told}
+        found = _search(job, translator, decode, body, number, span, forced)
+        made += [
+            compose(
+                body.text[slice(*span)],
+                [(0, span[1] - span[0])],
+                [found],
+                translator.tokenizers.target,
+            )
+        ]
+        told.append(_tell_found(translator, found))
+        job.say("sentence", sentence=number, **told[-1])
+    joined, _ = join(body.text if body.text.strip() else "", spans, [each["text"] for each in told])
+    judged = judge(body.text, [assemble(body.text, spans, made)], Familiarity(translator))
+    checked = {name: judged.to_json()[name] for name in ("confidence", "problems")}
+    return {"translation": joined, **checked, "sentences": told}
 
 
-def _tell_sentence(
+def _search(
     job: Job,
     translator: Translator,
     decode: Decode,
@@ -58,7 +73,7 @@ def _tell_sentence(
     number: int,
     span: tuple[int, int],
     forced: list[int],
-) -> dict[str, Any]:
+) -> Hypothesis:
     pieces = read_source(translator, body.text[slice(*span)])
     job.say("source", sentence=number, pieces=[piece.model_dump() for piece in pieces])
     network = Overheard(translator.model, body.candidates, decode)
@@ -86,9 +101,7 @@ def _tell_sentence(
             device=translator.device,
             watch=watch,
         )
-    told = _tell_found(translator, found)
-    job.say("sentence", sentence=number, **told)
-    return told
+    return found
 
 
 def _tell_step(

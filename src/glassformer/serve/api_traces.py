@@ -7,15 +7,13 @@ from typing import Any
 
 from fastapi import APIRouter, Request, Response
 
-from ..config import EOS
 from ..decode import Step
-from ..guard import judge
 from ..see import Comparison, record
 from ..see.levels import find_level
 from ..see.page import build_page
 from ..see.sentences import choose_sentence
 from ..see.trace import Trace
-from ..translator import Translation, Translator
+from ..translator import Translator
 from .api_models import check_ids
 from .api_stream import tell_candidates
 from .archive import read_archive, write_archive
@@ -74,7 +72,7 @@ def get_trace(id: str, service: TheService) -> Response:
         "base": kept.base,
         "request": kept.request,
     }
-    about["problems"] = find_problems(kept.trace)
+    about["problems"] = [each.model_dump() for each in kept.trace.document.problems]
     return Json({**kept.trace.to_json(), "tensors": _list_tensors(kept.trace), **about})
 
 
@@ -238,24 +236,6 @@ def check_size(translator: Translator, sentence: str, service: Service) -> None:
 def _describe_uploaded(trace: Trace) -> dict[str, Any]:
     """Return the request that makes an uploaded recording again."""
     return {"text": trace.whole_text, "sentence": trace.sentence, "level": trace.level}
-
-
-def find_problems(trace: Trace) -> list[dict[str, str]]:
-    """Return what looks wrong with the translation that a search found, as `translate` says it."""
-    if trace.search is None:
-        return []
-    log_probs = [expected.log_prob for expected in trace.predictions]
-    found = Translation(
-        text=trace.translation,
-        pieces=[piece.text for piece in trace.predicted],
-        log_prob=sum(log_probs),
-        score=sum(log_probs),
-        piece_log_probs=log_probs,
-        finished=trace.predicted[-1].id == EOS,
-        parts=[],
-    )
-    problems: list[dict[str, str]] = judge(trace.text, [found]).to_json()["problems"]
-    return problems
 
 
 def _list_tensors(trace: Trace) -> dict[str, Any]:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from anyio.to_thread import run_sync
 
-from ..config import Decode
+from ..text.sentences import cut
 from ..text.spacing import join
 from ..text.unicode import Span
 from ..translation import Translation, combine
@@ -86,12 +86,8 @@ class Interpreter:
             spans = _split(translator, texts)
         else:
             spans = await run_sync(_split, translator, texts)
-        sentences = [
-            text[start:end]
-            for text, places in zip(texts, spans, strict=True)
-            for start, end in places
-        ]
-        decode = choose_decode(translator, n_best)
+        sentences = [s for each in zip(texts, spans, strict=True) for s in cut(*each)]
+        decode = translator.config.decode.override(n_best=n_best)
         found = iter(await self.batcher.search(translator, sentences, decode, n_best))
         return [
             _join(text, places, [next(found) for _ in places], n_best)
@@ -119,25 +115,5 @@ def _read_pages(texts: Sequence[str]) -> list[Page]:
     return [read_markup(text) for text in texts]
 
 
-def choose_decode(translator: Translator, n_best: int) -> Decode:
-    """The model's own settings; several translations need a beam."""
-    decode = translator.config.decode
-    if n_best == 1:
-        return decode
-    wide = {"search": "beam", "beam": max(decode.beam, n_best)}
-    return translator.config.changed(decode=wide).decode
-
-
 def _split(translator: Translator, texts: Sequence[str]) -> list[list[Span]]:
-    """The sentences of each text: what has a letter or digit. A line break ends one, and stays."""
-    return [[*_split_lines(translator, text)] for text in texts]
-
-
-def _split_lines(translator: Translator, text: str) -> list[Span]:
-    spans, begin = list[Span](), 0
-    for line in text.splitlines(keepends=True):
-        for start, end in translator.split(line):
-            if any(character.isalnum() for character in line[start:end]):
-                spans.append((begin + start, begin + end))
-        begin += len(line)
-    return spans
+    return [translator.split(text) for text in texts]

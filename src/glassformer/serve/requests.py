@@ -71,7 +71,7 @@ class StreamRequest(Body):
 def choose_search(translator: Translator, changes: dict[str, Any], limits: Limits) -> Decode:
     """The model's own settings with changes, within the limits. Refusal naming what is wrong."""
     try:
-        decode = translator.config.changed(decode=changes).decode
+        decode = translator.config.decode.override(changes)
     except ValueError as error:
         raise Refusal(400, str(error).removeprefix("settings: ")) from None
     if decode.beam > limits.beam:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from importlib.resources import files
 
 from .spacing import is_eastern
@@ -79,6 +79,17 @@ def find_language_mark(text: str) -> str:
     needs that. Models of several target languages know such marks as pieces."""
     found = _LANGUAGE_MARK.match(text)
     return found[0] if found else ""
+
+
+def has_letters(text: str) -> bool:
+    """Return whether there is a letter or digit to translate; without one, a text stays."""
+    return any(map(str.isalnum, text))
+
+
+def cut(text: str, spans: Sequence[Span]) -> list[str]:
+    """Return the texts of the spans, each with the language mark that the whole begins with."""
+    mark = find_language_mark(text)
+    return [(mark if part else "") + text[start:end] for part, (start, end) in enumerate(spans)]
 
 
 def split_sentences(text: str, language: str | None = None) -> list[Span]:

@@ -21,6 +21,7 @@ from tokenizers.pre_tokenizers import Split
 from tokenizers.trainers import BpeTrainer
 
 from ..disk import write_text
+from ..mistakes import check_list
 from .dropout import merge
 from .layout import (
     BYTES,
@@ -73,6 +74,7 @@ class Tokenizer:
 
         Every character of the lines becomes a piece: ValueError if there is no room for them.
         """
+        check_list("lines", lines)
         characters: set[str] = set()
 
         def prepare() -> Iterator[str]:
@@ -122,6 +124,7 @@ class Tokenizer:
         return self.encode_many([text])[0]
 
     def encode_many(self, texts: Sequence[str]) -> list[list[int]]:
+        check_list("texts", texts)
         found = self._backend.encode_batch_fast([_led(clean(text)) for text in texts])
         return [encoding.ids for encoding in found]
 
@@ -131,6 +134,11 @@ class Tokenizer:
         ids = self._backend.encode(_led(cleaned)).ids
         texts = tuple(self.vocabulary[id] for id in ids)
         return Pieces(tuple(ids), texts, tuple(self._locate(ids, cleaned, origins)))
+
+    def find_unknown(self, text: str) -> list[str]:
+        """Return the characters, each once, that are no pieces: the training did not have them."""
+        characters = dict.fromkeys(clean(text))
+        return [each for each in characters if each not in self._ids and not each.isspace()]
 
     def decode(self, ids: Iterable[int]) -> str:
         """The text of any ids whatever: controls vanish, what is no character becomes U+FFFD."""

@@ -17,6 +17,7 @@ from tokenizers import Encoding
 from tokenizers import Tokenizer as Backend
 
 from ..disk import read_text
+from ..mistakes import check_list
 from .layout import CONTROLS
 from .tokenizer import Pieces, Tokenizer
 from .unicode import Span, replace_surrogates
@@ -69,6 +70,7 @@ class Unigram(Tokenizer):
         return cls(vocabulary, scores, charsmap)
 
     def encode_many(self, texts: Sequence[str]) -> list[list[int]]:
+        check_list("texts", texts)
         found = self._backend.encode_batch([replace_surrogates(text) for text in texts])
         return [self._look_up(encoding) for encoding in found]
 
@@ -78,6 +80,16 @@ class Unigram(Tokenizer):
         ids = tuple(self._look_up(found))
         texts = tuple(self.vocabulary[id] for id in ids)
         return Pieces(ids, texts, tuple(_cover(found.offsets, len(text))))
+
+    def find_unknown(self, text: str) -> list[str]:
+        """Return what has no pieces, each once."""
+        found = self.pieces(text)
+        unknown = (
+            text[start:end].strip()
+            for id, (start, end) in zip(found.ids, found.spans, strict=True)
+            if id == self._unknown
+        )
+        return list(dict.fromkeys(filter(None, unknown)))
 
     def words(self, text: str) -> NoReturn:
         raise ValueError("text.dropout skips merges, but this vocabulary has none: set it to 0")

@@ -75,7 +75,7 @@ Mind the licence of the data: the weights were made from it.
 
 ## Scores
 
-On the validation text, greedy, of the stored weights:
+On the validation text, greedy, each line whole and in one try, of the stored weights:
 {"".join(f"- {name}: {value:.3f}{chr(10)}" for name, value in scores.items())}\
 - signature of BLEU: {facts["signature"]}
 """

@@ -21,8 +21,9 @@ METRICS = ("BLEU", "chrF2")
 
 
 def search_greedily(decode: Decode) -> Decode:
-    """For validation, as long as the model's own search goes on."""
-    return Decode(search="greedy", max_ratio=decode.max_ratio, max_extra=decode.max_extra)
+    """Return a greedy search for validation, which goes on as long as the model's own."""
+    longest = {"max_ratio": decode.max_ratio, "max_extra": decode.max_extra}
+    return Decode().override({"search": "greedy", **longest})
 
 
 @dataclass(frozen=True)
@@ -89,7 +90,8 @@ def validate(
     translator = Translator(config, tokenizers, model, holding=holding, **how)
     ours = slice(None) if is_spread else slice(team.rank, None, team.size)
     decode = search_greedily(config.decode)
-    found = translator.translate(sources[ours], decode=decode, split=False, progress=progress)
+    best = translator.search(sources[ours], decode=decode, split=False, progress=progress)
+    found = [each.text for (each,) in best]
     scores = translator.score(sources[ours], references[ours])
     scored = [(each.log_prob, len(each.piece_log_probs)) for each in scores]
     if not is_spread:

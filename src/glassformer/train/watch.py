@@ -42,7 +42,9 @@ WHOLE = 1024  # the largest vocabulary of which every probability is kept
 TOP = 16
 LONGEST = 48  # pieces a side
 NOTES, EVERY = 500, 20  # lines of gradients in a long training; updates between them in a short one
-GREEDY = Decode(search="greedy", max_extra=10)  # an untrained model does not know when to stop
+GREEDY = Decode().override(
+    {"search": "greedy", "max_extra": 10}
+)  # an untrained model does not know when to stop
 
 
 @dataclass(frozen=True)
@@ -122,7 +124,8 @@ class Watch:
             self.config, self.tokenizers, model, device=str(device), precision="fp32"
         )
         sources = [each.source for each in self.sentences]
-        found = translator.translate(sources, decode=GREEDY, split=False)
+        best = translator.search(sources, decode=GREEDY, split=False)
+        found = [each.text for (each,) in best]
         tensors: dict[str, Tensor] = {}
         for number, each in enumerate(self.sentences):
             for name, tensor in self._look_at(each, model, device).items():

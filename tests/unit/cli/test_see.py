@@ -62,8 +62,10 @@ def test_a_summary(run: Run, trace: Trace) -> None:
     code, out, _ = run(TEXT, "--top", 2)
     assert code == 0
     lines = out.splitlines()
-    assert lines[:2] == [TEXT, trace.translation]
-    steps = lines[4 : 4 + len(trace.predicted)]
+    doubts = [f"looks wrong: {each.said}" for each in trace.document.problems]
+    assert doubts and lines[: 2 + len(doubts)] == [TEXT, trace.translation, *doubts]
+    first = lines.index("what came, and what could have come:") + 1
+    steps = lines[first : first + len(trace.predicted)]
     for row, (line, piece) in enumerate(zip(steps, trace.predicted, strict=True)):
         assert line.split()[:2] == [str(row), piece.text.replace(" ", "▁", 1)]
         others = [choice for choice in trace.top(row, 3) if choice.id != piece.id]

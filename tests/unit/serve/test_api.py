@@ -325,6 +325,34 @@ def test_translation_word_by_word(client: Client) -> None:
     assert best["text"] == done["sentences"][0]["text"]
 
 
+def test_what_the_model_does_not_know_is_said(client: Client) -> None:
+    """Under the names that `translate --json` has, for the text and for a recording."""
+    text = "The cat is old. Die Katze ist alt. 猫"
+    done = client.ask("/api/translate", {"text": text}).json
+    kinds = [{each["kind"] for each in done["problems"] if each["part"] == n} for n in range(3)]
+    assert not kinds[0] and {"language", "unsure"} <= kinds[1] and "unknown" in kinds[2]
+    assert 0 < done["confidence"] <= 0.2 and len(done["sentences"]) == 3
+    for said, wanted in (
+        ("The cat is old.", set()),
+        ("Die Katze ist alt.", {"language", "unsure"}),
+    ):
+        kept = client.ask("/api/trace", {"text": said}).json
+        trace = client.ask(f"/api/traces/{kept['id']}").json
+        assert {each["kind"] for each in trace["problems"]} >= wanted
+        assert bool(trace["problems"]) == bool(wanted) and trace["confidence"] > 0
+    passed = client.ask("/api/translate", {"text": "🙂🙂"}).json
+    assert passed["translation"] == "🙂🙂" and passed["problems"] == []
+
+
+def test_a_setting_turns_its_search_on(client: Client) -> None:
+    given = {"text": "I am a student.", "decode": {"beam": 3}}
+    kept = client.ask("/api/trace", given).json
+    settings = client.ask(f"/api/traces/{kept['id']}").json["search"]["settings"]
+    assert (settings["search"], settings["beam"]) == ("beam", 3)
+    both = client.ask("/api/trace", {"text": "a", "decode": {"beam": 3, "top_k": 4}})
+    assert both.status == 400 and "say which search" in both.json["error"]
+
+
 @pytest.mark.parametrize(
     ("path", "given", "part"),
     [

@@ -14,16 +14,25 @@ import pytest
 
 pytest.importorskip("fastapi", reason="the extra `serve` is not installed")
 
-from glassformer.config import Decode
+from glassformer.config import Config, Decode
 from glassformer.serve.batching import Batcher
 from glassformer.serve.limits import Limits
 from glassformer.serve.refusal import Refusal
 
 
-class Echo:
+class Model:
+    """What the quality check asks of a translator, but for the search."""
+
+    def __init__(self) -> None:
+        self.config, self.weights = Config(), SimpleNamespace(origin=None)
+        self.tokenizers = SimpleNamespace(source=SimpleNamespace(find_unknown=lambda text: []))
+
+
+class Echo(Model):
     """Translates a sentence into itself, when the gate is open."""
 
     def __init__(self) -> None:
+        super().__init__()
         self.batches: list[list[str]] = []
         self.gate, self.begun = threading.Event(), threading.Event()
         self.gate.set()
@@ -34,7 +43,7 @@ class Echo:
         if "bad" in texts:
             raise ValueError("a bad sentence")
         self.batches.append([*texts])
-        said = {"log_prob": 0.0, "piece_log_probs": [], "finished": True}
+        said = {"log_prob": 0.0, "piece_log_probs": [], "finished": True, "parts": []}
         return [[SimpleNamespace(text=text.upper(), **said)] for text in texts]
 
 
@@ -170,7 +179,7 @@ def test_a_bad_sentence_fails_its_own_request(run: Callable[..., Any]) -> None:
 def test_an_internal_error_is_told_once(
     run: Callable[..., Any], caplog: pytest.LogCaptureFixture
 ) -> None:
-    class Broken:
+    class Broken(Model):
         def search(self, texts: Sequence[str], **how: Any) -> list[list[Any]]:
             raise AttributeError("no such symbol")
 

@@ -61,6 +61,13 @@ def test_what_has_no_letters_stays(client: Client, text: str) -> None:
     assert ask(client, q=text) == {"translatedText": text}
 
 
+def test_the_server_says_what_python_says(client: Client, plain: Translator) -> None:
+    """Also of what looks wrong and is searched for again, in a paragraph as alone."""
+    odd = ["I like coffee.", "Die Katze ist alt.", "12 birds, 1234 dogs.", "word word word word."]
+    texts = [*odd, " ".join(["The cat is old.", *odd]), "🙂🙂", "猫 The cat."]
+    assert ask(client, q=texts)["translatedText"] == plain.translate(texts)
+
+
 def test_alternatives(client: Client) -> None:
     found = ask(client, q="The cat is on the mat.", alternatives=2)
     assert isinstance(found, dict)

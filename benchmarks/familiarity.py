@@ -1,0 +1,132 @@
+"""How often a model that does not know a text says so, and how often it says so without cause.
+
+    python benchmarks/familiarity.py --data DATA [--model MODEL --test PREFIX... --text FILE...]
+
+The shipped models translate sentences of their own kind that they never saw, and Tatoeba's, most of
+which they cannot know; MODEL, if given, the pairs of each PREFIX, and FILEs without translations.
+Good is a translation that the grammar allows, or with chrF2 of 60 or more to that by people; bad is
+one below 40; what is between is not counted. The languages are told apart on Tatoeba alone. DATA
+has the folders tatoeba_en_fr and so on; GLASSFORMER_DATA names it too.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from glassformer.data.demo import accepted, pairs
+from glassformer.directory import write_text
+from glassformer.evaluate.quality import score_sentences
+from glassformer.familiarity import SHARE, Familiarity, find_other_language, measure_confidence
+from glassformer.text.sentences import cut
+from glassformer.translation import take_apart
+from glassformer.translator import Translator
+
+DEMOS = {"demo": ("en", "fr"), "demo-fr-en": ("fr", "en"), "demo-en-zh": ("en", "zh")}
+LINES, SEED, BAD, GOOD = 500, 2026, 40, 60
+SHARES = (0.4, 0.5, SHARE, 0.7, 0.8)  # of the usual confidence
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--data", type=Path, default=os.environ.get("GLASSFORMER_DATA"))
+    parser.add_argument("--model", type=Path, help="a model of another kind of text")
+    parser.add_argument("--test", nargs="*", default=[], help="for it: PREFIX.en and so on")
+    parser.add_argument("--text", nargs="*", default=[], help="for it: text alone")
+    parser.add_argument("--out", type=Path, help="write the tables there, too")
+    options = parser.parse_args()
+    if not options.data:
+        parser.error("--data or GLASSFORMER_DATA has to name the folder of test sets")
+    if (options.test or options.text) and not options.model:
+        parser.error("--test and --text are for a --model")
+    text = "\n".join([*tell_models(options), "", *tell_languages(Path(options.data))]) + "\n"
+    print(text)
+    if options.out:
+        write_text(options.out, text)
+
+
+def tell_models(options: argparse.Namespace) -> Iterator[str]:
+    limits = " | ".join(f"below {share:g}" for share in SHARES)
+    yield f"| model | text | translation | lines | unknown | language | {limits} |"
+    yield f"|---|---|---|--:|--:|--:|{'--:|' * len(SHARES)}"
+    for name, (source, target) in DEMOS.items():
+        translator = Translator.load(name, device="cpu", precision="fp32")
+        yield from measure(
+            name, translator, "its own kind", pairs(source, target, LINES, SEED, "test")
+        )
+        languages = sorted({source, target} - {"en"})
+        test = Path(options.data) / f"tatoeba_en_{languages[0]}" / "test"
+        yield from measure(name, translator, "Tatoeba", read(str(test), source, target))
+    if options.model:
+        translator = Translator.load(options.model, device="cpu", precision="fp32")
+        data = translator.config.data
+        ends = str(data.source_lang), str(data.target_lang)
+        for prefix in options.test:
+            kind = f"{Path(prefix).parent.name}/{Path(prefix).name}"
+            yield from measure(options.model.name, translator, kind, read(prefix, *ends))
+        for file in options.text:
+            lines = [(line, "") for (line,) in read(*file.rsplit(".", 1))]
+            yield from measure(options.model.name, translator, Path(file).name, lines)
+
+
+def read(prefix: str, *ends: str) -> list[tuple[str, ...]]:
+    texts = (Path(f"{prefix}.{end}").read_text(encoding="utf-8") for end in ends)
+    return list(zip(*(text.split("\n")[:-1] for text in texts), strict=True))[:LINES]
+
+
+def measure(
+    name: str, translator: Translator, kind: str, test: Sequence[tuple[str, ...]]
+) -> Iterator[str]:
+    """Yield a row for what is good, and one for what is bad; of text alone, one for all."""
+    sources, references = map(list, zip(*test, strict=True))
+    found = [best for (best,) in translator.search(sources)]
+    knows = Familiarity(translator)
+    assert knows.usual
+    close = score_sentences([each.text for each in found], [references])
+    languages = (str(translator.config.data.source_lang), str(translator.config.data.target_lang))
+    rows: dict[str, list[tuple[set[str], float]]] = {"good": [], "bad": [], "any": []}
+    for (source, reference), best, near in zip(test, found, close, strict=True):
+        is_good = near >= GOOD or best.text in list_accepted(kind, source, *languages)
+        if reference and not is_good and near >= BAD:
+            continue
+        parts = list(
+            zip(cut(source, [p.source for p in best.parts]), take_apart(best), strict=True)
+        )
+        kinds = {problem.kind for part in parts for problem in knows.find_problems(*part)}
+        least = min((measure_confidence(each) for _, each in parts), default=1.0) / knows.usual
+        said = ("good" if is_good else "bad") if reference else "any"
+        rows[said].append((kinds, least))
+    for said, judged in rows.items():
+        if judged:
+            told = [sum(kind in kinds for kinds, _ in judged) for kind in ("unknown", "language")]
+            told += [sum(least < share for _, least in judged) for share in SHARES]
+            shares = " | ".join(f"{100 * count / len(judged):.1f} %" for count in told)
+            yield f"| {name} | {kind} | {said} | {len(judged):,} | {shares} |"
+
+
+def list_accepted(kind: str, source: str, *languages: str) -> set[str]:
+    """Return what the grammar of the built-in corpus allows, for its sentences."""
+    return set(accepted(source, *languages)) if kind == "its own kind" else set()
+
+
+def tell_languages(data: Path) -> Iterator[str]:
+    """Yield how much of each language is taken for another, by a model of each."""
+    sides = {
+        "en": "tatoeba_en_de",
+        "de": "tatoeba_en_de",
+        "fr": "tatoeba_en_fr",
+        "zh": "tatoeba_en_zh",
+    }
+    yield f"| text of Tatoeba | lines | {' | '.join(f'to a model of {code}' for code in sides)} |"
+    yield f"|---|--:|{'--:|' * len(sides)}"
+    for code, folder in sides.items():
+        lines = (data / folder / f"test.{code}").read_text(encoding="utf-8").split("\n")[:-1]
+        told = (sum(find_other_language(line, own) is not None for line in lines) for own in sides)
+        shares = " | ".join(f"{100 * count / len(lines):.2f} %" for count in told)
+        yield f"| {code} | {len(lines):,} | {shares} |"
+
+
+if __name__ == "__main__":
+    main()

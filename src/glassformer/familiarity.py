@@ -1,0 +1,84 @@
+"""Whether a text is of a kind that a model knows: a network translates anything, known or not.
+
+Three signs tell: characters that its training text did not have, another language than it
+translates from, and tokens that it gives much less probability than usual. The right translation
+is not known here. How often the signs are right and wrong is in docs/corpus.md.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+from .data.doctor.function_words import NAMES, WORDS
+from .directory import GOLDEN, Tokenizers
+from .disk import read_json
+from .text.sentences import has_letters
+from .translation import Problem, Translation
+from .translator import Translator
+
+# Chosen by `benchmarks/familiarity.py`.
+SHARE = 0.6  # of its usual confidence: a model that has less is unsure
+LEAST = 2  # function words of another language, and none of its own
+WORD = re.compile(r"[^\W\d_]+")
+
+
+class Familiarity:
+    """What is known of a model: its source language, its characters, its usual confidence."""
+
+    def __init__(self, translator: Translator) -> None:
+        code = translator.config.data.source_lang or ""
+        self.language = re.split("[-_]", code)[0].lower()
+        self.tokenizer = translator.tokenizers.source
+        origin = translator.weights.origin
+        self.usual = (
+            measure_usual(origin, translator.tokenizers) if isinstance(origin, Path) else None
+        )
+
+    def find_problems(self, source: str, found: Translation) -> Iterator[Problem]:
+        """Yield what says that the model does not know such a text."""
+        if not has_letters(source):
+            return
+        if unknown := self.tokenizer.find_unknown(source):
+            yield Problem("unknown", f"characters that the model has not seen: {' '.join(unknown)}")
+        if other := find_other_language(source, self.language):
+            yield Problem("language", f"the text looks {NAMES[other]}, not {NAMES[self.language]}")
+        confidence = measure_confidence(found)
+        if self.usual and confidence < SHARE * self.usual:
+            told = f"{confidence:.0%} where {self.usual:.0%} is usual"
+            yield Problem("unsure", f"the model is unsure of its tokens: {told}")
+
+
+def measure_confidence(found: Translation) -> float:
+    """Return the geometric mean of the probabilities of the tokens, ends included."""
+    tokens = len(found.piece_log_probs)
+    return math.exp(found.log_prob / tokens) if tokens else 1.0
+
+
+def measure_usual(folder: Path, tokenizers: Tokenizers) -> float | None:
+    """Return the mean confidence in the sentences that a model brings along; None without any."""
+    try:
+        lines = read_json(folder / GOLDEN)["lines"]
+        given = [(line["translation"], float(line["log_prob"])) for line in lines]
+        tokens = [
+            len(ids) + 1 for ids in tokenizers.target.encode_many([said for said, _ in given])
+        ]
+        shares = [math.exp(log_prob / n) for (_, log_prob), n in zip(given, tokens, strict=True)]
+    except (OSError, ValueError, KeyError, TypeError, OverflowError):
+        return None
+    return sum(shares) / len(shares) if shares else None
+
+
+def find_other_language(text: str, own: str) -> str | None:
+    """Return the code of another language, if the function words of a text are only its."""
+    if own not in WORDS:
+        return None
+    words = {word.lower() for word in WORD.findall(text)}
+    if words & WORDS[own]:
+        return None
+    hits = Counter(code for code, theirs in WORDS.items() for _ in words & theirs)
+    code, count = max(hits.items(), key=lambda each: (each[1], each[0]), default=("", 0))
+    return code if count >= LEAST else None
