@@ -46,6 +46,7 @@ INCOMPATIBLE = {
     "text.": "the pieces and the store were made with it",
     "data.": "the store was made with it",
     "size": "the weights have the old shape",
+    "recipe": "the settings were chosen when this began",
     "train.optimizer": "what the optimizer remembers is of no use to the other",
     "train.ema": "the average was kept with it from the beginning",
 }
