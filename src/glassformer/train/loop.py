@@ -112,11 +112,11 @@ class Loop:
                     outcome = self._update()
                 if self.progress.step < step:  # gone back
                     continue
+                self._settle_again(step)  # first: what follows asks for the number of updates
                 journal.note(step, norms, outcome.gradient_norm)
                 if step % LOG_EVERY == 0 or step == self.steps:
                     journal.write(step, self._values(outcome))
                 advance(step, self.steps, note=f"loss {outcome.loss:.3f}")
-                self._settle_again(step)
                 self._pause(step)
                 self.stopped = bool(self.team.sum(self.is_asked_to_stop)[0])
         self._save()

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from .plan import Costs
 
-WINDOW = 8  # updates
+WINDOW = 4  # updates
 
 
 class Meter:
