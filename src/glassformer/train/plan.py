@@ -238,8 +238,9 @@ def read_plan(folder: Path, limits: Limits) -> Plan | None:
 
 def _read_decision(found: Mapping[str, Any]) -> Decision:
     """Return a decision as it was written; ValueError, TypeError or KeyError if it is none."""
-    numbers = [found[name] for name in ("step", "steps", "review", "sentences")]
-    if not all(isinstance(each, int) for each in numbers) or found["steps"] < max(1, found["step"]):
+    numbers = {name: found[name] for name in ("step", "steps", "review", "sentences")}
+    is_whole = all(isinstance(each, int) for each in numbers.values())
+    if not is_whole or found["steps"] < max(1, found["step"]):
         raise ValueError
     costs = Costs(**{name: float(seconds) for name, seconds in found["costs"].items()})
-    return Decision(*numbers, bool(found["is_only_last"]), costs)
+    return Decision(**numbers, is_only_last=bool(found["is_only_last"]), costs=costs)

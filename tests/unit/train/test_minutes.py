@@ -92,6 +92,19 @@ def test_time_stands_still_while_a_training_is_stopped(
     assert summary.is_finished and summary.progress.spent == pytest.approx(60, rel=0.1)
 
 
+def test_steps_can_take_the_place_of_minutes(
+    tmp_path: Path, corpus: list[Path], settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    machine = Machine(monkeypatch)
+    machine.dies_at = 7
+    with pytest.raises(KeyboardInterrupt):
+        train(timed(settings, checkpoint_every=3), corpus, tmp_path / "m", quiet=True)
+    machine.dies_at = 10**9
+    changes = ["train.steps=9"]
+    summary = resume(tmp_path / "m", changes=changes, accept_changed_settings=True, quiet=True)
+    assert summary.is_finished and summary.progress.step == summary.steps == 9
+
+
 def test_it_is_said_before_it_begins_that_there_is_little_time(
     tmp_path: Path,
     corpus: list[Path],
