@@ -222,7 +222,7 @@ class Updater:
         flat = [gradient.flatten() for gradient in gradients]  # a product is twice as fast
         return torch.stack([gradient.dot(gradient) for gradient in flat]).sum().sqrt()
 
-    def _step(self, step: int, rate: float, planned: float) -> None:
+    def _step(self, step: int, rate: float, planned: float = 1.0) -> None:
         set_rate(self.optimizer, rate)
         self.optimizer.step()
         if self.averaged is not None and self.train.ema:
