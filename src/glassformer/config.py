@@ -206,9 +206,11 @@ class Decode(Settings):
 class Config(Settings):
     """Everything. `size` is where the shape in `model` started from; `model` has the last word.
 
-    With size auto, what is not set is chosen when a training knows its corpus: see `train/auto.py`.
+    What is not set is the paper's. With the recipe auto, which the size auto needs, it is chosen
+    when a training knows its corpus: see `train/auto.py`.
     """
 
+    recipe: Literal["auto", "paper"] | None = None  # None: the paper's, but for the size auto
     size: Literal["auto", "tiny", "small", "base", "big"] | None = None
     model: Model = Model()
     text: Text = Text()
@@ -224,6 +226,17 @@ class Config(Settings):
             if isinstance(model, Mapping):
                 raw = {**raw, "model": {**shape, **model}}
         return raw
+
+    @model_validator(mode="after")
+    def _has_a_size(self) -> Config:
+        if self.recipe == "paper" and self.size == "auto":
+            raise ValueError("size=auto is chosen by recipe=auto, not by the paper's: name a size")
+        return self
+
+    @property
+    def is_open(self) -> bool:
+        """Whether settings are still to be chosen for a corpus and a machine."""
+        return self.recipe == "auto" or self.size == "auto"
 
     @classmethod
     def load(cls, path: Path | str, changes: Sequence[str] = ()) -> Config:
@@ -261,8 +274,7 @@ class Config(Settings):
         return Config.read(raw)
 
     def to_toml(self) -> str:
-        is_open = self.size == "auto"  # what is left out is still to be chosen
-        raw = self.model_dump(mode="json", exclude_none=True, exclude_unset=is_open)
+        raw = self.model_dump(mode="json", exclude_none=True, exclude_unset=self.is_open)
         return tomli_w.dumps(raw)
 
 

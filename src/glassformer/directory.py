@@ -103,7 +103,7 @@ def open_model(model: Path | str) -> tuple[Config, Tokenizers, dict[str, torch.S
                 raise ValueError(said)
             raise ValueError(f"{folder} is no model directory: it has no {name}{_suggest(folder)}")
     config = Config.load(folder / CONFIG)
-    if not config.model_fields_set >= set(Config.model_fields) - {"size"}:
+    if not config.model_fields_set >= set(Config.model_fields) - {"size", "recipe"}:
         raise ValueError(f"{folder / CONFIG}: cut short, or not written by a training")
     tokenizers = Tokenizers.load(folder)
     layers = config.model.encoder_layers + config.model.decoder_layers

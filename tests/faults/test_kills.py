@@ -42,7 +42,7 @@ def choose(number: int) -> tuple[dict[str, Any], str]:
     """Settings, half of them bf16 and half with minutes; and where to kill."""
     train: dict[str, Any] = {"precision": "bf16" if number % 2 else "fp32"}
     if number // 2 % 2:
-        train |= {"steps": None, "minutes": 0.004, "validate_every": None, "checkpoint_every": 4}
+        train |= {"steps": None, "minutes": 0.05, "validate_every": None, "checkpoint_every": 9}
     return train, [ANYWHERE, *PLACES][number // 4 % 5]
 
 
@@ -52,7 +52,7 @@ def test_killed(trainings: Trainings, fresh: Fresh, ledger: Ledger, number: int)
     train, place = choose(number if number >= QUICK else 5 * number)
     recipe, out = trainings.recipe(**train), fresh("out")
     if place == ANYWHERE:
-        how: dict[str, Any] = {"kill_after": random.uniform(0, 1.2)}
+        how: dict[str, Any] = {"kill_after": random.uniform(0, 3 if "minutes" in train else 1.2)}
     else:
         nth = 1 if place == "store" else random.choice([1, 1, 2])
         how = {"kill_in": place, "nth": nth, "kill_after": random.uniform(0, PLACES[place])}

@@ -15,6 +15,7 @@ from glassformer.config import SIZES, Config, Model
 
 # A setting that differs from its default, for every setting there is.
 OTHERS: dict[str, Any] = {
+    "recipe": "paper",
     "size": "tiny",
     "model.d_model": 24,
     "model.d_ff": 48,
@@ -160,6 +161,18 @@ def test_set(change: str, value: object) -> None:
 
 
 @pytest.mark.parametrize("size", SIZES)
+def test_a_file_with_a_size_alone_means_the_papers_settings(tmp_path: Path, size: str) -> None:
+    """Recipes, and the folders of models and of trainings that were begun before, say it so."""
+    (tmp_path / "c.toml").write_text(f'size = "{size}"\n', encoding="utf-8")
+    config = Config.load(tmp_path / "c.toml")
+    assert not config.is_open and config.model == Model(**SIZES[size])
+    parts = ("text", "data", "train", "decode")
+    assert all(getattr(config, part) == getattr(Config(), part) for part in parts)
+    named = Config.read({"recipe": "paper", "size": size})
+    assert named.model_dump(exclude={"recipe"}) == config.model_dump(exclude={"recipe"})
+
+
+@pytest.mark.parametrize("size", SIZES)
 def test_a_size_is_a_shape_and_the_model_has_the_last_word(size: str) -> None:
     config = Config.read({"size": size, "model": {"d_ff": 44}})
     assert config.model == Model(**{**SIZES[size], "d_ff": 44})
@@ -181,6 +194,7 @@ def test_base_is_the_papers() -> None:
         ({"data": {"qqq": 3}}, "known here: source_lang, target_lang, max_length"),
         ({"train": {"steps": 0}}, "train.steps: Input should be greater than or equal to 1"),
         ({"model": {"norm": "prenorm"}}, "model.norm: Input should be 'post' or 'pre'"),
+        ({"recipe": "paper", "size": "auto"}, "size=auto is chosen by recipe=auto"),
         ({"size": "large"}, "'tiny', 'small', 'base' or 'big' (got 'large')"),
         ({"size": ["tiny"]}, "size: Input should be 'auto', 'tiny', 'small', 'base' or 'big'"),
         ({"model": 3}, "model: Input should be a valid dictionary"),

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+import time
+from collections.abc import Collection, Sequence
 from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -18,13 +19,22 @@ from .terminal import INTERRUPTED, keep_apart, to_json
 if TYPE_CHECKING:
     from ..train import Summary
 
-ALL_SIZES = ("auto", *SIZES)
+RECIPES = ("auto", "paper")
+NAMES = (*RECIPES, *SIZES)
 Words = Annotated[
     list[str] | None,
     Argument(
         metavar="RECIPE | PATH",
-        help=f"A size ({', '.join(ALL_SIZES)}) or a TOML file of settings, auto if not given; and "
-        "the data, if without --data.",
+        help="auto chooses what is not set from the data and this machine, paper takes what the "
+        "paper has; or a TOML file of settings; auto if not given. A size here is --size. Then the "
+        "data, if without --data.",
+    ),
+]
+Size = Annotated[
+    str | None,
+    Option(
+        metavar="SIZE",
+        help=f"{', '.join(SIZES)}; if not given, auto chooses one, and paper takes base.",
     ),
 ]
 PAIRS = Option(
@@ -102,6 +112,7 @@ Quiet = Annotated[bool, Option("--quiet", "-q", help="Say nothing on the way.")]
 def train(
     context: Context,
     words: Words = None,
+    size: Size = None,
     data: Data = None,
     source_lang: SourceLang = None,
     target_lang: TargetLang = None,
@@ -119,23 +130,26 @@ def train(
 ) -> None:
     """Train a model on sentence pairs of your own. Ctrl-C saves it, --resume goes on.
 
-    The size auto chooses what is not set, from the data and this machine, and says why.
+    The recipe auto chooses what is not set, from the data and this machine, and says why.
 
     \b
     glassformer train my-folder --source-lang en --target-lang de --out my-model
-    glassformer train small train.en train.de --source-lang en \\
+    glassformer train train.en train.de --size small --source-lang en \\
         --target-lang de --minutes 60 --out my-model
+    glassformer train paper my-folder --size tiny --out my-model
     glassformer train my-other-folder --from my-model --minutes 10 --out other
     glassformer train --resume my-model
     """
+    began = time.perf_counter() - time.process_time()  # --minutes are all of it, imports too
     recipe, files = part_words(words or (), data)
     data = join_data(files, data)
     changes = [*(changes or ()), *([f"train.freeze={json.dumps(freeze)}"] if freeze else ())]
     asked = (source_lang, target_lang, minutes, changes)
-    how: dict[str, Any] = {"device": device, "quiet": quiet}
+    how: dict[str, Any] = {"device": device, "quiet": quiet, "began": began}
     accepted: dict[str, Any] = {name: bool(context.params[name]) for name in RESUMING}
     if resume:
-        _refuse(recipe, data, out, valid, source_lang, target_lang, minutes, parent, new_tokenizer)
+        _refuse(recipe, size, data, out, valid, source_lang, target_lang, minutes, parent)
+        _refuse(new_tokenizer)
         from .. import train as training
 
         summary = training.resume(resume, changes=changes, **accepted, **how)
@@ -144,7 +158,10 @@ def train(
         if not (data and out):
             raise ValueError("train needs --data and --out, or --resume alone")
         keep_apart(None, *data, *(valid or ()))
-        config = read_parent(parent, recipe, *asked) if parent else read_recipe(recipe, *asked)
+        if parent:
+            config = read_parent(parent, size or recipe, *asked)
+        else:
+            config = read_recipe(recipe, *asked, size=size)
         from .. import train as training
 
         how |= {"valid": valid or None, "parent": parent, "new_pieces": new_tokenizer}
@@ -155,7 +172,7 @@ def train(
 def part_words(words: Sequence[str], data: Sequence[Path] | None) -> tuple[str | None, list[Path]]:
     """Return the recipe, None if there is none, and the files after it."""
     first, rest = (words[0] if words else None), words[1:]
-    is_recipe = first in ALL_SIZES or Path(first or "").suffix == ".toml" or len(rest) > 1
+    is_recipe = first in NAMES or Path(first or "").suffix == ".toml" or len(rest) > 1
     if first is None or is_recipe or data or not is_data(Path(first)):
         return first, [Path(word) for word in rest]
     return None, [Path(word) for word in words]
@@ -208,19 +225,34 @@ def read_recipe(
     target_lang: str | None,
     minutes: float | None,
     changes: Sequence[str],
+    size: str | None = None,
 ) -> Config:
-    """The settings of a size or a TOML file, with those given at the command line on top."""
+    """Return the settings of a recipe or a TOML file, with those given at the command line on top.
+
+    A size in the place of `recipe` is that size of the recipe auto.
+    """
     changes = _lay_on_top(source_lang, target_lang, minutes, changes)
-    recipe = recipe or "auto"
-    if recipe in ALL_SIZES:
-        config = Config.read({"size": recipe}, changes)
-    elif Path(recipe).is_file():
-        config = Config.load(recipe, changes)
+    if size and size not in SIZES:
+        raise ValueError(f"--size {size}: {_suggest(size, SIZES)}")
+    if recipe in SIZES:
+        if size:
+            raise ValueError(f"{recipe} and --size {size} both say how large: give one of them")
+        recipe, size = "auto", recipe
+    if recipe and Path(recipe).is_file() and recipe not in RECIPES:
+        config = Config.load(recipe, [*([f"size={size}"] if size else ()), *changes])
+    elif recipe is None or recipe in RECIPES:
+        chosen = recipe or "auto"
+        fallback = "base" if chosen == "paper" else "auto"
+        config = Config.read({"recipe": chosen, "size": size or fallback}, changes)
     else:
-        near = get_close_matches(recipe, ALL_SIZES, 1)
-        hint = f"did you mean {near[0]}?" if near else f"the sizes are {', '.join(ALL_SIZES)}"
-        raise ValueError(f"{recipe} is neither a size nor a file that is there; {hint}")
+        hint = _suggest(recipe, NAMES)
+        raise ValueError(f"{recipe} is no recipe, no size, and no TOML file that is there; {hint}")
     return _limit(config, minutes)
+
+
+def _suggest(name: str, names: Collection[str]) -> str:
+    near = get_close_matches(name, names, 1)
+    return f"did you mean {near[0]}?" if near else f"there are {', '.join(names)}"
 
 
 def read_parent(

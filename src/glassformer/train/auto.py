@@ -1,4 +1,4 @@
-"""Settings for a corpus and a machine: the size `auto`.
+"""Settings for a corpus and a machine: the recipe `auto`, of any size or of one that is chosen.
 
 Every rule is one line of `choose`, its reason beside it; what is set by hand is kept, and what
 comes after it follows. The rules are anchored in one measured point: Multi30k, 29,000 pairs, size
@@ -9,7 +9,7 @@ updates in ten minutes on two cores.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -46,6 +46,7 @@ class Choice:
     key: str
     value: Any
     why: str
+    is_yours: bool = False  # set by hand
 
 
 def measure_extent(pairs: Iterable[tuple[str, str]]) -> Extent:
@@ -73,9 +74,10 @@ class Choices:
     def add(self, key: str, value: Any, why: str) -> Any:
         table, _, name = key.rpartition(".")
         yours = self.given.get(table, {}) if table else self.given
-        if name in yours:
+        is_yours = name in yours
+        if is_yours:
             value, why = yours[name], "yours"
-        self.rows.append(Choice(key, value, why))
+        self.rows.append(Choice(key, value, why, is_yours))
         return value
 
     def settle(self) -> Config:
@@ -91,7 +93,9 @@ class Choices:
 
 def choose(config: Config, extent: Extent, machine: Machine) -> tuple[Config, list[Choice]]:
     """All settings, and how the chosen ones came about."""
-    given = config.model_dump(exclude_unset=True, exclude_none=True, exclude={"size"})
+    given = config.model_dump(exclude_unset=True, exclude_none=True, exclude={"recipe"})
+    if config.size == "auto":
+        del given["size"]
     choices, pairs = Choices(given), extent.pairs
     add = choices.add
     growth = pairs / REFERENCE
@@ -118,7 +122,7 @@ def choose(config: Config, extent: Extent, machine: Machine) -> tuple[Config, li
     kind = add("train.optimizer", "muon", "learns as much as adam from fewer updates")
     rate, why = (1.0, "one") if kind == "muon" else (0.5, "a half")
     add("train.learning_rate", _round(rate / d_model, 0.0001), f"{why} over the width")
-    warmup = max(1, round(_clamp(updates / 20, min(50, updates / 4), 2000)))
+    warmup, ema = _follow(updates)
     add("train.warmup", warmup, f"a twentieth of some {updates:,} updates")
     add("train.schedule", "cosine", "ends at its low point when the time is over")
     add(
@@ -126,12 +130,23 @@ def choose(config: Config, extent: Extent, machine: Machine) -> tuple[Config, li
         0.2 if pairs < 10_000 else 0.1,
         "the paper's, and twice that under 10,000 pairs",
     )
-    add(
-        "train.ema",
-        round(_clamp(1 - 10 / max(1, updates), 0.99, 0.9998), 4),
-        "averages the weights of the last tenth",
-    )
+    add("train.ema", ema, "averages the weights of the last tenth")
     return choices.settle(), choices.rows
+
+
+def choose_again(config: Config, updates: int, chosen: Collection[str]) -> Config:
+    """Return the settings with what hangs on the number of updates, now that it was measured.
+
+    `chosen` are the names of those that `choose` chose: what was set by hand stands.
+    """
+    found = dict(zip(("warmup", "ema"), _follow(updates), strict=True))
+    return config.changed(train={k: v for k, v in found.items() if f"train.{k}" in chosen})
+
+
+def _follow(updates: int) -> tuple[int, float]:
+    """Return the warm-up and the decay of the moving average for so many updates."""
+    warmup = max(1, round(_clamp(updates / 20, min(50, updates / 4), 2000)))
+    return warmup, round(_clamp(1 - 10 / max(1, updates), 0.99, 0.9998), 4)
 
 
 def _add_model(choices: Choices, passes: float) -> None:
@@ -145,7 +160,8 @@ def _choose_size(
 ) -> tuple[str, float, float]:
     """The largest size that has pairs and time enough; the passes it makes, and their minutes."""
     wanted = _clamp(40 * math.sqrt(REFERENCE / extent.pairs), 3, 60)
-    for size in (*NEEDED, "tiny"):
+    sizes = (given["size"],) if "size" in given else (*NEEDED, "tiny")
+    for size in sizes:
         shape = {**SIZES[size], **given.get("model", {})}
         a_pass = 2 * extent.pieces / estimate_speed(shape, vocabulary, machine) / 60
         minutes = math.ceil(_clamp(wanted * a_pass, 2, MOST_MINUTES))

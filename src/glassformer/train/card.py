@@ -75,7 +75,8 @@ Mind the licence of the data: the weights were made from it.
 
 ## Scores
 
-On the validation text, greedy, each line whole and in one try, of the stored weights:
+On the validation text{_tell_sentences(made)}, greedy, each line whole and in one try, of the stored
+weights:
 {"".join(f"- {name}: {value:.3f}{chr(10)}" for name, value in scores.items())}\
 - signature of BLEU: {facts["signature"]}
 """
@@ -86,7 +87,12 @@ def _tell_steps(made: Mapping[str, Any]) -> str:
         return f"The mean of the weights after updates {', '.join(f'{n:,}' for n in steps)}"
     if not made["best_step"]:
         return f"The parent as it was: no validation in {made['steps']:,} updates was better"
-    return f"Best after update {made['best_step']:,} of {made['steps']:,}"
+    best = "Best after" if made.get("is_chosen", True) else "The last of those validated,"
+    return f"{best} update {made['best_step']:,} of {made['steps']:,}"
+
+
+def _tell_sentences(made: Mapping[str, Any]) -> str:
+    return f" ({count:,} pairs of it)" if (count := made.get("valid_pairs")) else ""
 
 
 def _list_files(data: list[dict[str, Any]]) -> str:

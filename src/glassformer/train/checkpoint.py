@@ -50,7 +50,11 @@ class Progress:
     source_pieces: int = 0  # seen in training, padding not counted, eos counted
     target_pieces: int = 0
     cpu_seconds: float = 0.0
-    seconds: float = 0.0
+    seconds: float = 0.0  # of updates
+    spent: float = 0.0  # seconds since the training began, all included, while it was not stopped
+    best_sentences: int = 0  # that the best score is of; 0: none is there, or it was not said
+    scored_sentences: int = 0  # that `scores` are of
+    parent_loss: float | None = None  # where no model is chosen: none that is worse is kept
     scores: dict[str, float] = field(default_factory=dict)  # of the best validation
     signature: str = ""  # of its BLEU
 

@@ -17,8 +17,13 @@ TOLERANCE = 1e-3  # of a log-probability; processors differ by about 1e-5
 
 def write_golden(folder: Path, sources: Sequence[str]) -> None:
     """Greedy, in fp32 on a CPU."""
-    lines = _translate(folder, sources[:LINES])
+    lines = make_golden(folder, sources)
     write_json(folder / GOLDEN, {"search": "greedy", "precision": "fp32", "lines": lines})
+
+
+def make_golden(folder: Path, sources: Sequence[str]) -> list[dict[str, Any]]:
+    """Return the first few sources with what the model in `folder` makes of them."""
+    return _translate(folder, sources[:LINES])
 
 
 def check_golden(folder: Path) -> list[str]:

@@ -13,10 +13,12 @@ from . import checkpoint
 from .checkpoint import Progress
 from .distributed import Team
 from .log import Metrics
+from .plan import Plan
 from .preparation import CHECKPOINTS, RUN, Prepared
 from .standing import collect_all, collect_best
 from .updates import Updater
 from .watch import GRADIENTS, Watch
+from .watch import plan as plan_snapshots
 
 
 class Journal:
@@ -26,15 +28,20 @@ class Journal:
         self.out, self.folder, self.config, self.team = out, out / RUN, config, team
         self.prepared = prepared
 
-    def open(self, step: int, validate_every: int) -> None:
+    def open(self, step: int, plan: Plan) -> None:
         """Go on after `step`: what is written behind it goes."""
-        prepared, steps = self.prepared, self.config.train.steps
-        assert steps
-        watched = prepared.tokenizers, prepared.valid, steps, validate_every
+        prepared, steps = self.prepared, plan.planned
+        every = plan.limits.validate_every or -(-steps // plan.validations)
+        watched = prepared.tokenizers, prepared.valid, steps, every
         self.watch = Watch(self.folder, self.config, *watched)
+        self.follow(plan)
         if self.team.is_first:
             self.metrics = Metrics(self.folder, step)
             self.watch.begin(step)
+
+    def follow(self, plan: Plan) -> None:
+        """Take snapshots when the plan, as it is now, validates."""
+        self.watch.follow(plan_snapshots(plan.latest.steps, plan.list_validations()))
 
     def write(self, step: int, values: Mapping[str, Any]) -> None:
         if self.team.is_first:
@@ -56,10 +63,10 @@ class Journal:
             weights = model.state_dict()
             save_model(self.out, self.config, self.prepared.tokenizers, weights)
 
-    def save(self, progress: Progress, updater: Updater) -> None:
+    def save(self, progress: Progress, updater: Updater, is_last: bool = False) -> None:
         """A checkpoint, but none of weights that may be what goes wrong."""
         train = self.config.train
-        if progress.skipped and progress.step != train.steps:
+        if progress.skipped and not is_last:
             return
         if progress.step > progress.trouble_step:
             progress.goings_back = 0

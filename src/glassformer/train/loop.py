@@ -12,27 +12,43 @@ from ..data.batches import Batch
 from ..device import choose_precision, free_memory, keep_memory
 from ..directory import CONFIG, build, write_text
 from . import checkpoint, trouble
+from .auto import choose_again
 from .checkpoint import Progress
 from .distributed import ALONE, Team
 from .faithful import check_shortcuts
+from .golden import make_golden
 from .journal import Journal
 from .log import Reporter
 from .machine import limit_memory
+from .meter import Meter
 from .pace import time_updates
 from .padding import make_batches, settle_padding
 from .parent import adopt, freeze
+from .plan import (
+    PLAN,
+    SAMPLE,
+    Costs,
+    Limits,
+    Plan,
+    begin,
+    describe_start,
+    read_plan,
+    settle_again,
+    write_plan,
+)
 from .preparation import CHECKPOINTS, RUN, Prepared
 from .room import Room
 from .schedule import rate
 from .standing import go_to
 from .stopping import listen_for_stop
 from .updates import Outcome, Updater
-from .validation import validate
+from .validation import Validation, spread_sample, validate
 
-VALIDATIONS = 10  # in a training that does not say how many
 DEFAULT_MINUTES = 20.0
 LOG_EVERY = 20  # updates
-RESERVE = 0.06  # of the minutes, for validations and checkpoints
+MEASURING = 1 / 40  # of the minutes
+NOTABLE = 0.25  # a change in the number of updates that is told
+ENOUGH_TO_CHOOSE = 100  # sentences of the validation text: with fewer, chance would choose
 
 
 class Loop:
@@ -42,8 +58,17 @@ class Loop:
     """
 
     def __init__(
-        self, out: Path, prepared: Prepared, report: Reporter, device: str, team: Team = ALONE
+        self,
+        out: Path,
+        prepared: Prepared,
+        report: Reporter,
+        device: str,
+        team: Team = ALONE,
+        began: float | None = None,
     ):
+        """`began`: when the minutes began to count, by time.perf_counter; now, if not given."""
+        now = time.perf_counter()
+        self.began = team.sum((now if began is None else began) if team.is_first else 0.0)[0]
         self.out, self.folder, self.report, self.team = out, out / RUN, report, team
         self.prepared, self.device = prepared, team.choose_device(device)
         keep_memory()
@@ -53,50 +78,76 @@ class Loop:
         self.batches, self.room = make_batches(self.config.train, prepared.store), Room()
         self.updater = self._fresh()
         self.progress, self.drift = Progress(), trouble.Drift()
+        self.spent_before = 0.0  # seconds, until this process took over
+        self.can_choose = len(prepared.valid[0]) >= ENOUGH_TO_CHOOSE
         self.culprits: list[dict[str, Any]] = []  # pairs of the latest update gone wrong
         self.stopped = self.is_asked_to_stop = False
 
     def run(self) -> Progress:
         """Train until the last step, early stopping or a signal; say what comes of it."""
         self._go_on_from_checkpoint()
+        self.spent_before = self.progress.spent
+        if not self.can_choose:
+            self.report.say(
+                f"Only {len(self.prepared.valid[0])} pairs to validate on: under "
+                f"{ENOUGH_TO_CHOOSE}, chance would choose the best model, so the last one is kept"
+            )
         with limit_memory(self.device, self.team.local_size):
             self._probe()
-            self._settle_steps()
+            self._settle_plan()
             progress = self._train()
         free_memory()  # what comes now translates
         return progress
 
     def _train(self) -> Progress:
-        train, steps = self.config.train, self.steps
         journal = self.journal = Journal(self.out, self.prepared, self.config, self.team)
-        journal.open(self.progress.step, self._validate_every())
+        journal.open(self.progress.step, self.plan)
         journal.look(self.progress.step, self.updater)
-        if "parent" in self.prepared.record and not self.progress.step:
+        if self._has_parent and not self.progress.step:
             self._validate()  # what the parent can do, to know whether anything was gained
-        with listen_for_stop(self._stop), self.report.phase("training", steps) as advance:
-            while self.progress.step < steps and not (self.stopped or self._is_over()):
+        with listen_for_stop(self._stop), self.report.phase("training", self.steps) as advance:
+            while self.progress.step < self.steps and not (self.stopped or self._is_over()):
                 step = self.progress.step + 1
-                with journal.watch.listen(step, self.updater) as norms:
+                with self.meter.update(), journal.watch.listen(step, self.updater) as norms:
                     outcome = self._update()
                 if self.progress.step < step:  # gone back
                     continue
+                self._settle_again(step)  # first: what follows asks for the number of updates
                 journal.note(step, norms, outcome.gradient_norm)
-                journal.look(step, self.updater)
-                if step % LOG_EVERY == 0 or step == steps:
+                if step % LOG_EVERY == 0 or step == self.steps:
                     journal.write(step, self._values(outcome))
-                advance(step, note=f"loss {outcome.loss:.3f}")
-                if step % self._validate_every() == 0 or step == steps:
-                    self._validate()
-                if step % (train.checkpoint_every or self._validate_every()) == 0:
-                    journal.save(self.progress, self.updater)
+                advance(step, self.steps, note=f"loss {outcome.loss:.3f}")
+                self._pause(step)
                 self.stopped = bool(self.team.sum(self.is_asked_to_stop)[0])
-        journal.save(self.progress, self.updater)
+        self._save()
         return self.progress
+
+    def _pause(self, step: int) -> None:
+        """Between two updates: snapshot, validation and checkpoint, each if it is time for it."""
+        every, is_validated = self.config.train.checkpoint_every, self.plan.is_validated(step)
+        with self.meter.pause(is_validated):
+            self.journal.look(step, self.updater)
+            if is_validated:
+                self._validate()
+            if step % every == 0 if every else is_validated:
+                self._save()
+
+    def _save(self) -> None:
+        self.progress.spent = self._spent()
+        self.journal.save(self.progress, self.updater, self.progress.step == self.steps)
 
     @property
     def steps(self) -> int:
-        assert self.config.train.steps
-        return self.config.train.steps
+        """Updates in all, as they are planned now."""
+        return self.plan.at(self.progress.step).steps
+
+    @property
+    def _has_parent(self) -> bool:
+        return "parent" in self.prepared.record
+
+    def _spent(self) -> float:
+        """Return the seconds that the training has taken so far."""
+        return self.spent_before + self.team.clock() - self.began
 
     def _fresh(self) -> Updater:
         """A model as the seed makes it, or as its parent is."""
@@ -127,20 +178,65 @@ class Loop:
             progress.most_cells = most
             self.report.say(self.room.describe(progress.step + 1))
 
-    def _settle_steps(self) -> None:
-        """Turn minutes into a number of updates, once, and write it down."""
+    def _settle_plan(self) -> None:
+        """Say how many updates there will be: as set, as planned before, or as time allows."""
         train = self.config.train
-        if train.steps is None:
-            minutes = train.minutes or DEFAULT_MINUTES
-            seconds = time_updates(
-                self.updater, self._deal, self.report, minutes * 60, self.team.clock
+        minutes = None if train.steps else train.minutes or DEFAULT_MINUTES
+        limits = Limits(
+            seconds=minutes and minutes * 60,
+            valid=len(self.prepared.valid[0]),
+            validate_every=train.validate_every,
+            has_parent=self._has_parent,
+        )
+        if minutes is None:
+            assert train.steps
+            self.plan = Plan.of_steps(train.steps, limits)
+        else:
+            self.plan = read_plan(self.folder, limits) or self._make_plan(limits)
+        self.meter = Meter(self.plan.latest.costs, self.team.clock)
+        self.told_steps = self.steps
+        self._say_size()
+
+    def _make_plan(self, limits: Limits) -> Plan:
+        """Turn minutes into a first number of updates, and write it down."""
+        assert limits.seconds is not None
+        if self.progress.step:
+            raise ValueError(f"{self.folder / PLAN} is missing: begin anew, in another folder")
+        most, clock = limits.seconds * MEASURING, self.team.clock
+        update = time_updates(self.updater, self._deal, self.report, most, clock)
+        began = clock()
+        found = self._translate_sample(min(SAMPLE, limits.valid), 0)
+        pause = clock() - began  # as a first guess, for all that it has not measured too
+        self.updater = self._fresh()
+        costs = Costs(update, pause / found.sentences, pause, pause)
+        plan = begin(limits, self._spent(), costs)
+        chosen = self.prepared.record.get("chosen", ())
+        self.config = choose_again(self.config, plan.planned, chosen)
+        if self.team.is_first:
+            write_text(self.folder / CONFIG, self.config.to_toml())
+            write_plan(self.folder, plan)
+        self.report.say(describe_start(plan, self._spent(), self.config.train))
+        return plan
+
+    def _settle_again(self, step: int) -> None:
+        """Plan the rest of the minutes anew, if it is time to."""
+        limits = self.plan.limits
+        if limits.seconds is None or not self.plan.is_due(step):
+            return
+        left = limits.seconds - self._spent()
+        costs = self.meter.read()
+        self.plan.add(settle_again(self.plan, step, left, costs))
+        if self.team.is_first:
+            write_plan(self.folder, self.plan)
+        self.journal.follow(self.plan)
+        if abs(self.steps - self.told_steps) > NOTABLE * self.told_steps:
+            was, self.told_steps = self.told_steps, self.steps
+            self.report.say(
+                f"Update {step:,}: {costs.update:.3f} s an update by now: "
+                f"{self.steps:,} updates instead of {was:,}"
             )
-            self.updater = self._fresh()
-            steps = max(1, int(minutes * 60 * (1 - RESERVE) / seconds))
-            self.config = self.config.changed(train={"steps": steps, "minutes": None})
-            if self.team.is_first:
-                write_text(self.folder / CONFIG, self.config.to_toml())
-            self.report.say(f"{seconds:.3f} s an update: {steps:,} updates in {minutes:g} minutes")
+
+    def _say_size(self) -> None:
         shared = f", {self.team.size} processes" if self.team.size > 1 else ""
         self.report.say(
             f"{sum(p.numel() for p in self.updater.model.parameters()):,} parameters, "
@@ -157,7 +253,8 @@ class Loop:
         progress, began_cpu = self.progress, time.process_time()
         step = progress.step + 1
         batches = self._deal(step)
-        outcome = self.updater.update(step, self._rate(step), batches)
+        planned = self.plan.position(step) - self.plan.position(step - 1)
+        outcome = self.updater.update(step, self._rate(step), batches, planned)
         progress.step = step
         progress.source_pieces += outcome.source_pieces
         progress.target_pieces += outcome.target_pieces
@@ -194,11 +291,12 @@ class Loop:
         self._go_on_from_checkpoint()
         trouble.learn_from(wrong, self.progress)
         self.report.say(trouble.tell_return(wrong, self.progress))
-        self.journal.open(self.progress.step, self._validate_every())
+        self.journal.open(self.progress.step, self.plan)
 
     def _rate(self, step: int) -> float:
-        shape, factor = self.config.model, self.progress.rate_factor
-        return rate(step, self.config.train, shape.d_model, self.steps) * factor
+        plan, width = self.plan, self.config.model.d_model
+        found = rate(plan.position(step), self.config.train, width, plan.planned)
+        return found * self.progress.rate_factor
 
     def _values(self, outcome: Outcome) -> dict[str, Any]:
         progress = self.progress
@@ -211,35 +309,77 @@ class Loop:
             **progress.troubles(),
         }
 
-    def _validate_every(self) -> int:
-        return self.config.train.validate_every or -(-self.steps // VALIDATIONS)
+    def _translate_sample(self, sentences: int, turn: int) -> Validation:
+        """Score the model on so many sentences of the validation text."""
+        with self.report.counting("validating", sentences) as count:
+            return validate(
+                self.updater.best_model,
+                self.config,
+                self.prepared.tokenizers,
+                spread_sample(self.prepared.valid, sentences),
+                device=str(self.device),
+                precision=self.precision,
+                turn=turn,
+                progress=count,
+                team=self.team,
+                most_extra=None if self.config.train.steps else self.prepared.usual_extra,
+            )
 
     def _validate(self) -> None:
         """Score the model on the validation text, and keep it if it is the best so far."""
         progress, train = self.progress, self.config.train
-        with self.report.counting("validating", len(self.prepared.valid[0])) as count:
-            found = validate(
-                self.updater.best_model,
-                self.config,
-                self.prepared.tokenizers,
-                self.prepared.valid,
-                device=str(self.device),
-                precision=self.precision,
-                turn=progress.step // self._validate_every(),
-                progress=count,
-                team=self.team,
-            )
+        sentences = self.plan.sentences(progress.step)
+        with self.meter.validation(sentences):
+            found = self._translate_sample(sentences, progress.step)
         self.journal.write(progress.step, {f"valid {k}": v for k, v in found.values().items()})
-        score = found.by(train.best_by)
-        is_best = progress.best is None or score > progress.best
-        self.report.say(found.describe(progress.step, is_best))
-        if not is_best:
+        score = found.by(train.best_by if self.can_choose else "loss")
+        is_best = self._count(found.sentences, score)
+        is_kept = is_best if self.can_choose else self._is_worth_keeping(found.loss)
+        self.report.say(found.describe(progress.step, self._tell(found, is_best)))
+        if is_kept:
+            progress.best_step = progress.step
+            progress.scores, progress.signature = found.values(), found.signature
+            progress.scored_sentences = found.sentences
+            self.journal.keep_best(self.updater)
+            self._try_the_end()
+
+    def _try_the_end(self) -> None:
+        """Find out, once, how long it takes to end a training: nothing is written."""
+        if self.meter.is_on and not self.meter.has_ended:
+            with self.meter.end():
+                if self.team.is_first:
+                    make_golden(self.out, self.prepared.valid[0])
+
+    def _count(self, sentences: int, score: float) -> bool:
+        """Say whether a score is the best, and count the validations since.
+
+        One of more sentences takes the place of all before it; one of fewer cannot be compared.
+        """
+        progress = self.progress
+        if progress.best is not None and progress.best_sentences:
+            if sentences < progress.best_sentences:
+                return False
+            is_best = sentences > progress.best_sentences or score > progress.best
+        else:
+            is_best = progress.best is None or score > progress.best
+        progress.best_sentences = sentences
+        if is_best:
+            progress.best, progress.validations_since_best = score, 0
+        else:
             progress.validations_since_best += 1
-            return
-        progress.best, progress.best_step = score, progress.step
-        progress.scores, progress.signature = found.values(), found.signature
-        progress.validations_since_best = 0
-        self.journal.keep_best(self.updater)
+        return is_best
+
+    def _is_worth_keeping(self, loss: float) -> bool:
+        """Say so of every model, if none is chosen, but not where its parent was better."""
+        if self._has_parent and not self.progress.step:
+            self.progress.parent_loss = loss
+            return True
+        return self.progress.parent_loss is None or loss < self.progress.parent_loss
+
+    def _tell(self, found: Validation, is_best: bool) -> str:
+        valid = len(self.prepared.valid[0])
+        of = f" on {found.sentences:,} of {valid:,} pairs" if found.sentences < valid else ""
+        return of + (", best so far" if is_best and self.can_choose else "")
 
     def _is_over(self) -> bool:
         patience = self.config.train.patience

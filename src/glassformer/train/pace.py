@@ -1,55 +1,54 @@
-"""How long an update takes here: what turns minutes into a number of updates."""
+"""How long an update takes here: what turns minutes into a first number of updates."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from statistics import mean, quantiles
+from statistics import mean, median
 
 from ..data.batches import Batch
 from .log import Reporter
 from .updates import Updater
 
-ENOUGH = 10.0  # seconds
-FEWEST = 6  # updates timed
+ENOUGH = 5.0  # seconds
+FEWEST = 6  # updates timed, if there is time
 WARM = 3  # the first ones also prepare what later ones use
-STEADY = 1.3  # the middle one may take so many times the quickest quarter's time
 
 
 def measure_pace(
     update: Callable[[int], int], most: float, clock: Callable[[], float] | None = None
-) -> tuple[float, bool]:
-    """Seconds an update takes, and whether that was steady.
+) -> float:
+    """Return the seconds that an update takes.
 
     `update` is told its number, makes it and returns how many pieces it saw: longer batches take
-    longer. Timed for ENOUGH seconds or, while other work disturbs it, for `most`; then the quickest
-    quarter counts, so that a disturbance that passes does not shorten the whole training.
-    `clock`: where several processes measure together, they look at the same one.
+    longer. It is called for ENOUGH seconds and FEWEST + WARM times, or for `most` seconds, at least
+    twice. `clock`: where several processes measure together, they look at the same one.
     """
     clock = clock or time.perf_counter
     seconds: list[float] = []
     pieces: list[int] = []
-    while True:
+    while not _is_enough(seconds, most):
         began = clock()
         pieces.append(update(len(seconds) + 1))
         seconds.append(clock() - began)
-        if len(seconds) < FEWEST + WARM:
-            continue
-        each = [s / p for s, p in zip(seconds[WARM:], pieces[WARM:], strict=True)]
-        quick, middle, _ = quantiles(each, n=4)
-        is_steady = middle <= STEADY * quick
-        if sum(seconds) >= (min(ENOUGH, most) if is_steady else most):
-            return (middle if is_steady else quick) * mean(pieces), is_steady
+    each = [s / p for s, p in zip(seconds, pieces, strict=True)]
+    return median(each[min(WARM, len(each) // 2) :]) * mean(pieces)
+
+
+def _is_enough(seconds: list[float], most: float) -> bool:
+    if len(seconds) >= FEWEST + WARM and sum(seconds) >= ENOUGH:
+        return True
+    return len(seconds) >= 2 and sum(seconds) >= most
 
 
 def time_updates(
     updater: Updater,
     deal: Callable[[int], list[Batch]],
     report: Reporter,
-    whole: float,
+    most: float,
     clock: Callable[[], float],
 ) -> float:
-    """Seconds an update takes here, of `whole` in all; the model is not fresh any more then."""
+    """Return the seconds that an update takes here; the model is not fresh any more then."""
     with report.phase("measuring") as advance:
 
         def update(number: int) -> int:
@@ -57,7 +56,4 @@ def time_updates(
             advance(number)
             return outcome.source_pieces + outcome.target_pieces
 
-        seconds, is_steady = measure_pace(update, whole / 20, clock)
-    if not is_steady:
-        report.say("Other work disturbs the measurement: the time may be missed")
-    return seconds
+        return measure_pace(update, most, clock)

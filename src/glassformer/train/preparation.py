@@ -3,7 +3,8 @@
 OUT/                the model directory, filled at each best validation
 OUT/run/            what only the training needs; `--resume` reads nothing else
     run.json        where the data lay, and on what this runs
-    config.toml     the settings, with the number of steps once it is known
+    config.toml     the settings
+    plan.json       with minutes: how many updates they were to make, as decided on the way
     tokenizer*.json . store/ . valid.source . valid.target
     parent/         the model it starts from, if any
     lock            while it is being trained
@@ -39,6 +40,7 @@ from .vocabulary import find_tokenizers, read_pairs
 
 RUN, RECORD, CHECKPOINTS = "run", "run.json", "checkpoints"
 VALID = ("valid.source", "valid.target")
+LEAST_EXTRA = 5  # pieces
 MARGIN = 1.1  # of length, for what was not in the training
 
 
@@ -50,6 +52,7 @@ class Prepared:
     tokenizers: Tokenizers
     store: Store
     valid: tuple[list[str], list[str]]
+    usual_extra: int  # decode.max_extra with which hardly any translation would be cut off
     record: dict[str, Any]
 
 
@@ -106,7 +109,8 @@ def prepare(out: Path, report: Reporter) -> Prepared:
         config = config.changed(text={"split_above": above})
     if config.decode.max_ratio == Decode().max_ratio:
         config = config.changed(decode={"max_ratio": find_ratio(store, config.decode)})
-    return Prepared(config, tokenizers, store, read_valid(folder), record)
+    extra = find_extra(store, config.decode)
+    return Prepared(config, tokenizers, store, read_valid(folder), extra, record)
 
 
 def find_ratio(store: Store, decode: Decode) -> float:
@@ -114,6 +118,13 @@ def find_ratio(store: Store, decode: Decode) -> float:
     source, target = (np.maximum(lengths, 1) for lengths in store.lengths(0))
     needed = float(np.percentile((target + 1 - decode.max_extra) / source, 99.9))
     return max(decode.max_ratio, math.ceil(MARGIN * needed))
+
+
+def find_extra(store: Store, decode: Decode) -> int:
+    """Return the least decode.max_extra with which hardly any target of the training is cut off."""
+    source, target = store.lengths(0)
+    needed = float(np.percentile(target + 1 - decode.max_ratio * source, 99.9))
+    return min(decode.max_extra, max(LEAST_EXTRA, math.ceil(MARGIN * needed)))
 
 
 def read_record(out: Path) -> dict[str, Any]:
@@ -145,8 +156,9 @@ def _read_corpus(
             f"No validation text given: {int(valid.chosen.sum()):,} pairs are held out for it, "
             f"in {folder / VALID[0]} and {VALID[1]}"
         )
-    if config.size == "auto":
-        config = _settle(folder, config, train, report)
+    if config.is_open:
+        config, chosen = _settle(folder, config, train, report)
+        record = {**record, "chosen": chosen}
     pairs = [pair for pair in valid if pair[0].strip() and pair[1].strip()]
     for side, name in enumerate(VALID):
         write_text(folder / name, "".join(pair[side] + "\n" for pair in pairs))
@@ -185,13 +197,18 @@ def encode(
         )
 
 
-def _settle(folder: Path, config: Config, train: Corpus, report: Reporter) -> Config:
-    """Choose what is left to us, once, say why, and write it down."""
+def _settle(
+    folder: Path, config: Config, train: Corpus, report: Reporter
+) -> tuple[Config, list[str]]:
+    """Choose what is left to us, once, say why, and write it down; return also what was chosen."""
     extent, machine = measure_extent(train), look_at_machine(folder)
     config, choices = choose(config, extent, machine)
     report.say(render(choices, extent, machine))
+    chosen = [each.key for each in choices if not each.is_yours]
+    # Before the settings, which then are open no more: a kill in between loses neither.
+    write_json(folder / RECORD, {**read_record(folder.parent), "chosen": chosen})
     write_text(folder / CONFIG, config.to_toml())
-    return config
+    return config, chosen
 
 
 def _check(train: Corpus, valid: Corpus | None, config: Config, report: Reporter) -> None:

@@ -46,6 +46,7 @@ INCOMPATIBLE = {
     "text.": "the pieces and the store were made with it",
     "data.": "the store was made with it",
     "size": "the weights have the old shape",
+    "recipe": "the settings were chosen when this began",
     "train.optimizer": "what the optimizer remembers is of no use to the other",
     "train.ema": "the average was kept with it from the beginning",
 }
@@ -72,7 +73,7 @@ def _check_settings(
 ) -> None:
     """Against those of the last checkpoint, so that a change by hand in the file counts as well."""
     found = checkpoints(folder / CHECKPOINTS)
-    now = Config.load(folder / CONFIG, changes)
+    now = _apply_changes(folder / CONFIG, changes)
     then = (settings_of(found[-1]) if found else None) or Config.load(folder / CONFIG)
     differing = compare(then, now)
     is_made = "fingerprints" in record  # pieces and store
@@ -89,6 +90,15 @@ def _check_settings(
         report.say(f"Changed: {said}")
     if changes:
         write_text(folder / CONFIG, now.to_toml())
+
+
+def _apply_changes(path: Path, changes: Sequence[str]) -> Config:
+    """Return the settings of a run with `changes` on top; steps take the place of its minutes."""
+    config = Config.load(path)
+    if any(change.partition("=")[0].strip() == "train.steps" for change in changes):
+        config = config.changed(train={"minutes": None})
+    raw = config.model_dump(exclude_unset=True, exclude_none=True)
+    return Config.read(raw, changes, name=str(path))
 
 
 def compare(then: Config, now: Config) -> dict[str, tuple[Any, Any]]:

@@ -14,8 +14,9 @@ def warmup_of(train: Train, steps: int) -> int:
     return train.warmup or max(1, min(PAPER_WARMUP, steps // 10))
 
 
-def rate(step: int, train: Train, d_model: int, steps: int) -> float:
-    """The rate of update `step`, counted from 1, of `steps`.
+def rate(step: float, train: Train, d_model: int, steps: int) -> float:
+    """The rate of update `step`, counted from 1, of `steps`; a training that is planned again
+    (plan.py) asks for what lies between two updates.
 
     Linear up to the peak, then: inverse_sqrt, as step ** -0.5 (the paper's equation 3 where the
     peak is not set); cosine or linear, down to final_rate * peak at the last update.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass
@@ -56,15 +57,17 @@ def train(
     new_pieces: bool = False,
     device: str = "auto",
     quiet: bool = False,
+    began: float | None = None,
 ) -> Summary:
     """Train a model of `data` into the model directory `out`.
 
     `data` and `valid` are as `data.corpus.find` takes them; without `valid`, and where the data
     folder has none, pairs are held out. `parent` is a model directory to start from, with its
     pieces or, if `new_pieces`, with pieces learned from `data`; `parent.inherit` has its settings.
+    `began` is the time.perf_counter() from which train.minutes count, if it is not now.
     Raises ValueError, in one sentence, for bad input.
     """
-    out = Path(out)
+    out, began = Path(out), time.perf_counter() if began is None else began
     with ExitStack() as stack:
         team = stack.enter_context(join(device))
         report = Reporter(quiet or not team.is_first)
@@ -79,7 +82,7 @@ def train(
             else:
                 start = None if parent is None else Parent.load(parent, config, new_pieces)
                 prepared = _begin(team, config, data, out, valid, start, report)
-        return _run(out, prepared, report, device, team)
+        return _run(out, prepared, report, device, team, began)
 
 
 def _begin(
@@ -108,14 +111,15 @@ def resume(
     accept_changed_settings: bool = False,
     device: str = "auto",
     quiet: bool = False,
+    began: float | None = None,
 ) -> Summary:
     """Go on with the training in `out`, from its latest checkpoint, to the same weights bit for
     bit as if it had never stopped (on the same machine, torch and number of threads).
 
     ValueError if its data or settings are no longer what they were, unless that was accepted;
-    `changes` are settings to change, like `train.steps=500`.
+    `changes` are settings to change, like `train.steps=500`; `began` is as `train` takes it.
     """
-    out = Path(out)
+    out, began = Path(out), time.perf_counter() if began is None else began
     accepted = {"accept_data": accept_changed_data, "accept_settings": accept_changed_settings}
     with ExitStack() as stack:
         team = stack.enter_context(join(device))
@@ -128,11 +132,13 @@ def resume(
                 look_before(out, report, changes, **accepted)
             prepared = prepare(out, report)
         _say_differences(prepared, report)
-        return _run(out, prepared, report, device, team)
+        return _run(out, prepared, report, device, team, began)
 
 
-def _run(out: Path, prepared: Prepared, report: Reporter, device: str, team: Team) -> Summary:
-    loop = Loop(out, prepared, report, device, team)
+def _run(
+    out: Path, prepared: Prepared, report: Reporter, device: str, team: Team, began: float
+) -> Summary:
+    loop = Loop(out, prepared, report, device, team, began)
     try:
         progress = loop.run()
     except OSError as error:  # a full disk, most likely; what was saved is whole
@@ -141,18 +147,23 @@ def _run(out: Path, prepared: Prepared, report: Reporter, device: str, team: Tea
     is_finished = not loop.stopped or progress.step >= loop.steps
     if team.is_first and (out / WEIGHTS).is_file():
         _describe(out, prepared, progress, loop)
-    scores = ", ".join(f"{name} {value:.2f}" for name, value in progress.scores.items())
     if is_finished:
-        text = (
-            f"Best on the validation text after update {progress.best_step:,}: {scores}\n"
-            f"The model is in {out}"
-        )
+        text = f"{_tell_scores(progress, loop)}\nThe model is in {out}"
     else:
         text = (
             f"Stopped after update {progress.step:,} of {loop.steps:,}. "
             f"To go on: glassformer train --resume {out}"
         )
     return Summary(out, progress, loop.steps, is_finished, text, team.is_first)
+
+
+def _tell_scores(progress: Progress, loop: Loop) -> str:
+    """Return which model was kept, and how good it is."""
+    scores = ", ".join(f"{name} {value:.2f}" for name, value in progress.scores.items())
+    valid, scored = len(loop.prepared.valid[0]), progress.scored_sentences
+    on = "the validation text" if scored >= valid else f"{scored:,} of {valid:,} validation pairs"
+    best = f"Best on {on} after" if loop.can_choose else f"On {on}, after"
+    return f"{best} update {progress.best_step:,}: {scores}"
 
 
 def _say_differences(prepared: Prepared, report: Reporter) -> None:
@@ -172,6 +183,8 @@ def _describe(out: Path, prepared: Prepared, progress: Progress, loop: Loop) -> 
     data, train = loop.config.data, loop.config.train
     training = {
         "best_step": progress.best_step,
+        "is_chosen": loop.can_choose,
+        "valid_pairs": progress.scored_sentences,
         "steps": loop.steps,
         "source_pieces": progress.source_pieces,
         "target_pieces": progress.target_pieces,

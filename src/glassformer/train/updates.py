@@ -79,10 +79,13 @@ class Updater:
         """What validation and translation use."""
         return self.model if self.averaged is None else self.averaged
 
-    def update(self, step: int, rate: float, batches: Sequence[Batch]) -> Outcome:
+    def update(
+        self, step: int, rate: float, batches: Sequence[Batch], planned: float = 1.0
+    ) -> Outcome:
         """Update number `step`, counted from 1, from the summed gradient of all micro-batches.
 
-        `batches` are this process's share of them.
+        `batches` are this process's share of them. The moving average forgets as much as in
+        `planned` updates: see `Plan.position`.
         """
         began = time.perf_counter()
         self.model.train()
@@ -96,7 +99,7 @@ class Updater:
         if outcome.is_finite:
             if self.train.clip and outcome.gradient_norm > self.train.clip:
                 nn.utils.clip_grads_with_norm_(self.model.parameters(), self.train.clip, norm)
-            self._step(step, rate)
+            self._step(step, rate, planned)
         self.optimizer.zero_grad()
         return replace(outcome, seconds=time.perf_counter() - began)
 
@@ -219,12 +222,12 @@ class Updater:
         flat = [gradient.flatten() for gradient in gradients]  # a product is twice as fast
         return torch.stack([gradient.dot(gradient) for gradient in flat]).sum().sqrt()
 
-    def _step(self, step: int, rate: float) -> None:
+    def _step(self, step: int, rate: float, planned: float = 1.0) -> None:
         set_rate(self.optimizer, rate)
         self.optimizer.step()
         if self.averaged is not None and self.train.ema:
             # Early on, the average forgets its random beginning faster than `ema` says.
-            decay = min(self.train.ema, (1 + step) / (10 + step))
+            decay = min(self.train.ema, (1 + step) / (10 + step)) ** planned
             with torch.no_grad():
                 torch._foreach_lerp_(
                     local(self.averaged.parameters()), local(self.model.parameters()), 1 - decay

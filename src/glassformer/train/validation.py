@@ -20,9 +20,11 @@ T = TypeVar("T")
 METRICS = ("BLEU", "chrF2")
 
 
-def search_greedily(decode: Decode) -> Decode:
-    """Return a greedy search for validation, which goes on as long as the model's own."""
-    longest = {"max_ratio": decode.max_ratio, "max_extra": decode.max_extra}
+def search_greedily(decode: Decode, most_extra: int | None = None) -> Decode:
+    """Return a greedy search for validation, which goes on as long as the model's own, if
+    `most_extra` is not less."""
+    extra = decode.max_extra if most_extra is None else min(most_extra, decode.max_extra)
+    longest = {"max_ratio": decode.max_ratio, "max_extra": extra}
     return Decode().override({"search": "greedy", **longest})
 
 
@@ -35,6 +37,7 @@ class Validation:
     loss: float  # nats a target piece, end mark included, without smoothing
     sample: tuple[str, str, str]  # a source, its reference, its translation
     signature: str
+    sentences: int
 
     def by(self, name: str) -> float:
         """The score of that name, turned so that larger is better."""
@@ -43,11 +46,11 @@ class Validation:
     def values(self) -> dict[str, float]:
         return {"BLEU": self.bleu, "chrF2": self.chrf, "loss": self.loss}
 
-    def describe(self, step: int, is_best: bool) -> str:
+    def describe(self, step: int, note: str) -> str:
         source, reference, translation = self.sample
         return (
             f"update {step:,}: valid BLEU {self.bleu:.2f}, chrF2 {self.chrf:.2f}, "
-            f"loss {self.loss:.3f}{', best so far' if is_best else ''}\n"
+            f"loss {self.loss:.3f}{note}\n"
             f"  source       {source}\n  reference    {reference}\n  translation  {translation}"
         )
 
@@ -76,8 +79,11 @@ def validate(
     turn: int,
     progress: Progress | None = None,
     team: Team = ALONE,
+    most_extra: int | None = None,
 ) -> Validation:
     """Translate and score the validation text; `turn` chooses the sample that is shown.
+
+    `most_extra` takes the place of a larger `decode.max_extra`.
 
     The processes of a team share the sentences, but where the model itself is spread over them:
     then each step needs all, and all do the same.
@@ -89,7 +95,7 @@ def validate(
     holding = Spread if is_spread else Weights
     translator = Translator(config, tokenizers, model, holding=holding, **how)
     ours = slice(None) if is_spread else slice(team.rank, None, team.size)
-    decode = search_greedily(config.decode)
+    decode = search_greedily(config.decode, most_extra)
     best = translator.search(sources[ours], decode=decode, split=False, progress=progress)
     found = [each.text for (each,) in best]
     scores = translator.score(sources[ours], references[ours])
@@ -104,7 +110,16 @@ def validate(
         loss=-sum(log_prob for log_prob, _ in scored) / sum(pieces for _, pieces in scored),
         sample=(sources[shown], references[shown], found[shown]),
         signature=quality["BLEU"].signature,
+        sentences=len(sources),
     )
+
+
+def spread_sample(valid: tuple[list[str], list[str]], count: int) -> tuple[list[str], list[str]]:
+    """Return `count` pairs of a validation text, from all over it."""
+    total = len(valid[0])
+    places = [number * total // count for number in range(count)]
+    source, target = ([side[place] for place in places] for side in valid)
+    return source, target
 
 
 def _merge(dealt: list[list[T]]) -> list[T]:

@@ -18,7 +18,7 @@ from __future__ import annotations
 import json
 import math
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -78,11 +78,16 @@ class Watch:
     ):
         self.folder, self.config, self.tokenizers = run / WATCH, config, tokenizers
         self.every = max(EVERY, steps // NOTES)
-        planned = plan(steps, validate_every)
+        planned = plan(steps, range(validate_every, steps, validate_every))
         found = self._choose(*valid)
-        room = MOST_BYTES // max([1, *map(self._count_bytes, found)])  # snapshots of one sentence
-        self.sentences = found[: max(1, room // len(planned))]
-        self.steps = set(planned[:: -(-len(planned) // room)]) if found else set()
+        self.room = MOST_BYTES // max([1, *map(self._count_bytes, found)])  # of one sentence
+        self.sentences = found[: max(1, self.room // len(planned))]
+        self.follow(planned)
+
+    def follow(self, planned: Sequence[int]) -> None:
+        """Take the snapshots at these steps, or at as many of them as there is room for."""
+        stride = -(-len(planned) // max(1, self.room))
+        self.steps = set(planned[::stride]) if self.sentences else set()
 
     def begin(self, step: int) -> None:
         """Go on after `step`."""
@@ -179,10 +184,10 @@ class Watch:
         return 2 * model.heads * weights + t * kept
 
 
-def plan(steps: int, validate_every: int) -> list[int]:
+def plan(steps: int, validations: Iterable[int]) -> list[int]:
     """0, 1, 2, 4, 8 ..., each validation and the end."""
     doubling = [1 << n for n in range(steps.bit_length())]
-    return sorted({0, *doubling, *range(validate_every, steps, validate_every), steps})
+    return sorted({0, *doubling, *validations, steps})
 
 
 def is_attention(name: str) -> bool:

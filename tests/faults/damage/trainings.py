@@ -67,19 +67,24 @@ class Trainings:
     def resume(self, out: Path, *more: str, **how: Any) -> Ended:
         return self.zygote.run("train", "--resume", out, *more, **how)
 
-    def undisturbed(self, recipe: Path) -> Path:
+    def undisturbed(self, recipe: Path, plan: Path | None = None) -> Path:
         """What a training comes to that nothing happens to."""
         key = recipe.read_text(encoding="utf-8")
+        is_planned = plan is not None and plan.is_file()
+        key += plan.read_text(encoding="utf-8") if plan and is_planned else ""
         if key not in self.made:
             out = self.folder / f"whole{len(self.made)}"
+            if plan and is_planned:
+                (out / "run").mkdir(parents=True)
+                shutil.copy(plan, out / "run/plan.json")
             ended = self.begin(out, recipe)
             assert ended.code == 0, ended.said
             self.made[key] = out
         return self.made[key]
 
     def undisturbed_as(self, out: Path) -> Path:
-        """Of the number of steps that the minutes of `out` came to, and as that was set."""
-        return self.undisturbed(out / "run/config.toml")
+        """What comes of the settings of `out` and of what was decided on the way, as it is."""
+        return self.undisturbed(out / "run/config.toml", out / "run/plan.json")
 
     def go_on(self, out: Path, recipe: Path, *more: str) -> str:
         """Resume as a user would, to the end. Says from where it went on."""

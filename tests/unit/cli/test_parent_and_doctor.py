@@ -101,7 +101,11 @@ def test_from_a_parent(run: Run) -> None:
         ("train --resume m --from m", "--resume takes everything from the run itself"),
         ("train --from m --data . --out x --minutes 1 --set train.steps=5", "both say when to st"),
         ("train --data .", "train needs --data and --out, or --resume alone"),
-        ("train auot --data . --out x", "auot is neither a size nor .*did you mean auto?"),
+        ("train auot --data . --out x", "auot is no recipe, no size, .*did you mean auto?"),
+        ("train --size tiny --from m --data . --out x", "keeps the settings of m: leave tiny out"),
+        ("train --size smal --data . --out x", "--size smal: did you mean small?"),
+        ("train tiny --size small --data . --out x", "both say how large: give one of them"),
+        ("train --resume m --size tiny", "--resume takes everything from the run itself"),
         ("doctor nosuch", "nosuch: no such folder"),
     ],
 )

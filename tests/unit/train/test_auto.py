@@ -12,10 +12,18 @@ from typing import Any
 
 import pytest
 
+from glassformer.cli.train import read_recipe
 from glassformer.config import SIZES, Config
 from glassformer.data.corpus import find
 from glassformer.train import train
-from glassformer.train.auto import Extent, choose, estimate_speed, measure_extent, render
+from glassformer.train.auto import (
+    Extent,
+    choose,
+    choose_again,
+    estimate_speed,
+    measure_extent,
+    render,
+)
 from glassformer.train.machine import Machine
 
 LAPTOP = Machine("a processor", 2, 2, "AVX512", True, True, "cpu", (), 16.0, 100.0, False)
@@ -102,6 +110,43 @@ def test_minutes_decide_with_the_pairs() -> None:
     hurried, patient = (ask(160_000, train={"minutes": minutes})[0] for minutes in (1.0, 60.0))
     assert (hurried.size, patient.size) == ("tiny", "small")
     assert (hurried.train.minutes, patient.train.minutes) == (1, 60)
+
+
+@pytest.mark.parametrize("pairs", CORPORA)
+def test_a_size_by_hand_keeps_the_recipe(pairs: int) -> None:
+    """The size that auto takes gives what auto gives; another one what it gives at that size."""
+    free, why = ask(pairs)
+    assert why["size"] != "yours"
+    extent = Extent(pairs, pairs * 16, 150)
+    given = read_recipe(None, None, None, None, [], size=free.size)
+    assert given == read_recipe(free.size, None, None, None, [])
+    found, choices = choose(given, extent, LAPTOP)
+    assert found == free
+    assert [each.key for each in choices if each.is_yours] == ["size"]
+    other = "base" if free.size != "base" else "tiny"
+    config, _ = choose(read_recipe(None, None, None, None, [], size=other), extent, LAPTOP)
+    assert config.size == other and not config.is_open
+    assert all(getattr(config.model, name) == value for name, value in SIZES[other].items())
+    assert (config.model.norm, config.train.optimizer, config.train.schedule) == (
+        "pre",
+        "muon",
+        "cosine",
+    )
+
+
+def test_the_papers_recipe_has_a_name() -> None:
+    paper = read_recipe("paper", None, None, None, [], size="tiny")
+    assert not paper.is_open and (paper.model.norm, paper.train.optimizer) == ("post", "adam")
+    assert paper.model.d_model == SIZES["tiny"]["d_model"]
+    assert read_recipe("paper", None, None, None, []).model == Config().model
+
+
+def test_what_hangs_on_the_number_of_updates_is_chosen_again() -> None:
+    config, _ = ask(29_000, train={"minutes": 1})
+    few = choose_again(config, 38, ["train.warmup", "train.ema"])
+    assert few.train.warmup and few.train.warmup < 38 / 3 < (config.train.warmup or 0)
+    by_hand = choose_again(config, 38, [])
+    assert by_hand == config
 
 
 @pytest.mark.parametrize(
