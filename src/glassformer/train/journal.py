@@ -59,7 +59,7 @@ class Journal:
     def save(self, progress: Progress, updater: Updater) -> None:
         """A checkpoint, but none of weights that may be what goes wrong."""
         train = self.config.train
-        if progress.skipped and progress.step != train.steps:
+        if progress.detector.is_suspicious and progress.step != train.steps:
             return
         if progress.step > progress.trouble_step:
             progress.goings_back = 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ from ..directory import CONFIG, build, write_text
 from . import checkpoint, trouble
 from .checkpoint import Progress
 from .distributed import ALONE, Team
+from .divergence import DivergenceDetector
 from .faithful import check_shortcuts
 from .journal import Journal
 from .log import Reporter
@@ -22,6 +24,7 @@ from .pace import time_updates
 from .padding import make_batches, settle_padding
 from .parent import adopt, freeze
 from .preparation import CHECKPOINTS, RUN, Prepared
+from .resuming import sign_learning
 from .room import Room
 from .schedule import rate
 from .standing import go_to
@@ -52,7 +55,7 @@ class Loop:
         self.config = settle_padding(self.folder, *given)
         self.batches, self.room = make_batches(self.config.train, prepared.store), Room()
         self.updater = self._fresh()
-        self.progress, self.drift = Progress(), trouble.Drift()
+        self.progress = Progress()
         self.culprits: list[dict[str, Any]] = []  # pairs of the latest update gone wrong
         self.stopped = self.is_asked_to_stop = False
 
@@ -87,6 +90,8 @@ class Loop:
                 advance(step, note=f"loss {outcome.loss:.3f}")
                 if step % self._validate_every() == 0 or step == steps:
                     self._validate()
+                if self.progress.step < step:
+                    continue
                 if step % (train.checkpoint_every or self._validate_every()) == 0:
                     journal.save(self.progress, self.updater)
                 self.stopped = bool(self.team.sum(self.is_asked_to_stop)[0])
@@ -113,6 +118,11 @@ class Loop:
             self.progress = go_to(found[-1], self.updater)
             self.room.most_cells = self.progress.most_cells
             self.report.say(f"Going on after update {self.progress.step:,}")
+        key = sign_learning(self.config, self.prepared.record)
+        trouble.recall_return(self.folder, self.progress, key)
+        if self.progress.detector.about != key:  # losses of other data or settings say nothing
+            uniform = math.log(len(self.prepared.tokenizers.target))
+            self.progress.detector = DivergenceDetector(uniform, key)
 
     def _probe(self) -> None:
         """The batches that need most memory come first: it runs out now or never."""
@@ -166,14 +176,22 @@ class Loop:
         self._say_room()
         if outcome.is_finite:
             progress.skipped = 0
-            if self.drift.has_diverged(step, outcome.loss):
-                self.report.say(self.drift.describe(step))
         else:
             self._skip(batches)
+        self._watch_for_divergence(outcome)
         return outcome
 
+    def _watch_for_divergence(self, outcome: Outcome) -> None:
+        """Go back if the training has diverged; after the last update no other can prove it."""
+        progress = self.progress
+        why = progress.detector.observe(outcome.loss if outcome.is_finite else math.nan)
+        if not why and progress.step == self.steps and progress.detector.is_blown_up:
+            why = f"its last update has a loss of {outcome.loss:,.4g}"
+        if why:
+            self._go_back(why)
+
     def _skip(self, batches: list[Batch]) -> None:
-        """An update without a finite gradient was left out; too many in a row, and we go back."""
+        """Count an update that was left out, for it had no finite gradient; tell of the first."""
         progress, tokenizers = self.progress, self.prepared.tokenizers
         progress.skipped += 1
         progress.skipped_in_all += 1
@@ -182,19 +200,21 @@ class Loop:
             self.report.say(trouble.tell_culprits(progress.step, found))
             self.journal.write(progress.step, {"not finite": True, "pairs": found})
             self.culprits = found
-        if progress.skipped >= trouble.IN_A_ROW:
-            self._go_back()
 
-    def _go_back(self) -> None:
+    def _go_back(self, why: str) -> None:
         """To the latest checkpoint, and on from there with a lower rate."""
-        wrong = self.progress
+        wrong, config = self.progress, self.config
         if wrong.goings_back >= trouble.TRIES:
-            raise ValueError(trouble.explain(wrong, self.culprits))
+            shape = config.model.d_model
+            raise ValueError(trouble.explain(wrong, why, self.culprits, config.train, shape))
         self.updater, self.progress = self._fresh(), Progress()
         self._go_on_from_checkpoint()
         trouble.learn_from(wrong, self.progress)
-        self.report.say(trouble.tell_return(wrong, self.progress))
+        if self.team.is_first:
+            trouble.note_return(self.folder, self.progress, self.progress.detector.about)
+        self.report.say(trouble.tell_return(wrong, self.progress, why))
         self.journal.open(self.progress.step, self._validate_every())
+        self.journal.write(self.progress.step, {"diverged": why, **self.progress.troubles()})
 
     def _rate(self, step: int) -> float:
         shape, factor = self.config.model, self.progress.rate_factor
@@ -229,9 +249,15 @@ class Loop:
                 progress=count,
                 team=self.team,
             )
+        if not found.is_finite:
+            self.report.say(found.describe(progress.step, is_best=False))
+            if progress.step:
+                self._go_back("the validation finds no finite loss, or no translation")
+            return
         self.journal.write(progress.step, {f"valid {k}": v for k, v in found.values().items()})
         score = found.by(train.best_by)
-        is_best = progress.best is None or score > progress.best
+        is_better = progress.best is None or score > progress.best
+        is_best = is_better and not progress.detector.is_blown_up
         self.report.say(found.describe(progress.step, is_best))
         if not is_best:
             progress.validations_since_best += 1
