@@ -255,9 +255,12 @@ class Loop:
                 self._go_back("the validation finds no finite loss, or no translation")
             return
         self.journal.write(progress.step, {f"valid {k}": v for k, v in found.values().items()})
-        score = found.by(train.best_by)
-        is_better = progress.best is None or score > progress.best
-        is_best = is_better and not progress.detector.is_blown_up
+        score, ceiling = found.by(train.best_by), progress.detector.ceiling
+        is_best = not progress.detector.is_blown_up and (
+            progress.best is None
+            # whatever its BLEU, a network is of no use whose loss is far above that of a guess
+            or (found.loss <= ceiling, score) > (progress.scores["loss"] <= ceiling, progress.best)
+        )
         self.report.say(found.describe(progress.step, is_best))
         if not is_best:
             progress.validations_since_best += 1
