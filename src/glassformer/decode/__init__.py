@@ -2,7 +2,7 @@
 
 from .budget import Budget
 from .protocol import Network, State
-from .results import Hypothesis
+from .results import Hypothesis, NotFiniteError
 from .run import search
 from .score import score
 from .step import Candidate, Fate, Step
@@ -13,6 +13,7 @@ __all__ = [
     "Fate",
     "Hypothesis",
     "Network",
+    "NotFiniteError",
     "State",
     "Step",
     "score",

@@ -35,7 +35,7 @@ class Desk:
 
     def settle(self, job: Job) -> None:
         """All of it has been found."""
-        self.found[job.index] = best(self.found[job.index], self.n_best, job.line)
+        self.found[job.index] = best(self.found[job.index], self.n_best)
         with self.lock:
             self.tell(1)
 

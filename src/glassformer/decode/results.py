@@ -5,7 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from ..config import Decode
 from .step import Step
+
+
+class NotFiniteError(ValueError):
+    """The network's logits are not finite numbers, or far too large: nothing can be chosen."""
 
 
 @dataclass(frozen=True)
@@ -52,11 +57,22 @@ def endings(step: Step) -> Iterator[tuple[int, Hypothesis]]:
         )
 
 
-def best(pool: list[Hypothesis], number: int, line: int) -> list[Hypothesis]:
+def explain_nothing(step: Step, place: int, line: int, settings: Decode) -> ValueError:
+    """Return the error for a sentence, at `place` among B, whose search ended without a hypothesis.
+
+    What the rules forbid has the log-probability -inf; logits that are not finite give NaN, and
+    those that are far too large may give either.
+    """
+    is_bound = settings.no_repeat and settings.min_length  # otherwise something may always follow
+    if is_bound and not step.log_prob_BC[place].isnan().any():
+        said = "no hypothesis is left: no_repeat and min_length forbid every token"
+        return ValueError(f"line {line + 1}: {said}")
+    return NotFiniteError(
+        f"line {line + 1}: the network's logits are not finite numbers or far too large: its "
+        "weights are damaged, or its training has diverged"
+    )
+
+
+def best(pool: list[Hypothesis], number: int) -> list[Hypothesis]:
     """The best by score; what was cut counts only where too few finished."""
-    if not pool:
-        raise ValueError(
-            f"line {line + 1}: no hypothesis is left; either no_repeat and min_length forbid "
-            "every piece, or the network's logits are not finite"
-        )
     return sorted(pool, key=lambda found: (not found.finished, -found.score))[:number]

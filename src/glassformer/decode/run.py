@@ -15,7 +15,7 @@ from .desk import Desk
 from .jobs import Job, plan
 from .live import Live
 from .protocol import Network, S
-from .results import Hypothesis, endings
+from .results import Hypothesis, endings, explain_nothing
 from .share import share
 from .step import Step
 from .working import WorkingSet
@@ -101,6 +101,9 @@ def _search(
         if any(stops) or any(ends):
             for place, hypothesis in endings(step):
                 desk.found[at_work.jobs[place].index].append(hypothesis)
+            for place, job in enumerate(at_work.jobs):
+                if stops[place] and not desk.found[job.index]:
+                    raise explain_nothing(step, place, job.line, settings)
         for job in at_work.move(step, stops):
             desk.settle(job)
             del at_work.unsettled[job.index]

@@ -15,6 +15,7 @@ from typing import Any
 
 from ..config import SIZES, Config
 from .machine import Machine
+from .schedule import usual_peak
 
 # One core's, with bf16 and without; where no C compiler is found they take up to twice as long.
 CORE_FLOPS = {True: 1.2e12, False: 1e11}  # of matrix products
@@ -120,8 +121,8 @@ def choose(config: Config, extent: Extent, machine: Machine) -> tuple[Config, li
     )
     updates = train.get("steps", round(passes * extent.pieces / batch))
     kind = add("train.optimizer", "muon", "learns as much as adam from fewer updates")
-    rate, why = (1.0, "one") if kind == "muon" else (0.5, "a half")
-    add("train.learning_rate", _round(rate / d_model, 0.0001), f"{why} over the width")
+    why = "one" if kind == "muon" else "a half"
+    add("train.learning_rate", _round(usual_peak(kind, d_model), 0.0001), f"{why} over the width")
     warmup, ema = _follow(updates)
     add("train.warmup", warmup, f"a twentieth of some {updates:,} updates")
     add("train.schedule", "cosine", "ends at its low point when the time is over")

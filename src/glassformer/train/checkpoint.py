@@ -27,6 +27,7 @@ from ..directory import CONFIG
 from ..disk import FORMER, PARTIAL, drop_folder, read_json, sync_folder, write_json, write_text
 from ..tensors import load_tensors, save_tensors
 from ..version import __version__
+from .divergence import DivergenceDetector
 
 FORMAT = 2  # 1 had no digests and no settings
 DAMAGED = ".damaged"
@@ -57,6 +58,7 @@ class Progress:
     parent_loss: float | None = None  # where no model is chosen: none that is worse is kept
     scores: dict[str, float] = field(default_factory=dict)  # of the best validation
     signature: str = ""  # of its BLEU
+    detector: DivergenceDetector = field(default_factory=DivergenceDetector)
 
     def troubles(self) -> dict[str, float]:
         """What has gone wrong so far, if anything, for whoever reads the metrics."""
@@ -175,7 +177,16 @@ def _read_progress(path: Path) -> Progress:
     values = {name: value for name, value in found.items() if name in known}
     if not isinstance(values.get("step"), int):
         raise ValueError(f"{path / HEAD}: damaged, or of another version: it names no step")
+    values["detector"] = _read_detector(values.get("detector"))
     return Progress(**values)
+
+
+def _read_detector(found: Any) -> DivergenceDetector:
+    """Return what a checkpoint says of the losses before it; one of earlier says nothing."""
+    known = {each.name for each in fields(DivergenceDetector)}
+    if not isinstance(found, dict) or found.keys() != known:
+        return DivergenceDetector()
+    return DivergenceDetector(**found)
 
 
 def _read_head(path: Path) -> dict[str, Any]:

@@ -66,7 +66,7 @@ class Journal:
     def save(self, progress: Progress, updater: Updater, is_last: bool = False) -> None:
         """A checkpoint, but none of weights that may be what goes wrong."""
         train = self.config.train
-        if progress.skipped and not is_last:
+        if progress.detector.is_suspicious and not is_last:
             return
         if progress.step > progress.trouble_step:
             progress.goings_back = 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ from . import checkpoint, trouble
 from .auto import choose_again
 from .checkpoint import Progress
 from .distributed import ALONE, Team
+from .divergence import DivergenceDetector
 from .faithful import check_shortcuts
 from .golden import make_golden
 from .journal import Journal
@@ -37,6 +39,7 @@ from .plan import (
     write_plan,
 )
 from .preparation import CHECKPOINTS, RUN, Prepared
+from .resuming import sign_learning
 from .room import Room
 from .schedule import rate
 from .standing import go_to
@@ -77,7 +80,7 @@ class Loop:
         self.config = settle_padding(self.folder, *given)
         self.batches, self.room = make_batches(self.config.train, prepared.store), Room()
         self.updater = self._fresh()
-        self.progress, self.drift = Progress(), trouble.Drift()
+        self.progress = Progress()
         self.spent_before = 0.0  # seconds, until this process took over
         self.can_choose = len(prepared.valid[0]) >= ENOUGH_TO_CHOOSE
         self.culprits: list[dict[str, Any]] = []  # pairs of the latest update gone wrong
@@ -129,6 +132,8 @@ class Loop:
             self.journal.look(step, self.updater)
             if is_validated:
                 self._validate()
+            if self.progress.step < step:  # gone back
+                return
             if step % every == 0 if every else is_validated:
                 self._save()
 
@@ -164,6 +169,11 @@ class Loop:
             self.progress = go_to(found[-1], self.updater)
             self.room.most_cells = self.progress.most_cells
             self.report.say(f"Going on after update {self.progress.step:,}")
+        key = sign_learning(self.config, self.prepared.record)
+        trouble.recall_return(self.folder, self.progress, key)
+        if self.progress.detector.about != key:  # losses of other data or settings say nothing
+            uniform = math.log(len(self.prepared.tokenizers.target))
+            self.progress.detector = DivergenceDetector(uniform, key)
 
     def _probe(self) -> None:
         """The batches that need most memory come first: it runs out now or never."""
@@ -263,14 +273,22 @@ class Loop:
         self._say_room()
         if outcome.is_finite:
             progress.skipped = 0
-            if self.drift.has_diverged(step, outcome.loss):
-                self.report.say(self.drift.describe(step))
         else:
             self._skip(batches)
+        self._watch_for_divergence(outcome)
         return outcome
 
+    def _watch_for_divergence(self, outcome: Outcome) -> None:
+        """Go back if the training has diverged; after the last update no other can prove it."""
+        progress = self.progress
+        why = progress.detector.observe(outcome.loss if outcome.is_finite else math.nan)
+        if not why and progress.step == self.steps and progress.detector.is_blown_up:
+            why = f"its last update has a loss of {outcome.loss:,.4g}"
+        if why:
+            self._go_back(why)
+
     def _skip(self, batches: list[Batch]) -> None:
-        """An update without a finite gradient was left out; too many in a row, and we go back."""
+        """Count an update that was left out, for it had no finite gradient; tell of the first."""
         progress, tokenizers = self.progress, self.prepared.tokenizers
         progress.skipped += 1
         progress.skipped_in_all += 1
@@ -279,19 +297,21 @@ class Loop:
             self.report.say(trouble.tell_culprits(progress.step, found))
             self.journal.write(progress.step, {"not finite": True, "pairs": found})
             self.culprits = found
-        if progress.skipped >= trouble.IN_A_ROW:
-            self._go_back()
 
-    def _go_back(self) -> None:
+    def _go_back(self, why: str) -> None:
         """To the latest checkpoint, and on from there with a lower rate."""
-        wrong = self.progress
+        wrong, config = self.progress, self.config
         if wrong.goings_back >= trouble.TRIES:
-            raise ValueError(trouble.explain(wrong, self.culprits))
+            shape = config.model.d_model
+            raise ValueError(trouble.explain(wrong, why, self.culprits, config.train, shape))
         self.updater, self.progress = self._fresh(), Progress()
         self._go_on_from_checkpoint()
         trouble.learn_from(wrong, self.progress)
-        self.report.say(trouble.tell_return(wrong, self.progress))
+        if self.team.is_first:
+            trouble.note_return(self.folder, self.progress, self.progress.detector.about)
+        self.report.say(trouble.tell_return(wrong, self.progress, why))
         self.journal.open(self.progress.step, self.plan)
+        self.journal.write(self.progress.step, {"diverged": why, **self.progress.troubles()})
 
     def _rate(self, step: int) -> float:
         plan, width = self.plan, self.config.model.d_model
@@ -331,9 +351,14 @@ class Loop:
         sentences = self.plan.sentences(progress.step)
         with self.meter.validation(sentences):
             found = self._translate_sample(sentences, progress.step)
+        if not found.is_finite:
+            self.report.say(found.describe(progress.step, note=""))
+            if progress.step:
+                self._go_back("the validation finds no finite loss, or no translation")
+            return
         self.journal.write(progress.step, {f"valid {k}": v for k, v in found.values().items()})
         score = found.by(train.best_by if self.can_choose else "loss")
-        is_best = self._count(found.sentences, score)
+        is_best = self._count(found, score)
         is_kept = is_best if self.can_choose else self._is_worth_keeping(found.loss)
         self.report.say(found.describe(progress.step, self._tell(found, is_best)))
         if is_kept:
@@ -350,19 +375,24 @@ class Loop:
                 if self.team.is_first:
                     make_golden(self.out, self.prepared.valid[0])
 
-    def _count(self, sentences: int, score: float) -> bool:
+    def _count(self, found: Validation, score: float) -> bool:
         """Say whether a score is the best, and count the validations since.
 
         One of more sentences takes the place of all before it; one of fewer cannot be compared.
+        Whatever its score, a network is of no use whose loss is far above that of a guess.
         """
-        progress = self.progress
-        if progress.best is not None and progress.best_sentences:
-            if sentences < progress.best_sentences:
+        progress, ceiling = self.progress, self.progress.detector.ceiling
+        if progress.best is None:
+            is_best = True
+        elif progress.best_sentences and found.sentences != progress.best_sentences:
+            if found.sentences < progress.best_sentences:
                 return False
-            is_best = sentences > progress.best_sentences or score > progress.best
+            is_best = True
         else:
-            is_best = progress.best is None or score > progress.best
-        progress.best_sentences = sentences
+            former = progress.scores["loss"] <= ceiling, progress.best
+            is_best = (found.loss <= ceiling, score) > former
+        is_best = is_best and not progress.detector.is_blown_up
+        progress.best_sentences = found.sentences
         if is_best:
             progress.best, progress.validations_since_best = score, 0
         else:
@@ -371,6 +401,8 @@ class Loop:
 
     def _is_worth_keeping(self, loss: float) -> bool:
         """Say so of every model, if none is chosen, but not where its parent was better."""
+        if self.progress.detector.is_blown_up:
+            return False
         if self._has_parent and not self.progress.step:
             self.progress.parent_loss = loss
             return True

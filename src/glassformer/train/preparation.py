@@ -9,6 +9,7 @@ OUT/run/            what only the training needs; `--resume` reads nothing else
     parent/         the model it starts from, if any
     lock            while it is being trained
     checkpoints/ . metrics.jsonl . tensorboard/
+    returned.json   after a divergence: where the training went back to, and with which rate
     watch/          how the model changed: see watch.py
 """
 

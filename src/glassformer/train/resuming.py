@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from dataclasses import asdict
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -38,6 +40,7 @@ SAFE = (
     "train.watch",
     "train.shard",
 )
+DURATION = ("train.steps", "train.minutes")
 INCOMPATIBLE = {
     "model.dropout": "",
     "model.attention_dropout": "",
@@ -106,6 +109,17 @@ def compare(then: Config, now: Config) -> dict[str, tuple[Any, Any]]:
     old, new = _flatten(then.model_dump(mode="json")), _flatten(now.model_dump(mode="json"))
     names = [name for name in {**old, **new} if old.get(name) != new.get(name)]
     return {n: (old.get(n), new.get(n)) for n in names if n != "text.split_above"}
+
+
+def sign_learning(config: Config, record: dict[str, Any]) -> str:
+    """Return a digest of the data and of the settings that decide what is learned from them.
+
+    How long a training goes on is none of these.
+    """
+    flat = _flatten(config.model_dump(mode="json"))
+    told = {n: value for n, value in flat.items() if not n.startswith((*SAFE, *DURATION))}
+    text = json.dumps([told, record.get("fingerprints")], sort_keys=True)
+    return sha256(text.encode()).hexdigest()[:16]
 
 
 def _flatten(raw: dict[str, Any], above: str = "") -> dict[str, Any]:

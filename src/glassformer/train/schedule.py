@@ -7,11 +7,23 @@ import math
 from ..config import Train
 
 PAPER_WARMUP = 4000
+PEAKS = {"adam": 0.5, "muon": 1.0}  # over the width of the model: the highest rate of size auto
 
 
 def warmup_of(train: Train, steps: int) -> int:
     """Updates until the peak: as set, else the paper's 4000 or a tenth of a shorter training."""
     return train.warmup or max(1, min(PAPER_WARMUP, steps // 10))
+
+
+def usual_peak(optimizer: str, d_model: int) -> float:
+    """Return the highest rate that the size `auto` chooses."""
+    return PEAKS[optimizer] / d_model
+
+
+def find_peak(train: Train, d_model: int, steps: int | None = None) -> float:
+    """Return the highest rate of a training of `steps` updates, else of `train.steps`."""
+    warmup = warmup_of(train, steps or train.steps or PAPER_WARMUP)
+    return train.learning_rate or (d_model * warmup) ** -0.5
 
 
 def rate(step: float, train: Train, d_model: int, steps: int) -> float:
@@ -22,7 +34,7 @@ def rate(step: float, train: Train, d_model: int, steps: int) -> float:
     peak is not set); cosine or linear, down to final_rate * peak at the last update.
     """
     warmup = warmup_of(train, steps)
-    peak = train.learning_rate or (d_model * warmup) ** -0.5
+    peak = find_peak(train, d_model, steps)
     if step <= warmup:
         return peak * step / warmup
     if train.schedule == "inverse_sqrt":

@@ -25,6 +25,7 @@ from .machine import describe_machine
 from .parent import Parent
 from .preparation import RUN, Prepared, close_run, open_run, prepare, read_record
 from .resuming import look_before
+from .trouble import tell_lower_rate
 
 
 @dataclass(frozen=True)
@@ -39,11 +40,12 @@ class Summary:
     is_first: bool = True  # of the processes of this training: the one that speaks
 
     def to_json(self) -> dict[str, Any]:
+        told = asdict(self.progress)
         return {
             "out": str(self.out),
             "finished": self.is_finished,
             "steps": self.steps,
-            **asdict(self.progress),
+            **{name: value for name, value in told.items() if name != "detector"},
         }
 
 
@@ -149,6 +151,9 @@ def _run(
         _describe(out, prepared, progress, loop)
     if is_finished:
         text = f"{_tell_scores(progress, loop)}\nThe model is in {out}"
+        if progress.rate_factor != 1:
+            settings = loop.config.train, loop.config.model.d_model
+            text += f"\n{tell_lower_rate(progress, *settings)}"
     else:
         text = (
             f"Stopped after update {progress.step:,} of {loop.steps:,}. "

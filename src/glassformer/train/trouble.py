@@ -1,53 +1,32 @@
-"""Numbers gone wrong: what is done about losses and gradients that are not finite, or that rise.
+"""Numbers gone wrong: what is done about updates that are not finite, and about a divergence.
 
-An update without a finite gradient is left out. After IN_A_ROW of them the training goes back to
-its latest checkpoint and on with CUT times the rate; when that has not helped TRIES times, it ends.
-A loss that rises and stays up is told: going back would not help, for no checkpoint is better.
+An update without a finite gradient is left out. When a training has diverged (see `divergence`), it
+goes back to its latest checkpoint, or to its beginning, and on with CUT times the rate; when that
+has not helped TRIES times, it ends. `returned.json` in the run's folder holds the latest return
+until a further checkpoint does, so that a training that is killed in between goes on alike.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain
+from pathlib import Path
 from typing import Any
 
-from ..config import BOS, EOS, PAD
+from ..config import BOS, EOS, PAD, Train
 from ..data.batches import Batch
 from ..directory import Tokenizers
+from ..disk import read_json, write_json
 from ..text import Tokenizer
 from .checkpoint import Progress
+from .schedule import find_peak, usual_peak
 from .updates import Updater
 
-IN_A_ROW = 5
 TRIES = 3
 CUT = 0.5
 SHOWN = 5  # sentence pairs of a batch that went wrong
-MEMORY = 100  # updates that the mean loss goes back
-RISE = 1.0  # nats above its lowest, for as many updates: diverged
-
-
-class Drift:
-    """Whether the mean loss has risen from where it was, and stays there."""
-
-    def __init__(self) -> None:
-        self.mean = self.lowest = math.inf
-        self.lowest_step = self.above = 0
-
-    def has_diverged(self, step: int, loss: float) -> bool:
-        """Told of every update; true once a rise."""
-        self.mean = loss if math.isinf(self.mean) else self.mean + (loss - self.mean) / MEMORY
-        if self.mean < self.lowest:
-            self.lowest, self.lowest_step = self.mean, step
-        self.above = self.above + 1 if self.mean > self.lowest + RISE else 0
-        return self.above == MEMORY
-
-    def describe(self, step: int) -> str:
-        return (
-            f"Update {step:,}: this training has diverged: the mean loss was {self.lowest:.2f} at "
-            f"update {self.lowest_step:,} and is {self.mean:.2f} since; a lower "
-            "train.learning_rate or a longer train.warmup helps"
-        )
+RETURNED = "returned.json"
+KEPT = ("skipped_in_all", "goings_back", "trouble_step", "rate_factor")  # of a return
 
 
 def learn_from(wrong: Progress, back: Progress) -> None:
@@ -64,9 +43,12 @@ def find_culprits(
 ) -> list[dict[str, Any]]:
     """The first few pairs that have no finite loss, by their numbers in the store and in words.
 
-    There is none where a gradient is at fault, or where it takes all processes to tell.
+    There is none where a gradient is at fault, or the network, so that most pairs have no finite
+    loss, or where it takes all processes to tell.
     """
     found = [] if updater.is_sharded else updater.find_culprits(step, batches)
+    if len(found) > max(1, sum(len(batch.rows) for batch in batches) // 2):
+        found = []
     told = [
         {
             "pair": int(pair.rows[0]),
@@ -88,21 +70,69 @@ def tell_culprits(step: int, pairs: Sequence[Mapping[str, Any]]) -> str:
     return f"Update {step:,}: loss or gradient is not finite{with_whom}{more}; it is left out"
 
 
-def tell_return(wrong: Progress, back: Progress) -> str:
+def tell_return(wrong: Progress, back: Progress, why: str) -> str:
     return (
-        f"Update {wrong.step:,}: {IN_A_ROW} in a row were not finite: going back to update "
+        f"Update {wrong.step:,}: this training has diverged ({why}): going back to update "
         f"{back.step:,}, and on with {back.rate_factor:g} times the rate"
     )
 
 
-def explain(progress: Progress, pairs: Sequence[Mapping[str, Any]]) -> str:
-    """Why a training that cannot be helped ends."""
-    shown = f", as with the pair {shorten(pairs[0]['source'])}" if pairs else ""
+def tell_lower_rate(progress: Progress, train: Train, d_model: int) -> str:
+    """Return what to set next time, for a training that came to its end at a lower rate."""
+    rate = find_peak(train, d_model) * progress.rate_factor
     return (
-        f"update {progress.step}: loss or gradient has not been finite{shown}, and going back "
-        f"{TRIES} times, at last with {progress.rate_factor:g} times the rate, has not helped: "
-        "try a lower train.learning_rate or train.precision=fp32"
+        f"It diverged on the way and went on with {progress.rate_factor:g} times the rate: "
+        f"next time begin with train.learning_rate={rate:.2g}"
     )
+
+
+def explain(
+    progress: Progress, why: str, pairs: Sequence[Mapping[str, Any]], train: Train, d_model: int
+) -> str:
+    """Return why a training that cannot be helped ends, and which learning rate is plausible."""
+    shown = (
+        f", as with the pair {shorten(pairs[0]['source'])}" if pairs and progress.skipped else ""
+    )
+    return (
+        f"update {progress.step}: this training has diverged ({why}{shown}), and going back "
+        f"{TRIES} times, at last with {progress.rate_factor:g} times the rate, has not helped: "
+        f"{advise(train, d_model)}"
+    )
+
+
+def advise(train: Train, d_model: int) -> str:
+    """Return what to change, by how far the highest rate is above a usual one."""
+    peak, usual = find_peak(train, d_model), usual_peak(train.optimizer, d_model)
+    if peak <= 2 * usual:
+        precise = "" if train.precision == "fp32" else "train.precision=fp32, or "
+        return (
+            f"a highest rate of {peak:.2g} is usual, so look at the data with glassformer "
+            f"check-data, and try {precise}train.learning_rate={peak / 10:.2g}"
+        )
+    cause = "train.learning_rate" if train.learning_rate else "the rate that train.warmup leads to"
+    return (
+        f"{cause} is {peak:g} at its highest; with {train.optimizer} and model.d_model={d_model} "
+        f"try train.learning_rate={usual:.2g}"
+    )
+
+
+def note_return(folder: Path, back: Progress, key: str) -> None:
+    """Write down that a training went back to where `back` is; `key`: its data and settings."""
+    kept = {name: getattr(back, name) for name in KEPT}
+    write_json(folder / RETURNED, {"step": back.step, "key": key, **kept})
+
+
+def recall_return(folder: Path, progress: Progress, key: str) -> None:
+    """Let a training that stands where it last went back to have the rate that it went on with.
+
+    With other data or settings, those of `key`, it gets a new try instead.
+    """
+    if not (folder / RETURNED).is_file():
+        return
+    found = read_json(folder / RETURNED)
+    if isinstance(found, dict) and (found.get("step"), found.get("key")) == (progress.step, key):
+        for name in KEPT:
+            setattr(progress, name, found[name])
 
 
 def shorten(text: str, most: int = 60) -> str:

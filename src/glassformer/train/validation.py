@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, TypeVar
 
 from ..config import Config, Decode
-from ..decode import Network
+from ..decode import Network, NotFiniteError
 from ..directory import Tokenizers
 from ..engine import Weights
 from ..evaluate.quality import score
@@ -38,6 +39,12 @@ class Validation:
     sample: tuple[str, str, str]  # a source, its reference, its translation
     signature: str
     sentences: int
+    failure: str = ""  # why there is no translation
+
+    @property
+    def is_finite(self) -> bool:
+        """Whether there are a loss and translations: a network that has diverged has neither."""
+        return math.isfinite(self.loss) and not self.failure
 
     def by(self, name: str) -> float:
         """The score of that name, turned so that larger is better."""
@@ -47,6 +54,9 @@ class Validation:
         return {"BLEU": self.bleu, "chrF2": self.chrf, "loss": self.loss}
 
     def describe(self, step: int, note: str) -> str:
+        if not self.is_finite:
+            why = self.failure or f"its loss is {self.loss}"
+            return f"update {step:,}: the validation failed: {why}"
         source, reference, translation = self.sample
         return (
             f"update {step:,}: valid BLEU {self.bleu:.2f}, chrF2 {self.chrf:.2f}, "
@@ -96,12 +106,17 @@ def validate(
     translator = Translator(config, tokenizers, model, holding=holding, **how)
     ours = slice(None) if is_spread else slice(team.rank, None, team.size)
     decode = search_greedily(config.decode, most_extra)
-    best = translator.search(sources[ours], decode=decode, split=False, progress=progress)
-    found = [each.text for (each,) in best]
+    failure = ""
+    try:
+        best = translator.search(sources[ours], decode=decode, split=False, progress=progress)
+        found = [each.text for (each,) in best]
+    except NotFiniteError as error:  # of a training that has diverged, which is not to end by it
+        found, failure = [""] * len(sources[ours]), str(error)
     scores = translator.score(sources[ours], references[ours])
     scored = [(each.log_prob, len(each.piece_log_probs)) for each in scores]
     if not is_spread:
         found, scored = _merge(team.gather(found)), _merge(team.gather(scored))
+        failure = next(filter(None, team.gather(failure)), "")
     quality = score(found, [references], target_lang=config.data.target_lang, metrics=METRICS)
     shown = turn * 7919 % len(sources)
     return Validation(
@@ -111,6 +126,7 @@ def validate(
         sample=(sources[shown], references[shown], found[shown]),
         signature=quality["BLEU"].signature,
         sentences=len(sources),
+        failure=failure,
     )
 
 

@@ -27,6 +27,7 @@ import torch
 from torch import Tensor, nn
 
 from ..config import BOS, EOS, Config, Decode
+from ..decode import NotFiniteError
 from ..directory import Tokenizers, write_json
 from ..model import Transformer
 from ..tap import record
@@ -90,9 +91,13 @@ class Watch:
         self.steps = set(planned[::stride]) if self.sentences else set()
 
     def begin(self, step: int) -> None:
-        """Go on after `step`."""
+        """Go on after `step`: what was seen behind it goes, for a lower rate leads elsewhere."""
         if self.config.train.watch:
             self.folder.mkdir(exist_ok=True)
+            for path in self.folder.glob("*.safetensors"):
+                if int(path.stem) > step:
+                    path.unlink()
+                    path.with_suffix(".json").unlink(missing_ok=True)
             cut_after(self.folder / GRADIENTS, step)
             write_json(self.folder / SENTENCES, [asdict(each) for each in self.sentences])
 
@@ -120,7 +125,10 @@ class Watch:
                 file.write(json.dumps(line) + "\n")
 
     def look(self, step: int, model: Transformer) -> None:
-        """Take a snapshot, if it is time for one and it is not there yet."""
+        """Take a snapshot, if it is time for one and it is not there yet.
+
+        There is none of a network whose logits are not finite.
+        """
         path = self.folder / f"{step:08d}.safetensors"
         if step not in self.steps or path.is_file():
             return
@@ -129,7 +137,10 @@ class Watch:
             self.config, self.tokenizers, model, device=str(device), precision="fp32"
         )
         sources = [each.source for each in self.sentences]
-        best = translator.search(sources, decode=GREEDY, split=False)
+        try:
+            best = translator.search(sources, decode=GREEDY, split=False)
+        except NotFiniteError:
+            return
         found = [each.text for (each,) in best]
         tensors: dict[str, Tensor] = {}
         for number, each in enumerate(self.sentences):

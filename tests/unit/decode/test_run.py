@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from glassformer.config import Decode
-from glassformer.decode import Budget, Hypothesis, search
+from glassformer.decode import Budget, Hypothesis, NotFiniteError, search
 
 SEARCHES = {
     "greedy": Decode(search="greedy"),
@@ -206,9 +206,27 @@ def test_a_source_without_eos_is_refused(oracle: Any) -> None:
 
 
 @pytest.mark.parametrize("kind", ["greedy", "beam", "sample"])
-def test_a_dead_end_is_an_error(oracle: Any, kind: Any) -> None:
+def test_a_dead_end_is_an_error_that_names_the_rules(oracle: Any, kind: Any) -> None:
     settings = Decode(search=kind, no_repeat=1, min_length=9)
-    with pytest.raises(ValueError, match="line 1: no hypothesis is left"):
+    with pytest.raises(ValueError, match=r"^line 1: .* no_repeat and min_length forbid") as caught:
         search(oracle(), [[3, 2]], settings)
-    with pytest.raises(ValueError, match="not finite"):
-        search(oracle(spread=float("nan")), [[3, 2]], Decode(search=kind))
+    assert "finite" not in str(caught.value)
+
+
+@pytest.mark.parametrize("kind", ["greedy", "beam", "sample"])
+@pytest.mark.parametrize(
+    ("spread", "rules"),
+    [
+        (float("nan"), {}),
+        (float("nan"), {"no_repeat": 2, "min_length": 1}),
+        (float("inf"), {"no_repeat": 2}),
+        (3e38, {}),  # finite, but no log-probability is
+    ],
+)
+def test_logits_that_are_not_finite_are_an_error_that_names_the_weights(
+    oracle: Any, kind: Any, spread: float, rules: dict[str, int]
+) -> None:
+    network = oracle(spread=spread, vocabulary=9)
+    with pytest.raises(NotFiniteError, match=r"^line 8: .* not finite .* weights") as caught:
+        search(network, [[3, 2]], Decode(search=kind, **rules), lines=[7])
+    assert "forbid" not in str(caught.value)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -207,3 +208,31 @@ def test_long_sentences_are_not_looked_at(tmp_path: Path, watched: Path) -> None
     watch = Watch(tmp_path, config, tokenizers, (texts, texts), 4, 2)
     assert [each.source for each in watch.sentences] == ["a cat"]
     assert not Watch(tmp_path, config, tokenizers, (texts[:1], texts[:1]), 4, 2).steps
+
+
+def test_snapshots_behind_where_a_training_goes_back_to_are_taken_again(
+    tmp_path: Path, watched: Path
+) -> None:
+    """They are of weights that it has left."""
+    shutil.copytree(watched / "run/watch", tmp_path / "watch")
+    config, tokenizers = Config.load(watched / "config.toml"), Tokenizers.load(watched)
+    texts = ["the red cat runs x", "the big dog runs y"]
+    watch = Watch(tmp_path, config, tokenizers, (texts, texts), 9, 3)
+    watch.begin(4)
+    kept = [path.stem for path in sorted((tmp_path / "watch").glob("0*"))]
+    assert kept == [f"{step:08d}" for step in (0, 1, 2, 3, 4) for _ in ("json", "safetensors")]
+    watch.look(6, load_translator(watched, "weights").model)
+    assert [each.step for each in read_snapshots(tmp_path)] == [0, 1, 2, 3, 4, 6]
+
+
+def test_there_is_no_snapshot_of_a_network_that_is_not_finite(
+    tmp_path: Path, watched: Path
+) -> None:
+    model = load_translator(watched, "weights").model
+    for parameter in model.parameters():
+        parameter.data.fill_(math.nan)
+    config, tokenizers = Config.load(watched / "config.toml"), Tokenizers.load(watched)
+    watch = Watch(tmp_path, config, tokenizers, (["a cat"], ["a cat"]), 9, 3)
+    watch.begin(0)
+    watch.look(4, model)
+    assert not [*read_snapshots(tmp_path)] and not [*tmp_path.glob("watch/0*")]
