@@ -20,8 +20,7 @@ import pytest
 import sacrebleu
 from typer.main import get_command
 
-from glassformer import cli
-from glassformer.cli import demo, main, terminal
+from glassformer.cli import demo, main, terminal, verbs
 from glassformer.cli.decoding import choose_search
 from glassformer.cli.train import read_recipe
 from glassformer.config import Config
@@ -30,7 +29,7 @@ from glassformer.directory import Tokenizers
 from glassformer.engine import choice
 
 ROOT = Path(__file__).parents[2]
-COMMANDS = get_command(cli.app).commands
+COMMANDS = get_command(verbs.app).commands
 SMALL = (
     "model.d_model=16 model.heads=2 model.encoder_layers=1 model.decoder_layers=1 "
     "text.vocabulary=400 decode.beam=2 decode.max_extra=5"
@@ -175,7 +174,7 @@ def test_each_kind_of_error_has_its_code(
     def fail(argv: object, prog_name: str) -> None:
         raise error
 
-    monkeypatch.setattr(cli, "app", fail)
+    monkeypatch.setattr(verbs, "app", fail)
     monkeypatch.delenv("GLASSFORMER_DEBUG", raising=False)
     assert main([]) == code
     err = capsys.readouterr().err

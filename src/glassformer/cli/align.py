@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from typer import Context, Option
 
-from ..data.corpus import Corpus, find
 from .options import AsJson, Device, Model, Output, Source
 from .score import Target
 from .terminal import CHUNK, cut, keep_apart, open_output, show_progress, to_json, warn
 
 if TYPE_CHECKING:
+    from ..data.corpus import Corpus
     from ..evaluate.align import Aligned
     from ..evaluate.aligner import Aligner
     from ..evaluate.links import GoldSet, Links
@@ -89,6 +89,8 @@ def align(
     """
     check(context.params)
     keep_apart(output, source, target, gold)
+    from ..data.corpus import find
+
     corpus = find([source, target]).train
     lines = corpus.fingerprints()[0].lines
     aligner, links = prepare(corpus, context.params)

@@ -10,13 +10,12 @@ from typing import TYPE_CHECKING, Annotated
 
 from typer import Option
 
-from ..data.corpus import Corpus, find
-from ..data.tables import table_kind
 from .options import AsJson
 from .terminal import keep_apart, open_output, show_progress, to_json
 from .train import PAIRS, SourceLang, TargetLang
 
 if TYPE_CHECKING:
+    from ..data.corpus import Corpus
     from ..data.doctor import Report
 
 Data = Annotated[list[Path], PAIRS]
@@ -60,6 +59,7 @@ def check_data(
         --source-lang en --target-lang de --fix clean
     """
     fixed = name_fixed(fix, source_lang, target_lang) if fix else []
+    from ..data.corpus import find
     from ..data.doctor import examine
 
     found = find(data, source_lang, target_lang)
@@ -104,6 +104,9 @@ def _find_others(
     paths: Sequence[Path], source_lang: str | None, target_lang: str | None
 ) -> dict[str, Corpus]:
     """Corpora by name: two text files are one, each other path is one for itself."""
+    from ..data.corpus import find
+    from ..data.tables import table_kind
+
     if len(paths) == 2 and not any(table_kind(path) or not path.is_file() for path in paths):
         return {str(paths[0]): find(paths).train}
     return {str(path): find(path, source_lang, target_lang).train for path in paths}

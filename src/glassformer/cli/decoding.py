@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from typer import Option
 
-from ..config import Config, Decode
+if TYPE_CHECKING:
+    from ..config import Config, Decode
 
 # Settings that only one kind of search looks at.
 SERVES = {
@@ -120,6 +121,8 @@ def choose_search(config: Config, given: Mapping[str, Any]) -> Decode:
 
     Options of one kind of search ask for that search.
     """
+    from ..config import Decode
+
     given = {name: value for name, value in given.items() if value is not None}
     changes = {name: value for name, value in given.items() if name in Decode.model_fields}
     meant = {SERVES[name] for name in given if name in SERVES and name != "seed"}

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Annotated
 
 from typer import Exit, Option
 
-from ..config import Config
 from .options import Device
 from .terminal import INTERRUPTED
 
@@ -115,6 +114,7 @@ def show_notes(translator: Translator, *, with_sources: bool = True) -> None:
 
 def train_own(out: Path, minutes: float, device: str) -> Translator:
     from .. import train as training
+    from ..config import Config
     from ..data.demo.files import write_pairs
     from ..translator import Translator
 

@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from typer import Argument, Option
 
-from ..config import Config, Decode
 from ..data.files import read_lines
 from .decoding import describe_search
 from .options import AsJson, Device, Precision, Threads, Workers
 from .terminal import keep_apart, open_output, show_progress, to_json, warn
 
 if TYPE_CHECKING:
+    from ..config import Decode
     from ..evaluate.quality import Quality
     from ..evaluate.significance import Comparison
     from ..translator import Translator
@@ -191,6 +191,7 @@ def translate_all(
 
     ValueError if a change is not of the search.
     """
+    from ..config import Config
     from ..guard import search
 
     for change in changes:

@@ -7,7 +7,6 @@ from typing import Annotated
 
 from typer import Option
 
-from ..data.corpus import find
 from .options import AsJson, Device, Exact, Model, Output, Source, check_exact
 from .terminal import CHUNK, cut, keep_apart, open_output, show_progress, to_json
 
@@ -28,6 +27,8 @@ def score(
     \b
     glassformer score my-model --source test.en --target test.de
     """
+    from ..data.corpus import find
+
     keep_apart(output, source, target)
     pairs = find([source, target]).train
     lines = pairs.fingerprints()[0].lines

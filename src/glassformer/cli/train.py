@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from typer import Argument, Context, Exit, Option
 
-from ..config import SIZES, Config
+from ..sizes import SIZES
 from .options import AsJson, Device, with_options
 from .terminal import INTERRUPTED, to_json
 
 if TYPE_CHECKING:
+    from ..config import Config
     from ..train import Summary
 
 ALL_SIZES = ("auto", *SIZES)
@@ -176,6 +177,8 @@ def read_recipe(
     changes: Sequence[str],
 ) -> Config:
     """The settings of a size or a TOML file, with those given at the command line on top."""
+    from ..config import Config
+
     changes = _lay_on_top(source_lang, target_lang, minutes, changes)
     recipe = recipe or "auto"
     if recipe in ALL_SIZES:
