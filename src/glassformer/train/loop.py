@@ -11,10 +11,12 @@ import torch
 from ..data.batches import Batch
 from ..device import choose_precision, free_memory, keep_memory
 from ..directory import CONFIG, build, write_text
+from ..translator import Translator
 from . import checkpoint, trouble
 from .checkpoint import Progress
 from .distributed import ALONE, Team
 from .faithful import check_shortcuts
+from .goal import Goal
 from .journal import Journal
 from .log import Reporter
 from .machine import limit_memory
@@ -42,9 +44,16 @@ class Loop:
     """
 
     def __init__(
-        self, out: Path, prepared: Prepared, report: Reporter, device: str, team: Team = ALONE
+        self,
+        out: Path,
+        prepared: Prepared,
+        report: Reporter,
+        device: str,
+        team: Team = ALONE,
+        goal: Goal | None = None,
     ):
         self.out, self.folder, self.report, self.team = out, out / RUN, report, team
+        self.goal = goal
         self.prepared, self.device = prepared, team.choose_device(device)
         keep_memory()
         self.precision = choose_precision(prepared.config.train.precision, self.device)
@@ -85,7 +94,8 @@ class Loop:
                 if step % LOG_EVERY == 0 or step == steps:
                     journal.write(step, self._values(outcome))
                 advance(step, note=f"loss {outcome.loss:.3f}")
-                if step % self._validate_every() == 0 or step == steps:
+                is_last = step == steps or self._has_time_run_out(outcome)
+                if step % self._validate_every() == 0 or is_last:
                     self._validate()
                 if step % (train.checkpoint_every or self._validate_every()) == 0:
                     journal.save(self.progress, self.updater)
@@ -233,6 +243,7 @@ class Loop:
         score = found.by(train.best_by)
         is_best = progress.best is None or score > progress.best
         self.report.say(found.describe(progress.step, is_best))
+        is_best |= self._reaches_goal()
         if not is_best:
             progress.validations_since_best += 1
             return
@@ -241,7 +252,37 @@ class Loop:
         progress.validations_since_best = 0
         self.journal.keep_best(self.updater)
 
+    def _has_time_run_out(self, outcome: Outcome) -> bool:
+        """Tell the goal, if there is one, of an update; return whether that was the last."""
+        if self.goal is None:
+            return False
+        if told := self.goal.note(outcome.seconds, *self._to_come()):
+            self.report.say(told)
+        return self.goal.is_out_of_time
+
+    def _reaches_goal(self) -> bool:
+        """Let the model take the exam of the goal, if there is one."""
+        if self.goal is None:
+            return False
+        translator = Translator(
+            self.config,
+            self.prepared.tokenizers,
+            self.updater.best_model,
+            device=str(self.device),
+            precision=self.precision,
+        )
+        told = self.goal.take_exam(translator, *self._to_come())
+        self.report.say(f"update {self.progress.step:,}: {told}")
+        return self.goal.is_reached
+
+    def _to_come(self) -> tuple[int, int]:
+        """Return the numbers of updates and of validations that are still to come."""
+        updates = self.steps - self.progress.step
+        return updates, -(-updates // self._validate_every())
+
     def _is_over(self) -> bool:
+        if self.goal is not None and self.goal.is_over:
+            return True
         patience = self.config.train.patience
         return patience is not None and self.progress.validations_since_best >= patience
 

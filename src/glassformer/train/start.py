@@ -16,6 +16,7 @@ from ..version import __version__
 from .card import hash_files, write_card
 from .checkpoint import Progress
 from .distributed import Team, check_shared, join, sign, was_begun_by
+from .goal import Goal
 from .golden import write_golden
 from .lock import hold
 from .log import Reporter
@@ -56,12 +57,14 @@ def train(
     new_pieces: bool = False,
     device: str = "auto",
     quiet: bool = False,
+    goal: Goal | None = None,
 ) -> Summary:
     """Train a model of `data` into the model directory `out`.
 
     `data` and `valid` are as `data.corpus.find` takes them; without `valid`, and where the data
     folder has none, pairs are held out. `parent` is a model directory to start from, with its
     pieces or, if `new_pieces`, with pieces learned from `data`; `parent.inherit` has its settings.
+    `goal` can end the training before its last update.
     Raises ValueError, in one sentence, for bad input.
     """
     out = Path(out)
@@ -79,7 +82,7 @@ def train(
             else:
                 start = None if parent is None else Parent.load(parent, config, new_pieces)
                 prepared = _begin(team, config, data, out, valid, start, report)
-        return _run(out, prepared, report, device, team)
+        return _run(out, prepared, report, device, team, goal)
 
 
 def _begin(
@@ -108,12 +111,13 @@ def resume(
     accept_changed_settings: bool = False,
     device: str = "auto",
     quiet: bool = False,
+    goal: Goal | None = None,
 ) -> Summary:
     """Go on with the training in `out`, from its latest checkpoint, to the same weights bit for
     bit as if it had never stopped (on the same machine, torch and number of threads).
 
     ValueError if its data or settings are no longer what they were, unless that was accepted;
-    `changes` are settings to change, like `train.steps=500`.
+    `changes` are settings to change, like `train.steps=500`. `goal` is as in `train`.
     """
     out = Path(out)
     accepted = {"accept_data": accept_changed_data, "accept_settings": accept_changed_settings}
@@ -128,11 +132,13 @@ def resume(
                 look_before(out, report, changes, **accepted)
             prepared = prepare(out, report)
         _say_differences(prepared, report)
-        return _run(out, prepared, report, device, team)
+        return _run(out, prepared, report, device, team, goal)
 
 
-def _run(out: Path, prepared: Prepared, report: Reporter, device: str, team: Team) -> Summary:
-    loop = Loop(out, prepared, report, device, team)
+def _run(
+    out: Path, prepared: Prepared, report: Reporter, device: str, team: Team, goal: Goal | None
+) -> Summary:
+    loop = Loop(out, prepared, report, device, team, goal)
     try:
         progress = loop.run()
     except OSError as error:  # a full disk, most likely; what was saved is whole
