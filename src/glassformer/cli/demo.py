@@ -53,7 +53,7 @@ Out = Annotated[
         help=f"Where the pairs and the model go; {PLACE}, or {PLACE}-2 and so on, if not given.",
     ),
 ]
-Minutes = Annotated[float, Option(metavar="N", help="Train no longer than that.")]
+Minutes = Annotated[float, Option(metavar="N", min=0, help="Train no longer than that.")]
 Train = Annotated[bool, Option("--train/--no-train", help="Train a model, or show the one here.")]
 Look = Annotated[
     bool | None,

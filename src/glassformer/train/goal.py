@@ -24,7 +24,7 @@ class Forecast:
     """
 
     def __init__(self) -> None:
-        self.seen = 0
+        self.seen, self.timed = 0, 0.0
         self.updates: deque[float] = deque(maxlen=LATEST)
         self.exams: list[float] = []
 
@@ -33,11 +33,12 @@ class Forecast:
         self.seen += 1
         if self.seen > WARM:
             self.updates.append(seconds)
+            self.timed += seconds
 
     @property
     def is_sure(self) -> bool:
         """Whether enough was timed."""
-        return len(self.updates) >= FEWEST and sum(self.updates) >= ENOUGH
+        return len(self.updates) >= FEWEST and self.timed >= ENOUGH
 
     @property
     def pace(self) -> float:
@@ -64,11 +65,7 @@ class Goal:
         self.forecast = Forecast()
         self.began: float | None = None
         self.latest = clock()
-        self.was_told = self.is_reached = False
-
-    @property
-    def is_out_of_time(self) -> bool:
-        return self._find_minutes_used() >= self.minutes
+        self.was_told = self.is_reached = self.is_out_of_time = False
 
     @property
     def is_over(self) -> bool:
@@ -83,6 +80,8 @@ class Goal:
         self.latest = self.clock()
         if self.began is None:
             self.began = self.latest - seconds
+        used = (self.latest - self.began) / 60
+        self.is_out_of_time = used >= self.minutes
         self.forecast.note(seconds)
         if self.was_told or not self.forecast.is_sure:
             return ""
@@ -91,7 +90,7 @@ class Goal:
         told = (
             f"This will take about {tell_time(left)} here, at {self.forecast.pace:.3f} s an update"
         )
-        if self._find_minutes_used() + left / 60 > self.minutes:
+        if used + left / 60 > self.minutes:
             told += f"; it stops after {self.minutes:g} minutes in any case"
         return told
 
@@ -102,9 +101,6 @@ class Goal:
         if self.is_reached or not updates or not self.forecast.is_sure:
             return told
         return f"{told}; about {tell_time(self.forecast.estimate(updates, exams))} left"
-
-    def _find_minutes_used(self) -> float:
-        return 0.0 if self.began is None else (self.clock() - self.began) / 60
 
 
 def tell_time(seconds: float) -> str:

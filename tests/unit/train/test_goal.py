@@ -110,6 +110,13 @@ def test_a_disturbance_that_has_passed_is_forgotten() -> None:
     assert forecast.estimate(1000, 0) == pytest.approx(100)
 
 
+def test_a_fast_machine_has_a_forecast_too() -> None:
+    forecast = Forecast()
+    for _ in range(200):
+        forecast.note(0.01)
+    assert forecast.is_sure and forecast.estimate(1000, 0) == pytest.approx(10)
+
+
 def test_the_forecast_is_told_once_and_then_at_each_exam() -> None:
     now = 0.0
     goal = Goal(lambda translator: (False, "half of it"), minutes=3, clock=lambda: now)
@@ -124,5 +131,6 @@ def test_the_forecast_is_told_once_and_then_at_each_exam() -> None:
     said = goal.take_exam(None, 1400, exams=10)  # type: ignore[arg-type]
     assert said == "half of it; about 6 minutes left"  # 280 s of updates, 100 of exams
     assert not goal.is_out_of_time
-    now = 180.0
+    now = 180.1
+    goal.note(0.2, 1399, exams=10)
     assert goal.is_out_of_time
