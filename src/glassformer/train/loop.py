@@ -243,7 +243,9 @@ class Loop:
         score = found.by(train.best_by)
         is_best = progress.best is None or score > progress.best
         self.report.say(found.describe(progress.step, is_best))
-        is_best |= self._reaches_goal()
+        if self.goal is not None:
+            self._take_exam(self.goal)
+            is_best = True  # it is the latest model that has to pass
         if not is_best:
             progress.validations_since_best += 1
             return
@@ -260,10 +262,7 @@ class Loop:
             self.report.say(told)
         return self.goal.is_out_of_time
 
-    def _reaches_goal(self) -> bool:
-        """Let the model take the exam of the goal, if there is one."""
-        if self.goal is None:
-            return False
+    def _take_exam(self, goal: Goal) -> None:
         translator = Translator(
             self.config,
             self.prepared.tokenizers,
@@ -271,9 +270,8 @@ class Loop:
             device=str(self.device),
             precision=self.precision,
         )
-        told = self.goal.take_exam(translator, *self._to_come())
+        told = goal.take_exam(translator, *self._to_come())
         self.report.say(f"update {self.progress.step:,}: {told}")
-        return self.goal.is_reached
 
     def _to_come(self) -> tuple[int, int]:
         """Return the numbers of updates and of validations that are still to come."""

@@ -12,7 +12,7 @@ from glassformer.config import Config
 from glassformer.data.demo.files import write_pairs
 from glassformer.directory import WEIGHTS
 from glassformer.tensors import load_tensors
-from glassformer.train import Goal, resume, train
+from glassformer.train import Goal, loop, resume, train
 from glassformer.train.goal import Forecast
 from glassformer.translator import Translator
 
@@ -29,7 +29,13 @@ SMALL = Config.read(
         },
         "text": {"vocabulary": 400},
         "data": {"source_lang": "en", "target_lang": "fr"},
-        "train": {"steps": STEPS, "validate_every": EVERY, "batch_tokens": 200, "watch": 0},
+        "train": {
+            "steps": STEPS,
+            "validate_every": EVERY,
+            "batch_tokens": 200,
+            "watch": 0,
+            "best_by": "loss",
+        },
         "decode": {"max_extra": 2},
     }
 )
@@ -58,13 +64,14 @@ def is_same(model: Path, weights: dict[str, torch.Tensor]) -> bool:
     return all(torch.equal(each, weights[n]) for n, each in load_tensors(model / WEIGHTS).items())
 
 
-def test_the_model_that_passes_is_kept_and_ends_the_training(
-    data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    # A rate of nothing at first: by its loss no later model is better than the first.
-    from glassformer.train import loop
-
+@pytest.fixture
+def loss_grows(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Against the gradient: by its loss no later model is better than the first."""
     monkeypatch.setattr(loop, "rate", lambda step, *_: 0.0 if step <= EVERY else -0.05)
+
+
+@pytest.mark.usefixtures("loss_grows")
+def test_the_model_that_passes_is_kept_and_ends_the_training(data: Path, tmp_path: Path) -> None:
     examiner = Examiner([False, True])
     goal = Goal(examiner, minutes=60)
     summary = train(SMALL, [data], tmp_path / "m", quiet=True, goal=goal)
@@ -74,11 +81,14 @@ def test_the_model_that_passes_is_kept_and_ends_the_training(
     assert not is_same(tmp_path / "m", examiner.seen[0])
 
 
+@pytest.mark.usefixtures("loss_grows")
 def test_one_that_nobody_passes_goes_to_its_end_and_can_go_on(data: Path, tmp_path: Path) -> None:
-    goal = Goal(Examiner([False] * 3 + [True]), minutes=60)
+    examiner = Examiner([False] * 3 + [True])
+    goal = Goal(examiner, minutes=60)
     summary = train(SMALL, [data], tmp_path / "m", quiet=True, goal=goal)
     assert summary.is_finished and not goal.is_reached
     assert summary.progress.step == STEPS
+    assert is_same(tmp_path / "m", examiner.seen[2])
     more = {"changes": [f"train.steps={3 * STEPS}"], "accept_changed_settings": True}
     summary = resume(tmp_path / "m", **more, quiet=True, goal=goal)  # type: ignore[arg-type]
     assert summary.is_finished and goal.is_reached
