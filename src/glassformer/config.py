@@ -16,19 +16,12 @@ import tomli_w
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from .mistakes import explain
+from .sizes import SIZES as SIZES
 
 # What nobody means: settings come from files of others too, and memory is taken as they say.
 WIDE, MANY = 1 << 17, 10**7
 
 PAD, BOS, EOS = 0, 1, 2  # the ids that are not text: padding, begin and end of a sentence
-
-# Table 3 of the paper has `base` and `big`; `tiny` and `small` are for a laptop.
-SIZES: dict[str, dict[str, int]] = {
-    "tiny": {"d_model": 128, "d_ff": 256, "heads": 4, "encoder_layers": 4, "decoder_layers": 4},
-    "small": {"d_model": 256, "d_ff": 1024, "heads": 4, "encoder_layers": 3, "decoder_layers": 3},
-    "base": {"d_model": 512, "d_ff": 2048, "heads": 8, "encoder_layers": 6, "decoder_layers": 6},
-    "big": {"d_model": 1024, "d_ff": 4096, "heads": 16, "encoder_layers": 6, "decoder_layers": 6},
-}
 
 
 # What only one kind of search looks at, and that search.

@@ -43,8 +43,19 @@ def has_bf16(device: torch.device) -> bool:
     if device.type == "cuda":
         return torch.cuda.is_bf16_supported(including_emulation=False)
     if device.type == "cpu":
-        return torch.cpu._is_amx_tile_supported() or torch.cpu._is_avx512_bf16_supported()
+        is_there = torch.cpu._is_amx_tile_supported() or torch.cpu._is_avx512_bf16_supported()
+        return is_there and _lets_onednn_use_bf16()
     return False
+
+
+def _lets_onednn_use_bf16() -> bool:
+    """Return False where ONEDNN_MAX_CPU_ISA holds the library of matrix products to less.
+
+    It would then imitate bf16, thirty times more slowly than fp32.
+    """
+    return torch.backends.mkldnn.is_available() and bool(
+        torch.ops.mkldnn._is_mkldnn_bf16_supported()
+    )
 
 
 def autocast(precision: str, device: torch.device) -> AbstractContextManager[object]:

@@ -22,7 +22,8 @@ from damage.trainings import LINES, SETTINGS
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-from glassformer.cli import VERBS, main
+from glassformer.cli import main
+from glassformer.cli.verbs import VERBS
 from glassformer.config import Config
 from glassformer.data.corpus import find
 from glassformer.directory import load_model

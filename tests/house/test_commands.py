@@ -20,7 +20,8 @@ from typing import Any
 import pytest
 from typer.main import get_command
 
-from glassformer.cli import app, main
+from glassformer.cli import main
+from glassformer.cli.verbs import app
 from glassformer.data.demo.files import write_pairs
 from glassformer.directory import SHIPPED
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from typer.main import get_command
 
-from glassformer.cli import app
+from glassformer.cli.verbs import app
 
 
 def _list_commands(command: Any, name: str) -> Iterator[tuple[str, Any]]:

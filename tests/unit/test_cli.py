@@ -20,17 +20,16 @@ import pytest
 import sacrebleu
 from typer.main import get_command
 
-from glassformer import cli
-from glassformer.cli import demo, main, terminal
+from glassformer.cli import demo, main, terminal, verbs
 from glassformer.cli.decoding import choose_search
 from glassformer.cli.train import read_recipe
 from glassformer.config import Config
-from glassformer.data.demo import pairs
+from glassformer.data.demo import exam, pairs
 from glassformer.directory import Tokenizers
 from glassformer.engine import choice
 
 ROOT = Path(__file__).parents[2]
-COMMANDS = get_command(cli.app).commands
+COMMANDS = get_command(verbs.app).commands
 SMALL = (
     "model.d_model=16 model.heads=2 model.encoder_layers=1 model.decoder_layers=1 "
     "text.vocabulary=400 decode.beam=2 decode.max_extra=5"
@@ -175,7 +174,7 @@ def test_each_kind_of_error_has_its_code(
     def fail(argv: object, prog_name: str) -> None:
         raise error
 
-    monkeypatch.setattr(cli, "app", fail)
+    monkeypatch.setattr(verbs, "app", fail)
     monkeypatch.delenv("GLASSFORMER_DEBUG", raising=False)
     assert main([]) == code
     err = capsys.readouterr().err
@@ -503,20 +502,63 @@ def test_the_command_line_is_laid_over_the_recipe(tmp_path: Path) -> None:
     assert (timed.train.steps, timed.train.minutes, timed.data.source_lang) == (None, 2.5, "en")
 
 
-def test_the_demo_trains_translates_and_scores(
-    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.fixture
+def small_demo(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A demo of twenty updates that learns nothing to speak of."""
     monkeypatch.setattr(demo, "PAIRS", {"train": 50, "valid": 5})
     monkeypatch.setattr(demo, "QUESTIONS", 5)
-    smaller = {"model": {"d_model": 16, "heads": 2}, "text": {"vocabulary": 400}}
+    monkeypatch.setattr(demo, "MORE", 2)
+    monkeypatch.setattr(exam, "REHEARSAL", (5, 5))
+    smaller = {
+        "model": {**demo.SETTINGS["model"], "d_model": 16, "heads": 2},
+        "text": {"vocabulary": 400},
+        "train": {**demo.SETTINGS["train"], "steps": 20},
+        "decode": {"search": "greedy", "max_ratio": 1.6, "max_extra": 5},
+    }
     monkeypatch.setattr(demo, "SETTINGS", {**demo.SETTINGS, **smaller})
-    code, out, _ = run(f"demo --out {tmp_path / 'demo'} --minutes 0.002")
-    assert code == 0
+
+
+def _last_update(out: Path) -> int:
+    return int(max(path.name for path in (out / "model/run/checkpoints").iterdir()))
+
+
+@pytest.mark.usefixtures("small_demo")
+def test_a_demo_without_time_ends_well(run: Run, tmp_path: Path) -> None:
+    place = tmp_path / "demo"
+    code, out, err = run(f"demo --out {place} --minutes 0.00001")
+    assert code == 0 and _last_update(place) == 1
     assert out.count("The cat is on the mat.\n    Le chat est sur le tapis.\n") >= 1
     assert out.count("\n    ") == 30 and "(wrong)" in out
     assert out.count(" % of 5\n") == 2
-    assert len((tmp_path / "demo/pairs/train.fr").read_text(encoding="utf-8").splitlines()) == 50
-    assert f"translate {tmp_path / 'demo/model'}\n" in out and "translate demo\n" in out
+    assert len((place / "pairs/train.fr").read_text(encoding="utf-8").splitlines()) == 50
+    assert f"translate {place / 'model'}\n" in out and "translate demo\n" in out
+    assert f"train --resume {place / 'model'}\n" in out
+    assert "98 % of new sentences and 99 % of new riddles" in out
+    assert "fail" not in (out + err).lower()
+
+
+@pytest.mark.usefixtures("small_demo")
+def test_the_demo_ends_as_soon_as_the_exam_is_passed(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(exam, "GOAL", (-1.0, -1.0))
+    code, out, err = run(f"demo --out {tmp_path / 'demo'}")
+    assert (code, _last_update(tmp_path / "demo")) == (0, 2)
+    assert "update 2: right are 0.0 % of 5 new sentences, " in err
+    assert "--resume" not in out and "Not quite yet" not in out
+
+
+@pytest.mark.usefixtures("small_demo")
+def test_the_demo_goes_on_until_the_exam_is_passed(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bad, good = exam.Mark(100, [("a", "b")] * 3), exam.Mark(100, [("a", "b")])
+    marks = iter([(bad, good), (bad, good), (good, good)])
+    monkeypatch.setattr(demo, "examine", lambda own: next(marks))
+    code, out, _ = run(f"demo --out {tmp_path / 'demo'}")
+    assert (code, _last_update(tmp_path / "demo")) == (0, 20 + 2 + 2)
+    assert out.count("Not quite yet") == 2 and out.count("97.0 % of 100") == 2
+    assert "--resume" not in out
 
 
 def test_a_second_demo_takes_another_folder(

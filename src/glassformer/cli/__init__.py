@@ -10,82 +10,18 @@ import io
 import os
 import sys
 import traceback
-from collections.abc import Callable, Sequence
-from typing import Annotated
-
-import typer
+from collections.abc import Sequence
 
 from ..memory import is_out_of_memory
-from . import (
-    align,
-    average,
-    bench,
-    check_data,
-    demo,
-    doctor,
-    evaluate,
-    export,
-    import_model,
-    info,
-    publish,
-    score,
-    see,
-    serve,
-    train,
-    translate,
-)
+from ..version import __version__
 from .terminal import INTERRUPTED
-from .unknown import Verb
 
-VERBS: dict[str, list[Callable[..., None]]] = {
-    "Try": [demo.demo],
-    "Train": [check_data.check_data, train.train, average.average],
-    "Use": [
-        translate.translate,
-        see.see,
-        serve.serve,
-        score.score,
-        align.align,
-        info.info,
-        doctor.doctor,
-    ],
-    "Measure": [evaluate.evaluate],
-    "Exchange": [import_model.import_, export.export, publish.publish],
-}
-ALONE = (demo.demo, doctor.doctor, serve.serve)  # these do something without an argument
+VERSION = "--version"
 EXPECTED, DEFECT = 2, 70
 OUT_OF_MEMORY = (
     "there is not enough memory for this, even in small parts: a smaller model, or a machine with "
     "more of it, would do"
 )
-
-app = typer.Typer(no_args_is_help=True, pretty_exceptions_enable=False)
-for panel, verbs in VERBS.items():
-    for verb in verbs:
-        name = verb.__name__.strip("_").replace("_", "-")
-        app.command(name, cls=Verb, rich_help_panel=panel, no_args_is_help=verb not in ALONE)(verb)
-app.add_typer(bench.bench, name="bench", rich_help_panel="Measure")
-
-
-def _print_version(wanted: bool) -> None:
-    if wanted:
-        from ..version import __version__
-
-        print(f"glassformer {__version__}")
-        raise typer.Exit
-
-
-@app.callback()
-def glassformer(
-    version: Annotated[
-        bool,
-        typer.Option("--version", is_eager=True, callback=_print_version, help="Say which it is."),
-    ] = False,
-) -> None:
-    """Train, run and see through your own translation Transformer.
-
-    Begin with "glassformer demo"; "glassformer VERB --help" explains each verb.
-    """
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -117,8 +53,14 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _run(argv: Sequence[str] | None) -> int:
+    given = sys.argv[1:] if argv is None else argv
+    if list(given[:1]) == [VERSION]:
+        print(f"glassformer {__version__}")
+        return 0
+    from .verbs import app
+
     try:
-        app(argv, prog_name="glassformer")
+        app(given, prog_name="glassformer")
     except SystemExit as end:  # Typer's way to end, well or with a usage error
         return end.code if isinstance(end.code, int) else int(end.code is not None)
     return 0

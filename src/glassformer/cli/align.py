@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from typer import Context, Option
 
-from ..data.corpus import Corpus, find
 from .options import AsJson, Device, Model, Output, Pair, Source, Target, pick_pair
 from .terminal import CHUNK, cut, keep_apart, open_output, show_progress, to_json, warn
 
 if TYPE_CHECKING:
+    from ..data.corpus import Corpus
     from ..evaluate.align import Aligned
     from ..evaluate.aligner import Aligner
     from ..evaluate.links import GoldSet, Links
@@ -90,6 +90,8 @@ def align(
     check(context.params)
     pair = pick_pair(files, source, target)
     keep_apart(output, *pair, gold)
+    from ..data.corpus import find
+
     corpus = find(pair).train
     lines = corpus.fingerprints()[0].lines
     aligner, links = prepare(corpus, context.params)

@@ -10,13 +10,12 @@ from typing import TYPE_CHECKING, Annotated
 
 from typer import Argument, Option
 
-from ..data.corpus import Corpus, find
-from ..data.tables import table_kind
 from .options import AsJson
 from .terminal import keep_apart, open_output, show_progress, to_json
 from .train import Data, SourceLang, TargetLang, join_data
 
 if TYPE_CHECKING:
+    from ..data.corpus import Corpus
     from ..data.doctor import Report
 
 Files = Annotated[
@@ -68,6 +67,7 @@ def check_data(
         raise ValueError("check-data needs the data: two files, source first, or one path of pairs")
     keep_apart(None, *data, *(held_out or ()))
     fixed = name_fixed(fix, source_lang, target_lang) if fix else []
+    from ..data.corpus import find
     from ..data.doctor import examine
 
     found = find(data, source_lang, target_lang)
@@ -112,6 +112,9 @@ def _find_others(
     paths: Sequence[Path], source_lang: str | None, target_lang: str | None
 ) -> dict[str, Corpus]:
     """Corpora by name: two text files are one, each other path is one for itself."""
+    from ..data.corpus import find
+    from ..data.tables import table_kind
+
     if len(paths) == 2 and not any(table_kind(path) or not path.is_file() for path in paths):
         return {str(paths[0]): find(paths).train}
     return {str(path): find(path, source_lang, target_lang).train for path in paths}

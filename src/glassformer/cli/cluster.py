@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from typer import Option
 
-from ..config import Config
 from ..data.files import STANDARD
 from .decoding import choose_search
 from .terminal import count_if_file, show_progress, warn
@@ -56,6 +55,7 @@ def is_wanted(given: dict[str, Any]) -> bool:
 
 def translate_shards(given: dict[str, Any]) -> None:
     """Translate a file by Ray, as the other options say."""
+    from ..config import Config
     from ..directory import CONFIG, locate
     from ..shards import Job, translate_file
 

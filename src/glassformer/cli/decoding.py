@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Any
+from functools import cache
+from typing import TYPE_CHECKING, Annotated, Any
 
 from typer import Option
 
-from ..config import SEARCH_OF, Config, Decode
+if TYPE_CHECKING:
+    from ..config import Config, Decode
 
-# Options that only one kind of search looks at.
-SERVES = {**SEARCH_OF, "n_best": "beam", "seed": "sample"}
 
 SEARCH, SAMPLING = "Search (if not given: the model's own settings)", "Sampling"
 
@@ -107,18 +107,28 @@ OPTIONS = {
 }
 
 
+@cache
+def list_serving() -> dict[str, str]:
+    """Return the options that only one kind of search looks at, with that search."""
+    from ..config import SEARCH_OF
+
+    return {**SEARCH_OF, "n_best": "beam", "seed": "sample"}
+
+
 def choose_search(config: Config, given: Mapping[str, Any]) -> Decode:
     """Return the model's own settings, with what was given (not None) in their place.
 
     `Decode.override` has the rule. Here people typed it all: ValueError for what is in vain.
     """
+    from ..config import Decode
+
     given = {name: value for name, value in given.items() if value is not None}
     if given.get("n_best") == 1:  # any search finds one
         del given["n_best"]
     changes = {name: value for name, value in given.items() if name in Decode.model_fields}
     decode = config.decode.override(changes, given.get("n_best"))
     for name in given:
-        needed = SERVES.get(name, decode.search)
+        needed = list_serving().get(name, decode.search)
         if needed != decode.search:
             option = "--" + name.replace("_", "-")
             raise ValueError(
@@ -133,5 +143,5 @@ def describe_search(decode: Decode) -> str:
     return " ".join(
         f"{name}={value}"
         for name, value in values.items()
-        if SERVES.get(name, decode.search) == decode.search
+        if list_serving().get(name, decode.search) == decode.search
     )

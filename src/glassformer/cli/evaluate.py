@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 from typer import Argument, Context, Option
 
-from ..config import Config, Decode
-from ..data.files import STANDARD, read_lines
+from ..data.files import STANDARD
 from . import decoding
 from .decoding import describe_search
 from .options import AsJson, Device, Precision, Threads, Workers, with_options
@@ -22,6 +21,7 @@ from .terminal import CHUNK, cut, keep_apart, open_output, show_progress, to_jso
 from .translate import NoGuard, NoSplit, search_chunks
 
 if TYPE_CHECKING:
+    from ..config import Config, Decode
     from ..evaluate.quality import Quality
     from ..evaluate.significance import Comparison
     from ..guard import Judged
@@ -120,6 +120,7 @@ def evaluate(
     asked = sort_files(files or (), source, hypothesis, reference or (), of_model)
     model, text = asked.model, asked.text
     keep_apart(output, text, against, *asked.references)
+    from ..data.files import read_lines
     from ..evaluate.quality import check_settings, score
     from ..evaluate.references import read_references
     from ..evaluate.significance import compare
@@ -202,6 +203,8 @@ def choose_decode(config: Config, changes: Sequence[str], given: Mapping[str, An
     for change in changes:
         if not change.startswith("decode."):
             raise ValueError(f"--set {change}: of a trained model only decode.* can be changed")
+    from ..config import Config
+
     own = config.decode.override(Config.read({"decode": {}}, changes).decode)
     return decoding.choose_search(config.model_copy(update={"decode": own}), given)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from ..data.corpus import find
 from .options import (
     AsJson,
     Device,
@@ -33,6 +32,8 @@ def score(
     \b
     glassformer score my-model test.en test.de
     """
+    from ..data.corpus import find
+
     pair = pick_pair(files, source, target)
     keep_apart(output, *pair)
     pairs = find(pair).train

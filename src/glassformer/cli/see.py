@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from typer import Argument, Context, Option
 
-from ..config import Decode
 from . import decoding, drawing
 from .options import AsJson, Device, Exact, check_exact, with_options
 from .terminal import to_json, warn
@@ -231,6 +230,8 @@ def obtain(given: dict[str, Any]) -> tuple[Trace, Comparison | None]:
 
 def _check_unsought(given: dict[str, Any]) -> None:
     """ValueError for an option of a search where none is made."""
+    from ..config import Decode
+
     searching = (*Decode.model_fields, "prefix", "hypothesis", "seed", "sentence")
     if vain := [name for name in searching if given.get(name) is not None]:
         raise ValueError(f"--{vain[0].replace('_', '-')} has no effect with --target")

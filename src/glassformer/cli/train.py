@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from typer import Argument, Context, Exit, Option
 
-from ..config import SIZES, Config
 from ..data.files import STANDARD
+from ..sizes import SIZES
 from .options import AsJson, Device, with_options
 from .terminal import INTERRUPTED, keep_apart, to_json
 
 if TYPE_CHECKING:
+    from ..config import Config
     from ..train import Summary
 
 RECIPES = ("auto", "paper")
@@ -231,6 +232,8 @@ def read_recipe(
 
     A size in the place of `recipe` is that size of the recipe auto.
     """
+    from ..config import Config
+
     changes = _lay_on_top(source_lang, target_lang, minutes, changes)
     if size and size not in SIZES:
         raise ValueError(f"--size {size}: {_suggest(size, SIZES)}")

@@ -7,8 +7,6 @@ from typing import Any
 
 from typer.core import TyperCommand
 
-from ..config import Config
-from ..mistakes import find_settings, list_settings
 from ..other_names import Ours, find_name, suggest
 
 SETTABLE = {"train": "", "evaluate": "decode."}  # verbs with --set, and which settings it takes
@@ -29,6 +27,9 @@ class Verb(TyperCommand):
 
     def _answer(self, unknown: str, given: Sequence[str]) -> None:
         """Raise ValueError if the table or the settings know what was meant."""
+        from ..config import Config
+        from ..mistakes import find_settings, list_settings
+
         typed = (word.split("=")[0] for word in given if word.startswith(unknown))
         options = {option for each in self.params for option in each.opts}
         for name in (*typed, unknown):

@@ -12,12 +12,14 @@ import torch
 from ..data.batches import Batch
 from ..device import choose_precision, free_memory, keep_memory
 from ..directory import CONFIG, build, write_text
+from ..translator import Translator
 from . import checkpoint, trouble
 from .auto import choose_again
 from .checkpoint import Progress
 from .distributed import ALONE, Team
 from .divergence import DivergenceDetector
 from .faithful import check_shortcuts
+from .goal import Goal
 from .golden import make_golden
 from .journal import Journal
 from .log import Reporter
@@ -68,11 +70,13 @@ class Loop:
         device: str,
         team: Team = ALONE,
         began: float | None = None,
+        goal: Goal | None = None,
     ):
         """`began`: when the minutes began to count, by time.perf_counter; now, if not given."""
         now = time.perf_counter()
         self.began = team.sum((now if began is None else began) if team.is_first else 0.0)[0]
         self.out, self.folder, self.report, self.team = out, out / RUN, report, team
+        self.goal = goal
         self.prepared, self.device = prepared, team.choose_device(device)
         keep_memory()
         self.precision = choose_precision(prepared.config.train.precision, self.device)
@@ -120,14 +124,15 @@ class Loop:
                 if step % LOG_EVERY == 0 or step == self.steps:
                     journal.write(step, self._values(outcome))
                 advance(step, self.steps, note=f"loss {outcome.loss:.3f}")
-                self._pause(step)
+                self._pause(step, outcome)
                 self.stopped = bool(self.team.sum(self.is_asked_to_stop)[0])
         self._save()
         return self.progress
 
-    def _pause(self, step: int) -> None:
+    def _pause(self, step: int, outcome: Outcome) -> None:
         """Between two updates: snapshot, validation and checkpoint, each if it is time for it."""
         every, is_validated = self.config.train.checkpoint_every, self.plan.is_validated(step)
+        is_validated |= self._has_time_run_out(outcome)
         with self.meter.pause(is_validated):
             self.journal.look(step, self.updater)
             if is_validated:
@@ -361,6 +366,9 @@ class Loop:
         is_best = self._count(found, score)
         is_kept = is_best if self.can_choose else self._is_worth_keeping(found.loss)
         self.report.say(found.describe(progress.step, self._tell(found, is_best)))
+        if self.goal is not None:
+            self._take_exam(self.goal)
+            is_kept = True  # it is the latest model that has to pass
         if is_kept:
             progress.best_step = progress.step
             progress.scores, progress.signature = found.values(), found.signature
@@ -413,7 +421,33 @@ class Loop:
         of = f" on {found.sentences:,} of {valid:,} pairs" if found.sentences < valid else ""
         return of + (", best so far" if is_best and self.can_choose else "")
 
+    def _has_time_run_out(self, outcome: Outcome) -> bool:
+        """Tell the goal, if there is one, of an update; return whether that was the last."""
+        if self.goal is None:
+            return False
+        if told := self.goal.note(outcome.seconds, *self._to_come()):
+            self.report.say(told)
+        return self.goal.is_out_of_time
+
+    def _take_exam(self, goal: Goal) -> None:
+        translator = Translator(
+            self.config,
+            self.prepared.tokenizers,
+            self.updater.best_model,
+            device=str(self.device),
+            precision=self.precision,
+        )
+        told = goal.take_exam(translator, *self._to_come())
+        self.report.say(f"update {self.progress.step:,}: {told}")
+
+    def _to_come(self) -> tuple[int, int]:
+        """Return the numbers of updates and of validations that are still to come."""
+        updates = self.steps - self.progress.step
+        return updates, sum(step > self.progress.step for step in self.plan.list_validations())
+
     def _is_over(self) -> bool:
+        if self.goal is not None and self.goal.is_over:
+            return True
         patience = self.config.train.patience
         return patience is not None and self.progress.validations_since_best >= patience
 

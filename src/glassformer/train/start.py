@@ -17,6 +17,7 @@ from ..version import __version__
 from .card import hash_files, write_card
 from .checkpoint import Progress
 from .distributed import Team, check_shared, join, sign, was_begun_by
+from .goal import Goal
 from .golden import write_golden
 from .lock import hold
 from .log import Reporter
@@ -60,6 +61,7 @@ def train(
     device: str = "auto",
     quiet: bool = False,
     began: float | None = None,
+    goal: Goal | None = None,
 ) -> Summary:
     """Train a model of `data` into the model directory `out`.
 
@@ -67,6 +69,7 @@ def train(
     folder has none, pairs are held out. `parent` is a model directory to start from, with its
     pieces or, if `new_pieces`, with pieces learned from `data`; `parent.inherit` has its settings.
     `began` is the time.perf_counter() from which train.minutes count, if it is not now.
+    `goal` can end the training before its last update.
     Raises ValueError, in one sentence, for bad input.
     """
     out, began = Path(out), time.perf_counter() if began is None else began
@@ -84,7 +87,7 @@ def train(
             else:
                 start = None if parent is None else Parent.load(parent, config, new_pieces)
                 prepared = _begin(team, config, data, out, valid, start, report)
-        return _run(out, prepared, report, device, team, began)
+        return _run(out, prepared, report, device, team, began, goal)
 
 
 def _begin(
@@ -114,12 +117,14 @@ def resume(
     device: str = "auto",
     quiet: bool = False,
     began: float | None = None,
+    goal: Goal | None = None,
 ) -> Summary:
     """Go on with the training in `out`, from its latest checkpoint, to the same weights bit for
     bit as if it had never stopped (on the same machine, torch and number of threads).
 
     ValueError if its data or settings are no longer what they were, unless that was accepted;
-    `changes` are settings to change, like `train.steps=500`; `began` is as `train` takes it.
+    `changes` are settings to change, like `train.steps=500`; `began` and `goal` are as `train`
+    takes them.
     """
     out, began = Path(out), time.perf_counter() if began is None else began
     accepted = {"accept_data": accept_changed_data, "accept_settings": accept_changed_settings}
@@ -134,13 +139,19 @@ def resume(
                 look_before(out, report, changes, **accepted)
             prepared = prepare(out, report)
         _say_differences(prepared, report)
-        return _run(out, prepared, report, device, team, began)
+        return _run(out, prepared, report, device, team, began, goal)
 
 
 def _run(
-    out: Path, prepared: Prepared, report: Reporter, device: str, team: Team, began: float
+    out: Path,
+    prepared: Prepared,
+    report: Reporter,
+    device: str,
+    team: Team,
+    began: float,
+    goal: Goal | None,
 ) -> Summary:
-    loop = Loop(out, prepared, report, device, team, began)
+    loop = Loop(out, prepared, report, device, team, began, goal)
     try:
         progress = loop.run()
     except OSError as error:  # a full disk, most likely; what was saved is whole

@@ -96,7 +96,7 @@ def serve() -> None:
     import torch
     import torch._dynamo  # as the first optimizer would
 
-    import glassformer.cli
+    import glassformer.cli.verbs
     import glassformer.train  # noqa: F401
     from glassformer.data.doctor.characters import word_table
 

@@ -1,0 +1,32 @@
+"""Which numbers a processor computes with."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+
+from glassformer.device import has_bf16
+
+SOURCE = str(Path(__file__).parents[2] / "src")
+
+
+def test_a_processor_that_is_held_to_avx2_trains_in_fp32() -> None:
+    if not has_bf16(torch.device("cpu")):
+        pytest.skip("this processor multiplies in fp32 in any case")
+    code = (
+        "import torch; from glassformer.device import choose_precision; "
+        "print(choose_precision('auto', torch.device('cpu')))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        env={**os.environ, "PYTHONPATH": SOURCE, "ONEDNN_MAX_CPU_ISA": "AVX2"},
+        capture_output=True,
+        encoding="utf-8",
+        check=True,
+    )
+    assert done.stdout == "fp32\n"
