@@ -347,6 +347,19 @@ def test_a_rate_that_is_too_high_is_halved_until_it_does(
     ledger.note(TABLE, "a learning rate of 3", happened, "the work since the last checkpoint")
 
 
+def test_a_training_too_short_to_prove_a_divergence_leaves_no_model_of_one(
+    tmp_path: Path, corpus: list[Path], ledger: Ledger
+) -> None:
+    high = settings(learning_rate=1000, steps=3, validate_every=3)
+    with pytest.raises(
+        ValueError, match=r"its last update has a loss of .* is 1000 at its highest"
+    ):
+        train(high, corpus, tmp_path / "out", quiet=True)
+    assert not (tmp_path / "out/model.safetensors").exists()
+    happened = "ended with the reason; no model of it"
+    ledger.note(TABLE, "a divergence in the last few updates", happened, "the training")
+
+
 @pytest.mark.slow
 def test_a_rate_beyond_all_numbers(tmp_path: Path, corpus: list[Path], ledger: Ledger) -> None:
     high = settings(learning_rate=1e30, warmup=1, clip=None, steps=60)

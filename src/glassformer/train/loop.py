@@ -284,10 +284,11 @@ class Loop:
         return outcome
 
     def _watch_for_divergence(self, outcome: Outcome) -> None:
-        """Go back if the training has diverged; after the last update no other can prove it."""
+        """Go back if the training has diverged, or may have and ends without a model."""
         progress = self.progress
         why = progress.detector.observe(outcome.loss if outcome.is_finite else math.nan)
-        if not why and progress.step == self.steps and progress.detector.is_blown_up:
+        ends_without = progress.step == self.steps and progress.best is None
+        if not why and ends_without and progress.detector.is_blown_up:
             why = f"its last update has a loss of {outcome.loss:,.4g}"
         if why:
             self._go_back(why)
