@@ -30,7 +30,7 @@ TABLE = [
     ["blank", "tensors"],
     ["decode", "data"],
     ["model", "text"],
-    ["kernels", "tap", "config", "device"],
+    ["kernels", "tap", "config", "device", "typed_json"],
     ["disk", "memory", "mistakes", "version", "waiting"],
 ]
 FLOOR = {part: floor for floor, parts in enumerate(reversed(TABLE)) for part in parts}

@@ -7,7 +7,6 @@ choice, the grid of the positions; see `Import`.
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -20,6 +19,7 @@ from ..disk import prepare_beside
 from ..model import Transformer
 from ..text.layout import CONTROLS
 from ..text.unigram import UNKNOWN
+from ..typed_json import read_typed
 from .checkpoint import read_weights, rename
 from .parity import choose, score_pieces, translate
 from .sentencepiece import Sentencepiece
@@ -61,7 +61,7 @@ def import_marian(
         raise ValueError(f"grid={grid}: one of {', '.join(GRIDS)}")
     if out.exists():
         raise ValueError(f"{out} is there already: name a new folder")
-    raw = _read_json(folder / "config.json")
+    raw = read_typed(folder / "config.json", dict[str, Any])
     config = _translate_settings(folder, raw, grid)
     tokenizers, rows = _read_pieces(folder, raw)
     config = config.changed(text={"vocabulary": max(300, len(tokenizers.target)), "shared": False})
@@ -82,16 +82,6 @@ _CARD = """# Model card
 Imported from {name}, a MarianMT checkpoint, with the positional grid "{grid}".
 Its licence, its data and its scores are those of that model; nothing was trained or measured here.
 """
-
-
-def _read_json(path: Path) -> dict[str, Any]:
-    try:
-        found = json.loads(path.read_text(encoding="utf-8"))
-    except ValueError as error:
-        raise ValueError(f"{path}: not JSON: {error}") from None
-    if not isinstance(found, dict):
-        raise ValueError(f"{path}: not a JSON object")
-    return found
 
 
 def _translate_settings(folder: Path, raw: Mapping[str, Any], grid: str) -> Config:
@@ -118,7 +108,7 @@ def _translate_settings(folder: Path, raw: Mapping[str, Any], grid: str) -> Conf
     tied = raw.get("tie_word_embeddings", True)
     search = raw
     if (folder / "generation_config.json").is_file():
-        search = {**raw, **_read_json(folder / "generation_config.json")}
+        search = {**raw, **read_typed(folder / "generation_config.json", dict[str, Any])}
     try:
         model = {
             "d_model": raw["d_model"],
@@ -146,7 +136,7 @@ def _translate_settings(folder: Path, raw: Mapping[str, Any], grid: str) -> Conf
 
 def _read_languages(path: Path) -> dict[str, str]:
     """Those that are codes: a model for many has names like "ROMANCE"."""
-    raw = _read_json(path) if path.is_file() else {}
+    raw = read_typed(path, dict[str, Any]) if path.is_file() else {}
     found = {side: raw.get(side) for side in ("source_lang", "target_lang")}
     return {
         side: code
@@ -163,7 +153,7 @@ def _read_pieces(folder: Path, raw: Mapping[str, Any]) -> tuple[Tokenizers, list
     start = raw.get("decoder_start_token_id", raw.get("pad_token_id"))
     tokenizers, rows = [], []
     for side, name in zip(("source", "target"), names, strict=True):
-        ids = _read_json(folder / name)
+        ids = read_typed(folder / name, dict[str, Any])
         if sorted(ids.values()) != list(range(len(ids))) or start not in ids.values():
             raise ValueError(f"{folder / name}: its ids are not the numbers from 0 on")
         for piece in (CONTROLS[0], CONTROLS[2], UNKNOWN):

@@ -15,7 +15,7 @@ def info(model: Model, as_json: AsJson = False) -> None:
     \b
     glassformer info my-model
     """
-    from ..directory import CARD, locate
+    from ..directory import locate
     from ..train.card import read_facts
     from ..translator import Translator
 
@@ -26,12 +26,7 @@ def info(model: Model, as_json: AsJson = False) -> None:
         return
     sizes.pop("settings")
     rows = [(name.replace("_", " "), _show(value)) for name, value in sizes.items()]
-    try:
-        rows += tell_card(card)
-    except (KeyError, TypeError, AttributeError, ValueError) as error:
-        raise ValueError(
-            f"{locate(model) / CARD}: damaged, or of another version ({error})"
-        ) from None
+    rows += tell_card(card)
     width = max(len(name) for name, _ in rows)
     for name, value in rows:
         print(f"{name:<{width}}  {value}")
