@@ -15,6 +15,7 @@ from typing import Any, Literal
 import tomli_w
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
+from .disk import check_size
 from .mistakes import explain
 from .sizes import SIZES as SIZES
 
@@ -238,6 +239,7 @@ class Config(Settings):
         Raises ValueError, in one sentence, for an unreadable file, an unknown key or a bad value.
         """
         try:
+            check_size(Path(path))
             raw = tomllib.loads(Path(path).read_text(encoding="utf-8"))
         except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
             raise ValueError(f"{path}: not a TOML file: {error}") from None

@@ -27,8 +27,16 @@ from .disk import write_json as write_json
 from .disk import write_text as write_text
 from .model import Transformer
 from .other_folders import recognise
-from .tensors import check_tensors, load_tensors, read_notes, save_tensors, tensors_in
+from .tensors import (
+    check_finite,
+    check_tensors,
+    load_tensors,
+    read_notes,
+    save_tensors,
+    tensors_in,
+)
 from .text import Tokenizer
+from .typed_json import check_type
 
 WEIGHTS, CONFIG, CARD, GOLDEN = "model.safetensors", "config.toml", "card.md", "golden.json"
 SHIPPED = Path(__file__).parent / "models"  # those that come with the package, found by name
@@ -113,12 +121,14 @@ def open_model(model: Path | str) -> tuple[Config, Tokenizers, dict[str, torch.S
     wanted = find_shapes(config.model, len(tokenizers.source), len(tokenizers.target))
     check_tensors(folder / WEIGHTS, wanted)
     _check_origin(folder, config, tokenizers)
+    check_finite(folder / WEIGHTS)
     return config, tokenizers, wanted
 
 
 def _check_origin(folder: Path, config: Config, tokenizers: Tokenizers) -> None:
     """ValueError if pieces or settings are not those of the weights, as far as these tell."""
-    then = read_notes(folder / WEIGHTS).get(ORIGIN, {})
+    path = folder / WEIGHTS
+    then = check_type(read_notes(path).get(ORIGIN, {}), dict[str, Any], f"{path}: {ORIGIN}")
     for name, value in _tell_origin(config, tokenizers).items():
         if then.get(name, value) != value:
             made = f"but the weights were made with {then[name]}"

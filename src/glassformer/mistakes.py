@@ -52,7 +52,8 @@ def check_list(name: str, texts: object) -> None:
 def name_place(error: ValidationError) -> str:
     """Where the first thing wrong is, and what it is, without the value: it may be huge."""
     first = error.errors(include_input=False, include_url=False)[0]
-    return f"{'.'.join(map(str, first['loc']))}: {first['msg'].removeprefix('Value error, ')}"
+    message = first["msg"].removeprefix("Value error, ")
+    return ": ".join(filter(None, (".".join(map(str, first["loc"])), message)))
 
 
 def list_settings(table: type[BaseModel], prefix: str = "") -> list[str]:

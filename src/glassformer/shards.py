@@ -26,6 +26,7 @@ from .data.files import decode_lines, take_fingerprint
 from .directory import WEIGHTS, locate
 from .disk import write_text
 from .guard import Judged, search
+from .typed_json import read_typed
 
 Render = Callable[[int, str, Judged, str], str]
 MANIFEST = "manifest.json"
@@ -128,7 +129,7 @@ def _begin(parts: Path, job: Job, shard_lines: int, render: Render) -> None:
         parts.mkdir(parents=True, exist_ok=True)
         write_text(manifest, json.dumps(wanted, indent=1) + "\n")
         return
-    begun = json.loads(manifest.read_text(encoding="utf-8"))
+    begun = read_typed(manifest, dict[str, Any])
     if other := [name for name in wanted if begun.get(name) != wanted[name]]:
         raise ValueError(
             f"{parts} was begun with another {', '.join(other)}: go on so, or delete it"

@@ -14,6 +14,7 @@ from safetensors.torch import save
 from torch import Tensor
 
 from .disk import write_bytes
+from .typed_json import check_type
 
 FLOATS = ("F32", "F16", "BF16")  # as safetensors names them
 NOTES, ALIASES = "notes", "aliases"  # what is written beside the weights
@@ -56,7 +57,13 @@ def load_tensors(path: Path, shapes: Mapping[str, torch.Size] | None = None) -> 
 
 
 def read_tensors(path: Path) -> Callable[[str], Tensor]:
-    """What gives a copy of each of the weights, in fp32.
+    """Return a function that gives a copy of each of the weights, in fp32."""
+    view = _map_tensors(path)
+    return lambda name: view(name).to(torch.float32, copy=True)
+
+
+def _map_tensors(path: Path) -> Callable[[str], Tensor]:
+    """Return a function that gives each of the weights as it lies in the file.
 
     The file is mapped into memory and now and then let go, so that little of it stays there.
     ValueError if another has come in its place meanwhile.
@@ -75,9 +82,30 @@ def read_tensors(path: Path) -> Callable[[str], Tensor]:
                     raise ValueError(f"{path}: replaced while it was being read")
             tensor: Tensor = file.get_tensor(aliases.get(name, name))
         read_since += tensor.nbytes
-        return tensor.to(torch.float32, copy=True)
+        return tensor
 
     return read
+
+
+def check_whole(path: Path) -> None:
+    """Raise ValueError unless the file is as large as its header says. Little of it is read."""
+    with _opened(path):
+        pass
+
+
+def check_finite(path: Path) -> None:
+    """Raise ValueError, naming the tensor, if some of the weights are NaN or infinite."""
+    view = _map_tensors(path)
+    with _opened(path) as (file, _):
+        names = list(file.keys())
+    for name in names:
+        tensor = view(name)
+        # One pass: a sum is finite only if all of its terms are. Few sums need a closer look.
+        if not tensor.sum(dtype=torch.float32).isfinite() and not tensor.isfinite().all():
+            raise ValueError(
+                f"{path}: some of {name} are not finite numbers: get the file anew, or train "
+                "again from an earlier checkpoint"
+            )
 
 
 def check_tensors(path: Path, shapes: Mapping[str, torch.Size]) -> None:
@@ -102,20 +130,21 @@ def tensors_in(path: Path) -> list[str]:
 def read_notes(path: Path) -> dict[str, Any]:
     """What was written beside the weights."""
     with _opened(path) as (file, _):
-        return _read_notes(file)
+        return _read_notes(path, file)
 
 
 @contextmanager
 def _opened(path: Path) -> Iterator[tuple[Any, dict[str, str]]]:
     """A safetensors file, and which of its tensors have further names. ValueError if damaged."""
     with _explained(path), safe_open(path, "pt") as file:
-        yield file, _read_notes(file)[ALIASES]
+        yield file, _read_notes(path, file)[ALIASES]
 
 
-def _read_notes(file: Any) -> dict[str, Any]:
+def _read_notes(path: Path, file: Any) -> dict[str, Any]:
     written = file.metadata() or {}
     aliases = {ALIASES: json.loads(written.get(ALIASES, "{}"))}
-    return aliases | json.loads(written.get(NOTES, "{}"))
+    notes = aliases | check_type(json.loads(written.get(NOTES, "{}")), dict[str, Any], str(path))
+    return notes | {ALIASES: check_type(notes[ALIASES], dict[str, str], str(path))}
 
 
 @contextmanager

@@ -302,7 +302,7 @@ def test_pieces_of_ten_thousand_lines(files: tuple[str, str], data: Path, tmp_pa
         ("config.json", {"decoder_layers": 4}, "model.decoder.layers.3.* is missing"),
         ("config.json", {"decoder_layers": 2}, "decoder.layers.2.* is in no layer that config.j"),
         ("vocab.json", {"one more": 500}, "its ids are not the numbers from 0 on"),
-        ("config.json", None, "config.json: not JSON"),
+        ("config.json", None, "config.json: damaged .no JSON"),
         ("source.spm", None, "source.spm: damaged, or no SentencePiece model"),
         ("model.safetensors", None, "damaged, or no safetensors file"),
     ],

@@ -31,7 +31,7 @@ TABLE = [
     ["blank", "tensors"],
     ["decode", "data"],
     ["model", "text"],
-    ["kernels", "tap", "config", "device"],
+    ["kernels", "tap", "config", "device", "typed_json"],
     ["disk", "memory", "mistakes", "sizes", "version", "waiting"],
     ["other_folders", "other_names"],
 ]

@@ -7,7 +7,6 @@ choice, the grid of the positions; see `Import`.
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -21,6 +20,7 @@ from ..model import Transformer
 from ..other_folders import recognise
 from ..text.layout import CONTROLS
 from ..text.unigram import UNKNOWN
+from ..typed_json import read_typed
 from .checkpoint import read_weights, rename
 from .parity import choose, score_pieces, translate
 from .sentencepiece import Sentencepiece
@@ -88,21 +88,11 @@ Its licence, its data and its scores are those of that model; nothing was traine
 def _read_settings(folder: Path) -> dict[str, Any]:
     """Read config.json. ValueError that says what the folder is, if no MarianMT checkpoint."""
     path = folder / "config.json"
-    raw = _read_json(path) if path.is_file() else {}
+    raw = read_typed(path, dict[str, Any]) if path.is_file() else {}
     if raw.get("model_type") != "marian" or (folder / "model.bin").is_file():
         said = f"{folder} is no MarianMT checkpoint: it has no {path.name} of the kind marian"
         raise ValueError(recognise(folder) or said)
     return raw
-
-
-def _read_json(path: Path) -> dict[str, Any]:
-    try:
-        found = json.loads(path.read_text(encoding="utf-8"))
-    except ValueError as error:
-        raise ValueError(f"{path}: not JSON: {error}") from None
-    if not isinstance(found, dict):
-        raise ValueError(f"{path}: not a JSON object")
-    return found
 
 
 def _translate_settings(folder: Path, raw: Mapping[str, Any], grid: str) -> Config:
@@ -127,7 +117,7 @@ def _translate_settings(folder: Path, raw: Mapping[str, Any], grid: str) -> Conf
     tied = raw.get("tie_word_embeddings", True)
     search = raw
     if (folder / "generation_config.json").is_file():
-        search = {**raw, **_read_json(folder / "generation_config.json")}
+        search = {**raw, **read_typed(folder / "generation_config.json", dict[str, Any])}
     try:
         model = {
             "d_model": raw["d_model"],
@@ -155,7 +145,7 @@ def _translate_settings(folder: Path, raw: Mapping[str, Any], grid: str) -> Conf
 
 def _read_languages(path: Path) -> dict[str, str]:
     """Those that are codes: a model for many has names like "ROMANCE"."""
-    raw = _read_json(path) if path.is_file() else {}
+    raw = read_typed(path, dict[str, Any]) if path.is_file() else {}
     found = {side: raw.get(side) for side in ("source_lang", "target_lang")}
     return {
         side: code
@@ -172,7 +162,7 @@ def _read_pieces(folder: Path, raw: Mapping[str, Any]) -> tuple[Tokenizers, list
     start = raw.get("decoder_start_token_id", raw.get("pad_token_id"))
     tokenizers, rows = [], []
     for side, name in zip(("source", "target"), names, strict=True):
-        ids = _read_json(folder / name)
+        ids = read_typed(folder / name, dict[str, Any])
         if sorted(ids.values()) != list(range(len(ids))) or start not in ids.values():
             raise ValueError(f"{folder / name}: its ids are not the numbers from 0 on")
         for piece in (CONTROLS[0], CONTROLS[2], UNKNOWN):

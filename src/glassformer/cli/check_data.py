@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from typer import Argument, Option
+from typer import Argument, Exit, Option
 
 from .options import AsJson
 from .terminal import keep_apart, open_output, show_progress, to_json
@@ -35,6 +36,14 @@ HeldOut = Annotated[
 Quick = Annotated[
     bool, Option("--quick", help="Do not compare lines with their partners by their words.")
 ]
+Strict = Annotated[
+    bool,
+    Option(
+        "--strict",
+        help="For scripts: exit with 1 if something serious is found: wrong languages, lost lines, "
+        "pairs to test on, or other damage to over 5 % of the pairs.",
+    ),
+]
 ReportTo = Annotated[
     Path | None, Option("--report", metavar="FILE", help="Keep all this, as text or as .json.")
 ]
@@ -53,6 +62,7 @@ def check_data(
     quick: Quick = False,
     report_to: ReportTo = None,
     fix: Fix = None,
+    strict: Strict = False,
     as_json: AsJson = False,
 ) -> None:
     """Find what is wrong with sentence pairs, and in which lines, before a model learns it.
@@ -99,6 +109,10 @@ def check_data(
         kept = _write_fixed(corpus, report, fixed)
         if not as_json:
             print(f"\n{kept:,} pairs are in {fixed[0]} and {fixed[1]}")
+    serious = [each.kind for each in report.findings if each.is_serious]
+    if strict and serious:
+        print(f"glassformer: serious: {', '.join(serious)}", file=sys.stderr)
+        raise Exit(1)
 
 
 def name_fixed(prefix: Path, *langs: str | None) -> list[Path]:

@@ -15,7 +15,7 @@ def info(model: Model, as_json: AsJson = False) -> None:
     \b
     glassformer info my-model
     """
-    from ..directory import CARD, locate
+    from ..directory import locate
     from ..train.card import read_facts
     from ..train.preparation import RUN
     from ..train.publishing import measure_run
@@ -30,12 +30,7 @@ def info(model: Model, as_json: AsJson = False) -> None:
         return
     sizes.pop("settings")
     rows = [(name.replace("_", " "), _show(value)) for name, value in sizes.items()]
-    try:
-        rows += tell_card(card)
-    except (KeyError, TypeError, AttributeError, ValueError) as error:
-        raise ValueError(
-            f"{locate(model) / CARD}: damaged, or of another version ({error})"
-        ) from None
+    rows += tell_card(card)
     if run:
         rows.append(("training", f"{locate(model) / RUN} holds {run}; publish leaves it behind"))
     width = max(len(name) for name, _ in rows)

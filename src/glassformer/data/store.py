@@ -5,17 +5,19 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from itertools import chain, compress, islice
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
+from pydantic import BaseModel, Field
 
-from ..disk import PARTIAL, name_file, put_folder, sync_files
+from ..disk import PARTIAL, name_file, put_folder, read_json, sync_files
 from ..text import Sampler, Tokenizer, count_surrogates
+from ..typed_json import check_type
 from .files import Fingerprint
 from .tables import Pair
 
@@ -56,6 +58,15 @@ class Counts:
         return said
 
 
+class Index(BaseModel):
+    """What must be in INDEX for the other files to be read."""
+
+    format: Literal[1]  # FORMAT
+    ids: Literal["uint16", "uint32"]
+    samples: int = Field(ge=1)
+    counts: Counts
+
+
 class Store:
     """Pairs as ids, without control ids, in K segmentations; epoch e reads number e mod K."""
 
@@ -70,12 +81,10 @@ class Store:
     @classmethod
     def open(cls, folder: Path | str) -> Store:
         """ValueError if `folder` is not a whole store of this version."""
-        try:
-            index = json.loads((Path(folder) / INDEX).read_text(encoding="utf-8"))
-            if index["format"] == FORMAT:
-                return cls(Path(folder), index)
-        except (OSError, ValueError, KeyError, TypeError):
-            pass
+        with suppress(OSError, ValueError):
+            index = read_json(Path(folder) / INDEX)
+            check_type(index, Index, INDEX)
+            return cls(Path(folder), index)
         raise ValueError(f"{folder}: not a store of ids of this version, or a damaged one")
 
     def __len__(self) -> int:

@@ -68,7 +68,10 @@ def _score(
     given_BQ = padded([[BOS, *target] for _, target in pairs], device)
     wanted_BQ = padded([[*target, EOS] for _, target in pairs], device)
     logits_BQV = network.step(given_BQ, network.start(source_BS))
-    rows = log_probs_of(wanted_BQ, logits_BQV).tolist()
+    log_probs_BQ = log_probs_of(wanted_BQ, logits_BQV)
+    if not log_probs_BQ.isfinite().all():
+        raise ValueError("what the network computes is not finite: its weights are too large")
+    rows = log_probs_BQ.tolist()
     return [row[: len(target) + 1] for row, (_, target) in zip(rows, pairs, strict=True)]
 
 

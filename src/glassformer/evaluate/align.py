@@ -116,6 +116,10 @@ def weigh(
         with torch.inference_mode(), record(translator.model, names.__contains__) as (view, taken):
             view.read(sources, given)
             layers = {name: values[0] for name, values in taken.items()}
+            if not all(values.isfinite().all() for values in layers.values()):
+                raise ValueError(
+                    "what the network computes is not finite: its weights are too large"
+                )
             for place, number in enumerate(batch):
                 yield number, _merge(pairs[number], layers, place, candidates)
 

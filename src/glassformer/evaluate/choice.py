@@ -6,12 +6,10 @@ from hashlib import file_digest
 from pathlib import Path
 from typing import Literal
 
-from pydantic import ValidationError
-
 from ..config import Settings
 from ..directory import WEIGHTS, locate, write_json
-from ..mistakes import explain
 from ..translator import Translator
+from ..typed_json import read_typed
 from .align import Candidate, Row
 
 ALIGNMENT = "alignment.json"
@@ -54,10 +52,7 @@ def load_choice(model: Path | str, translator: Translator) -> Choice | None:
     path = folder / ALIGNMENT
     if not path.is_file():
         return None
-    try:
-        choice = Choice.model_validate_json(path.read_bytes())
-    except ValidationError as error:
-        raise ValueError(f"{path}: {explain(error, Choice)}") from None
+    choice = read_typed(path, Choice)
     place = find_place(choice.candidate, translator, f"{path}: ")
     choice = choice.model_copy(update=place._asdict())
     return choice if choice.weights_sha256 in (None, _hash_weights(folder)) else None

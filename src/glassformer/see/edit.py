@@ -30,6 +30,7 @@ from torch import Tensor
 
 from ..config import Settings
 from ..decode import Network
+from ..disk import check_size
 from ..tap import Edit
 from ..tap import record as watch
 from ..text.spacing import EAST, is_eastern
@@ -146,6 +147,7 @@ class Edited:
 def read_edits(path: Path | str) -> list[dict[str, Any]]:
     """A JSON list of edits, or an object with one under "edits"."""
     try:
+        check_size(Path(path))
         found = json.loads(Path(path).read_text(encoding="utf-8"))
     except (ValueError, RecursionError) as error:
         raise ValueError(f"{path}: no JSON ({error})") from None

@@ -6,12 +6,17 @@ import asyncio
 import json
 import re
 from collections.abc import AsyncIterator, Iterator
+from contextlib import suppress
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from fastapi import APIRouter, Request, Response
 from fastapi.responses import StreamingResponse
 
+from ..see.draw.runs import Sentence
+from ..train.watch import Told
+from ..typed_json import read_typed
 from .arrays import cut, pack
 from .refusal import Refusal, refuse_missing
 from .service import Service, TheService
@@ -118,7 +123,11 @@ def _find_snapshot(folder: Path, step: int) -> Path:
 def _read_snapshots(folder: Path, after: int) -> list[dict[str, Any]]:
     paths = sorted((folder / WATCH).glob("????????.json"))
     steps = (path for path in paths if path.stem.isdecimal() and int(path.stem) > after)
-    return [found for path in steps if (found := _read_json(path, None)) is not None]
+    found: list[dict[str, Any]] = []
+    for path in steps:
+        with suppress(OSError, ValueError):  # it may be written just now
+            found.append(asdict(read_typed(path, Told)))
+    return found
 
 
 def _number(folder: Path) -> Iterator[dict[str, Any]]:
@@ -129,8 +138,11 @@ def _number(folder: Path) -> Iterator[dict[str, Any]]:
     names = ("tokenizer.target.json", "tokenizer.json")
     path = next((home / n for home in homes for n in names if (home / n).is_file()), None)
     ids = {} if path is None else {t: n for n, t in enumerate(Tokenizer.load(path).vocabulary)}
-    for each in _read_json(folder / WATCH / "sentences.json", []):
-        yield {**each, "reference_ids": [ids.get(text) for text in each["reference_pieces"]]}
+    with suppress(OSError, ValueError):
+        for each in read_typed(folder / WATCH / "sentences.json", list[Sentence]):
+            yield asdict(each) | {
+                "reference_ids": [ids.get(text) for text in each.reference_pieces]
+            }
 
 
 def _read_lines(path: Path, after: int = -1) -> list[dict[str, Any]]:
@@ -145,17 +157,10 @@ def _parse(lines: list[str], after: int) -> Iterator[dict[str, Any]]:
     for line in lines:
         try:
             found = json.loads(line)
-            if int(found["step"]) > after:
+            if isinstance(found["step"], int) and found["step"] > after:
                 yield found
-        except (ValueError, KeyError, TypeError):
+        except (ValueError, KeyError, TypeError, RecursionError):
             continue
-
-
-def _read_json(path: Path, otherwise: Any) -> Any:
-    try:
-        return json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return otherwise
 
 
 async def _follow(folder: Path, after: int, service: Service) -> AsyncIterator[bytes]:

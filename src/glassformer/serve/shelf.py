@@ -11,9 +11,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from ..config import Config
 from ..data.doctor.function_words import NAMES
-from ..directory import CARD, CONFIG, GOLDEN, SEPARATE, SHARED, SHIPPED, WEIGHTS, locate
+from ..directory import CARD, CONFIG, GOLDEN, SEPARATE, SHARED, SHIPPED, WEIGHTS, locate, open_model
 from ..disk import read_json
 from ..translator import Translator
 from .refusal import Refusal, refuse_missing
@@ -82,17 +81,13 @@ class Shelf:
             self._add(locate(folder))
 
     def _add(self, folder: Path) -> None:
-        """ValueError if there is no model: now, not at the first request."""
-        config = Config.load(folder / CONFIG) if (folder / CONFIG).is_file() else None
-        if config is None:
-            Translator.load(folder)  # says what is missing
-            raise ValueError(f"{folder} is no model directory")
+        """ValueError if there is no model, or a damaged one: now, not at the first request."""
+        data = open_model(folder)[0].data
         name = folder.resolve().name
         stem = re.sub(r"[^A-Za-z0-9_-]+", "-", name).strip("-") or "model"
         id, number = stem, 2
         while id in self.models:
             id, number = f"{stem}-{number}", number + 1
-        data = config.data
         self.models[id] = Model(id, name, folder, data.source_lang, data.target_lang)
 
     @property

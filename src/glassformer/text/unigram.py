@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 from base64 import b64decode, b64encode
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -24,6 +25,7 @@ from .unicode import Span, replace_surrogates
 
 SPACE = "▁"  # what a space is inside a piece
 UNKNOWN = "<unk>"
+PROBE = "".join(map(chr, range(0x20, 0x250)))  # what a normaliser must be able to read
 OUT_OF_REACH = " "  # before a piece that no text yields: there are no spaces where pieces are found
 
 
@@ -37,11 +39,13 @@ class Unigram(Tokenizer):
         self, vocabulary: Sequence[str], scores: Sequence[float | None], charsmap: bytes
     ) -> None:
         """The pieces in the order of their ids, their ln p (None: no text yields it), and the
-        normaliser in SentencePiece's compiled form; empty for none."""
+        normaliser in SentencePiece's compiled form; empty for none. ValueError if it is none."""
         self.vocabulary, self.merges = tuple(vocabulary), ()
         self.scores, self.charsmap = tuple(scores), charsmap
         self._bytes = [_read(piece).encode() for piece in vocabulary]
-        self._backend = Backend.from_str(self._layout())
+        with _refused_by_rust():
+            self._backend = Backend.from_str(self._layout())
+            self._backend.encode(PROBE)
         self._unknown = self.vocabulary.index(UNKNOWN)
         self._ids = {piece: id for id, piece in enumerate(vocabulary) if id >= len(CONTROLS)}
 
@@ -71,12 +75,14 @@ class Unigram(Tokenizer):
 
     def encode_many(self, texts: Sequence[str]) -> list[list[int]]:
         check_list("texts", texts)
-        found = self._backend.encode_batch([replace_surrogates(text) for text in texts])
+        with _refused_by_rust():
+            found = self._backend.encode_batch([replace_surrogates(text) for text in texts])
         return [self._look_up(encoding) for encoding in found]
 
     def pieces(self, text: str) -> Pieces:
         """`encode`, and where in the text each piece comes from."""
-        found = self._backend.encode(replace_surrogates(text))
+        with _refused_by_rust():
+            found = self._backend.encode(replace_surrogates(text))
         ids = tuple(self._look_up(found))
         texts = tuple(self.vocabulary[id] for id in ids)
         return Pieces(ids, texts, tuple(_cover(found.offsets, len(text))))
@@ -107,6 +113,18 @@ class Unigram(Tokenizer):
     def _layout(self) -> str:
         described = _describe(self.vocabulary, self.scores, self.charsmap)
         return json.dumps(described, ensure_ascii=False, indent=1) + "\n"
+
+
+@contextmanager
+def _refused_by_rust() -> Iterator[None]:
+    """Turn whatever the library raises into ValueError: a panic in Rust is no Exception."""
+    try:
+        yield
+    except BaseException as error:
+        if not isinstance(error, Exception) and type(error).__name__ != "PanicException":
+            raise
+        said = f"the tokenizer is damaged: its normaliser or its vocabulary is of no use ({error})"
+        raise ValueError(" ".join(said.split())) from None
 
 
 def _is_code(piece: str) -> bool:

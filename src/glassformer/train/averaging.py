@@ -8,8 +8,8 @@ from typing import Any
 import torch
 
 from ..directory import CARD, CONFIG, load_model, save_model, write_text
-from ..tensors import load_tensors
-from .card import hash_files, read_facts, write_card
+from ..tensors import check_finite, load_tensors
+from .card import NEEDED, hash_files, read_facts, write_card
 from .checkpoint import checkpoints
 from .golden import write_golden
 from .log import Reporter
@@ -46,6 +46,7 @@ def _mean(folders: list[Path]) -> dict[str, torch.Tensor]:
     """Of each weight; one that has several names stays one."""
     sums: dict[str, torch.Tensor] = {}
     for path in folders:
+        check_finite(path / "weights.safetensors")
         for name, tensor in load_tensors(path / "weights.safetensors").items():
             sums[name] = sums[name] + tensor.double() if name in sums else tensor.double()
     shared: dict[int, torch.Tensor] = {}
@@ -57,7 +58,7 @@ def _mean(folders: list[Path]) -> dict[str, torch.Tensor]:
 
 def _describe(out: Path, facts: dict[str, Any], steps: list[int], found: Validation) -> None:
     """The card of the training, with what is new."""
-    if not facts:  # the training was stopped before it had a model
+    if not facts.keys() >= NEEDED:  # the training was stopped before it had a model
         said = ", ".join(map(str, steps))
         write_text(out / CARD, f"# Model card\n\nThe mean of the weights after updates {said}.\n")
         return

@@ -11,14 +11,66 @@ from hashlib import file_digest
 from pathlib import Path
 from typing import Any
 
+from pydantic import BaseModel
+from typing_extensions import TypedDict
+
+from ..data.files import Fingerprint
 from ..directory import CARD, CONFIG, SEPARATE, SHARED, WEIGHTS, write_text
-from ..disk import read_text
+from ..disk import check_size, read_text
+from ..tensors import check_whole
+from ..typed_json import check_type
 
 FENCE = "---"
 HASHED = (WEIGHTS, CONFIG, SHARED, *SEPARATE)
 
 
+class Origin(BaseModel):
+    """The model that a training started from, what that was made from, and so on."""
+
+    name: str
+    sha256: str
+    pieces: str
+    data: list[Fingerprint] = []
+    parent: Origin | None = None
+
+
+class Training(BaseModel):
+    best_step: int
+    steps: int
+    mean_of: list[int] = []
+    source_pieces: int
+    target_pieces: int
+    cpu_seconds: float
+    device: str
+    precision: str
+    frozen: list[str]
+
+
+class Facts(TypedDict, total=False):
+    """What is known of a model. Any of it may be missing in a card that was edited by hand."""
+
+    language: tuple[str | None, str | None]
+    parameters: int
+    size: str | None
+    counts: str
+    data: list[Fingerprint]
+    parent: Origin
+    training: Training
+    scores: dict[str, float]
+    signature: str
+    versions: dict[str, str | None]
+    sha256: dict[str, str]
+
+
+NEEDED = Facts.__annotations__.keys() - {"parent"}  # to write a card
+
+
 def hash_file(path: Path) -> str:
+    """Return the SHA-256. ValueError, before all of it is read, for a size that cannot be right."""
+    if path.suffix == ".safetensors":
+        check_whole(path)
+    else:
+        check_size(path)
     with path.open("rb") as file:
         return file_digest(file, "sha256").hexdigest()
 
@@ -34,7 +86,10 @@ def write_card(folder: Path, facts: Mapping[str, Any]) -> None:
 
 
 def read_facts(folder: Path) -> dict[str, Any]:
-    """The facts at the head of a card; none where there is no card, or it has no such head."""
+    """The facts at the head of a card; none where there is no card, or it has no such head.
+
+    ValueError, in one sentence, for a line that is no fact, or a fact that is not as in `Facts`.
+    """
     card = folder / CARD
     lines = read_text(card).splitlines() if card.is_file() else []
     facts: dict[str, Any] = {}
@@ -48,6 +103,7 @@ def read_facts(folder: Path) -> dict[str, Any]:
             facts[name] = json.loads(value)
         except (ValueError, RecursionError):
             raise ValueError(f"{card}, line {number}: not a fact of the form name: JSON") from None
+    check_type(facts, Facts, str(card))
     return facts
 
 

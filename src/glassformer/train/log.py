@@ -116,7 +116,7 @@ def cut_after(path: Path, step: int) -> None:
         for line in path.read_text(encoding="utf-8", errors="replace").split("\n"):
             try:
                 is_old = json.loads(line)["step"] <= step
-            except (ValueError, KeyError, TypeError):
+            except (ValueError, KeyError, TypeError, RecursionError):
                 continue  # cut in two by a kill, or never on the disk when the power went
             if is_old:
                 kept.append(line + "\n")

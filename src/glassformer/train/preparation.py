@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from pydantic import BaseModel, Field, model_validator
 
 from ..config import Config, Decode
 from ..data.corpus import Corpus, find
@@ -32,8 +33,10 @@ from ..data.holdout import hold_out
 from ..data.store import Counts, Store
 from ..data.store import build as build_store
 from ..directory import CONFIG, Tokenizers
-from ..disk import read_json, write_json, write_text
+from ..disk import write_json, write_text
+from ..typed_json import check_type, read_typed
 from .auto import choose, measure_extent, render
+from .card import Origin
 from .log import Reporter
 from .machine import describe_machine, look_at_machine
 from .parent import Parent, check_parts
@@ -43,6 +46,23 @@ RUN, RECORD, CHECKPOINTS = "run", "run.json", "checkpoints"
 VALID = ("valid.source", "valid.target")
 LEAST_EXTRA = 5  # pieces
 MARGIN = 1.1  # of length, for what was not in the training
+
+
+class Record(BaseModel):
+    """What run.json says; the last two once the data have been read."""
+
+    data: list[str] = Field(min_length=1)
+    valid: list[str] | None
+    machine: dict[str, Any]
+    parent: Origin | None = None
+    fingerprints: list[Fingerprint] = []
+    counts: str = ""
+
+    @model_validator(mode="after")
+    def _is_whole(self) -> Record:
+        if ("fingerprints" in self.model_fields_set) != ("counts" in self.model_fields_set):
+            raise ValueError("fingerprints and counts come together")
+        return self
 
 
 @dataclass(frozen=True)
@@ -133,14 +153,19 @@ def read_record(out: Path) -> dict[str, Any]:
     path = out / RUN / RECORD
     if not path.is_file():
         raise ValueError(f"{out} holds no training to resume: it has no {RUN}/{RECORD}")
-    found = read_json(path)
-    if not isinstance(found, dict) or not found.keys() >= {"data", "valid", "machine"}:
-        raise ValueError(f"{path}: damaged: it does not say what this training is")
+    found = read_typed(path, dict[str, Any])
+    check_type(found, Record, str(path))
     return found
 
 
 def read_valid(folder: Path) -> tuple[list[str], list[str]]:
+    """ValueError if the two files do not have equally many lines."""
     source, target = (list(read_lines(folder / name)) for name in VALID)
+    if len(source) != len(target):
+        raise ValueError(
+            f"{folder / VALID[0]} has {len(source):,} lines but {VALID[1]} has {len(target):,}: "
+            "one of them was cut or changed since this training began; put it back, or begin anew"
+        )
     return source, target
 
 

@@ -16,6 +16,7 @@ from ..data.holdout import leave_out
 from ..data.store import Store
 from ..directory import CONFIG, Tokenizers
 from ..disk import write_json, write_text
+from ..typed_json import check_type
 from .checkpoint import checkpoints, set_damaged_aside, settings_of
 from .log import Reporter
 from .preparation import (
@@ -150,7 +151,8 @@ def _check_data(folder: Path, record: dict[str, Any], report: Reporter, accepted
     if train is None:
         report.say("The data are not where they were; the copy in the store is used")
         return
-    known = {each["name"]: Fingerprint(**each) for each in record["fingerprints"]}
+    prints = check_type(record["fingerprints"], list[Fingerprint], RECORD)
+    known = {each.name: each for each in prints}
     changed = [
         f"{path} ({said})"
         for path in train.files

@@ -9,6 +9,7 @@ until a further checkpoint does, so that a training that is killed in between go
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -16,8 +17,9 @@ from typing import Any
 from ..config import BOS, EOS, PAD, Train
 from ..data.batches import Batch
 from ..directory import Tokenizers
-from ..disk import read_json, write_json
+from ..disk import write_json
 from ..text import Tokenizer
+from ..typed_json import read_typed
 from .checkpoint import Progress
 from .schedule import find_peak, usual_peak
 from .updates import Updater
@@ -116,10 +118,22 @@ def advise(train: Train, d_model: int) -> str:
     )
 
 
+@dataclass(frozen=True)
+class Return:
+    """Where a training went back to, of which data and settings, and with which rate it went on."""
+
+    step: int
+    key: str
+    skipped_in_all: int
+    goings_back: int
+    trouble_step: int
+    rate_factor: float
+
+
 def note_return(folder: Path, back: Progress, key: str) -> None:
     """Write down that a training went back to where `back` is; `key`: its data and settings."""
     kept = {name: getattr(back, name) for name in KEPT}
-    write_json(folder / RETURNED, {"step": back.step, "key": key, **kept})
+    write_json(folder / RETURNED, asdict(Return(back.step, key, **kept)))
 
 
 def recall_return(folder: Path, progress: Progress, key: str) -> None:
@@ -129,10 +143,10 @@ def recall_return(folder: Path, progress: Progress, key: str) -> None:
     """
     if not (folder / RETURNED).is_file():
         return
-    found = read_json(folder / RETURNED)
-    if isinstance(found, dict) and (found.get("step"), found.get("key")) == (progress.step, key):
+    found = read_typed(folder / RETURNED, Return)
+    if (found.step, found.key) == (progress.step, key):
         for name in KEPT:
-            setattr(progress, name, found[name])
+            setattr(progress, name, getattr(found, name))
 
 
 def shorten(text: str, most: int = 60) -> str:

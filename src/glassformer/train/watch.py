@@ -33,6 +33,7 @@ from ..model import Transformer
 from ..tap import record
 from ..tensors import load_tensors, save_tensors
 from ..translator import Translator
+from ..typed_json import read_typed
 from .log import cut_after
 from .sharding import whole
 from .updates import Updater
@@ -56,6 +57,14 @@ class Watched:
     reference: str
     source_pieces: list[str]  # the last is the end mark
     reference_pieces: list[str]
+
+
+@dataclass(frozen=True)
+class Told:
+    """What lies beside the tensors of a snapshot."""
+
+    step: int
+    translations: list[str]
 
 
 @dataclass(frozen=True)
@@ -146,7 +155,7 @@ class Watch:
         for number, each in enumerate(self.sentences):
             for name, tensor in self._look_at(each, model, device).items():
                 tensors[f"{number}.{name}"] = tensor
-        write_json(path.with_suffix(".json"), {"step": step, "translations": found})
+        write_json(path.with_suffix(".json"), asdict(Told(step, found)))
         save_tensors(path, tensors)
 
     def _look_at(
@@ -218,5 +227,5 @@ def measure_blocks(model: nn.Module) -> dict[str, float]:
 def read_snapshots(run: Path) -> Iterator[Snapshot]:
     """Those of one training, the oldest first; `run` is the folder `run` in its model directory."""
     for path in sorted((run / WATCH).glob("*.safetensors")):
-        told = json.loads(path.with_suffix(".json").read_text(encoding="utf-8"))
-        yield Snapshot(told["step"], told["translations"], load_tensors(path))
+        told = read_typed(path.with_suffix(".json"), Told)
+        yield Snapshot(told.step, told.translations, load_tensors(path))

@@ -50,6 +50,18 @@ def test_a_table_with_examples(run: Run) -> None:
     assert "\nleak, line " in out and "(test)" in out
 
 
+def test_strict(run: Run, folder: Path) -> None:
+    """For scripts: 1 where something serious is found, which is named."""
+    assert run(f"--data train {LANGS} --strict")[0] == 0
+    code, out, err = run(f"--data train {LANGS} --test test --strict --json")
+    assert (code, err) == (1, "glassformer: serious: leak\n")
+    assert [each["kind"] for each in json.loads(out)["findings"] if each["is_serious"]] == ["leak"]
+    lines = (folder / "train.fr").read_bytes().splitlines(keepends=True)
+    (folder / "train.fr").write_bytes(b"".join([*lines[:500], *lines[501:], lines[500]]))
+    code, out, err = run(f"--data train {LANGS} --strict")
+    assert code == 1 and "slip" in err and "slip, line 501 (line 501 of train.en without" in out
+
+
 def test_json_and_reports(run: Run, folder: Path) -> None:
     code, out, _ = run(f"--data train {LANGS} --json --report r.json --quick")
     found = json.loads(out)

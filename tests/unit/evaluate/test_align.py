@@ -175,7 +175,7 @@ def test_a_choice_is_remembered_until_the_weights_change(
         ('{"layer": 9, "head": 0, "row": "reads", "chosen_by": "gold"}', "layer 9 is out of range"),
         ('{"layer": 0, "head": 7, "row": "reads", "chosen_by": "gold"}', "head 7 is out of range"),
         ('{"layer": 0, "head": 0, "row": "looks", "chosen_by": "gold"}', "row"),
-        ("rubbish", "Invalid JSON"),
+        ("rubbish", "no JSON"),
     ],
 )
 def test_a_damaged_choice_is_one_sentence(

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import shutil
+import time
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -13,6 +15,7 @@ import pytest
 
 from glassformer.tensors import load_tensors, save_tensors
 from glassformer.train.card import read_facts, write_card
+from glassformer.train.checkpoint import MOMENTS
 from glassformer.train.health import Finding, examine_machine, examine_model
 from glassformer.train.machine import Machine, count_cores, list_versions, look_at_machine
 
@@ -76,8 +79,25 @@ def test_weights_that_are_no_numbers_are_found(model: Path) -> None:
     name = sorted(tensors)[1]
     tensors[name].view(-1)[3] = math.nan
     save_tensors(model / "model.safetensors", tensors)
-    finding = find(examine_model(model), "weights")
+    finding = find(examine_model(model), "loading")
     assert finding.is_wrong and name in finding.said
+
+
+def test_a_file_of_a_terabyte_is_not_read(model: Path) -> None:
+    """A sparse file takes no room on the disk, and hours to read."""
+    (checkpoint,) = (model / "run/checkpoints").iterdir()
+    files = [model / "model.safetensors", model / "golden.json", checkpoint / MOMENTS]
+    for path in files:
+        os.truncate(path, 1 << 40)
+    begun = time.monotonic()
+    findings = examine_model(model)
+    assert time.monotonic() - begun < 60
+    assert all(find(findings, path.name).is_wrong for path in files[:2])
+    for path in files[:2]:
+        path.unlink()
+    shutil.copy(checkpoint / "weights.safetensors", model / "model.safetensors")
+    finding = find(examine_model(model), f"checkpoint {int(checkpoint.name):,}")
+    assert finding.is_wrong and f"{MOMENTS} is not as it was written" in finding.said
 
 
 def test_the_checkpoints_of_a_training_are_looked_at(model: Path) -> None:

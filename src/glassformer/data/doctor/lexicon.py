@@ -51,7 +51,7 @@ class Lexicon:
             chosen = np.flatnonzero(usable & (i % 2 == half))
             chosen = chosen[:: max(1, -(-len(chosen) // LEARNED))]
             self.halves.append(_Half(source.known, target.known, sizes, chosen, j[chosen]))
-        self.mean, self.spread, self.usual_spread = _fit_lengths(
+        self.mean, self.spread, self.usual_spread = fit_lengths(
             source.lengths[i[inside]], target.lengths[j[inside]]
         )
 
@@ -147,8 +147,8 @@ def _log_ratio(source: Array, target: Array) -> Array:
     return np.log(target + 3.0) - np.log(source + 3.0)
 
 
-def _fit_lengths(source: Array, target: Array) -> tuple[float, float, float]:
-    """Mean and spread of the log ratio of partners, and its spread in pairs made by chance."""
+def fit_lengths(source: Array, target: Array) -> tuple[float, float, float]:
+    """Return mean and spread of the log ratio of partners, and its spread in pairs by chance."""
     if len(source) < 2:
         return 0.0, 1.0, 1.0
     ratio = _log_ratio(source, target)

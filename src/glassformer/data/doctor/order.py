@@ -116,10 +116,16 @@ def _explain(lexicon: Lexicon, start: int, alarm: int, offset: int, reach: int) 
     lines = np.arange(low, alarm + 1)
     gap = max(0, offset - new)
     before, after = (_judge(lexicon, lines, each) for each in (offset, new))
+    return Slip(low + find_split(before, after, gap), offset, new)
+
+
+def find_split(before: Array, after: Array, gap: int) -> int:
+    """Return how many lines fit best as before; `gap` lines behind them fit nowhere."""
+    count = len(before)
     behind = np.append(np.cumsum(after[::-1])[::-1], 0.0)  # evidence from each line on
     ahead = np.append(0.0, np.cumsum(before))  # evidence up to each line
-    total = ahead[:-1] + behind[np.minimum(np.arange(len(lines)) + gap, len(lines))]
-    return Slip(low + int(total.argmax()), offset, new)
+    total = ahead[:-1] + behind[np.minimum(np.arange(count) + gap, count)]
+    return int(total.argmax())
 
 
 def _judge(lexicon: Lexicon, lines: Array, offset: int) -> Array:

@@ -7,6 +7,16 @@ from collections.abc import Sequence
 import numpy as np
 
 from .lexicon import Lexicon, Side
+from .offsets import (
+    FEWEST,
+    SMALL,
+    choose_reach,
+    drop_chance,
+    find_path,
+    list_slips,
+    weigh_surface,
+    weigh_words,
+)
 from .order import Slip, find_slips, guess_offsets
 from .ragged import Array, Block, Ragged, cut
 from .sample import Sample, Texts
@@ -43,11 +53,20 @@ class Gathered:
 def compare(source: Gathered, target: Gathered) -> tuple[Array, list[Slip]]:
     """Evidence that the lines of each number are partners, and the slips."""
     sides = source.side(), target.side()
-    offsets = guess_offsets(sides[0].lengths, sides[1].lengths)
-    lexicon = Lexicon(*sides, (len(source.vocabulary), len(target.vocabulary)), offsets)
+    vocabularies = source.vocabulary, target.vocabulary
+    sizes = len(vocabularies[0]), len(vocabularies[1])
     lines = np.arange(min(map(len, sides)))
-    straight = lexicon.judge(lines, lines)
-    return straight, find_slips(lexicon, straight)
+    if not len(lines) >= FEWEST or len(sides[0]) > SMALL:
+        lexicon = Lexicon(*sides, sizes, guess_offsets(sides[0].lengths, sides[1].lengths))
+        straight = lexicon.judge(lines, lines)
+        return straight, find_slips(lexicon, straight)
+    reach = choose_reach(*sides)
+    surface = weigh_surface(*sides, vocabularies, reach)
+    path = find_path(surface)
+    lexicon = Lexicon(*sides, sizes, path)
+    evidence = weigh_words(lexicon, surface, path, reach)
+    path = drop_chance(find_path(evidence), surface, evidence)
+    return lexicon.judge(lines, lines), list_slips(path, evidence)
 
 
 def explain_inequality(

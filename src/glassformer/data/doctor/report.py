@@ -69,6 +69,10 @@ KINDS = {
         "often meant; --fix keeps them",
     ),
 }
+# What a script should stop at: one is too many of these, or a larger share than this of the pairs.
+SERIOUS = {"sides": 0.0, "slip": 0.0, "leak": 0.0} | dict.fromkeys(
+    ("mismatch", "swapped", "language", "script", "encoding", "copy", "length"), 0.05
+)
 HARMLESS = ("empty", "duplicate", "near-duplicate")  # training leaves out the empty itself
 
 
@@ -107,9 +111,15 @@ class Finding:
     def advice(self) -> str:
         return KINDS[self.kind][1]
 
+    @property
+    def is_serious(self) -> bool:
+        """Whether a script should stop at it."""
+        return self.share > SERIOUS.get(self.kind, 1.0)
+
     def to_json(self) -> dict[str, Any]:
         return {
             "kind": self.kind,
+            "is_serious": self.is_serious,
             "meaning": self.meaning,
             "count": self.count,
             "share": self.share,

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from ...typed_json import check_type, read_typed
 from .selection import Array
 
 TOY = Path(__file__).with_name("toy.json")
@@ -83,11 +84,9 @@ def read_watched(path: Path | str | None = None) -> Watched:
     folder = next((p for p in places if (p / "sentences.json").is_file()), None)
     if folder is None:
         raise ValueError(f"{path}: no watched training here: train with train.watch=3")
-    from safetensors.numpy import load_file
-
     from ...text import Tokenizer
 
-    sentences = json.loads((folder / "sentences.json").read_text(encoding="utf-8"))
+    sentences = read_typed(folder / "sentences.json", list[Sentence])
     files = sorted(folder.glob("*.safetensors"))
     if not sentences or not files:
         raise ValueError(f"{folder}: nothing was kept of this training")
@@ -97,20 +96,30 @@ def read_watched(path: Path | str | None = None) -> Watched:
     if tokenizer is None:
         raise ValueError(f"{folder.parent}: there is no tokenizer.json")
     return Watched(
-        [Sentence(**each) for each in sentences],
+        sentences,
         list(Tokenizer.load(tokenizer).vocabulary),
         [int(file.stem) for file in files],
-        [load_file(file) for file in files],
+        [_load_snapshot(file) for file in files],
         _read_lines(folder / "gradients.jsonl"),
     )
+
+
+def _load_snapshot(path: Path) -> dict[str, Array]:
+    from safetensors import SafetensorError
+    from safetensors.numpy import load_file
+
+    try:
+        return load_file(path)
+    except SafetensorError as error:
+        raise ValueError(f"{path}: damaged, or no safetensors file ({error})") from None
 
 
 def _read_lines(path: Path) -> list[dict[str, float]]:
     """Whole lines only: a training may be writing the last, or was killed while it did."""
     found = []
     for line in path.read_text(encoding="utf-8", errors="replace").split("\n"):
-        with suppress(ValueError):
-            found.append(json.loads(line))
+        with suppress(ValueError, RecursionError):
+            found.append(check_type(json.loads(line), dict[str, float], str(path)))
     return found
 
 

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from itertools import islice
 from pathlib import Path
 from random import Random
 
 import pytest
 
 from glassformer.data.doctor import Report, examine, explain_inequality
+from glassformer.data.doctor.order import Slip
+from glassformer.data.doctor.partners import Gathered, compare
+from glassformer.data.doctor.ragged import Block
+from glassformer.data.doctor.words import split_words
 from glassformer.data.files import read_lines
 
 Sides = tuple[list[str], list[str]]
@@ -41,6 +46,59 @@ def test_a_lost_line_is_named(texts: tuple[Sides, list[str]]) -> None:
     error = explain_inequality(source, target[:line] + target[line + 1 :], ("s", "t"))
     assert f"has {len(source):,} lines but t has {len(target) - 1:,}" in str(error)
     assert f"line {line + 1:,} of s without partner in t" in str(error)
+
+
+SMALL = [
+    ("multi30k/train", "de"),
+    ("tatoeba_en_de/train", "de"),
+    ("tatoeba_en_fr/train", "fr"),
+    ("tatoeba_en_zh/train", "zh"),
+]
+
+
+@pytest.mark.parametrize(
+    ("lines", "trials"),
+    [
+        (300, 3),
+        (1_000, 3),
+        *(pytest.param(n, 20, marks=pytest.mark.slow) for n in (300, 1_000, 3_000, 10_000)),
+    ],
+)
+@pytest.mark.parametrize(("name", "lang"), SMALL)
+def test_small_corpora(data: Path, name: str, lang: str, lines: int, trials: int) -> None:
+    """A line lost, added or doubled anywhere is named within two lines; clean text has no slip."""
+    most = 6_000 if trials < 20 else None
+    whole = [list(islice(read_lines(data / f"{name}.{each}"), most)) for each in ("en", lang)]
+    found = 0
+    for trial in range(trials):
+        random = Random(f"{name} {lines} {trial}")
+        start = random.randrange(len(whole[0]) - lines + 1)
+        source, target = (side[start : start + lines] for side in whole)
+        assert not _list_slips(source, target)
+        place = random.randrange(lines // 20, lines - lines // 20)
+        new = ([], [random.choice(whole[1]), target[place]], [target[place]] * 2)[trial % 3]
+        target[place : place + 1] = new
+        shorter = min(len(source), len(target))
+        slips = _list_slips(source[:shorter], target[:shorter])
+        found += len(slips) == 1 and abs(slips[0].line - place) <= 2
+    assert found >= 0.85 * trials
+
+
+def test_sides_that_have_nothing_in_common_have_no_slip(data: Path) -> None:
+    """Some offset is always the best, but at none of them are the lines partners."""
+    for name, lang in SMALL:
+        source, target = (
+            list(islice(read_lines(data / f"{name}.{each}"), 1_000)) for each in ("en", lang)
+        )
+        Random(3).shuffle(target)
+        assert not _list_slips(source, target)
+
+
+def _list_slips(*sides: list[str]) -> list[Slip]:
+    gathered = [Gathered(split_words(Block(side))) for side in sides]
+    for each, side in zip(gathered, sides, strict=True):
+        each.add(side, split_words(Block(side)))
+    return compare(*gathered)[1]
 
 
 def test_all_at_once(texts: tuple[Sides, list[str]]) -> None:

@@ -1,0 +1,164 @@
+"""By how many lines the sides of a small corpus are shifted: the best path of offsets.
+
+A path has one offset for each source line and pays for each change. It is found by dynamic
+programming (Viterbi) over evidence, offsets x lines: first that of lengths and of words that both
+sides have, such as names, numbers and cognates; then, with the words that translate each other
+along the first path, that of the lexicon as well.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import pairwise
+
+import numpy as np
+
+from .lexicon import Lexicon, Side, fit_lengths
+from .order import FARTHEST, REACH, Slip, find_split
+from .ragged import Array
+from .words import Vocabulary
+
+SMALL = 20_000  # lines: the evidence of so many fits into memory
+FEWEST = 30  # lines; in fewer, anything may be chance
+CHANGE = 25.0  # nats by which the lines after a change must fit better
+OUTSIDE = -3.0  # nats: no line is there
+CLEAREST = 6.0  # nats that a line says at most
+COGNATE = 4  # letters that a word has at least to count as the same on both sides
+SHARED = 0.3  # how often a word that both sides have comes from the partner, at a guess
+PARTNERS = 0.1  # nats a line of the surface alone: partners have mostly 0.3, others 0
+NEAR = 2  # offsets tried with the lexicon on both sides of each that the first path has
+WINDOW = 30  # lines in which the place of a change is looked for again
+
+Vocabularies = tuple[Vocabulary, Vocabulary]
+
+
+def choose_reach(source: Side, target: Side) -> int:
+    """Return how many lines one side may be ahead of the other."""
+    lines = min(len(source), len(target))
+    return min(REACH + abs(len(source) - len(target)), FARTHEST, lines // 3)
+
+
+def weigh_surface(source: Side, target: Side, vocabularies: Vocabularies, reach: int) -> Array:
+    """Return what lengths and shared words say for each offset from -reach and each source line."""
+    words = list(_share_words(source, target, vocabularies))
+    offsets = np.zeros(len(source), np.int64)
+    for _ in range(2):  # the spread of lengths is known only once the lines are beside each other
+        evidence = _weigh_lengths(source, target, offsets, reach)
+        for ours, theirs in words:
+            weight = min(np.log(SHARED * len(target) / len(theirs)), CLEAREST - 2)
+            offset = theirs - ours[:, None]
+            row, column = np.nonzero(np.abs(offset) <= reach)
+            np.add.at(evidence, (offset[row, column] + reach, ours[row]), max(weight, 0.0))
+        evidence = np.minimum(evidence, CLEAREST)
+        offsets = find_path(evidence)
+    return evidence
+
+
+def _weigh_lengths(source: Side, target: Side, offsets: Array, reach: int) -> Array:
+    """Return the evidence of lengths, with their ratio as it is along the path of `offsets`."""
+    partners = np.arange(len(source)) + offsets
+    inside = (partners >= 0) & (partners < len(target))
+    mean, spread, usual = fit_lengths(source.lengths[inside], target.lengths[partners[inside]])
+    spread = min(spread, 0.9 * usual)
+    ours, theirs = (np.log(side.lengths + 3.0) for side in (source, target))
+    evidence = np.full((2 * reach + 1, len(source)), OUTSIDE)
+    for offset in range(-reach, reach + 1):
+        lines = _lines_inside(source, target, offset)
+        ratio = theirs[lines + offset] - ours[lines] - mean
+        gain = 0.5 * ratio**2 * (usual**-2 - spread**-2) + np.log(usual / spread)
+        evidence[offset + reach, lines] = np.clip(gain, OUTSIDE, -OUTSIDE)
+    return evidence
+
+
+def _lines_inside(source: Side, target: Side, offset: int) -> Array:
+    """Return the source lines that have a target line at this offset."""
+    return np.arange(max(0, -offset), max(0, -offset, min(len(source), len(target) - offset)))
+
+
+def _share_words(
+    source: Side, target: Side, vocabularies: Vocabularies
+) -> Iterator[tuple[Array, Array]]:
+    """Yield, for each word that both sides have, its lines on either side."""
+    numbers = [vocabulary.numbers for vocabulary in vocabularies]
+    stems = [stem for stem in numbers[0] if len(stem) >= COGNATE or stem.isdigit()]
+    common = [[each[stem] for stem in stems if stem in numbers[1]] for each in numbers]
+    for kind, sought in (("known", common), ("rare", None)):
+        found = []
+        for side in (source, target):
+            values = getattr(side, kind)
+            lines = np.repeat(np.arange(len(side)), np.diff(values.starts))
+            order = np.argsort(values.values, kind="stable")
+            found.append((values.values[order], lines[order]))
+        both = np.intersect1d(found[0][0], found[1][0])
+        first, second = sought or (both, both)
+        spans = [
+            (np.searchsorted(values, wanted), np.searchsorted(values, wanted, "right"))
+            for (values, _), wanted in zip(found, (first, second), strict=True)
+        ]
+        for a, b, c, d in zip(*spans[0], *spans[1], strict=True):
+            yield found[0][1][a:b], found[1][1][c:d]
+
+
+def weigh_words(lexicon: Lexicon, surface: Array, path: Array, reach: int) -> Array:
+    """Return the evidence of the lexicon and of the surface together, near the offsets of a path.
+
+    Elsewhere nothing is there.
+    """
+    evidence = np.full(surface.shape, OUTSIDE - CLEAREST)
+    near = {int(each) + step for each in {0, *path} for step in range(-NEAR, NEAR + 1)}
+    for offset in sorted(each for each in near if abs(each) <= reach):
+        lines = _lines_inside(lexicon.source, lexicon.target, offset)
+        found = np.clip(lexicon.judge(lines, lines + offset), -CLEAREST, CLEAREST)
+        evidence[offset + reach, lines] = found + 0.5 * surface[offset + reach, lines]
+    return evidence
+
+
+def find_path(evidence: Array) -> Array:
+    """Return the offset of each line: the path with the most evidence, less CHANGE each change."""
+    count, lines = evidence.shape
+    came = np.zeros((lines, count), np.int16)
+    stay = np.arange(count, dtype=np.int16)
+    total = np.where(stay == count // 2, 0.0, -CHANGE)
+    for line in range(lines):
+        best = int(total.argmax())
+        jump = float(total[best]) - CHANGE
+        came[line] = np.where(total < jump, best, stay)
+        total = np.maximum(total, jump) + evidence[:, line]
+    path = np.zeros(lines, np.int64)
+    at = int(total.argmax())
+    for line in range(lines - 1, -1, -1):
+        path[line] = at
+        at = int(came[line, at])
+    return path - count // 2
+
+
+def drop_chance(path: Array, surface: Array, evidence: Array) -> Array:
+    """Return the path without offsets at which lines are no partners: where nothing fits, any
+    offset may be the best."""
+    kept, reach, usual = path.copy(), len(surface) // 2, 0
+    for start, end in pairwise(_list_changes(path)):
+        offset = int(path[start])
+        rows = slice(offset + reach, offset + reach + 1), slice(start, end)
+        if surface[rows].mean() > PARTNERS or evidence[rows].mean() > 0:
+            usual = offset
+        kept[start:end] = usual
+    return kept
+
+
+def _list_changes(path: Array) -> list[int]:
+    """Return the lines at which an offset begins, and the number of lines."""
+    return [0, *(np.flatnonzero(np.diff(path)) + 1).tolist(), len(path)]
+
+
+def list_slips(path: Array, evidence: Array) -> list[Slip]:
+    """Return the changes of a path, each at the line where it fits best."""
+    reach, changes = len(evidence) // 2, _list_changes(path)
+    slips = [Slip(0, 0, int(path[0]))] if path[0] else []
+    for (start, line), end in zip(pairwise(changes), changes[2:], strict=False):
+        before, after = int(path[line - 1]), int(path[line])
+        low, high = max(start, line - WINDOW), min(end, line + WINDOW)
+        rows = evidence[[before + reach, after + reach], low:high]
+        slips.append(
+            Slip(low + find_split(rows[0], rows[1], max(0, before - after)), before, after)
+        )
+    return slips
