@@ -339,7 +339,8 @@ def test_a_rate_that_is_too_high_is_halved_until_it_does(
     summary = train(high, corpus, tmp_path / "out", quiet=True)
     factor = summary.progress.rate_factor
     assert summary.is_finished and 0.5**TRIES <= factor < 1
-    assert f"next time begin with train.learning_rate={3 * factor:.2g}" in summary.text
+    plausible = float(summary.text.rpartition("next time begin with train.learning_rate=")[2])
+    assert plausible < 0.1 * 3 * factor, "a rate may be far too high and not blow up"
     assert summary.progress.scores["loss"] < FAR * UNIFORM
     metrics = read_metrics(tmp_path / "out")
     assert [line["rate_factor"] for line in metrics if "diverged" in line][-1] == factor

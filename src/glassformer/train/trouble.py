@@ -81,7 +81,8 @@ def tell_return(wrong: Progress, back: Progress, why: str) -> str:
 
 def tell_lower_rate(progress: Progress, train: Train, d_model: int) -> str:
     """Return what to set next time, for a training that came to its end at a lower rate."""
-    rate = find_peak(train, d_model) * progress.rate_factor
+    lowered = find_peak(train, d_model) * progress.rate_factor
+    rate = min(lowered, usual_peak(train.optimizer, d_model))  # one that did not blow up may be bad
     return (
         f"It diverged on the way and went on with {progress.rate_factor:g} times the rate: "
         f"next time begin with train.learning_rate={rate:.2g}"
