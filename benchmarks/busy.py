@@ -22,7 +22,7 @@ from pathlib import Path
 
 from glassformer.bench.training import describe
 from glassformer.data.files import read_lines
-from glassformer.waiting import undone
+from glassformer.openmp import undone
 
 LOOKS = 300_000, 3_000
 TRANSLATE = """

@@ -33,7 +33,7 @@ def main() -> None:
     options = parser.parse_args()
     langs = options.source_lang, options.target_lang
     sources, targets = (list(read_lines(options.data / f"train.{lang}")) for lang in langs)
-    decode = Decode(beam=options.beam, alpha=1.0, penalty="power")
+    decode = Decode(beam=options.beam, alpha=1.0, length_penalty="power")
     pairs = list(zip(sources, targets, strict=True))
     for model in options.forward:
         pairs += zip(sources, say(model, sources, decode), strict=True)

@@ -1,10 +1,10 @@
 """What one GPU does: training in large batches, and translating with few and many at once.
 
-    python benchmarks/gpu.py --out gpu.json [--sizes base big] [--pieces 25000] [--cube 8192]
+    python benchmarks/gpu.py --out gpu.json [--sizes base big] [--tokens 25000] [--cube 8192]
 
-Sentences are random pieces, 25 on average; weights are as the seed makes them, so nothing ends
+Sentences are random tokens, 25 on average; weights are as the seed makes them, so nothing ends
 early: each translation is as long as it may be. Medians of repeats. `of the rate` compares the
-products that pieces need, padding left out, with a large bf16 product in the same run; `of its
+products that tokens need, padding left out, with a large bf16 product in the same run; `of its
 products`, the update with the time that its own products take one after the other. Prints Markdown,
 writes JSON. With `--device cpu` and small sizes it runs anywhere.
 """
@@ -33,7 +33,7 @@ from glassformer.model import Transformer
 from glassformer.train.updates import Updater
 
 WARM = 3  # repeats that are not counted
-LONG = 25  # pieces a sentence, in the middle
+LONG = 25  # tokens a sentence, in the middle
 Shape = tuple[int, int, int, int]  # matrices, rows, depth, columns of a product
 
 
@@ -44,7 +44,7 @@ def main() -> None:
     parser.add_argument("--precision", default="bf16")
     parser.add_argument("--sizes", nargs="*", default=["base", "big"])
     parser.add_argument("--vocabulary", type=int, default=32_000)
-    parser.add_argument("--pieces", type=int, default=25_000, help="a side in a batch")
+    parser.add_argument("--tokens", type=int, default=25_000, help="a side in a batch")
     parser.add_argument("--cube", type=int, default=8192)
     parser.add_argument("--at-once", nargs="*", type=int, default=[1, 64, 1024])
     parser.add_argument("--repeats", type=int, default=10)
@@ -55,15 +55,15 @@ def main() -> None:
     print(
         f"{bench.name}, torch {torch.__version__}, {options.precision}: {rate / 1e12:,.1f} TFLOP/s"
     )
-    print("\n| size | source+target pieces/s | s an update | of the rate | of its products | MiB |")
+    print("\n| size | source+target tokens/s | s an update | of the rate | of its products | MiB |")
     print("|---|--:|--:|--:|--:|--:|")
     for size in options.sizes:
         found[size] = trained = bench.train(read_shape(size), rate)
         print(
-            "| {} | {pieces:,.0f} | {seconds:.3f} | {share:.1%} | {own:.1%} "
+            "| {} | {tokens:,.0f} | {seconds:.3f} | {share:.1%} | {own:.1%} "
             "| {memory:,.0f} |".format(size, **trained)
         )
-    print("\n| translating | sentences at once | target pieces/s |\n|---|--:|--:|")
+    print("\n| translating | sentences at once | target tokens/s |\n|---|--:|--:|")
     for size in options.sizes[:1]:
         for name, how in (("greedy", {"search": "greedy"}), ("beam 5", {"beam": 5})):
             for count in options.at_once:
@@ -117,7 +117,7 @@ class Bench:
             for each, count in Counter(list_products(shape, vocabulary, batch)).items()
         )
         return {
-            "pieces": float(s.sum() + t.sum()) / seconds,
+            "tokens": float(s.sum() + t.sum()) / seconds,
             "seconds": seconds,
             "share": flops / seconds / rate,
             "own": own / seconds,
@@ -135,7 +135,7 @@ class Bench:
         return seconds, torch.cuda.max_memory_allocated(self.device) / 2**20
 
     def translate(self, shape: Model, count: int, how: dict[str, Any]) -> float:
-        """Target pieces a second."""
+        """Target tokens a second."""
         vocabulary = self.options.vocabulary
         network = Transformer(shape, vocabulary, vocabulary).to(self.device).eval()
         sources = [[*row[:-1], EOS] for row in self._draw(count, LONG).tolist()]
@@ -148,12 +148,12 @@ class Bench:
             with torch.inference_mode(), autocast(self.precision, self.device):
                 return search(network, sources, settings, device=self.device, budget=budget)
 
-        pieces = sum(len(best.pieces) for best, *_ in work())
-        return pieces / self.time(work)
+        tokens = sum(len(best.tokens) for best, *_ in work())
+        return tokens / self.time(work)
 
     def _make_batch(self) -> Batch:
         """Pairs of like lengths, as one of a large corpus sorted by length is."""
-        rows = self.options.pieces // (LONG + 1)
+        rows = self.options.tokens // (LONG + 1)
         source, target = self._draw(rows, LONG), self._draw(rows, LONG + 1)
         target[:, 0] = BOS
         ends = np.random.default_rng(2).integers(LONG - 4, LONG, rows)
@@ -175,8 +175,8 @@ def list_products(model: Model, vocabulary: int, batch: Batch) -> Iterator[Shape
     d, f, heads = model.d_model, model.d_ff, model.heads
     rows, s = batch.source_BS.shape
     t = batch.target_BT.shape[1] - 1
-    pieces = int((batch.target_BT[:, 1:] != PAD).sum())
-    forward: list[Shape] = [(1, pieces, d, vocabulary)]
+    tokens = int((batch.target_BT[:, 1:] != PAD).sum())
+    forward: list[Shape] = [(1, tokens, d, vocabulary)]
     for layers, own, memories in (
         (model.encoder_layers, s, (s,)),
         (model.decoder_layers, t, (t, s)),

@@ -69,7 +69,7 @@ def measure(axis: str, rounds: int) -> dict[str, list[float]]:
 
 
 def make_work(sizes: dict[str, int]) -> tuple[Callable[[], object], Callable[[], object]]:
-    """The encoder's pass over a batch; and a beam search of as many pieces as the source has."""
+    """The encoder's pass over a batch; and a beam search of as many tokens as the source has."""
     settings = Model(
         d_model=128,
         d_ff=256,

@@ -19,7 +19,7 @@ from random import Random
 
 from glassformer.data.demo import pairs
 from glassformer.directory import write_text
-from glassformer.guard import find_problems
+from glassformer.quality_check import find_problems
 from glassformer.translation import Translation
 from glassformer.translator import Translator
 

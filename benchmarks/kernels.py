@@ -2,7 +2,7 @@
 
     python benchmarks/kernels.py [--size tiny] [--precision bf16] [--repeats 9]
 
-Random pieces in batches of 4,096 a side. Prints the median seconds of an update with all plain
+Random tokens in batches of 4,096 a side. Prints the median seconds of an update with all plain
 twins, with each kernel alone, and with all of them; ratios are against all plain.
 """
 

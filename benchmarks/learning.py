@@ -1,11 +1,11 @@
-"""What training costs until it translates so well: ours and JoeyNMT's, in CPU-seconds and pieces.
+"""What training costs until it translates so well: ours and JoeyNMT's, in CPU-seconds and tokens.
 
     python benchmarks/learning.py recipes/multi30k-en-de.toml --data DIR --test test2016 \\
         --work CACHE --out RUNS
 
 DIR has train.*, valid.* and the test. Each point of ours is a whole training by the recipe, but of
 so many updates, lengths padded as this machine likes: CPU-seconds from the first line read to the
-model written, validations included. JoeyNMT, installed below CACHE, learns from the same pieces
+model written, validations included. JoeyNMT, installed below CACHE, learns from the same tokens
 with as many in a batch, a network of the same sizes, Adam and the paper's schedule with --warmup
 updates; the seconds for its reading and validating are not counted. One training of it is stopped
 at --seconds to translate the test. Both translate with 5 beams. What is in RUNS already is not done
@@ -31,9 +31,9 @@ from glassformer.bench.training import describe, make_task
 from glassformer.config import Config
 from glassformer.data.files import read_lines
 from glassformer.directory import write_json, write_text
+from glassformer.openmp import undone
 from glassformer.train import train
 from glassformer.translator import Translator
-from glassformer.waiting import undone
 
 NAMES = {"glassformer": "o", "joeynmt": "s"}
 
@@ -54,9 +54,9 @@ def main() -> None:
     facts = {"machine": describe({}), "threads": os.environ.get("OMP_NUM_THREADS"), "found": found}
     write_text(options.out / "learning.json", json.dumps(facts, indent=1) + "\n")
     draw(found, options.test).savefig(options.out / "learning.svg")
-    print("| | updates | pieces | CPU-seconds | BLEU |\n|---|--:|--:|--:|--:|")
+    print("| | updates | tokens | CPU-seconds | BLEU |\n|---|--:|--:|--:|--:|")
     for each in found:
-        print("| {name} | {updates:,} | {pieces:,} | {cpu:,.0f} | {BLEU:.2f} |".format(**each))
+        print("| {name} | {updates:,} | {tokens:,} | {cpu:,.0f} | {BLEU:.2f} |".format(**each))
 
 
 def parse() -> argparse.Namespace:
@@ -91,7 +91,7 @@ def ours(
     return {
         "name": "glassformer",
         "updates": made["steps"],
-        "pieces": made["source_pieces"] + made["target_pieces"],
+        "tokens": made["source_tokens"] + made["target_tokens"],
         "cpu": made["whole"],
         "BLEU": sacrebleu.corpus_bleu(said, [truth]).score,
     }
@@ -132,7 +132,7 @@ def theirs(
 def draw(found: list[dict[str, Any]], test: str) -> Figure:
     figure = Figure(figsize=(8, 3.6), layout="constrained")
     panels = figure.subplots(1, 2, sharey=True)
-    places = {"cpu": ("CPU-seconds", 1), "pieces": ("million pieces seen, both sides", 1e6)}
+    places = {"cpu": ("CPU-seconds", 1), "tokens": ("million tokens seen, both sides", 1e6)}
     for axes, (key, (label, unit)) in zip(panels, places.items(), strict=True):
         for name, mark in NAMES.items():
             mine = [each for each in found if each["name"] == name]

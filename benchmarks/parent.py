@@ -5,7 +5,7 @@
         --pairs 1000 5000 29000 --minutes 4 --out runs/parent
 
 DIR has train.*, valid.* and the tests, in the languages of the parent. For each number of pairs,
-drawn by seed: the parent itself; with its own pieces and with pieces of the new corpus, --minutes
+drawn by seed: the parent itself; with its own tokens and with tokens of the new corpus, --minutes
 of training; and each recipe from scratch. What is there already is not trained again. Prints a
 Markdown table.
 """
@@ -27,7 +27,7 @@ from glassformer.train.machine import look_at_machine
 
 PARENT = "the parent, as it is"
 OWN_PIECES = "from the parent"
-NEW_PIECES = "from the parent, with new pieces"
+NEW_PIECES = "from the parent, with new tokens"
 
 
 def main() -> None:

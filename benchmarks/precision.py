@@ -28,7 +28,7 @@ def main() -> None:
     parser.add_argument("--reference", type=Path, required=True)
     options = parser.parse_args()
     sources, references = (list(read_lines(path)) for path in (options.source, options.reference))
-    print("| precision | search | BLEU | other pieces when alone |\n|---|---|--:|--:|")
+    print("| precision | search | BLEU | other tokens when alone |\n|---|---|--:|--:|")
     for precision in ("fp32", "bf16", "int8"):
         translator = Translator.load(options.model, device="cpu", precision=precision)
         for name, decode in SEARCHES.items():
@@ -42,11 +42,11 @@ def main() -> None:
 def examine(
     translator: Translator, sources: list[str], references: list[str], decode: Decode
 ) -> tuple[float, int]:
-    pieces, network = translator.tokenizers, translator.weights.fast
-    ids = [[*pieces.source.encode(text), EOS] for text in sources]
-    together = [found[0].pieces for found in search(network, ids, decode)]
-    alone = [search(network, [row], decode)[0][0].pieces for row in ids]
-    text = [pieces.target.decode(row) for row in together]
+    tokens, network = translator.tokenizers, translator.weights.fast
+    ids = [[*tokens.source.encode(text), EOS] for text in sources]
+    together = [found[0].tokens for found in search(network, ids, decode)]
+    alone = [search(network, [row], decode)[0][0].tokens for row in ids]
+    text = [tokens.target.decode(row) for row in together]
     changed = sum(one != other for one, other in zip(together, alone, strict=True))
     return sacrebleu.corpus_bleu(text, [references]).score, changed
 

@@ -141,7 +141,7 @@ def silence(study: Study) -> Runs:
                 x[:, head] = 0
                 return x
 
-            row.append(_share(study.ask({f"{block}.heads": drop})[0]))
+            row.append(_share(study.ask({f"{block}.context": drop})[0]))
         row.append(_share(study.ask({f"{block}.output": torch.zeros_like})[0]))
         found.setdefault(kind, []).append(row)
     return found
@@ -208,7 +208,7 @@ def swap(study: Study, donors: Sequence[Riddle]) -> Runs:
     """The share of riddles whose answer turns into the donor's when some vectors are the donor's:
     those of one word after each encoder layer, or those of the decoder after each of its layers."""
     post = study.settings.norm == "post"
-    window = "feed_forward_road." + ("normed" if post else "sum")
+    window = "feed_forward_residual." + ("normed" if post else "sum")
     encoder = ["source_embedding.sum"]
     encoder += [f"encoder.{n}.{window}" for n in range(study.settings.encoder_layers)]
     decoder = [f"decoder.{n}.{window}" for n in range(study.settings.decoder_layers)]

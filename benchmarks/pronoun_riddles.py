@@ -23,7 +23,7 @@ class Riddle:
     item: PronounItem
     source: list[int]
     given: list[int]  # the rows of the decoder; the last predicts the pronoun
-    answers: tuple[int, int]  # the right piece and the wrong one
+    answers: tuple[int, int]  # the right token and the wrong one
     words: dict[str, list[int]]  # right, wrong, it, adjective, rest: positions in the source
     nouns: dict[str, list[int]]  # right, wrong: rows that read the French noun and what is before
 
@@ -61,7 +61,7 @@ class Reader:
         """None where a word is not found, or the French does not part at the pronoun."""
         found = self.translator.read(item.source)
         target = self.translator.tokenizers.target
-        reference, contrast = target.pieces(item.reference), target.encode(item.contrast)
+        reference, contrast = target.tokens(item.reference), target.encode(item.contrast)
         parts = [a != b for a, b in zip(reference.ids, contrast, strict=False)].index(True)
         right, wrong = item.nouns[item.referent], item.nouns[1 - item.referent]
         named = {"right": right, "wrong": wrong, "it": "it", "adjective": item.adjective}
@@ -87,7 +87,7 @@ class Reader:
 def _find(
     text: str, words: Sequence[str], spans: Sequence[tuple[int, int]], *, before: bool = False
 ) -> list[int]:
-    """The pieces of the first of these words in a text, with the word before it if asked for."""
+    """The tokens of the first of these words in a text, with the word before it if asked for."""
     lead = r"(?:\S+\s+)?(?:\w+['’])?" if before else r"\b"
     found = re.search(rf"{lead}(?:{'|'.join(map(re.escape, words))})\b", text)
     if not found:

@@ -31,7 +31,10 @@ from glassformer.translator import Translator
 
 LAYERS = {"6+6": (6, 6), "6+2": (6, 2), "12+1": (12, 1), "2+1": (2, 1)}
 TEACHER, TAUGHT = "6+6", "2+1 distilled"
-SEARCHES = {"greedy": Decode(search="greedy"), "beam 5": Decode(beam=5, alpha=1.0, penalty="power")}
+SEARCHES = {
+    "greedy": Decode(search="greedy"),
+    "beam 5": Decode(beam=5, alpha=1.0, length_penalty="power"),
+}
 MARKS = {"greedy": "o", "beam 5": "s"}
 
 

@@ -81,7 +81,7 @@ def run(options: argparse.Namespace, seed: int) -> dict[str, Any]:
         "minutes": None if is_resumed else wall / 60,
         "cpu_seconds": made["cpu_seconds"],
         "updates": made["steps"],
-        "pieces": made["source_pieces"] + made["target_pieces"],
+        "tokens": made["source_tokens"] + made["target_tokens"],
         "valid": made["scores"],
         "tests": tests,
     }
@@ -128,7 +128,7 @@ def render(options: argparse.Namespace, results: list[dict[str, Any]]) -> str:
         f"on {machine()}.",
         *(
             f"Seed {each['seed']}: {each['updates']:,} updates, "
-            f"{each['pieces'] / 1e6:.1f} M source+target pieces, {each['cpu_seconds']:,.0f} "
+            f"{each['tokens'] / 1e6:.1f} M source+target tokens, {each['cpu_seconds']:,.0f} "
             f"CPU-seconds, {tell_minutes(each)}{each['threads']} "
             f"thread{'s' if each['threads'] > 1 else ''}."
             for each in results

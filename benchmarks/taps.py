@@ -2,7 +2,7 @@
 
     python benchmarks/taps.py [--size tiny]
 
-The share is far below what clocks tell apart, so it is counted: how many windows a piece of work
+The share is far below what clocks tell apart, so it is counted: how many windows a token of work
 passes, times what a closed one takes, over the time of the work.
 """
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import hypothesis
 import pytest
 
-from glassformer.waiting import wait_briefly
+from glassformer.openmp import wait_briefly
 
 # Read by torch when it is first imported: as many threads as the smallest machine has cores.
 os.environ.setdefault("OMP_NUM_THREADS", "2")

@@ -9,8 +9,8 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from .openmp import wait_briefly
 from .version import __version__ as __version__
-from .waiting import wait_briefly
 
 if TYPE_CHECKING:
     from .config import Config, Decode

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Mapping, Sequence
-from copy import deepcopy
 from pathlib import Path
 from typing import Any, Literal
 
@@ -16,8 +15,9 @@ import tomli_w
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from .disk import check_size
-from .mistakes import explain
+from .former_names import rename_settings
 from .sizes import SIZES as SIZES
+from .validation_errors import explain
 
 # What nobody means: settings come from files of others too, and memory is taken as they say.
 WIDE, MANY = 1 << 17, 10**7
@@ -48,8 +48,8 @@ class Positions(Settings):
     grid: Literal["paper", "tensor2tensor"] = "paper"  # exponents 2i/d, or i/(d/2-1)
     offset: int = Field(0, ge=0, le=MANY)  # the number of the first position
     amplitude: float = Field(1.0, ge=0, le=MANY)  # a factor on every value
-    # positions in the table: the longest sentence, in pieces
-    longest: int = Field(1024, ge=2, le=WIDE)
+    # positions in the table: the longest sentence, in tokens
+    max_positions: int = Field(1024, ge=2, le=WIDE)
 
     @model_validator(mode="after")
     def _has_effect(self) -> Positions:
@@ -69,7 +69,7 @@ class Model(Settings):
     decoder_layers: int = Field(6, ge=1, le=1000)
     dropout: float = Field(0.1, ge=0, lt=1)  # where the paper has it (5.4)
     attention_dropout: float = Field(0.0, ge=0, lt=1)  # on the weights; not in the paper
-    hidden_dropout: float = Field(0.0, ge=0, lt=1)  # inside the feed-forward; not in the paper
+    activation_dropout: float = Field(0.0, ge=0, lt=1)  # inside the feed-forward; not in the paper
     norm: Literal["post", "pre"] = "post"
     norm_epsilon: float = Field(1e-5, gt=0)
     activation: Literal["relu", "silu", "gelu"] = "relu"
@@ -97,13 +97,13 @@ class Model(Settings):
 
 
 class Text(Settings):
-    """How text becomes pieces (5.1: byte-pair encoding, one vocabulary for both sides)."""
+    """How text becomes tokens (5.1: byte-pair encoding, one vocabulary for both sides)."""
 
-    vocabulary: int = Field(8000, ge=300, le=MANY)  # pieces in all, control ids and bytes included
+    vocabulary: int = Field(8000, ge=300, le=MANY)  # tokens in all, control ids and bytes included
     shared: bool = True  # one vocabulary for both sides
     dropout: float = Field(0.0, ge=0, lt=1)  # subword sampling: the chance that a merge is skipped
     samples: int = Field(8, ge=1, le=1000)  # segmentations kept a side; epoch e reads e mod K
-    # A source of more pieces is translated in parts; None: the 99th percentile of the training's.
+    # A source of more tokens is translated in parts; None: the 99th percentile of the training's.
     split_above: int | None = Field(None, ge=1)
 
 
@@ -112,7 +112,7 @@ class Data(Settings):
 
     source_lang: str | None = None
     target_lang: str | None = None
-    # pieces; longer pairs are left out, counted and said
+    # tokens; longer pairs are left out, counted and said
     max_length: int = Field(256, ge=1, le=WIDE)
 
 
@@ -124,10 +124,10 @@ class Train(Settings):
     minutes: float | None = Field(None, gt=0, le=10**7)  # instead of steps; turned into steps
     batch_tokens: int = Field(4096, ge=16, le=10**9)  # a side of a micro-batch, with padding
     pad_to: int | None = Field(None, ge=1, le=64)  # lengths, to a multiple; None: as suits products
-    accumulate: int = Field(1, ge=1, le=10**6)  # micro-batches summed into one update
+    gradient_accumulation: int = Field(1, ge=1, le=10**6)  # micro-batches summed into one update
     optimizer: Literal["adam", "muon"] = "adam"
     learning_rate: float | None = Field(None, gt=0)  # the peak; None: (d_model * warmup) ** -0.5
-    embedding_rate: float = Field(1.0, gt=0, le=1000)  # of embeddings, times the learning rate
+    embedding_lr_scale: float = Field(1.0, gt=0, le=1000)  # of embeddings, times the learning rate
     warmup: int | None = Field(None, ge=1)  # updates; None: the paper's 4000, or a tenth of all
     schedule: Literal["inverse_sqrt", "cosine", "linear"] = "inverse_sqrt"
     final_rate: float = Field(0.0, ge=0, le=1)  # where cosine and linear end, a share of the peak
@@ -135,8 +135,8 @@ class Train(Settings):
     epsilon: float = Field(1e-9, gt=0)
     weight_decay: float = Field(0.0, ge=0)
     label_smoothing: float = Field(0.1, ge=0, lt=1)
-    consistency: float = Field(0.0, ge=0, le=1000)  # R-Drop's alpha: each batch is read twice
-    clip: float | None = Field(1.0, gt=0)  # largest gradient norm; not in the paper
+    rdrop_alpha: float = Field(0.0, ge=0, le=1000)  # R-Drop's alpha: each batch is read twice
+    max_grad_norm: float | None = Field(1.0, gt=0)  # largest gradient norm; not in the paper
     precision: Literal["auto", "fp32", "bf16"] = "auto"
     ema: float | None = Field(None, gt=0, lt=1)  # decay of a moving average of the weights
     validate_every: int | None = Field(None, ge=1)  # updates; None: ten times in all
@@ -162,13 +162,13 @@ class Decode(Settings):
 
     search: Literal["beam", "greedy", "sample"] = "beam"
     beam: int = Field(5, ge=1, le=1000)
-    penalty: Literal["paper", "power", "none"] = "paper"  # ((5+n)/6)^alpha, n^alpha, 1
+    length_penalty: Literal["gnmt", "power", "none"] = "gnmt"  # ((5+n)/6)^alpha, n^alpha, 1
     alpha: float = Field(0.6, ge=0, le=100)
     stop: Literal["exact", "first"] = "exact"
     max_ratio: float = Field(1.5, ge=0, le=1000)  # longest: ratio * source + extra; see find_ratio
     max_extra: int = Field(50, ge=1, le=WIDE)  # the paper: input length + 50
     min_length: int = Field(0, ge=0, le=WIDE)
-    no_repeat: int = Field(0, ge=0, le=WIDE)  # no n-gram of this size twice; 0: off
+    no_repeat_ngram_size: int = Field(0, ge=0, le=WIDE)  # no n-gram of this size twice; 0: off
     temperature: float = Field(1.0, gt=0)
     top_k: int = Field(0, ge=0, le=MANY)  # 0: all
     top_p: float = Field(1.0, gt=0, le=1)
@@ -252,9 +252,10 @@ class Config(Settings):
         cls, raw: Mapping[str, Any], changes: Sequence[str] = (), name: str = "settings"
     ) -> Config:
         """Check a nested mapping, with `changes` applied on top."""
-        merged = deepcopy(dict(raw))
+        merged = rename_settings(raw)
         for change in changes:
             _apply(merged, change)
+        merged = rename_settings(merged)
         try:
             return cls.model_validate(merged)
         except ValidationError as error:

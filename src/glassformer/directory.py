@@ -20,11 +20,11 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from .blank import find_shapes
 from .config import Config
 from .disk import read_json as read_json
 from .disk import write_json as write_json
 from .disk import write_text as write_text
+from .meta_model import find_shapes
 from .model import Transformer
 from .other_folders import recognise
 from .tensors import (
@@ -41,7 +41,7 @@ from .typed_json import check_type
 WEIGHTS, CONFIG, CARD, GOLDEN = "model.safetensors", "config.toml", "card.md", "golden.json"
 SHIPPED = Path(__file__).parent / "models"  # those that come with the package, found by name
 ORIGIN = "origin"  # what is noted beside the weights
-FREE = ("dropout", "attention_dropout", "hidden_dropout")  # of [model]: they have no weights
+FREE = ("dropout", "attention_dropout", "activation_dropout")  # of [model]: they have no weights
 SHARED, SEPARATE = "tokenizer.json", ("tokenizer.source.json", "tokenizer.target.json")
 
 
@@ -126,7 +126,7 @@ def open_model(model: Path | str) -> tuple[Config, Tokenizers, dict[str, torch.S
 
 
 def _check_origin(folder: Path, config: Config, tokenizers: Tokenizers) -> None:
-    """ValueError if pieces or settings are not those of the weights, as far as these tell."""
+    """ValueError if tokens or settings are not those of the weights, as far as these tell."""
     path = folder / WEIGHTS
     then = check_type(read_notes(path).get(ORIGIN, {}), dict[str, Any], f"{path}: {ORIGIN}")
     for name, value in _tell_origin(config, tokenizers).items():

@@ -54,7 +54,7 @@ class Familiarity:
 
 def measure_confidence(found: Translation) -> float:
     """Return the geometric mean of the probabilities of the tokens, ends included."""
-    tokens = len(found.piece_log_probs)
+    tokens = len(found.token_log_probs)
     return math.exp(found.log_prob / tokens) if tokens else 1.0
 
 

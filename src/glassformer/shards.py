@@ -25,7 +25,7 @@ from .config import Decode
 from .data.files import decode_lines, take_fingerprint
 from .directory import WEIGHTS, locate
 from .disk import write_text
-from .guard import Judged, search
+from .quality_check import Judged, search
 from .typed_json import read_typed
 
 Render = Callable[[int, str, Judged, str], str]

@@ -14,6 +14,7 @@ from safetensors.torch import save
 from torch import Tensor
 
 from .disk import write_bytes
+from .former_names import rename_tensor
 from .typed_json import check_type
 
 FLOATS = ("F32", "F16", "BF16")  # as safetensors names them
@@ -77,7 +78,7 @@ def _map_tensors(path: Path) -> Callable[[str], Tensor]:
         nonlocal file, read_since
         with _explained(path):
             if file is None or read_since > MAPPED:
-                file, read_since = safe_open(path, "pt"), 0
+                file, read_since = _Renamed(safe_open(path, "pt")), 0
                 if path.stat().st_ino != there:
                     raise ValueError(f"{path}: replaced while it was being read")
             tensor: Tensor = file.get_tensor(aliases.get(name, name))
@@ -137,7 +138,31 @@ def read_notes(path: Path) -> dict[str, Any]:
 def _opened(path: Path) -> Iterator[tuple[Any, dict[str, str]]]:
     """A safetensors file, and which of its tensors have further names. ValueError if damaged."""
     with _explained(path), safe_open(path, "pt") as file:
-        yield file, _read_notes(path, file)[ALIASES]
+        aliases = _read_notes(path, file)[ALIASES]
+        found = {rename_tensor(name): rename_tensor(other) for name, other in aliases.items()}
+        yield _Renamed(file), found
+
+
+class _Renamed:
+    """An open safetensors file whose tensors go by today's names."""
+
+    def __init__(self, file: Any):
+        self.file = file
+        self.stored = {rename_tensor(name): name for name in file.keys()}  # noqa: SIM118
+
+    def keys(self) -> list[str]:
+        return list(self.stored)
+
+    def get_tensor(self, name: str) -> Tensor:
+        tensor: Tensor = self.file.get_tensor(self.stored.get(name, name))
+        return tensor
+
+    def get_slice(self, name: str) -> Any:
+        return self.file.get_slice(self.stored.get(name, name))
+
+    def metadata(self) -> dict[str, str] | None:
+        found: dict[str, str] | None = self.file.metadata()
+        return found
 
 
 def _read_notes(path: Path, file: Any) -> dict[str, Any]:

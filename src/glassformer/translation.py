@@ -23,8 +23,8 @@ class Part:
 
     source: Span  # in the text, in characters
     target: Span  # in the translation, in characters
-    pieces: Span  # among the pieces of the translation
-    log_prob: float  # of its pieces and its end
+    tokens: Span  # among the tokens of the translation
+    log_prob: float  # of its tokens and its end
     score: float  # log_prob over the length penalty
     finished: bool  # False: cut at the greatest length
 
@@ -34,10 +34,10 @@ class Translation:
     """The translation of a text, with what the model thinks of it; natural logarithms."""
 
     text: str
-    pieces: list[str]
+    tokens: list[str]
     log_prob: float  # the sum of the parts'
     score: float  # the sum of the parts'
-    piece_log_probs: list[float]  # of each part one a piece, and its end's
+    token_log_probs: list[float]  # of each part one a token, and its end's
     finished: bool  # whether every part is
     parts: list[Part]
 
@@ -56,8 +56,8 @@ class Scored:
     """How probable a given translation is; natural logarithms."""
 
     log_prob: float
-    pieces: list[str]
-    piece_log_probs: list[float]  # one a piece, the end's last
+    tokens: list[str]
+    token_log_probs: list[float]  # one a token, the end's last
 
 
 Ranked = TypeVar("Ranked", bound=Hypothesis | Translation)
@@ -85,11 +85,11 @@ def compose(
 
 def _read(found: Hypothesis, target: Tokenizer) -> Translation:
     return Translation(
-        text=target.decode(found.pieces).strip().translate(LINE_BREAKS),
-        pieces=[target.piece(id) for id in found.pieces],
+        text=target.decode(found.tokens).strip().translate(LINE_BREAKS),
+        tokens=[target.token(id) for id in found.tokens],
         log_prob=found.log_prob,
         score=found.score,
-        piece_log_probs=found.piece_log_probs,
+        token_log_probs=found.token_log_probs,
         finished=found.finished,
         parts=[],
     )
@@ -101,32 +101,32 @@ def assemble(text: str, spans: Sequence[Span], found: Sequence[Translation]) -> 
     One line gives one line: line breaks become spaces. Blank text gives the empty one.
     """
     joined, places = join(text if text.strip() else "", spans, [each.text for each in found])
-    ends = accumulate((len(each.pieces) for each in found), initial=0)
+    ends = accumulate((len(each.tokens) for each in found), initial=0)
     parts = zip(spans, places, pairwise(ends), found, strict=True)
     return Translation(
         text=joined.translate(LINE_BREAKS),
-        pieces=[piece for each in found for piece in each.pieces],
+        tokens=[token for each in found for token in each.tokens],
         log_prob=sum((each.log_prob for each in found), 0.0),
         score=sum((each.score for each in found), 0.0),
-        piece_log_probs=[log_prob for each in found for log_prob in each.piece_log_probs],
+        token_log_probs=[log_prob for each in found for log_prob in each.token_log_probs],
         finished=all(each.finished for each in found),
         parts=[
-            Part(source, place, pieces, each.log_prob, each.score, each.finished)
-            for source, place, pieces, each in parts
+            Part(source, place, tokens, each.log_prob, each.score, each.finished)
+            for source, place, tokens, each in parts
         ],
     )
 
 
 def take_apart(found: Translation) -> list[Translation]:
     """Return the translations of the parts, each as if it were alone."""
-    log_probs = iter(found.piece_log_probs)
+    log_probs = iter(found.token_log_probs)
     return [
         Translation(
             text=found.text[slice(*part.target)],
-            pieces=found.pieces[slice(*part.pieces)],
+            tokens=found.tokens[slice(*part.tokens)],
             log_prob=part.log_prob,
             score=part.score,
-            piece_log_probs=[*islice(log_probs, part.pieces[1] - part.pieces[0] + part.finished)],
+            token_log_probs=[*islice(log_probs, part.tokens[1] - part.tokens[0] + part.finished)],
             finished=part.finished,
             parts=[],
         )

@@ -1,4 +1,4 @@
-"""The data's way: text -> sentences -> pieces -> ids -> network -> search -> ids -> text."""
+"""The data's way: text -> sentences -> tokens -> ids -> network -> search -> ids -> text."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from .decode import Budget, score, search
 from .device import autocast
 from .directory import Tokenizers, locate, open_model
 from .engine import Example, Weights
-from .mistakes import check_list
 from .model import Transformer
-from .text import Pieces
+from .text import Tokens
 from .text.clauses import split_clauses
 from .text.sentences import cut, has_letters, split_sentences
 from .text.spacing import close_up, close_up_with_spans, is_unspaced
 from .text.unicode import Span
 from .translation import Part, Progress, Scored, Translation, combine, compose, count_lines
+from .validation_errors import check_list
 
 __all__ = ["Part", "Progress", "Scored", "Translation", "Translator"]
 
@@ -198,7 +198,7 @@ class Translator:
     def split(self, text: str) -> list[Span]:
         """Return what of a text is translated on its own: sentences, and clauses of long ones.
 
-        Long is a sentence of more pieces than nearly all in training (text.split_above). A line
+        Long is a sentence of more tokens than nearly all in training (text.split_above). A line
         break ends a sentence. Between the spans is what has no letter or digit, and stays.
         """
         most = min(self.config.text.split_above or self.longest, self.longest - 1)
@@ -222,17 +222,17 @@ class Translator:
         return [(0, len(text))] if self._count(text) < self.longest else self.split(text)
 
     def _count(self, text: str) -> int:
-        """Return how many source pieces a text has, the end mark left out."""
+        """Return how many source tokens a text has, the end mark left out."""
         return len(self._encode([text])[0])
 
-    def read(self, text: str) -> Pieces:
-        """The source pieces of a text, and where in it each comes from."""
+    def read(self, text: str) -> Tokens:
+        """The source tokens of a text, and where in it each comes from."""
         if not is_unspaced(self.config.data.source_lang):
-            return self.tokenizers.source.pieces(text)
+            return self.tokenizers.source.tokens(text)
         closed, origins = close_up_with_spans(text)
-        found = self.tokenizers.source.pieces(closed)
+        found = self.tokenizers.source.tokens(closed)
         spans = tuple((origins[start][0], origins[end - 1][1]) for start, end in found.spans)
-        return Pieces(found.ids, found.texts, spans)
+        return Tokens(found.ids, found.texts, spans)
 
     @overload
     def score(  # type: ignore[overload-overlap]
@@ -268,9 +268,9 @@ class Translator:
                 device=self.device,
                 progress=progress,
             )
-        piece = self.tokenizers.target.piece
+        token = self.tokenizers.target.token
         return [
-            Scored(sum(log_probs), [piece(id) for id in ids], log_probs)
+            Scored(sum(log_probs), [token(id) for id in ids], log_probs)
             for ids, log_probs in zip(target_ids, found, strict=True)
         ]
 
@@ -280,13 +280,13 @@ class Translator:
 
     @property
     def longest(self) -> int:
-        """The most pieces a side, the end mark included."""
-        return self.config.model.positions.longest
+        """The most tokens a side, the end mark included."""
+        return self.config.model.positions.max_positions
 
     @property
     def budget(self) -> int:
-        """Pieces at work at once, padding included; fewer once memory has run out."""
-        return self.room.pieces
+        """Tokens at work at once, padding included; fewer once memory has run out."""
+        return self.room.tokens
 
     def describe(self) -> dict[str, Any]:
         """Sizes and settings, for people and programs."""
@@ -328,11 +328,11 @@ class Translator:
         ]
         return self.tokenizers.target.encode_many(parts)
 
-    def _check(self, pieces: int, line: int, side: str) -> None:
-        if pieces > self.longest:
+    def _check(self, tokens: int, line: int, side: str) -> None:
+        if tokens > self.longest:
             raise ValueError(
-                f"line {line + 1}: the {side} is {pieces} pieces long, but this model has "
-                f"{self.longest} positions (model.positions.longest): split it into sentences"
+                f"line {line + 1}: the {side} is {tokens} tokens long, but this model has "
+                f"{self.longest} positions (model.positions.max_positions): split it into sentences"
             )
 
 

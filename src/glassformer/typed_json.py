@@ -6,19 +6,24 @@ The shape is any type that pydantic knows: a model, a dataclass, `dict[str, str]
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TypeVar
+from typing import TypeVar, get_origin
 
 from pydantic import TypeAdapter, ValidationError
 
 from .disk import read_json
-from .mistakes import name_place
+from .former_names import rename_keys
+from .validation_errors import name_place
 
 T = TypeVar("T")
 
 
 def read_typed(path: Path, kind: type[T]) -> T:
-    """Return what a JSON file holds. Raise ValueError, in one sentence, if it is no `kind`."""
-    return check_type(read_json(path), kind, str(path))
+    """Return what a JSON file holds. Raise ValueError, in one sentence, if it is no `kind`.
+
+    Fields may have the names that earlier versions wrote; keys of a `dict` are left as they are.
+    """
+    found = read_json(path)
+    return check_type(found if get_origin(kind) is dict else rename_keys(found), kind, str(path))
 
 
 def check_type(value: object, kind: type[T], where: str) -> T:

@@ -19,7 +19,7 @@ V, BOS, EOS = 23, 1, 2
 SEARCHES = {
     "greedy": Decode(search="greedy"),
     "beam": Decode(beam=4),
-    "first": Decode(beam=3, stop="first", no_repeat=2),
+    "first": Decode(beam=3, stop="first", no_repeat_ngram_size=2),
     "sample": Decode(search="sample", top_p=0.95, temperature=1.2),
 }
 
@@ -46,7 +46,7 @@ def copier() -> Transformer:
     optimiser = torch.optim.Adam(network.parameters(), lr=3e-3)
     for _ in range(160):
         words_BL = torch.randint(3, V, (32, 4))
-        begin, end = (words_BL.new_full((len(words_BL), 1), piece) for piece in (BOS, EOS))
+        begin, end = (words_BL.new_full((len(words_BL), 1), token) for token in (BOS, EOS))
         source_BS, target_BT = torch.cat([words_BL, end], 1), torch.cat([begin, words_BL], 1)
         y_ND = network.read(source_BS, target_BT).flatten(0, 1)
         table_VD = network.output_table.weight
@@ -59,7 +59,7 @@ def copier() -> Transformer:
 
 @pytest.mark.parametrize("name", SEARCHES)
 def test_words(copier: Transformer, name: str) -> None:
-    """Alone, all at once, in small batches and refilled: the same pieces, and equal scores."""
+    """Alone, all at once, in small batches and refilled: the same tokens, and equal scores."""
     draw = random.Random(4)
     sources = [[*draw.choices(range(3, V), k=draw.randint(0, 9)), EOS] for _ in range(40)]
     settings = SEARCHES[name].model_copy(update={"max_extra": 6})
@@ -70,9 +70,9 @@ def test_words(copier: Transformer, name: str) -> None:
         ]
         for refill, budget in [(False, 10_000), (False, 60), (True, 150)]:
             found = search(copier, sources, settings, refill=refill, budget=budget)
-            assert [best.pieces for (best,) in found] == [best.pieces for best in alone]
+            assert [best.tokens for (best,) in found] == [best.tokens for best in alone]
             assert [best.score for (best,) in found] == pytest.approx(
                 [best.score for best in alone], abs=1e-5
             )
-    copied = sum(best.pieces == source[:-1] for best, source in zip(alone, sources, strict=True))
+    copied = sum(best.tokens == source[:-1] for best, source in zip(alone, sources, strict=True))
     assert 0 < copied < len(sources), "all right or all wrong: too sure, or too unsure, to tell"

@@ -83,7 +83,7 @@ def make(tmp_path: Path, vocabularies: tuple[Tokenizer, Tokenizer]) -> Any:
 def test_an_export_says_the_same(name: str, make: Any, tmp_path: Path) -> None:
     out = tmp_path / "out"
     parity = bridge.export(make(name), out, texts=TEXTS)
-    assert parity.sentences == len(TEXTS) and parity.pieces >= len(TEXTS)
+    assert parity.sentences == len(TEXTS) and parity.tokens >= len(TEXTS)
     assert parity.largest_difference <= parity.allowed <= 1e-5 * 50
     assert parity.different == {"greedy": 0, "beam": 0}
     assert json.loads((out / "parity.json").read_text())["allowed"] == parity.allowed
@@ -101,8 +101,8 @@ def test_log_probabilities_asked_for_by_hand(make: Any, tmp_path: Path) -> None:
     bridge.export(folder, tmp_path / "out", texts=LINES)
     cut = Backend.from_file(str(tmp_path / "out" / "tokenizer.json"))
     engine = ctranslate2.Translator(str(tmp_path / "out"), compute_type="float32")
-    pieces = cut.encode(LINES[0]).tokens, cut.encode(LINES[1]).tokens
-    (found,) = engine.score_batch([pieces[0]], [pieces[1]])
+    tokens = cut.encode(LINES[0]).tokens, cut.encode(LINES[1]).tokens
+    (found,) = engine.score_batch([tokens[0]], [tokens[1]])
     _, tokenizers, network = load_model(folder)
     source, target = (tokenizers.source.encode(line) for line in LINES[:2])
     with torch.inference_mode():

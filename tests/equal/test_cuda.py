@@ -23,7 +23,7 @@ SHAPE = Model(d_model=32, d_ff=48, heads=4, encoder_layers=2, decoder_layers=2, 
 SEARCHES = {
     "greedy": Decode(search="greedy", max_extra=6),
     "beam": Decode(beam=4, max_extra=6),
-    "rules": Decode(beam=3, no_repeat=2, min_length=3, max_extra=6),
+    "rules": Decode(beam=3, no_repeat_ngram_size=2, min_length=3, max_extra=6),
     "sample": Decode(search="sample", top_p=0.9, max_extra=6),
 }
 
@@ -59,7 +59,7 @@ def test_the_same_words(network: Transformer, sources: list[list[int]], name: st
         for device in (torch.device("cpu"), GPU):
             network = network.to(device)
             best = search(network, sources, SEARCHES[name], device=device)
-            found.append([each.pieces for (each,) in best])
+            found.append([each.tokens for (each,) in best])
     assert found[0] == found[1]
 
 

@@ -40,7 +40,7 @@ SETTINGS: dict[str, dict[str, Any]] = {
     "train": {
         "steps": 40,
         "batch_tokens": 96,
-        "accumulate": 3,
+        "gradient_accumulation": 3,
         "validate_every": 20,
         "ema": 0.9,
         "checkpoint_every": 10,
@@ -205,11 +205,13 @@ CASES = [
     ),
     pytest.param(
         3,
-        {"shard": True, "accumulate": 1, "batch_tokens": 48},
+        {"shard": True, "gradient_accumulation": 1, "batch_tokens": 48},
         id="sharded-empty",
         marks=pytest.mark.slow,
     ),
-    pytest.param(3, {"accumulate": 1, "batch_tokens": 48}, id="empty", marks=pytest.mark.slow),
+    pytest.param(
+        3, {"gradient_accumulation": 1, "batch_tokens": 48}, id="empty", marks=pytest.mark.slow
+    ),
 ]
 
 

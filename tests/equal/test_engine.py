@@ -12,9 +12,9 @@ from glassformer.decode import Hypothesis, score, search
 from glassformer.engine import Engine, compiled
 from glassformer.engine.choice import Packed
 from glassformer.engine.compiled import Compiled
+from glassformer.kernels.int8 import can_decode, get_library
 from glassformer.kernels.packed import can_multiply
-from glassformer.kernels.top import survey
-from glassformer.kernels.whole import can_decode, get_library
+from glassformer.kernels.topk import topk_logsumexp
 from glassformer.model import Transformer
 
 V, EOS = 41, 2
@@ -29,7 +29,9 @@ SETTINGS = {
 SEARCHES = {
     "greedy": Decode(search="greedy"),
     "beam": Decode(beam=4),
-    "rules": Decode(beam=3, stop="first", penalty="power", no_repeat=2, min_length=3),
+    "rules": Decode(
+        beam=3, stop="first", length_penalty="power", no_repeat_ngram_size=2, min_length=3
+    ),
     "sample": Decode(search="sample", top_p=0.9, temperature=1.3),
 }
 COARSE = [each for each in ("bf16", "int8") if can_multiply(each)]
@@ -76,9 +78,9 @@ def find(network: object, sources: list[list[int]], name: str, **how: object) ->
 
 
 def same(found: list[Hypothesis], expected: list[Hypothesis]) -> None:
-    assert [best.pieces for best in found] == [best.pieces for best in expected]
+    assert [best.tokens for best in found] == [best.tokens for best in expected]
     for one, other in zip(found, expected, strict=True):
-        assert one.piece_log_probs == pytest.approx(other.piece_log_probs, abs=1e-4)
+        assert one.token_log_probs == pytest.approx(other.token_log_probs, abs=1e-4)
 
 
 @pytest.mark.parametrize("setting", SETTINGS)
@@ -93,7 +95,7 @@ def test_company_changes_nothing(sources: list[list[int]], name: str) -> None:
     """Alone, all at once, in small batches, refilled, and by several workers."""
     engine = pack(build())
     alone = [find(engine, [s], name, lines=[line])[0] for line, s in enumerate(sources)]
-    assert len({tuple(best.pieces) for best in alone}) > 3
+    assert len({tuple(best.tokens) for best in alone}) > 3
     for how in ({}, {"budget": 60}, {"budget": 200, "refill": True}, {"workers": 3}):
         same(find(engine, sources, name, **how), alone)
 
@@ -109,7 +111,7 @@ def test_forced_beginnings(sources: list[list[int]]) -> None:
 def test_coarse_numbers_are_close(sources: list[list[int]], setting: str, precision: str) -> None:
     """In log-probability, of the same targets; and it is not fp32 under another name."""
     network = build(**SETTINGS[setting])
-    targets = [best.pieces for best in find(network, sources, "greedy")]
+    targets = [best.tokens for best in find(network, sources, "greedy")]
     with torch.inference_mode():
         exact, coarse = (
             torch.tensor([x for row in score(each, sources, targets) for x in row])
@@ -127,7 +129,7 @@ def test_coarse_numbers_do_not_depend_on_the_company(
     engine = pack(build(), precision)
     together = find(engine, sources, "greedy")
     alone = [find(engine, [source], "greedy")[0] for source in sources]
-    assert [best.pieces for best in together] == [best.pieces for best in alone]
+    assert [best.tokens for best in together] == [best.tokens for best in alone]
 
 
 @pytest.mark.skipif(not can_decode(), reason="no native kernels")
@@ -155,7 +157,7 @@ def test_little_is_not_shared_among_threads(monkeypatch: pytest.MonkeyPatch) -> 
 
 @pytest.mark.skipif(not can_decode(), reason="no native kernels")
 def test_rows_that_begin_alike_are_as_if_alone() -> None:
-    """In C they are one until they choose: old rows before them, one of them with another piece."""
+    """In C they are one until they choose: old rows before them, one of them with another token."""
     network = pack(build(), "int8 in C")
     old_BS, new_BS = torch.tensor([[5, 6, EOS]]), torch.tensor([[7, 8, 9, EOS], [9, EOS, 0, 0]])
     together = network.start(old_BS)
@@ -163,12 +165,12 @@ def test_rows_that_begin_alike_are_as_if_alone() -> None:
     steps = [[[1], [1], [4]], [[3], [8], [8], *[[1]] * 3, [1], [7], [1]], [[n] for n in range(9)]]
     found = [network.step(torch.tensor(steps[0]), together)]
     network.admit(new_BS, together)
-    found += [network.step(torch.tensor(pieces), together) for pieces in steps[1:]]
+    found += [network.step(torch.tensor(tokens), together) for tokens in steps[1:]]
     for row, (source_BS, first) in enumerate([(old_BS, 0)] * 3 + [(new_BS, 1)] * 6):
         sentence = (row - 3) // 3 if first else 0
         alone = network.start(source_BS[sentence : sentence + 1])
-        for pieces, logits_R1V in zip(steps[first:], found[first:], strict=True):
-            wanted_11V = network.step(torch.tensor([pieces[row]]), alone)
+        for tokens, logits_R1V in zip(steps[first:], found[first:], strict=True):
+            wanted_11V = network.step(torch.tensor([tokens[row]]), alone)
             assert torch.equal(logits_R1V[row], wanted_11V[0]), row
 
 
@@ -184,24 +186,24 @@ def test_the_best_alone_are_the_best_of_all(rows: int, bias: bool) -> None:
     for shortcut in (False, True):
         state = engine.start(source_BS)
         engine.keep(torch.arange(2).repeat_interleave(rows), state)
-        pieces_R1 = torch.arange(2 * rows)[:, None] % 7  # some rows begin alike
+        tokens_R1 = torch.arange(2 * rows)[:, None] % 7  # some rows begin alike
         for _ in range(3):
             if shortcut:
-                found = engine.find_best(pieces_R1, state, 10, EOS)
+                found = engine.find_best(tokens_R1, state, 10, EOS)
             else:
-                found = survey(engine.step(pieces_R1, state)[:, 0], 10, first=EOS)
+                found = topk_logsumexp(engine.step(tokens_R1, state)[:, 0], 10, first=EOS)
             assert found is not None
             best.append(found)
-            pieces_R1 = found.place_RC[:, :1]
+            tokens_R1 = found.place_RC[:, :1]
     for afterwards, at_once in zip(best[:3], best[3:], strict=True):
         for one, other in zip(afterwards, at_once, strict=True):
             assert torch.equal(one, other)
-    assert engine.find_best(pieces_R1, state, 1499, EOS) is None  # and nothing is done
+    assert engine.find_best(tokens_R1, state, 1499, EOS) is None  # and nothing is done
     assert state.length_R.tolist() == [3] * 2 * rows
 
 
 @pytest.mark.skipif(not can_decode(), reason="no native kernels")
-def test_pieces_that_do_not_exist_are_refused() -> None:
+def test_tokens_that_do_not_exist_are_refused() -> None:
     engine = pack(build(), "int8 in C")
     for wrong in (-1, V):
         with pytest.raises(IndexError, match="not in the vocabulary"):
@@ -219,9 +221,9 @@ def test_c_is_given_what_it_goes_by() -> None:
             engine.start(torch.tensor(wrong))
     with pytest.raises(ValueError, match="int32"):
         engine.start(source_BS.int())
-    for pieces, said in ((torch.ones(2, 1).long(), "2 rows"), (torch.ones(1, 1).int(), "int32")):
+    for tokens, said in ((torch.ones(2, 1).long(), "2 rows"), (torch.ones(1, 1).int(), "int32")):
         with pytest.raises(ValueError, match=said):
-            engine.step(pieces, engine.start(source_BS))
+            engine.step(tokens, engine.start(source_BS))
 
 
 @pytest.mark.skipif(not can_decode(), reason="no native kernels")
@@ -233,8 +235,8 @@ def test_c_is_given_what_it_goes_by() -> None:
         "encoder.1.feed_forward.inner.weight",
         "encoder.0.self_attention.to_key.bias",
         "decoder.0.cross_attention.to_output.weight",
-        "decoder.1.feed_forward_road.norm.weight",
-        "target_embedding.places_LD",
+        "decoder.1.feed_forward_residual.norm.weight",
+        "target_embedding.positions_LD",
     ],
 )
 def test_weights_of_another_shape_are_refused(part: str) -> None:
@@ -264,17 +266,17 @@ def test_in_c_it_is_the_same_network(width: int, length: int) -> None:
 
 @pytest.mark.parametrize("precision", ["fp32", *COARSE])
 @pytest.mark.parametrize("company", [1, 2, 24])
-def test_many_pieces_at_once(sources: list[list[int]], precision: str, company: int) -> None:
+def test_many_tokens_at_once(sources: list[list[int]], precision: str, company: int) -> None:
     """What one after the other gives; a sentence alone included."""
     engine = pack(build(), precision)
     source_BS = torch.nn.utils.rnn.pad_sequence([torch.tensor(x) for x in sources[:company]], True)
-    pieces_BT = torch.randint(3, V, (company, 11), generator=torch.Generator().manual_seed(1))
+    tokens_BT = torch.randint(3, V, (company, 11), generator=torch.Generator().manual_seed(1))
     logits = []
     with torch.inference_mode():
         for widths in ([1] * 11, [8, 3]):
             state, found = engine.start(source_BS), []
-            for piece_BQ in pieces_BT.split(widths, 1):
-                found.append(engine.step(piece_BQ, state))
+            for token_BQ in tokens_BT.split(widths, 1):
+                found.append(engine.step(token_BQ, state))
                 engine.keep(torch.arange(company), state)
             logits.append(torch.cat(found, 1))
     torch.testing.assert_close(*logits, atol=1e-4 if precision == "fp32" else 0.05, rtol=0)

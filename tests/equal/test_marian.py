@@ -1,4 +1,4 @@
-"""An imported model computes what `transformers` does, on the pieces that SentencePiece finds."""
+"""An imported model computes what `transformers` does, on the tokens that SentencePiece finds."""
 
 from __future__ import annotations
 
@@ -62,13 +62,13 @@ def learn(lines: Iterator[str], stem: Path, vocabulary: int) -> Any:
 
 @pytest.fixture(scope="session")
 def texts(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[list[str]]]:
-    """A folder with source.spm and target.spm, and the pieces of both."""
+    """A folder with source.spm and target.spm, and the tokens of both."""
     folder = tmp_path_factory.mktemp("spm")
-    pieces = []
+    tokens = []
     for side, lines in TEXT.items():
         model = learn(iter(lines), folder / side, 60)
-        pieces.append([model.id_to_piece(id) for id in range(3, model.get_piece_size())])
-    return folder, pieces
+        tokens.append([model.id_to_token(id) for id in range(3, model.get_token_size())])
+    return folder, tokens
 
 
 @pytest.fixture
@@ -81,10 +81,10 @@ def checkpoint(texts: tuple[Path, list[list[str]]], tmp_path: Path) -> Callable[
         sides = texts[1]
         if settings.get("share_encoder_decoder_embeddings", True):
             sides = [list(dict.fromkeys(sides[0] + sides[1]))] * 2
-        for pieces, name in zip(sides, ("vocab.json", "target_vocab.json"), strict=True):
-            filler = [f"filler{i}" for i in range(max(map(len, sides)) - len(pieces))]
-            names = ["</s>", "<unk>", *pieces, *filler, ">>deu<<", "<pad>"]
-            ids = {piece: id for id, piece in enumerate(names)}
+        for tokens, name in zip(sides, ("vocab.json", "target_vocab.json"), strict=True):
+            filler = [f"filler{i}" for i in range(max(map(len, sides)) - len(tokens))]
+            names = ["</s>", "<unk>", *tokens, *filler, ">>deu<<", "<pad>"]
+            ids = {token: id for id, token in enumerate(names)}
             (folder / name).write_text(json.dumps(ids), encoding="utf-8")
         if sides[0] is sides[1]:
             (folder / "target_vocab.json").unlink()
@@ -131,8 +131,8 @@ def rows_of(folder: Path, name: str) -> Tensor:
     """Their id of each of ours, from the names alone; their <pad> serves as our <s> as well."""
     path = folder / name
     theirs = json.loads((path if path.is_file() else folder / "vocab.json").read_text("utf-8"))
-    others = [piece for piece in theirs if piece not in ("<pad>", "</s>")]
-    return torch.tensor([theirs[piece] for piece in ("<pad>", "<pad>", "</s>", *others)])
+    others = [token for token in theirs if token not in ("<pad>", "</s>")]
+    return torch.tensor([theirs[token] for token in ("<pad>", "<pad>", "</s>", *others)])
 
 
 @pytest.mark.filterwarnings("default")
@@ -169,7 +169,7 @@ def test_logits_and_greedy_output_are_those_of_transformers(
         )
         rows = [row[row != PAD].tolist() for row in source_BS]
         greedy = Decode(search="greedy", max_ratio=0, max_extra=30)
-        found = [best[0].pieces for best in search(ours, rows, greedy)]
+        found = [best[0].tokens for best in search(ours, rows, greedy)]
     eos = theirs.config.eos_token_id
     for mine, other in zip(found, generated.tolist(), strict=True):
         other = other[1 : other.index(eos)] if eos in other else other[1:]
@@ -194,8 +194,8 @@ def test_settings_come_along(checkpoint: Callable[[str], Any], tmp_path: Path) -
     import_marian(tmp_path / "opus", tmp_path / "m")
     config, tokenizers, _ = load_model(tmp_path / "m")
     assert (config.model.tie, config.model.activation) == ("none", "gelu")
-    assert (config.model.positions.longest, config.decode.beam) == (LONGEST, 3)
-    assert (config.decode.penalty, config.decode.alpha) == ("power", 1.0)
+    assert (config.model.positions.max_positions, config.decode.beam) == (LONGEST, 3)
+    assert (config.decode.length_penalty, config.decode.alpha) == ("power", 1.0)
     assert config.text.vocabulary >= len(tokenizers.target) and not config.text.shared
 
 
@@ -246,7 +246,7 @@ def test_weights_of_old_checkpoints(checkpoint: Callable[[str], Any], tmp_path: 
         assert not (tmp_path / "x").exists()
 
 
-def test_pieces_are_those_of_their_tokenizer(
+def test_tokens_are_those_of_their_tokenizer(
     checkpoint: Callable[[str], Any], tmp_path: Path
 ) -> None:
     checkpoint("shared")
@@ -257,17 +257,17 @@ def test_pieces_are_those_of_their_tokenizer(
         model = sentencepiece.SentencePieceProcessor(str(tmp_path / "opus" / f"{side}.spm"))
         for text in (*TEXT["source"][:2], *TEXT["target"][:2], "", "  ", "Kä</s>", "\ud800x"):
             wanted = model.encode(text.replace("\ud800", "\ufffd"), out_type=str)
-            found = tokenizer.pieces(text)
+            found = tokenizer.tokens(text)
             assert found.texts == tuple(p if p in ids else "<unk>" for p in wanted)
             assert list(found.ids) == tokenizer.encode(text)
             assert not found.spans or (found.spans[0][0], found.spans[-1][1]) == (0, len(text))
-    coded = tokenizers.source.pieces(">>deu<< the cat")
+    coded = tokenizers.source.tokens(">>deu<< the cat")
     assert (coded.texts[:2], coded.spans[:2]) == ((">>deu<<", "▁the"), ((0, 7), (7, 11)))
 
 
 @pytest.mark.parametrize("files", [("tatoeba_en_de/train.de", "multi30k/train.en")])
-def test_pieces_of_ten_thousand_lines(files: tuple[str, str], data: Path, tmp_path: Path) -> None:
-    """As SentencePiece has them, but for ties: the same pieces in another order."""
+def test_tokens_of_ten_thousand_lines(files: tuple[str, str], data: Path, tmp_path: Path) -> None:
+    """As SentencePiece has them, but for ties: the same tokens in another order."""
 
     def lines(name: str, count: int) -> list[str]:
         with (data / name).open(encoding="utf-8") as file:
@@ -278,7 +278,7 @@ def test_pieces_of_ten_thousand_lines(files: tuple[str, str], data: Path, tmp_pa
     vocabulary = ["<pad>", "<s>", "</s>", "<unk>", *read.scores]
     read.to_tokenizer(vocabulary).save(tmp_path / "tokenizer.json")
     tokenizer = Tokenizer.load(tmp_path / "tokenizer.json")
-    ids = {piece: id for id, piece in enumerate(vocabulary)}
+    ids = {token: id for id, token in enumerate(vocabulary)}
     texts = [line for name in files for line in lines(name, 5000)]
     wanted = [[ids.get(p, 3) for p in row] for row in model.encode(texts, out_type=str)]
     found = tokenizer.encode_many(texts)
@@ -356,7 +356,7 @@ def test_a_vocabulary_larger_than_its_table(
     path = tmp_path / "opus" / "target_vocab.json"
     ids = json.loads(path.read_text("utf-8"))
     path.write_text(json.dumps({**ids, "one more": len(ids)}), "utf-8")
-    with pytest.raises(ValueError, match=f"{len(ids)} rows for {len(ids) + 1} pieces"):
+    with pytest.raises(ValueError, match=f"{len(ids)} rows for {len(ids) + 1} tokens"):
         import_marian(tmp_path / "opus", tmp_path / "new")
 
 

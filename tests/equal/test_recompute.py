@@ -24,13 +24,13 @@ ODD = {
     "decoder_layers": 3,
 }
 EVEN = {"d_model": 32, "heads": 4, "d_ff": 64, "encoder_layers": 1, "decoder_layers": 2}
-WAVES = {"longest": 32}
+WAVES = {"max_positions": 32}
 SHIFTED = {
     "layout": "concatenated",
     "grid": "tensor2tensor",
     "offset": 1,
     "amplitude": 0.5,
-    "longest": 32,
+    "max_positions": 32,
 }
 SETTINGS: dict[str, dict[str, Any]] = {
     f"{norm}-{positions.get('layout', 'interleaved')}-{tie}-{size}": {
@@ -44,7 +44,7 @@ SETTINGS: dict[str, dict[str, Any]] = {
     for positions, tie, size, shape, activation in (
         (WAVES, "three-way", "odd", ODD, "relu"),
         (SHIFTED, "two-way", "even", EVEN, "silu"),
-        ({"layout": "learned", "longest": 32}, "none", "odd", ODD, "gelu"),
+        ({"layout": "learned", "max_positions": 32}, "none", "odd", ODD, "gelu"),
         (WAVES, "two-way", "bias", EVEN | {"output_bias": True}, "relu"),
     )
 }

@@ -34,8 +34,8 @@ def test_recorded_steps_equal_fast_steps(network: Transformer, batch: Batch, equ
     source_BS, target_BT = batch
     with record(network) as (view, trace):
         watched, plain = view.start(source_BS), network.start(source_BS)
-        for pieces_RQ in target_BT.split(3, dim=1):
-            equal(view.step(pieces_RQ, watched), network.step(pieces_RQ, plain))
+        for tokens_RQ in target_BT.split(3, dim=1):
+            equal(view.step(tokens_RQ, watched), network.step(tokens_RQ, plain))
     assert len(trace["logits"]) == 3
 
 
@@ -131,7 +131,7 @@ def test_an_edit_equals_the_same_change_of_the_weights(
     def silence(heads_BHQK: Tensor) -> Tensor:
         return heads_BHQK.index_fill(1, torch.tensor(1), 0.0)
 
-    edited = run_edited(network, batch, "encoder.0.self_attention.heads", silence)
+    edited = run_edited(network, batch, "encoder.0.self_attention.context", silence)
     attention = network.encoder[0].self_attention
     attention.to_output.weight[:, 5:10] = 0.0  # heads are 5 wide
     equal(edited["logits"][0], network(*batch))

@@ -26,7 +26,7 @@ SETTINGS = {
     "train": {
         "steps": 12,
         "batch_tokens": 64,
-        "accumulate": 2,
+        "gradient_accumulation": 2,
         "validate_every": 6,
         "checkpoint_every": 4,
         "ema": 0.9,

@@ -1,4 +1,4 @@
-"""One piece at a time equals all at once, whatever a search asks for and in whatever order.
+"""One token at a time equals all at once, whatever a search asks for and in whatever order.
 
 Both who speak the search protocol: the network as it is read, and packed.
 """
@@ -15,7 +15,7 @@ from torch import Tensor
 
 from glassformer.decode import Network
 from glassformer.engine import Engine, lists
-from glassformer.model import Transformer, past
+from glassformer.model import Transformer, kv_cache
 
 Check = Callable[..., None]
 V = 29
@@ -23,7 +23,7 @@ V = 29
 
 @pytest.fixture(autouse=True)
 def no_gradients(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    monkeypatch.setattr(past, "GROWTH", 3)  # caches grow again and again
+    monkeypatch.setattr(kv_cache, "GROWTH", 3)  # caches grow again and again
     monkeypatch.setattr(lists, "ROOM", 1)
     with torch.inference_mode():
         yield
@@ -58,7 +58,7 @@ class Program:
         return torch.tensor([row + [0] * (width - len(row)) for row in rows])
 
     def step(self) -> None:
-        """Q new pieces; each row's logits against a full pass over its own history, alone."""
+        """Q new tokens; each row's logits against a full pass over its own history, alone."""
         queries = self.draw.randint(1, 3)
         new = [self.make_ids(queries) for _ in self.rows]
         self.log.append(f"step {queries}")
@@ -164,8 +164,8 @@ def test_logits_are_the_callers(speaker: Network[Any]) -> None:
     expected, given = [], torch.tensor([[1], [4], [7]])
     for spoil in (False, True):
         state = speaker.start(torch.tensor([[5, 6, 2]]))
-        for number, pieces in enumerate(given):
-            logits_RQV = speaker.step(pieces[None], state)
+        for number, tokens in enumerate(given):
+            logits_RQV = speaker.step(tokens[None], state)
             assert logits_RQV.dtype == torch.float32
             expected.append(logits_RQV.clone())
             if spoil:

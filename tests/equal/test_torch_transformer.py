@@ -36,12 +36,12 @@ def pair_parameters(ours: Transformer, theirs: nn.Transformer) -> Iterator[tuple
         strict=True,
     ):
         attention(own.self_attention, other.self_attn)
-        roads = [own.self_attention_road, own.feed_forward_road]
+        residuals = [own.self_attention_residual, own.feed_forward_residual]
         if hasattr(own, "cross_attention"):
             attention(own.cross_attention, other.multihead_attn)
-            roads.insert(1, own.cross_attention_road)
-        for number, road in enumerate(roads, start=1):
-            alike(road.norm, getattr(other, f"norm{number}"))
+            residuals.insert(1, own.cross_attention_residual)
+        for number, residual in enumerate(residuals, start=1):
+            alike(residual.norm, getattr(other, f"norm{number}"))
         alike(own.feed_forward.inner, other.linear1)
         alike(own.feed_forward.outer, other.linear2)
     if theirs.encoder.norm is not None:
@@ -122,13 +122,13 @@ def test_equal_to_torch(
     expected_BTV = run_reference(theirs, ours, batch)
     equal(logits_BTV, expected_BTV)
 
-    slope_BTV = torch.randn(logits_BTV.shape)
-    (logits_BTV * slope_BTV).sum().backward()
+    grad_BTV = torch.randn(logits_BTV.shape)
+    (logits_BTV * grad_BTV).sum().backward()
     slopes = deepcopy(ours)  # a network whose parameters are gradients
     for slope, parameter in zip(slopes.parameters(), ours.parameters(), strict=True):
         assert parameter.grad is not None
         slope.data, parameter.grad = parameter.grad, None
-    (expected_BTV * slope_BTV).sum().backward()
+    (expected_BTV * grad_BTV).sum().backward()
     for own, other in pair_parameters(slopes, theirs):
         assert other.grad is not None
         equal(own, other.grad)

@@ -89,7 +89,7 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for name, lines in zip(("train.en", "train.xx"), sides, strict=True):
         (folder / name).write_text("\n".join(lines) + "\n", encoding="utf-8")
     quick = {**SETTINGS["train"], "steps": 2, "validate_every": 2}
-    model = {**SETTINGS["model"], "positions": {"longest": 100}}
+    model = {**SETTINGS["model"], "positions": {"max_positions": 100}}
     raw = {**SETTINGS, "train": quick, "model": model, "data": {"source_lang": "en"}}
     train(Config.read(raw), [folder / "train.en", folder / "train.xx"], folder / "m", quiet=True)
     trace = Translator.load(folder / "m").see("the cat", level="everything")
@@ -103,7 +103,7 @@ def test_tokenizer(home: Path, ledger: Ledger, cases: int) -> None:
     tokenizer = Tokenizer.load(home / "m/tokenizer.json")
 
     def body(text: str) -> None:
-        found = tokenizer.pieces(text)
+        found = tokenizer.tokens(text)
         assert list(found.ids) == tokenizer.encode(text)
         assert all(3 <= id < len(tokenizer) for id in found.ids)
         assert tokenizer.decode(found.ids) == clean(text)
@@ -218,7 +218,7 @@ def test_check_data(tmp_path: Path, ledger: Ledger, cases: int) -> None:
 
 def keys() -> list[str]:
     raw = Config().model_dump()
-    return ["size", "model.positions.longest", "model.positions.layout"] + [
+    return ["size", "model.positions.max_positions", "model.positions.layout"] + [
         f"{table}.{name}"
         for table, values in raw.items()
         if isinstance(values, dict)

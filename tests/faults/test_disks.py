@@ -289,7 +289,7 @@ SAID = "this changes what is learned from here on; if it is meant, add --accept-
         ("model.dropout=0.0", f"model.dropout was 0.3 and is now 0.0: {SAID}"),
         ("train.precision=bf16", f"train.precision was fp32 and is now bf16: {SAID}"),
         ("model.d_model=32", "model.d_model was 16 and is now 32, but the weights have the old sh"),
-        ("text.vocabulary=400", "text.vocabulary was 320 and is now 400, but the pieces"),
+        ("text.vocabulary=400", "text.vocabulary was 320 and is now 400, but the tokens"),
         ("train.optimizer=muon", "train.optimizer was adam and is now muon, but what the optimiz"),
         ("train.stepps=14", "unknown setting train.stepps; did you mean train.steps?"),
     ],

@@ -81,7 +81,7 @@ def test_killed_again_and_again(trainings: Trainings, fresh: Fresh, ledger: Ledg
         assert kills < 100
     assert kills
     assert_same(out, trainings.undisturbed(recipe))
-    happened = "came to its end in pieces; bit-identical"
+    happened = "came to its end in tokens; bit-identical"
     ledger.note(TABLE, "SIGKILL again and again in one training", happened, times=kills)
 
 

@@ -55,7 +55,7 @@ def test_one_long_line(model: Path, ledger: Ledger, megabytes: int, unit: str) -
 
     short = take(megabytes * 50_000)
     assert take(megabytes * 1_000_000) < 20 * 6 * max(short, 0.01)
-    ledger.note(TABLE, f"a line of {megabytes} MB", "cut into pieces and sentences, in linear time")
+    ledger.note(TABLE, f"a line of {megabytes} MB", "cut into tokens and sentences, in linear time")
 
 
 @pytest.mark.parametrize("count", [20_000, pytest.param(1_000_000, marks=pytest.mark.slow)])

@@ -22,10 +22,10 @@ from glassformer.config import BOS, EOS, PAD, Config, Model, Train
 from glassformer.data.batches import Batch
 from glassformer.engine.engine import Engine
 from glassformer.kernels.dropout import Dropout, seed_dropout
-from glassformer.memory import is_out_of_memory
 from glassformer.model import Transformer
+from glassformer.out_of_memory import is_out_of_memory
 from glassformer.train import resume, train
-from glassformer.train.room import Room
+from glassformer.train.micro_batching import Room
 from glassformer.train.updates import Updater
 from glassformer.train.validation import validate
 from glassformer.translator import Translator
@@ -49,7 +49,7 @@ def make_updater(room: Room | None = None, **train_settings: Any) -> Updater:
         decoder_layers=2,
         dropout=0.3,
         attention_dropout=0.2,
-        hidden_dropout=0.1,
+        activation_dropout=0.1,
     )
     network = Transformer(shape, VOCABULARY, VOCABULARY)
     settings = Train(clip=None, **train_settings)
@@ -167,7 +167,7 @@ def test_a_single_pair_without_room_ends_it_in_one_sentence(
     monkeypatch: pytest.MonkeyPatch, ledger: Ledger
 ) -> None:
     refuse_above(monkeypatch, cells=10)
-    with pytest.raises(ValueError, match=r"a single pair of 9 pieces: set data\.max_length lower"):
+    with pytest.raises(ValueError, match=r"a single pair of 9 tokens: set data\.max_length lower"):
         make_updater().update(1, 1e-3, [make_batch(0)])
     lost = "the work since the last checkpoint"
     ledger.note(TABLE, "a single pair has no room", "one sentence that says what to set", lost)
@@ -313,7 +313,7 @@ def test_with_little_memory_it_works_or_says_so(
     limit: int,
     ledger: Ledger,
 ) -> None:
-    """Batches of 16,384 pieces take some 2.5 GiB, Python and torch themselves 0.7."""
+    """Batches of 16,384 tokens take some 2.5 GiB, Python and torch themselves 0.7."""
     long = [" ".join(LINES[n:] + LINES[:n]) for n in range(len(LINES))] * 20
     for path in corpus:
         path.write_text("\n".join(long) + "\n", encoding="utf-8")
@@ -351,7 +351,8 @@ def test_what_is_not_there_is_refused_and_kills_nobody(ledger: Ledger) -> None:
     if sys.platform != "linux":
         pytest.skip("limits of this kind are Linux's")
     program = (
-        "import torch; from glassformer.train import machine; from glassformer.memory import *\n"
+        "import torch; from glassformer.train import machine\n"
+        "from glassformer.out_of_memory import *\n"
         "machine._measure_memory = lambda: 2.0\n"
         "with machine.limit_memory(torch.device('cpu'), 2):\n"
         "    kept = torch.ones(100 << 20, dtype=torch.uint8)\n"

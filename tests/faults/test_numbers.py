@@ -22,7 +22,7 @@ from glassformer.data.batches import Batch
 from glassformer.tensors import load_tensors
 from glassformer.train import resume, train
 from glassformer.train.divergence import FAR, IN_A_ROW
-from glassformer.train.trouble import TRIES
+from glassformer.train.recovery import TRIES
 from glassformer.train.updates import Updater
 
 TABLE = "Numbers gone wrong"

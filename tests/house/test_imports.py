@@ -22,18 +22,18 @@ TABLE = [
     ["bridge", "see"],
     ["train"],
     ["evaluate", "shards"],
-    ["guard"],
+    ["quality_check"],
     ["familiarity"],
     ["translator"],
     ["translation"],
     ["engine"],
     ["directory"],
-    ["blank", "tensors"],
+    ["meta_model", "tensors"],
     ["decode", "data"],
     ["model", "text"],
     ["kernels", "tap", "config", "device", "typed_json"],
-    ["disk", "memory", "mistakes", "sizes", "version", "waiting"],
-    ["other_folders", "other_names"],
+    ["disk", "out_of_memory", "validation_errors", "sizes", "version", "openmp"],
+    ["former_names", "other_folders", "other_names"],
 ]
 FLOOR = {part: floor for floor, parts in enumerate(reversed(TABLE)) for part in parts}
 

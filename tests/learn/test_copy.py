@@ -48,7 +48,7 @@ def train(network: Transformer, draw: random.Random, steps: int) -> None:
 
 
 def test_it_learns_to_reverse() -> None:
-    """Another seed each time: 95 % of the pieces of new sentences, found one by one."""
+    """Another seed each time: 95 % of the tokens of new sentences, found one by one."""
     seed = random.SystemRandom().randrange(2**31)
     print(f"seed {seed}")
     draw = random.Random(seed)
@@ -62,6 +62,6 @@ def test_it_learns_to_reverse() -> None:
     right = total = 0
     for source, (best,) in zip(sources, found, strict=True):
         wanted = source[-2::-1]
-        right += sum(a == b for a, b in zip(wanted, best.pieces, strict=False))
-        total += max(len(wanted), len(best.pieces))
+        right += sum(a == b for a, b in zip(wanted, best.tokens, strict=False))
+        total += max(len(wanted), len(best.tokens))
     assert right / total >= 0.95

@@ -28,22 +28,22 @@ class Peer(Translator):
         source, target = self.tokenizers.source, self.tokenizers.target
         beam = decode.beam if decode.search == "beam" else 1
         found = self.engine.translate_batch(
-            [[source.piece(id) for id in (*ids, EOS)] for ids in source.encode_many(texts)],
+            [[source.token(id) for id in (*ids, EOS)] for ids in source.encode_many(texts)],
             beam_size=beam,
             length_penalty=decode.alpha if beam > 1 else 0,
             max_decoding_length=min(256, self.longest),
             max_input_length=0,
             return_scores=True,
-            suppress_sequences=[[target.piece(PAD)], [target.piece(BOS)]],
+            suppress_sequences=[[target.token(PAD)], [target.token(BOS)]],
         )
-        ids = {piece: id for id, piece in enumerate(target.vocabulary)}
+        ids = {token: id for id, token in enumerate(target.vocabulary)}
         return [
             [
                 SimpleNamespace(
-                    text=target.decode([ids[piece] for piece in each.hypotheses[0]]).strip(),
+                    text=target.decode([ids[token] for token in each.hypotheses[0]]).strip(),
                     score=each.scores[0],
                     log_prob=each.scores[0],
-                    piece_log_probs=[],
+                    token_log_probs=[],
                     finished=True,
                     parts=[],
                 )
@@ -58,7 +58,7 @@ def main(model: str, export: str, quantization: str, threads: str, batch: str) -
     peer.engine = ctranslate2.Translator(
         export, compute_type=quantization, inter_threads=1, intra_threads=int(threads)
     )
-    service.shelf.load = lambda model: peer  # type: ignore[method-assign]
+    service.model_pool.load = lambda model: peer  # type: ignore[method-assign]
     ready = prepare(service, port=0, token="t")
     print(f"Open {ready.address}", flush=True)
     ready.run()

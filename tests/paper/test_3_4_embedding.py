@@ -20,11 +20,11 @@ def test_words_and_places_are_added(array: Any, scatter: Any) -> None:
     table = array(network.output_table.weight)
     actual = array(network.source_embedding(ids_BL))
     for b, ids in enumerate(ids_BL.tolist()):
-        for position, piece in enumerate(ids):
+        for position, token in enumerate(ids):
             for d in range(10):
                 angle = position / 10000 ** (2 * (d // 2) / 10)
                 place = math.cos(angle) if d % 2 else math.sin(angle)
-                expected = table[piece, d] * math.sqrt(10) + place
+                expected = table[token, d] * math.sqrt(10) + place
                 assert abs(actual[b, position, d] - expected) < 1e-5
 
 
@@ -38,7 +38,7 @@ def test_places_given_and_places_counted_agree(scatter: Any) -> None:
 
 
 def test_the_output_is_the_same_matrix(array: Any, scatter: Any) -> None:
-    """A logit is a dot product with the very row that the piece is read by."""
+    """A logit is a dot product with the very row that the token is read by."""
     network = scatter(Transformer(SETTINGS, 7, 7))
     y_BTD = torch.randn(1, 2, 10)
     table, y = array(network.source_embedding.table.weight), array(y_BTD)[0]

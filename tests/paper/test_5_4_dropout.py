@@ -12,23 +12,23 @@ from torch import nn
 from glassformer.config import Model
 from glassformer.kernels.dropout import Dropout, seed_dropout
 from glassformer.model import Transformer
-from glassformer.model.layers import Road
+from glassformer.model.layers import Residual
 
 SETTINGS = Model(d_model=8, d_ff=8, heads=2, encoder_layers=1, decoder_layers=1, dropout=0.5)
 
 
 @pytest.mark.parametrize("norm", ["post", "pre"])
-def test_a_road_drops_what_it_adds(norm: Any) -> None:
+def test_a_residual_drops_what_it_adds(norm: Any) -> None:
     """0.5 of the ones that the sub-layer says are dropped, the others doubled; x passes whole."""
-    road = Road(SETTINGS.model_copy(update={"norm": norm}))
-    road.norm = nn.Identity()
+    residual = Residual(SETTINGS.model_copy(update={"norm": norm}))
+    residual.norm = nn.Identity()
     seed_dropout(1)
     x_BLD = torch.randn(5, 20, 8)
-    added = road(x_BLD, torch.ones_like) - x_BLD
+    added = residual(x_BLD, torch.ones_like) - x_BLD
     dropped = (added.abs() < 1e-6).float().mean().item()
     assert abs(dropped - 0.5) < 5 * (0.25 / added.numel()) ** 0.5
     assert torch.allclose(added[added > 0.5], torch.tensor(2.0))
-    assert torch.allclose(road.eval()(x_BLD, torch.ones_like), x_BLD + 1)
+    assert torch.allclose(residual.eval()(x_BLD, torch.ones_like), x_BLD + 1)
 
 
 def test_an_embedding_drops_the_sum() -> None:
@@ -52,10 +52,10 @@ def test_there_is_no_other_dropout() -> None:
         for owner in (
             "source_embedding",
             "target_embedding",
-            "encoder.0.self_attention_road",
-            "encoder.0.feed_forward_road",
-            "decoder.0.self_attention_road",
-            "decoder.0.cross_attention_road",
-            "decoder.0.feed_forward_road",
+            "encoder.0.self_attention_residual",
+            "encoder.0.feed_forward_residual",
+            "decoder.0.self_attention_residual",
+            "decoder.0.cross_attention_residual",
+            "decoder.0.feed_forward_residual",
         )
     }

@@ -15,7 +15,7 @@ N, D, V = 5, 4, 7
 
 @pytest.mark.parametrize("smoothing", [0.0, 0.1, 0.6])
 def test_cross_entropy_with_the_smoothed_target(smoothing: float, draw: Any) -> None:
-    """-Σ_n Σ_v q(v) ln p(v): q is 1 - ε on the right piece, and ε / V on every piece, the right
+    """-Σ_n Σ_v q(v) ln p(v): q is 1 - ε on the right token, and ε / V on every token, the right
     one included (Szegedy et al. 2015, equation 11)."""
     y_ND, table_VD = draw((N, D)), draw((V, D))
     right_N = [0, 6, 3, 3, 5]
@@ -23,8 +23,8 @@ def test_cross_entropy_with_the_smoothed_target(smoothing: float, draw: Any) -> 
     for y, right in zip(y_ND, right_N, strict=True):
         logits = [sum(a * b for a, b in zip(y, row, strict=True)) for row in table_VD]
         total = sum(math.exp(logit) for logit in logits)
-        for piece, logit in enumerate(logits):
-            wanted = smoothing / V + (1 - smoothing if piece == right else 0.0)
+        for token, logit in enumerate(logits):
+            wanted = smoothing / V + (1 - smoothing if token == right else 0.0)
             expected -= wanted * math.log(math.exp(logit) / total)
     actual = smoothed_cross_entropy(
         torch.tensor(y_ND).float(), torch.tensor(table_VD).float(), torch.tensor(right_N), smoothing

@@ -86,10 +86,10 @@ def test_it_trains_translates_and_is_recorded(copy: Path) -> None:
     (look,) = read_blocks("python")
     rows = dict(line.split() for line in run(look, copy).splitlines())
     assert rows.keys() == {
-        "encoder.0.self_attention_road.normed",
-        "encoder.0.feed_forward_road.normed",
-        "decoder.0.self_attention_road.normed",
-        "decoder.0.cross_attention_road.normed",
-        "decoder.0.feed_forward_road.normed",
+        "encoder.0.self_attention_residual.normed",
+        "encoder.0.feed_forward_residual.normed",
+        "decoder.0.self_attention_residual.normed",
+        "decoder.0.cross_attention_residual.normed",
+        "decoder.0.feed_forward_residual.normed",
     }
     assert all(0.8 < float(size) < 1.2 for size in rows.values())  # the gain has hardly moved

@@ -242,8 +242,8 @@ def test_json_says_all_there_is(run: Run) -> None:
         "translation",
         "score",
         "log_prob",
-        "pieces",
-        "piece_log_probs",
+        "tokens",
+        "token_log_probs",
         "finished",
         "parts",
         "precision",
@@ -251,18 +251,18 @@ def test_json_says_all_there_is(run: Run) -> None:
         "problems",
         "retried",
     }
-    assert lines[0]["log_prob"] == pytest.approx(sum(lines[0]["piece_log_probs"]), rel=1e-5)
-    assert _spell(lines[0]["pieces"]).split() == lines[0]["translation"].split()
+    assert lines[0]["log_prob"] == pytest.approx(sum(lines[0]["token_log_probs"]), rel=1e-5)
+    assert _spell(lines[0]["tokens"]).split() == lines[0]["translation"].split()
     assert lines[1]["translation"] == "" and lines[1]["parts"] == []
 
 
-def _spell(pieces: list[str]) -> str:
-    """The text of pieces as they are shown."""
+def _spell(tokens: list[str]) -> str:
+    """The text of tokens as they are shown."""
 
     def read(shown: re.Match[str]) -> str:
         return bytes.fromhex(shown[0].replace("<0x", "").replace(">", "")).decode(errors="replace")
 
-    return re.sub("(?:<0x[0-9A-F]{2}>)+", read, "".join(pieces))
+    return re.sub("(?:<0x[0-9A-F]{2}>)+", read, "".join(tokens))
 
 
 @pytest.mark.parametrize(
@@ -292,7 +292,7 @@ def test_a_line_is_translated_sentence_by_sentence(run: Run) -> None:
         for side, name in (("source", "source"), ("translation", "target"))
     }
     assert cut == {"source": ["The cat is old.", "The dog.", "A bird"], "translation": alone}
-    assert [_spell(line["pieces"][slice(*part["pieces"])]).split() for part in parts] == [
+    assert [_spell(line["tokens"][slice(*part["tokens"])]).split() for part in parts] == [
         each.split() for each in alone
     ]
     for name in ("score", "log_prob"):
@@ -373,7 +373,7 @@ def test_score_gives_a_number_for_each_line(run: Run) -> None:
     objects = [json.loads(line) for line in in_json.splitlines()]
     assert code == 0 and len(objects) == 10
     assert [float(line) for line in out.split()] == pytest.approx(
-        [sum(each["piece_log_probs"]) for each in objects], abs=1e-5
+        [sum(each["token_log_probs"]) for each in objects], abs=1e-5
     )
 
 
@@ -446,7 +446,7 @@ def test_who_scores_chinese_is_told_to_say_so(run: Run, home: Path) -> None:
 def test_a_card_that_lacks_something_is_named(run: Run, home: Path) -> None:
     shutil.copytree(home / "m", home / "odd")
     card = (home / "odd/card.md").read_text(encoding="utf-8")
-    for name in ('"lines"', '"best_step"', '"source_pieces"'):
+    for name in ('"lines"', '"best_step"', '"source_tokens"'):
         (home / "odd/card.md").write_text(card.replace(name, '"x"', 1), encoding="utf-8")
         code, _, err = run("info odd")
         assert code == 2 and "card.md: damaged, or of another version" in err

@@ -25,7 +25,7 @@ OTHERS: dict[str, Any] = {
     "model.decoder_layers": 3,
     "model.dropout": 0.2,
     "model.attention_dropout": 0.3,
-    "model.hidden_dropout": 0.25,
+    "model.activation_dropout": 0.25,
     "model.norm": "pre",
     "model.norm_epsilon": 1e-6,
     "model.activation": "silu",
@@ -35,7 +35,7 @@ OTHERS: dict[str, Any] = {
     "model.positions.grid": "tensor2tensor",
     "model.positions.offset": 1,
     "model.positions.amplitude": 0.5,
-    "model.positions.longest": 77,
+    "model.positions.max_positions": 77,
     "text.vocabulary": 999,
     "text.shared": False,
     "text.dropout": 0.1,
@@ -49,7 +49,7 @@ OTHERS: dict[str, Any] = {
     "train.minutes": 2.5,
     "train.batch_tokens": 1000,
     "train.pad_to": 8,
-    "train.accumulate": 2,
+    "train.gradient_accumulation": 2,
     "train.optimizer": "muon",
     "train.learning_rate": 3e-4,
     "train.warmup": 10,
@@ -59,9 +59,9 @@ OTHERS: dict[str, Any] = {
     "train.epsilon": 1e-8,
     "train.weight_decay": 0.01,
     "train.label_smoothing": 0.2,
-    "train.consistency": 4.0,
-    "train.embedding_rate": 0.5,
-    "train.clip": 2.0,
+    "train.rdrop_alpha": 4.0,
+    "train.embedding_lr_scale": 0.5,
+    "train.max_grad_norm": 2.0,
     "train.precision": "bf16",
     "train.ema": 0.99,
     "train.validate_every": 5,
@@ -74,13 +74,13 @@ OTHERS: dict[str, Any] = {
     "train.shard": True,
     "decode.search": "greedy",
     "decode.beam": 9,
-    "decode.penalty": "power",
+    "decode.length_penalty": "power",
     "decode.alpha": 1.0,
     "decode.stop": "first",
     "decode.max_ratio": 2.0,
     "decode.max_extra": 9,
     "decode.min_length": 2,
-    "decode.no_repeat": 3,
+    "decode.no_repeat_ngram_size": 3,
     "decode.temperature": 0.7,
     "decode.top_k": 5,
     "decode.top_p": 0.9,
@@ -190,7 +190,10 @@ def test_base_is_the_papers() -> None:
         ({"train": {"step": 3}}, "unknown setting train.step; did you mean train.steps?"),
         ({"model": {"positions": {"layuot": 1}}}, "did you mean model.positions.layout?"),
         ({"train": {"beam": 3}}, "unknown setting train.beam; did you mean decode.beam?"),
-        ({"longest": 3}, "unknown setting longest; did you mean model.positions.longest?"),
+        (
+            {"max_positions": 3},
+            "unknown setting max_positions; did you mean model.positions.max_positions?",
+        ),
         ({"data": {"qqq": 3}}, "known here: source_lang, target_lang, max_length"),
         ({"train": {"steps": 0}}, "train.steps: Input should be greater than or equal to 1"),
         ({"model": {"norm": "prenorm"}}, "model.norm: Input should be 'post' or 'pre'"),
@@ -262,9 +265,9 @@ def test_reading_leaves_the_mapping_alone() -> None:
 
 
 def test_changed() -> None:
-    config = Config.read({"size": "tiny", "train": {"steps": 3, "clip": 2.0}})
+    config = Config.read({"size": "tiny", "train": {"steps": 3, "max_grad_norm": 2.0}})
     other = config.changed(train={"steps": None, "minutes": 2.0}, model={"norm": "pre"})
-    assert (other.train.steps, other.train.minutes, other.train.clip) == (None, 2.0, 2.0)
+    assert (other.train.steps, other.train.minutes, other.train.max_grad_norm) == (None, 2.0, 2.0)
     assert (other.model.norm, other.model.d_model) == ("pre", 128)
     assert config.train.steps == 3 and config.changed() == config
     with pytest.raises(ValueError, match=r"did you mean train\.steps"):

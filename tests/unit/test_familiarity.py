@@ -10,7 +10,7 @@ import pytest
 from glassformer.data.demo import pairs
 from glassformer.directory import SHIPPED
 from glassformer.familiarity import Familiarity, find_other_language, measure_usual
-from glassformer.guard import search
+from glassformer.quality_check import search
 from glassformer.text import Tokenizer
 from glassformer.translator import Translator
 

@@ -8,10 +8,11 @@ from typing import Any
 import pytest
 from typer.main import get_command
 
-from glassformer.cli import app, main
+from glassformer.cli import main
+from glassformer.cli.verbs import app
 from glassformer.config import Config
-from glassformer.mistakes import find_settings, list_settings
 from glassformer.other_names import _read_names, _read_table, _read_values
+from glassformer.validation_errors import find_settings, list_settings
 
 COMMANDS: dict[str, Any] = get_command(app).commands  # type: ignore[attr-defined]
 OPTIONS = {option for each in COMMANDS.values() for param in each.params for option in param.opts}
@@ -53,7 +54,7 @@ def test_each_value_leads_to_one_that_is_taken(setting: str, theirs: str) -> Non
         ("batch_size", "train.batch_tokens"),
         ("max-tokens", "train.batch_tokens"),
         ("warmup_steps", "train.warmup"),
-        ("update-freq", "train.accumulate"),
+        ("update-freq", "train.gradient_accumulation"),
         ("fp16", "train.precision or --precision"),
         ("dropout", "model.dropout"),
         ("label-smoothing", "train.label_smoothing"),

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from glassformer import shards
 from glassformer.data.files import read_lines
-from glassformer.guard import Judged
+from glassformer.quality_check import Judged
 from glassformer.shards import Job, Worker, cut_file, join, read_shard, translate_file
 from glassformer.translator import Translator
 

@@ -35,5 +35,5 @@ def test_of_no_part_there_is_one_translation() -> None:
     assert combine([], 3) == [()]
     tokenizer = Tokenizer.train(["a a"], 300)
     empty = compose(" \t", [], (), tokenizer)
-    assert (empty.text, empty.pieces, empty.log_prob, empty.finished) == ("", [], 0.0, True)
+    assert (empty.text, empty.tokens, empty.log_prob, empty.finished) == ("", [], 0.0, True)
     assert empty.parts == []

@@ -3,7 +3,7 @@ import math
 import pytest
 import torch
 
-from glassformer import guard
+from glassformer import quality_check
 from glassformer.config import BOS, EOS, Config, Decode
 from glassformer.decode import Hypothesis
 from glassformer.directory import Tokenizers, build
@@ -28,7 +28,7 @@ def translator():
                 "heads": 4,
                 "encoder_layers": 2,
                 "decoder_layers": 2,
-                "positions": {"longest": 64},
+                "positions": {"max_positions": 64},
             },
             "decode": {"max_extra": 6},
         }
@@ -43,7 +43,7 @@ def translator():
 SEARCHES = [
     Decode(search="greedy", max_extra=6),
     Decode(search="beam", beam=4, max_extra=6),
-    Decode(search="beam", beam=3, stop="first", penalty="power", alpha=1.0, max_extra=6),
+    Decode(search="beam", beam=3, stop="first", length_penalty="power", alpha=1.0, max_extra=6),
     Decode(search="sample", top_k=20, max_extra=6),
     Decode(search="sample", top_p=0.9, temperature=1.3, max_extra=6),
 ]
@@ -56,7 +56,7 @@ def test_a_lines_translation_does_not_depend_on_the_others(translator, decode):
     together = translator.search(LINES * 3, decode=decode)
     for number, line in enumerate(LINES):
         (alone,) = translator.search([line], decode=decode, first_line=number)
-        assert alone[0].pieces == together[number][0].pieces
+        assert alone[0].tokens == together[number][0].tokens
 
 
 def test_empty_lines_stay_and_order_is_kept(translator):
@@ -69,7 +69,7 @@ def test_empty_lines_stay_and_order_is_kept(translator):
 
 
 def test_one_line_in_one_line_out(translator):
-    """Whatever the pieces spell, a translation holds no line break."""
+    """Whatever the tokens spell, a translation holds no line break."""
     target = translator.tokenizers.target
     found = Hypothesis(target.encode("a\nb\u2028c\rd"), -1.0, -1.0, [-1.0], True)
     made = compose("x.\x85y.", [(0, 2), (3, 5)], [found, found], target)
@@ -84,9 +84,9 @@ def test_scores_are_those_of_a_plain_forward_pass(translator):
         with torch.inference_mode():
             logits = translator.model(torch.tensor([[*encode(source), EOS]]), torch.tensor([given]))
         log_probs = logits[0].log_softmax(-1)[range(len(wanted)), wanted]
-        assert found.piece_log_probs == pytest.approx(log_probs.tolist(), abs=1e-4)
+        assert found.token_log_probs == pytest.approx(log_probs.tolist(), abs=1e-4)
         assert math.isclose(found.log_prob, float(log_probs.sum()), abs_tol=1e-3)
-        assert "".join(found.pieces).strip() == target
+        assert "".join(found.tokens).strip() == target
 
 
 def test_forced_prefix(translator):
@@ -97,7 +97,7 @@ def test_forced_prefix(translator):
 def test_n_best_is_sorted_and_distinct(translator):
     (found,) = translator.search(LINES[:1], decode=Decode(beam=4, max_extra=6), n_best=4)
     assert [x.score for x in found] == sorted((x.score for x in found), reverse=True)
-    assert len({tuple(x.pieces) for x in found}) == 4
+    assert len({tuple(x.tokens) for x in found}) == 4
 
 
 def test_too_long_a_target_is_named(translator):
@@ -109,9 +109,9 @@ def test_what_is_too_long_to_be_whole_is_split_and_the_others_are_not(translator
     long = "the cat is on the mat, " * 8
     alone = translator.search(["Yes. No."], split=False)
     (kept,), (cut,) = translator.search(["Yes. No.", long], split=False)
-    assert kept.pieces == alone[0][0].pieces and len(kept.parts) == 1
+    assert kept.tokens == alone[0][0].tokens and len(kept.parts) == 1
     assert [part.source for part in cut.parts] == translator.split(long) and len(cut.parts) > 1
-    judged = guard.search(translator, ["Yes. No.", long], split=False, again=False)
+    judged = quality_check.search(translator, ["Yes. No.", long], split=False, again=False)
     assert [any(p.kind == "parts" for p in each.problems) for each in judged] == [False, True]
 
 
@@ -130,7 +130,7 @@ def test_a_text_gives_a_text_and_a_list_a_list(translator):
         lambda translator: translator.score(["a"], "b"),
         lambda translator: translator.search(["a"], prefixes="b"),
         lambda translator: translator.tokenizers.source.encode_many("ab"),
-        lambda translator: guard.search(translator, "ab"),
+        lambda translator: quality_check.search(translator, "ab"),
         lambda translator: translator.see(["ab"]),
         lambda translator: quality.score("ab", [["a", "b"]]),
         lambda translator: quality.exact_match("ab", [["a", "b"]]),
@@ -161,7 +161,13 @@ def test_a_line_break_ends_a_sentence(translator):
 
 
 def test_settings_given_replace_the_models_own_one_by_one(translator):
-    own = {"search": "greedy", "penalty": "power", "alpha": 1.0, "max_extra": 3, "min_length": 2}
+    own = {
+        "search": "greedy",
+        "length_penalty": "power",
+        "alpha": 1.0,
+        "max_extra": 3,
+        "min_length": 2,
+    }
     config = translator.config.changed(decode=own)
     other = Translator(config, translator.tokenizers, translator.model, device="cpu")
     wanted = Decode(**{**config.decode.model_dump(), "search": "beam", "beam": 3})
@@ -174,8 +180,8 @@ def test_settings_given_replace_the_models_own_one_by_one(translator):
 
 def test_a_paragraph_is_checked_sentence_by_sentence(translator):
     """What is searched for again, and what comes of it, does not depend on the company."""
-    alone = guard.search(translator, SENTENCES)
-    (whole,) = guard.search(translator, ["  ".join(SENTENCES)])
+    alone = quality_check.search(translator, SENTENCES)
+    (whole,) = quality_check.search(translator, ["  ".join(SENTENCES)])
     assert any(each.retried for each in alone)
     assert whole.best[0].text == "  ".join(each.best[0].text for each in alone)
     assert [p.part for p in whole.problems] == sorted(p.part for p in whole.problems)
@@ -225,15 +231,15 @@ def test_parts_say_what_came_from_where(translator):
     singles = [best for (best,) in translator.search(SENTENCES)]
     assert [text[slice(*part.source)] for part in found.parts] == SENTENCES
     assert [found.text[slice(*part.target)] for part in found.parts] == [x.text for x in singles]
-    pieces = [found.pieces[slice(*part.pieces)] for part in found.parts]
-    assert pieces == [x.pieces for x in singles]
+    tokens = [found.tokens[slice(*part.tokens)] for part in found.parts]
+    assert tokens == [x.tokens for x in singles]
     assert [part.finished for part in found.parts] == [x.finished for x in singles]
     for name in ("log_prob", "score"):
         each = [getattr(part, name) for part in found.parts]
         assert each == pytest.approx([getattr(x, name) for x in singles], rel=1e-4)
         assert getattr(found, name) == pytest.approx(sum(each))
-    assert sum(found.piece_log_probs) == pytest.approx(found.log_prob, rel=1e-4)
-    assert len(found.piece_log_probs) == sum(len(x.piece_log_probs) for x in singles)
+    assert sum(found.token_log_probs) == pytest.approx(found.log_prob, rel=1e-4)
+    assert len(found.token_log_probs) == sum(len(x.token_log_probs) for x in singles)
 
 
 def test_without_splitting_a_line_is_one_part(translator):
@@ -265,8 +271,8 @@ def test_each_part_is_sampled_on_its_own(translator):
     decode = Decode(search="sample", temperature=4.0, max_extra=6)
     ((many,),) = translator.search(["Yes. " * 6], decode=decode)
     ((one,),) = translator.search(["Yes."], decode=decode)
-    drawn = [tuple(many.pieces[slice(*part.pieces)]) for part in many.parts]
-    assert drawn[0] == tuple(one.pieces) and len(set(drawn)) > 1
+    drawn = [tuple(many.tokens[slice(*part.tokens)]) for part in many.parts]
+    assert drawn[0] == tuple(one.tokens) and len(set(drawn)) > 1
 
 
 @pytest.mark.parametrize("above", [None, 12])
@@ -291,10 +297,10 @@ def test_spaces_between_chinese_characters_are_ignored(translator):
     spaced, plain = "我 喜欢 学习\u3000编程 。", "我喜欢学习编程。"
     assert chinese.translate([spaced]) == chinese.translate([plain])
     assert chinese.score([spaced], ["x"]) == chinese.score([plain], ["x"])
-    pieces = chinese.read(spaced)
-    assert list(pieces.ids) == tokenizer.encode(plain) == list(chinese.read(plain).ids)
-    assert "".join(spaced[start:end] for start, end in pieces.spans) == spaced
-    for text, (start, end) in zip(pieces.texts, pieces.spans, strict=True):
+    tokens = chinese.read(spaced)
+    assert list(tokens.ids) == tokenizer.encode(plain) == list(chinese.read(plain).ids)
+    assert "".join(spaced[start:end] for start, end in tokens.spans) == spaced
+    for text, (start, end) in zip(tokens.texts, tokens.spans, strict=True):
         assert text.strip() == "".join(spaced[start:end].split())
 
 

@@ -150,7 +150,7 @@ def test_another_word_is_forced_and_the_rest_follows(page: Any, server: Server) 
     _open(page, server, "translate", text=SENTENCE)
     first = page.locator("ol > li").first
     other = first.locator("button.other:not(.own)").first
-    word = other.locator(".piece").inner_text().lstrip("▁")
+    word = other.locator(".token").inner_text().lstrip("▁")
     other.click()
     wait_until(page, "word => document.title.startsWith(word)", arg=word)
     assert page.get_by_text("The beginning is forced").is_visible()

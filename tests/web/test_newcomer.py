@@ -16,7 +16,7 @@ def test_from_a_sentence_of_ones_own_to_a_picture(page: Any, server: Server) -> 
     page.locator("form button[type=submit]").click()
     wait_until(page, "() => document.title.startsWith('Le chien')")
     page.get_by_role("button", name="What if").click()
-    page.locator("button.piece", has_text="qu'il").click()
+    page.locator("button.token", has_text="qu'il").click()
     lead = page.locator("[data-lead]")
     told = [float(lead.get_attribute("data-lead"))]
     after = page.locator("[data-after]")

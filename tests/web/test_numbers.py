@@ -66,8 +66,8 @@ def test_every_kind_of_number_explains_itself(
             limit = 2e-6 * max(1.0, sum(abs(term.value) for term in wanted.terms))
             assert shown == wanted.recomputed or abs(shown - wanted.recomputed) <= limit, cell
         else:
-            pieces = trace.source if name.startswith("source") else trace.target
-            assert pieces[index[0]].text.strip() in drawer.inner_text()
+            tokens = trace.source if name.startswith("source") else trace.target
+            assert tokens[index[0]].text.strip() in drawer.inner_text()
 
 
 def test_copied_numpy_computes_the_number(

@@ -1,4 +1,4 @@
-"""What a page may cost: a model of the paper's base size, 60 pieces a side."""
+"""What a page may cost: a model of the paper's base size, 60 tokens a side."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ HOVER = """async () => {
 def large(server: Server, tmp_path_factory: pytest.TempPathFactory) -> str:
     demo = Translator.load("demo")
     torch.manual_seed(1)
-    config = Config.read({"model": {"positions": {"longest": 128}}})
+    config = Config.read({"model": {"positions": {"max_positions": 128}}})
     model = build(config, demo.tokenizers).eval()
     translator = Translator(config, demo.tokenizers, model, device="cpu")
     text = " ".join((WORDS.split() * 8)[:59])

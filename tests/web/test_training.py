@@ -26,8 +26,8 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     lines = [{"step": step, "loss": 5 / step} for step in (1, 2, 4)]
     (folder / "metrics.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
     (watch / "gradients.jsonl").write_text(json.dumps({"step": 1, "total": 1, "encoder.0": 1}))
-    pieces = {"source_pieces": ["▁a", "</s>"], "reference_pieces": [" la", "</s>"]}
-    sentence = {"source": "a", "reference": "la", **pieces}
+    tokens = {"source_tokens": ["▁a", "</s>"], "reference_tokens": [" la", "</s>"]}
+    sentence = {"source": "a", "reference": "la", **tokens}
     (watch / "sentences.json").write_text(json.dumps([sentence]))
     for step, share in ((0, 0.5), (4, 0.9)):
         weights = np.array([[[share, 1 - share], [1 - share, share]]], np.float32)

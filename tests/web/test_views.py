@@ -143,8 +143,8 @@ def test_a_silenced_head_is_what_the_server_says(page: Any, server: Server, reco
     told = server.ask(f"traces/{recording}/edit", {"edits": HEAD})["changes"]
     assert result.locator("[data-after]").inner_text() == told["after"]
     shares = [row.split("%")[0] for row in result.locator("td:nth-child(3)").all_inner_texts()]
-    for shown, piece in zip(shares, told["pieces"], strict=True):
-        assert float(shown) == pytest.approx(100 * piece["after"], abs=0.051)
+    for shown, token in zip(shares, told["tokens"], strict=True):
+        assert float(shown) == pytest.approx(100 * token["after"], abs=0.051)
     page.get_by_role("button", name="Undo").click()
     result.wait_for(state="detached")
     page.get_by_role("button", name="Redo").click()

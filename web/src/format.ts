@@ -1,4 +1,4 @@
-/** Numbers and pieces as they are read. */
+/** Numbers and tokens as they are read. */
 
 /** Four digits that count; the minus as typographers have it. */
 export function number(value: number, digits = 4): string {
@@ -20,5 +20,5 @@ export function percent(share: number): string {
   return `${(share * 100).toFixed(1)}%`;
 }
 
-/** A piece as it is shown: a space at its beginning becomes a mark, so that it can be seen. */
-export const piece = (text: string): string => text.replace(/^[ ▁]/, "▁").replaceAll("\n", "⏎");
+/** A token as it is shown: a space at its beginning becomes a mark, so that it can be seen. */
+export const token = (text: string): string => text.replace(/^[ ▁]/, "▁").replaceAll("\n", "⏎");

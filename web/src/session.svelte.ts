@@ -17,7 +17,7 @@ const EXAMPLES: Record<string, string> = {
 const PACE = 80; // milliseconds: a faster search is not drawn step by step
 const SEEDS = 10_000; // that the settings offer
 const NUMBERS = ["beam", "alpha", "temperature", "top_k", "top_p"] as const;
-const TEXTS = ["search", "penalty"] as const;
+const TEXTS = ["search", "length_penalty"] as const;
 
 class Session {
   trace: Trace | null = $state.raw(null);
@@ -133,9 +133,9 @@ class Session {
       readRequest(),
       (told) => {
         if (signal.aborted) return;
-        if (told.pieces && told.candidates) heard[told.pieces.length - 1] = told.candidates;
+        if (told.tokens && told.candidates) heard[told.tokens.length - 1] = told.candidates;
         if (told.stage === "whole") return void (this.progress = { ...this.progress, ...told });
-        if (told.pieces && performance.now() - drawn < PACE) return;
+        if (told.tokens && performance.now() - drawn < PACE) return;
         drawn = performance.now();
         this.progress = { ...told, told: [...heard] };
       },

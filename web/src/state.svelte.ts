@@ -8,12 +8,12 @@ export interface Here {
   search: string; // "": as the model has it, like the empty ones below
   beam: string;
   alpha: string;
-  penalty: string;
+  length_penalty: string;
   temperature: string;
   top_k: string;
   top_p: string;
   seed: string;
-  prefix: string; // ids of pieces that the translation has to begin with: "12,7"
+  prefix: string; // ids of tokens that the translation has to begin with: "12,7"
   hypothesis: string; // which of those that ended is shown; "": the best
   sentence: number; // of the text, which one is looked into
   edits: string; // changes to the network that all views show, as JSON; "": none
@@ -23,7 +23,7 @@ export interface Here {
   query: number; // the row that reads; -1: none
   step: number; // of the translation; -1: the last
   cell: string; // the number that is explained: "memory[3,0]"
-  words: boolean; // whole words instead of pieces
+  words: boolean; // whole words instead of tokens
   language: "en" | "zh";
   theme: "auto" | "light" | "dark";
   lecture: boolean;
@@ -31,7 +31,7 @@ export interface Here {
 }
 
 const DEFAULTS: Here = {
-  view: "translate", text: "", model: "", trace: "", search: "", beam: "", alpha: "", penalty: "",
+  view: "translate", text: "", model: "", trace: "", search: "", beam: "", alpha: "", length_penalty: "",
   temperature: "", top_k: "", top_p: "", seed: "", prefix: "", hypothesis: "", sentence: 0, edits: "", kind: "cross", layer: -1, head: -1,
   query: -1, step: -1, cell: "", words: false, language: "en", theme: "auto", lecture: false,
   more: {},
@@ -100,7 +100,7 @@ function remember(key: string, value?: string): string | null {
 export const here: Here = $state(typeof location === "undefined" ? { ...DEFAULTS } : start());
 
 const REQUEST = [
-  "text", "model", "trace", "search", "beam", "alpha", "penalty", "temperature", "top_k", "top_p",
+  "text", "model", "trace", "search", "beam", "alpha", "length_penalty", "temperature", "top_k", "top_p",
   "seed", "prefix", "hypothesis", "sentence", "edits",
 ] as const;
 

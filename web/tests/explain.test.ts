@@ -13,10 +13,10 @@ const derived = { kind: "derived", derived: true } as const;
 const trace = toy(
   [
     op("source.ids", [axis("q", 3)], null),
-    op("source_embedding.words", [axis("q", 3, "source"), d], "sqrt(2) table[source.ids[q],d]"),
+    op("source_embedding.embedded", [axis("q", 3, "source"), d], "sqrt(2) table[source.ids[q],d]"),
     op("source_embedding.angle", [axis("q", 3, "source"), d], "(q + 1) / 10000 ** (d // 2 / 1)", derived),
     op(
-      "source_embedding.places", [axis("q", 3, "source"), d],
+      "source_embedding.positions", [axis("q", 3, "source"), d],
       "2 * where(d % 2 == 0, sin(source_embedding.angle[q,d]), cos(source_embedding.angle[q,d]))",
     ),
     op("scores", [h, q, m], "sum[k] query[h,q,k] key[h,m,k] / sqrt(2)"),
@@ -31,8 +31,8 @@ const trace = toy(
   ],
   {
     table: tensor([4, 2], 0, 0, 1, 2, 3, 4, 5, 6),
-    "source_embedding.words": tensor([3, 2], 7.0710678, 8.4852814, 1.4142135, 2.828427, 4.2426405, 5.656854),
-    "source_embedding.places": tensor([3, 2], 0, 0, 0, 0, 0, 0),
+    "source_embedding.embedded": tensor([3, 2], 7.0710678, 8.4852814, 1.4142135, 2.828427, 4.2426405, 5.656854),
+    "source_embedding.positions": tensor([3, 2], 0, 0, 0, 0, 0, 0),
     query: tensor([1, 2, 2], 1, 2, 3, 4),
     key: tensor([1, 3, 2], 1, 0, 0, 1, 1, 1),
     scores: tensor([1, 2, 3], root, 2 * root, 3 * root, 3 * root, 4 * root, 7 * root),
@@ -50,15 +50,15 @@ const trace = toy(
 const valueOf = async (name: string, ...index: number[]) => (await explain(trace, name, index)).recomputed;
 
 describe("a number is made as its op says", () => {
-  it("gather: the row of the piece's id, scaled", async () => {
-    const found = await explain(trace, "source_embedding.words", [0, 1]);
+  it("gather: the row of the token's id, scaled", async () => {
+    const found = await explain(trace, "source_embedding.embedded", [0, 1]);
     expect(found.terms[0]!.operands[0]).toEqual({ name: "table", index: [3, 1], value: 6 });
     expect(found.recomputed).toBeCloseTo(6 * Math.SQRT2, 12);
   });
 
   it("position: a wave", async () => {
-    expect(await valueOf("source_embedding.places", 2, 0)).toBeCloseTo(2 * Math.sin(3), 12);
-    expect(await valueOf("source_embedding.places", 2, 1)).toBeCloseTo(2 * Math.cos(3), 12);
+    expect(await valueOf("source_embedding.positions", 2, 0)).toBeCloseTo(2 * Math.sin(3), 12);
+    expect(await valueOf("source_embedding.positions", 2, 1)).toBeCloseTo(2 * Math.cos(3), 12);
   });
 
   it("dot: terms in order, times the scale", async () => {

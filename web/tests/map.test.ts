@@ -24,11 +24,11 @@ const OPS = [
   op("encoder.0.self_attention.query", ["head", "source", "width"], ["source_embedding.sum"]),
   op("encoder.0.self_attention.output", ["source", "d_model"], ["encoder.0.self_attention.query"]),
   op(
-    "encoder.0.self_attention_road.sum",
+    "encoder.0.self_attention_residual.sum",
     ["source", "d_model"],
     ["source_embedding.sum", "encoder.0.self_attention.output"],
   ),
-  op("memory", ["source", "d_model"], ["encoder.0.self_attention_road.sum"]),
+  op("memory", ["source", "d_model"], ["encoder.0.self_attention_residual.sum"]),
   op("target_embedding.sum", ["target", "d_model"]),
   op("decoder.0.cross_attention.query", ["head", "target", "width"], ["target_embedding.sum"]),
   op("decoder.0.cross_attention.key", ["head", "source", "width"], ["memory"]),
@@ -52,7 +52,7 @@ describe("boxes within boxes", () => {
       "decoder.2.cross_attention",
       "decoder.2.cross_attention.weights",
     ]);
-    expect(chainOf("encoder.0.feed_forward_road.sum").at(-2)).toBe("encoder.0");
+    expect(chainOf("encoder.0.feed_forward_residual.sum").at(-2)).toBe("encoder.0");
     expect(listAbove(tree, "memory")).toEqual(["", "model", "encoder", "memory"]);
     expect(depthOf(tree, "")).toBe(0);
     expect(tree.get("model")!.children).toEqual(["encoder", "decoder", "output"]);
@@ -72,9 +72,9 @@ describe("boxes within boxes", () => {
 
   it("stand in the order in which they are made", () => {
     const { rows, edges } = rankChildren(tree, "encoder.0");
-    expect(rows).toEqual([["encoder.0.self_attention"], ["encoder.0.self_attention_road.sum"]]);
-    expect(edges).toEqual([["encoder.0.self_attention", "encoder.0.self_attention_road.sum"]]);
-    expect(roleOf("encoder.0.self_attention_road.sum")).toBe("residual");
+    expect(rows).toEqual([["encoder.0.self_attention"], ["encoder.0.self_attention_residual.sum"]]);
+    expect(edges).toEqual([["encoder.0.self_attention", "encoder.0.self_attention_residual.sum"]]);
+    expect(roleOf("encoder.0.self_attention_residual.sum")).toBe("residual");
     expect(roleOf("source_embedding.sum")).toBe("sum");
   });
 });

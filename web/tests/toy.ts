@@ -22,10 +22,10 @@ export function tensor(shape: number[], ...data: number[]): Tensor {
 }
 
 export function toy(ops: Op[], tensors: Record<string, Tensor>): Trace {
-  const piece = (id: number) => ({ text: ` w${id}`, id, start: 0, end: 1 });
+  const token = (id: number) => ({ text: ` w${id}`, id, start: 0, end: 1 });
   const shapes = Object.entries(tensors).map(([name, { shape }]) => [name, { file: "", shape, dims: [] }]);
   const document = {
-    source: [3, 1, 2].map(piece), target: [1, 2].map(piece), predicted: [2, 0].map(piece), predictions: [],
+    source: [3, 1, 2].map(token), target: [1, 2].map(token), predicted: [2, 0].map(token), predictions: [],
     search: null, text: "", translation: "", edits: [], tensors: Object.fromEntries(shapes) as object,
     settings: { encoder_layers: 1, decoder_layers: 1, heads: 1 },
   } as unknown as TraceDocument;

@@ -15,8 +15,8 @@ import {
 const watched = {
   source: "s",
   reference: "b a",
-  source_pieces: [],
-  reference_pieces: ["b", "a", "</s>"],
+  source_tokens: [],
+  reference_tokens: ["b", "a", "</s>"],
   reference_ids: [4, 3, 2],
 };
 
@@ -43,7 +43,7 @@ describe("a training that was watched", () => {
     ]);
   });
 
-  it("leaves open what was not kept, but for the right piece", () => {
+  it("leaves open what was not kept, but for the right token", () => {
     const top = { shape: [3, 1], data: Float32Array.of(3, 9, 2) };
     const logs = { shape: [3, 1], data: Float32Array.of(-1, -2, -0.5) };
     const own = { shape: [3], data: Float32Array.of(-3, -4, -0.5) };
@@ -62,7 +62,7 @@ describe("a training that was watched", () => {
     expect(sums).toEqual([null, null, null]);
   });
 
-  it("aims at the right piece, smoothed over the vocabulary", () => {
+  it("aims at the right token, smoothed over the vocabulary", () => {
     const rows = { columns: ["x", "y"], wanted: [1], data: new Float32Array(2), sums: [] };
     expect([...aim(rows, 0.1, 2)]).toEqual([expect.closeTo(0.05), expect.closeTo(0.95)]);
     expect([...aim(rows, 0, 2)]).toEqual([0, 1]);

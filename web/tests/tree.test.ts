@@ -3,7 +3,7 @@ import type { Considered, Fate, Search } from "../src/data/document";
 import { grow, path, walk } from "../src/views/translate/tree";
 
 function candidate(parent: number, row: number | null, text: string, log_prob: number, fate: Fate): Considered {
-  return { parent, row, id: text.charCodeAt(0), text, piece_log_prob: -0.1, log_prob, score: log_prob, fate, why: "" };
+  return { parent, row, id: text.charCodeAt(0), text, token_log_prob: -0.1, log_prob, score: log_prob, fate, why: "" };
 }
 
 const search = {
@@ -39,7 +39,7 @@ describe("the search as a tree", () => {
     ]);
   });
 
-  it("tells one that was cut from one that ended with the same pieces", () => {
+  it("tells one that was cut from one that ended with the same tokens", () => {
     const cut = { ...search.hypotheses[1]!, finished: false };
     const one = grow({ ...search, hypotheses: [...search.hypotheses, cut], chosen: 2 });
     expect(one.steps.flat().some((node) => node.ending === 2)).toBe(false);

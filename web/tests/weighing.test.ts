@@ -3,7 +3,7 @@ import { toggleLayer } from "../src/views/whatif/edits";
 import { rank, reach, type Weighed } from "../src/views/whatif/weighing";
 
 const found: Weighed = {
-  step: 0, piece: { id: 5, text: "il" }, rival: { id: 6, text: "elle" }, lead: 2,
+  step: 0, token: { id: 5, text: "il" }, rival: { id: 6, text: "elle" }, lead: 2,
   leads: { "encoder.0.self_attention": [2.5, 0.5], "decoder.0.cross_attention": [-1, 2] },
 };
 

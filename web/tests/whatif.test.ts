@@ -44,7 +44,7 @@ group("edits", () => {
 });
 
 group("two sentences", () => {
-  it("face each other piece by piece", () => {
+  it("face each other token by token", () => {
     expect(align(["a", "b", "c"], ["a", "x", "c"])).toEqual([
       [0, 0],
       [1, 1],

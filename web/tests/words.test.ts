@@ -1,10 +1,10 @@
 import { describe, expect, it } from "vitest";
 import { groupWords, mergeWords } from "../src/data/words";
-import { number, percent, piece } from "../src/format";
+import { number, percent, token } from "../src/format";
 import { tensor } from "./toy";
 
-/** Pieces that follow one another in a text, and an end mark. */
-function pieces(...texts: string[]) {
+/** Tokens that follow one another in a text, and an end mark. */
+function tokens(...texts: string[]) {
   let at = 0;
   const found = texts.map((text, id) => {
     const start = at;
@@ -20,7 +20,7 @@ describe("words", () => {
     [["L'", "été", ",", " oui"], [[0, 1], [2], [3], [4]]],
     [["𝒜b", " c", "d"], [[0], [1, 2], [3]]],
   ])("of %j", (texts, groups) => {
-    expect(groupWords(pieces(...texts), texts.join(""))).toEqual(groups);
+    expect(groupWords(tokens(...texts), texts.join(""))).toEqual(groups);
   });
 
   it("share attention: summed over keys, averaged over queries", () => {
@@ -35,5 +35,5 @@ it("numbers are written to be read", () => {
     ["0.3125", "−2", "1.000e−7", "1235", "∞", "−∞", "–", "0"],
   );
   expect([1, 0.99951, 0.5, 0.0001, 0].map(percent)).toEqual(["100%", "100%", "50.0%", "<0.1%", "0%"]);
-  expect([" the", "▁the", "s"].map(piece)).toEqual(["▁the", "▁the", "s"]);
+  expect([" the", "▁the", "s"].map(token)).toEqual(["▁the", "▁the", "s"]);
 });

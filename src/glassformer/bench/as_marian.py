@@ -72,7 +72,7 @@ def _check(settings: Model, start: npt.NDArray[np.float32]) -> None:
 
 def _rename(inner: str, kind: str) -> str:
     """Of a weight within its layer."""
-    if found := re.fullmatch(r"(\w+)_road\.norm", inner):
+    if found := re.fullmatch(r"(\w+)_residual\.norm", inner):
         return f"{SUBLAYERS[found[1]]}_ln_{NORM_KINDS[kind]}"
     if found := re.fullmatch(r"(self|cross)_attention\.to_(\w)\w+", inner):
         return f"{ATTENTIONS[found[1]]}_{KINDS[kind]}{found[2]}"

@@ -19,8 +19,8 @@ NAMES: dict[str, Callable[[re.Match[str]], str]] = {
     r"(self|cross)_attention\.to_(\w+)": lambda found: (
         f"{ATTENTIONS[found[1]]}.{PARTS.get(found[2], 'out')}_proj"
     ),
-    r"(self|cross)_attention_road\.norm": lambda found: f"{ATTENTIONS[found[1]]}_layer_norm",
-    r"feed_forward_road\.norm": lambda found: "final_layer_norm",
+    r"(self|cross)_attention_residual\.norm": lambda found: f"{ATTENTIONS[found[1]]}_layer_norm",
+    r"feed_forward_residual\.norm": lambda found: "final_layer_norm",
     r"feed_forward\.inner": lambda found: "fc1",
     r"feed_forward\.outer": lambda found: "fc2",
 }
@@ -36,7 +36,7 @@ def write(model: Path | str, folder: Path) -> None:
         "source": network.source_embedding.table.weight,
         "target": network.target_embedding.table.weight,
         "output": network.output_table.weight,
-        "places": network.source_embedding.places_LD,
+        "places": network.source_embedding.positions_LD,
     }
     for name, tensor in network.state_dict().items():
         if renamed := _rename(name):
@@ -74,7 +74,7 @@ def _describe(settings: Model, vocabulary: int) -> dict[str, Any]:
         "d_model": settings.d_model,
         "activation_function": settings.activation,
         "scale_embedding": True,
-        "max_position_embeddings": settings.positions.longest,
+        "max_position_embeddings": settings.positions.max_positions,
         "dropout": 0.0,
     }
     for side in ("encoder", "decoder"):

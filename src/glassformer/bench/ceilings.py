@@ -68,7 +68,7 @@ def count_flops(
 ) -> float:
     """Floating-point operations of one training update in its matrix products, padding apart.
 
-    source, target: pieces. looks: query-key pairs of the encoder's own attention, the decoder's
+    source, target: tokens. looks: query-key pairs of the encoder's own attention, the decoder's
     (its causal half not left out: that is how it is computed) and the one across. Forward once
     and backward twice, two operations a product.
     """

@@ -35,7 +35,7 @@ def main(folder: Path, precision: str) -> None:
     )
     for step, batch in enumerate(batches.from_step(0), 1):
         outcome = updater.update(step, 1e-4, [batch])
-        turns.tick(updates=1, source=outcome.source_pieces, target=outcome.target_pieces)
+        turns.tick(updates=1, source=outcome.source_tokens, target=outcome.target_tokens)
 
 
 if __name__ == "__main__":

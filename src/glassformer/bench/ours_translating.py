@@ -15,7 +15,7 @@ from .peers.turns import Turns
 
 
 def main() -> None:
-    """Text in, pieces out: unlike the others, ours also cuts the text into pieces."""
+    """Text in, tokens out: unlike the others, ours also cuts the text into tokens."""
     turns, bare = Turns(), imported_torch()
     from ..config import Decode
     from ..translator import Translator
@@ -33,14 +33,14 @@ def main() -> None:
         decode = Decode(
             search="greedy" if settings["beam"] == 1 else "beam",
             beam=settings["beam"],
-            penalty=settings["penalty"],
+            length_penalty=settings["length_penalty"],
             stop=settings["stop"],
             alpha=settings["alpha"],
             max_ratio=0,
             max_extra=settings["longest"],
         )
         texts = [sentences.texts[row] for row in rows]
-        return [best[0].pieces for best in translator.search(texts, decode=decode, split=False)]
+        return [best[0].tokens for best in translator.search(texts, decode=decode, split=False)]
 
     serve(turns, sentences, translate, facts)
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from ..waiting import undone
+from ..openmp import undone
 from .installing import copy_peers, find_version, install
 
 TAIL = 12  # lines of a failed process that are shown

@@ -38,7 +38,7 @@ PEERS = {
     "joeynmt": ("joeynmt", "train_joeynmt", "fp32"),
 }
 COLUMNS = {
-    "pieces/s": "source+target pieces/s|,.0f",
+    "tokens/s": "source+target tokens/s|,.0f",
     "seconds": "s an update|.3f",
     "share": "of the matrix rate|.1%",
     "cores": "cores busy|.2f",
@@ -54,7 +54,7 @@ class Task:
 
     folder: Path
     prepared: Prepared
-    flops: float  # of a source+target piece
+    flops: float  # of a source+target token
 
 
 def run(
@@ -90,7 +90,7 @@ def run(
         "size": config.size or "own",
         "parameters": facts[first][1]["parameters"],
         "vocabulary": vocabulary,
-        "pieces a side in a batch, padding included": config.train.batch_tokens,
+        "tokens a side in a batch, padding included": config.train.batch_tokens,
         "rounds": rounds,
         "seconds a turn": seconds,
     }
@@ -150,7 +150,7 @@ def _write_task(folder: Path, prepared: Prepared) -> None:
         "label_smoothing": train.label_smoothing,
         "betas": train.betas,
         "epsilon": train.epsilon,
-        "clip": train.clip or 1e9,
+        "max_grad_norm": train.max_grad_norm or 1e9,
     }
     write_json(folder / "task.json", settings)
 
@@ -175,7 +175,7 @@ def make_row(
 
     mine, median = answers[name], sorted(speeds(name))[len(answers[name]) // 2]
     figures: dict[str, float | str] = {
-        "pieces/s": median,
+        "tokens/s": median,
         "seconds": middle([{"s": x["seconds"] / x["updates"]} for x in mine], "s"),
         "share": median * task.flops / best_rate(ceilings),
         "cores": middle([{"c": x["cpu"] / x["seconds"]} for x in mine], "c"),
@@ -189,16 +189,16 @@ def make_row(
 
 
 def _count_flops(prepared: Prepared, batches: Sequence[tuple[Any, Any]]) -> float:
-    """Of the matrix products that a source+target piece costs, on average."""
-    flops = pieces = 0.0
+    """Of the matrix products that a source+target token costs, on average."""
+    flops = tokens = 0.0
     model = prepared.config.model.model_dump()
     for source, target in batches:
         s, t = (source != PAD).sum(1).astype(float), (target[:, 1:] != PAD).sum(1).astype(float)
         looks = {"encoder": (s * s).sum(), "decoder": (t * t).sum(), "across": (s * t).sum()}
         vocabulary = len(prepared.tokenizers.target)
         flops += count_flops(model, vocabulary, int(s.sum()), int(t.sum()), looks)
-        pieces += s.sum() + t.sum()
-    return flops / pieces
+        tokens += s.sum() + t.sum()
+    return flops / tokens
 
 
 def describe(environment: dict[str, str]) -> str:

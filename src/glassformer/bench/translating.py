@@ -34,19 +34,19 @@ PEERS = {
 }
 WRITERS = {"transformers": as_transformers.write, "marian": as_marian.write}
 COLUMNS = {
-    "pieces/s": "target pieces/s|,.0f",
-    "pieces/cpu": "a CPU second|,.0f",
+    "tokens/s": "target tokens/s|,.0f",
+    "tokens/cpu": "a CPU second|,.0f",
     "p50": "one alone: p50 ms|,.1f",
     "p99": "p99 ms|,.1f",
     "memory": "MiB above the import|,.0f",
     "peak": "peak MiB|,.0f",
     "start": "start s|.1f",  # from nothing to the first sentence
-    "length": "pieces a sentence|.2f",
+    "length": "tokens a sentence|.2f",
     "same": "same as the first row|.1%",
     "bleu": "BLEU|.2f",
     "settings": "settings|",
 }
-LONGEST = 250  # pieces of a translation
+LONGEST = 250  # tokens of a translation
 APART = 0.02  # mean lengths that differ by more are not of the same search
 
 
@@ -91,7 +91,7 @@ def run(
         "beam": beam,
         "alpha": alpha,
         "longest": LONGEST,
-        "penalty": "power",
+        "length_penalty": "power",
         "stop": "first",
     }
     plan = Plan(
@@ -136,7 +136,7 @@ def _write_sentences(tokenizers: Tokenizers, texts: Sequence[str], work: Path) -
     vocabulary = list(tokenizers.source.vocabulary)
     found = {
         "texts": list(texts),
-        "pieces": [[vocabulary[id] for id in row] for row in ids],
+        "tokens": [[vocabulary[id] for id in row] for row in ids],
         "ids": [[*row, EOS] for row in ids],
         "vocabulary": list(tokenizers.target.vocabulary),
     }
@@ -198,12 +198,12 @@ def _make_row(
     found, ours = (json.loads(answers[x][-1]["out"].read_text("utf-8")) for x in (name, first))
     alone = 1000 * np.array(mine[0]["alone"])
     figures: dict[str, float | str] = {
-        "pieces/s": statistics.median(x["pieces"] / x["seconds"] for x in mine),
-        "pieces/cpu": statistics.median(x["pieces"] / x["cpu"] for x in mine),
+        "tokens/s": statistics.median(x["tokens"] / x["seconds"] for x in mine),
+        "tokens/cpu": statistics.median(x["tokens"] / x["cpu"] for x in mine),
         "p50": float(np.percentile(alone, 50)),
         "p99": float(np.percentile(alone, 99)),
         "start": mine[0]["start"],
-        "length": middle(mine, "pieces") / len(plan.texts),
+        "length": middle(mine, "tokens") / len(plan.texts),
         "same": sum(a == b for a, b in zip(found, ours, strict=True)) / len(ours),
         "settings": ", ".join(f"{k} {v}" for k, v in mine[0]["tuned"].items()),
     }
@@ -215,16 +215,16 @@ def _make_row(
     row = Row(name, process.version, figures)
     if name == first:
         return row
-    speeds = [[x["pieces"] / x["seconds"] for x in answers[side]] for side in (first, name)]
+    speeds = [[x["tokens"] / x["seconds"] for x in answers[side]] for side in (first, name)]
     ratio, spread = compare(*speeds)
-    lengths = [middle(answers[side], "pieces") for side in (first, name)]
+    lengths = [middle(answers[side], "tokens") for side in (first, name)]
     apart = abs(lengths[1] / lengths[0] - 1)
     refused = f"lengths differ by {apart:.1%}" if apart > APART else None
     return replace(row, against=first, ratio=ratio, spread=spread, refused=refused)
 
 
 def _score(found: list[list[str]], plan: Plan) -> float:
-    ids = {piece: id for id, piece in enumerate(plan.tokenizers.target.vocabulary)}
-    said = [plan.tokenizers.target.decode([ids[piece] for piece in row]) for row in found]
+    ids = {token: id for id, token in enumerate(plan.tokenizers.target.vocabulary)}
+    said = [plan.tokenizers.target.decode([ids[token] for token in row]) for row in found]
     quality = score(said, [list(plan.references or [])], target_lang=plan.target_lang)
     return float(quality.to_json()["scores"]["BLEU"]["value"])

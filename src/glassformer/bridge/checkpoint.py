@@ -12,7 +12,7 @@ from ..model import Transformer
 from ..other_folders import is_pointer, tell_pointer
 from ..tensors import load_tensors
 
-NEVER = -200.0  # a bias that leaves a piece no share of the probability that fp32 could tell
+NEVER = -200.0  # a bias that leaves a token no share of the probability that fp32 could tell
 
 ATTENTION = {
     "to_query": "q_proj",
@@ -25,9 +25,9 @@ LAYER = {
     **{f"cross_attention.{ours}": f"encoder_attn.{theirs}" for ours, theirs in ATTENTION.items()},
     "feed_forward.inner": "fc1",
     "feed_forward.outer": "fc2",
-    "self_attention_road.norm": "self_attn_layer_norm",
-    "cross_attention_road.norm": "encoder_attn_layer_norm",
-    "feed_forward_road.norm": "final_layer_norm",
+    "self_attention_residual.norm": "self_attn_layer_norm",
+    "cross_attention_residual.norm": "encoder_attn_layer_norm",
+    "feed_forward_residual.norm": "final_layer_norm",
 }
 SOURCE = ("model.shared.weight", "model.encoder.embed_tokens.weight")
 TARGET = ("model.shared.weight", "model.decoder.embed_tokens.weight", "lm_head.weight")
@@ -101,5 +101,5 @@ def _take(path: Path, found: Weights, *names: str) -> Tensor:
 def _choose(path: Path, found: Tensor, rows: list[int]) -> Tensor:
     """One row for each of our ids."""
     if len(found) != max(rows) + 1:
-        raise ValueError(f"{path}: {len(found)} rows for {max(rows) + 1} pieces")
+        raise ValueError(f"{path}: {len(found)} rows for {max(rows) + 1} tokens")
     return found[rows]

@@ -45,7 +45,7 @@ def export(
 ) -> Parity:
     """Write `model` for CTranslate2 to the new folder `out`, unless it computes something else.
 
-    Compared on `texts`, the first 200; on random pieces if there are none. ValueError where the
+    Compared on `texts`, the first 200; on random tokens if there are none. ValueError where the
     difference is larger than rounding explains; then there is no `out`.
     """
     if quantization not in QUANTIZATIONS:
@@ -55,7 +55,7 @@ def export(
         raise ValueError(f"{out} is there already: name a new folder")
     _need()
     config, tokenizers, network = load_model(model)
-    sources = choose(tokenizers.source, config.model.positions.longest, texts)
+    sources = choose(tokenizers.source, config.model.positions.max_positions, texts)
     wanted = ask(network, sources, progress)
     with prepare_beside(out) as scratch:
         exact, final = scratch / "float32", scratch / quantization
@@ -128,10 +128,14 @@ def describe(settings: Model, network: Transformer, tokenizers: Tokenizers) -> T
 
 def _set_stack(spec: Any, layers: Any, last_norm: nn.Module) -> None:
     for part, layer in zip(spec.layer, layers, strict=True):
-        _set_attention(part.self_attention, layer.self_attention, layer.self_attention_road.norm)
+        _set_attention(
+            part.self_attention, layer.self_attention, layer.self_attention_residual.norm
+        )
         if hasattr(part, "attention"):
-            _set_attention(part.attention, layer.cross_attention, layer.cross_attention_road.norm)
-        _set_feed_forward(part.ffn, layer.feed_forward, layer.feed_forward_road.norm)
+            _set_attention(
+                part.attention, layer.cross_attention, layer.cross_attention_residual.norm
+            )
+        _set_feed_forward(part.ffn, layer.feed_forward, layer.feed_forward_residual.norm)
     if isinstance(last_norm, nn.LayerNorm):
         _set_norm(spec.layer_norm, last_norm)
 
@@ -155,12 +159,12 @@ def _set_feed_forward(spec: Any, feed_forward: FeedForward, norm: nn.LayerNorm) 
 def _set_embedding(spec: Any, table: Any, embedding: Embedding, settings: Model) -> None:
     """CTranslate2 scales by √d_model by itself; the positions are given as a table."""
     table.weight = _numbers(embedding.table.weight)
-    places_LD = embedding.places_LD
+    positions_LD = embedding.positions_LD
     if settings.positions.layout != "learned":
-        longest = max(settings.positions.longest, REACH)
-        positions = settings.positions.model_copy(update={"longest": longest})
-        places_LD = sinusoids(positions, settings.d_model)
-    spec.position_encodings.encodings = _numbers(places_LD)
+        longest = max(settings.positions.max_positions, REACH)
+        positions = settings.positions.model_copy(update={"max_positions": longest})
+        positions_LD = sinusoids(positions, settings.d_model)
+    spec.position_encodings.encodings = _numbers(positions_LD)
 
 
 def _set_linear(spec: Any, *linears: nn.Linear) -> None:

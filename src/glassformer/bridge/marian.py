@@ -1,6 +1,6 @@
 """Import of a MarianMT checkpoint as Hugging Face keeps it: the OPUS-MT models.
 
-Our ids begin with <pad>, <s>, </s>; then come its pieces in their order. Its decoder starts with
+Our ids begin with <pad>, <s>, </s>; then come its tokens in their order. Its decoder starts with
 what it calls <pad>, whose row becomes our <s>. What it computes stays the same but for one
 choice, the grid of the positions; see `Import`.
 """
@@ -22,7 +22,7 @@ from ..text.layout import CONTROLS
 from ..text.unigram import UNKNOWN
 from ..typed_json import read_typed
 from .checkpoint import read_weights, rename
-from .parity import choose, score_pieces, translate
+from .parity import choose, score_tokens, translate
 from .sentencepiece import Sentencepiece
 
 GRIDS = {"transformers": "paper", "marian": "tensor2tensor"}
@@ -40,13 +40,13 @@ class Import:
     grid: str
     parameters: int
     sentences: int
-    mean_difference: float  # of a piece's log-probability under the two grids
+    mean_difference: float  # of a token's log-probability under the two grids
     largest_difference: float
 
     def __str__(self) -> str:
         return (
             f"{self.parameters:,} parameters, grid {self.grid}; with the other grid, the "
-            f"log-probability of a piece differs by {self.mean_difference:.2g} on average, "
+            f"log-probability of a token differs by {self.mean_difference:.2g} on average, "
             f"{self.largest_difference:.2g} at most ({self.sentences} sentences)"
         )
 
@@ -56,7 +56,7 @@ def import_marian(
 ) -> Import:
     """Make the new model directory `out`. ValueError, in one sentence, for what cannot be read.
 
-    The two grids are compared on `texts`, the first 50; on random pieces if there are none.
+    The two grids are compared on `texts`, the first 50; on random tokens if there are none.
     """
     if grid not in GRIDS:
         raise ValueError(f"grid={grid}: one of {', '.join(GRIDS)}")
@@ -64,11 +64,11 @@ def import_marian(
         raise ValueError(f"{out} is there already: name a new folder")
     raw = _read_settings(folder)
     config = _translate_settings(folder, raw, grid)
-    tokenizers, rows = _read_pieces(folder, raw)
+    tokenizers, rows = _read_tokens(folder, raw)
     config = config.changed(text={"vocabulary": max(300, len(tokenizers.target)), "shared": False})
     network = build(config, tokenizers).eval()
     network.load_state_dict(rename(*read_weights(folder), rows, network))
-    sources = choose(tokenizers.source, config.model.positions.longest, texts)[:MOST]
+    sources = choose(tokenizers.source, config.model.positions.max_positions, texts)[:MOST]
     found = _compare_grids(network, config, tokenizers, sources, grid)
     with prepare_beside(out) as scratch:
         whole = scratch / "model"
@@ -132,13 +132,13 @@ def _translate_settings(folder: Path, raw: Mapping[str, Any], grid: str) -> Conf
             "positions": {
                 "layout": "concatenated",
                 "grid": GRIDS[grid],
-                "longest": raw["max_position_embeddings"],
+                "max_positions": raw["max_position_embeddings"],
             },
         }
     except KeyError as error:
         raise ValueError(f"{path}: {error.args[0]} is missing") from None
     beam, alpha = search.get("num_beams") or 1, search.get("length_penalty") or 1.0
-    decode = {"search": "beam", "beam": beam, "penalty": "power", "alpha": alpha}
+    decode = {"search": "beam", "beam": beam, "length_penalty": "power", "alpha": alpha}
     languages = _read_languages(folder / "tokenizer_config.json")
     return Config.read({"model": model, "decode": decode, "data": languages}, name=str(path))
 
@@ -154,7 +154,7 @@ def _read_languages(path: Path) -> dict[str, str]:
     }
 
 
-def _read_pieces(folder: Path, raw: Mapping[str, Any]) -> tuple[Tokenizers, list[list[int]]]:
+def _read_tokens(folder: Path, raw: Mapping[str, Any]) -> tuple[Tokenizers, list[list[int]]]:
     """Both tokenizers, and for each side the row of its table that each of our ids takes."""
     names = ["vocab.json", "vocab.json"]
     if (folder / "target_vocab.json").is_file():
@@ -165,13 +165,13 @@ def _read_pieces(folder: Path, raw: Mapping[str, Any]) -> tuple[Tokenizers, list
         ids = read_typed(folder / name, dict[str, Any])
         if sorted(ids.values()) != list(range(len(ids))) or start not in ids.values():
             raise ValueError(f"{folder / name}: its ids are not the numbers from 0 on")
-        for piece in (CONTROLS[0], CONTROLS[2], UNKNOWN):
-            if piece not in ids:
-                raise ValueError(f"{folder / name}: it has no {piece}")
+        for token in (CONTROLS[0], CONTROLS[2], UNKNOWN):
+            if token not in ids:
+                raise ValueError(f"{folder / name}: it has no {token}")
         others = sorted(ids.keys() - set(CONTROLS), key=ids.__getitem__)
         rows.append([ids[CONTROLS[0]], start, ids[CONTROLS[2]], *map(ids.__getitem__, others)])
-        pieces = Sentencepiece.read(folder / f"{side}.spm")
-        tokenizers.append(pieces.to_tokenizer([*CONTROLS, *others]))
+        tokens = Sentencepiece.read(folder / f"{side}.spm")
+        tokenizers.append(tokens.to_tokenizer([*CONTROLS, *others]))
     return Tokenizers(*tokenizers), rows
 
 
@@ -188,7 +188,7 @@ def _compare_grids(
     twin = build(config.changed(model={"positions": positions}), tokenizers).eval()
     twin.load_state_dict(network.state_dict())
     targets = translate(network, sources, "greedy")
-    both = (score_pieces(each, sources, targets) for each in (network, twin))
+    both = (score_tokens(each, sources, targets) for each in (network, twin))
     apart = [abs(a - b) for pair in zip(*both, strict=True) for a, b in zip(*pair, strict=True)]
     return Import(
         grid=grid,

@@ -17,13 +17,13 @@ from ..model import Transformer
 from ..text import Tokenizer
 
 MOST = 200  # sentences
-SOURCE, OUTPUT = 60, 100  # pieces of a random source and of a translation, at most
+SOURCE, OUTPUT = 60, 100  # tokens of a random source and of a translation, at most
 ROUNDING = 1e-5  # of the largest log-probability; at least of 1
-COARSE = 0.05  # nats a piece that quantised weights may be off, on average
+COARSE = 0.05  # nats a token that quantised weights may be off, on average
 PARTED = 0.01  # of the beams may have parted at a tie that the ends do not show
 TIE = 1e-4  # translations this close in log-probability are equally good
 SEARCHES = {
-    name: Decode(search=name, beam=5, penalty="none", max_ratio=0, max_extra=OUTPUT)
+    name: Decode(search=name, beam=5, length_penalty="none", max_ratio=0, max_extra=OUTPUT)
     for name in ("greedy", "beam")
 }
 
@@ -37,8 +37,8 @@ class Parity:
 
     quantization: str
     sentences: int
-    pieces: int
-    largest_difference: float  # of the log-probability of a piece
+    tokens: int
+    largest_difference: float  # of the log-probability of a token
     mean_difference: float
     allowed: float  # of the largest; quantised: of the mean
     different: dict[str, int]  # translations that are another's, ties apart, by search
@@ -54,7 +54,7 @@ class Parity:
         if not found <= self.allowed:  # not a number is not allowed
             raise ValueError(
                 f"not exported: in {self.quantization}, log-probabilities differ by {found:.2g} "
-                f"nats a piece, and {self.allowed:.2g} is allowed"
+                f"nats a token, and {self.allowed:.2g} is allowed"
             )
         most = {"greedy": 0.0, "beam": PARTED * self.sentences}
         if self.is_exact and any(self.different[name] > most[name] for name in most):
@@ -80,7 +80,7 @@ class Answers:
 
     sources: Rows
     translations: dict[str, Rows]  # by search
-    log_probs: list[list[float]]  # of each piece of the greedy translations
+    log_probs: list[list[float]]  # of each token of the greedy translations
 
 
 def choose(tokenizer: Tokenizer, longest: int, texts: Sequence[str] | None) -> Rows:
@@ -98,7 +98,7 @@ def choose(tokenizer: Tokenizer, longest: int, texts: Sequence[str] | None) -> R
 def ask(network: Transformer, sources: Rows, progress: Progress | None = None) -> Answers:
     """In fp32, by the plain path. `progress` hears of each sentence once a search."""
     translations = {name: translate(network, sources, name, progress) for name in SEARCHES}
-    return Answers(sources, translations, score_pieces(network, sources, translations["greedy"]))
+    return Answers(sources, translations, score_tokens(network, sources, translations["greedy"]))
 
 
 def compare(
@@ -120,13 +120,13 @@ def compare(
         others = theirs.search(wanted.sources, name)
         unequal = [i for i in range(len(ours)) if ours[i] != others[i]]
         rows, left, right = ([x[i] for i in unequal] for x in (wanted.sources, ours, others))
-        scores = score_pieces(network, rows, left), score_pieces(network, rows, right)
+        scores = score_tokens(network, rows, left), score_tokens(network, rows, right)
         ties[name] = sum(map(_is_tie, left, right, *scores))
         different[name] = len(unequal) - ties[name]
     return Parity(
         quantization=quantization,
         sentences=len(wanted.sources),
-        pieces=len(pairs),
+        tokens=len(pairs),
         largest_difference=max(apart),
         mean_difference=sum(apart) / len(apart),
         allowed=ROUNDING * max(1.0, *(abs(ours) for ours, _ in pairs)) if exact else COARSE,
@@ -153,15 +153,15 @@ def translate(
             longest=_reach(network),
             progress=progress,
         )
-    return [list(best[0].pieces) for best in found]
+    return [list(best[0].tokens) for best in found]
 
 
 def _reach(network: Transformer) -> int:
-    """The most pieces of a translation that can be scored: BOS goes before it."""
-    return network.settings.positions.longest - 1
+    """The most tokens of a translation that can be scored: BOS goes before it."""
+    return network.settings.positions.max_positions - 1
 
 
-def score_pieces(network: Transformer, rows: Rows, targets: Rows) -> list[list[float]]:
+def score_tokens(network: Transformer, rows: Rows, targets: Rows) -> list[list[float]]:
     with torch.inference_mode():
         return score(network, [[*row, EOS] for row in rows], targets)
 
@@ -176,7 +176,7 @@ class _Theirs:
         self.engine = Translator(str(folder), compute_type=precision, intra_threads=threads)
         self.longest = longest
         self.source, self.target = tokenizers.source.vocabulary, tokenizers.target.vocabulary
-        self.ids = {piece: id for id, piece in enumerate(self.target)}
+        self.ids = {token: id for id, token in enumerate(self.target)}
 
     def score(self, rows: Rows, targets: Rows) -> list[list[float]]:
         found = self.engine.score_batch(
@@ -197,7 +197,7 @@ class _Theirs:
             max_decoding_length=self.longest,
             **options,
         )
-        return [[self.ids[piece] for piece in result.hypotheses[0]] for result in found]
+        return [[self.ids[token] for token in result.hypotheses[0]] for result in found]
 
 
 def _spell(rows: Rows, vocabulary: Sequence[str]) -> list[list[str]]:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from ..text.unigram import Unigram
 
-# Of sentencepiece_model.proto: the kinds of a model, the kinds of a piece, and field numbers.
+# Of sentencepiece_model.proto: the kinds of a model, the kinds of a token, and field numbers.
 UNIGRAM = 1
 NORMAL, UNKNOWN, CONTROL, UNUSED = 1, 2, 3, 5
 PIECES, TRAINER, NORMALIZER = 1, 2, 3
@@ -19,7 +19,7 @@ Value = int | bytes
 
 @dataclass(frozen=True)
 class Sentencepiece:
-    """What decides how a text is cut: ln p of each piece, and a compiled normaliser."""
+    """What decides how a text is cut: ln p of each token, and a compiled normaliser."""
 
     scores: Mapping[str, float]
     charsmap: bytes
@@ -39,7 +39,7 @@ class Sentencepiece:
 
         What only one of the two has is unknown, or never comes from a text.
         """
-        scores = [self.scores.get(piece) for piece in vocabulary]
+        scores = [self.scores.get(token) for token in vocabulary]
         return Unigram(vocabulary, scores, self.charsmap)
 
 
@@ -54,12 +54,12 @@ def _parse(message: bytes) -> tuple[dict[str, float], bytes]:
     if any(normalizer.get(flag, 1) != 1 for flag in (3, 4, 5)):
         raise ValueError("its normaliser keeps spaces as they are, which is not supported")
     scores = {}
-    for piece in (dict(_fields(_bytes(value))) for field, value in fields if field == PIECES):
-        kind, text = piece.get(3, NORMAL), _bytes(piece[1]).decode()
+    for token in (dict(_fields(_bytes(value))) for field, value in fields if field == PIECES):
+        kind, text = token.get(3, NORMAL), _bytes(token[1]).decode()
         if kind == NORMAL:
-            (scores[text],) = struct.unpack("<f", _bytes(piece.get(2, bytes(4))))
+            (scores[text],) = struct.unpack("<f", _bytes(token.get(2, bytes(4))))
         elif kind not in (UNKNOWN, CONTROL, UNUSED):
-            raise ValueError(f"piece {text!r} is user-defined or a byte, which is not supported")
+            raise ValueError(f"token {text!r} is user-defined or a byte, which is not supported")
     if not scores:
         raise ValueError("damaged, or no SentencePiece model")
     return scores, _bytes(normalizer.get(2, b""))

@@ -61,7 +61,7 @@ def bench_train(
     output: Out = None,
     as_json: AsJson = False,
 ) -> None:
-    """Updates of one model on the same batches: pieces a second, ours and theirs, in turns.
+    """Updates of one model on the same batches: tokens a second, ours and theirs, in turns.
 
     \b
     glassformer bench train small --against torch-fp32,torch-bf16
@@ -108,7 +108,7 @@ def bench_translate(
     output: Out = None,
     as_json: AsJson = False,
 ) -> None:
-    """Translate with a model of yours: pieces a second, ours and theirs, from the same weights.
+    """Translate with a model of yours: tokens a second, ours and theirs, from the same weights.
 
     \b
     glassformer bench translate my-model --source test.en --reference test.de --beam 1

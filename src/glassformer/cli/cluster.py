@@ -13,7 +13,7 @@ from .decoding import choose_search
 from .terminal import count_if_file, show_progress, warn
 
 if TYPE_CHECKING:
-    from ..guard import Judged
+    from ..quality_check import Judged
 
 PANEL = "Many machines"
 Engine = Annotated[

@@ -18,7 +18,7 @@ Search = Annotated[
     str | None,
     Option(
         metavar="beam|greedy|sample",
-        help="Keep the best beginnings, take the likeliest piece each time, or throw dice.",
+        help="Keep the best beginnings, take the likeliest token each time, or throw dice.",
         rich_help_panel=SEARCH,
     ),
 ]
@@ -28,7 +28,7 @@ Beam = Annotated[
 Penalty = Annotated[
     str | None,
     Option(
-        metavar="paper|power|none",
+        metavar="gnmt|power|none",
         help="What a log-probability is divided by: ((5+n)/6)^alpha, n^alpha or 1.",
         rich_help_panel=SEARCH,
     ),
@@ -45,13 +45,13 @@ Stop = Annotated[
     ),
 ]
 MinLength = Annotated[
-    int | None, Option(metavar="N", help="Fewest pieces of output.", rich_help_panel=SEARCH)
+    int | None, Option(metavar="N", help="Fewest tokens of output.", rich_help_panel=SEARCH)
 ]
 MaxRatio = Annotated[
     float | None,
     Option(
         metavar="X",
-        help="Most pieces of output: X for each source piece, and --max-extra.",
+        help="Most tokens of output: X for each source token, and --max-extra.",
         rich_help_panel=SEARCH,
     ),
 ]
@@ -60,7 +60,7 @@ MaxExtra = Annotated[
 ]
 NoRepeat = Annotated[
     int | None,
-    Option(metavar="N", help="Never the same N pieces twice; 0: off.", rich_help_panel=SEARCH),
+    Option(metavar="N", help="Never the same N tokens twice; 0: off.", rich_help_panel=SEARCH),
 ]
 Temperature = Annotated[
     float | None,
@@ -93,13 +93,13 @@ Seed = Annotated[
 OPTIONS = {
     "search": Search,
     "beam": Beam,
-    "penalty": Penalty,
+    "length_penalty": Penalty,
     "alpha": Alpha,
     "stop": Stop,
     "min_length": MinLength,
     "max_ratio": MaxRatio,
     "max_extra": MaxExtra,
-    "no_repeat": NoRepeat,
+    "no_repeat_ngram_size": NoRepeat,
     "temperature": Temperature,
     "top_k": TopK,
     "top_p": TopP,

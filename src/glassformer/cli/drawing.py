@@ -24,7 +24,7 @@ Gallery = Annotated[
 ]
 Query = Annotated[
     str | None,
-    Option(metavar="PIECE", help="Of what this piece reads.", rich_help_panel=PANEL),
+    Option(metavar="PIECE", help="Of what this token reads.", rich_help_panel=PANEL),
 ]
 Language = Annotated[
     str | None,

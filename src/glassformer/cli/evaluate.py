@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from ..config import Config, Decode
     from ..evaluate.quality import Quality
     from ..evaluate.significance import Comparison
-    from ..guard import Judged
+    from ..quality_check import Judged
     from ..translator import Translator
 
 Files = Annotated[

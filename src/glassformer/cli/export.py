@@ -28,7 +28,7 @@ Compare = Annotated[
     Option(
         "--source",
         metavar="FILE",
-        help="Text to compare the export on, its first 200 lines; random pieces if not given.",
+        help="Text to compare the export on, its first 200 lines; random tokens if not given.",
     ),
 ]
 

@@ -29,7 +29,7 @@ Compare = Annotated[
     Option(
         "--source",
         metavar="FILE",
-        help="Text to compare the two grids on, its first 50 lines; random pieces if not given.",
+        help="Text to compare the two grids on, its first 50 lines; random tokens if not given.",
     ),
 ]
 

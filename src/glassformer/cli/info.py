@@ -44,12 +44,12 @@ def tell_card(card: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     for name, value in card.get("scores", {}).items():
         yield f"valid {name}", f"{value:.2f}"
     if made := card.get("training"):
-        pieces = made["source_pieces"] + made["target_pieces"]
+        tokens = made["source_tokens"] + made["target_tokens"]
         best = f"best after {made['best_step']:,}"
         if "mean_of" in made:
             best = f"mean after {', '.join(f'{n:,}' for n in made['mean_of'])}"
         yield "updates", f"{made['steps']:,}, {best}"
-        yield "pieces seen", f"{pieces:,}"
+        yield "tokens seen", f"{tokens:,}"
         yield "CPU-seconds", f"{made['cpu_seconds']:,.0f}, {made['device']} {made['precision']}"
         if made["frozen"]:
             yield "frozen", ", ".join(made["frozen"])

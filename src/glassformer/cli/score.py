@@ -51,8 +51,8 @@ def score(
                     "source": text,
                     "target": translation,
                     "log_prob": scored.log_prob,
-                    "pieces": scored.pieces,
-                    "piece_log_probs": scored.piece_log_probs,
+                    "tokens": scored.tokens,
+                    "token_log_probs": scored.token_log_probs,
                     "precision": translator.exact_precision,
                 }
                 out.write(f"{to_json(shown) if as_json else format(scored.log_prob, '.6f')}\n")

@@ -34,7 +34,7 @@ Form = Annotated[
 ]
 Layer = Annotated[int | None, Option(metavar="N", help="Of this layer; 0 the first, -1 the last.")]
 Head = Annotated[int | None, Option(metavar="N", help="Of this head; 0 the first, -1 the last.")]
-Top = Annotated[int, Option(metavar="N", min=0, help="How many other pieces to show a step.")]
+Top = Annotated[int, Option(metavar="N", min=0, help="How many other tokens to show a step.")]
 WhatIf = Annotated[
     Path | None, Option("--edit", metavar="FILE", help="What if: edits in JSON, before and after.")
 ]

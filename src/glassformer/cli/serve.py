@@ -182,7 +182,7 @@ def start(
         raise ValueError("serving needs an extra: pip install 'glassformer[serve]'")
     if runs is not None and not runs.is_dir():
         raise ValueError(f"--runs {runs} is no folder")
-    from ..serve.access import Access
+    from ..serve.rate_limit import Access
     from ..serve.request_log import RequestLog
     from ..serve.running import make_service, prepare
 

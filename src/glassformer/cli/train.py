@@ -73,14 +73,14 @@ From = Annotated[
     Option(
         "--from",
         metavar="MODEL",
-        help="Start from this model: its weights, pieces and settings, but a new schedule.",
+        help="Start from this model: its weights, tokens and settings, but a new schedule.",
     ),
 ]
 NewTokenizer = Annotated[
     bool,
     Option(
         "--new-tokenizer",
-        help="With --from: learn pieces of these data; those that MODEL knows keep their vectors.",
+        help="With --from: learn tokens of these data; those that MODEL knows keep their vectors.",
     ),
 ]
 Freeze = Annotated[
@@ -165,7 +165,7 @@ def train(
             config = read_recipe(recipe, *asked, size=size)
         from .. import train as training
 
-        how |= {"valid": valid or None, "parent": parent, "new_pieces": new_tokenizer}
+        how |= {"valid": valid or None, "parent": parent, "new_tokens": new_tokenizer}
         summary = training.train(config, data, out, **how)
     _tell(summary, as_json)
 
@@ -269,7 +269,7 @@ def read_parent(
     """The settings of a model, with those given at the command line on top."""
     if recipe:
         raise ValueError(f"--from keeps the settings of {parent}: leave {recipe} out, use --set")
-    from ..train.parent import inherit
+    from ..train.init_from import inherit
 
     config = inherit(parent, _lay_on_top(source_lang, target_lang, minutes, changes))
     return _limit(config, minutes)

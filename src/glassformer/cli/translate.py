@@ -27,7 +27,7 @@ from .terminal import (
 )
 
 if TYPE_CHECKING:
-    from ..guard import Judged
+    from ..quality_check import Judged
     from ..translator import Translation, Translator
 
 File = Annotated[
@@ -151,7 +151,7 @@ def search_chunks(
     translator: Translator, chunks: Iterable[list[tuple[str, str]]], **how: Any
 ) -> Iterator[tuple[int, str, Judged]]:
     """The number of each line, the line, and its best translations; chunk by chunk."""
-    from ..guard import search
+    from ..quality_check import search
 
     done = 0
     for chunk in chunks:

@@ -28,7 +28,7 @@ class Verb(TyperCommand):
     def _answer(self, unknown: str, given: Sequence[str]) -> None:
         """Raise ValueError if the table or the settings know what was meant."""
         from ..config import Config
-        from ..mistakes import find_settings, list_settings
+        from ..validation_errors import find_settings, list_settings
 
         typed = (word.split("=")[0] for word in given if word.startswith(unknown))
         options = {option for each in self.params for option in each.opts}

@@ -21,27 +21,27 @@ FEW_SHAPES, ROWS = 4, 8
 class Batch:
     """B pairs of one epoch, int64, padded on the right with PAD."""
 
-    source_BS: Integers  # pieces, EOS
-    target_BT: Integers  # BOS, pieces, EOS; the decoder reads [:, :-1] and predicts [:, 1:]
+    source_BS: Integers  # tokens, EOS
+    target_BT: Integers  # BOS, tokens, EOS; the decoder reads [:, :-1] and predicts [:, 1:]
     rows: Integers  # which pairs of the store
     number: int = 0  # among the micro-batches of its update
     part: tuple[int, int] | None = None  # of a batch cut by rows: its first row, and all its rows
 
     @property
     def cells(self) -> int:
-        """Pieces of both sides, padding included: what memory goes by."""
+        """Tokens of both sides, padding included: what memory goes by."""
         return self.source_BS.size + self.target_BT.size
 
     def numbered(self, number: int) -> Batch:
         return replace(self, number=number)
 
-    def cut(self, pieces: int) -> list[Batch]:
+    def cut(self, tokens: int) -> list[Batch]:
         """Runs of rows about equally long, padded as before; none at all for some if rows are few.
 
         A row keeps its place in the whole, so that it loses the same values to dropout.
         """
         first, whole = self.part or (0, len(self.rows))
-        ends = [len(self.rows) * n // pieces for n in range(pieces + 1)]
+        ends = [len(self.rows) * n // tokens for n in range(tokens + 1)]
         return [
             Batch(
                 self.source_BS[a:b],
@@ -182,7 +182,7 @@ def round_up(lengths: Integers, step: int) -> Integers:
 
 
 def _frame(rows: Sequence[Ids], begin: list[int], pad_to: int) -> Integers:
-    """Rows of equal width: `begin`, pieces, EOS, padding."""
+    """Rows of equal width: `begin`, tokens, EOS, padding."""
     first, read = len(begin), np.array(max(map(len, rows)) + 1)
     width = first + int(round_up(read, pad_to))
     framed = np.full((len(rows), width), PAD, dtype=np.int64)

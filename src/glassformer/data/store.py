@@ -99,7 +99,7 @@ class Store:
         return ids[offsets[pair] : offsets[pair + 1]]
 
     def lengths(self, epoch: int) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int32]]:
-        """Pieces of each source, and of each target."""
+        """Tokens of each source, and of each target."""
         source, target = (side[epoch % self.samples][1] for side in self._sides)
         return np.diff(source).astype(np.int32), np.diff(target).astype(np.int32)
 
@@ -121,7 +121,7 @@ def build(
     """Encode `pairs` into `folder`, which appears when all is done; a store there before goes.
 
     With dropout, `samples` segmentations of each side are kept. Left out are pairs with an empty
-    side, and those with more than `max_length` pieces in any segmentation of either side.
+    side, and those with more than `max_length` tokens in any segmentation of either side.
     ValueError if no pair is left.
     """
     tokenizers = (source_tokenizer, target_tokenizer)
@@ -147,7 +147,7 @@ def build(
             if progress:
                 progress(counts.read, total)
         if not counts.kept:
-            longest = f"; data.max_length is {max_length:,} pieces" if counts.too_long else ""
+            longest = f"; data.max_length is {max_length:,} tokens" if counts.too_long else ""
             raise ValueError(f"nothing to train on: {counts}{longest}")
         text = json.dumps({**index, "counts": asdict(counts)}, indent=1)
         (partial / INDEX).write_text(text + "\n", encoding="utf-8")

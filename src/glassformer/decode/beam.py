@@ -12,28 +12,28 @@ import torch
 from torch import Tensor
 
 from ..config import Decode
-from ..kernels.top import Best
+from ..kernels.topk import Best
 from ..text import EOS
-from .live import Live
+from .hypotheses import Hypotheses
 from .rules import choose, length_penalty
 from .step import Step
 
 
-def step(logits: Tensor | Best, live: Live, settings: Decode) -> Step:
+def step(logits: Tensor | Best, live: Hypotheses, settings: Decode) -> Step:
     """Continue the hypotheses of each sentence by its best candidates. Writes on the logits, R V.
 
     At most one candidate of a row is EOS, so that among the best 2 W at least W go on.
     """
     beam = live.beams
-    (logit_RC, piece_RC, sum_R1), forbidden = choose(logits, live, settings)
-    piece_log_prob_BWC = (logit_RC - sum_R1).view(-1, beam, logit_RC.size(1))
-    log_prob_BWC = live.log_prob_BW[..., None] + piece_log_prob_BWC
+    (logit_RC, token_RC, sum_R1), forbidden = choose(logits, live, settings)
+    token_log_prob_BWC = (logit_RC - sum_R1).view(-1, beam, logit_RC.size(1))
+    log_prob_BWC = live.log_prob_BW[..., None] + token_log_prob_BWC
     log_prob_BC, place_BC = log_prob_BWC.flatten(1).topk(2 * beam)
-    piece_BC = piece_RC.view(len(place_BC), -1).gather(1, place_BC)
+    token_BC = token_RC.view(len(place_BC), -1).gather(1, place_BC)
 
     # Those that end finish if they rank among the first W; the first W that do not end live on.
     rank_C = torch.arange(2 * beam, device=place_BC.device)
-    ends_BC = piece_BC == EOS
+    ends_BC = token_BC == EOS
     finished_BC = ends_BC & (rank_C < beam) & (log_prob_BC > -math.inf)
     kept_BW = (rank_C + 2 * beam * ends_BC).topk(beam, largest=False).indices
 
@@ -45,8 +45,8 @@ def step(logits: Tensor | Best, live: Live, settings: Decode) -> Step:
     return Step(
         before=live,
         parent_BC=place_BC // logit_RC.size(1),
-        piece_BC=piece_BC,
-        piece_log_prob_BC=piece_log_prob_BWC.flatten(1).gather(1, place_BC),
+        token_BC=token_BC,
+        token_log_prob_BC=token_log_prob_BWC.flatten(1).gather(1, place_BC),
         log_prob_BC=log_prob_BC,
         penalty_B=penalty_B,
         kept_BW=kept_BW,
@@ -58,7 +58,7 @@ def step(logits: Tensor | Best, live: Live, settings: Decode) -> Step:
 
 
 def is_done(
-    hope_B: Tensor, best_BN: Tensor, finished_B: Tensor, live: Live, settings: Decode
+    hope_B: Tensor, best_BN: Tensor, finished_B: Tensor, live: Hypotheses, settings: Decode
 ) -> Tensor:
     """Whether each sentence has what was wanted; `hope_B` is the best log-probability alive.
 

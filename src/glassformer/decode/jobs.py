@@ -26,11 +26,11 @@ class Job:
     line: int  # its number in the whole text, from 0: what sampling is keyed by
     source: Sequence[int]
     prefix: Sequence[int]  # how its translation must begin
-    limit: int  # the most pieces, EOS counted
+    limit: int  # the most tokens, EOS counted
 
     @property
     def size(self) -> int:
-        """Pieces that the network reads at once."""
+        """Tokens that the network reads at once."""
         return max(len(self.source), len(self.prefix) + 1)
 
 
@@ -53,10 +53,10 @@ def plan(
         if prefix and min(prefix) <= EOS:
             raise ValueError(f"line {line + 1}: {min(prefix)} is a control id: not in a prefix")
         limit = longest_output(len(source) - 1, settings, longest)
-        for what, pieces in (("the prefix", len(prefix)), ("min_length", settings.min_length)):
-            if pieces >= limit:
+        for what, tokens in (("the prefix", len(prefix)), ("min_length", settings.min_length)):
+            if tokens >= limit:
                 raise ValueError(
-                    f"line {line + 1}: {what} asks for {pieces} pieces, "
+                    f"line {line + 1}: {what} asks for {tokens} tokens, "
                     f"but with EOS there may be {limit}: at most {limit - 1} fit"
                 )
         jobs.append(Job(index, line, source, prefix, limit))
@@ -71,7 +71,7 @@ def queue(jobs: Iterable[Job]) -> deque[Job]:
 def take(waiting: deque[Job], working: list[Job], room: int, workers: int = 1) -> list[Job]:
     """The next sentences of the queue that find room beside those at work; at least one works.
 
-    `room` is in pieces, padding included. Few newcomers are not worth an encoder's run: they
+    `room` is in tokens, padding included. Few newcomers are not worth an encoder's run: they
     wait until there is room for a quarter of those at work. Where several workers share the
     queue, each takes a little of what is left, so that all are done at about one time.
     """

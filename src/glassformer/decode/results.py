@@ -15,12 +15,12 @@ class NotFiniteError(ValueError):
 
 @dataclass(frozen=True)
 class Hypothesis:
-    """One translation, in pieces, with what the network thinks of it (natural logarithms)."""
+    """One translation, in tokens, with what the network thinks of it (natural logarithms)."""
 
-    pieces: list[int]  # without BOS and EOS, with what was forced
-    log_prob: float  # of all pieces and EOS
+    tokens: list[int]  # without BOS and EOS, with what was forced
+    log_prob: float  # of all tokens and EOS
     score: float  # log_prob over the length penalty: what hypotheses are ranked by
-    piece_log_probs: list[float]  # one a piece, and EOS's last
+    token_log_probs: list[float]  # one a token, and EOS's last
     finished: bool  # ended with EOS; otherwise it was cut at the greatest length
 
 
@@ -33,25 +33,25 @@ def endings(step: Step) -> Iterator[tuple[int, Hypothesis]]:
     columns = (
         sentence,
         before.length_B[sentence],
-        before.pieces_BWL[sentence, parent],
-        step.piece_BC[sentence, place],
-        before.piece_log_probs_BWL[sentence, parent],
-        step.piece_log_prob_BC[sentence, place],
+        before.tokens_BWL[sentence, parent],
+        step.token_BC[sentence, place],
+        before.token_log_probs_BWL[sentence, parent],
+        step.token_log_prob_BC[sentence, place],
         log_prob,
         log_prob / step.penalty_B[sentence],
         step.finished_BC[sentence, place],
     )
-    for b, length, pieces, last, log_probs, last_log_prob, total, score, finished in zip(
+    for b, length, tokens, last, log_probs, last_log_prob, total, score, finished in zip(
         *(column.tolist() for column in columns), strict=True
     ):
-        start = len(pieces) - length
+        start = len(tokens) - length
         yield (
             b,
             Hypothesis(
-                pieces=pieces[start:] + ([] if finished else [last]),
+                tokens=tokens[start:] + ([] if finished else [last]),
                 log_prob=total,
                 score=score,
-                piece_log_probs=[*log_probs[start:], last_log_prob],
+                token_log_probs=[*log_probs[start:], last_log_prob],
                 finished=finished,
             ),
         )
@@ -63,9 +63,11 @@ def explain_nothing(step: Step, place: int, line: int, settings: Decode) -> Valu
     What the rules forbid has the log-probability -inf; logits that are not finite give NaN, and
     those that are far too large may give either.
     """
-    is_bound = settings.no_repeat and settings.min_length  # otherwise something may always follow
+    is_bound = (
+        settings.no_repeat_ngram_size and settings.min_length
+    )  # otherwise something may always follow
     if is_bound and not step.log_prob_BC[place].isnan().any():
-        said = "no hypothesis is left: no_repeat and min_length forbid every token"
+        said = "no hypothesis is left: no_repeat_ngram_size and min_length forbid every token"
         return ValueError(f"line {line + 1}: {said}")
     return NotFiniteError(
         f"line {line + 1}: the network's logits are not finite numbers or far too large: its "

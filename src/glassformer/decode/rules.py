@@ -1,7 +1,7 @@
 """What holds a choice back: the length penalty, the longest output, and what is forbidden.
 
-Letters: B sentences; R rows; V vocabulary; C forbidden candidates of a row; L pieces so far;
-n pieces of an n-gram.
+Letters: B sentences; R rows; V vocabulary; C forbidden candidates of a row; L tokens so far;
+n tokens of an n-gram.
 """
 
 from __future__ import annotations
@@ -12,58 +12,58 @@ import torch
 from torch import Tensor
 
 from ..config import Decode
-from ..kernels.top import Best, survey
+from ..kernels.topk import Best, topk_logsumexp
 from ..text import EOS, PAD
-from .live import Live
-from .top import find_top, sum_logs
+from .hypotheses import Hypotheses
+from .topk import find_top, sum_logs
 
 
 def length_penalty(length: Tensor, settings: Decode) -> Tensor:
-    """What the log-probability of a hypothesis of so many pieces, EOS counted, is divided by.
+    """What the log-probability of a hypothesis of so many tokens, EOS counted, is divided by.
 
-    "paper": ((5 + n) / 6) ** alpha (Wu et al. 2016, equation 14; here 6.1); "power": n ** alpha.
+    "gnmt": ((5 + n) / 6) ** alpha (Wu et al. 2016, equation 14; here 6.1); "power": n ** alpha.
     Never below 1 and never falling as n grows: the exact stop rests on that.
     """
-    if settings.penalty not in ("paper", "power"):
+    if settings.length_penalty not in ("gnmt", "power"):
         return torch.ones_like(length, dtype=torch.float32)
     # On a processor a power in fp32 may depend on its place in the tensor: on the company.
     n = length.double() if length.is_cpu else length.float()
-    n = (5 + n) / 6 if settings.penalty == "paper" else n
+    n = (5 + n) / 6 if settings.length_penalty == "gnmt" else n
     return (n**settings.alpha).float()
 
 
-def longest_output(source_pieces: int, settings: Decode, longest: int | None) -> int:
-    """The most pieces, EOS counted, for a source of so many, EOS not counted.
+def longest_output(source_tokens: int, settings: Decode, longest: int | None) -> int:
+    """The most tokens, EOS counted, for a source of so many, EOS not counted.
 
     The paper (6.1) has the length of the input + 50. `longest` is as far as the network reaches.
     """
-    limit = math.ceil(settings.max_ratio * source_pieces) + settings.max_extra
+    limit = math.ceil(settings.max_ratio * source_tokens) + settings.max_extra
     return limit if longest is None else min(limit, longest)
 
 
 def count_candidates(settings: Decode) -> int:
-    """How many pieces of each row a step considers: the best 2 W of a sentence are among the best
+    """How many tokens of each row a step considers: the best 2 W of a sentence are among the best
     2 W of each of its rows."""
     return 2 * settings.beam if settings.search == "beam" else 1
 
 
 def is_free(settings: Decode) -> bool:
-    """Whether a search follows the best of all pieces from EOS on."""
-    return not (settings.search == "sample" or settings.min_length or settings.no_repeat)
+    """Whether a search follows the best of all tokens from EOS on."""
+    return not (settings.search == "sample" or settings.min_length or settings.no_repeat_ngram_size)
 
 
 def choose(
-    logits: Tensor | Best, live: Live, settings: Decode
+    logits: Tensor | Best, live: Hypotheses, settings: Decode
 ) -> tuple[Best, tuple[Tensor, Tensor]]:
-    """The best pieces that each row may choose, of all logits, R V; and what is forbidden.
+    """The best tokens that each row may choose, of all logits, R V; and what is forbidden.
 
     Writes on the logits. Where the network has found the best itself, they are it.
     """
-    nothing = live.pieces_RL[:, :0], live.log_prob_BW.view(-1, 1)[:, :0]
+    nothing = live.tokens_RL[:, :0], live.log_prob_BW.view(-1, 1)[:, :0]
     if isinstance(logits, Best):
         return logits, nothing
     size = min(count_candidates(settings), logits.size(1))
-    if is_free(settings) and (found := survey(logits, size, first=EOS)):  # all at once
+    if is_free(settings) and (found := topk_logsumexp(logits, size, first=EOS)):  # all at once
         return found, nothing
     sum_R1 = sum_logs(logits)
     forbidden = forbid(logits, sum_R1, live, settings)
@@ -71,36 +71,36 @@ def choose(
 
 
 def forbid(
-    logits_RV: Tensor, normaliser_R1: Tensor, live: Live, settings: Decode
+    logits_RV: Tensor, normaliser_R1: Tensor, live: Hypotheses, settings: Decode
 ) -> tuple[Tensor, Tensor]:
-    """Write -inf over what no row may choose; return the pieces and their log-probabilities, R C.
+    """Write -inf over what no row may choose; return the tokens and their log-probabilities, R C.
 
     PAD and BOS never come out of a search; they go without saying. A place without a forbidden
-    piece holds PAD.
+    token holds PAD.
     """
     logits_RV[:, :EOS] = -math.inf  # PAD and BOS
-    pieces = [live.pieces_RL[:, :0]]
+    tokens = [live.tokens_RL[:, :0]]
     if settings.min_length:
         too_short_B = live.length_B < settings.min_length
         eos_B = torch.where(too_short_B, EOS, PAD)
-        pieces.append(eos_B.repeat_interleave(live.beams)[:, None])
-    if settings.no_repeat:
-        pieces.append(repeats(live.pieces_RL, settings.no_repeat))
-    piece_RC = torch.cat(pieces, 1)
-    log_prob_RC = logits_RV.gather(1, piece_RC) - normaliser_R1
-    logits_RV.scatter_(1, piece_RC, -math.inf)
-    return piece_RC, log_prob_RC
+        tokens.append(eos_B.repeat_interleave(live.beams)[:, None])
+    if settings.no_repeat_ngram_size:
+        tokens.append(repeats(live.tokens_RL, settings.no_repeat_ngram_size))
+    token_RC = torch.cat(tokens, 1)
+    log_prob_RC = logits_RV.gather(1, token_RC) - normaliser_R1
+    logits_RV.scatter_(1, token_RC, -math.inf)
+    return token_RC, log_prob_RC
 
 
-def repeats(pieces_RL: Tensor, size: int) -> Tensor:
-    """The pieces, R C, that would complete an n-gram of this size a second time.
+def repeats(tokens_RL: Tensor, size: int) -> Tensor:
+    """The tokens, R C, that would complete an n-gram of this size a second time.
 
     PAD on the left does no harm: a tail that reaches into it occurs only once, or is all PAD and
     forbids no more than PAD or BOS.
     """
-    if pieces_RL.size(1) < size:
-        return pieces_RL[:, :0]
-    ngrams_RCn = pieces_RL.unfold(1, size, 1)
-    tail_R1n = pieces_RL[:, None, pieces_RL.size(1) - size + 1 :]
+    if tokens_RL.size(1) < size:
+        return tokens_RL[:, :0]
+    ngrams_RCn = tokens_RL.unfold(1, size, 1)
+    tail_R1n = tokens_RL[:, None, tokens_RL.size(1) - size + 1 :]
     seen_RC = (ngrams_RCn[..., :-1] == tail_R1n).all(-1)
     return torch.where(seen_RC, ngrams_RCn[..., -1], PAD)

@@ -8,20 +8,20 @@ from typing import Any
 import torch
 
 from ..config import Decode
-from ..memory import is_out_of_memory
+from ..out_of_memory import is_out_of_memory
 from . import beam, greedy, sample
 from .budget import Budget, as_budget
-from .desk import Desk
+from .hypotheses import Hypotheses
 from .jobs import Job, plan
-from .live import Live
 from .protocol import Network, S
+from .queue import Queue
 from .results import Hypothesis, endings, explain_nothing
-from .share import share
 from .step import Step
+from .thread_pool import share
 from .working import WorkingSet
 
-BUDGET = 4096  # source pieces of all rows at work, padding included
-STEPS: dict[str, Callable[[Any, Live, Decode], Step]] = {
+BUDGET = 4096  # source tokens of all rows at work, padding included
+STEPS: dict[str, Callable[[Any, Hypotheses, Decode], Step]] = {
     "beam": beam.step,
     "greedy": greedy.step,
     "sample": sample.step,
@@ -49,7 +49,7 @@ def search(
 
     sources: ids, each ending with EOS. prefixes: how each translation must begin. lines: the
     number of each sentence in the whole text, from 0; sampling is keyed by it and by `seed`.
-    longest: the most pieces that the network can be given. budget: rows times the longest source
+    longest: the most tokens that the network can be given. budget: rows times the longest source
     at work; where memory runs out it shrinks, and what was at work begins anew. refill: let
     sentences join as soon as there is room; None: not on a CPU, unless the network `refills`.
     workers: threads that share the sentences and the processor. watch: is shown the indices of the
@@ -62,35 +62,35 @@ def search(
     if refill is None:
         refill = torch.device(device).type != "cpu" or getattr(network, "refills", False)
     rows = settings.beam if settings.search == "beam" else 1
-    desk = Desk(jobs, as_budget(budget), rows, workers, n_best, progress)
+    queue = Queue(jobs, as_budget(budget), rows, workers, n_best, progress)
 
     def work() -> None:
         unsettled: list[Job] = []
-        while desk.has_work(unsettled):
+        while queue.has_work(unsettled):
             at_work = WorkingSet(network, settings, n_best, seed, limit, device)
             try:
-                _search(at_work, settings, refill, desk, watch)
+                _search(at_work, settings, refill, queue, watch)
             except (RuntimeError, MemoryError) as error:
                 if not is_out_of_memory(error) or not at_work.unsettled:
                     raise
             unsettled = [*at_work.unsettled.values()]
             del at_work  # and with it what memory it has
 
-    share(work, workers, desk.waiting.clear)
-    return desk.found
+    share(work, workers, queue.waiting.clear)
+    return queue.found
 
 
 def _search(
     at_work: WorkingSet[S],
     settings: Decode,
     refill: bool,
-    desk: Desk,
+    queue: Queue,
     watch: Callable[[list[int], Step], object] | None,
 ) -> None:
     """Until no job is left: a step of all at work; what ends in it goes to the found."""
     while True:
         if refill or not at_work.jobs:
-            at_work.admit(desk.take(at_work.jobs))
+            at_work.admit(queue.take(at_work.jobs))
         if not at_work.jobs:
             return
         step = STEPS[settings.search](at_work.feed(), at_work.live, settings)
@@ -100,12 +100,12 @@ def _search(
         stops, ends = torch.stack((step.stop_B, step.finished_BC.any(1))).tolist()
         if any(stops) or any(ends):
             for place, hypothesis in endings(step):
-                desk.found[at_work.jobs[place].index].append(hypothesis)
+                queue.found[at_work.jobs[place].index].append(hypothesis)
             for place, job in enumerate(at_work.jobs):
-                if stops[place] and not desk.found[job.index]:
+                if stops[place] and not queue.found[job.index]:
                     raise explain_nothing(step, place, job.line, settings)
         for job in at_work.move(step, stops):
-            desk.settle(job)
+            queue.settle(job)
             del at_work.unsettled[job.index]
 
 

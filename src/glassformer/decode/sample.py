@@ -1,4 +1,4 @@
-"""Sampling: a piece drawn from the network's distribution, each time.
+"""Sampling: a token drawn from the network's distribution, each time.
 
 Letters: B sentences, one row each: R = B; V vocabulary; C of it left to choose from; L positions.
 """
@@ -14,22 +14,22 @@ from torch import Tensor
 
 from ..config import Decode
 from .greedy import follow
-from .live import Live
+from .hypotheses import Hypotheses
 from .rules import forbid
 from .step import Step
-from .top import find_top, sum_logs
+from .topk import find_top, sum_logs
 
-GOLDEN = 0x9E3779B9 - 2**32  # 2 ** 32 over the golden ratio: spreads neighbouring pieces apart
+GOLDEN = 0x9E3779B9 - 2**32  # 2 ** 32 over the golden ratio: spreads neighbouring tokens apart
 
 
-def step(logits_RV: Tensor, live: Live, settings: Decode) -> Step:
-    """Follow a piece drawn with the key of this line and position. Writes on the logits."""
+def step(logits_RV: Tensor, live: Hypotheses, settings: Decode) -> Step:
+    """Follow a token drawn with the key of this line and position. Writes on the logits."""
     normaliser_R1 = sum_logs(logits_RV)
     forbidden = forbid(logits_RV, normaliser_R1, live, settings)
     key_R1 = live.keys_BL.gather(1, live.length_B[:, None])
-    piece_R1 = pick(logits_RV, key_R1, settings.temperature, settings.top_k, settings.top_p)
-    logit_R1 = logits_RV.gather(1, piece_R1)
-    return follow(piece_R1, logit_R1 - normaliser_R1, live, settings, forbidden)
+    token_R1 = pick(logits_RV, key_R1, settings.temperature, settings.top_k, settings.top_p)
+    logit_R1 = logits_RV.gather(1, token_R1)
+    return follow(token_R1, logit_R1 - normaliser_R1, live, settings, forbidden)
 
 
 def pick(logits_RV: Tensor, key_R1: Tensor, temperature: float, top_k: int, top_p: float) -> Tensor:
@@ -37,13 +37,13 @@ def pick(logits_RV: Tensor, key_R1: Tensor, temperature: float, top_k: int, top_
 
     Left to choose from are the `top_k` most probable (0: all), and of these the fewest that
     together have the probability `top_p` (Holtzman et al. 2020).
-    Every piece has noise of its own. One number looked up in the cumulative distribution would do
+    Every token has noise of its own. One number looked up in the cumulative distribution would do
     too, but that has V edges, and a sentence whose logits round a little differently beside other
-    sentences lands beyond one of them about once in a thousand pieces.
+    sentences lands beyond one of them about once in a thousand tokens.
     """
-    logits_RC, piece_RC = _leave(logits_RV, temperature, top_k, top_p)
-    noisy_RC = gumbel(key_R1, piece_RC).mul_(temperature).add_(logits_RC)
-    return piece_RC.expand_as(noisy_RC).gather(1, noisy_RC.max(-1, keepdim=True).indices)
+    logits_RC, token_RC = _leave(logits_RV, temperature, top_k, top_p)
+    noisy_RC = gumbel(key_R1, token_RC).mul_(temperature).add_(logits_RC)
+    return token_RC.expand_as(noisy_RC).gather(1, noisy_RC.max(-1, keepdim=True).indices)
 
 
 def _leave(
@@ -51,31 +51,31 @@ def _leave(
 ) -> tuple[Tensor, Tensor]:
     """Return the logits that are left to choose from, and whose they are, R C or 1 C."""
     size = logits_RV.size(1)
-    logits_RC, piece_RC = logits_RV, torch.arange(size, device=logits_RV.device)[None]
+    logits_RC, token_RC = logits_RV, torch.arange(size, device=logits_RV.device)[None]
     if top_k or top_p < 1:
-        logits_RC, piece_RC = find_top(logits_RV, min(top_k or size, size))
+        logits_RC, token_RC = find_top(logits_RV, min(top_k or size, size))
     if top_p < 1:
         probability_RC = (logits_RC / temperature).softmax(-1)
         better_RC = probability_RC.cumsum(-1) - probability_RC
         logits_RC = logits_RC.masked_fill(better_RC >= top_p, -math.inf)
-    return logits_RC, piece_RC
+    return logits_RC, token_RC
 
 
 def find_draw_probabilities(logits_RV: Tensor, settings: Decode) -> Tensor:
     """Return the probabilities that `pick` draws with, R V; 0 for what is left out."""
     logits_RV = logits_RV.float()
-    logits_RC, piece_RC = _leave(logits_RV, settings.temperature, settings.top_k, settings.top_p)
+    logits_RC, token_RC = _leave(logits_RV, settings.temperature, settings.top_k, settings.top_p)
     probability_RC = (logits_RC / settings.temperature).softmax(-1)
-    whole_RV = torch.zeros_like(logits_RV)
-    return whole_RV.scatter_(1, piece_RC.expand_as(probability_RC), probability_RC)
+    quantized_RV = torch.zeros_like(logits_RV)
+    return quantized_RV.scatter_(1, token_RC.expand_as(probability_RC), probability_RC)
 
 
-def gumbel(key_R1: Tensor, piece_RC: Tensor) -> Tensor:
-    """Gumbel noise, fp32, a function of key and piece alone: -ln(-ln u) for a hash u in (0, 1).
+def gumbel(key_R1: Tensor, token_RC: Tensor) -> Tensor:
+    """Gumbel noise, fp32, a function of key and token alone: -ln(-ln u) for a hash u in (0, 1).
 
     The hash is Wellons' lowbias32, on int32 that wraps around.
     """
-    x_RC = key_R1 + (piece_RC * GOLDEN).to(torch.int32)
+    x_RC = key_R1 + (token_RC * GOLDEN).to(torch.int32)
     for shift, factor in ((16, 0x7FEB352D), (15, 0x846CA68B - 2**32), (16, 1)):
         x_RC ^= (x_RC >> shift).bitwise_and_(2 ** (32 - shift) - 1)
         x_RC *= factor

@@ -1,6 +1,6 @@
 """How probable given translations are.
 
-Letters: B sentences, one row each: R = B; S source pieces; Q target pieces; V vocabulary.
+Letters: B sentences, one row each: R = B; S source tokens; Q target tokens; V vocabulary.
 """
 
 from __future__ import annotations
@@ -10,13 +10,13 @@ from collections.abc import Callable, Sequence
 import torch
 from torch import Tensor
 
-from ..memory import is_out_of_memory
+from ..out_of_memory import is_out_of_memory
 from ..text import BOS, EOS, PAD
 from .budget import Budget, as_budget
 from .protocol import Network, S
-from .top import sum_logs
+from .topk import sum_logs
 
-BUDGET = 4096  # pieces a side in one batch, padding included
+BUDGET = 4096  # tokens a side in one batch, padding included
 
 
 def score(
@@ -28,7 +28,7 @@ def score(
     device: torch.device | str = "cpu",
     progress: Callable[[int], object] | None = None,
 ) -> list[list[float]]:
-    """ln p of each piece of each target given its source and the pieces before it; EOS's last.
+    """ln p of each token of each target given its source and the tokens before it; EOS's last.
 
     Sources end with EOS, targets come without it. Results are in the order of the input;
     `progress` is told how many were done since it was last told.
@@ -39,7 +39,7 @@ def score(
     sizes = [max(len(s), len(t) + 1) for s, t in zip(sources, targets, strict=True)]
     waiting, room = sorted(range(len(sizes)), key=lambda i: (sizes[i], -i)), as_budget(budget)
     while waiting:
-        batch = _take(waiting, sizes, room.pieces)
+        batch = _take(waiting, sizes, room.tokens)
         try:
             logs: list[list[float]] | None = _score(
                 network, [(sources[i], targets[i]) for i in batch], device
@@ -82,9 +82,9 @@ def padded(rows: Sequence[Sequence[int]], device: torch.device | str) -> Tensor:
     return torch.tensor(filled, dtype=torch.long, device=device)
 
 
-def log_probs_of(pieces_RQ: Tensor, logits_RQV: Tensor) -> Tensor:
-    """ln p of the pieces, R Q, where the logits are about them."""
-    logit_RQ = logits_RQV.gather(-1, pieces_RQ[..., None])[..., 0]
+def log_probs_of(tokens_RQ: Tensor, logits_RQV: Tensor) -> Tensor:
+    """ln p of the tokens, R Q, where the logits are about them."""
+    logit_RQ = logits_RQV.gather(-1, tokens_RQ[..., None])[..., 0]
     return logit_RQ - sum_logs(logits_RQV.flatten(0, 1)).view_as(logit_RQ)
 
 

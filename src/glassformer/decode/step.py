@@ -1,7 +1,7 @@
 """What one step of a search made of its hypotheses, and why.
 
 Letters: B sentences; W beam width, R = B * W rows; C candidates of a sentence or a row; N best
-wanted; L pieces.
+wanted; L tokens.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 
 from ..text import BOS, EOS
-from .live import Live
+from .hypotheses import Hypotheses
 
 
 class Fate(Enum):
@@ -31,11 +31,11 @@ class Fate(Enum):
 
 @dataclass(frozen=True)
 class Candidate:
-    """One way to continue a hypothesis by one piece."""
+    """One way to continue a hypothesis by one token."""
 
     parent: int  # the row of its sentence that it continues
-    piece: int
-    piece_log_prob: float
+    token: int
+    token_log_prob: float
     log_prob: float  # of the whole hypothesis
     score: float  # as if it ended here
     fate: Fate
@@ -48,17 +48,17 @@ class Step:
     The search uses the tensors and forgets them; `candidates` is for whoever watches.
     """
 
-    before: Live
+    before: Hypotheses
     parent_BC: Tensor  # the row of its sentence that each candidate continues
-    piece_BC: Tensor
-    piece_log_prob_BC: Tensor  # the network's own: no temperature, nothing left out
+    token_BC: Tensor
+    token_log_prob_BC: Tensor  # the network's own: no temperature, nothing left out
     log_prob_BC: Tensor  # of the whole hypothesis; -inf: fewer than C candidates exist
     penalty_B: Tensor
     kept_BW: Tensor  # which candidates live on
     finished_BC: Tensor  # bool: ended with EOS, well enough
     best_BN: Tensor  # scores of the best that have finished by now
     stop_B: Tensor  # bool: the sentence is done
-    forbidden: tuple[Tensor, Tensor]  # pieces_RC, PAD where there is none; log_probs_RC
+    forbidden: tuple[Tensor, Tensor]  # tokens_RC, PAD where there is none; log_probs_RC
 
     @property
     def cut_BC(self) -> Tensor:
@@ -67,10 +67,10 @@ class Step:
         lives_BC &= (self.log_prob_BC > -math.inf) & ~self.finished_BC
         return lives_BC & self.before.is_last_B[:, None]
 
-    def after(self) -> Live:
+    def after(self) -> Hypotheses:
         """The hypotheses that live on, whether their sentence is done or not."""
         live, parent_BW = self.before, self.parent_BC.gather(1, self.kept_BW)
-        past_BWL = parent_BW[..., None].expand_as(live.pieces_BWL)
+        past_BWL = parent_BW[..., None].expand_as(live.tokens_BWL)
 
         def append(x_BWL: Tensor, new_BC: Tensor) -> Tensor:
             return torch.cat(
@@ -79,8 +79,8 @@ class Step:
 
         return replace(
             live,
-            pieces_BWL=append(live.pieces_BWL, self.piece_BC),
-            piece_log_probs_BWL=append(live.piece_log_probs_BWL, self.piece_log_prob_BC),
+            tokens_BWL=append(live.tokens_BWL, self.token_BC),
+            token_log_probs_BWL=append(live.token_log_probs_BWL, self.token_log_prob_BC),
             log_prob_BW=self.log_prob_BC.gather(1, self.kept_BW),
             length_B=live.length_B + 1,
             best_BN=self.best_BN,
@@ -93,11 +93,11 @@ class Step:
         The k-th candidate KEPT is row k of its sentence in the next step.
         """
         penalty = self.penalty_B[sentence].item()
-        columns = (self.parent_BC, self.piece_BC, self.piece_log_prob_BC, self.log_prob_BC)
+        columns = (self.parent_BC, self.token_BC, self.token_log_prob_BC, self.log_prob_BC)
         values = (x_BC[sentence].tolist() for x_BC in columns)
         seen = [
-            Candidate(parent, piece, piece_log_prob, log_prob, log_prob / penalty, fate)
-            for parent, piece, piece_log_prob, log_prob, fate in zip(
+            Candidate(parent, token, token_log_prob, log_prob, log_prob / penalty, fate)
+            for parent, token, token_log_prob, log_prob, fate in zip(
                 *values, self._fates(sentence), strict=True
             )
         ]
@@ -107,7 +107,7 @@ class Step:
         return sorted(seen, key=lambda candidate: -candidate.log_prob)
 
     def _fates(self, sentence: int) -> list[Fate]:
-        fates = [Fate.OUTRANKED] * self.piece_BC.size(1)
+        fates = [Fate.OUTRANKED] * self.token_BC.size(1)
         for place in self.kept_BW[sentence].tolist():
             fates[place] = Fate.STOPPED if self.stop_B[sentence] else Fate.KEPT
         for ended_BC, fate in ((self.cut_BC, Fate.CUT), (self.finished_BC, Fate.FINISHED)):
@@ -120,14 +120,14 @@ class Step:
         log_prob_W = self.before.log_prob_BW[sentence].tolist()
         first = sentence * self.before.beams
         rows = slice(first, first + self.before.beams)
-        pieces_WC, log_probs_WC = (x_RC[rows].tolist() for x_RC in self.forbidden)
+        tokens_WC, log_probs_WC = (x_RC[rows].tolist() for x_RC in self.forbidden)
         found = []
-        for parent, (pieces, log_probs) in enumerate(zip(pieces_WC, log_probs_WC, strict=True)):
-            for piece, piece_log_prob in dict(zip(pieces, log_probs, strict=True)).items():
-                log_prob = log_prob_W[parent] + piece_log_prob
-                if piece > BOS and log_prob > -math.inf:
-                    fate = Fate.TOO_SHORT if piece == EOS else Fate.REPEATS
+        for parent, (tokens, log_probs) in enumerate(zip(tokens_WC, log_probs_WC, strict=True)):
+            for token, token_log_prob in dict(zip(tokens, log_probs, strict=True)).items():
+                log_prob = log_prob_W[parent] + token_log_prob
+                if token > BOS and log_prob > -math.inf:
+                    fate = Fate.TOO_SHORT if token == EOS else Fate.REPEATS
                     found.append(
-                        Candidate(parent, piece, piece_log_prob, log_prob, log_prob / penalty, fate)
+                        Candidate(parent, token, token_log_prob, log_prob, log_prob / penalty, fate)
                     )
         return found

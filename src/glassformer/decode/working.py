@@ -1,6 +1,6 @@
 """The sentences at work, and how they come and go.
 
-Letters: B sentences; W rows of each, R = B * W; L pieces, aligned on the right; Q new pieces a
+Letters: B sentences; W rows of each, R = B * W; L tokens, aligned on the right; Q new tokens a
 row; V vocabulary.
 """
 
@@ -14,10 +14,10 @@ import torch
 from torch import Tensor
 
 from ..config import Decode
-from ..kernels.top import Best
+from ..kernels.topk import Best
 from ..text import BOS, EOS, PAD
+from .hypotheses import Hypotheses
 from .jobs import Job
-from .live import Live
 from .protocol import Finder, Network, S
 from .rules import count_candidates, is_free
 from .sample import make_keys
@@ -29,7 +29,7 @@ class WorkingSet(Generic[S]):
     """The sentences at work: their jobs, the network's state and the hypotheses, in one order."""
 
     state: S
-    live: Live
+    live: Hypotheses
 
     def __init__(
         self,
@@ -44,10 +44,10 @@ class WorkingSet(Generic[S]):
         self.candidates = count_candidates(settings)
         self.finder = network if isinstance(network, Finder) and is_free(settings) else None
         self.rows = settings.beam if settings.search == "beam" else 1  # of each sentence
-        self.keys = longest if settings.search == "sample" else 0  # one a piece, to sample with
+        self.keys = longest if settings.search == "sample" else 0  # one a token, to sample with
         self.jobs: list[Job] = []
         self.unsettled: dict[int, Job] = {}  # what was taken on and is not yet answered, by index
-        self.unread = 1  # the most pieces of a row that the network has not been given yet
+        self.unread = 1  # the most tokens of a row that the network has not been given yet
 
     def admit(self, jobs: list[Job]) -> None:
         """More sentences join, behind those at work."""
@@ -68,16 +68,16 @@ class WorkingSet(Generic[S]):
             self.live = live
         self.jobs += jobs
 
-    def _begin(self, jobs: list[Job]) -> Live:
+    def _begin(self, jobs: list[Job]) -> Hypotheses:
         """The hypotheses of new sentences: what is forced in the first row, nobody in the rest."""
         device, shape = self.device, (len(jobs), self.rows)
         filled = [[PAD] * (self.unread - 1 - len(job.prefix)) + [BOS, *job.prefix] for job in jobs]
-        pieces_BWL = torch.tensor(filled, device=device)[:, None].repeat(1, self.rows, 1)
+        tokens_BWL = torch.tensor(filled, device=device)[:, None].repeat(1, self.rows, 1)
         log_prob_BW = torch.full(shape, -math.inf, device=device)
         log_prob_BW[:, 0] = 0
-        return Live(
-            pieces_BWL=pieces_BWL,
-            piece_log_probs_BWL=torch.zeros(pieces_BWL.shape, device=device),
+        return Hypotheses(
+            tokens_BWL=tokens_BWL,
+            token_log_probs_BWL=torch.zeros(tokens_BWL.shape, device=device),
             log_prob_BW=log_prob_BW,
             length_B=torch.tensor([len(job.prefix) for job in jobs], device=device),
             limit_B=torch.tensor([job.limit for job in jobs], device=device),
@@ -91,36 +91,36 @@ class WorkingSet(Generic[S]):
         or the best of them where no more is wanted and the network has a shortcut to these."""
         if self.unread > 1:
             return self._feed_prefixes()
-        pieces_R1 = self.live.pieces_RL[:, -1:]
+        tokens_R1 = self.live.tokens_RL[:, -1:]
         if self.finder:
-            best = self.finder.find_best(pieces_R1, self.state, self.candidates, EOS)
+            best = self.finder.find_best(tokens_R1, self.state, self.candidates, EOS)
             if best is not None:
                 return best
-        return self.network.step(pieces_R1, self.state)[:, 0]
+        return self.network.step(tokens_R1, self.state)[:, 0]
 
     def _feed_prefixes(self) -> Tensor:
-        """Forced pieces go in all at once; most rows have fewer new ones than the longest."""
-        live, width = self.live, self.live.pieces_BWL.size(-1)
+        """Forced tokens go in all at once; most rows have fewer new ones than the longest."""
+        live, width = self.live, self.live.tokens_BWL.size(-1)
         length_R1 = (live.length_B + 1).repeat_interleave(self.rows)[:, None]  # BOS counted
         unread_R1 = length_R1 - self.state.length_R[:, None]
         nth_Q = torch.arange(self.unread, device=self.device)
         column_RQ = (width - unread_R1 + nth_Q).clamp(max=width - 1)
-        pieces_RQ = live.pieces_RL.gather(1, column_RQ)
-        logits_RQV = self.network.step(pieces_RQ, self.state)
+        tokens_RQ = live.tokens_RL.gather(1, column_RQ)
+        logits_RQV = self.network.step(tokens_RQ, self.state)
         self.network.rewind(length_R1[:, 0], self.state)
 
-        forced_RQ = log_probs_of(pieces_RQ[:, 1:], logits_RQV[:, :-1])
+        forced_RQ = log_probs_of(tokens_RQ[:, 1:], logits_RQV[:, :-1])
         forced_RQ = forced_RQ.masked_fill(nth_Q[1:] >= unread_R1, 0)
-        log_probs_RL = live.piece_log_probs_BWL.flatten(0, 1).scatter_add(
+        log_probs_RL = live.token_log_probs_BWL.flatten(0, 1).scatter_add(
             1, column_RQ[:, 1:], forced_RQ
         )
         self.live = replace(
             live,
-            piece_log_probs_BWL=log_probs_RL.view_as(live.piece_log_probs_BWL),
+            token_log_probs_BWL=log_probs_RL.view_as(live.token_log_probs_BWL),
             log_prob_BW=live.log_prob_BW + forced_RQ.sum(1).view_as(live.log_prob_BW),
         )
         self.unread = 1
-        return logits_RQV[torch.arange(len(pieces_RQ), device=self.device), unread_R1[:, 0] - 1]
+        return logits_RQV[torch.arange(len(tokens_RQ), device=self.device), unread_R1[:, 0] - 1]
 
     def move(self, step: Step, stops: list[bool]) -> list[Job]:
         """Go on to the hypotheses that live on; sentences that are done leave, and are returned."""

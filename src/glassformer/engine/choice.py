@@ -17,15 +17,15 @@ from torch import Tensor
 
 from ..config import EOS, Model
 from ..decode import Network, score
+from ..kernels.int8 import can_decode
 from ..kernels.packed import can_multiply
-from ..kernels.whole import can_decode
 from .compiled import Compiled
 from .engine import Engine, Read
-from .faithful import hash_code
-from .remembered import recall, remember
+from .equivalence import hash_code
+from .measurement_cache import recall, remember
 
 PRECISIONS = ("fp32", "bf16", "int8")
-# What is allowed to change, in nats a piece: the loss, and the log-probability of a piece.
+# What is allowed to change, in nats a token: the loss, and the log-probability of a token.
 LOSS, PIECE = 0.02, 0.15
 WORTH = 1.1  # times as fast as fp32; less is not worth the coarser numbers
 ROWS, STEPS, REPEATS = (1, 64), 4, 5  # of a timing: one sentence alone, and many
@@ -106,7 +106,7 @@ def _time_steps(engine: Network[Any], rows: int) -> float:
 def is_close(
     engine: Packed, settings: Model, read: Read, examples: Sequence[Example], name: str
 ) -> bool:
-    """Whether the examples are as probable as in fp32: on the whole, and piece by piece."""
+    """Whether the examples are as probable as in fp32: on the whole, and token by token."""
     key = f"loss {hash_code()} {name}"
     known = recall(key) or {}
     if engine.precision not in known:
@@ -122,7 +122,7 @@ def is_close(
 
 
 def _measure(engine: Network[Any], examples: Sequence[Example]) -> Tensor:
-    """The log-probability of every piece."""
+    """The log-probability of every token."""
     sources, targets = zip(*examples, strict=True)
     found = score(engine, sources, targets)
     return torch.tensor([log_prob for row in found for log_prob in row])
@@ -143,11 +143,11 @@ class _Random:
             "encoder_norm": (settings.d_model,),
             "decoder_norm": (settings.d_model,),
         }
-        self.places = settings.positions.longest, settings.d_model
+        self.places = settings.positions.max_positions, settings.d_model
         self.other, self.vocabulary = (every, settings.d_model), vocabulary
 
     def __call__(self, name: str) -> Tensor:
-        if name.endswith("places_LD"):
+        if name.endswith("positions_LD"):
             return torch.zeros(self.places)
         if name == "output_bias":
             return torch.zeros(self.vocabulary)

@@ -1,7 +1,7 @@
 """The network in whole numbers and in C: a step is one call; speaks the search protocol.
 
 The plain twin is `Engine` in int8. Letters: B sentences; S source positions; R rows of a search;
-Q new pieces of a row; N = R * Q askers, or pieces of all sources; D model width; V vocabulary.
+Q new tokens of a row; N = R * Q askers, or tokens of all sources; D model width; V vocabulary.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from torch import Tensor
 
 from ..config import PAD, Model
 from ..kernels.calls import point
-from ..kernels.top import Best, ask, can_ask
-from ..kernels.whole import ACTIVATIONS, Layer, Map, Norm, Side, Store, get_library, has_tiles
+from ..kernels.int8 import ACTIVATIONS, Layer, Map, Norm, Side, Store, get_library, has_tiles
+from ..kernels.topk import Best, ask, can_ask
 from ..model.positions import check_reach, sinusoids
 from .engine import Read, split
-from .past import Asked, Memory, Past
+from .paged_cache import Asked, Memory, PagedCache
 
 ATTENTION = ("query", "key", "value")
 TOGETHER = 256  # source positions read at once: what they need stays in a core's cache
@@ -44,25 +44,25 @@ class Compiled:
         self.vocabulary, self.project = len(table_VD), self.store.pack(table_VD, bias_V)
         model, every = settings.d_model, settings.heads * settings.width
         attention, forward = 4 * model * every, 2 * model * settings.d_ff
-        self.read_cost = settings.encoder_layers * (attention + forward)  # of one piece
+        self.read_cost = settings.encoder_layers * (attention + forward)  # of one token
         self.step_cost = settings.decoder_layers * (2 * attention + forward) + table_VD.numel()
 
-    def start(self, source_BS: Tensor) -> Past:
+    def start(self, source_BS: Tensor) -> PagedCache:
         """Read the sources; each decoder layer makes its own keys and values of memory."""
         length_B = (source_BS != PAD).sum(1)
         memory: list[Memory] = []
         for lengths in split(length_B.tolist(), TOGETHER):
             first = len(memory)
-            check_reach(max(lengths), self.settings.positions.longest)
+            check_reach(max(lengths), self.settings.positions.max_positions)
             part_BS = source_BS[first : first + len(lengths), : max(lengths)]
             memory += self._encode(part_BS, lengths)
         shape = self.settings.decoder_layers, self.width
-        return Past(memory, length_B, shape, self.settings.positions.longest)
+        return PagedCache(memory, length_B, shape, self.settings.positions.max_positions)
 
-    def step(self, pieces_RQ: Tensor, state: Past) -> Tensor:
-        """Append pieces to each row; logits R Q V of what follows each of them, fp32."""
-        rows, queries = pieces_RQ.shape
-        asked = self._make_room(pieces_RQ, state)
+    def step(self, tokens_RQ: Tensor, state: PagedCache) -> Tensor:
+        """Append tokens to each row; logits R Q V of what follows each of them, fp32."""
+        rows, queries = tokens_RQ.shape
+        asked = self._make_room(tokens_RQ, state)
         logits = torch.empty(rows * queries, self.project.outputs)
         self._run(asked, state, (point(logits), logits.stride(0), None))
         if asked.answer_R is not None:  # up to the first row that did not ask they are in place
@@ -71,33 +71,33 @@ class Compiled:
         state.length_R = state.length_R + queries
         return logits[:, : self.vocabulary].view(rows, queries, -1)
 
-    def find_best(self, pieces_R1: Tensor, state: Past, size: int, first: int) -> Best | None:
+    def find_best(self, tokens_R1: Tensor, state: PagedCache, size: int, first: int) -> Best | None:
         """As the search protocol's `Finder` has it: the logits never leave the cache."""
         if not can_ask(self.vocabulary, size, first):
             return None
-        asked = self._make_room(pieces_R1, state)
-        question, best = ask(len(asked.piece_N), self.vocabulary, size, first)
+        asked = self._make_room(tokens_R1, state)
+        question, best = ask(len(asked.token_N), self.vocabulary, size, first)
         self._run(asked, state, (None, 0, ctypes.byref(question)))
         state.length_R = state.length_R + 1
         return best if asked.answer_R is None else Best(*(each[asked.answer_R] for each in best))
 
-    def _make_room(self, pieces_RQ: Tensor, state: Past) -> Asked:
-        rows, queries = pieces_RQ.shape
+    def _make_room(self, tokens_RQ: Tensor, state: PagedCache) -> Asked:
+        rows, queries = tokens_RQ.shape
         if rows != len(state.length_R):
-            raise ValueError(f"step: pieces for {rows} rows, but there are {len(state.length_R)}")
+            raise ValueError(f"step: tokens for {rows} rows, but there are {len(state.length_R)}")
         check_reach(int(state.length_R.max()) + queries, state.longest)
-        return state.make_room(pieces_RQ)
+        return state.make_room(tokens_RQ)
 
-    def _run(self, asked: Asked, state: Past, wanted: tuple[Any, ...]) -> None:
+    def _run(self, asked: Asked, state: PagedCache, wanted: tuple[Any, ...]) -> None:
         """wanted: where logits go and how far apart; or what is asked of them."""
-        askers = len(asked.piece_N)
+        askers = len(asked.token_N)
         threads = count_threads(askers * self.step_cost)
         room = state.find_room(self._measure(self.decoder, askers, asked.longest, threads))
         done = self.library.decode_step(
             ctypes.byref(self.decoder),
             ctypes.byref(self.project),
             askers,
-            point(asked.piece_N, torch.long),
+            point(asked.token_N, torch.long),
             point(asked.position_N, torch.long),
             point(asked.lists),
             point(asked.list_N),
@@ -115,17 +115,17 @@ class Compiled:
         )
         _check(done)
 
-    def keep(self, rows: Tensor, state: Past) -> None:
+    def keep(self, rows: Tensor, state: PagedCache) -> None:
         state.keep(rows)
 
-    def admit(self, source_BS: Tensor, state: Past) -> None:
+    def admit(self, source_BS: Tensor, state: PagedCache) -> None:
         state.join(self.start(source_BS))
 
-    def rewind(self, length_R: Tensor, state: Past) -> None:
+    def rewind(self, length_R: Tensor, state: PagedCache) -> None:
         state.length_R = length_R
 
     def _encode(self, source_BS: Tensor, lengths: list[int]) -> list[Memory]:
-        """Without padding: the pieces of all sources one after the other."""
+        """Without padding: the tokens of all sources one after the other."""
         is_there_BS = source_BS != PAD
         ids_N = source_BS[is_there_BS]
         position_N = is_there_BS.nonzero()[:, 1].contiguous()
@@ -174,9 +174,9 @@ class Compiled:
             made[table] = self.store.point(words_VD, torch.bfloat16)
             made[f"{table} size"] = len(words_VD)
         if settings.positions.layout == "learned":
-            places_LD = read(f"{side}_embedding.places_LD").clone()
+            positions_LD = read(f"{side}_embedding.positions_LD").clone()
         else:
-            places_LD = sinusoids(settings.positions, settings.d_model).float()
+            positions_LD = sinusoids(settings.positions, settings.d_model).float()
         return Side(
             settings.width,
             settings.d_model,
@@ -190,9 +190,9 @@ class Compiled:
             self.store.layers(layers),
             self._norm(read, f"{name}_norm") if settings.norm == "pre" else Norm(),
             made[table],
-            self.store.point(places_LD),
+            self.store.point(positions_LD),
             made[f"{table} size"],
-            len(places_LD),
+            len(positions_LD),
         )
 
     def _layer(self, settings: Model, read: Read, name: str, decodes: bool) -> Layer:
@@ -214,14 +214,14 @@ class Compiled:
             output=attention("self", ("output",)),
             inner=plain("inner"),
             outer=plain("outer"),
-            self_norm=self._norm(read, f"{name}.self_attention_road.norm"),
-            norm=self._norm(read, f"{name}.feed_forward_road.norm"),
+            self_norm=self._norm(read, f"{name}.self_attention_residual.norm"),
+            norm=self._norm(read, f"{name}.feed_forward_residual.norm"),
         )
         if decodes:
             layer.query = attention("cross", ATTENTION[:1])
             layer.memory = attention("cross", ATTENTION[1:])
             layer.cross_output = attention("cross", ("output",))
-            layer.cross_norm = self._norm(read, f"{name}.cross_attention_road.norm")
+            layer.cross_norm = self._norm(read, f"{name}.cross_attention_residual.norm")
         return layer
 
     def _norm(self, read: Read, name: str) -> Norm:
@@ -252,4 +252,4 @@ def _expect(settings: Model, read: Read) -> Read:
 
 def _check(there: int) -> None:
     if not there:
-        raise IndexError("a piece is not in the vocabulary, or a position not in its table")
+        raise IndexError("a token is not in the vocabulary, or a position not in its table")

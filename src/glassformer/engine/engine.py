@@ -1,6 +1,6 @@
 """The network packed for speed: the same mathematics as `model/`, in fewer, larger operations.
 
-Letters: B sentences; S source positions; R rows of a search; Q new pieces of a row; N = R * Q
+Letters: B sentences; S source positions; R rows of a search; Q new tokens of a row; N = R * Q
 askers; T target positions; D model width; H heads; K width of one head; V vocabulary.
 """
 
@@ -17,7 +17,7 @@ from ..config import PAD, Model
 from ..kernels.lookup import Places, dot_rows, sum_rows
 from ..kernels.packed import Linear, pack
 from ..model.positions import check_reach, sinusoids
-from .written import Layer, View, Written, hide
+from .slot_cache import Layer, SlotCache, View, hide
 
 Read = Callable[[str], Tensor]  # a tensor of the model, by its name there
 TOGETHER = 1024  # source positions encoded at once
@@ -44,7 +44,7 @@ class Engine:
         bias_V = read("output_bias") if settings.output_bias else None
         self.project = pack(read("output_table.weight"), bias_V, precision)
 
-    def start(self, source_BS: Tensor) -> Written:
+    def start(self, source_BS: Tensor) -> SlotCache:
         """Read the sources; each decoder layer makes its own keys and values of memory.
 
         A few sentences at a time: their padding is cut off, and what they need stays in the cache.
@@ -60,15 +60,15 @@ class Engine:
             for layer, tables in zip(self.decoder, layers, strict=True):
                 tables.remember(layer.memory(memory_ND), first, len(lengths), batch)
             first += len(lengths)
-        return Written(layers, length_B, heads, self.settings.positions.longest)
+        return SlotCache(layers, length_B, heads, self.settings.positions.max_positions)
 
-    def step(self, pieces_RQ: Tensor, state: Written) -> Tensor:
-        """Append pieces to each row; logits R Q V of what follows each of them, fp32."""
-        rows, queries = pieces_RQ.shape
+    def step(self, tokens_RQ: Tensor, state: SlotCache) -> Tensor:
+        """Append tokens to each row; logits R Q V of what follows each of them, fp32."""
+        rows, queries = tokens_RQ.shape
         check_reach(int(state.length_R.max()) + queries, state.longest)
         position_RQ, past = state.make_room(queries)
         memory = state.look_at_memory(queries)
-        y_ND = self.target(pieces_RQ.flatten(), position_RQ.flatten())
+        y_ND = self.target(tokens_RQ.flatten(), position_RQ.flatten())
         for layer, tables in zip(self.decoder, state.layers, strict=True):
             y_ND = layer(y_ND, tables, state.used, past, memory)
         if self.decoder_norm:
@@ -76,18 +76,18 @@ class Engine:
         state.length_R = state.length_R + queries
         return self.project(y_ND).float().view(rows, queries, -1)
 
-    def keep(self, rows: Tensor, state: Written) -> None:
+    def keep(self, rows: Tensor, state: SlotCache) -> None:
         state.keep(rows)
 
-    def admit(self, source_BS: Tensor, state: Written) -> None:
+    def admit(self, source_BS: Tensor, state: SlotCache) -> None:
         state.join(self.start(source_BS))
 
-    def rewind(self, length_R: Tensor, state: Written) -> None:
+    def rewind(self, length_R: Tensor, state: SlotCache) -> None:
         state.length_R = length_R
 
     def _encode(self, source_BS: Tensor) -> Tensor:
         batch, size = source_BS.shape
-        check_reach(size, self.settings.positions.longest)
+        check_reach(size, self.settings.positions.max_positions)
         mask = hide(source_BS == PAD)[:, None]
         x_ND = self.source(source_BS.flatten(), torch.arange(size).repeat(batch))
         for layer in self.encoder:
@@ -109,17 +109,17 @@ class Norm:
 class Embedding:
     """Word and place, N D in fp32."""
 
-    def __init__(self, table_VD: Tensor, places_LD: Tensor):
-        self.table_VD, self.places_LD = table_VD, places_LD
+    def __init__(self, table_VD: Tensor, positions_LD: Tensor):
+        self.table_VD, self.positions_LD = table_VD, positions_LD
         self.scale = math.sqrt(table_VD.size(1))
 
     def __call__(self, ids_N: Tensor, position_N: Tensor) -> Tensor:
         words_ND = embedding(ids_N, self.table_VD).float()
-        return words_ND.mul_(self.scale).add_(embedding(position_N, self.places_LD))
+        return words_ND.mul_(self.scale).add_(embedding(position_N, self.positions_LD))
 
 
 class Sublayers:
-    """What both kinds of layer have: roads around sub-layers (3.1) and the last of these (3.3)."""
+    """Both kinds of layer: residual connections (3.1) and the feed-forward network (3.3)."""
 
     def __init__(self, settings: Model, read: Read, name: str, precision: str):
         self.heads, self.width = settings.heads, settings.width
@@ -127,8 +127,8 @@ class Sublayers:
         inner, outer = (_both(read, f"{name}.feed_forward.{each}") for each in ("inner", "outer"))
         self.inner = pack(*inner, precision, settings.activation)
         self.outer = pack(*outer, precision)
-        self.norm = Norm(settings, read, f"{name}.feed_forward_road.norm")
-        self.self_norm = Norm(settings, read, f"{name}.self_attention_road.norm")
+        self.norm = Norm(settings, read, f"{name}.feed_forward_residual.norm")
+        self.self_norm = Norm(settings, read, f"{name}.self_attention_residual.norm")
         attention = f"{name}.self_attention"
         self.query_key_value = _stack(
             read, attention, ("query", "key", "value"), self.width, precision
@@ -139,7 +139,7 @@ class Sublayers:
         return self._go(x_ND, self.norm, lambda x_ND: self.outer(self.inner(x_ND)))
 
     def _go(self, x_ND: Tensor, norm: Norm, sublayer: Linear) -> Tensor:
-        """The residual road, post- or pre-norm; the stream itself is fp32."""
+        """The residual connection, post- or pre-norm; the stream itself is fp32."""
         if self.is_post:
             return norm(x_ND + sublayer(x_ND))
         return x_ND + sublayer(norm(x_ND))
@@ -168,7 +168,7 @@ class DecoderLayer(Sublayers):
         self.query = _stack(read, attention, ("query",), self.width, precision)
         self.memory = _stack(read, attention, ("key", "value"), self.width, precision)
         self.cross_output = pack(*_both(read, f"{attention}.to_output"), precision)
-        self.cross_norm = Norm(settings, read, f"{name}.cross_attention_road.norm")
+        self.cross_norm = Norm(settings, read, f"{name}.cross_attention_residual.norm")
 
     def __call__(
         self, y_ND: Tensor, tables: Layer, used: int, past: View, memory: tuple[Places, View]
@@ -236,8 +236,8 @@ def _tables(settings: Model, read: Read) -> tuple[Embedding, Embedding]:
         if not (words and settings.tie == "three-way"):
             words.append(read(f"{side}_embedding.table.weight").clone())
         if settings.positions.layout == "learned":
-            places_LD = read(f"{side}_embedding.places_LD").clone()
+            positions_LD = read(f"{side}_embedding.positions_LD").clone()
         else:
-            places_LD = sinusoids(settings.positions, settings.d_model).float()
-        made.append(Embedding(words[-1], places_LD))
+            positions_LD = sinusoids(settings.positions, settings.d_model).float()
+        made.append(Embedding(words[-1], positions_LD))
     return made[0], made[1]

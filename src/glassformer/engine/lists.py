@@ -3,7 +3,7 @@
 Keys and values of all rows lie in one table, in the order of writing, and a row is a list of
 places in it. When the table is full, what nobody names any more is left behind.
 
-Letters: B sentences; R rows; Q new pieces of a row; T target positions.
+Letters: B sentences; R rows; Q new tokens of a row; T target positions.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class Lists:
         raise NotImplementedError
 
     def claim(self, queries: int) -> tuple[Tensor, Tensor]:
-        """Positions of so many new pieces a row, and the places that they get: both R Q."""
+        """Positions of so many new tokens a row, and the places that they get: both R Q."""
         position_RQ = self.length_R[:, None] + torch.arange(queries)
         needed, rows = int(self.length_R.max()) + queries, len(position_RQ)
         if needed > self.place_RT.size(1):

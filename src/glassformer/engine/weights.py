@@ -21,7 +21,7 @@ from ..tensors import read_tensors
 from .choice import PRECISIONS, Example, Packed, build
 from .compiled import Compiled
 from .engine import Read
-from .faithful import is_faithful
+from .equivalence import is_faithful
 
 Encode = Callable[[Sequence[str], Sequence[str]], list[Example]]
 MANY = 32  # sentences for each worker, at least: fewer are faster with all threads on each product

@@ -1,8 +1,8 @@
 """Word alignments read off one head of cross-attention.
 
 A word of the translation stands for the source word that its head looks at most, summed over the
-pieces of the source word and averaged over those of its own. Two rows of the decoder may tell:
-the one that predicts a piece, and the one after it, which reads the piece (Chen et al. 2020).
+tokens of the source word and averaged over those of its own. Two rows of the decoder may tell:
+the one that predicts a token, and the one after it, which reads the token (Chen et al. 2020).
 
 Letters: B sentences; H heads; T rows of the decoder; S source; C candidates.
 """
@@ -33,7 +33,7 @@ class Candidate(NamedTuple):
 
     layer: int  # of the decoder
     head: int | None  # None: the mean of all
-    row: Row  # of a piece: the one that reads it, or the one that predicts it
+    row: Row  # of a token: the one that reads it, or the one that predicts it
 
     def __str__(self) -> str:
         heads = "the mean of all heads" if self.head is None else f"head {self.head}"
@@ -42,7 +42,7 @@ class Candidate(NamedTuple):
 
 @dataclass(frozen=True)
 class Pair:
-    """A sentence and its translation, in pieces and in words."""
+    """A sentence and its translation, in tokens and in words."""
 
     texts: tuple[str, str]
     source: Words
@@ -68,7 +68,7 @@ class Aligned:
 def read_pair(
     translator: Translator, source: str, target: str, by_character: tuple[bool, bool]
 ) -> Pair:
-    found, written = translator.read(source), translator.tokenizers.target.pieces(target)
+    found, written = translator.read(source), translator.tokenizers.target.tokens(target)
     return Pair(
         (source, target),
         share_out(find_words(source, by_character[0]), found.spans),
@@ -144,8 +144,8 @@ def _batch(translator: Translator, pairs: Sequence[Pair]) -> Iterator[list[int]]
 def _merge(
     pair: Pair, layers: dict[str, Tensor], place: int, candidates: Sequence[Candidate]
 ) -> Array:
-    """From pieces to units: summed over the pieces that are read, averaged over those that read."""
-    pieces, keys = len(pair.target_ids), len(pair.source_ids)
+    """From tokens to units: summed over the tokens that are read, averaged over those that read."""
+    tokens, keys = len(pair.target_ids), len(pair.source_ids)
     owned = pair.source.share
     rest = np.append(1 - owned.sum(1, keepdims=True), [[1.0]], 0)  # white space, and EOS
     of_source = np.hstack((np.pad(owned, ((0, 1), (0, 0))), rest)).astype(np.float32)
@@ -156,7 +156,7 @@ def _merge(
         weights_HTS = layers[f"decoder.{layer}.cross_attention.weights"][place]
         weights_TS = weights_HTS.mean(0) if head is None else weights_HTS[head]
         first = int(row == "reads")
-        cut = weights_TS[first : first + pieces, :keys].float().cpu().numpy()
+        cut = weights_TS[first : first + tokens, :keys].float().cpu().numpy()
         merged.append(of_target @ cut @ of_source)
     return np.stack(merged)
 

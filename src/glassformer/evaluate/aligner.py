@@ -97,7 +97,7 @@ class Aligner:
                     yield each.folder / ALIGNMENT, str(error.strerror)
 
     def read(self, texts: Sequence[TextPair]) -> list[list[Pair]]:
-        """In pieces and words, for each direction."""
+        """In tokens and words, for each direction."""
         there, back = self.by_character, self.by_character[::-1]
         pairs = [[read_pair(self.forward.translator, *text, there) for text in texts]]
         if self.backward:

@@ -17,7 +17,7 @@ from sacrebleu.metrics.bleu import BLEU
 from sacrebleu.metrics.chrf import CHRF
 from sacrebleu.metrics.ter import TER
 
-from ..mistakes import check_list
+from ..validation_errors import check_list
 
 References = Sequence[Sequence[str | None]]
 

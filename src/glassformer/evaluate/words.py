@@ -1,4 +1,4 @@
-"""The words of a text that alignments speak of, and how pieces make them up. No torch."""
+"""The words of a text that alignments speak of, and how tokens make them up. No torch."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ _WORD, _CHARACTER = re.compile(r"\S+"), re.compile(r"\S")
 
 @dataclass(frozen=True)
 class Words:
-    """The words of one side, and how much of each piece belongs to which.
+    """The words of one side, and how much of each token belongs to which.
 
-    Words that no boundary between pieces separates are read as one: a unit.
+    Words that no boundary between tokens separates are read as one: a unit.
     """
 
     spans: tuple[Span, ...]  # of the words, in characters
-    share: Array  # pieces x units; a row sums to 1, or to 0 where the piece is white space
+    share: Array  # tokens x units; a row sums to 1, or to 0 where the token is white space
     members: tuple[tuple[int, ...], ...]  # the words of each unit
 
 
@@ -38,16 +38,16 @@ def is_read_by_character(language: str | None, texts: Iterable[str]) -> bool:
     return is_unspaced(language) and not any(text.split()[1:] for text in texts)
 
 
-def share_out(spans: tuple[Span, ...], pieces: Sequence[Span]) -> Words:
-    """Which pieces each word is made of, by the characters that they have in common."""
-    starts, ends = np.array(pieces, np.float32).reshape(-1, 2).T
+def share_out(spans: tuple[Span, ...], tokens: Sequence[Span]) -> Words:
+    """Which tokens each word is made of, by the characters that they have in common."""
+    starts, ends = np.array(tokens, np.float32).reshape(-1, 2).T
     firsts, lasts = np.array(spans, np.float32).reshape(-1, 2).T
     common = np.minimum.outer(ends, lasts) - np.maximum.outer(starts, firsts)
     common = np.maximum(common, 0)
     units: dict[bytes, list[int]] = {}
     for word, column in enumerate((common > 0).T):
         units.setdefault(column.tobytes(), []).append(word)
-    joined: Array = np.zeros((len(pieces), len(units)), np.float32)
+    joined: Array = np.zeros((len(tokens), len(units)), np.float32)
     for unit, words in enumerate(units.values()):
         joined[:, unit] = common[:, words].sum(1)
     total = joined.sum(1, keepdims=True)

@@ -51,10 +51,10 @@ class _Weights(torch.autograd.Function):
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, Tensor, None]:
         q_BHQK, k_BHMK, weights_BHQM = ctx.saved_tensors
         weights = weights_BHQM.float()
-        slope_BHQM = weights * grads[0]
-        slope_BHQM.addcmul_(weights, _sum(slope_BHQM), value=-1)
-        slope_BHQM = slope_BHQM.mul_(ctx.scale).to(q_BHQK.dtype)
-        return slope_BHQM @ k_BHMK, slope_BHQM.mT @ q_BHQK, None
+        grad_BHQM = weights * grads[0]
+        grad_BHQM.addcmul_(weights, _sum(grad_BHQM), value=-1)
+        grad_BHQM = grad_BHQM.mul_(ctx.scale).to(q_BHQK.dtype)
+        return grad_BHQM @ k_BHMK, grad_BHQM.mT @ q_BHQK, None
 
 
 def _softmax(scores_BHQM: Tensor, mask: Tensor) -> Tensor:

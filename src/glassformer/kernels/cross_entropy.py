@@ -1,6 +1,6 @@
 """Cross-entropy with label smoothing (paper 5.4), never holding all logits at once.
 
-The loss of a position is that of the smoothed target: (1 - e) on the right piece and e spread
+The loss of a position is that of the smoothed target: (1 - e) on the right token and e spread
 evenly over all V. Its gradient is made on the way forward, a chunk of rows at a time, so that
 logits come and go inside the cache. The plain twin is `torch.nn.functional.cross_entropy`.
 
@@ -38,67 +38,67 @@ class _CrossEntropy(torch.autograd.Function):
     ) -> Tensor:
         dtype, vocabulary = working_dtype(y_ND), len(table_VD)
         y = y_ND.to(dtype)
-        right_ND = table_VD[target_N].to(dtype).float()  # the row of the right piece
+        right_ND = table_VD[target_N].to(dtype).float()  # the row of the right token
         mean_D = table_VD.float().mean(0)
         wanted_ND = right_ND.mul_(1 - smoothing).add_(mean_D, alpha=smoothing)
         high_ND = y.float()
         loss = -(high_ND * wanted_ND).sum()
-        slope_ND = torch.empty_like(wanted_ND)
+        grad_ND = torch.empty_like(wanted_ND)
         rows = max(CELLS // vocabulary // ROWS, 1) * ROWS
         found = None
         if dtype == torch.bfloat16 and y.device.type == "cpu" and len(y) and tiles.has_tiles():
-            found = _sum_on_tiles(y, table_VD, rows, slope_ND)
-        total, slope_VD = found or _sum(y, table_VD.to(dtype), rows, slope_ND)
+            found = _sum_on_tiles(y, table_VD, rows, grad_ND)
+        total, grad_VD = found or _sum(y, table_VD.to(dtype), rows, grad_ND)
         loss += total
-        slope_VD.index_add_(0, target_N, high_ND, alpha=smoothing - 1)
-        slope_VD.sub_(high_ND.sum(0), alpha=smoothing / vocabulary)
-        ctx.save_for_backward(slope_ND.sub_(wanted_ND).to(y_ND.dtype), slope_VD)
+        grad_VD.index_add_(0, target_N, high_ND, alpha=smoothing - 1)
+        grad_VD.sub_(high_ND.sum(0), alpha=smoothing / vocabulary)
+        ctx.save_for_backward(grad_ND.sub_(wanted_ND).to(y_ND.dtype), grad_VD)
         return loss
 
     @staticmethod
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, Tensor, None, None]:
-        slope_ND, slope_VD = ctx.saved_tensors
-        return slope_ND * grads[0], slope_VD * grads[0], None, None
+        grad_ND, grad_VD = ctx.saved_tensors
+        return grad_ND * grads[0], grad_VD * grads[0], None, None
 
 
-def _sum(y_ND: Tensor, table_VD: Tensor, rows: int, slope_ND: Tensor) -> tuple[Tensor, Tensor]:
+def _sum(y_ND: Tensor, table_VD: Tensor, rows: int, grad_ND: Tensor) -> tuple[Tensor, Tensor]:
     """The logarithms of the rows' sums of exponentials, added up, and what they depend on the
     table by; what they depend on y by is written."""
-    slope_VD = torch.zeros_like(table_VD, dtype=torch.float32)
-    loss = slope_VD.new_zeros(())
+    grad_VD = torch.zeros_like(table_VD, dtype=torch.float32)
+    loss = grad_VD.new_zeros(())
     table_and_parts = torch.cat((table_VD, _parts(table_VD)), dim=1)  # one product gives both
     room_CV = y_ND.new_empty(min(rows, len(y_ND) + -len(y_ND) % ROWS), len(table_VD))
-    for real_CD, slope_CD in zip(y_ND.split(rows), slope_ND.split(rows), strict=True):
+    for real_CD, grad_CD in zip(y_ND.split(rows), grad_ND.split(rows), strict=True):
         real = len(real_CD)
-        y_CD = pad(real_CD, (0, 0, 0, -real % ROWS))  # rows of zeros leave no slope
+        y_CD = pad(real_CD, (0, 0, 0, -real % ROWS))  # rows of zeros leave no gradient
         odds_CV, means_CD, sum_C1, shift_C1 = _odds(y_CD, table_and_parts, room_CV)
         loss += (sum_C1.log() + shift_C1)[:real].sum()
-        slope_CD.copy_(means_CD[:real].div_(sum_C1[:real]))
-        slope_VD += odds_CV.T @ (y_CD / sum_C1).to(y_CD.dtype)
-    return loss, slope_VD
+        grad_CD.copy_(means_CD[:real].div_(sum_C1[:real]))
+        grad_VD += odds_CV.T @ (y_CD / sum_C1).to(y_CD.dtype)
+    return loss, grad_VD
 
 
 def _sum_on_tiles(
-    y_ND: Tensor, table_VD: Tensor, rows: int, slope_ND: Tensor
+    y_ND: Tensor, table_VD: Tensor, rows: int, grad_ND: Tensor
 ) -> tuple[Tensor, Tensor] | None:
     """The same in C; None where exponentials are too large or too small for it, without a shift."""
-    loss, slope_VD = slope_ND.new_zeros(()), None
+    loss, grad_VD = grad_ND.new_zeros(()), None
     y_ND, packed = y_ND.contiguous(), tiles.pack([table_VD])
     room_CV = y_ND.new_empty(min(rows, len(y_ND)), len(table_VD))
-    for y_CD, slope_CD in zip(y_ND.split(rows), slope_ND.split(rows), strict=True):
+    for y_CD, grad_CD in zip(y_ND.split(rows), grad_ND.split(rows), strict=True):
         odds_CV = room_CV[: len(y_CD)]
         sum_C1 = tiles.exponentiate(y_CD, packed, odds_CV)[:, None]
         low, high = sum_C1.aminmax()
         if not (low.item() > SMALLEST and high.item() < 1 / SMALLEST):
             return None
         loss += sum_C1.log().sum()
-        torch.div(tiles.multiply_deep(odds_CV, packed), sum_C1, out=slope_CD)
-        slope_VD, _ = tiles.multiply_turned(odds_CV, (y_CD / sum_C1).to(y_CD.dtype), slope_VD)
-    return None if slope_VD is None else (loss, slope_VD)
+        torch.div(tiles.multiply_deep(odds_CV, packed), sum_C1, out=grad_CD)
+        grad_VD, _ = tiles.multiply_turned(odds_CV, (y_CD / sum_C1).to(y_CD.dtype), grad_VD)
+    return None if grad_VD is None else (loss, grad_VD)
 
 
 def _parts(table_VD: Tensor) -> Tensor:
-    """V rows, PARTS columns: 1 where a piece belongs to a part."""
+    """V rows, PARTS columns: 1 where a token belongs to a part."""
     part_V = torch.arange(len(table_VD), device=table_VD.device) * PARTS // len(table_VD)
     return functional.one_hot(part_V, PARTS).to(table_VD.dtype)
 

@@ -35,12 +35,12 @@ def _open() -> ctypes.CDLL | None:
         heads: list[Any] = [_Heads] * 4
         sizes: list[Any] = [_LONG] * 6
         masks = [_POINTER, _LONG, _LONG, _LONG, _POINTER, *sizes, _INT]
-        slopes = [_POINTER, *sizes, _Heads, _Heads, _Heads, _INT]
+        gradients = [_POINTER, *sizes, _Heads, _Heads, _Heads, _INT]
         library.attend_forward.argtypes = [*heads, _POINTER, _INT, *masks]
-        library.attend_backward.argtypes = [*heads, _POINTER, _INT, *slopes]
+        library.attend_backward.argtypes = [*heads, _POINTER, _INT, *gradients]
         if library.has_tiles():
             library.attend_forward_tiles.argtypes = [*heads, _POINTER, *masks]
-            library.attend_backward_tiles.argtypes = [*heads, _POINTER, *slopes]
+            library.attend_backward_tiles.argtypes = [*heads, _POINTER, *gradients]
     return library
 
 
@@ -87,11 +87,11 @@ class Attend(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
         *operands, kept_BHQM = ctx.saved_tensors
-        slopes = [
+        gradients = [
             torch.empty_like(x.transpose(1, 2), memory_format=torch.contiguous_format)
             for x in operands
         ]
-        views = [x.transpose(1, 2) for x in slopes]
+        views = [x.transpose(1, 2) for x in gradients]
         look_back(operands, _lay_out(grads[0]), kept_BHQM, ctx.draw, views)
         return (*views, None, None)
 
@@ -127,14 +127,14 @@ def look(
 
 
 def look_back(
-    operands: list[Tensor], g_BHQK: Tensor, kept_BHQM: Tensor, draw: Draw, slopes: list[Tensor]
+    operands: list[Tensor], g_BHQK: Tensor, kept_BHQM: Tensor, draw: Draw, gradients: list[Tensor]
 ) -> None:
-    """Write the slopes of queries, keys and values."""
+    """Write the gradients of queries, keys and values."""
     q_BHQK, k_BHMK, v_BHMK = operands
     batch, heads, queries, width = q_BHQK.shape
     memory = k_BHMK.size(2)
-    _check((q_BHQK, g_BHQK, slopes[0]), q_BHQK.shape, q_BHQK.dtype)
-    _check((k_BHMK, v_BHMK, *slopes[1:]), k_BHMK.shape, q_BHQK.dtype)
+    _check((q_BHQK, g_BHQK, gradients[0]), q_BHQK.shape, q_BHQK.dtype)
+    _check((k_BHMK, v_BHMK, *gradients[1:]), k_BHMK.shape, q_BHQK.dtype)
     assert kept_BHQM.shape == (batch, heads, queries, memory) and kept_BHQM.is_contiguous()
     function, precision = _choose("attend_backward", q_BHQK)
     call(
@@ -149,7 +149,7 @@ def look_back(
         queries,
         memory,
         width,
-        *map(_describe, slopes),
+        *map(_describe, gradients),
     )
 
 

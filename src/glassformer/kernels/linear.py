@@ -1,4 +1,4 @@
-"""The last linear map (paper 3.4): onto every piece of the vocabulary."""
+"""The last linear map (paper 3.4): onto every token of the vocabulary."""
 
 from torch import Tensor
 from torch.nn.functional import linear

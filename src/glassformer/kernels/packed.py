@@ -75,8 +75,8 @@ class Int8:
 
     def __init__(self, weight_FK: Tensor, bias_F: Tensor | None, activation: str):
         scale_F1 = weight_FK.abs().amax(1, keepdim=True).clamp_(min=TINY) / LARGEST
-        whole_FK = (weight_FK / scale_F1).round_().to(torch.int8)
-        self.weight = torch.ops.onednn.qlinear_prepack(whole_FK, [ROWS, weight_FK.size(1)])
+        quantized_FK = (weight_FK / scale_F1).round_().to(torch.int8)
+        self.weight = torch.ops.onednn.qlinear_prepack(quantized_FK, [ROWS, weight_FK.size(1)])
         self.scale_F = scale_F1[:, 0].contiguous()
         self.zero_F = torch.zeros(len(weight_FK), dtype=torch.long)
         self.bias_F = torch.zeros_like(self.scale_F) if bias_F is None else bias_F.clone()
@@ -90,9 +90,9 @@ class Int8:
     def _multiply(self, x_NK: Tensor) -> Tensor:
         x_NK = x_NK.float()
         scale_N1 = x_NK.abs().amax(1, keepdim=True).mul_(1 / LARGEST).clamp_(min=TINY)
-        whole_NK = (x_NK / scale_N1).round_().to(torch.int8)
+        quantized_NK = (x_NK / scale_N1).round_().to(torch.int8)
         product_NF = torch.ops.onednn.qlinear_pointwise.default(
-            whole_NK,
+            quantized_NK,
             1.0,
             0,
             self.weight,

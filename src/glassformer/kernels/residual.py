@@ -1,4 +1,4 @@
-"""A residual road's end, x + dropout(y), and the LayerNorm behind it, in one pass over the rows:
+"""A residual connection, x + dropout(y), and the LayerNorm behind it, in one pass over the rows:
 `native/train_norm.c`. The plain twin is the line that says so.
 
 What comes out in fp32 has its bf16 copy with it where products are in bf16: see `lower`.
@@ -20,7 +20,7 @@ from .dropout import Draw, Dropout, compiling
 from .native import load
 from .precision import lower, remember_lower, working_dtype
 
-ROWS = 64  # whose slopes of gain and bias are summed apart, in the C source too
+ROWS = 64  # whose gradients of gain and bias are summed apart, in the C source too
 DTYPES = (torch.float32, torch.bfloat16)
 
 _POINTER, _LONG, _INT, _FLOAT = ctypes.c_void_p, ctypes.c_long, ctypes.c_int, ctypes.c_float
@@ -186,7 +186,7 @@ class _AddNorm(torch.autograd.Function):
         fp32 = partial(torch.empty, dtype=torch.float32)
         dx = fp32(ctx.shape) if gain_D is not None or low is not None else None
         dy = None if ctx.low is None else torch.empty(ctx.shape, dtype=ctx.low)
-        slopes = [fp32(width if gain_D is not None else 0) for _ in range(2)]
+        gradients = [fp32(width if gain_D is not None else 0) for _ in range(2)]
         parts = fp32(-(-rows // ROWS) * 2 * width)
         call(
             library.add_norm_backward,
@@ -205,7 +205,7 @@ class _AddNorm(torch.autograd.Function):
             dx,
             dy,
             parts,
-            *slopes,
+            *gradients,
         )
-        dgain, dbias = slopes if gain_D is not None else (None, None)
+        dgain, dbias = gradients if gain_D is not None else (None, None)
         return high if dx is None else dx, dy, dgain, dbias, None, None, None

@@ -133,12 +133,12 @@ class _Attention(torch.autograd.Function):
         g_z_ND = tiles.multiply_back(g_ND, ctx.output)
         (g_BHQK,) = _cut([g_z_ND], ctx.lengths[:1], ctx.count, 1)
         slopes_made = [torch.empty_like(each) for each in made]
-        operands, slopes = (_cut(each, ctx.lengths, ctx.count) for each in (made, slopes_made))
-        heads.look_back(operands, g_BHQK, kept_BHQM, ctx.draw, slopes)
+        operands, gradients = (_cut(each, ctx.lengths, ctx.count) for each in (made, slopes_made))
+        heads.look_back(operands, g_BHQK, kept_BHQM, ctx.draw, gradients)
         flat: list[Tensor] = []
-        for slope, each in zip(slopes_made, read, strict=True):
-            w_FI, sum_F = tiles.multiply_turned(slope, each)
-            parts = slope.size(1) // z_ND.size(1)
+        for gradient, each in zip(slopes_made, read, strict=True):
+            w_FI, sum_F = tiles.multiply_turned(gradient, each)
+            parts = gradient.size(1) // z_ND.size(1)
             for dw, db in zip(w_FI.chunk(parts), sum_F.chunk(parts), strict=True):
                 flat += (dw, db)
         pairs = zip(slopes_made, ctx.packed, ctx.shapes, strict=False)

@@ -204,7 +204,7 @@ def _multiply(
 def multiply_turned(
     y_NF: Tensor, x_NI: Tensor, onto_FI: Tensor | None = None
 ) -> tuple[Tensor, Tensor]:
-    """yᵀ x, F I, the slope of a weight; and the sums of y's columns, that of its bias. fp32.
+    """yᵀ x, F I, the gradient of a weight; and the sums of y's columns, that of its bias. fp32.
 
     With `onto_FI`, added to what is there; nobody asks for the sums then."""
     library = _open()

@@ -53,7 +53,7 @@ class MultiHeadAttention(Watchable):
             z_BHQK = attend(q_BHQK, *keys_values, mask, self.dropout)
         else:
             z_BHQK = self.attend(q_BHQK, *keys_values, mask)
-        z_BHQK = tap(self, "heads", z_BHQK)
+        z_BHQK = tap(self, "context", z_BHQK)
         return tap(self, "output", self.to_output(z_BHQK.transpose(1, 2).flatten(2)))
 
     def attend(self, q_BHQK: Tensor, k_BHMK: Tensor, v_BHMK: Tensor, mask: Tensor) -> Tensor:

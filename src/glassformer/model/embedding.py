@@ -18,25 +18,27 @@ class Embedding(Watchable):
     """ids -> vectors with a sense of place. Source and target have one each, around one table
     or two."""
 
-    places_LD: Tensor
+    positions_LD: Tensor
 
     def __init__(self, table: nn.Embedding, settings: Model):
         super().__init__()
         self.table = table  # row i = one-hot(i) times this matrix
         self.dropout = Dropout(settings.dropout)
         if settings.positions.layout == "learned":
-            self.places_LD = nn.Parameter(torch.empty(settings.positions.longest, settings.d_model))
-            nn.init.normal_(self.places_LD, std=settings.d_model**-0.5)
+            self.positions_LD = nn.Parameter(
+                torch.empty(settings.positions.max_positions, settings.d_model)
+            )
+            nn.init.normal_(self.positions_LD, std=settings.d_model**-0.5)
         else:
-            places_LD = sinusoids(settings.positions, settings.d_model).float()
-            self.register_buffer("places_LD", places_LD, persistent=False)
+            positions_LD = sinusoids(settings.positions, settings.d_model).float()
+            self.register_buffer("positions_LD", positions_LD, persistent=False)
 
     def forward(self, ids_BL: Tensor, position_BL: Tensor | None = None) -> Tensor:
         """The sum of word and place, B L D. Without `position_BL`, counting from 0."""
-        words_BLD = tap(self, "words", self.table(ids_BL) * math.sqrt(self.table.embedding_dim))
+        words_BLD = tap(self, "embedded", self.table(ids_BL) * math.sqrt(self.table.embedding_dim))
         if position_BL is None:
-            check_reach(ids_BL.size(1), len(self.places_LD))
-            places = self.places_LD[: ids_BL.size(1)]
+            check_reach(ids_BL.size(1), len(self.positions_LD))
+            places = self.positions_LD[: ids_BL.size(1)]
         else:
-            places = self.places_LD[position_BL]
-        return tap(self, "sum", self.dropout(words_BLD + tap(self, "places", places)))
+            places = self.positions_LD[position_BL]
+        return tap(self, "sum", self.dropout(words_BLD + tap(self, "positions", places)))

@@ -26,7 +26,7 @@ class FeedForward(Watchable):
         self.inner = nn.Linear(settings.d_model, settings.d_ff)
         self.outer = nn.Linear(settings.d_ff, settings.d_model)
         self.activation = ACTIVATIONS[settings.activation]
-        self.dropout = Dropout(settings.hidden_dropout)
+        self.dropout = Dropout(settings.activation_dropout)
 
     def forward(self, x_BLD: Tensor) -> Tensor:
         linears, is_relu = (self.inner, self.outer), self.activation is functional.relu

@@ -15,11 +15,11 @@ from ..kernels.residual import add, add_norm, normalize
 from ..tap import Watchable, tap
 from .attention import MultiHeadAttention
 from .feed_forward import FeedForward
-from .past import Past
+from .kv_cache import KVCache
 
 
-class Road(Watchable):
-    """A residual road around a sub-layer: LayerNorm(x + Sublayer(x)) in the paper ("post");
+class Residual(Watchable):
+    """A residual connection around a sub-layer: LayerNorm(x + Sublayer(x)) in the paper ("post");
     x + Sublayer(LayerNorm(x)) in most later work ("pre")."""
 
     def __init__(self, settings: Model):
@@ -47,11 +47,14 @@ class EncoderLayer(Watchable):
         super().__init__()
         self.self_attention = MultiHeadAttention(settings)
         self.feed_forward = FeedForward(settings)
-        self.self_attention_road, self.feed_forward_road = Road(settings), Road(settings)
+        self.self_attention_residual, self.feed_forward_residual = (
+            Residual(settings),
+            Residual(settings),
+        )
 
     def forward(self, x_BSD: Tensor, mask: Tensor) -> Tensor:
-        x_BSD = self.self_attention_road(x_BSD, lambda x: self.self_attention(x, x, mask))
-        return self.feed_forward_road(x_BSD, self.feed_forward)
+        x_BSD = self.self_attention_residual(x_BSD, lambda x: self.self_attention(x, x, mask))
+        return self.feed_forward_residual(x_BSD, self.feed_forward)
 
 
 class DecoderLayer(Watchable):
@@ -62,36 +65,36 @@ class DecoderLayer(Watchable):
         self.self_attention = MultiHeadAttention(settings)
         self.cross_attention = MultiHeadAttention(settings)
         self.feed_forward = FeedForward(settings)
-        self.self_attention_road = Road(settings)
-        self.cross_attention_road = Road(settings)
-        self.feed_forward_road = Road(settings)
+        self.self_attention_residual = Residual(settings)
+        self.cross_attention_residual = Residual(settings)
+        self.feed_forward_residual = Residual(settings)
 
     def forward(
         self, y_BTD: Tensor, memory_BSD: Tensor, mask: Tensor, source_mask: Tensor
     ) -> Tensor:
         """All target positions at once, as in training."""
-        y_BTD = self.self_attention_road(y_BTD, lambda y: self.self_attention(y, y, mask))
-        y_BTD = self.cross_attention_road(
+        y_BTD = self.self_attention_residual(y_BTD, lambda y: self.self_attention(y, y, mask))
+        y_BTD = self.cross_attention_residual(
             y_BTD, lambda y: self.cross_attention(y, memory_BSD, source_mask)
         )
-        return self.feed_forward_road(y_BTD, self.feed_forward)
+        return self.feed_forward_residual(y_BTD, self.feed_forward)
 
     def remember(self, memory_BSD: Tensor) -> tuple[Tensor, Tensor]:
         """The keys and values of memory, made once for all steps."""
         return self.cross_attention.keys_values(memory_BSD)
 
-    def step(self, y_RQD: Tensor, past: Past, mask: Tensor, source_mask: Tensor) -> Tensor:
+    def step(self, y_RQD: Tensor, cache: KVCache, mask: Tensor, source_mask: Tensor) -> Tensor:
         """The same for the newest positions; `past` has the keys and values of all others."""
 
         def look_back(y_RQD: Tensor) -> Tensor:
-            keys_values = past.append(*self.self_attention.keys_values(y_RQD))
+            keys_values = cache.append(*self.self_attention.keys_values(y_RQD))
             return self.self_attention.look(y_RQD, keys_values, mask)
 
         def look_at_source(y_RQD: Tensor) -> Tensor:
             y_BQD = y_RQD.reshape(source_mask.size(0), -1, y_RQD.size(-1))  # a sentence's rows
-            z_BQD = self.cross_attention.look(y_BQD, past.source, source_mask)  # share its memory
+            z_BQD = self.cross_attention.look(y_BQD, cache.source, source_mask)  # share its memory
             return z_BQD.view_as(y_RQD)
 
-        y_RQD = self.self_attention_road(y_RQD, look_back)
-        y_RQD = self.cross_attention_road(y_RQD, look_at_source)
-        return self.feed_forward_road(y_RQD, self.feed_forward)
+        y_RQD = self.self_attention_residual(y_RQD, look_back)
+        y_RQD = self.cross_attention_residual(y_RQD, look_at_source)
+        return self.feed_forward_residual(y_RQD, self.feed_forward)

@@ -25,10 +25,10 @@ def rates(d_model: int, grid: str = "paper") -> Tensor:
     return torch.exp(-math.log(BASE) * i_I / steps)
 
 
-def check_reach(pieces: int, longest: int) -> None:
-    """ValueError where there are more pieces than positions."""
-    if pieces > longest:
-        raise ValueError(f"{pieces} pieces, but positions.longest={longest}")
+def check_reach(tokens: int, longest: int) -> None:
+    """ValueError where there are more tokens than positions."""
+    if tokens > longest:
+        raise ValueError(f"{tokens} tokens, but positions.max_positions={longest}")
 
 
 def sinusoids(settings: Positions, d_model: int) -> Tensor:
@@ -37,7 +37,9 @@ def sinusoids(settings: Positions, d_model: int) -> Tensor:
     "interleaved" (the paper): dimension 2i is the sine, 2i+1 the cosine of frequency i.
     "concatenated" (Tensor2Tensor): all sines, then all cosines.
     """
-    position_L = torch.arange(settings.longest, dtype=torch.float64, device="cpu") + settings.offset
+    position_L = (
+        torch.arange(settings.max_positions, dtype=torch.float64, device="cpu") + settings.offset
+    )
     angle_LI = position_L[:, None] * rates(d_model, settings.grid)
     waves = (angle_LI.sin(), angle_LI.cos())
     if settings.layout == "interleaved":

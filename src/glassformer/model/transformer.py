@@ -1,4 +1,4 @@
-"""The whole network (paper 3.1, figure 1), and how it is used one piece at a time.
+"""The whole network (paper 3.1, figure 1), and how it is used one token at a time.
 
 Letters: B sentences; S source positions; T target positions; R rows of a search; Q new
 positions; D model width; V vocabulary.
@@ -12,9 +12,9 @@ from ..kernels.linear import project
 from ..kernels.precision import lower
 from ..tap import Watchable, tap
 from .embedding import Embedding
+from .kv_cache import KVCache, State
 from .layers import DecoderLayer, EncoderLayer
 from .masks import cached_mask, causal_mask, padding_mask
-from .past import Past, State
 
 
 class Transformer(Watchable):
@@ -37,7 +37,7 @@ class Transformer(Watchable):
                 nn.init.xavier_uniform_(parameter)
 
     def forward(self, source_BS: Tensor, target_BT: Tensor) -> Tensor:
-        """All target positions at once: logits B T V; row t is about piece t + 1."""
+        """All target positions at once: logits B T V; row t is about token t + 1."""
         return self.logits(self.read(source_BS, target_BT))
 
     def read(self, source_BS: Tensor, target_BT: Tensor) -> Tensor:
@@ -61,10 +61,10 @@ class Transformer(Watchable):
         return lower(tap(self, "memory", self.encoder_norm(x_BSD)))
 
     def logits(self, y_BTD: Tensor) -> Tensor:
-        """One number for each piece of the vocabulary, B T V (3.4)."""
+        """One number for each token of the vocabulary, B T V (3.4)."""
         return tap(self, "logits", project(y_BTD, self.output_table.weight, self.output_bias))
 
-    # The search protocol (decode/protocol.py): one piece at a time.
+    # The search protocol (decode/protocol.py): one token at a time.
 
     def start(self, source_BS: Tensor) -> State:
         """Read the sources once; each decoder layer makes its own keys and values of memory."""
@@ -74,19 +74,19 @@ class Transformer(Watchable):
         for layer in self.decoder:
             assert isinstance(layer, DecoderLayer)
             k_BHSK, v_BHSK = layer.remember(memory_BSD)
-            layers.append(Past((k_BHSK, v_BHSK), (k_BHSK[:, :, :0], v_BHSK[:, :, :0])))
+            layers.append(KVCache((k_BHSK, v_BHSK), (k_BHSK[:, :, :0], v_BHSK[:, :, :0])))
         length_R = torch.zeros(len(source_BS), dtype=torch.long, device=source_BS.device)
-        return State(source_mask, layers, length_R, self.settings.positions.longest)
+        return State(source_mask, layers, length_R, self.settings.positions.max_positions)
 
-    def step(self, pieces_RQ: Tensor, state: State) -> Tensor:
-        """Append pieces to each row; logits R Q V of what follows each of them, fp32."""
-        position_RQ = state.make_room(pieces_RQ.size(1))
-        mask = cached_mask(state.length_R, pieces_RQ.size(1), state.capacity)
-        y_RQD = self.target_embedding(pieces_RQ, position_RQ)
-        for layer, past in zip(self.decoder, state.layers, strict=True):
+    def step(self, tokens_RQ: Tensor, state: State) -> Tensor:
+        """Append tokens to each row; logits R Q V of what follows each of them, fp32."""
+        position_RQ = state.make_room(tokens_RQ.size(1))
+        mask = cached_mask(state.length_R, tokens_RQ.size(1), state.capacity)
+        y_RQD = self.target_embedding(tokens_RQ, position_RQ)
+        for layer, cache in zip(self.decoder, state.layers, strict=True):
             assert isinstance(layer, DecoderLayer)
-            y_RQD = layer.step(y_RQD, past, mask, state.source_mask)
-        state.length_R = state.length_R + pieces_RQ.size(1)
+            y_RQD = layer.step(y_RQD, cache, mask, state.source_mask)
+        state.length_R = state.length_R + tokens_RQ.size(1)
         return self.logits(tap(self, "last", self.decoder_norm(y_RQD))).float()
 
     def keep(self, rows: Tensor, state: State) -> None:
@@ -113,7 +113,7 @@ def _tables(settings: Model, source: int, target: int) -> tuple[nn.Embedding, ..
     if settings.tie == "three-way":
         if source != target:
             raise ValueError(
-                f"tie=three-way needs one vocabulary, but the source has {source} pieces and the "
+                f"tie=three-way needs one vocabulary, but the source has {source} tokens and the "
                 f"target {target}: use tie=two-way, or text.shared=true"
             )
         return (table(source),) * 3

@@ -1,7 +1,7 @@
 """Looking inside: one real translation recorded, every number of it explained, and what if.
 
 recording   run a translation and keep what passed; the only place here that runs the network
-trace       what was kept: tensors, pieces, predictions, the search; on disk, `files`
+trace       what was kept: tensors, tokens, predictions, the search; on disk, `files`
 opgraph     how each tensor is made of others, declared once; `recompute` follows it in NumPy
 explain     where one number comes from; `wording` says it as text, LaTeX and code
 notebook    how a trace shows itself there
@@ -17,16 +17,16 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from .document import Piece
+    from .document import Token
     from .explain import Explanation
     from .recording import record
     from .trace import Trace
     from .whatif import Comparison, compare
 
-__all__ = ["Comparison", "Explanation", "Piece", "Trace", "compare", "record"]
+__all__ = ["Comparison", "Explanation", "Token", "Trace", "compare", "record"]
 
 _HOMES = {
-    "document": ("Piece",),
+    "document": ("Token",),
     "explain": ("Explanation",),
     "recording": ("record",),
     "trace": ("Trace",),

@@ -135,10 +135,10 @@ class Changes:
         """The windows that show what is to be taken away."""
         for op in self.graph.values():
             yield from (op,) * {
-                "positions": op.name.endswith(".places"),
+                "positions": op.name.endswith(".positions"),
                 "scale": op.name.endswith(".scores"),
                 "mask": op.name.startswith("decoder") and op.name.endswith("self_attention.mask"),
-                "residual": op.name.endswith("_road.sum"),
+                "residual": op.name.endswith("_residual.sum"),
                 "norm": op.is_norm,
             }[what]
 
@@ -164,9 +164,9 @@ class Changes:
         return name
 
     def _check_heads(self, block: str, head: int) -> tuple[str, int]:
-        if f"{block}.heads" not in self.graph:
+        if f"{block}.context" not in self.graph:
             raise ValueError(f"{block} has no heads")
-        return f"{block}.heads", _check_place(head, self.settings.heads, f"head of {block}")
+        return f"{block}.context", _check_place(head, self.settings.heads, f"head of {block}")
 
     def _check_window(self, name: str) -> Equation:
         name = resolve(name, self.settings)
@@ -187,7 +187,7 @@ def _chain(edits: list[Edit]) -> Edit:
 
 
 def _is_part(name: str, part: str) -> bool:
-    return name == part or name.startswith((f"{part}.", f"{part}_road."))
+    return name == part or name.startswith((f"{part}.", f"{part}_residual."))
 
 
 def _average(x: Tensor) -> Tensor:

@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from .document import Document, Piece
+from .document import Document, Token
 from .levels import belongs
 from .trace import Array, Trace
 
-LONGEST = 1 << 16  # pieces a side
+LONGEST = 1 << 16  # tokens a side
 GIVEN = ("input", "parameter")  # to the network: no tensors of a recording
 
 
@@ -27,11 +27,11 @@ def _find(document: Document, tensors: Mapping[str, Array], words: Any) -> Itera
     layers = settings.encoder_layers + settings.decoder_layers
     if layers > len(tensors):  # before a graph of so many is built
         yield f"it has {len(tensors)} tensors, but settings with {layers} layers"
-    yield from _check_pieces("source", document.source, document.text, document.source_vocabulary)
+    yield from _check_tokens("source", document.source, document.text, document.source_vocabulary)
     yield from _check_words(document)
     for name in ("target", "predicted"):
-        pieces = getattr(document, name)
-        yield from _check_pieces(name, pieces, document.translation, document.target_vocabulary)
+        tokens = getattr(document, name)
+        yield from _check_tokens(name, tokens, document.translation, document.target_vocabulary)
     yield from _check_rows(document)
     yield from _check_whole(document)
     is_list = isinstance(words, list) and all(isinstance(word, str) for word in words)
@@ -40,18 +40,18 @@ def _find(document: Document, tensors: Mapping[str, Array], words: Any) -> Itera
     yield from _check_shapes(document, tensors)
 
 
-def _check_pieces(name: str, pieces: Sequence[Piece], text: str, vocabulary: int) -> Iterator[str]:
-    if not 0 < len(pieces) < LONGEST:
-        yield f"{name} has {len(pieces)} pieces"
-    for place, piece in enumerate(pieces):
-        if not 0 <= piece.start <= piece.end <= len(text):
-            yield f"{name}.{place} is at characters {piece.start} to {piece.end} of {len(text)}"
-        if not 0 <= piece.id < vocabulary:
-            yield f"{name}.{place} has id {piece.id}, of a vocabulary of {vocabulary}"
+def _check_tokens(name: str, tokens: Sequence[Token], text: str, vocabulary: int) -> Iterator[str]:
+    if not 0 < len(tokens) < LONGEST:
+        yield f"{name} has {len(tokens)} tokens"
+    for place, token in enumerate(tokens):
+        if not 0 <= token.start <= token.end <= len(text):
+            yield f"{name}.{place} is at characters {token.start} to {token.end} of {len(text)}"
+        if not 0 <= token.id < vocabulary:
+            yield f"{name}.{place} has id {token.id}, of a vocabulary of {vocabulary}"
 
 
 def _check_words(document: Document) -> Iterator[str]:
-    """The merges of each word close different gaps of it, and leave the pieces of the source."""
+    """The merges of each word close different gaps of it, and leave the tokens of the source."""
     left = 0
     for number, word in enumerate(document.words):
         closed = [merge.place for merge in word.merges]
@@ -59,7 +59,7 @@ def _check_words(document: Document) -> Iterator[str]:
             yield f"words.{number}.merges close {closed} of {len(word.symbols)} symbols"
         left += len(word.symbols) - len(closed)
     if document.words and left != len(document.source) - 1:
-        yield f"words have {left} pieces, but source has {len(document.source) - 1}"
+        yield f"words have {left} tokens, but source has {len(document.source) - 1}"
 
 
 def _check_rows(document: Document) -> Iterator[str]:

@@ -3,7 +3,7 @@
 One cell at a time, `trace.explain` tells how it was made; also of these, which any trace computes
 when asked: `X.masked`, scores with -inf where the mask hides; `X.contributions`, Z_h W_O,h of
 each head h; `X.mean` and `X.deviation` of each LayerNorm; `probabilities`, and `choice`, the most
-probable piece of each row.
+probable token of each row.
 
 Letters: H heads; Q query positions; M key positions; S source; T rows of the decoder; D d_model;
 V vocabulary.
@@ -15,7 +15,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from .document import Piece
+from .document import Token
 from .trace import Array, Trace
 
 
@@ -45,7 +45,7 @@ def roll_out(trace: Trace, side: str = "encoder") -> Array:
     """Attention followed through all layers (Abnar and Zuidema 2020); rows sum to 1.
 
     In each sub-layer half of a position stays what it was, half is the mean of its heads. The
-    encoder's is S S; the decoder's T (T + S): its own pieces first, then those of the source.
+    encoder's is S S; the decoder's T (T + S): its own tokens first, then those of the source.
     """
     sources = len(trace.source)
     if side == "encoder":
@@ -70,7 +70,7 @@ def read_lens(trace: Trace, rows: Sequence[int] | None = None) -> Array:
     were the last; layers T V, or of these `rows` only. The last of them are the logits."""
     window, logits = "normed" if trace.settings.norm == "post" else "sum", []
     for layer in range(trace.settings.decoder_layers):
-        y = trace[f"decoder.{layer}.feed_forward_road.{window}"]
+        y = trace[f"decoder.{layer}.feed_forward_residual.{window}"]
         y = (y if rows is None else y[list(rows)]).astype(np.float64)
         if trace.settings.norm == "pre":
             deviation = np.sqrt(y.var(-1, keepdims=True) + trace.settings.norm_epsilon)
@@ -81,7 +81,7 @@ def read_lens(trace: Trace, rows: Sequence[int] | None = None) -> Array:
     return np.stack(logits)
 
 
-def attribute_logit(trace: Trace, row: int, piece: int) -> dict[str, float]:
+def attribute_logit(trace: Trace, row: int, token: int) -> dict[str, float]:
     """How much each head and block wrote directly to one logit; they sum to it.
 
     Each LayerNorm on the way divides by the deviation that it had, so that what is written adds
@@ -89,7 +89,7 @@ def attribute_logit(trace: Trace, row: int, piece: int) -> dict[str, float]:
     """
     written = {
         f"target_embedding.{window}": trace[f"target_embedding.{window}"][row].astype(np.float64)
-        for window in ("words", "places")
+        for window in ("embedded", "positions")
     }
     written["norms"] = np.zeros(trace.settings.d_model)
     for layer in range(trace.settings.decoder_layers):
@@ -97,18 +97,20 @@ def attribute_logit(trace: Trace, row: int, piece: int) -> dict[str, float]:
             name = f"decoder.{layer}.{block}"
             written |= _list_writes(trace, name, row)
             if trace.settings.norm == "post":
-                written = _pass_norm(trace, written, f"{name}_road", f"{name}_road.norm", row)
+                written = _pass_norm(
+                    trace, written, f"{name}_residual", f"{name}_residual.norm", row
+                )
     if trace.settings.norm == "pre":
         written = _pass_norm(trace, written, "last", "decoder_norm", row)
-    vector = trace["output_table.weight"][piece]
+    vector = trace["output_table.weight"][token]
     found = {name: float(each @ vector) for name, each in written.items()}
     if trace.settings.output_bias:
-        found["output_bias"] = float(_output_bias(trace)[piece])
+        found["output_bias"] = float(_output_bias(trace)[token])
     return found
 
 
 def _output_bias(trace: Trace) -> Array:
-    """Of each piece; 0 where the model has none."""
+    """Of each token; 0 where the model has none."""
     return trace["output_bias"] if trace.settings.output_bias else np.zeros(1)
 
 
@@ -129,15 +131,15 @@ def _pass_norm(
     return normed
 
 
-def group_words(pieces: Sequence[Piece], text: str) -> list[list[int]]:
-    """The places of the pieces of each word; marks and punctuation stand alone.
+def group_words(tokens: Sequence[Token], text: str) -> list[list[int]]:
+    """The places of the tokens of each word; marks and punctuation stand alone.
 
     A word begins at a space, or where letters and digits begin or end; an apostrophe is inside.
     """
     groups: list[list[int]] = []
     before = None
-    for place, piece in enumerate(pieces):
-        said = text[piece.start : piece.end]
+    for place, token in enumerate(tokens):
+        said = text[token.start : token.end]
         core = said.strip()[:1]
         kind = (core.isalnum() or core in "'’") if said else None
         if before is None or kind != before or said[:1].isspace():
@@ -150,7 +152,7 @@ def group_words(pieces: Sequence[Piece], text: str) -> list[list[int]]:
 def merge_words(
     weights: Array, queries: Sequence[Sequence[int]], keys: Sequence[Sequence[int]]
 ) -> Array:
-    """Attention between words: summed over the pieces of a key, averaged over those of a query.
+    """Attention between words: summed over the tokens of a key, averaged over those of a query.
 
     Rows still sum to 1. The last two axes are queries and keys.
     """

@@ -12,13 +12,13 @@ from pydantic import Field
 
 from ..config import Decode, Model, Settings
 
-VERSION = 1
+VERSION = 2  # 1 had other names: see `former_names`
 Level = Literal["attention", "states", "everything"]
 LEVELS: tuple[Level, ...] = ("attention", "states", "everything")
 
 
-class Piece(Settings):
-    """A piece, and which characters of its text it stands for; a mark stands for none."""
+class Token(Settings):
+    """A token, and which characters of its text it stands for; a mark stands for none."""
 
     text: str
     id: int
@@ -34,22 +34,22 @@ class Merge(Settings):
 
 
 class Word(Settings):
-    """How byte-pair encoding made one word's pieces."""
+    """How byte-pair encoding made one word's tokens."""
 
-    symbols: tuple[str, ...]  # its characters, or the bytes of those that are no piece
+    symbols: tuple[str, ...]  # its characters, or the bytes of those that are no token
     merges: tuple[Merge, ...]  # in the order in which they were done
 
 
 class Prediction(Settings):
-    """What the network expects after one piece of the decoder's input; natural logarithms."""
+    """What the network expects after one token of the decoder's input; natural logarithms."""
 
-    log_prob: float  # of the piece that came
-    rank: int  # of that piece, from 0
+    log_prob: float  # of the token that came
+    rank: int  # of that token, from 0
     entropy: float
     ids: tuple[int, ...]  # the most probable, best first
     texts: tuple[str, ...]
     log_probs: tuple[float, ...]
-    draw_prob: float | None = None  # with which a sample draws the piece that came
+    draw_prob: float | None = None  # with which a sample draws the token that came
     draw_probs: tuple[float, ...] = ()  # and those of `ids`; empty where nothing was sampled
 
 
@@ -60,7 +60,7 @@ class Considered(Settings):
     row: int | None  # the row that it is in the next step, if it lives on
     id: int
     text: str
-    piece_log_prob: float
+    token_log_prob: float
     log_prob: float  # of the whole hypothesis
     score: float  # as if it ended here
     fate: str  # KEPT, FINISHED, CUT, STOPPED, OUTRANKED, REPEATS or TOO_SHORT
@@ -78,11 +78,11 @@ class Found(Settings):
 
 
 class Search(Settings):
-    """How the translation was found, step by step. The n-th step continues n + prefix pieces."""
+    """How the translation was found, step by step. The n-th step continues n + prefix tokens."""
 
     settings: Decode
     seed: int
-    prefix: int  # pieces that were forced
+    prefix: int  # tokens that were forced
     hypotheses: tuple[Found, ...]  # all that ended, best first
     chosen: int | None  # which of them was recorded; None: a text that was given
     steps: tuple[tuple[Considered, ...], ...]  # best first
@@ -111,7 +111,7 @@ class Numerics(Settings):
     recorded_in: str
     device: str
     largest_difference: float | None  # of log-probabilities; None: nothing was decoded
-    chosen_differently: tuple[int, ...]  # rows whose most probable piece is another in each
+    chosen_differently: tuple[int, ...]  # rows whose most probable token is another in each
 
 
 class Noticed(Settings):
@@ -147,14 +147,14 @@ class Wiring(Settings):
 class Document(Settings):
     """One recorded translation, but for the numbers, which lie beside it as safetensors."""
 
-    schema_version: Literal[1] = 1
+    schema_version: Literal[2] = 2
     glassformer: str  # the version that recorded it
     text: str
     translation: str
-    source: tuple[Piece, ...]
-    words: tuple[Word, ...] = ()  # of the source; none where pieces are not made by merges
-    target: tuple[Piece, ...]  # the rows of the decoder: BOS, and what was written
-    predicted: tuple[Piece, ...]  # what came after each of them
+    source: tuple[Token, ...]
+    words: tuple[Word, ...] = ()  # of the source; none where tokens are not made by merges
+    target: tuple[Token, ...]  # the rows of the decoder: BOS, and what was written
+    predicted: tuple[Token, ...]  # what came after each of them
     settings: Model
     source_vocabulary: int
     target_vocabulary: int

@@ -36,7 +36,7 @@ from ..tap import record as watch
 from ..text.spacing import EAST, is_eastern
 from ..translator import Translator
 from .changes import Changes
-from .pieces import read_source
+from .tokens import read_source
 from .uncached import Uncached
 
 
@@ -116,7 +116,7 @@ class Edited:
     prefix: str | Sequence[int]
     edits: tuple[dict[str, Any], ...]
     vectors: Mapping[int, Tensor]  # what "swap" takes from other sentences, by number of edit
-    source: int  # pieces of the sentence, EOS included
+    source: int  # tokens of the sentence, EOS included
 
     def functions(self) -> dict[str, Edit]:
         """New ones for each view: they remember what they saw."""

@@ -4,7 +4,7 @@ attention.safetensors    weights and masks
 states.safetensors       query, key, value, heads, residual stream and norms
 everything.safetensors   the rest
 parameters.safetensors   the model's weights, if asked for; a shared matrix once
-vocabulary.json          the texts of all target pieces, where there are logits
+vocabulary.json          the texts of all target tokens, where there are logits
 
 Imports no torch.
 """
@@ -16,6 +16,7 @@ import shutil
 from collections.abc import Mapping
 from hashlib import sha256
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from pydantic import ValidationError
@@ -23,7 +24,8 @@ from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save as pack
 
 from ..disk import PARTIAL, put_folder, read_json, write_bytes, write_text
-from ..mistakes import name_place
+from ..former_names import rename_keys, rename_settings, rename_tensor
+from ..validation_errors import name_place
 from .consistency import find_contradiction
 from .document import LEVELS, VERSION, Document, Stored
 from .levels import find_level
@@ -132,7 +134,8 @@ def _read(path: Path) -> dict[str, Array]:
         with safe_open(path, "np") as file:
             tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
             aliases = json.loads((file.metadata() or {}).get("aliases", "{}"))
-        return tensors | {name: tensors[owner] for name, owner in aliases.items()}
+        tensors |= {name: tensors[owner] for name, owner in aliases.items()}
+        return {rename_tensor(name): tensor for name, tensor in tensors.items()}
     except (
         SafetensorError,
         KeyError,
@@ -149,9 +152,23 @@ def _read_head(path: Path) -> Document:
         raise ValueError(f"{path.parent} is no trace: it has no {path.name}")
     found = read_json(path)
     version = found.get("schema_version") if isinstance(found, dict) else None
+    if version == 1:
+        found, version = _rename(found), VERSION
     if version != VERSION:
         raise ValueError(f"{path}: a trace of version {version}, but this is read: {VERSION}")
     try:
         return Document.model_validate(found)
     except ValidationError as error:
         raise ValueError(f"{path}: not as this version has it: {name_place(error)}") from None
+
+
+def _rename(found: dict[str, Any]) -> dict[str, Any]:
+    """Return what a trace of version 1 says of itself, in today's names."""
+    found = {**rename_keys(found), "schema_version": VERSION}
+    if isinstance(found.get("tensors"), dict):
+        found["tensors"] = {rename_tensor(name): each for name, each in found["tensors"].items()}
+    found["settings"] = rename_settings({"model": found.get("settings")})["model"]
+    if isinstance(found.get("search"), dict):
+        decode = {"decode": found["search"].get("settings")}
+        found["search"]["settings"] = rename_settings(decode)["decode"]
+    return found

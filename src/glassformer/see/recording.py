@@ -14,23 +14,23 @@ from torch import Tensor
 from ..decode.sample import find_draw_probabilities
 from ..device import autocast
 from ..familiarity import Familiarity
-from ..guard import judge
 from ..model import Transformer
+from ..quality_check import judge
 from ..tap import record as watch
 from ..translation import Translation
 from ..translator import Choice, Translator
 from ..version import __version__
-from .document import LEVELS, Document, Level, Noticed, Numerics, Piece, Prediction, Search
+from .document import LEVELS, Document, Level, Noticed, Numerics, Prediction, Search, Token
 from .edit import Edited, prepare
 from .levels import belongs
 from .parameters import Parameters
-from .pieces import read_source, read_target, read_words
 from .searching import Passage, Progress, find, search_with_beam
 from .sentences import Excerpt, choose_sentence, translate_whole
+from .tokens import read_source, read_target, read_words
 from .trace import Array, Trace
 from .wiring import record_wiring
 
-TOP = 10  # pieces kept of each prediction
+TOP = 10  # tokens kept of each prediction
 
 
 def record(
@@ -53,7 +53,7 @@ def record(
     sentence: which, 0 the first, -1 the last; the text is split as `translate` does, and the trace
     has the translation of all (`whole_translation`); what else is said here is about that sentence
     alone. split=False, or a target, takes the text as one sentence.
-    level: attention (and the likeliest pieces), states (and query, key, value, residual stream) or
+    level: attention (and the likeliest tokens), states (and query, key, value, residual stream) or
     everything. prefix: how its translation begins, text or ids. hypothesis: which of those that
     ended, 0 the best. target: record this translation, a text or another trace's, instead of
     searching for one. edits: see `edit`. progress: is shown each step of the search, and ids and
@@ -77,7 +77,7 @@ def record(
         passage = find(
             translator,
             edited,
-            [piece.id for piece in source],
+            [token.id for token in source],
             decode,
             hypothesis,
             target,
@@ -117,14 +117,14 @@ def _defer_beam(
     return lambda: search_with_beam(translator, edited, passage.source, found.settings)
 
 
-def _read(translator: Translator, text: str) -> list[Piece]:
+def _read(translator: Translator, text: str) -> list[Token]:
     source = read_source(translator, text)
     if len(source) == 1:
         raise ValueError("there is no text to look into")
     if len(source) > translator.longest:
         raise ValueError(
-            f"the sentence is {len(source)} pieces long, but this model has {translator.longest} "
-            "positions (model.positions.longest): look into a part of it"
+            f"the sentence is {len(source)} tokens long, but this model has {translator.longest} "
+            "positions (model.positions.max_positions): look into a part of it"
         )
     return source
 
@@ -174,14 +174,14 @@ def _predict(translator: Translator, passage: Passage, logits_TV: Tensor) -> tup
     drawn = _find_draws(passage, log_prob_TV, best.indices)
     entropy_T = -(log_prob_TV.exp() * log_prob_TV).sum(-1)
     columns = (own_T1[:, 0], (log_prob_TV > own_T1).sum(-1), entropy_T, best.indices, best.values)
-    piece = translator.tokenizers.target.piece
+    token = translator.tokenizers.target.token
     return tuple(
         Prediction(
             log_prob=log_prob,
             rank=rank,
             entropy=entropy,
             ids=ids,
-            texts=tuple(piece(id) for id in ids),
+            texts=tuple(token(id) for id in ids),
             log_probs=log_probs,
             **draws,
         )
@@ -194,7 +194,7 @@ def _predict(translator: Translator, passage: Passage, logits_TV: Tensor) -> tup
 def _find_draws(
     passage: Passage, log_prob_TV: Tensor, likeliest_TC: Tensor
 ) -> list[dict[str, Any]]:
-    """Return what a sample draws with, of the piece that came and of the likeliest, row by row."""
+    """Return what a sample draws with, of the token that came and of the likeliest, row by row."""
     if passage.search is None or passage.search.settings.search != "sample":
         return [{} for _ in passage.wanted]
     draw_TV = find_draw_probabilities(log_prob_TV, passage.search.settings)
@@ -207,7 +207,7 @@ def _find_draws(
 def _describe(
     translator: Translator,
     edited: Edited,
-    source: list[Piece],
+    source: list[Token],
     passage: Passage,
     level: Level,
     predictions: tuple[Prediction, ...],
@@ -242,10 +242,10 @@ def _judge(translator: Translator, text: str, passage: Passage) -> dict[str, Any
     """Return what looks wrong with a translation that was searched for."""
     if passage.search is None or passage.log_probs is None:
         return {}
-    pieces = [translator.tokenizers.target.piece(id) for id in passage.written]
+    tokens = [translator.tokenizers.target.token(id) for id in passage.written]
     log_probs, log_prob = [*passage.log_probs], sum(passage.log_probs)
     found = Translation(
-        passage.text, pieces, log_prob, log_prob, log_probs, passage.finished, parts=[]
+        passage.text, tokens, log_prob, log_prob, log_probs, passage.finished, parts=[]
     )
     judged = judge(text, [found], Familiarity(translator))
     problems = tuple(Noticed(kind=each.kind, said=each.said) for each in judged.problems)
@@ -255,5 +255,5 @@ def _judge(translator: Translator, text: str, passage: Passage) -> dict[str, Any
 def _to_array(name: str, values: list[Tensor]) -> Array:
     """The one value of a name, without its batch axis; positions have none."""
     (value,) = values
-    array: Array = (value if name.endswith(".places") else value[0]).cpu().numpy()
+    array: Array = (value if name.endswith(".positions") else value[0]).cpu().numpy()
     return array

@@ -16,12 +16,12 @@ from ..text.sentences import has_letters
 from ..translator import Choice, Translator
 from .document import Considered, Found, Search
 from .edit import Edited
-from .overhearing import Overheard
-from .pieces import spell
+from .logits_tap import Overheard
+from .tokens import spell
 from .trace import Trace
 
 BEAM = 4  # of the paper, for what a search of one hypothesis cannot show
-HEARD = 5  # likeliest pieces that whoever looks on is shown of each step
+HEARD = 5  # likeliest tokens that whoever looks on is shown of each step
 Progress = Callable[[Step | None, list[tuple[int, float]]], object]
 
 
@@ -79,10 +79,10 @@ def find(
     chosen = found[hypothesis]
     return Passage(
         source,
-        chosen.pieces,
+        chosen.tokens,
         chosen.finished,
-        spell(tokenizer, chosen.pieces),
-        chosen.piece_log_probs,
+        spell(tokenizer, chosen.tokens),
+        chosen.token_log_probs,
         Search(
             settings=settings,
             seed=seed,
@@ -99,7 +99,15 @@ def search_with_beam(
 ) -> Search:
     """Search again with a beam of 4, and otherwise as `settings` say."""
     plain = Decode(search="beam", beam=BEAM)
-    kept = {"penalty", "alpha", "stop", "max_ratio", "max_extra", "min_length", "no_repeat"}
+    kept = {
+        "length_penalty",
+        "alpha",
+        "stop",
+        "max_ratio",
+        "max_extra",
+        "min_length",
+        "no_repeat_ngram_size",
+    }
     decode = plain.model_copy(update={name: getattr(settings, name) for name in kept})
     with torch.inference_mode():
         found = find(translator, edited, [*source], decode, 0, None, 0).search
@@ -161,26 +169,26 @@ def _keep(
 
 
 def _force(translator: Translator, source: list[int], target: str | Trace) -> Passage:
-    """A translation that is given: as text, or as another trace has it, piece by piece."""
+    """A translation that is given: as text, or as another trace has it, token by token."""
     tokenizer = translator.tokenizers.target
     if isinstance(target, str):
         written, finished = tokenizer.encode(target), True
     else:
-        written, finished = [piece.id for piece in target.predicted], False
+        written, finished = [token.id for token in target.predicted], False
         if written[-1] == EOS:
             written, finished = written[:-1], True
     if len(written) + finished > translator.longest:
         raise ValueError(
-            f"the target is {len(written) + finished} pieces long, but this model has "
-            f"{translator.longest} positions (model.positions.longest)"
+            f"the target is {len(written) + finished} tokens long, but this model has "
+            f"{translator.longest} positions (model.positions.max_positions)"
         )
     return Passage(source, written, finished, spell(tokenizer, written))
 
 
 def _tell(tokenizer: Tokenizer, found: Hypothesis) -> Found:
     return Found(
-        ids=tuple(found.pieces),
-        text=spell(tokenizer, found.pieces),
+        ids=tuple(found.tokens),
+        text=spell(tokenizer, found.tokens),
         log_prob=found.log_prob,
         score=found.score,
         finished=found.finished,
@@ -196,9 +204,9 @@ def _replay(tokenizer: Tokenizer, step: Step) -> tuple[Considered, ...]:
             Considered(
                 parent=candidate.parent,
                 row=row if lives else None,
-                id=candidate.piece,
-                text=tokenizer.piece(candidate.piece),
-                piece_log_prob=candidate.piece_log_prob,
+                id=candidate.token,
+                text=tokenizer.token(candidate.token),
+                token_log_prob=candidate.token_log_prob,
                 log_prob=candidate.log_prob,
                 score=candidate.score,
                 fate=candidate.fate.name,

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from ..guard import search
+from ..quality_check import search
 from ..text.sentences import find_language_mark
 from ..text.spacing import join
 from ..translator import PART, Choice, Progress, Translator

@@ -23,10 +23,10 @@ TEXTUAL = ("word", "prefix")  # edits that a recording's own text and translatio
 
 @dataclass(frozen=True)
 class Silenced:
-    """How far a piece is ahead of its rival: ln of how many times likelier it is."""
+    """How far a token is ahead of its rival: ln of how many times likelier it is."""
 
     step: int
-    piece: int  # ids
+    token: int  # ids
     rival: int
     lead: float  # with all heads
     leads: dict[str, Array]  # of each block H: without each head
@@ -41,33 +41,35 @@ def silence_each(
 ) -> Silenced:
     """Every head on its own, in one pass for each block; `check` is called between them.
 
-    rival: an id; the likeliest other piece if none is given. Edits of the recording hold
+    rival: an id; the likeliest other token if none is given. Edits of the recording hold
     meanwhile: what a head matters may show only when others are silent.
     ValueError for a step or a rival that is none.
     """
     rows, size = len(trace.predicted), len(translator.tokenizers.target)
     if not -rows <= step < rows:
         raise ValueError(f"step {step} is out of range, it goes from 0 to {rows - 1}")
-    piece = trace.predicted[step].id
-    if rival is not None and (rival == piece or not 0 <= rival < size):
-        raise ValueError(f"rival={rival}: the id of another piece, 0 to {size - 1}")
+    token = trace.predicted[step].id
+    if rival is not None and (rival == token or not 0 <= rival < size):
+        raise ValueError(f"rival={rival}: the id of another token, 0 to {size - 1}")
     edits = [edit for edit in trace.edits if edit["do"] not in TEXTUAL]
     edited = prepare(translator, trace.text, "", edits)
     all_V = _read(translator, trace, edited.functions(), 1)[0, step]
     if rival is None:
         others_V = all_V.clone()
-        others_V[piece] = -torch.inf
+        others_V[token] = -torch.inf
         rival = int(others_V.argmax())
     leads = {}
     for name in trace.names():
-        if not name.endswith(".heads"):
+        if not name.endswith(".context"):
             continue
         check()
         functions = edited.functions()
         functions[name] = _silence_own(functions.get(name))
         log_prob_HV = _read(translator, trace, functions, trace.settings.heads)[:, step]
-        leads[name.removesuffix(".heads")] = (log_prob_HV[:, piece] - log_prob_HV[:, rival]).numpy()
-    return Silenced(step % rows, piece, rival, float(all_V[piece] - all_V[rival]), leads)
+        leads[name.removesuffix(".context")] = (
+            log_prob_HV[:, token] - log_prob_HV[:, rival]
+        ).numpy()
+    return Silenced(step % rows, token, rival, float(all_V[token] - all_V[rival]), leads)
 
 
 def _silence_own(before: Edit | None) -> Edit:
@@ -84,7 +86,7 @@ def _silence_own(before: Edit | None) -> Edit:
 
 def _read(translator: Translator, trace: Trace, functions: dict[str, Edit], items: int) -> Tensor:
     """Log-probabilities B T V of the recorded translation, so many times at once."""
-    source, target = ([piece.id for piece in side] for side in (trace.source, trace.target))
+    source, target = ([token.id for token in side] for side in (trace.source, trace.target))
     with (
         torch.inference_mode(),
         watch(translator.model, lambda name: False, functions) as (view, _),

@@ -20,21 +20,21 @@ if TYPE_CHECKING:
 SHADES = " ▁▂▃▄▅▆▇█"  # an eighth of the attention each
 ENDINGS = 5  # hypotheses that are listed
 SENTENCES = 12  # of a longer text, that are listed
-HEIGHT = 12  # characters of a source piece that are shown
+HEIGHT = 12  # characters of a source token that are shown
 ENDLESS = 1 << 20  # columns of what is no terminal
 
 
 def summarise(trace: Trace, k: int = 3, layer: int | None = None, head: int | None = None) -> str:
-    """The translation, the `k` likeliest pieces at each step, and cross-attention."""
-    shown = [_show(piece.text) for piece in trace.predicted]
+    """The translation, the `k` likeliest tokens at each step, and cross-attention."""
+    shown = [_show(token.text) for token in trace.predicted]
     widest = max(map(cell_len, shown))
     doubts = [f"looks wrong: {each.said}" for each in trace.document.problems]
     lines = [trace.whole_text, trace.whole_translation, *doubts, *_list_sentences(trace)]
     lines += ["", "what came, and what could have come:"]
-    for row, (piece, expected) in enumerate(zip(trace.predicted, trace.predictions, strict=True)):
+    for row, (token, expected) in enumerate(zip(trace.predicted, trace.predictions, strict=True)):
         others = "  ".join(
             f"{_show(choice.text)} {_percent(choice.log_prob)}"
-            for choice in [each for each in trace.top(row, k + 1) if each.id != piece.id][:k]
+            for choice in [each for each in trace.top(row, k + 1) if each.id != token.id][:k]
         )
         own = f"{_pad(shown[row], widest)} {_percent(expected.log_prob):>6}"
         lines.append(f"  {row:3} {own}   {others}".rstrip())
@@ -75,10 +75,10 @@ def _list_endings(trace: Trace) -> Iterator[str]:
 
 def _draw_attention(trace: Trace, layer: int | None, head: int | None) -> Iterator[str]:
     weights, which = _choose(trace, layer, head)
-    rows = [_show(piece.text) for piece in trace.predicted]
-    keys = [_stack(_show(piece.text)) for piece in trace.source]
+    rows = [_show(token.text) for token in trace.predicted]
+    keys = [_stack(_show(token.text)) for token in trace.source]
     widest = max(map(cell_len, rows))
-    yield f"cross-attention, {which}: what each piece reads while it is chosen"
+    yield f"cross-attention, {which}: what each token reads while it is chosen"
     room = shutil.get_terminal_size((ENDLESS, 0)).columns - widest - 3
     for block in _fit(keys, room):
         yield from _draw_block(rows, widest, keys[block], weights[:, block])
@@ -110,7 +110,7 @@ def _fit(keys: Sequence[list[str]], room: int) -> Iterator[slice]:
 def _draw_block(
     rows: Sequence[str], widest: int, keys: Sequence[list[str]], weights: Array
 ) -> Iterator[str]:
-    """The pieces of the source upright, and a shade for each below it."""
+    """The tokens of the source upright, and a shade for each below it."""
     tallest = max(map(len, keys))
     wide = [max(map(cell_len, key), default=0) for key in keys]
     upright = [[""] * (tallest - len(key)) + key for key in keys]
@@ -139,13 +139,13 @@ def _choose(trace: Trace, layer: int | None, head: int | None) -> tuple[Array, s
 
 
 def tell_comparison(found: Comparison, k: int = 12) -> str:
-    """The translations, the pieces that lost or won most, and the tensors that moved most."""
+    """The translations, the tokens that lost or won most, and the tensors that moved most."""
     lines = [f"before  {found.before.translation}", f"after   {found.after.translation}", ""]
-    lines.append("the translation before, piece by piece: probability before and after")
+    lines.append("the translation before, token by token: probability before and after")
     for change in found.changes:
-        instead = f"   now {_show(change.instead)}" if change.instead != change.piece else ""
+        instead = f"   now {_show(change.instead)}" if change.instead != change.token else ""
         shares = f"{change.before:7.2%} -> {change.after:7.2%}"
-        lines.append(f"  {_pad(_show(change.piece), 12)} {shares}{instead}")
+        lines.append(f"  {_pad(_show(change.token), 12)} {shares}{instead}")
     moved = [(name, size) for name, size in found.differences.items() if size]
     lines += ["", f"{len(moved)} of {len(found.differences)} tensors moved; the most:"]
     moved.sort(key=lambda pair: -pair[1])
@@ -163,7 +163,7 @@ def tell_cell(found: Explanation) -> str:
 
 
 def _show(text: str) -> str:
-    """A piece with its leading space made visible."""
+    """A token with its leading space made visible."""
     return text.replace(" ", "▁", 1) if text.startswith(" ") else text
 
 

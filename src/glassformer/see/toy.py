@@ -48,8 +48,8 @@ def train_toy() -> dict[str, Any]:
             nn.functional.cross_entropy(logits, torch.tensor([*ids, EOS]), reduction="sum")
             for logits, (_, ids) in zip(found, batch, strict=True)
         ]
-        pieces = sum(len(ids) + 1 for _, ids in batch)
-        loss = torch.stack(losses).sum() / pieces
+        tokens = sum(len(ids) + 1 for _, ids in batch)
+        loss = torch.stack(losses).sum() / tokens
         if not step & (step - 1):
             tables = [logits.double().log_softmax(-1).detach() for logits in found]
             snapshots.append(
@@ -70,8 +70,8 @@ def train_toy() -> dict[str, Any]:
         {
             "source": source,
             "reference": target,
-            "source_pieces": [*source.split(), MARKS[EOS]],
-            "reference_pieces": [*target.split(), MARKS[EOS]],
+            "source_tokens": [*source.split(), MARKS[EOS]],
+            "reference_tokens": [*target.split(), MARKS[EOS]],
         }
         for source, target in PAIRS
     ]

@@ -16,7 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..config import Model
-from .document import Document, Piece, Search, Sentence
+from ..former_names import rename_tensor
+from .document import Document, Search, Sentence, Token
 
 if TYPE_CHECKING:
     from .explain import Explanation
@@ -27,7 +28,7 @@ Array = NDArray[Any]
 
 
 class Choice(NamedTuple):
-    """A piece that could come next."""
+    """A token that could come next."""
 
     text: str
     id: int
@@ -51,12 +52,12 @@ class Trace:
     ):
         self.document, self.tensors = document, tensors
         self.parameters = {} if parameters is None else parameters
-        self.vocabulary = vocabulary  # the texts of all target pieces
+        self.vocabulary = vocabulary  # the texts of all target tokens
         self._search_with_beam = search_with_beam  # of the same sentence, by the same model
         self.text, self.translation = document.text, document.translation
-        self.source: tuple[Piece, ...] = document.source  # EOS included
-        self.target: tuple[Piece, ...] = document.target  # the decoder's rows, BOS included
-        self.predicted: tuple[Piece, ...] = document.predicted  # what came after each row
+        self.source: tuple[Token, ...] = document.source  # EOS included
+        self.target: tuple[Token, ...] = document.target  # the decoder's rows, BOS included
+        self.predicted: tuple[Token, ...] = document.predicted  # what came after each row
         self.settings, self.level = document.settings, document.level
         self.predictions, self.search = document.predictions, document.search
         self.numerics, self.edits = document.numerics, document.edits
@@ -133,7 +134,7 @@ class Trace:
     def ids(self) -> dict[str, Array]:
         """What the network was given."""
         sides = {"source.ids": self.source, "target.ids": self.target}
-        return {name: np.array([piece.id for piece in side]) for name, side in sides.items()}
+        return {name: np.array([token.id for token in side]) for name, side in sides.items()}
 
     @cached_property
     def graph(self) -> Graph:
@@ -157,7 +158,7 @@ class Trace:
         return resolve(name, self.settings)
 
     def top(self, step: int, k: int = 5) -> list[Choice]:
-        """The `k` pieces that the decoder's row `step` held most probable to come next."""
+        """The `k` tokens that the decoder's row `step` held most probable to come next."""
         step = _check_place(step, len(self.predictions), "step")
         kept = self.predictions[step]
         if k <= len(kept.ids):
@@ -165,7 +166,7 @@ class Trace:
             return [Choice(*row) for row in columns][:k]
         if "logits" not in self or self.vocabulary is None:
             raise ValueError(
-                f"k={k}: this trace keeps the {len(kept.ids)} most probable pieces of each step; "
+                f"k={k}: this trace keeps the {len(kept.ids)} most probable tokens of each step; "
                 "record with level=everything to have all"
             )
         logits = self["logits"][step].astype(np.float64)
@@ -230,7 +231,8 @@ class Trace:
 
 
 def resolve(name: str, settings: Model) -> str:
-    """`decoder.-1.feed_forward.output` with the number of the last layer."""
+    """`decoder.-1.feed_forward.output` with the number of the last layer, and today's name."""
+    name = rename_tensor(name)
     layers = {"encoder": settings.encoder_layers, "decoder": settings.decoder_layers}
     side, _, rest = name.partition(".")
     number, dot, window = rest.partition(".")

@@ -1,6 +1,6 @@
 """Decoding that reads again all that is written at each step: slow, and right under any edit.
 
-Letters: B sentences, one; R rows of a search; S source; Q new pieces; L all pieces of a row;
+Letters: B sentences, one; R rows of a search; S source; Q new tokens; L all tokens of a row;
 D model width; V vocabulary.
 """
 
@@ -17,11 +17,11 @@ from ..model.masks import padding_mask
 
 @dataclass
 class Written:
-    """The pieces of each row, all equally many: they belong to one sentence."""
+    """The tokens of each row, all equally many: they belong to one sentence."""
 
     memory_BSD: Tensor
     source_mask: Tensor
-    pieces_RL: Tensor
+    tokens_RL: Tensor
     length_R: Tensor
     beams: int = 1
 
@@ -37,16 +37,16 @@ class Uncached:
         memory_BSD = self.network.encode(source_BS, mask)
         return Written(memory_BSD, mask, source_BS[:, :0], torch.zeros_like(source_BS[:, 0]))
 
-    def step(self, pieces_RQ: Tensor, state: Written) -> Tensor:
-        past_RL = state.pieces_RL[:, : int(state.length_R[0])]
-        state.pieces_RL = torch.cat((past_RL, pieces_RQ), 1)
-        state.length_R = state.length_R + pieces_RQ.size(1)
-        y_RLD = self.network.decode(state.pieces_RL, state.memory_BSD, state.source_mask)
-        return self.network.logits(y_RLD)[:, -pieces_RQ.size(1) :].float()
+    def step(self, tokens_RQ: Tensor, state: Written) -> Tensor:
+        past_RL = state.tokens_RL[:, : int(state.length_R[0])]
+        state.tokens_RL = torch.cat((past_RL, tokens_RQ), 1)
+        state.length_R = state.length_R + tokens_RQ.size(1)
+        y_RLD = self.network.decode(state.tokens_RL, state.memory_BSD, state.source_mask)
+        return self.network.logits(y_RLD)[:, -tokens_RQ.size(1) :].float()
 
     def keep(self, rows: Tensor, state: Written) -> None:
-        state.pieces_RL, state.length_R = (
-            x.index_select(0, rows) for x in (state.pieces_RL, state.length_R)
+        state.tokens_RL, state.length_R = (
+            x.index_select(0, rows) for x in (state.tokens_RL, state.length_R)
         )
         state.beams = len(rows)
 

@@ -15,12 +15,12 @@ from .trace import Trace
 
 
 class Change(NamedTuple):
-    """What an edit did to the probability of one piece of the translation before it."""
+    """What an edit did to the probability of one token of the translation before it."""
 
-    piece: str
+    token: str
     before: float
     after: float
-    instead: str  # the most probable piece after the edit
+    instead: str  # the most probable token after the edit
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,7 @@ class Comparison:
     """A recording, the same translation under the edits, and what the edited network says."""
 
     before: Trace
-    forced: Trace  # edited, along the translation before: row by row the same pieces
+    forced: Trace  # edited, along the translation before: row by row the same tokens
     after: Trace  # edited, with a translation of its own
 
     @property
@@ -38,8 +38,8 @@ class Comparison:
             self.before.predicted, self.before.predictions, self.forced.predictions, strict=True
         )
         return [
-            Change(piece.text, math.exp(one.log_prob), math.exp(other.log_prob), other.texts[0])
-            for piece, one, other in rows
+            Change(token.text, math.exp(one.log_prob), math.exp(other.log_prob), other.texts[0])
+            for token, one, other in rows
         ]
 
     @property
@@ -58,7 +58,7 @@ class Comparison:
             "edits": list(self.after.edits),
             "before": self.before.translation,
             "after": self.after.translation,
-            "pieces": [change._asdict() for change in self.changes],
+            "tokens": [change._asdict() for change in self.changes],
             "differences": self.differences,
         }
 

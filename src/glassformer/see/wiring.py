@@ -14,8 +14,8 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from ..blank import make_blank
 from ..config import Model
+from ..meta_model import make_meta_model
 from ..tap import Recorder, Watchable, view_with
 from .document import Module, Wiring
 
@@ -26,7 +26,7 @@ HIDDEN = ("recorder", "training", "dropout")  # of a module; its other numbers a
 def record_wiring(settings: Model) -> Wiring:
     """Return the wiring of a network with these settings."""
     small = {"d_model": 2, "d_ff": 1, "heads": 1, "head_width": 1}
-    network = make_blank(settings.model_copy(update=small), 4, 4).to_empty(device="cpu")
+    network = make_meta_model(settings.model_copy(update=small), 4, 4).to_empty(device="cpu")
     wires = Wires()
     view = view_with(network, wires)
     for module, name in wires.names.items():

@@ -149,15 +149,15 @@ def _list_terms(terms: tuple[Term, ...]) -> Iterator[str]:
 
 
 def _say(found: Explanation) -> Iterator[str]:
-    """Yield where the cell is, in pieces, and what the tensor is, in words."""
+    """Yield where the cell is, in tokens, and what the tensor is, in words."""
     trace = found.trace
     places = []
     for axis, place in zip(found.op.axes, found.index, strict=False):
         side = find_side(found.name, axis.dim)
-        piece = f" {getattr(trace, side)[place].text!r}" if side else ""
+        token = f" {getattr(trace, side)[place].text!r}" if side else ""
         if axis.dim == "vocabulary" and trace.vocabulary is not None:
-            piece = f" {trace.vocabulary[place]!r}"
-        places.append(f"{axis.dim} {place}{piece}")
+            token = f" {trace.vocabulary[place]!r}"
+        places.append(f"{axis.dim} {place}{token}")
     if places:
         yield f"  {', '.join(places)}"
     if entry := look_up(found.name):
@@ -165,7 +165,7 @@ def _say(found: Explanation) -> Iterator[str]:
 
 
 def find_side(name: str, dim: str) -> str | None:
-    """Return whose pieces an axis counts: source, target, or neither."""
+    """Return whose tokens an axis counts: source, target, or neither."""
     if dim in ("source", "target"):
         return dim
     if dim not in ("query", "key"):

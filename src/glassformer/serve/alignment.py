@@ -14,8 +14,8 @@ from ..evaluate.choosing import choose_alone
 from ..evaluate.words import share_out
 from ..text.unicode import Span
 from ..translator import Translator
+from .model_pool import Model
 from .placing import Link, find_words
-from .shelf import Model
 
 
 @dataclass(frozen=True)
@@ -72,9 +72,9 @@ class Alignments:
 
 
 def _read(translator: Translator, source: str, target: str) -> Pair:
-    found, written = translator.read(source), translator.tokenizers.target.pieces(target)
+    found, written = translator.read(source), translator.tokenizers.target.tokens(target)
     sides = [
-        share_out(tuple(find_words(text)), pieces.spans)
-        for text, pieces in ((source, found), (target, written))
+        share_out(tuple(find_words(text)), tokens.spans)
+        for text, tokens in ((source, found), (target, written))
     ]
     return Pair((source, target), sides[0], sides[1], [*found.ids, EOS], written.ids)

@@ -12,8 +12,8 @@ from fastapi import APIRouter, Request, Response
 from ..see import derive
 from ..see.trace import Trace
 from ..see.wording import find_side
+from .api_error import ApiError, refuse_missing
 from .arrays import Array, pack
-from .refusal import Refusal, refuse_missing
 from .service import TheService
 from .streams import Json
 
@@ -44,12 +44,12 @@ def _values(trace: Trace, block: str) -> Array:
 def _rollout(trace: Trace, side: str = "encoder") -> Array:
     """Attention followed through all layers (Abnar and Zuidema 2020)."""
     if side not in ("encoder", "decoder"):
-        raise Refusal(400, f"side={side}: one of encoder, decoder")
+        raise ApiError(400, f"side={side}: one of encoder, decoder")
     return derive.roll_out(trace, side)
 
 
 def _word_weights(trace: Trace, block: str) -> Array:
-    """Attention between words: summed over the pieces of a key, averaged over a query's."""
+    """Attention between words: summed over the tokens of a key, averaged over a query's."""
     weights = _weights(trace, block)
     queries, keys = (_group(trace, find_side(f"{block}.weights", dim)) for dim in ("query", "key"))
     return derive.merge_words(weights, queries, keys)
@@ -80,12 +80,12 @@ def _lens(trace: Trace, k: str = "5") -> dict[str, Any]:
     return {"layers": [[tell(*pair) for pair in zip(*layer, strict=True)] for layer in rows]}
 
 
-def _logit(trace: Trace, row: str, piece: str) -> dict[str, Any]:
+def _logit(trace: Trace, row: str, token: str) -> dict[str, Any]:
     """How much each head and block wrote directly to one logit; the parts sum to it."""
     logits = trace["logits"]
     at = [
         _number(name, text, 0, size - 1)
-        for name, text, size in zip(("row", "piece"), (row, piece), logits.shape, strict=True)
+        for name, text, size in zip(("row", "token"), (row, token), logits.shape, strict=True)
     ]
     parts = derive.attribute_logit(trace, *at)
     return {"parts": parts, "sum": sum(parts.values()), "logit": float(logits[*at])}
@@ -130,11 +130,11 @@ def get_derived(id: str, what: str, request: Request, service: TheService) -> Re
     function, dims = DERIVED[what]
     given, known = dict(request.query_params), _parameters(function)
     for name in given.keys() - set(known):
-        raise Refusal(400, f"{what} has no parameter {name}; it has {', '.join(known) or 'none'}")
+        raise ApiError(400, f"{what} has no parameter {name}; it has {', '.join(known) or 'none'}")
     try:
         inspect.signature(function).bind(trace, **given)
     except TypeError as error:
-        raise Refusal(400, f"{what}: {error}") from None
+        raise ApiError(400, f"{what}: {error}") from None
     found = function(trace, **given)
     return pack(found, what) if dims else Json(found)
 
@@ -154,17 +154,17 @@ def _weights(trace: Trace, block: str) -> Array:
 
 
 def _group(trace: Trace, side: str | None) -> list[list[int]]:
-    """A row of the decoder is named by the piece that it reads."""
+    """A row of the decoder is named by the token that it reads."""
     is_source = side == "source"
-    pieces = trace.source if is_source else trace.target
-    return derive.group_words(pieces, trace.text if is_source else trace.translation)
+    tokens = trace.source if is_source else trace.target
+    return derive.group_words(tokens, trace.text if is_source else trace.translation)
 
 
 def _number(name: str, text: str, least: int, most: int = 1 << 30) -> int:
     try:
         found = int(text)
     except ValueError:
-        raise Refusal(400, f"{name}={text}: a whole number is needed") from None
+        raise ApiError(400, f"{name}={text}: a whole number is needed") from None
     if not least <= found <= most:
-        raise Refusal(400, f"{name}={text} is out of range: {least} to {most}")
+        raise ApiError(400, f"{name}={text} is out of range: {least} to {most}")
     return found

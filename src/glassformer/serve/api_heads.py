@@ -1,4 +1,4 @@
-"""/api/traces/{id}/heads: what each head matters to one piece of a translation."""
+"""/api/traces/{id}/heads: what each head matters to one token of a translation."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from typing import Any
 from fastapi import APIRouter, Request, Response
 
 from ..see.silencing import silence_each
+from .api_error import ApiError
 from .jobs import Job
 from .recordings import Recording
-from .refusal import Refusal
 from .requests import HeadsRequest
 from .service import Service, TheService
 from .streams import Json, answer
@@ -23,24 +23,24 @@ async def weigh_heads(
 ) -> Response:
     """Each head is silenced on its own, and the translation is read again.
 
-    `lead`: ln of how many times likelier the piece is than its rival; `leads`: the same without
+    `lead`: ln of how many times likelier the token is than its rival; `leads`: the same without
     each head, block by block.
     """
     kept = service.recordings.find(id)
     if kept.model is None:
-        raise Refusal(400, "this recording was uploaded: its model is not here")
+        raise ApiError(400, "this recording was uploaded: its model is not here")
     return await answer(request, service.jobs.start(lambda job: weigh(job, service, kept, body)))
 
 
 def weigh(job: Job, service: Service, kept: Recording, body: HeadsRequest) -> dict[str, Any]:
     """In a thread: one pass for each block."""
-    translator = service.shelf.load(service.shelf.find(kept.model))
+    translator = service.model_pool.load(service.model_pool.find(kept.model))
     found = silence_each(translator, kept.trace, body.step, body.rival, job.check)
-    piece = translator.tokenizers.target.piece
+    token = translator.tokenizers.target.token
     return {
         "step": found.step,
-        "piece": {"id": found.piece, "text": piece(found.piece)},
-        "rival": {"id": found.rival, "text": piece(found.rival)},
+        "token": {"id": found.token, "text": token(found.token)},
+        "rival": {"id": found.rival, "text": token(found.rival)},
         "lead": found.lead,
         "leads": {block: leads.tolist() for block, leads in found.leads.items()},
     }

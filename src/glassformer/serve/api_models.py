@@ -1,4 +1,4 @@
-"""/api/models: what can translate here, its settings, pieces and weights."""
+"""/api/models: what can translate here, its settings, tokens and weights."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from fastapi import APIRouter, Query, Response
 
 from ..see.catalogue import read_catalogue
 from ..see.parameters import Parameters
-from ..see.pieces import read_source, read_target
+from ..see.tokens import read_source, read_target
 from ..translator import Translator
 from ..version import __version__
+from .api_error import ApiError, refuse_missing
 from .arrays import cut, pack
-from .refusal import Refusal, refuse_missing
 from .service import TheService
 
 router = APIRouter(tags=["models"])
@@ -21,11 +21,13 @@ router = APIRouter(tags=["models"])
 @router.get("/models")
 def list_models(service: TheService) -> dict[str, Any]:
     """All models that can be asked for, loaded or not."""
-    shelf, limits = service.shelf, service.limits
-    names = ("characters", "seconds", "pieces", "beam", "alternatives")
+    model_pool, limits = service.model_pool, service.limits
+    names = ("characters", "seconds", "tokens", "beam", "alternatives")
     return {
-        "models": [model.describe(shelf.is_loaded(model)) for model in shelf.models.values()],
-        "default": shelf.default.id,
+        "models": [
+            model.describe(model_pool.is_loaded(model)) for model in model_pool.models.values()
+        ],
+        "default": model_pool.default.id,
         "version": __version__,
         "runs": service.runs is not None,
         "limits": {name: getattr(limits, name) for name in names},
@@ -35,8 +37,8 @@ def list_models(service: TheService) -> dict[str, Any]:
 @router.get("/models/{id}")
 def describe_model(id: str, service: TheService) -> dict[str, Any]:
     """One model: sizes, settings, card and weights. Loads it."""
-    model = service.shelf.find(id)
-    translator = service.shelf.load(model)
+    model = service.model_pool.find(id)
+    translator = service.model_pool.load(model)
     weights = Parameters(translator.model.state_dict())
     shapes = {name: list(tensor.shape) for name, tensor in weights.tensors.items()}
     return {
@@ -51,29 +53,29 @@ def describe_model(id: str, service: TheService) -> dict[str, Any]:
 @router.get("/models/{id}/weights/{name}", response_class=Response)
 def get_weights(id: str, name: str, service: TheService, slice: str = "") -> Response:
     """A weight, or a part of it, as little-endian float32."""
-    translator = service.shelf.load(service.shelf.find(id))
+    translator = service.model_pool.load(service.model_pool.find(id))
     weights = Parameters(translator.model.state_dict())
     if name not in weights.tensors:
         raise refuse_missing("weight", name, [*weights])
     return pack(cut(weights[name], slice), name)
 
 
-@router.get("/models/{id}/pieces")
-def read_pieces(
+@router.get("/models/{id}/tokens")
+def read_tokens(
     id: str,
     service: TheService,
     text: Annotated[str, Query(max_length=20_000)],
     side: Literal["source", "target"] = "source",
 ) -> dict[str, Any]:
-    """A text in pieces, and which characters each stands for."""
-    translator = service.shelf.load(service.shelf.find(id))
+    """A text in tokens, and which characters each stands for."""
+    translator = service.model_pool.load(service.model_pool.find(id))
     if side == "source":
         found = read_source(translator, text)[:-1]
     else:
         tokenizer = translator.tokenizers.target
         ids = tokenizer.encode(text)
         found = read_target(tokenizer, ids, tokenizer.decode(ids), False)[1]
-    return {"pieces": [piece.model_dump() for piece in found]}
+    return {"tokens": [token.model_dump() for token in found]}
 
 
 @router.get("/models/{id}/vocabulary")
@@ -85,8 +87,10 @@ def list_vocabulary(
     first: Annotated[int, Query(alias="from", ge=0)] = 0,
     most: Annotated[int, Query(ge=1, le=10_000)] = 100,
 ) -> dict[str, Any]:
-    """Pieces of a vocabulary: those that begin so, a leading space aside, or from an id on."""
-    vocabulary = choose_tokenizer(service.shelf.load(service.shelf.find(id)), side).vocabulary
+    """Tokens of a vocabulary: those that begin so, a leading space aside, or from an id on."""
+    vocabulary = choose_tokenizer(
+        service.model_pool.load(service.model_pool.find(id)), side
+    ).vocabulary
     wanted = begins.lower()
     found: list[dict[str, Any]] = []
     for number, text in enumerate(vocabulary[first:], first):
@@ -94,7 +98,7 @@ def list_vocabulary(
             found.append({"id": number, "text": text})
         if len(found) == most:
             break
-    return {"size": len(vocabulary), "pieces": found}
+    return {"size": len(vocabulary), "tokens": found}
 
 
 @router.get("/catalogue")
@@ -108,8 +112,8 @@ def choose_tokenizer(translator: Translator, side: str) -> Any:
 
 
 def check_ids(translator: Translator, prefix: str | list[int]) -> str | list[int]:
-    """Forced pieces must be pieces."""
+    """Forced tokens must be tokens."""
     size = len(translator.tokenizers.target)
     if not isinstance(prefix, str) and any(not 2 < id < size for id in prefix):
-        raise Refusal(400, f"prefix: ids of pieces go from 3 to {size - 1}")
+        raise ApiError(400, f"prefix: ids of tokens go from 3 to {size - 1}")
     return prefix

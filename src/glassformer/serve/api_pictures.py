@@ -9,8 +9,8 @@ from typing import Any, Literal
 
 from fastapi import APIRouter, Request, Response
 
+from .api_error import ApiError
 from .api_runs import find_run
-from .refusal import Refusal
 from .service import Service, TheService
 
 router = APIRouter(tags=["pictures"])
@@ -48,7 +48,7 @@ def draw_figure(
     try:
         picture = find_picture(figure)
     except ValueError as error:
-        raise Refusal(404, str(error)) from None
+        raise ApiError(404, str(error)) from None
     given = {k: v for k, v in request.query_params.items() if k not in ("format", "lang")}
     options = {name: _read(picture, name, value, service) for name, value in given.items()}
     options["lang"] = lang
@@ -62,7 +62,7 @@ def draw_figure(
         if isinstance(drawn, Animation):
             drawn.save(path)
         elif format == "gif":
-            raise Refusal(400, f"{picture.id} does not move: format is svg, png or pdf")
+            raise ApiError(400, f"{picture.id} does not move: format is svg, png or pdf")
         else:
             save_figure(drawn, path)
         headers = {"Cache-Control": "private, max-age=3600"}
@@ -80,7 +80,7 @@ def _read(picture: Any, name: str, value: str, service: Service) -> Any:
 
     if name not in picture.options or name in HIDDEN:
         others = ", ".join(each for each in picture.options if each not in HIDDEN)
-        raise Refusal(400, f"{picture.id} has no option {name}; it has {others}")
+        raise ApiError(400, f"{picture.id} has no option {name}; it has {others}")
     if name == "watch":
         return find_run(service, value)
     if name == "other":

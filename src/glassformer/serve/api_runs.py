@@ -17,8 +17,8 @@ from fastapi.responses import StreamingResponse
 from ..see.draw.runs import Sentence
 from ..train.watch import Told
 from ..typed_json import read_typed
+from .api_error import ApiError, refuse_missing
 from .arrays import cut, pack
-from .refusal import Refusal, refuse_missing
 from .service import Service, TheService
 from .streams import EVENTS, HEADERS, Json, format_event
 
@@ -116,7 +116,7 @@ def _find_snapshot(folder: Path, step: int) -> Path:
         steps = sorted(int(file.stem) for file in (folder / WATCH).glob("*.safetensors"))
         near = min(steps, key=lambda other: abs(other - step), default=None)
         hint = "" if near is None else f"; the nearest is {near}"
-        raise Refusal(404, f"nothing was recorded at step {step}{hint}")
+        raise ApiError(404, f"nothing was recorded at step {step}{hint}")
     return path
 
 
@@ -141,7 +141,7 @@ def _number(folder: Path) -> Iterator[dict[str, Any]]:
     with suppress(OSError, ValueError):
         for each in read_typed(folder / WATCH / "sentences.json", list[Sentence]):
             yield asdict(each) | {
-                "reference_ids": [ids.get(text) for text in each.reference_pieces]
+                "reference_ids": [ids.get(text) for text in each.reference_tokens]
             }
 
 

@@ -10,15 +10,15 @@ from fastapi import APIRouter, Request, Response
 from ..config import EOS, Decode
 from ..decode import Fate, Hypothesis, Step, search
 from ..familiarity import Familiarity
-from ..guard import judge
-from ..see.overhearing import Overheard
-from ..see.pieces import read_source, spell
+from ..quality_check import judge
+from ..see.logits_tap import Overheard
+from ..see.tokens import read_source, spell
 from ..text.spacing import join
 from ..translation import Translation, assemble, compose
 from ..translator import Translator
+from .api_error import ApiError
 from .api_models import check_ids
 from .jobs import Job
-from .refusal import Refusal
 from .request_log import note, note_texts
 from .requests import StreamRequest, check_text, choose_search
 from .service import Service, TheService
@@ -34,13 +34,13 @@ async def stream_translation(
     """Each step of the search: what was chosen, and what else was likely."""
     check_text(body.text, service.limits)
     note_texts(request, [body.text])
-    note(request, models=[service.shelf.find(body.model).id])
+    note(request, models=[service.model_pool.find(body.model).id])
     return await answer(request, service.jobs.start(lambda job: tell(job, service, body)))
 
 
 def tell(job: Job, service: Service, body: StreamRequest) -> dict[str, Any]:
     """In a thread: sentence by sentence. The first begins as the request says."""
-    translator = service.shelf.load(service.shelf.find(body.model))
+    translator = service.model_pool.load(service.model_pool.find(body.model))
     decode = choose_search(translator, body.decode, service.limits)
     prefix = check_ids(translator, body.prefix)
     spans = translator.split(body.text)
@@ -74,8 +74,8 @@ def _search(
     span: tuple[int, int],
     forced: list[int],
 ) -> Hypothesis:
-    pieces = read_source(translator, body.text[slice(*span)])
-    job.say("source", sentence=number, pieces=[piece.model_dump() for piece in pieces])
+    tokens = read_source(translator, body.text[slice(*span)])
+    job.say("source", sentence=number, tokens=[token.model_dump() for token in tokens])
     network = Overheard(translator.model, body.candidates, decode)
     steps = 0
 
@@ -92,7 +92,7 @@ def _search(
     with torch.inference_mode():
         ((found,),) = search(
             network,
-            [[piece.id for piece in pieces]],
+            [[token.id for token in tokens]],
             decode,
             prefixes=[forced],
             lines=[number],
@@ -111,9 +111,9 @@ def _tell_step(
     live = list[dict[str, Any]]()
     for each in step.candidates(0):
         if each.fate in (Fate.KEPT, Fate.STOPPED, Fate.FINISHED, Fate.CUT):
-            past = step.before.pieces_BWL[0, each.parent].tolist()
-            ids = [*past[len(past) - int(step.before.length_B[0]) :], each.piece]
-            written = ids[:-1] if each.piece == EOS else ids
+            past = step.before.tokens_BWL[0, each.parent].tolist()
+            ids = [*past[len(past) - int(step.before.length_B[0]) :], each.token]
+            written = ids[:-1] if each.token == EOS else ids
             live.append(
                 {
                     "ids": ids,
@@ -127,7 +127,7 @@ def _tell_step(
     return {
         "ids": best["ids"],
         "text": best["text"],
-        "pieces": [tokenizer.piece(id) for id in best["ids"]],
+        "tokens": [tokenizer.token(id) for id in best["ids"]],
         "log_prob": best["log_prob"],
         "candidates": tell_candidates(translator, candidates),
         "live": live,
@@ -137,17 +137,17 @@ def _tell_step(
 def tell_candidates(
     translator: Translator, candidates: list[tuple[int, float]]
 ) -> list[dict[str, Any]]:
-    piece = translator.tokenizers.target.piece
-    return [{"text": piece(id), "id": id, "log_prob": log_prob} for id, log_prob in candidates]
+    token = translator.tokenizers.target.token
+    return [{"text": token(id), "id": id, "log_prob": log_prob} for id, log_prob in candidates]
 
 
 def _tell_found(translator: Translator, found: Hypothesis) -> dict[str, Any]:
     tokenizer = translator.tokenizers.target
     return {
-        "text": spell(tokenizer, found.pieces),
-        "ids": found.pieces,
-        "pieces": [tokenizer.piece(id) for id in found.pieces],
-        "piece_log_probs": found.piece_log_probs,
+        "text": spell(tokenizer, found.tokens),
+        "ids": found.tokens,
+        "tokens": [tokenizer.token(id) for id in found.tokens],
+        "token_log_probs": found.token_log_probs,
         "log_prob": found.log_prob,
         "score": found.score,
         "finished": found.finished,
@@ -158,5 +158,5 @@ def _encode(translator: Translator, prefix: str | list[int]) -> list[int]:
     if isinstance(prefix, str):
         prefix = translator.tokenizers.target.encode(prefix)
     if len(prefix) >= translator.longest:
-        raise Refusal(400, f"prefix: at most {translator.longest - 1} pieces")
+        raise ApiError(400, f"prefix: at most {translator.longest - 1} tokens")
     return prefix

@@ -15,8 +15,8 @@ from ..see.levels import belongs, find_level
 from ..see.opgraph import Equation
 from ..see.page import describe
 from ..see.wording import find_side, to_formula
+from .api_error import ApiError
 from .arrays import cut, pack, pack_many
-from .refusal import Refusal
 from .service import TheService
 from .streams import Json
 
@@ -44,7 +44,7 @@ def get_tensors(
     if level:
         wanted += [name for name in trace.names() if belongs(name, level)]
     if not wanted:
-        raise Refusal(400, "give names=a,b,c or level=attention")
+        raise ApiError(400, "give names=a,b,c or level=attention")
     return pack_many({name: _fetch(trace, name) for name in dict.fromkeys(wanted)})
 
 
@@ -64,7 +64,7 @@ def explain_cell(
     try:
         places = [int(part) for part in index.split(",") if part.strip()]
     except ValueError:
-        raise Refusal(400, f"index={index}: whole numbers with commas between them") from None
+        raise ApiError(400, f"index={index}: whole numbers with commas between them") from None
     _fetch(trace, name)
     found = trace.explain(name, places)
     shown, left_out = _shorten(found.to_json(), most)
@@ -91,7 +91,7 @@ def explain_cell(
 def get_top(
     id: str, service: TheService, step: int, k: Annotated[int, Query(ge=1, le=1000)] = 10
 ) -> dict[str, Any]:
-    """The pieces that a row of the decoder held most probable to come next."""
+    """The tokens that a row of the decoder held most probable to come next."""
     choices = service.recordings.find(id).trace.top(step, k)
     return {"choices": [choice._asdict() for choice in choices]}
 
@@ -100,7 +100,7 @@ def get_top(
 def get_words(
     id: str, service: TheService, side: Literal["source", "target", "predicted"] = "source"
 ) -> dict[str, Any]:
-    """The places of the pieces of each word."""
+    """The places of the tokens of each word."""
     trace = service.recordings.find(id).trace
     text = trace.text if side == "source" else trace.translation
     return {"words": group_words(getattr(trace, side), text)}
@@ -110,7 +110,7 @@ def _fetch(trace: Any, name: str) -> Any:
     try:
         return trace[name]
     except ValueError as error:
-        raise Refusal(404, str(error)) from None
+        raise ApiError(404, str(error)) from None
 
 
 def _show_op(op: Equation, recorded: Container[str]) -> dict[str, Any]:
@@ -119,14 +119,14 @@ def _show_op(op: Equation, recorded: Container[str]) -> dict[str, Any]:
 
 
 def _locate(found: Explanation) -> list[dict[str, Any]]:
-    """Where the cell is on each axis, with the piece there if there is one."""
+    """Where the cell is on each axis, with the token there if there is one."""
     trace, places = found.trace, []
     for axis, place in zip(found.op.axes, found.index, strict=False):
         side = find_side(found.name, axis.dim)
-        piece = getattr(trace, side)[place].text if side else None
+        token = getattr(trace, side)[place].text if side else None
         if axis.dim == "vocabulary" and trace.vocabulary is not None:
-            piece = trace.vocabulary[place]
-        places.append({"dim": axis.dim, "place": place, "piece": piece})
+            token = trace.vocabulary[place]
+        places.append({"dim": axis.dim, "place": place, "token": token})
     return places
 
 

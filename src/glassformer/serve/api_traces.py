@@ -14,12 +14,12 @@ from ..see.page import build_page
 from ..see.sentences import choose_sentence
 from ..see.trace import Trace
 from ..translator import Translator
+from .api_error import ApiError
 from .api_models import check_ids
 from .api_stream import tell_candidates
 from .archive import read_archive, write_archive
 from .jobs import Job
 from .recordings import Recording
-from .refusal import Refusal
 from .request_log import note, note_texts
 from .requests import EditRequest, TraceRequest, check_text, choose_search
 from .service import Service, TheService
@@ -34,7 +34,7 @@ async def record_trace(body: TraceRequest, request: Request, service: TheService
     """Translate a text and record all of one sentence, told as it goes on, or at the end."""
     check_text(body.text, service.limits)
     note_texts(request, [body.text])
-    note(request, models=[service.shelf.find(body.model).id])
+    note(request, models=[service.model_pool.find(body.model).id])
     return await answer(request, service.jobs.start(lambda job: make(job, service, body)))
 
 
@@ -42,7 +42,7 @@ async def record_trace(body: TraceRequest, request: Request, service: TheService
 async def cancel_job(id: str, service: TheService) -> dict[str, Any]:
     """End a recording or a stream that is under way."""
     if not service.jobs.cancel(id):
-        raise Refusal(404, f"there is no job {id} any more")
+        raise ApiError(404, f"there is no job {id} any more")
     return {"cancelled": id}
 
 
@@ -104,16 +104,16 @@ async def edit_trace(id: str, body: EditRequest, request: Request, service: TheS
     """Record the same sentence under edits, and compare."""
     kept = service.recordings.find(id)
     if kept.model is None and body.model is None:
-        raise Refusal(400, "this recording was uploaded: name the model that made it")
-    service.shelf.find(kept.model or body.model)
+        raise ApiError(400, "this recording was uploaded: name the model that made it")
+    service.model_pool.find(kept.model or body.model)
     return await answer(request, service.jobs.start(lambda job: edit(job, service, kept, body)))
 
 
 def make(job: Job, service: Service, body: TraceRequest) -> dict[str, Any]:
     """In a thread: the recording, kept."""
-    model = service.shelf.find(body.model)
+    model = service.model_pool.find(body.model)
     job.say("progress", stage="loading", step=0, most=None, text="")
-    translator = service.shelf.load(model)
+    translator = service.model_pool.load(model)
     plain, base = body.model_dump(exclude={"edits"}), None
     found = _record(job, translator, plain, service, edits=body.edits)
     if body.edits:
@@ -125,8 +125,8 @@ def make(job: Job, service: Service, body: TraceRequest) -> dict[str, Any]:
 
 def edit(job: Job, service: Service, kept: Recording, body: EditRequest) -> dict[str, Any]:
     """In a thread: the sentence as it was, the old translation under the edits, and a new one."""
-    model = service.shelf.find(body.model or kept.model)
-    translator = service.shelf.load(model)
+    model = service.model_pool.find(body.model or kept.model)
+    translator = service.model_pool.load(model)
     plain = kept.request or _describe_uploaded(kept.trace)
     base = _find_base(job, translator, service, kept, plain, model.id)
     if not body.edits:
@@ -159,7 +159,7 @@ def _find_base(
     try:
         if kept.base:
             return service.recordings.find(kept.base)
-    except Refusal:
+    except ApiError:
         pass
     return service.recordings.add(Recording(_record(job, translator, plain, service), model, plain))
 
@@ -174,7 +174,7 @@ def _record(
     how: dict[str, Any] = {"level": plain["level"], "edits": edits or []}
     if plain.get("target") is not None:
         if any(plain[name] for name in ("decode", "prefix", "hypothesis", "sentence")):
-            raise Refusal(
+            raise ApiError(
                 400, "decode, prefix, hypothesis and sentence have no effect with a target"
             )
         how["target"] = plain["target"]
@@ -206,7 +206,7 @@ def _tell(job: Job, translator: Translator, stage: str) -> Any:
             told = {
                 "text": str(translator.tokenizers.target.decode(ids)),
                 "most": int(step.before.limit_B[0]),
-                "pieces": [translator.tokenizers.target.piece(id) for id in ids],
+                "tokens": [translator.tokenizers.target.token(id) for id in ids],
                 "candidates": tell_candidates(translator, [*candidates]),
             }
         job.say("progress", stage=stage, step=steps, **told)
@@ -217,18 +217,18 @@ def _tell(job: Job, translator: Translator, stage: str) -> Any:
 def _read_best(step: Step) -> list[int]:
     """The best hypothesis of a step."""
     row = int(step.parent_BC[0, 0])
-    before, length = step.before.pieces_BWL[0, row].tolist(), int(step.before.length_B[0])
-    return [*before[len(before) - length :], int(step.piece_BC[0, 0])]
+    before, length = step.before.tokens_BWL[0, row].tolist(), int(step.before.length_B[0])
+    return [*before[len(before) - length :], int(step.token_BC[0, 0])]
 
 
 def check_size(translator: Translator, sentence: str, service: Service) -> None:
     """Refuse a sentence that is too long, naming the limit that holds here."""
-    pieces = len(translator.read(sentence.strip()).ids)
-    most = min(service.limits.pieces, translator.longest - 1)  # and the end mark
-    if pieces > most:
-        raise Refusal(
+    tokens = len(translator.read(sentence.strip()).ids)
+    most = min(service.limits.tokens, translator.longest - 1)  # and the end mark
+    if tokens > most:
+        raise ApiError(
             400,
-            f"the sentence has {pieces} pieces: at most {most} are recorded; "
+            f"the sentence has {tokens} tokens: at most {most} are recorded; "
             "look into a part of it",
         )
 

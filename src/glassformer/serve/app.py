@@ -27,11 +27,11 @@ from . import (
     libre,
     metrics,
 )
+from .api_error import ApiError, say_invalid
+from .auth import Guard
 from .compression import Compressed
-from .guard import Guard
 from .openapi import describe
 from .pages import add_pages
-from .refusal import Refusal, say_invalid
 from .request_log import Logged, RequestLog
 from .service import Service
 
@@ -115,8 +115,8 @@ async def _live(app: FastAPI) -> AsyncIterator[None]:
 def _answer_errors(app: FastAPI) -> None:
     """Every error is {"error": one sentence}."""
 
-    @app.exception_handler(Refusal)
-    async def refuse(_: Request, error: Refusal) -> Response:
+    @app.exception_handler(ApiError)
+    async def refuse(_: Request, error: ApiError) -> Response:
         return JSONResponse({"error": error.sentence}, error.status, headers=error.headers)
 
     @app.exception_handler(RequestValidationError)

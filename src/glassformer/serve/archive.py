@@ -10,7 +10,7 @@ from pathlib import Path
 from ..see import Trace
 from ..see.document import LEVELS
 from ..see.files import HEAD, PARAMETERS, VOCABULARY
-from .refusal import Refusal
+from .api_error import ApiError
 
 FILES = {HEAD, PARAMETERS, VOCABULARY, *(f"{level}.safetensors" for level in LEVELS)}
 
@@ -27,15 +27,15 @@ def write_archive(trace: Trace, compact: bool, parameters: bool) -> bytes:
 
 
 def read_archive(data: bytes, most: int) -> Trace:
-    """Only the files that a recording has are looked at. Refusal if it is none, or too large."""
+    """Only the files that a recording has are looked at. ApiError if it is none, or too large."""
     with tempfile.TemporaryDirectory() as place:
         try:
             _unpack(data, Path(place), most)
             return Trace.load(place)
         except (zipfile.BadZipFile, NotImplementedError, RuntimeError, EOFError) as error:
-            raise Refusal(400, f"this is no zip of a recording: {error}") from None
+            raise ApiError(400, f"this is no zip of a recording: {error}") from None
         except (ValueError, OSError) as error:
-            raise Refusal(400, str(error).replace(f"{place}/", "").replace(place, "it")) from None
+            raise ApiError(400, str(error).replace(f"{place}/", "").replace(place, "it")) from None
 
 
 def _unpack(data: bytes, folder: Path, most: int) -> None:
@@ -46,6 +46,6 @@ def _unpack(data: bytes, folder: Path, most: int) -> None:
                 continue
             most -= entry.file_size
             if most < 0:
-                raise Refusal(413, "the recording is too large")
+                raise ApiError(413, "the recording is too large")
             with archive.open(entry) as packed:
                 (folder / name).write_bytes(packed.read(entry.file_size))

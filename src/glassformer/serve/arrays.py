@@ -11,7 +11,7 @@ from fastapi import Response
 from numpy.typing import NDArray
 from safetensors.numpy import save
 
-from .refusal import Refusal
+from .api_error import ApiError
 
 Array = NDArray[Any]
 KEPT = {"Cache-Control": "private, max-age=31536000, immutable"}
@@ -19,12 +19,12 @@ _PART = re.compile(r"\s*(-?\d{1,9})?\s*(?:(:)\s*(-?\d{1,9})?\s*(?::\s*(-?\d{1,9}
 
 
 def cut(array: Array, text: str) -> Array:
-    """`0,:,3:7`, as NumPy has it. Refusal for what is no slice of this array."""
+    """`0,:,3:7`, as NumPy has it. ApiError for what is no slice of this array."""
     if not text.strip():
         return array
     parts = text.split(",")
     if len(parts) > array.ndim:
-        raise Refusal(400, f"slice={text}: there are {array.ndim} axes, not {len(parts)}")
+        raise ApiError(400, f"slice={text}: there are {array.ndim} axes, not {len(parts)}")
     index = tuple(_read(part, size, text) for part, size in zip(parts, array.shape, strict=False))
     return np.asarray(array[index])
 
@@ -32,14 +32,14 @@ def cut(array: Array, text: str) -> Array:
 def _read(part: str, size: int, text: str) -> int | slice:
     found = _PART.fullmatch(part)
     if not found or not part.strip():
-        raise Refusal(400, f"slice={text}: write it as 0,:,3:7")
+        raise ApiError(400, f"slice={text}: write it as 0,:,3:7")
     start, colon, stop, step = found.groups()
     if not colon:
         if not -size <= int(start) < size:
-            raise Refusal(400, f"slice={text}: {start} is out of range, 0 to {size - 1}")
+            raise ApiError(400, f"slice={text}: {start} is out of range, 0 to {size - 1}")
         return int(start)
     if step is not None and int(step) < 1:
-        raise Refusal(400, f"slice={text}: a step is at least 1")
+        raise ApiError(400, f"slice={text}: a step is at least 1")
     return slice(*(None if each is None else int(each) for each in (start, stop, step)))
 
 

@@ -15,11 +15,11 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 
-from .. import guard
+from .. import quality_check
 from ..config import Decode
 from ..translator import Translation, Translator
+from .api_error import ApiError
 from .limits import Limits
-from .refusal import Refusal
 
 log = logging.getLogger("glassformer.serve")
 Found = list[list[Translation]]
@@ -88,15 +88,15 @@ class Batcher:
     async def search(
         self, translator: Translator, sentences: Sequence[str], decode: Decode, n_best: int = 1
     ) -> Found:
-        """Of each sentence the best. Refusal if too many wait, or if it takes too long."""
+        """Of each sentence the best. ApiError if too many wait, or if it takes too long."""
         if not sentences:
             return []
         order = Order(translator, sentences, decode, n_best, self.limits.seconds)
         with self._wake:
             if self._is_closed:
-                raise Refusal(503, "the server is ending", 5)
+                raise ApiError(503, "the server is ending", 5)
             if self.waiting and self.waiting + len(sentences) > self.limits.waiting:
-                raise Refusal(503, "too much to do: try again later", self.say_when())
+                raise ApiError(503, "too much to do: try again later", self.say_when())
             self.waiting += len(sentences)
             self._orders.append(order)
             self._wake.notify()
@@ -155,7 +155,7 @@ class Batcher:
             if order.answer.done() or now > order.deadline:
                 self.waiting -= len(order.sentences) - order.next
                 said = f"this waited longer than {order.seconds:g} seconds"
-                order.fail(Refusal(503, said, self.say_when()))
+                order.fail(ApiError(503, said, self.say_when()))
             else:
                 alive.append(order)
         self._orders = alive
@@ -163,7 +163,7 @@ class Batcher:
     def _translate(self, batch: list[tuple[Order, int]]) -> None:
         first = batch[0][0]
         try:
-            found = guard.search(
+            found = quality_check.search(
                 first.translator,
                 [order.sentences[place] for order, place in batch],
                 again=first.n_best == 1,
@@ -186,9 +186,9 @@ class Batcher:
             return
         ((order, _),) = batch
         if isinstance(error, ValueError):
-            order.fail(Refusal(400, str(error)))
+            order.fail(ApiError(400, str(error)))
         else:
             if repr(error) != self._told:  # once is enough: there may be thousands
                 log.error("internal error", exc_info=error)
                 self._told = repr(error)
-            order.fail(Refusal(500, "internal error"))
+            order.fail(ApiError(500, "internal error"))

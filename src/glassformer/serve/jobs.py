@@ -12,8 +12,8 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from typing import Any
 
+from .api_error import ApiError
 from .limits import Limits
-from .refusal import Refusal
 
 log = logging.getLogger("glassformer.serve")
 Event = tuple[str, dict[str, Any]]
@@ -25,7 +25,7 @@ class Cancelled(Exception):
 
 
 class Job:
-    """One piece of work. The thread calls `say`; the event loop reads `events`."""
+    """One token of work. The thread calls `say`; the event loop reads `events`."""
 
     def __init__(self, seconds: float, forget: Callable[[str], object]) -> None:
         self.id, self.forget = secrets.token_hex(8), forget
@@ -44,7 +44,7 @@ class Job:
         if self.is_cancelled.is_set():
             raise Cancelled
         if time.monotonic() > self.deadline:
-            raise Refusal(503, f"this took longer than {self.seconds:g} seconds", 1)
+            raise ApiError(503, f"this took longer than {self.seconds:g} seconds", 1)
 
     def cancel(self) -> None:
         self.is_cancelled.set()
@@ -55,16 +55,16 @@ class Job:
             self.check()
             self._put("done", work(self))
         except Cancelled:
-            self._fail(Refusal(499, "cancelled"))
-        except Refusal as refusal:
+            self._fail(ApiError(499, "cancelled"))
+        except ApiError as refusal:
             self._fail(refusal)
         except (ValueError, OSError) as error:
-            self._fail(Refusal(400, str(error)))
+            self._fail(ApiError(400, str(error)))
         except Exception:
             log.exception("internal error")
-            self._fail(Refusal(500, "internal error"))
+            self._fail(ApiError(500, "internal error"))
 
-    def _fail(self, refusal: Refusal) -> None:
+    def _fail(self, refusal: ApiError) -> None:
         self._put("error", {"error": refusal.sentence, "status": refusal.status})
 
     def _put(self, event: str, data: dict[str, Any]) -> None:
@@ -94,10 +94,10 @@ class Jobs:
         self._open: dict[str, Job] = {}
 
     def start(self, work: Callable[[Job], dict[str, Any]]) -> Job:
-        """Refusal if too many wait already."""
+        """ApiError if too many wait already."""
         before = len(self._open) - self.threads + 1
         if before > self.limits.jobs:
-            raise Refusal(503, f"{len(self._open)} jobs are waiting already", 2)
+            raise ApiError(503, f"{len(self._open)} jobs are waiting already", 2)
         job = Job(self.limits.seconds, lambda id: self._open.pop(id, None))
         self._open[job.id] = job
         if before > 0:

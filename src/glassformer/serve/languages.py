@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
+from .api_error import ApiError
 from .detect import Detector
-from .refusal import Refusal
-from .shelf import Model, Shelf, name_language
+from .model_pool import Model, ModelPool, name_language
 
 
 class Languages:
-    """The languages of the models on a shelf, by their codes."""
+    """The languages of the models on a model_pool, by their codes."""
 
-    def __init__(self, shelf: Shelf) -> None:
-        self.shelf = shelf
-        models = [model for model in shelf.models.values() if model.source and model.target]
+    def __init__(self, model_pool: ModelPool) -> None:
+        self.model_pool = model_pool
+        models = [model for model in model_pool.models.values() if model.source and model.target]
         self.codes = list(dict.fromkeys(c for m in models for c in (m.source, m.target) if c))
         sentences: dict[str, list[str]] = {}
         for model in models:
@@ -36,23 +36,23 @@ class Languages:
         ]
 
     def find(self, code: str) -> str:
-        """The code as we have it: "pt-BR" is also "pt". Refusal where there is none such."""
+        """The code as we have it: "pt-BR" is also "pt". ApiError where there is none such."""
         plain = code.replace("_", "-").lower()
         for wanted in (plain, plain.partition("-")[0]):
             for known in self.codes:
                 if wanted in (known.lower(), known.partition("-")[0].lower()):
                     return known
-        raise Refusal(400, f"{code} is not supported")
+        raise ApiError(400, f"{code} is not supported")
 
     def find_route(self, source: str, target: str) -> list[Model] | None:
         """The models to go through: none, one or two."""
         if source == target:
             return []
-        if direct := self.shelf.find_pair(source, target):
+        if direct := self.model_pool.find_pair(source, target):
             return [direct]
         for middle in self.codes:
-            first = self.shelf.find_pair(source, middle)
-            second = self.shelf.find_pair(middle, target)
+            first = self.model_pool.find_pair(source, middle)
+            second = self.model_pool.find_pair(middle, target)
             if first and second:
                 return [first, second]
         return None
@@ -61,13 +61,13 @@ class Languages:
         route = self.find_route(source, target)
         if route is None:
             one, other = (f"{name_language(code)} ({code})" for code in (source, target))
-            raise Refusal(400, f"{other} is not available as a target language from {one}")
+            raise ApiError(400, f"{other} is not available as a target language from {one}")
         return route
 
     def detect(self, text: str) -> list[dict[str, Any]]:
         """As LibreTranslate tells it: confidence in per cent, the likeliest first."""
         if not self.detector.profiles:
-            raise Refusal(400, "auto is not supported: no model here says its languages")
+            raise ApiError(400, "auto is not supported: no model here says its languages")
         found = self.detector.detect(text)
         return [
             {"confidence": round(100 * share, 1), "language": code}

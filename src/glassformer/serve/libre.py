@@ -11,13 +11,13 @@ from fastapi import APIRouter, Request
 from starlette.datastructures import ImmutableMultiDict
 
 from ..version import __version__
+from .api_error import ApiError
 from .languages import Languages
 from .openapi import DETECT, TRANSLATE
-from .refusal import Refusal
 from .request_log import name_key, note, note_texts
 from .requests import check_characters
 from .service import Service, TheService
-from .waiting import wait_for
+from .timeouts import wait_for
 
 router = APIRouter(tags=["LibreTranslate"])
 
@@ -29,10 +29,10 @@ async def translate(request: Request, service: TheService) -> dict[str, Any]:
     _check_access(service, given, request)
     for name in ("q", "source", "target"):
         if not given.get(name):
-            raise Refusal(400, f"Invalid request: missing {name} parameter")
+            raise ApiError(400, f"Invalid request: missing {name} parameter")
     form = _read_word(given, "format") or "text"
     if form not in ("text", "html"):
-        raise Refusal(400, f"{form} format is not supported")
+        raise ApiError(400, f"{form} format is not supported")
     texts, is_many = _read_texts(given["q"], service, form), isinstance(given["q"], list)
     note_texts(request, texts)
     alternatives = _read_number(given.get("alternatives"), service.limits.alternatives)
@@ -70,7 +70,9 @@ async def _translate(
     routes = {code: languages.check_route(code, to) for code in codes}
     note(request, models=list(dict.fromkeys(model.id for way in routes.values() for model in way)))
     translate = (
-        service.interpreter.translate_markup if form == "html" else (service.interpreter.translate)
+        service.translation_service.translate_markup
+        if form == "html"
+        else (service.translation_service.translate)
     )
     found: list[list[str]] = [[] for _ in texts]
     for code, route in routes.items():
@@ -90,7 +92,7 @@ async def detect(request: Request, service: TheService) -> list[dict[str, Any]]:
     given = await read_body(request)
     _check_access(service, given, request)
     if not given.get("q"):
-        raise Refusal(400, "Invalid request: missing q parameter")
+        raise ApiError(400, "Invalid request: missing q parameter")
     texts = _read_texts(given["q"], service, "text")[:1]
     note_texts(request, texts)
     (found,) = await run_sync(_detect, service.languages, texts)
@@ -138,13 +140,13 @@ async def get_health() -> dict[str, str]:
 @router.post("/suggest")
 async def suggest() -> None:
     """LibreTranslate can collect better translations; this server does not."""
-    raise Refusal(403, "Suggestions are disabled on this server.")
+    raise ApiError(403, "Suggestions are disabled on this server.")
 
 
 @router.post("/translate_file")
 async def translate_file() -> None:
     """LibreTranslate can translate files; this server does not."""
-    raise Refusal(403, "Files translation are disabled on this server.")
+    raise ApiError(403, "Files translation are disabled on this server.")
 
 
 async def read_body(request: Request) -> Mapping[str, Any]:
@@ -155,9 +157,9 @@ async def read_body(request: Request) -> Mapping[str, Any]:
             found = json.loads(await request.body())
         except (ValueError, RecursionError) as error:
             said = "nested too deeply" if isinstance(error, RecursionError) else error
-            raise Refusal(400, f"the body is no JSON: {said}") from None
+            raise ApiError(400, f"the body is no JSON: {said}") from None
         if not isinstance(found, dict):
-            raise Refusal(400, "Invalid request: the body is no JSON object")
+            raise ApiError(400, "Invalid request: the body is no JSON object")
         return found
     given = _gather(request.query_params)
     if kind in ("application/x-www-form-urlencoded", "multipart/form-data"):
@@ -177,7 +179,7 @@ def _gather(fields: ImmutableMultiDict[str, Any]) -> dict[str, Any]:
 def _read_texts(q: Any, service: Service, form: str) -> list[str]:
     texts, limits = q if isinstance(q, list) else [q], service.limits
     if not all(isinstance(text, str) for text in texts):
-        raise Refusal(400, "Invalid request: q is a text, or a list of texts")
+        raise ApiError(400, "Invalid request: q is a text, or a list of texts")
     check_characters(len(texts), limits.texts)
     if form == "text":  # of a page, what is text is counted once it has been found
         check_characters(sum(map(len, texts)), limits.characters)
@@ -193,7 +195,7 @@ def _mend(text: str) -> str:
 def _read_word(given: Mapping[str, Any], name: str) -> str:
     value = given.get(name) or ""
     if not isinstance(value, str):
-        raise Refusal(400, f"Invalid request: {name} is a text")
+        raise ApiError(400, f"Invalid request: {name} is a text")
     return _mend(value)
 
 
@@ -201,14 +203,14 @@ def _read_number(value: Any, most: int) -> int:
     try:
         number = int(value or 0)
     except (TypeError, ValueError, OverflowError):
-        raise Refusal(400, "Invalid request: alternatives is a number") from None
+        raise ApiError(400, "Invalid request: alternatives is a number") from None
     if number < 0:
-        raise Refusal(400, "Invalid request: alternatives is 0 or more")
+        raise ApiError(400, "Invalid request: alternatives is 0 or more")
     return min(number, most)
 
 
 def _check_access(service: Service, given: Mapping[str, Any], request: Request) -> None:
-    """Refusal for who may not ask, or has asked too often."""
+    """ApiError for who may not ask, or has asked too often."""
     key = _read_key(given, request)
     if service.access.keys:
         note(request, key=name_key(key))

@@ -18,7 +18,7 @@ class Limits:
     batch: int = 64  # sentences translated together
     beam: int = 16
     alternatives: int = 8
-    pieces: int = 256  # of a sentence that is recorded
+    tokens: int = 256  # of a sentence that is recorded
     traces: int = 512 << 20  # bytes of recordings kept in memory
     jobs: int = 16  # recordings and streams waiting
     loaded: int = 4  # models in memory

@@ -80,7 +80,7 @@ class Page:
 
 
 @dataclass
-class _Piece:
+class _Token:
     """A stretch of the page: text, a tag within a run, or what ends a run."""
 
     raw: str
@@ -90,36 +90,36 @@ class _Piece:
 
 def read_markup(text: str) -> Page:
     parts: list[str | Run] = []
-    gathered: list[_Piece] = []
+    gathered: list[_Token] = []
 
     def flush() -> None:
-        if any(piece.kind == "text" and piece.raw.strip() for piece in gathered):
+        if any(token.kind == "text" and token.raw.strip() for token in gathered):
             readable = html.unescape("".join(p.raw for p in gathered if p.kind == "text"))
             if any(character.isalnum() for character in readable):
                 parts.append(_make_run(gathered))
                 gathered.clear()
                 return
-        parts.extend(piece.raw for piece in gathered)
+        parts.extend(token.raw for token in gathered)
         gathered.clear()
 
-    for piece in _read_pieces(text):
-        if piece.kind == "break":
+    for token in _read_tokens(text):
+        if token.kind == "break":
             flush()
-            parts.append(piece.raw)
+            parts.append(token.raw)
         else:
-            gathered.append(piece)
+            gathered.append(token)
     flush()
     return Page(parts)
 
 
-def _read_pieces(text: str) -> Iterator[_Piece]:
+def _read_tokens(text: str) -> Iterator[_Token]:
     at = 0
     while found := _TOKEN.search(text, at):
         if found.start() > at:
-            yield _Piece(text[at : found.start()], "text")
+            yield _Token(text[at : found.start()], "text")
         at = found.end()
         if found["rest"] is not None:
-            yield _Piece(found[0], "point")
+            yield _Token(found[0], "point")
             continue
         name, is_end = found["name"].lower(), bool(found["end"])
         is_whole = found["attributes"].rstrip().endswith("/")
@@ -127,15 +127,15 @@ def _read_pieces(text: str) -> Iterator[_Piece]:
         if is_left and not is_end and not is_whole:
             at = _find_close(text, at, name)
             kind = "point" if name in INLINE_OPAQUE or name in INLINE else "break"
-            yield _Piece(text[found.start() : at], kind)
+            yield _Token(text[found.start() : at], kind)
         elif name in POINTS or (name in INLINE and is_whole):
-            yield _Piece(found[0], "point")
+            yield _Token(found[0], "point")
         elif name in INLINE:
-            yield _Piece(found[0], "close" if is_end else "open", name)
+            yield _Token(found[0], "close" if is_end else "open", name)
         else:
-            yield _Piece(found[0], "break")
+            yield _Token(found[0], "break")
     if at < len(text):
-        yield _Piece(text[at:], "text")
+        yield _Token(text[at:], "text")
 
 
 def _find_close(text: str, at: int, name: str) -> int:
@@ -151,47 +151,47 @@ def _find_close(text: str, at: int, name: str) -> int:
     return len(text)
 
 
-def _make_run(pieces: Sequence[_Piece]) -> Run:
+def _make_run(tokens: Sequence[_Token]) -> Run:
     run, root = Run(), Mark(0, -1, "", "")
     written, opened = "", [("", root)]
     plain = set[str]()
-    for piece, around in zip(pieces, _find_spaces(pieces), strict=True):
-        if piece.kind == "text":
-            written = _join(written, _read_text(piece.raw, run, plain))
-        elif piece.kind == "close":
-            _close(opened, piece, len(written), around[1])
+    for token, around in zip(tokens, _find_spaces(tokens), strict=True):
+        if token.kind == "text":
+            written = _join(written, _read_text(token.raw, run, plain))
+        elif token.kind == "close":
+            _close(opened, token, len(written), around[1])
         else:
-            is_open = piece.kind == "open" and len(opened) < DEEPEST
-            mark = Mark(len(written), -1 if is_open else len(written), piece.raw, "", around)
+            is_open = token.kind == "open" and len(opened) < DEEPEST
+            mark = Mark(len(written), -1 if is_open else len(written), token.raw, "", around)
             opened[-1][1].children.append(mark)
             if is_open:
-                opened.append((piece.name, mark))
+                opened.append((token.name, mark))
     for _, mark in opened:
         mark.end = len(written)
     run.entities = {c: entity for c, entity in run.entities.items() if c not in plain}
     run.marks = root.children
-    _trim(run, written, pieces)
+    _trim(run, written, tokens)
     run.tied = _TIED.findall(run.text)
     run.text = run.text.replace("\u00a0", " ")
     return run
 
 
-def _close(opened: list[tuple[str, Mark]], piece: _Piece, at: int, is_spaced: bool) -> None:
+def _close(opened: list[tuple[str, Mark]], token: _Token, at: int, is_spaced: bool) -> None:
     """The nearest element of that name ends, and with it what was opened within it."""
-    places = [place for place, (name, _) in enumerate(opened) if name == piece.name]
+    places = [place for place, (name, _) in enumerate(opened) if name == token.name]
     if not places:
         parent = opened[-1][1]
         if parent.close_count == DEEPEST:
-            parent.children.append(Mark(at, at, piece.raw, ""))
+            parent.children.append(Mark(at, at, token.raw, ""))
             return
         # It began earlier on the page: all that is before it here is in it.
         parent.close_count += 1
-        parent.children = [Mark(parent.start, at, "", piece.raw, children=parent.children)]
+        parent.children = [Mark(parent.start, at, "", token.raw, children=parent.children)]
         return
     for _, mark in opened[places[-1] :]:
         mark.end = at
     closed = opened[places[-1]][1]
-    closed.close, closed.spaced = piece.raw, (closed.spaced[0], is_spaced)
+    closed.close, closed.spaced = token.raw, (closed.spaced[0], is_spaced)
     del opened[places[-1] :]
 
 
@@ -210,9 +210,9 @@ def _join(written: str, text: str) -> str:
     return written + (text[1:] if written.endswith(" ") and text.startswith(" ") else text)
 
 
-def _trim(run: Run, written: str, pieces: Sequence[_Piece]) -> None:
+def _trim(run: Run, written: str, tokens: Sequence[_Token]) -> None:
     """White space around all stays as it was; that between a tag and its text goes."""
-    first, last = pieces[0], pieces[-1]
+    first, last = tokens[0], tokens[-1]
     run.text = written.strip()
     if first.kind == "text":
         run.before = first.raw[: len(first.raw) - len(first.raw.lstrip())]
@@ -228,14 +228,14 @@ def _trim(run: Run, written: str, pieces: Sequence[_Piece]) -> None:
         waiting += mark.children
 
 
-def _find_spaces(pieces: Sequence[_Piece]) -> list[tuple[bool, bool]]:
-    """Whether the text next to each piece, left and right, has white space there."""
+def _find_spaces(tokens: Sequence[_Token]) -> list[tuple[bool, bool]]:
+    """Whether the text next to each token, left and right, has white space there."""
     sides = []
-    for order, end in ((pieces, -1), (pieces[::-1], 0)):
+    for order, end in ((tokens, -1), (tokens[::-1], 0)):
         spaced, is_spaced = list[bool](), False
-        for piece in order:
+        for token in order:
             spaced.append(is_spaced)
-            if piece.kind == "text":
-                is_spaced = piece.raw[end].isspace()
+            if token.kind == "text":
+                is_spaced = token.raw[end].isspace()
         sides.append(spaced)
     return [*zip(sides[0], sides[1][::-1], strict=True)]

@@ -58,7 +58,7 @@ def get_metrics(service: TheService) -> Response:
     """In the format of Prometheus."""
     metrics = service.metrics
     metrics.waiting.set(service.batcher.waiting)
-    metrics.loaded.set(sum(map(service.shelf.is_loaded, service.shelf.models.values())))
+    metrics.loaded.set(sum(map(service.model_pool.is_loaded, service.model_pool.models.values())))
     metrics.kept.set(sum(each.trace.size for each in service.recordings.list()))
     return Response(generate_latest(metrics.registry), media_type=CONTENT_TYPE_LATEST)
 

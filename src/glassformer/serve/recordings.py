@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..see import Trace
-from .refusal import Refusal
+from .api_error import ApiError
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ class Recordings:
     def find(self, id: str) -> Recording:
         with self._lock:
             if id not in self._kept:
-                raise Refusal(404, f"there is no recording {id} any more: record it again")
+                raise ApiError(404, f"there is no recording {id} any more: record it again")
             self._kept.move_to_end(id)
             return self._kept[id]
 

@@ -8,8 +8,8 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from ..config import Decode
 from ..translator import Translator
+from .api_error import ApiError
 from .limits import Limits
-from .refusal import Refusal
 
 Prefix = str | list[int]
 MODEL = Field(None, description="The id of a model; the first if none is named.", examples=["demo"])
@@ -51,10 +51,10 @@ class EditRequest(Body):
 
 
 class HeadsRequest(Body):
-    """What each head matters to one piece of the translation."""
+    """What each head matters to one token of the translation."""
 
     step: int = Field(0, description="Of the translation, from 0; -1 the last.", examples=[8])
-    rival: int | None = Field(None, ge=0, description="A piece's id; the likeliest other if none.")
+    rival: int | None = Field(None, ge=0, description="A token's id; the likeliest other if none.")
 
 
 class StreamRequest(Body):
@@ -69,21 +69,21 @@ class StreamRequest(Body):
 
 
 def choose_search(translator: Translator, changes: dict[str, Any], limits: Limits) -> Decode:
-    """The model's own settings with changes, within the limits. Refusal naming what is wrong."""
+    """The model's own settings with changes, within the limits. ApiError naming what is wrong."""
     try:
         decode = translator.config.decode.override(changes)
     except ValueError as error:
-        raise Refusal(400, str(error).removeprefix("settings: ")) from None
+        raise ApiError(400, str(error).removeprefix("settings: ")) from None
     if decode.beam > limits.beam:
-        raise Refusal(400, f"decode.beam={decode.beam}: at most {limits.beam} here")
+        raise ApiError(400, f"decode.beam={decode.beam}: at most {limits.beam} here")
     return decode
 
 
 def check_characters(size: int, most: int) -> None:
     if size > most:
-        raise Refusal(400, f"Invalid request: request ({size}) exceeds text limit ({most})")
+        raise ApiError(400, f"Invalid request: request ({size}) exceeds text limit ({most})")
 
 
 def check_text(text: str, limits: Limits) -> None:
     if len(text) > limits.characters:
-        raise Refusal(400, f"the text has {len(text)} characters: at most {limits.characters}")
+        raise ApiError(400, f"the text has {len(text)} characters: at most {limits.characters}")

@@ -12,19 +12,19 @@ from typing import Any, NamedTuple
 
 import uvicorn
 
-from .access import Access
 from .app import build
 from .batching import Batcher
-from .interpreter import Interpreter
 from .jobs import Jobs
 from .languages import Languages
 from .limits import Limits
 from .listening import BACKLOG, LOCAL, OPEN, Connection, allow_files, listen, name_address
 from .metrics import Metrics
+from .model_pool import ModelPool
+from .rate_limit import Access
 from .recordings import Recordings
 from .request_log import RequestLog
 from .service import Service
-from .shelf import Shelf
+from .translation_service import TranslationService
 
 HEARING = 0.5  # seconds in which a connection that was accepted can still send its request
 GRACE = 30  # seconds for requests under way when the server is told to end
@@ -59,16 +59,16 @@ def make_service(
     ValueError where one of them is none.
     """
     limits, metrics = limits or Limits(), Metrics()
-    shelf = Shelf(models, loaded=limits.loaded, **how)
+    model_pool = ModelPool(models, loaded=limits.loaded, **how)
     batcher = Batcher(limits, metrics.observe_batch)
     return Service(
-        shelf=shelf,
+        model_pool=model_pool,
         limits=limits,
         jobs=Jobs(limits),
         recordings=Recordings(limits.traces),
         batcher=batcher,
-        interpreter=Interpreter(shelf, batcher, limits),
-        languages=Languages(shelf),
+        translation_service=TranslationService(model_pool, batcher, limits),
+        languages=Languages(model_pool),
         access=access or Access(),
         metrics=metrics,
         runs=runs,

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Annotated
 
 from fastapi import Depends, Request
 
-from .access import Access
 from .batching import Batcher
-from .interpreter import Interpreter
 from .jobs import Jobs
 from .languages import Languages
 from .limits import Limits
+from .model_pool import ModelPool
+from .rate_limit import Access
 from .recordings import Recordings
-from .shelf import Shelf
+from .translation_service import TranslationService
 
 if TYPE_CHECKING:
     from .metrics import Metrics
@@ -24,12 +24,12 @@ if TYPE_CHECKING:
 
 @dataclass
 class Service:
-    shelf: Shelf
+    model_pool: ModelPool
     limits: Limits
     jobs: Jobs
     recordings: Recordings
     batcher: Batcher
-    interpreter: Interpreter
+    translation_service: TranslationService
     languages: Languages
     access: Access
     metrics: Metrics

@@ -11,8 +11,8 @@ from typing import Any
 from fastapi import Request
 from fastapi.responses import JSONResponse, Response, StreamingResponse
 
+from .api_error import ApiError
 from .jobs import Job
-from .refusal import Refusal
 
 EVENTS = "text/event-stream"
 LOOK = 0.5  # seconds between two looks whether the client is still there
@@ -57,14 +57,14 @@ async def answer(request: Request, job: Job) -> Response:
             if told and told[0] == "done":
                 return Json(told[1])
             if told and told[0] == "error":
-                raise Refusal(told[1]["status"], told[1]["error"])
+                raise ApiError(told[1]["status"], told[1]["error"])
             if loop.time() - looked > LOOK:
                 looked = loop.time()
                 if await request.is_disconnected():
                     job.cancel()
     finally:
         job.cancel()
-    raise Refusal(500, "internal error")
+    raise ApiError(500, "internal error")
 
 
 async def _stream(job: Job) -> AsyncIterator[bytes]:

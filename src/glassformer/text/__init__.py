@@ -1,8 +1,8 @@
-"""Text and the ids of its pieces: the way in and the way out. Imports no torch."""
+"""Text and the ids of its tokens: the way in and the way out. Imports no torch."""
 
 from ..config import BOS, EOS, PAD
 from .dropout import Sampler
-from .tokenizer import Pieces, Tokenizer
+from .tokenizer import Tokenizer, Tokens
 from .unicode import clean, count_surrogates
 
-__all__ = ["BOS", "EOS", "PAD", "Pieces", "Sampler", "Tokenizer", "clean", "count_surrogates"]
+__all__ = ["BOS", "EOS", "PAD", "Sampler", "Tokenizer", "Tokens", "clean", "count_surrogates"]

@@ -7,7 +7,7 @@ from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from math import ceil
 
-from .tokenizer import Pieces
+from .tokenizer import Tokens
 from .unicode import Span
 
 _CLOSED = "[\"'”’»)\\]]*+"
@@ -17,11 +17,11 @@ _CLAUSE = re.compile(
 _SPACE = re.compile(r"\s++")
 
 
-def split_clauses(text: str, most: int, read: Callable[[str], Pieces]) -> list[Span]:
-    """The spans of parts with at most `most` pieces, between which is white space alone.
+def split_clauses(text: str, most: int, read: Callable[[str], Tokens]) -> list[Span]:
+    """The spans of parts with at most `most` tokens, between which is white space alone.
 
     Parts are about equally long. They end at clauses where that is possible, or else at white
-    space, or else between two pieces. A single character may have more pieces than `most`.
+    space, or else between two tokens. A single character may have more tokens than `most`.
     """
     spans = read(text).spans
     if len(spans) <= most:
@@ -38,7 +38,7 @@ def split_clauses(text: str, most: int, read: Callable[[str], Pieces]) -> list[S
         first = bisect_right(ends, begin)
         room = most
         end = _choose_end(places, ends, begin, first, room)
-        while room > 1 and len(read(text[begin:end]).ids) > most:  # cut off, it has other pieces
+        while room > 1 and len(read(text[begin:end]).ids) > most:  # cut off, it has other tokens
             room -= 1
             end = _choose_end(places, ends, begin, first, room)
         parts.append((begin, end))
@@ -50,7 +50,7 @@ def split_clauses(text: str, most: int, read: Callable[[str], Pieces]) -> list[S
 def _choose_end(
     places: Sequence[Sequence[int]], ends: Sequence[int], begin: int, first: int, room: int
 ) -> int:
-    """Where the part from `begin`, which is in piece `first`, ends, `room` pieces later at most.
+    """Where the part from `begin`, which is in token `first`, ends, `room` tokens later at most.
 
     It is the best kind of place that there is, and of that kind the nearest to an equal share.
     """

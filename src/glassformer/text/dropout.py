@@ -1,4 +1,4 @@
-"""BPE dropout (Provilkov et al. 2020): the same text in other pieces, by a seed."""
+"""BPE dropout (Provilkov et al. 2020): the same text in other tokens, by a seed."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ BYTES = tuple(f"<0x{byte:02X}>" for byte in range(256))
 FIRST_BYTE = len(CONTROLS)
 FIRST_CHARACTER = FIRST_BYTE + len(BYTES)
 
-# No piece reaches across these: letters with their marks and inner apostrophes, digits, or other
+# No token reaches across these: letters with their marks and inner apostrophes, digits, or other
 # characters, each with the space before it; or white space. So none that is made from text is
 # spelled like "<s>" or "<0x41>", which mix them.
 WORD = (
@@ -36,7 +36,7 @@ def write_layout(vocabulary: Sequence[str], merges: Merges) -> str:
 
 
 def is_unigram(path: Path | str) -> bool:
-    """Whether the file has pieces with probabilities (`unigram.py`) instead of merges."""
+    """Whether the file has tokens with probabilities (`unigram.py`) instead of merges."""
     try:
         return bool(json.loads(read_text(Path(path)))["model"]["type"] == "Unigram")
     except (ValueError, KeyError, TypeError, RecursionError):
@@ -94,7 +94,7 @@ def _describe(vocabulary: Sequence[str], merges: Merges) -> dict[str, Any]:
             "fuse_unk": False,
             "byte_fallback": True,
             "ignore_merges": False,
-            "vocab": {piece: id for id, piece in enumerate(vocabulary)},
+            "vocab": {token: id for id, token in enumerate(vocabulary)},
             "merges": [list(pair) for pair in merges],
         },
     }

@@ -76,7 +76,7 @@ _LANGUAGE_MARK = re.compile(r">>[\w-]{2,16}<<\s*")
 
 def find_language_mark(text: str) -> str:
     """What a text begins with that says into which language, like ">>fra<< ": each sentence of it
-    needs that. Models of several target languages know such marks as pieces."""
+    needs that. Models of several target languages know such marks as tokens."""
     found = _LANGUAGE_MARK.match(text)
     return found[0] if found else ""
 

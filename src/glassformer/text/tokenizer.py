@@ -1,7 +1,7 @@
 """Byte-pair encoding (5.1) that loses nothing: any text comes back, as its NFC.
 
-Spaces stay inside the pieces (" cat"). One is put before every text, so that a first word is the
-same piece as elsewhere, and is taken away again. A character that the training text did not have
+Spaces stay inside the tokens (" cat"). One is put before every text, so that a first word is the
+same token as elsewhere, and is taken away again. A character that the training text did not have
 becomes the bytes of its UTF-8: nothing is unknown.
 """
 
@@ -21,7 +21,7 @@ from tokenizers.pre_tokenizers import Split
 from tokenizers.trainers import BpeTrainer
 
 from ..disk import write_text
-from ..mistakes import check_list
+from ..validation_errors import check_list
 from .dropout import merge
 from .layout import (
     BYTES,
@@ -37,8 +37,8 @@ from .unicode import Span, clean, clean_with_spans
 
 
 @dataclass(frozen=True, slots=True)
-class Pieces:
-    """A text in pieces. The spans are in order and cover the text as it was given.
+class Tokens:
+    """A text in tokens. The spans are in order and cover the text as it was given.
 
     They count characters; the bytes of one character share its span.
     """
@@ -49,30 +49,30 @@ class Pieces:
 
 
 class Tokenizer:
-    """Text to ids and back. Ids: pad 0, bos 1, eos 2, then bytes, characters, merged pieces.
+    """Text to ids and back. Ids: pad 0, bos 1, eos 2, then bytes, characters, merged tokens.
 
     No text yields a control id: whoever needs one adds it.
     """
 
     def __init__(self, vocabulary: Sequence[str], merges: Sequence[tuple[str, str]]) -> None:
-        """The pieces in the order of their ids; the merges in the order in which they apply."""
+        """The tokens in the order of their ids; the merges in the order in which they apply."""
         self.vocabulary, self.merges = tuple(vocabulary), tuple(merges)
-        self._ids = {piece: id for id, piece in enumerate(self.vocabulary)}
+        self._ids = {token: id for id, token in enumerate(self.vocabulary)}
         self._merges = {
             (self._ids[left], self._ids[right]): (rank, self._ids[left + right])
             for rank, (left, right) in enumerate(self.merges)
         }
         self._bytes = [b""] * FIRST_BYTE + [bytes([byte]) for byte in range(256)]
-        self._bytes += [piece.encode() for piece in self.vocabulary[FIRST_CHARACTER:]]
+        self._bytes += [token.encode() for token in self.vocabulary[FIRST_CHARACTER:]]
         self._split = Split(Regex(WORD), "isolated")
         self._backend = Backend(BPE(self._ids, list(self.merges), byte_fallback=True))
         self._backend.pre_tokenizer = self._split
 
     @classmethod
     def train(cls, lines: Iterable[str], vocabulary: int) -> Tokenizer:
-        """Learn at most `vocabulary` pieces; fewer, if no two neighbours occur twice.
+        """Learn at most `vocabulary` tokens; fewer, if no two neighbours occur twice.
 
-        Every character of the lines becomes a piece: ValueError if there is no room for them.
+        Every character of the lines becomes a token: ValueError if there is no room for them.
         """
         check_list("lines", lines)
         characters: set[str] = set()
@@ -128,15 +128,15 @@ class Tokenizer:
         found = self._backend.encode_batch_fast([_led(clean(text)) for text in texts])
         return [encoding.ids for encoding in found]
 
-    def pieces(self, text: str) -> Pieces:
-        """`encode`, and where in the text each piece comes from."""
+    def tokens(self, text: str) -> Tokens:
+        """`encode`, and where in the text each token comes from."""
         cleaned, origins = clean_with_spans(text)
         ids = self._backend.encode(_led(cleaned)).ids
         texts = tuple(self.vocabulary[id] for id in ids)
-        return Pieces(tuple(ids), texts, tuple(self._locate(ids, cleaned, origins)))
+        return Tokens(tuple(ids), texts, tuple(self._locate(ids, cleaned, origins)))
 
     def find_unknown(self, text: str) -> list[str]:
-        """Return the characters, each once, that are no pieces: the training did not have them."""
+        """Return the characters, each once, that are no tokens: the training did not have them."""
         characters = dict.fromkeys(clean(text))
         return [each for each in characters if each not in self._ids and not each.isspace()]
 
@@ -148,10 +148,10 @@ class Tokenizer:
     def decode_many(self, rows: Iterable[Iterable[int]]) -> list[str]:
         return [self.decode(ids) for ids in rows]
 
-    def piece(self, id: int) -> str:
+    def token(self, id: int) -> str:
         """As it is shown: " cat", "<0x41>" for a byte, "</s>" for a control."""
         if not 0 <= id < len(self):
-            raise ValueError(f"there is no piece {id}: ids go from 0 to {len(self) - 1}")
+            raise ValueError(f"there is no token {id}: ids go from 0 to {len(self) - 1}")
         return self.vocabulary[id]
 
     def sample(self, text: str, dropout: float, random: Random) -> list[int]:
@@ -166,14 +166,14 @@ class Tokenizer:
         return merge(self._spell(word), self._merges, dropout, random)
 
     def build_word(self, word: str) -> tuple[list[int], list[tuple[int, int]]]:
-        """The symbols that a word begins as, and the merges that make its pieces, in their order:
+        """The symbols that a word begins as, and the merges that make its tokens, in their order:
         the rank of each, and the symbol before which it closes the gap."""
         symbols, closed = self._spell(word), list[tuple[int, int]]()
         merge(symbols, self._merges, 0, Random(0), closed)
         return symbols, closed
 
     def _spell(self, word: str) -> list[int]:
-        """Characters, and the bytes of those that are no piece."""
+        """Characters, and the bytes of those that are no token."""
         symbols: list[int] = []
         for character in word:
             known = self._ids.get(character)
@@ -181,7 +181,7 @@ class Tokenizer:
         return symbols
 
     def _locate(self, ids: Sequence[int], text: str, origins: Sequence[Span]) -> Iterator[Span]:
-        """The span of each piece; `origins` has those of the characters of `text`."""
+        """The span of each token; `origins` has those of the characters of `text`."""
         text, origins = _led(text), [(0, 0), *origins]
         at, read = 0, 0  # a character, and how many of its bytes have passed
         for id in ids:

@@ -1,4 +1,4 @@
-"""Unicode: the form of a text that is cut into pieces, and where its characters came from."""
+"""Unicode: the form of a text that is cut into tokens, and where its characters came from."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""Pieces of a unigram language model (Kudo 2018), as SentencePiece cuts a text into them.
+"""Tokens of a unigram language model (Kudo 2018), as SentencePiece cuts a text into them.
 
 Nothing is learned here: such a vocabulary comes with a model that is imported. Unlike ours, it
 loses something: a text comes back in the form that its normaliser gave it, and what it has no
-pieces for is unknown.
+tokens for is unknown.
 """
 
 from __future__ import annotations
@@ -18,36 +18,36 @@ from tokenizers import Encoding
 from tokenizers import Tokenizer as Backend
 
 from ..disk import read_text
-from ..mistakes import check_list
+from ..validation_errors import check_list
 from .layout import CONTROLS
-from .tokenizer import Pieces, Tokenizer
+from .tokenizer import Tokenizer, Tokens
 from .unicode import Span, replace_surrogates
 
-SPACE = "▁"  # what a space is inside a piece
+SPACE = "▁"  # what a space is inside a token
 UNKNOWN = "<unk>"
 PROBE = "".join(map(chr, range(0x20, 0x250)))  # what a normaliser must be able to read
-OUT_OF_REACH = " "  # before a piece that no text yields: there are no spaces where pieces are found
+OUT_OF_REACH = " "  # before a token that no text yields: there are no spaces where tokens are found
 
 
 class Unigram(Tokenizer):
-    """Text to ids and back. Ids: pad 0, bos 1, eos 2, then pieces, "<unk>" one of them.
+    """Text to ids and back. Ids: pad 0, bos 1, eos 2, then tokens, "<unk>" one of them.
 
-    A language code like ">>fra<<" is one piece; it says what to translate into.
+    A language code like ">>fra<<" is one token; it says what to translate into.
     """
 
     def __init__(
         self, vocabulary: Sequence[str], scores: Sequence[float | None], charsmap: bytes
     ) -> None:
-        """The pieces in the order of their ids, their ln p (None: no text yields it), and the
+        """The tokens in the order of their ids, their ln p (None: no text yields it), and the
         normaliser in SentencePiece's compiled form; empty for none. ValueError if it is none."""
         self.vocabulary, self.merges = tuple(vocabulary), ()
         self.scores, self.charsmap = tuple(scores), charsmap
-        self._bytes = [_read(piece).encode() for piece in vocabulary]
+        self._bytes = [_read(token).encode() for token in vocabulary]
         with _refused_by_rust():
             self._backend = Backend.from_str(self._layout())
             self._backend.encode(PROBE)
         self._unknown = self.vocabulary.index(UNKNOWN)
-        self._ids = {piece: id for id, piece in enumerate(vocabulary) if id >= len(CONTROLS)}
+        self._ids = {token: id for id, token in enumerate(vocabulary) if id >= len(CONTROLS)}
 
     @classmethod
     def load(cls, path: Path | str) -> Unigram:
@@ -60,10 +60,10 @@ class Unigram(Tokenizer):
     @classmethod
     def _parse(cls, found: Mapping[str, Any]) -> Unigram:
         entries: list[tuple[str, float]] = [tuple(entry) for entry in found["model"]["vocab"]]
-        vocabulary = [piece.removeprefix(OUT_OF_REACH) for piece, _ in entries]
+        vocabulary = [token.removeprefix(OUT_OF_REACH) for token, _ in entries]
         scores = [
-            None if piece.startswith(OUT_OF_REACH) or _is_code(piece) else score
-            for piece, score in entries
+            None if token.startswith(OUT_OF_REACH) or _is_code(token) else score
+            for token, score in entries
         ]
         first = found["normalizer"]["normalizers"][0]
         charsmap = b64decode(first.get("precompiled_charsmap", ""))
@@ -79,17 +79,17 @@ class Unigram(Tokenizer):
             found = self._backend.encode_batch([replace_surrogates(text) for text in texts])
         return [self._look_up(encoding) for encoding in found]
 
-    def pieces(self, text: str) -> Pieces:
-        """`encode`, and where in the text each piece comes from."""
+    def tokens(self, text: str) -> Tokens:
+        """`encode`, and where in the text each token comes from."""
         with _refused_by_rust():
             found = self._backend.encode(replace_surrogates(text))
         ids = tuple(self._look_up(found))
         texts = tuple(self.vocabulary[id] for id in ids)
-        return Pieces(ids, texts, tuple(_cover(found.offsets, len(text))))
+        return Tokens(ids, texts, tuple(_cover(found.offsets, len(text))))
 
     def find_unknown(self, text: str) -> list[str]:
-        """Return what has no pieces, each once."""
-        found = self.pieces(text)
+        """Return what has no tokens, each once."""
+        found = self.tokens(text)
         unknown = (
             text[start:end].strip()
             for id, (start, end) in zip(found.ids, found.spans, strict=True)
@@ -101,7 +101,7 @@ class Unigram(Tokenizer):
         raise ValueError("text.dropout skips merges, but this vocabulary has none: set it to 0")
 
     def _look_up(self, found: Encoding) -> list[int]:
-        """What this side cannot spell may still be a piece of the other, in their joint vocabulary:
+        """What this side cannot spell may still be a token of the other, in their joint vocabulary:
         a name in another script, say."""
         if self._unknown not in found.ids:
             return found.ids
@@ -127,18 +127,18 @@ def _refused_by_rust() -> Iterator[None]:
         raise ValueError(" ".join(said.split())) from None
 
 
-def _is_code(piece: str) -> bool:
-    return piece.startswith(">>") and piece.endswith("<<")
+def _is_code(token: str) -> bool:
+    return token.startswith(">>") and token.endswith("<<")
 
 
-def _read(piece: str) -> str:
-    if piece == UNKNOWN:
+def _read(token: str) -> str:
+    if token == UNKNOWN:
         return "\ufffd"
-    return "" if piece in CONTROLS or _is_code(piece) else piece.replace(SPACE, " ")
+    return "" if token in CONTROLS or _is_code(token) else token.replace(SPACE, " ")
 
 
 def _cover(offsets: Iterable[Span], length: int) -> Iterator[Span]:
-    """Spans without gaps: what the normaliser left out goes with the piece that follows."""
+    """Spans without gaps: what the normaliser left out goes with the token that follows."""
     found = list(offsets)
     end = 0
     for place, (start, stop) in enumerate(found):
@@ -163,15 +163,15 @@ def _describe(
         "added_tokens": [
             {
                 "id": id,
-                "content": piece,
+                "content": token,
                 "special": True,
                 "single_word": False,
                 "lstrip": False,
                 "rstrip": False,
                 "normalized": False,
             }
-            for id, piece in enumerate(vocabulary)
-            if _is_code(piece)
+            for id, token in enumerate(vocabulary)
+            if _is_code(token)
         ],
         "normalizer": {"type": "Sequence", "normalizers": [*clean[: len(charsmap)], *trim]},
         "pre_tokenizer": space,
@@ -181,12 +181,12 @@ def _describe(
             "type": "Unigram",
             "unk_id": vocabulary.index(UNKNOWN),
             "vocab": [
-                [piece, 0.0]
-                if _is_code(piece)
-                else [OUT_OF_REACH + piece, 0.0]
+                [token, 0.0]
+                if _is_code(token)
+                else [OUT_OF_REACH + token, 0.0]
                 if score is None
-                else [piece, score]
-                for piece, score in zip(vocabulary, scores, strict=True)
+                else [token, score]
+                for token, score in zip(vocabulary, scores, strict=True)
             ],
             "byte_fallback": False,
         },

@@ -2,7 +2,7 @@
 
 Every rule is one line of `choose`, its reason beside it; what is set by hand is kept, and what
 comes after it follows. The rules are anchored in one measured point: Multi30k, 29,000 pairs, size
-tiny with pre-norm, 8,000 pieces, dropout 0.3, 4,096 pieces a side in a batch, Muon, some 4,700
+tiny with pre-norm, 8,000 tokens, dropout 0.3, 4,096 tokens a side in a batch, Muon, some 4,700
 updates in ten minutes on two cores.
 """
 
@@ -23,7 +23,7 @@ CORE_SECONDS = {True: 2.5e-8, False: 4.4e-8}  # other work for one number of a l
 GPU_FLOPS, GPU_PIECES = 2e13, 4e5  # reached by a GPU; small networks do not fill it
 REFERENCE = 30_000  # pairs of the measured point
 MILLION = 10**6
-NEEDED = {  # pairs, and pieces a side to be seen in training
+NEEDED = {  # pairs, and tokens a side to be seen in training
     "big": (10 * MILLION, 1000 * MILLION),
     "base": (1 * MILLION, 100 * MILLION),
     "small": (60_000, 12 * MILLION),
@@ -38,7 +38,7 @@ class Extent:
     """How much text there is."""
 
     pairs: int
-    pieces: int  # a side, about
+    tokens: int  # a side, about
     alphabet: int  # different characters
 
 
@@ -52,7 +52,7 @@ class Choice:
 
 def measure_extent(pairs: Iterable[tuple[str, str]]) -> Extent:
     """Reads every pair once."""
-    count, pieces, alphabet = 0, 0.0, set[str]()
+    count, tokens, alphabet = 0, 0.0, set[str]()
     letters, spaces = [0, 0], [0, 0]
     for pair in pairs:
         count += 1
@@ -62,8 +62,8 @@ def measure_extent(pairs: Iterable[tuple[str, str]]) -> Extent:
             alphabet.update(text)
     for side in (0, 1):
         is_spaced = spaces[side] > SPACED * letters[side]
-        pieces += letters[side] / CHARACTERS_PER_PIECE[is_spaced] / 2
-    return Extent(count, max(1, round(pieces)), len(alphabet))
+        tokens += letters[side] / CHARACTERS_PER_PIECE[is_spaced] / 2
+    return Extent(count, max(1, round(tokens)), len(alphabet))
 
 
 class Choices:
@@ -109,17 +109,17 @@ def choose(config: Config, extent: Extent, machine: Machine) -> tuple[Config, li
     size, passes, minutes = _choose_size(given, vocabulary, extent, machine)
     add("size", size, _explain_size(size))
     if "steps" in train:
-        passes = train["steps"] * train.get("batch_tokens", 4096) / extent.pieces
+        passes = train["steps"] * train.get("batch_tokens", 4096) / extent.tokens
     else:
         add("train.minutes", minutes, f"some {passes:.1f} passes over the pairs on this machine")
     d_model = {**SIZES[size], **given.get("model", {})}["d_model"]
     _add_model(choices, passes)
     batch = add(
         "train.batch_tokens",
-        _choose_batch(extent.pieces, machine),
-        "pieces a side: as many as keep the machine busy, and 30 batches a pass",
+        _choose_batch(extent.tokens, machine),
+        "tokens a side: as many as keep the machine busy, and 30 batches a pass",
     )
-    updates = train.get("steps", round(passes * extent.pieces / batch))
+    updates = train.get("steps", round(passes * extent.tokens / batch))
     kind = add("train.optimizer", "muon", "learns as much as adam from fewer updates")
     why = "one" if kind == "muon" else "a half"
     add("train.learning_rate", _round(usual_peak(kind, d_model), 0.0001), f"{why} over the width")
@@ -164,11 +164,11 @@ def _choose_size(
     sizes = (given["size"],) if "size" in given else (*NEEDED, "tiny")
     for size in sizes:
         shape = {**SIZES[size], **given.get("model", {})}
-        a_pass = 2 * extent.pieces / estimate_speed(shape, vocabulary, machine) / 60
+        a_pass = 2 * extent.tokens / estimate_speed(shape, vocabulary, machine) / 60
         minutes = math.ceil(_clamp(wanted * a_pass, 2, MOST_MINUTES))
         minutes = given.get("train", {}).get("minutes", minutes)
-        pairs, pieces = NEEDED.get(size, (0, 0))
-        if extent.pairs >= pairs and minutes / a_pass * extent.pieces >= pieces:
+        pairs, tokens = NEEDED.get(size, (0, 0))
+        if extent.pairs >= pairs and minutes / a_pass * extent.tokens >= tokens:
             break
     return size, minutes / a_pass, minutes
 
@@ -181,22 +181,22 @@ def _explain_size(size: str) -> str:
 
 
 def estimate_speed(shape: dict[str, Any], vocabulary: int, machine: Machine) -> float:
-    """Source and target pieces a second in training; right within a factor of two or so."""
+    """Source and target tokens a second in training; right within a factor of two or so."""
     d, f = shape["d_model"], shape["d_ff"]
     encoder = shape["encoder_layers"] * (4 * d * d + 2 * d * f)
     decoder = shape["decoder_layers"] * (8 * d * d + 2 * d * f) + d * vocabulary
-    flops_a_piece = 6 * (encoder + decoder) / 2  # forward 2 a weight, backward 4
+    flops_a_token = 6 * (encoder + decoder) / 2  # forward 2 a weight, backward 4
     if machine.device == "cpu":
         layers = shape["encoder_layers"] + shape["decoder_layers"]
         other = CORE_SECONDS[machine.has_bf16] * d * layers
-        seconds = other + flops_a_piece / CORE_FLOPS[machine.has_bf16]
+        seconds = other + flops_a_token / CORE_FLOPS[machine.has_bf16]
         return machine.threads / seconds
-    return min(GPU_PIECES, GPU_FLOPS / flops_a_piece)
+    return min(GPU_PIECES, GPU_FLOPS / flops_a_token)
 
 
-def _choose_batch(pieces: int, machine: Machine) -> int:
+def _choose_batch(tokens: int, machine: Machine) -> int:
     most = 4096 if machine.device == "cpu" else 16_384
-    return int(_clamp(2 ** round(math.log2(max(2, pieces / 30))), 512, most))
+    return int(_clamp(2 ** round(math.log2(max(2, tokens / 30))), 512, most))
 
 
 def render(choices: list[Choice], extent: Extent, machine: Machine) -> str:
@@ -211,7 +211,7 @@ def render(choices: list[Choice], extent: Extent, machine: Machine) -> str:
         for (key, value), each in zip(rows, choices, strict=True)
     ]
     head = (
-        f"Chosen for {extent.pairs:,} pairs, about {extent.pieces:,} pieces a side, "
+        f"Chosen for {extent.pairs:,} pairs, about {extent.tokens:,} tokens a side, "
         f"on {where} in {precision} (change any with --set KEY=VALUE):"
     )
     return "\n".join([head, *lines])

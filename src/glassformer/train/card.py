@@ -17,6 +17,7 @@ from typing_extensions import TypedDict
 from ..data.files import Fingerprint
 from ..directory import CARD, CONFIG, SEPARATE, SHARED, WEIGHTS, write_text
 from ..disk import check_size, read_text
+from ..former_names import rename_keys
 from ..tensors import check_whole
 from ..typed_json import check_type
 
@@ -29,7 +30,7 @@ class Origin(BaseModel):
 
     name: str
     sha256: str
-    pieces: str
+    tokens: str
     data: list[Fingerprint] = []
     parent: Origin | None = None
 
@@ -38,8 +39,8 @@ class Training(BaseModel):
     best_step: int
     steps: int
     mean_of: list[int] = []
-    source_pieces: int
-    target_pieces: int
+    source_tokens: int
+    target_tokens: int
     cpu_seconds: float
     device: str
     precision: str
@@ -103,6 +104,7 @@ def read_facts(folder: Path) -> dict[str, Any]:
             facts[name] = json.loads(value)
         except (ValueError, RecursionError):
             raise ValueError(f"{card}, line {number}: not a fact of the form name: JSON") from None
+    facts = rename_keys(facts)
     check_type(facts, Facts, str(card))
     return facts
 
@@ -124,8 +126,8 @@ Mind the licence of the data: the weights were made from it.
 
 ## Training
 
-{_tell_steps(made)}; {made["source_pieces"]:,} source and
-{made["target_pieces"]:,} target pieces seen, {made["cpu_seconds"]:,.0f} CPU-seconds,
+{_tell_steps(made)}; {made["source_tokens"]:,} source and
+{made["target_tokens"]:,} target tokens seen, {made["cpu_seconds"]:,.0f} CPU-seconds,
 {made["device"]} {made["precision"]}.
 {", ".join(f"{name} {version}" for name, version in facts["versions"].items())}.
 
@@ -162,7 +164,7 @@ def _tell_parent(parent: dict[str, Any] | None, frozen: list[str]) -> str:
     if parent is None:
         return ""
     told = f"\nTrained from {parent['name']} (weights sha256 {parent['sha256']}), "
-    told += f"its pieces {parent['pieces']}"
+    told += f"its tokens {parent['tokens']}"
     told += f"; frozen: {', '.join(frozen)}.\n" if frozen else ".\n"
     if "data" in parent:
         told += f"{parent['name']} itself was made from\n{_list_files(parent['data'])}\n"

@@ -24,6 +24,7 @@ from torch import Tensor, nn
 from ..config import Config
 from ..directory import CONFIG
 from ..disk import FORMER, PARTIAL, drop_folder, sync_folder, write_json, write_text
+from ..former_names import rename_keys
 from ..tensors import load_tensors, save_tensors
 from ..typed_json import check_type, read_typed
 from ..version import __version__
@@ -49,8 +50,8 @@ class Progress:
     goings_back: int = 0  # to a checkpoint, without one further on since
     trouble_step: int = 0  # where they have gone wrong latest
     most_cells: int | None = None  # of a batch at once: what memory has room for
-    source_pieces: int = 0  # seen in training, padding not counted, eos counted
-    target_pieces: int = 0
+    source_tokens: int = 0  # seen in training, padding not counted, eos counted
+    target_tokens: int = 0
     cpu_seconds: float = 0.0
     seconds: float = 0.0  # of updates
     spent: float = 0.0  # seconds since the training began, all included, while it was not stopped
@@ -191,7 +192,8 @@ def _take_progress(path: Path, head: dict[str, Any]) -> Progress:
 def _read_head(path: Path) -> dict[str, Any]:
     if not (path / HEAD).is_file():
         raise ValueError(f"{path}: damaged: it has no {HEAD}")
-    return read_typed(path / HEAD, dict[str, Any])
+    found: dict[str, Any] = rename_keys(read_typed(path / HEAD, dict[str, Any]))
+    return found
 
 
 def _digests(folder: Path) -> dict[str, str]:

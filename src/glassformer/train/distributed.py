@@ -2,7 +2,7 @@
 
 Every process makes the same updates of the same weights. The unit is the update: its micro-batches
 are dealt out, each process sums the gradients of its share, and the sums are added up; loss and
-gradients are divided by the target pieces of all, so that it does not matter who did what.
+gradients are divided by the target tokens of all, so that it does not matter who did what.
 What is told travels as JSON in tensors; nothing is pickled.
 """
 
@@ -28,7 +28,7 @@ from ..config import BOS, EOS, PAD
 from ..data.batches import Batch, Batches
 from ..device import choose_device
 from ..disk import write_text
-from .meeting import meet
+from .rendezvous import meet
 
 LAUNCH = "launch"  # in the run's folder
 PATIENCE = timedelta(minutes=30)  # for the slowest of us, preparation apart
@@ -39,7 +39,7 @@ LOST = ("closed by peer", "connection reset", "broken pipe", "timed out", "timeo
 
 
 @dataclass(frozen=True)
-class Team:
+class ProcessGroup:
     """The processes of one training, seen from one of them; alone, there is nothing to do."""
 
     rank: int = 0
@@ -67,13 +67,15 @@ class Team:
             torch.cuda.set_device(device)
         return device
 
-    def deal(self, batches: Batches, step: int, accumulate: int, even: bool = False) -> list[Batch]:
+    def deal(
+        self, batches: Batches, step: int, gradient_accumulation: int, even: bool = False
+    ) -> list[Batch]:
         """Our share of update `step`, counted from 0.
 
         Micro-batches go round while there is one for everybody; each of those left over is cut
         by rows for all. With `even`, everybody gets as many, if need be one that weighs nothing.
         """
-        places = list(enumerate(batches.places(step, accumulate)))
+        places = list(enumerate(batches.places(step, gradient_accumulation)))
         whole = len(places) - len(places) % self.size
         mine = [
             batches.batch(*place).numbered(n) for n, place in places[:whole][self.rank :: self.size]
@@ -161,16 +163,16 @@ class Team:
         return told.item()
 
 
-ALONE = Team()
+ALONE = ProcessGroup()
 
 
 @contextmanager
-def join(device: str) -> Iterator[Team]:
-    """The team that torchrun has started us in, or nobody but us."""
+def join(device: str) -> Iterator[ProcessGroup]:
+    """The group that torchrun has started us in, or nobody but us."""
     told = {name: os.environ.get(name, "") for name in TOLD}
     attempt = int(os.environ.get("TORCHELASTIC_RESTART_COUNT", "0"))
     if not all(told.values()) or told["WORLD_SIZE"] == "1":
-        yield Team(attempt=attempt)
+        yield ProcessGroup(attempt=attempt)
         return
     is_gpu = choose_device(device).type == "cuda"
     with listening():
@@ -181,30 +183,30 @@ def join(device: str) -> Iterator[Team]:
         patient = dist.new_group(backend="gloo", timeout=PREPARATION)
     try:
         local_rank, local_size = int(told["LOCAL_RANK"]), int(told["LOCAL_WORLD_SIZE"])
-        yield Team(rank, size, local_rank, local_size, attempt, patient)
+        yield ProcessGroup(rank, size, local_rank, local_size, attempt, patient)
     finally:
         dist.destroy_process_group()
 
 
-def sign(team: Team, run: Path) -> None:
+def sign(group: ProcessGroup, run: Path) -> None:
     """Write down who began this, for when torchrun starts us anew after one of us has died."""
     if os.environ.get("TORCHELASTIC_RUN_ID"):
         write_text(run / LAUNCH, _name_launch())
 
 
-def check_shared(team: Team, run: Path) -> None:
+def check_shared(group: ProcessGroup, run: Path) -> None:
     """ValueError where the others do not see what the first has prepared."""
-    if not team.is_first and not run.is_dir():
+    if not group.is_first and not run.is_dir():
         raise ValueError(
             f"{run} is not there on {platform.node()}: all machines of a training have to share "
             "the folder that --out or --resume names"
         )
 
 
-def was_begun_by(team: Team, run: Path) -> bool:
+def was_begun_by(group: ProcessGroup, run: Path) -> bool:
     """Whether this very launch began it: then it goes on, where another would be refused."""
     note = run / LAUNCH
-    return team.attempt > 0 and note.is_file() and note.read_text("utf-8") == _name_launch()
+    return group.attempt > 0 and note.is_file() and note.read_text("utf-8") == _name_launch()
 
 
 def _name_launch() -> str:

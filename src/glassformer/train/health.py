@@ -102,8 +102,8 @@ def examine_model(model: Path | str) -> list[Finding]:
     except (ValueError, OSError) as error:
         return [*found, Finding("loading", str(error), "get the files anew", is_wrong=True)]
     parameters = sum(each.numel() for each in network.parameters())
-    pieces = sorted({len(tokenizers.source), len(tokenizers.target)})
-    said = f"{parameters:,} parameters, {' and '.join(f'{n:,}' for n in pieces)} pieces"
+    tokens = sorted({len(tokenizers.source), len(tokenizers.target)})
+    said = f"{parameters:,} parameters, {' and '.join(f'{n:,}' for n in tokens)} tokens"
     loaded = [Finding("loading", f"{said}, all finite numbers"), _examine_golden(folder)]
     return [*found, *loaded, *_examine_run(folder / RUN)]
 

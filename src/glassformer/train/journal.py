@@ -1,4 +1,4 @@
-"""What a training leaves on the disk while it runs; written by the first of a team alone."""
+"""What a training leaves on the disk while it runs; written by the first of a group alone."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ..directory import save_model
 from ..disk import sync_file
 from . import checkpoint
 from .checkpoint import Progress
-from .distributed import Team
+from .distributed import ProcessGroup
 from .log import Metrics
 from .plan import Plan
 from .preparation import CHECKPOINTS, RUN, Prepared
@@ -24,8 +24,8 @@ from .watch import plan as plan_snapshots
 class Journal:
     """Metrics, snapshots, checkpoints and the best model."""
 
-    def __init__(self, out: Path, prepared: Prepared, config: Config, team: Team):
-        self.out, self.folder, self.config, self.team = out, out / RUN, config, team
+    def __init__(self, out: Path, prepared: Prepared, config: Config, group: ProcessGroup):
+        self.out, self.folder, self.config, self.group = out, out / RUN, config, group
         self.prepared = prepared
 
     def open(self, step: int, plan: Plan) -> None:
@@ -35,7 +35,7 @@ class Journal:
         watched = prepared.tokenizers, prepared.valid, steps, every
         self.watch = Watch(self.folder, self.config, *watched)
         self.follow(plan)
-        if self.team.is_first:
+        if self.group.is_first:
             self.metrics = Metrics(self.folder, step)
             self.watch.begin(step)
 
@@ -44,22 +44,22 @@ class Journal:
         self.watch.follow(plan_snapshots(plan.latest.steps, plan.list_validations()))
 
     def write(self, step: int, values: Mapping[str, Any]) -> None:
-        if self.team.is_first:
+        if self.group.is_first:
             self.metrics.write(step, values)
 
     def note(self, step: int, norms: dict[str, float], total: float) -> None:
-        if self.team.is_first:
+        if self.group.is_first:
             self.watch.note(step, norms, total)
 
     def look(self, step: int, updater: Updater) -> None:
         if step in self.watch.steps:
             model = collect_best(updater)
-            if self.team.is_first:
+            if self.group.is_first:
                 self.watch.look(step, model)
 
     def keep_best(self, updater: Updater) -> None:
         model = collect_best(updater)
-        if self.team.is_first:
+        if self.group.is_first:
             weights = model.state_dict()
             save_model(self.out, self.config, self.prepared.tokenizers, weights)
 
@@ -71,7 +71,7 @@ class Journal:
         if progress.step > progress.trouble_step:
             progress.goings_back = 0
         state = collect_all(updater)
-        if self.team.is_first:
+        if self.group.is_first:
             for lines in (self.metrics.path, self.watch.folder / GRADIENTS):
                 if lines.is_file():
                     sync_file(lines)  # the disk has all up to here before it has the checkpoint

@@ -13,21 +13,21 @@ from ..data.batches import Batch
 from ..device import choose_precision, free_memory, keep_memory
 from ..directory import CONFIG, build, write_text
 from ..translator import Translator
-from . import checkpoint, trouble
+from . import checkpoint, recovery
 from .auto import choose_again
 from .checkpoint import Progress
-from .distributed import ALONE, Team
+from .distributed import ALONE, ProcessGroup
 from .divergence import DivergenceDetector
-from .faithful import check_shortcuts
+from .equivalence import check_shortcuts
 from .goal import Goal
 from .golden import make_golden
+from .init_from import adopt, freeze
 from .journal import Journal
 from .log import Reporter
 from .machine import limit_memory
 from .meter import Meter
-from .pace import time_updates
+from .micro_batching import MicroBatching
 from .padding import make_batches, settle_padding
-from .parent import adopt, freeze
 from .plan import (
     PLAN,
     SAMPLE,
@@ -42,10 +42,10 @@ from .plan import (
 )
 from .preparation import CHECKPOINTS, RUN, Prepared
 from .resuming import sign_learning
-from .room import Room
 from .schedule import rate
+from .signals import listen_for_stop
 from .standing import go_to
-from .stopping import listen_for_stop
+from .throughput import time_updates
 from .updates import Outcome, Updater
 from .validation import Validation, spread_sample, validate
 
@@ -59,7 +59,7 @@ ENOUGH_TO_CHOOSE = 100  # sentences of the validation text: with fewer, chance w
 class Loop:
     """One training, from wherever it stands to its end.
 
-    Each process of a team goes through it and decides the same; the first alone writes.
+    Each process of a group goes through it and decides the same; the first alone writes.
     """
 
     def __init__(
@@ -68,21 +68,21 @@ class Loop:
         prepared: Prepared,
         report: Reporter,
         device: str,
-        team: Team = ALONE,
+        group: ProcessGroup = ALONE,
         began: float | None = None,
         goal: Goal | None = None,
     ):
         """`began`: when the minutes began to count, by time.perf_counter; now, if not given."""
         now = time.perf_counter()
-        self.began = team.sum((now if began is None else began) if team.is_first else 0.0)[0]
-        self.out, self.folder, self.report, self.team = out, out / RUN, report, team
+        self.began = group.sum((now if began is None else began) if group.is_first else 0.0)[0]
+        self.out, self.folder, self.report, self.group = out, out / RUN, report, group
         self.goal = goal
-        self.prepared, self.device = prepared, team.choose_device(device)
+        self.prepared, self.device = prepared, group.choose_device(device)
         keep_memory()
         self.precision = choose_precision(prepared.config.train.precision, self.device)
-        given = prepared.config, self.device, self.precision, team
+        given = prepared.config, self.device, self.precision, group
         self.config = settle_padding(self.folder, *given)
-        self.batches, self.room = make_batches(self.config.train, prepared.store), Room()
+        self.batches, self.room = make_batches(self.config.train, prepared.store), MicroBatching()
         self.updater = self._fresh()
         self.progress = Progress()
         self.spent_before = 0.0  # seconds, until this process took over
@@ -99,7 +99,7 @@ class Loop:
                 f"Only {len(self.prepared.valid[0])} pairs to validate on: under "
                 f"{ENOUGH_TO_CHOOSE}, chance would choose the best model, so the last one is kept"
             )
-        with limit_memory(self.device, self.team.local_size):
+        with limit_memory(self.device, self.group.local_size):
             self._probe()
             self._settle_plan()
             progress = self._train()
@@ -107,7 +107,7 @@ class Loop:
         return progress
 
     def _train(self) -> Progress:
-        journal = self.journal = Journal(self.out, self.prepared, self.config, self.team)
+        journal = self.journal = Journal(self.out, self.prepared, self.config, self.group)
         journal.open(self.progress.step, self.plan)
         journal.look(self.progress.step, self.updater)
         if self._has_parent and not self.progress.step:
@@ -125,7 +125,7 @@ class Loop:
                     journal.write(step, self._values(outcome))
                 advance(step, self.steps, note=f"loss {outcome.loss:.3f}")
                 self._pause(step, outcome)
-                self.stopped = bool(self.team.sum(self.is_asked_to_stop)[0])
+                self.stopped = bool(self.group.sum(self.is_asked_to_stop)[0])
         self._save()
         return self.progress
 
@@ -157,7 +157,7 @@ class Loop:
 
     def _spent(self) -> float:
         """Return the seconds that the training has taken so far."""
-        return self.spent_before + self.team.clock() - self.began
+        return self.spent_before + self.group.clock() - self.began
 
     def _fresh(self) -> Updater:
         """A model as the seed makes it, or as its parent is."""
@@ -166,7 +166,7 @@ class Loop:
         adopt(model, self.folder, self.prepared.tokenizers)
         freeze(model, self.config.train.freeze)
         check_shortcuts(model, self.device, self.precision, self.report.say)
-        return Updater(model, self.config.train, self.device, self.precision, self.team, self.room)
+        return Updater(model, self.config.train, self.device, self.precision, self.group, self.room)
 
     def _go_on_from_checkpoint(self) -> None:
         found = checkpoint.checkpoints(self.folder / CHECKPOINTS)
@@ -175,14 +175,14 @@ class Loop:
             self.room.most_cells = self.progress.most_cells
             self.report.say(f"Going on after update {self.progress.step:,}")
         key = sign_learning(self.config, self.prepared.record)
-        trouble.recall_return(self.folder, self.progress, key)
+        recovery.recall_return(self.folder, self.progress, key)
         if self.progress.detector.about != key:  # losses of other data or settings say nothing
             uniform = math.log(len(self.prepared.tokenizers.target))
             self.progress.detector = DivergenceDetector(uniform, key)
 
     def _probe(self) -> None:
         """The batches that need most memory come first: it runs out now or never."""
-        shares = max(1, self.team.size // self.config.train.accumulate)
+        shares = max(1, self.group.size // self.config.train.gradient_accumulation)
         self.updater.probe([batch.cut(shares)[-1] for batch in self.batches.worst()])
         self._say_room()
 
@@ -208,7 +208,7 @@ class Loop:
             self.plan = Plan.of_steps(train.steps, limits)
         else:
             self.plan = read_plan(self.folder, limits) or self._make_plan(limits)
-        self.meter = Meter(self.plan.latest.costs, self.team.clock)
+        self.meter = Meter(self.plan.latest.costs, self.group.clock)
         self.told_steps = self.steps
         self._say_size()
 
@@ -217,7 +217,7 @@ class Loop:
         assert limits.seconds is not None
         if self.progress.step:
             raise ValueError(f"{self.folder / PLAN} is missing: begin anew, in another folder")
-        most, clock = limits.seconds * MEASURING, self.team.clock
+        most, clock = limits.seconds * MEASURING, self.group.clock
         update = time_updates(self.updater, self._deal, self.report, most, clock)
         began = clock()
         found = self._translate_sample(min(SAMPLE, limits.valid), 0)
@@ -227,7 +227,7 @@ class Loop:
         plan = begin(limits, self._spent(), costs)
         chosen = self.prepared.record.get("chosen", ())
         self.config = choose_again(self.config, plan.planned, chosen)
-        if self.team.is_first:
+        if self.group.is_first:
             write_text(self.folder / CONFIG, self.config.to_toml())
             write_plan(self.folder, plan)
         self.report.say(describe_start(plan, self._spent(), self.config.train))
@@ -241,7 +241,7 @@ class Loop:
         left = limits.seconds - self._spent()
         costs = self.meter.read()
         self.plan.add(settle_again(self.plan, step, left, costs))
-        if self.team.is_first:
+        if self.group.is_first:
             write_plan(self.folder, self.plan)
         self.journal.follow(self.plan)
         if abs(self.steps - self.told_steps) > NOTABLE * self.told_steps:
@@ -252,7 +252,7 @@ class Loop:
             )
 
     def _say_size(self) -> None:
-        shared = f", {self.team.size} processes" if self.team.size > 1 else ""
+        shared = f", {self.group.size} processes" if self.group.size > 1 else ""
         self.report.say(
             f"{sum(p.numel() for p in self.updater.model.parameters()):,} parameters, "
             f"{self.batches.count(0):,} batches an epoch, {self.steps:,} updates, "
@@ -261,8 +261,10 @@ class Loop:
 
     def _deal(self, step: int) -> list[Batch]:
         """Our share of update `step`, counted from 1."""
-        accumulate = self.config.train.accumulate
-        return self.team.deal(self.batches, step - 1, accumulate, self.updater.is_sharded)
+        gradient_accumulation = self.config.train.gradient_accumulation
+        return self.group.deal(
+            self.batches, step - 1, gradient_accumulation, self.updater.is_sharded
+        )
 
     def _update(self) -> Outcome:
         progress, began_cpu = self.progress, time.process_time()
@@ -271,10 +273,10 @@ class Loop:
         planned = self.plan.position(step) - self.plan.position(step - 1)
         outcome = self.updater.update(step, self._rate(step), batches, planned)
         progress.step = step
-        progress.source_pieces += outcome.source_pieces
-        progress.target_pieces += outcome.target_pieces
+        progress.source_tokens += outcome.source_tokens
+        progress.target_tokens += outcome.target_tokens
         progress.seconds += outcome.seconds
-        progress.cpu_seconds += self.team.sum(time.process_time() - began_cpu)[0]
+        progress.cpu_seconds += self.group.sum(time.process_time() - began_cpu)[0]
         self._say_room()
         if outcome.is_finite:
             progress.skipped = 0
@@ -299,23 +301,23 @@ class Loop:
         progress.skipped += 1
         progress.skipped_in_all += 1
         if progress.skipped == 1:
-            found = trouble.find_culprits(self.updater, progress.step, batches, tokenizers)
-            self.report.say(trouble.tell_culprits(progress.step, found))
+            found = recovery.find_culprits(self.updater, progress.step, batches, tokenizers)
+            self.report.say(recovery.tell_culprits(progress.step, found))
             self.journal.write(progress.step, {"not finite": True, "pairs": found})
             self.culprits = found
 
     def _go_back(self, why: str) -> None:
         """To the latest checkpoint, and on from there with a lower rate."""
         wrong, config = self.progress, self.config
-        if wrong.goings_back >= trouble.TRIES:
+        if wrong.goings_back >= recovery.TRIES:
             shape = config.model.d_model
-            raise ValueError(trouble.explain(wrong, why, self.culprits, config.train, shape))
+            raise ValueError(recovery.explain(wrong, why, self.culprits, config.train, shape))
         self.updater, self.progress = self._fresh(), Progress()
         self._go_on_from_checkpoint()
-        trouble.learn_from(wrong, self.progress)
-        if self.team.is_first:
-            trouble.note_return(self.folder, self.progress, self.progress.detector.about)
-        self.report.say(trouble.tell_return(wrong, self.progress, why))
+        recovery.learn_from(wrong, self.progress)
+        if self.group.is_first:
+            recovery.note_return(self.folder, self.progress, self.progress.detector.about)
+        self.report.say(recovery.tell_return(wrong, self.progress, why))
         self.journal.open(self.progress.step, self.plan)
         self.journal.write(self.progress.step, {"diverged": why, **self.progress.troubles()})
 
@@ -330,7 +332,7 @@ class Loop:
             "loss": outcome.loss,
             "gradient_norm": outcome.gradient_norm,
             "rate": self._rate(progress.step),
-            "pieces_per_second": (outcome.source_pieces + outcome.target_pieces) / outcome.seconds,
+            "tokens_per_second": (outcome.source_tokens + outcome.target_tokens) / outcome.seconds,
             "cpu_seconds": progress.cpu_seconds,
             **progress.troubles(),
         }
@@ -347,7 +349,7 @@ class Loop:
                 precision=self.precision,
                 turn=turn,
                 progress=count,
-                team=self.team,
+                group=self.group,
                 most_extra=None if self.config.train.steps else self.prepared.usual_extra,
             )
 
@@ -381,7 +383,7 @@ class Loop:
         """Find out, once, how long it takes to end a training: nothing is written."""
         if self.meter.is_on and not self.meter.has_ended:
             with self.meter.end():
-                if self.team.is_first:
+                if self.group.is_first:
                     make_golden(self.out, self.prepared.valid[0])
 
     def _count(self, found: Validation, score: float) -> bool:

@@ -27,7 +27,7 @@ def make_optimizer(model: nn.Module, train: Train, precision: str) -> torch.opti
     wanted = [(name, p) for name, p in model.named_parameters() if p.requires_grad]
     tables = [p for name, p in wanted if is_table(name)]
     rest = [p for name, p in wanted if not is_table(name)]
-    groups = [{"params": rest, FACTOR: 1.0}, {"params": tables, FACTOR: train.embedding_rate}]
+    groups = [{"params": rest, FACTOR: 1.0}, {"params": tables, FACTOR: train.embedding_lr_scale}]
     if train.optimizer == "muon":
         matrices = [p for name, p in wanted if p.dim() == 2 and is_in_stack(name)]
         return Muon(groups, matrices, train, precision)

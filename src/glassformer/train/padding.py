@@ -11,7 +11,7 @@ from ..data.batches import FEW_SHAPES, Batches
 from ..data.store import Store
 from ..directory import CONFIG, write_text
 from ..kernels.tiles import has_tiles
-from .distributed import Team
+from .distributed import ProcessGroup
 
 
 def choose_padding(model: Model, device: torch.device, precision: str) -> int:
@@ -24,17 +24,17 @@ def choose_padding(model: Model, device: torch.device, precision: str) -> int:
 
 
 def settle_padding(
-    folder: Path, config: Config, device: torch.device, precision: str, team: Team
+    folder: Path, config: Config, device: torch.device, precision: str, group: ProcessGroup
 ) -> Config:
     """Write the choice down in the run's folder: resumed, a training has the same batches.
 
-    The first process of a team chooses for all.
+    The first process of a group chooses for all.
     """
     if config.train.pad_to is not None:
         return config
-    own = choose_padding(config.model, device, precision) if team.is_first else 0
-    config = config.changed(train={"pad_to": int(team.sum(own)[0])})
-    if team.is_first:
+    own = choose_padding(config.model, device, precision) if group.is_first else 0
+    config = config.changed(train={"pad_to": int(group.sum(own)[0])})
+    if group.is_first:
         write_text(folder / CONFIG, config.to_toml())
     return config
 

@@ -34,17 +34,18 @@ from ..data.store import Counts, Store
 from ..data.store import build as build_store
 from ..directory import CONFIG, Tokenizers
 from ..disk import write_json, write_text
+from ..former_names import rename_keys
 from ..typed_json import check_type, read_typed
 from .auto import choose, measure_extent, render
 from .card import Origin
+from .init_from import Parent, check_parts
 from .log import Reporter
 from .machine import describe_machine, look_at_machine
-from .parent import Parent, check_parts
 from .vocabulary import find_tokenizers, read_pairs
 
 RUN, RECORD, CHECKPOINTS = "run", "run.json", "checkpoints"
 VALID = ("valid.source", "valid.target")
-LEAST_EXTRA = 5  # pieces
+LEAST_EXTRA = 5  # tokens
 MARGIN = 1.1  # of length, for what was not in the training
 
 
@@ -92,10 +93,10 @@ def open_run(
         raise ValueError(f"{out} holds a model already: choose another --out")
     check_parts(config)
     model = config.model
-    if config.train.consistency and not (
-        model.dropout or model.attention_dropout or model.hidden_dropout
+    if config.train.rdrop_alpha and not (
+        model.dropout or model.attention_dropout or model.activation_dropout
     ):
-        raise ValueError("train.consistency has no effect without dropout: set model.dropout")
+        raise ValueError("train.rdrop_alpha has no effect without dropout: set model.dropout")
     folder.mkdir(parents=True, exist_ok=True)
     write_text(folder / CONFIG, config.to_toml())
     record: dict[str, Any] = {
@@ -153,7 +154,7 @@ def read_record(out: Path) -> dict[str, Any]:
     path = out / RUN / RECORD
     if not path.is_file():
         raise ValueError(f"{out} holds no training to resume: it has no {RUN}/{RECORD}")
-    found = read_typed(path, dict[str, Any])
+    found: dict[str, Any] = rename_keys(read_typed(path, dict[str, Any]))
     check_type(found, Record, str(path))
     return found
 
@@ -213,7 +214,7 @@ def encode(
             read_pairs(train, config),
             tokenizers.source,
             tokenizers.target,
-            max_length=min(config.data.max_length, config.model.positions.longest - 1),
+            max_length=min(config.data.max_length, config.model.positions.max_positions - 1),
             samples=config.text.samples if config.text.dropout else 1,
             dropout=config.text.dropout,
             seed=config.train.seed,

@@ -45,9 +45,9 @@ DURATION = ("train.steps", "train.minutes")
 INCOMPATIBLE = {
     "model.dropout": "",
     "model.attention_dropout": "",
-    "model.hidden_dropout": "",
+    "model.activation_dropout": "",
     "model.": "the weights have the old shape",
-    "text.": "the pieces and the store were made with it",
+    "text.": "the tokens and the store were made with it",
     "data.": "the store was made with it",
     "size": "the weights have the old shape",
     "recipe": "the settings were chosen when this began",
@@ -80,7 +80,7 @@ def _check_settings(
     now = _apply_changes(folder / CONFIG, changes)
     then = (settings_of(found[-1]) if found else None) or Config.load(folder / CONFIG)
     differing = compare(then, now)
-    is_made = "fingerprints" in record  # pieces and store
+    is_made = "fingerprints" in record  # tokens and store
     for name, (old, new) in differing.items():
         said = f"{name} was {show(old)} and is now {show(new)}"
         reason = _find_reason(name)
@@ -191,7 +191,7 @@ def _tell_change(old: Fingerprint | None, new: Fingerprint) -> str:
 def _encode_again(
     folder: Path, config: Config, train: Corpus, record: dict[str, Any], report: Reporter
 ) -> None:
-    """With the pieces that the model knows; what was held out to validate on stays held out."""
+    """With the tokens that the model knows; what was held out to validate on stays held out."""
     prints = train.fingerprints()
     if find_corpora(record, config)[1] is None:
         train = leave_out(train, zip(*read_valid(folder), strict=True))

@@ -1,4 +1,4 @@
-"""A model, its gradients and its optimizer spread over a team (FSDP2), where one GPU is too small.
+"""A model, its gradients and its optimizer spread over a group (FSDP2), where one GPU is too small.
 
 Each layer is a group of its own, gathered when its turn comes; whatever is tied, and all else, is
 in the root's group. What is written to the disk is whole, as if nothing had been spread.

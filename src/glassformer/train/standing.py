@@ -15,12 +15,12 @@ from .updates import Updater
 
 
 def collect_all(updater: Updater) -> tuple[Transformer, Transformer | None, Any]:
-    """Model, average and optimizer; all of a team have to ask."""
+    """Model, average and optimizer; all of a group have to ask."""
     model, averaged, optimizer = updater.model, updater.averaged, updater.optimizer
     if updater.plain is None:
         models = [each for each in (model, averaged) if each]
         moments = (optimizer.state.get(p, {}).values() for p in model.parameters())
-        updater.team.align(chain(*(each.parameters() for each in models), *moments))
+        updater.group.align(chain(*(each.parameters() for each in models), *moments))
         return model, averaged, optimizer
     twin = collect(model, updater.plain)
     average = collect(averaged, updater.plain) if averaged else None

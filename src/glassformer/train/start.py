@@ -16,17 +16,17 @@ from ..directory import WEIGHTS
 from ..version import __version__
 from .card import hash_files, write_card
 from .checkpoint import Progress
-from .distributed import Team, check_shared, join, sign, was_begun_by
+from .distributed import ProcessGroup, check_shared, join, sign, was_begun_by
 from .goal import Goal
 from .golden import write_golden
+from .init_from import Parent
 from .lock import hold
 from .log import Reporter
 from .loop import Loop
 from .machine import describe_machine
-from .parent import Parent
 from .preparation import RUN, Prepared, close_run, open_run, prepare, read_record
+from .recovery import tell_lower_rate
 from .resuming import look_before
-from .trouble import tell_lower_rate
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ def train(
     *,
     valid: Sequence[str | Path] | None = None,
     parent: Path | str | None = None,
-    new_pieces: bool = False,
+    new_tokens: bool = False,
     device: str = "auto",
     quiet: bool = False,
     began: float | None = None,
@@ -67,31 +67,31 @@ def train(
 
     `data` and `valid` are as `data.corpus.find` takes them; without `valid`, and where the data
     folder has none, pairs are held out. `parent` is a model directory to start from, with its
-    pieces or, if `new_pieces`, with pieces learned from `data`; `parent.inherit` has its settings.
+    tokens or, if `new_tokens`, with tokens learned from `data`; `parent.inherit` has its settings.
     `began` is the time.perf_counter() from which train.minutes count, if it is not now.
     `goal` can end the training before its last update.
     Raises ValueError, in one sentence, for bad input.
     """
     out, began = Path(out), time.perf_counter() if began is None else began
     with ExitStack() as stack:
-        team = stack.enter_context(join(device))
-        report = Reporter(quiet or not team.is_first)
-        with team.first_of_all():
+        group = stack.enter_context(join(device))
+        report = Reporter(quiet or not group.is_first)
+        with group.first_of_all():
             stack.enter_context(hold(out / RUN))
-            check_shared(team, out / RUN)
-            if not team.is_first:
+            check_shared(group, out / RUN)
+            if not group.is_first:
                 prepared = prepare(out, report)
-            elif was_begun_by(team, out / RUN):  # by torchrun, after one of us has died
+            elif was_begun_by(group, out / RUN):  # by torchrun, after one of us has died
                 look_before(out, report)
                 prepared = prepare(out, report)
             else:
-                start = None if parent is None else Parent.load(parent, config, new_pieces)
-                prepared = _begin(team, config, data, out, valid, start, report)
-        return _run(out, prepared, report, device, team, began, goal)
+                start = None if parent is None else Parent.load(parent, config, new_tokens)
+                prepared = _begin(group, config, data, out, valid, start, report)
+        return _run(out, prepared, report, device, group, began, goal)
 
 
 def _begin(
-    team: Team,
+    group: ProcessGroup,
     config: Config,
     data: Sequence[str | Path],
     out: Path,
@@ -101,7 +101,7 @@ def _begin(
 ) -> Prepared:
     open_run(out, config, data, valid, start)
     try:
-        sign(team, out / RUN)
+        sign(group, out / RUN)
         return prepare(out, report)
     except (ValueError, OSError):  # nothing was made of these data: `out` is free again
         close_run(out)
@@ -129,17 +129,17 @@ def resume(
     out, began = Path(out), time.perf_counter() if began is None else began
     accepted = {"accept_data": accept_changed_data, "accept_settings": accept_changed_settings}
     with ExitStack() as stack:
-        team = stack.enter_context(join(device))
-        report = Reporter(quiet or not team.is_first)
-        with team.first_of_all():
-            check_shared(team, out / RUN)
+        group = stack.enter_context(join(device))
+        report = Reporter(quiet or not group.is_first)
+        with group.first_of_all():
+            check_shared(group, out / RUN)
             read_record(out)
             stack.enter_context(hold(out / RUN))
-            if team.is_first:
+            if group.is_first:
                 look_before(out, report, changes, **accepted)
             prepared = prepare(out, report)
         _say_differences(prepared, report)
-        return _run(out, prepared, report, device, team, began, goal)
+        return _run(out, prepared, report, device, group, began, goal)
 
 
 def _run(
@@ -147,18 +147,18 @@ def _run(
     prepared: Prepared,
     report: Reporter,
     device: str,
-    team: Team,
+    group: ProcessGroup,
     began: float,
     goal: Goal | None,
 ) -> Summary:
-    loop = Loop(out, prepared, report, device, team, began, goal)
+    loop = Loop(out, prepared, report, device, group, began, goal)
     try:
         progress = loop.run()
     except OSError as error:  # a full disk, most likely; what was saved is whole
         said = f"{error.strerror or error}; then go on with: glassformer train --resume {out}"
         raise OSError(error.errno, said, error.filename or str(out)) from None
     is_finished = not loop.stopped or progress.step >= loop.steps
-    if team.is_first and (out / WEIGHTS).is_file():
+    if group.is_first and (out / WEIGHTS).is_file():
         _describe(out, prepared, progress, loop)
     if is_finished:
         text = f"{_tell_scores(progress, loop)}\nThe model is in {out}"
@@ -170,7 +170,7 @@ def _run(
             f"Stopped after update {progress.step:,} of {loop.steps:,}. "
             f"To go on: glassformer train --resume {out}"
         )
-    return Summary(out, progress, loop.steps, is_finished, text, team.is_first)
+    return Summary(out, progress, loop.steps, is_finished, text, group.is_first)
 
 
 def _tell_scores(progress: Progress, loop: Loop) -> str:
@@ -202,8 +202,8 @@ def _describe(out: Path, prepared: Prepared, progress: Progress, loop: Loop) -> 
         "is_chosen": loop.can_choose,
         "valid_pairs": progress.scored_sentences,
         "steps": loop.steps,
-        "source_pieces": progress.source_pieces,
-        "target_pieces": progress.target_pieces,
+        "source_tokens": progress.source_tokens,
+        "target_tokens": progress.target_tokens,
         "cpu_seconds": round(progress.cpu_seconds, 1),
         "device": str(loop.device),
         "precision": loop.precision,

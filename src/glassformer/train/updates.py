@@ -23,14 +23,14 @@ from ..config import PAD, Train
 from ..data.batches import Batch
 from ..device import autocast
 from ..kernels.cross_entropy import smoothed_cross_entropy
-from ..kernels.divergence import divergence
 from ..kernels.dropout import seed_dropout
+from ..kernels.kl import divergence
 from ..kernels.tiles import keep_packed
-from ..memory import is_out_of_memory
 from ..model import Transformer
-from .distributed import ALONE, Team
+from ..out_of_memory import is_out_of_memory
+from .distributed import ALONE, ProcessGroup
+from .micro_batching import MicroBatching, reserve
 from .optimizer import make_optimizer, set_rate
-from .room import Room, reserve
 from .sharding import imitate, local, shard, whole
 
 
@@ -38,10 +38,10 @@ from .sharding import imitate, local, shard, whole
 class Outcome:
     """What one update saw, in all processes."""
 
-    loss: float  # nats a target piece, smoothing included
+    loss: float  # nats a target token, smoothing included
     gradient_norm: float  # before clipping
-    source_pieces: int
-    target_pieces: int
+    source_tokens: int
+    target_tokens: int
     seconds: float = 0.0
 
     @property
@@ -62,12 +62,12 @@ class Updater:
         train: Train,
         device: torch.device,
         precision: str,
-        team: Team = ALONE,
-        room: Room | None = None,
+        group: ProcessGroup = ALONE,
+        room: MicroBatching | None = None,
     ):
         self.train, self.device, self.precision = train, device, precision
-        self.team, self.room = team, room or Room()
-        self.is_sharded = train.shard and team.size > 1
+        self.group, self.room = group, room or MicroBatching()
+        self.is_sharded = train.shard and group.size > 1
         averaged = copy.deepcopy(model).eval() if train.ema else None
         self.plain = imitate(model) if self.is_sharded else None
         self.model = self._place(model)
@@ -91,22 +91,26 @@ class Updater:
         self.model.train()
         sources = sum(int((batch.source_BS != PAD).sum()) for batch in batches)
         targets = sum(int((batch.target_BT[:, 1:] != PAD).sum()) for batch in batches)
-        sources, targets = map(int, self.team.sum(sources, targets))
+        sources, targets = map(int, self.group.sum(sources, targets))
         loss = self._gather(step, batches, targets)
         norm = self._norm()
         read = torch.stack((loss, whole(norm))).tolist()  # a GPU is waited for here alone
         outcome = Outcome(read[0], read[1], sources, targets)
         if outcome.is_finite:
-            if self.train.clip and outcome.gradient_norm > self.train.clip:
-                nn.utils.clip_grads_with_norm_(self.model.parameters(), self.train.clip, norm)
+            if self.train.max_grad_norm and outcome.gradient_norm > self.train.max_grad_norm:
+                nn.utils.clip_grads_with_norm_(
+                    self.model.parameters(), self.train.max_grad_norm, norm
+                )
             self._step(step, rate, planned)
         self.optimizer.zero_grad()
         return replace(outcome, seconds=time.perf_counter() - began)
 
     def backward(self, batch: Batch, targets: int) -> Tensor:
-        """Add the gradient of this batch's share in the mean over `targets` pieces; the share."""
+        """Add the gradient of this batch's share in the mean over `targets` tokens; the share."""
         share = self._measure(batch) / targets
-        (share * self.team.size if self.is_sharded else share).backward()  # sharding takes the mean
+        (
+            share * self.group.size if self.is_sharded else share
+        ).backward()  # sharding takes the mean
         return share.detach()
 
     def find_culprits(self, step: int, batches: Sequence[Batch]) -> list[Batch]:
@@ -120,24 +124,24 @@ class Updater:
         return found
 
     def _measure(self, batch: Batch) -> Tensor:
-        """The summed loss of a batch; with `consistency`, of two readings of it."""
+        """The summed loss of a batch; with `rdrop_alpha`, of two readings of it."""
         wanted, smoothing = batch.target_BT[:, 1:].ravel(), self.train.label_smoothing
         places = np.flatnonzero(wanted != PAD)  # numbers: on CPUs masks go back slowly
         sides = batch.source_BS, batch.target_BT, places, wanted[places]
-        source_BS, target_BT, piece_N, wanted_N = map(self._send, sides)
+        source_BS, target_BT, token_N, wanted_N = map(self._send, sides)
         with autocast(self.precision, self.device):
             y_BTD = self.model.read(source_BS, target_BT[:, :-1])
-            y_ND, table_VD = self._find_logits(y_BTD.flatten(0, 1).index_select(0, piece_N))
+            y_ND, table_VD = self._find_logits(y_BTD.flatten(0, 1).index_select(0, token_N))
             if not len(y_ND):  # weightless, but every parameter gets a gradient
                 return 0 * (y_BTD.sum() + table_VD.sum())
             loss = smoothed_cross_entropy(y_ND, table_VD, wanted_N, smoothing)
-            if not self.train.consistency:
+            if not self.train.rdrop_alpha:
                 return loss
             y_BTD = self.model.read(source_BS, target_BT[:, :-1])
-            again_ND, _ = self._find_logits(y_BTD.flatten(0, 1).index_select(0, piece_N))
+            again_ND, _ = self._find_logits(y_BTD.flatten(0, 1).index_select(0, token_N))
             loss = loss + smoothed_cross_entropy(again_ND, table_VD, wanted_N, smoothing)
             apart = divergence(y_ND, again_ND, table_VD)
-            return (loss + self.train.consistency / 2 * apart) / 2
+            return (loss + self.train.rdrop_alpha / 2 * apart) / 2
 
     def _send(self, ids: npt.NDArray[np.int64]) -> Tensor:
         """To the device, without waiting for it."""
@@ -173,7 +177,7 @@ class Updater:
 
     def _place(self, model: Transformer) -> Transformer:
         if self.is_sharded:
-            return shard(model, self.device, self.team.size)
+            return shard(model, self.device, self.group.size)
         return model.to(self.device)
 
     def _gather(self, step: int, batches: Sequence[Batch], targets: int) -> Tensor:
@@ -185,8 +189,8 @@ class Updater:
         with nullcontext() if self.is_sharded else keep_packed():
             while (loss := self._try(step, batches, targets)) is None:
                 self.optimizer.zero_grad()
-        if self.team.size > 1:
-            self.team.add([loss, *([] if self.is_sharded else self._gradients())])
+        if self.group.size > 1:
+            self.group.add([loss, *([] if self.is_sharded else self._gradients())])
         return loss
 
     def _try(self, step: int, batches: Sequence[Batch], targets: int) -> Tensor | None:

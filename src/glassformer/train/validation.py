@@ -14,7 +14,7 @@ from ..engine import Weights
 from ..evaluate.quality import score
 from ..model import Transformer
 from ..translator import Progress, Translator
-from .distributed import ALONE, Team
+from .distributed import ALONE, ProcessGroup
 
 T = TypeVar("T")
 
@@ -35,7 +35,7 @@ class Validation:
 
     bleu: float
     chrf: float
-    loss: float  # nats a target piece, end mark included, without smoothing
+    loss: float  # nats a target token, end mark included, without smoothing
     sample: tuple[str, str, str]  # a source, its reference, its translation
     signature: str
     sentences: int
@@ -66,7 +66,7 @@ class Validation:
 
 
 class Spread(Weights):
-    """Of a network that is spread over a team: it is not moved, nor packed for speed."""
+    """Of a network that is spread over a group: it is not moved, nor packed for speed."""
 
     @cached_property
     def network(self) -> Transformer:
@@ -88,23 +88,23 @@ def validate(
     precision: str,
     turn: int,
     progress: Progress | None = None,
-    team: Team = ALONE,
+    group: ProcessGroup = ALONE,
     most_extra: int | None = None,
 ) -> Validation:
     """Translate and score the validation text; `turn` chooses the sample that is shown.
 
     `most_extra` takes the place of a larger `decode.max_extra`.
 
-    The processes of a team share the sentences, but where the model itself is spread over them:
+    The processes of a group share the sentences, but where the model itself is spread over them:
     then each step needs all, and all do the same.
     """
     sources, references = valid
-    is_spread = config.train.shard and team.size > 1
+    is_spread = config.train.shard and group.size > 1
     workers = 1 if is_spread else None  # one thread at a time can ask the others for their parts
     how: dict[str, Any] = {"device": device, "precision": precision, "workers": workers}
     holding = Spread if is_spread else Weights
     translator = Translator(config, tokenizers, model, holding=holding, **how)
-    ours = slice(None) if is_spread else slice(team.rank, None, team.size)
+    ours = slice(None) if is_spread else slice(group.rank, None, group.size)
     decode = search_greedily(config.decode, most_extra)
     failure = ""
     try:
@@ -113,16 +113,16 @@ def validate(
     except NotFiniteError as error:  # of a training that has diverged, which is not to end by it
         found, failure = [""] * len(sources[ours]), str(error)
     scores = translator.score(sources[ours], references[ours])
-    scored = [(each.log_prob, len(each.piece_log_probs)) for each in scores]
+    scored = [(each.log_prob, len(each.token_log_probs)) for each in scores]
     if not is_spread:
-        found, scored = _merge(team.gather(found)), _merge(team.gather(scored))
-        failure = next(filter(None, team.gather(failure)), "")
+        found, scored = _merge(group.gather(found)), _merge(group.gather(scored))
+        failure = next(filter(None, group.gather(failure)), "")
     quality = score(found, [references], target_lang=config.data.target_lang, metrics=METRICS)
     shown = turn * 7919 % len(sources)
     return Validation(
         bleu=quality["BLEU"].value,
         chrf=quality["chrF2"].value,
-        loss=-sum(log_prob for log_prob, _ in scored) / sum(pieces for _, pieces in scored),
+        loss=-sum(log_prob for log_prob, _ in scored) / sum(tokens for _, tokens in scored),
         sample=(sources[shown], references[shown], found[shown]),
         signature=quality["BLEU"].signature,
         sentences=len(sources),

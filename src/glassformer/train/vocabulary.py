@@ -1,4 +1,4 @@
-"""The pieces of a training: learned from its text, or those of the model that it starts from."""
+"""The tokens of a training: learned from its text, or those of the model that it starts from."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from ..data.tables import Pair
 from ..directory import Tokenizers
 from ..text import Tokenizer
 from ..text.spacing import close_up, is_unspaced
+from .init_from import PARENT, count_known
 from .log import Reporter
-from .parent import PARENT, count_known
 
 
 def find_tokenizers(
@@ -23,12 +23,12 @@ def find_tokenizers(
 ) -> Tokenizers:
     """The parent's, or new ones."""
     parent = record.get("parent")
-    if parent and parent["pieces"] == "kept":
+    if parent and parent["tokens"] == "kept":
         return Tokenizers.load(folder)
     tokenizers = _train_tokenizers(folder, train, config, report)
     if parent:
         known = count_known(Tokenizers.load(folder / PARENT).target, tokenizers.target)
-        report.say(f"{parent['name']} knows {known:,} of the target pieces")
+        report.say(f"{parent['name']} knows {known:,} of the target tokens")
     return tokenizers
 
 
@@ -40,7 +40,7 @@ def read_pairs(train: Corpus, config: Config) -> Iterator[Pair]:
 
 
 def _train_tokenizers(folder: Path, train: Corpus, config: Config, report: Reporter) -> Tokenizers:
-    """Learn the pieces; the lines are counted on a bar as they are read."""
+    """Learn the tokens; the lines are counted on a bar as they are read."""
     with report.phase("vocabulary") as advance:
 
         def counted(lines: Iterable[str]) -> Iterable[str]:
@@ -58,5 +58,5 @@ def _train_tokenizers(folder: Path, train: Corpus, config: Config, report: Repor
             tokenizers = Tokenizers(*(Tokenizer.train(counted(side), size) for side in sides))
     tokenizers.save(folder)
     sizes = sorted({len(tokenizers.source), len(tokenizers.target)})
-    report.say(f"Vocabulary: {' and '.join(f'{size:,}' for size in sizes)} pieces")
+    report.say(f"Vocabulary: {' and '.join(f'{size:,}' for size in sizes)} tokens")
     return tokenizers

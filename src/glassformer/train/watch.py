@@ -8,7 +8,7 @@ sentences.json         what is looked at: the first validation pairs that are no
                        n.top_log_probabilities T K, n.reference_log_probabilities T, n.entropy T
 00000008.json          the translations, greedy
 
-Row t of a distribution is about piece t of the reference, the last about its end. Logarithms are
+Row t of a distribution is about token t of the reference, the last about its end. Logarithms are
 natural, numbers fp16, ids int32. Snapshots are taken at steps 0, 1, 2, 4, 8 ... and at each
 validation: as many of them, and of as many sentences, as fit into MOST_BYTES.
 """
@@ -42,7 +42,7 @@ WATCH, GRADIENTS, SENTENCES = "watch", "gradients.jsonl", "sentences.json"
 MOST_BYTES = 20 * 10**6
 WHOLE = 1024  # the largest vocabulary of which every probability is kept
 TOP = 16
-LONGEST = 48  # pieces a side
+LONGEST = 48  # tokens a side
 NOTES, EVERY = 500, 20  # lines of gradients in a long training; updates between them in a short one
 GREEDY = Decode().override(
     {"search": "greedy", "max_extra": 10}
@@ -51,12 +51,12 @@ GREEDY = Decode().override(
 
 @dataclass(frozen=True)
 class Watched:
-    """A sentence with its reference, in pieces: what the model reads and has to predict."""
+    """A sentence with its reference, in tokens: what the model reads and has to predict."""
 
     source: str
     reference: str
-    source_pieces: list[str]  # the last is the end mark
-    reference_pieces: list[str]
+    source_tokens: list[str]  # the last is the end mark
+    reference_tokens: list[str]
 
 
 @dataclass(frozen=True)
@@ -187,17 +187,17 @@ class Watch:
             if len(found) == self.config.train.watch:
                 break
             coders = (self.tokenizers.source, self.tokenizers.target)
-            pieces = [
-                [coder.piece(id) for id in (*coder.encode(text), EOS)]
+            tokens = [
+                [coder.token(id) for id in (*coder.encode(text), EOS)]
                 for coder, text in zip(coders, pair, strict=True)
             ]
-            if max(map(len, pieces)) <= min(LONGEST, self.config.model.positions.longest):
-                found.append(Watched(*pair, *pieces))
+            if max(map(len, tokens)) <= min(LONGEST, self.config.model.positions.max_positions):
+                found.append(Watched(*pair, *tokens))
         return found
 
     def _count_bytes(self, each: Watched) -> int:
         """Of a snapshot of one sentence."""
-        s, t = len(each.source_pieces), len(each.reference_pieces)
+        s, t = len(each.source_tokens), len(each.reference_tokens)
         model, vocabulary = self.config.model, len(self.tokenizers.target)
         weights = model.encoder_layers * s * s + model.decoder_layers * t * (s + t)
         kept = 2 * vocabulary if vocabulary <= WHOLE else 6 * TOP + 4

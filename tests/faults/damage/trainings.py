@@ -28,7 +28,7 @@ SETTINGS: dict[str, dict[str, Any]] = {
     "train": {
         "steps": 12,
         "batch_tokens": 64,
-        "accumulate": 2,
+        "gradient_accumulation": 2,
         "validate_every": 6,
         "checkpoint_every": 3,
         "ema": 0.9,

@@ -29,7 +29,7 @@ def test_it_stands_still_between_turns(tmp_path: Path) -> None:
     task = {
         "model": Config().model.model_dump(mode="json"),
         **{"vocabulary": 20, "batch_tokens": 500, "label_smoothing": 0.1},
-        **{"betas": [0.9, 0.98], "epsilon": 1e-9, "clip": 1.0},
+        **{"betas": [0.9, 0.98], "epsilon": 1e-9, "max_grad_norm": 1.0},
     }
     (tmp_path / "task.json").write_text(json.dumps(task), encoding="utf-8")
     (tmp_path / "train.source").write_text("4 5 6\n7\n", encoding="utf-8")  # 6 with end marks

@@ -29,12 +29,12 @@ def test_every_way_out_says_the_same() -> None:
         {"n": 3},
         {"fp32": 0.5},
         [first, second, third],
-        {"speed": "pieces/s|,.0f", "other": "absent|.1f"},
+        {"speed": "tokens/s|,.0f", "other": "absent|.1f"},
     )
     lines = table.to_markdown().splitlines()
     assert "a machine" in lines[1] and "fp32 0.50" in lines[1] and lines[2] == "`a command`"
     assert lines[4:] == [
-        "| engine | pieces/s | absent | ours |",
+        "| engine | tokens/s | absent | ours |",
         "|---|---|---|---|",
         "| ours | 2,000 |  |  |",
         "| theirs 1.0 | 1,000 |  | 2.00x (1.90-2.10) |",

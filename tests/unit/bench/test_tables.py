@@ -48,7 +48,7 @@ def test_a_training_table(tmp_path: Path, capsys: pytest.CaptureFixture[str]) ->
     ours, theirs = table["rows"]
     assert (ours["engine"], ours["ratio"]) == ("glassformer fp32", None)
     assert (theirs["engine"], theirs["against"]) == ("torch-fp32", "glassformer fp32")
-    assert theirs["ratio"] == ours["figures"]["pieces/s"] / theirs["figures"]["pieces/s"]
+    assert theirs["ratio"] == ours["figures"]["tokens/s"] / theirs["figures"]["tokens/s"]
     assert 0 < ours["figures"]["share"] < 1 and table["machine"]
 
 
@@ -66,10 +66,10 @@ def test_a_translating_table(
     table = json.loads(capsys.readouterr().out)
     (row,) = table["rows"]
     assert table["conditions"]["sentences"] == 2, "an empty line is no sentence"
-    assert row["figures"]["same"] == 1 and row["figures"]["pieces/s"] > 0
+    assert row["figures"]["same"] == 1 and row["figures"]["tokens/s"] > 0
     assert row["figures"]["p99"] >= row["figures"]["p50"] > 0
     assert row["figures"]["start"] > row["figures"]["p50"] / 1000, "in seconds"
-    assert row["figures"]["pieces/cpu"] > 0
+    assert row["figures"]["tokens/cpu"] > 0
     assert 0 <= row["figures"]["bleu"] <= 100
 
 

@@ -76,4 +76,4 @@ def test_what_a_gallery_leaves_out_is_told(
 
 def test_an_odd_query_is_refused(capfd: pytest.CaptureFixture[str]) -> None:
     assert see("--picture", "V49", "--query", "") == 2
-    assert "query=“”: a piece of the sentence, or its number" in capfd.readouterr().err
+    assert "query=“”: a token of the sentence, or its number" in capfd.readouterr().err

@@ -67,7 +67,7 @@ def test_from_a_parent(run: Run) -> None:
     )
     assert (code, err) == (0, "")
     card = json.loads(run("info child --json")[1])["card"]
-    assert card["parent"]["name"] == "m" and card["parent"]["pieces"] == "kept"
+    assert card["parent"]["name"] == "m" and card["parent"]["tokens"] == "kept"
     assert card["training"]["frozen"] == ["encoder", "encoder_norm"]
     assert card["language"] == ["en", "fr"]
     _, text, _ = run("info child")
@@ -87,7 +87,7 @@ def test_from_a_parent(run: Run) -> None:
     )
     assert code == 0
     facts = json.loads(run("info anew --json")[1])
-    assert facts["card"]["parent"]["pieces"] == "new" and facts["source_vocabulary"] == 380
+    assert facts["card"]["parent"]["tokens"] == "new" and facts["source_vocabulary"] == 380
 
 
 @pytest.mark.parametrize(

@@ -35,7 +35,7 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "d_ff": 24,
         "encoder_layers": 1,
         "decoder_layers": 2,
-        "positions": {"longest": 40},
+        "positions": {"max_positions": 40},
     }
     config = Config.read({"model": shape, "decode": {"beam": 2, "max_extra": 4, "max_ratio": 0.5}})
     tokenizers = Tokenizers(*[Tokenizer.train(LINES, 310)] * 2)
@@ -66,15 +66,15 @@ def test_a_summary(run: Run, trace: Trace) -> None:
     assert doubts and lines[: 2 + len(doubts)] == [TEXT, trace.translation, *doubts]
     first = lines.index("what came, and what could have come:") + 1
     steps = lines[first : first + len(trace.predicted)]
-    for row, (line, piece) in enumerate(zip(steps, trace.predicted, strict=True)):
-        assert line.split()[:2] == [str(row), piece.text.replace(" ", "▁", 1)]
-        others = [choice for choice in trace.top(row, 3) if choice.id != piece.id]
+    for row, (line, token) in enumerate(zip(steps, trace.predicted, strict=True)):
+        assert line.split()[:2] == [str(row), token.text.replace(" ", "▁", 1)]
+        others = [choice for choice in trace.top(row, 3) if choice.id != token.id]
         assert line.count("%") == 1 + min(2, len(others))
     blocks = lines[-len(trace.predicted) :]
     weights = trace["decoder.0.cross_attention.weights"].mean(0)
     weights = (weights + trace["decoder.1.cross_attention.weights"].mean(0)) / 2
     shade = " ▁▂▃▄▅▆▇█"[round(float(weights[0, 0]) * 8)]
-    widest = max(len(piece.text) for piece in trace.predicted)
+    widest = max(len(token.text) for token in trace.predicted)
     assert blocks[0].ljust(99)[2 + widest + 2] == shade
 
 
@@ -157,11 +157,13 @@ def test_what_if(run: Run, tmp_path: Path) -> None:
     edit = {"do": "silence", "name": "decoder.1.cross_attention", "head": 1}
     path.write_text(json.dumps([edit]), encoding="utf-8")
     code, out, _ = run(TEXT, "--edit", path)
-    assert code == 0 and out.startswith("before  ") and "decoder.1.cross_attention.heads by" in out
+    assert (
+        code == 0 and out.startswith("before  ") and "decoder.1.cross_attention.context by" in out
+    )
     found = json.loads(run(TEXT, "--edit", path, "--json")[1])
     assert found["edits"] == [edit] and found["differences"]["memory"] == 0
     cell = json.loads(
-        run(TEXT, "--edit", path, "--json", "--cell", "decoder.1.cross_attention.heads[1,0,0]")[1]
+        run(TEXT, "--edit", path, "--json", "--cell", "decoder.1.cross_attention.context[1,0,0]")[1]
     )
     assert cell["value"] == 0
 
@@ -196,11 +198,11 @@ def test_what_if(run: Run, tmp_path: Path) -> None:
         (["a dog", "--picture", "V49", "-o", "no/x.svg"], "there is no folder no"),
         (["a dog", "--picture", "V49", "-o", "x.bmp"], "a picture is .svg, .pdf or .png"),
         (["a dog", "--picture", "V49", "--lang", "de"], "lang=de"),
-        (["a dog", "--picture", "V49", "--query", "cat"], "query=cat: the pieces are"),
+        (["a dog", "--picture", "V49", "--query", "cat"], "query=cat: the tokens are"),
         (["a dog", "--target", "a cat", "--hypothesis", "1"], "--hypothesis has no effect with"),
         (["a dog", "--hypothesis", "1", "--search", "greedy"], "1 ended, 0 to 0; search=beam"),
         (["a dog", "--target", "a cat", "--beam", "3"], "--beam has no effect with --target"),
-        (["a b " * 2500, "--target", "a"], "pieces long, but this model has 40 positions"),
+        (["a b " * 2500, "--target", "a"], "tokens long, but this model has 40 positions"),
     ],
     ids=str,
 )

@@ -64,10 +64,10 @@ def test_a_batch_holds_the_ids_of_its_pairs(batches: Batches, store: Store, epoc
     for batch in read_epoch(batches, epoch):
         assert batch.source_BS.dtype == batch.target_BT.dtype == np.int64
         for row, source, target in zip(batch.rows, batch.source_BS, batch.target_BT, strict=True):
-            pieces = [*store.source(row, epoch), EOS]
-            assert source.tolist() == pieces + [PAD] * (len(source) - len(pieces))
-            pieces = [BOS, *store.target(row, epoch), EOS]
-            assert target.tolist() == pieces + [PAD] * (len(target) - len(pieces))
+            tokens = [*store.source(row, epoch), EOS]
+            assert source.tolist() == tokens + [PAD] * (len(source) - len(tokens))
+            tokens = [BOS, *store.target(row, epoch), EOS]
+            assert target.tolist() == tokens + [PAD] * (len(target) - len(tokens))
         assert batch.source_BS[:, -FEW_SHAPES:].any(0)[0]
         assert batch.target_BT[:, -FEW_SHAPES:].any(0)[0]
 
@@ -123,8 +123,10 @@ def test_to_seek_is_to_iterate(store: Store, batches: Batches) -> None:
     assert all(map(equal, run, expected))
     for step in range(0, total // 2, 7):
         fresh = Batches(store, batch_tokens=BUDGET, seed=1)
-        assert equal(fresh.batch(*fresh.place(step, accumulate=2)), run[2 * step])
-        assert all(map(equal, islice(fresh.from_step(step, accumulate=2), 3), run[2 * step :]))
+        assert equal(fresh.batch(*fresh.place(step, gradient_accumulation=2)), run[2 * step])
+        assert all(
+            map(equal, islice(fresh.from_step(step, gradient_accumulation=2), 3), run[2 * step :])
+        )
 
 
 def test_epochs_may_have_different_counts(batches: Batches) -> None:

@@ -39,7 +39,7 @@ class State:
 class Oracle:
     """Speaks the search protocol, and checks that it is spoken to as the protocol says.
 
-    The logits are drawn from a generator keyed by the source and all the pieces before, so that
+    The logits are drawn from a generator keyed by the source and all the tokens before, so that
     one bit of a mix-up of rows changes everything, and nothing else does.
     """
 
@@ -64,16 +64,16 @@ class Oracle:
         sources = self._read(source_BS)
         return State(sources, [()] * len(sources))
 
-    def step(self, pieces_RQ: Tensor, state: State) -> Tensor:
-        assert pieces_RQ.dtype == torch.int64 and len(pieces_RQ) == len(state.given)
-        self.calls.append(f"step {pieces_RQ.size(1)}")
-        at_work = len(pieces_RQ) * max(map(len, state.sources))
+    def step(self, tokens_RQ: Tensor, state: State) -> Tensor:
+        assert tokens_RQ.dtype == torch.int64 and len(tokens_RQ) == len(state.given)
+        self.calls.append(f"step {tokens_RQ.size(1)}")
+        at_work = len(tokens_RQ) * max(map(len, state.sources))
         self.most_at_work = max(self.most_at_work, at_work)
         rows = []
-        for row, pieces in enumerate(pieces_RQ.tolist()):
+        for row, tokens in enumerate(tokens_RQ.tolist()):
             logits = []
-            for piece in pieces:
-                state.given[row] += (piece,)
+            for token in tokens:
+                state.given[row] += (token,)
                 logits.append(self.logits(state.sources[row], state.given[row]))
             rows.append(torch.stack(logits))
         return torch.stack(rows)
@@ -103,7 +103,7 @@ class Oracle:
 
     def _read(self, source_BS: Tensor) -> list[Ids]:
         assert source_BS.dtype == torch.int64
-        sources = [tuple(piece for piece in row if piece) for row in source_BS.tolist()]
+        sources = [tuple(token for token in row if token) for row in source_BS.tolist()]
         padded = [len(source) * [1] + (source_BS.size(1) - len(source)) * [0] for source in sources]
         assert source_BS.bool().long().tolist() == padded, "padding belongs on the right"
         return sources
@@ -116,7 +116,7 @@ def oracle() -> type[Oracle]:
 
 @pytest.fixture
 def sources() -> list[list[int]]:
-    """Two dozen sources of 0 to 9 pieces, in no order, one of them twice."""
+    """Two dozen sources of 0 to 9 tokens, in no order, one of them twice."""
     draw = np.random.default_rng(5)
     made = [[*draw.integers(3, 7, draw.integers(0, 10)).tolist(), EOS] for _ in range(22)]
     return [*made, [EOS], made[0]]

@@ -12,25 +12,25 @@ import torch
 from glassformer.config import Decode
 from glassformer.decode import Hypothesis, search
 
-PENALTIES = [("paper", 0.6), ("paper", 2.0), ("power", 0.5), ("power", 1.3), ("none", 0.6)]
+PENALTIES = [("gnmt", 0.6), ("gnmt", 2.0), ("power", 0.5), ("power", 1.3), ("none", 0.6)]
 CHOICES = (3, 4, 5, 6)  # besides EOS
 
 
 def penalised(log_prob: float, length: int, settings: Decode) -> float:
-    divisor = {"paper": ((5 + length) / 6), "power": float(length), "none": 1.0}
-    return log_prob / divisor[settings.penalty] ** settings.alpha
+    divisor = {"gnmt": ((5 + length) / 6), "power": float(length), "none": 1.0}
+    return log_prob / divisor[settings.length_penalty] ** settings.alpha
 
 
 def enumerate_all(network: Any, source: list[int], limit: int, settings: Decode) -> list[Any]:
     """Every finished sequence with its score, best first."""
     found = []
     for length in range(limit):
-        for pieces in itertools.product(CHOICES, repeat=length):
-            whole = (*pieces, 2)
+        for tokens in itertools.product(CHOICES, repeat=length):
+            whole = (*tokens, 2)
             log_prob = sum(
-                network.log_probs(source, (1, *whole[:n]))[piece] for n, piece in enumerate(whole)
+                network.log_probs(source, (1, *whole[:n]))[token] for n, token in enumerate(whole)
             )
-            found.append((penalised(log_prob, length + 1, settings), pieces))
+            found.append((penalised(log_prob, length + 1, settings), tokens))
     return sorted(found, reverse=True)
 
 
@@ -42,15 +42,15 @@ def slow_beam(
     for length in range(1, limit + 1):
         candidates = sorted(
             (
-                (log_prob + network.log_probs(source, (1, *pieces))[piece], (*pieces, piece))
-                for log_prob, pieces in live
-                for piece in (2, *CHOICES)
+                (log_prob + network.log_probs(source, (1, *tokens))[token], (*tokens, token))
+                for log_prob, tokens in live
+                for token in (2, *CHOICES)
             ),
             reverse=True,
         )
-        for log_prob, pieces in candidates[: settings.beam]:
-            if pieces[-1] == 2:
-                finished.append((penalised(log_prob, length, settings), pieces[:-1]))
+        for log_prob, tokens in candidates[: settings.beam]:
+            if tokens[-1] == 2:
+                finished.append((penalised(log_prob, length, settings), tokens[:-1]))
         live = [c for c in candidates if c[1][-1] != 2][: settings.beam]
         if first and len(finished) >= settings.beam:
             break
@@ -58,14 +58,14 @@ def slow_beam(
 
 
 def same(found: list[Hypothesis], wanted: list[Any]) -> None:
-    assert [tuple(h.pieces) for h in found] == [pieces for _, pieces in wanted]
+    assert [tuple(h.tokens) for h in found] == [tokens for _, tokens in wanted]
     assert [h.score for h in found] == pytest.approx([score for score, _ in wanted], abs=1e-5)
     assert all(h.finished for h in found)
 
 
-@pytest.mark.parametrize(("penalty", "alpha"), PENALTIES)
+@pytest.mark.parametrize(("length_penalty", "alpha"), PENALTIES)
 def test_a_wide_beam_is_exhaustive_search(oracle: Any, penalty: str, alpha: float) -> None:
-    settings = Decode(beam=400, penalty=penalty, alpha=alpha, max_ratio=0, max_extra=5)
+    settings = Decode(beam=400, length_penalty=penalty, alpha=alpha, max_ratio=0, max_extra=5)
     for seed in range(4):
         network, source = oracle(seed), [3, 4, 2]
         found = search(network, [source], settings, n_best=5)[0]
@@ -73,11 +73,13 @@ def test_a_wide_beam_is_exhaustive_search(oracle: Any, penalty: str, alpha: floa
 
 
 @pytest.mark.parametrize("stop", ["exact", "first"])
-@pytest.mark.parametrize(("penalty", "alpha"), PENALTIES)
+@pytest.mark.parametrize(("length_penalty", "alpha"), PENALTIES)
 def test_a_narrow_beam_is_the_slow_one(oracle: Any, penalty: str, alpha: float, stop: str) -> None:
     """Above all: stopping early, when exact, loses nothing."""
-    settings = Decode(beam=3, penalty=penalty, alpha=alpha, stop=stop, max_ratio=0, max_extra=9)
-    sources = [[piece, 2] for piece in range(3, 30)]
+    settings = Decode(
+        beam=3, length_penalty=penalty, alpha=alpha, stop=stop, max_ratio=0, max_extra=9
+    )
+    sources = [[token, 2] for token in range(3, 30)]
     for n_best in (1, 3):
         network = oracle(n_best, eos=0.8)
         for source, found in zip(
@@ -94,12 +96,14 @@ def test_exact_stops_early_all_the_same(oracle: Any) -> None:
     assert sum(call.startswith("step") for call in network.calls) < 30
 
 
-@pytest.mark.parametrize("settings", [Decode(beam=1, stop="first"), Decode(beam=1, penalty="none")])
+@pytest.mark.parametrize(
+    "settings", [Decode(beam=1, stop="first"), Decode(beam=1, length_penalty="none")]
+)
 def test_a_beam_of_one_is_greedy(oracle: Any, sources: list[list[int]], settings: Decode) -> None:
     network = oracle(eos=0.5)
     greedy = settings.model_copy(update={"search": "greedy"})
-    beam_pieces = [h.pieces for [h] in search(network, sources, settings)]
-    assert beam_pieces == [h.pieces for [h] in search(network, sources, greedy)]
+    beam_tokens = [h.tokens for [h] in search(network, sources, settings)]
+    assert beam_tokens == [h.tokens for [h] in search(network, sources, greedy)]
 
 
 def test_n_best_are_sorted_and_distinct(oracle: Any, sources: list[list[int]]) -> None:
@@ -107,13 +111,13 @@ def test_n_best_are_sorted_and_distinct(oracle: Any, sources: list[list[int]]) -
     for hypotheses in found:
         scores = [h.score for h in hypotheses]
         assert len(scores) == 6 and scores == sorted(scores, reverse=True)
-        assert len({tuple(h.pieces) for h in hypotheses}) == 6
+        assert len({tuple(h.tokens) for h in hypotheses}) == 6
 
 
 def test_what_is_cut_fills_up_only_where_too_few_finished(oracle: Any) -> None:
     settings = Decode(beam=4, max_ratio=0, max_extra=3)
     never = search(oracle(eos=-math.inf), [[3, 2]], settings, n_best=4)[0]
-    assert [len(h.pieces) for h in never] == [3] * 4 == [len(h.piece_log_probs) for h in never]
+    assert [len(h.tokens) for h in never] == [3] * 4 == [len(h.token_log_probs) for h in never]
     assert not any(h.finished for h in never)
     rarely = search(oracle(eos=-1.0), [[p, 2] for p in range(3, 60)], settings, n_best=4)
     kinds = {tuple(h.finished for h in hypotheses) for hypotheses in rarely}
@@ -121,8 +125,8 @@ def test_what_is_cut_fills_up_only_where_too_few_finished(oracle: Any) -> None:
 
 
 def test_more_beam_than_vocabulary(oracle: Any) -> None:
-    network = oracle(vocabulary=4)  # one piece besides EOS
+    network = oracle(vocabulary=4)  # one token besides EOS
     found = search(network, [[3, 2]], Decode(beam=5, max_extra=4, max_ratio=0), n_best=5)[0]
     assert [h.finished for h in found] == [True] * 4 + [False]
-    assert sorted(len(h.pieces) for h in found) == [0, 1, 2, 3, 4]
+    assert sorted(len(h.tokens) for h in found) == [0, 1, 2, 3, 4]
     assert torch.tensor([h.score for h in found]).isfinite().all()

@@ -12,19 +12,19 @@ from glassformer.decode.rules import length_penalty, longest_output, repeats
 
 
 @pytest.mark.parametrize(
-    ("penalty", "alpha", "length", "divisor"),
+    ("length_penalty", "alpha", "length", "divisor"),
     [
-        ("paper", 0.6, 1, 1.0),
-        ("paper", 1.0, 7, 2.0),
-        ("paper", 2.0, 13, 9.0),
-        ("paper", 0.0, 30, 1.0),
+        ("gnmt", 0.6, 1, 1.0),
+        ("gnmt", 1.0, 7, 2.0),
+        ("gnmt", 2.0, 13, 9.0),
+        ("gnmt", 0.0, 30, 1.0),
         ("power", 1.0, 7, 7.0),
         ("power", 0.5, 16, 4.0),
         ("none", 0.6, 16, 1.0),
     ],
 )
 def test_length_penalty(penalty: str, alpha: float, length: int, divisor: float) -> None:
-    settings = Decode(penalty=penalty, alpha=alpha)
+    settings = Decode(length_penalty=penalty, alpha=alpha)
     assert length_penalty(torch.tensor([length]), settings).item() == pytest.approx(divisor)
 
 
@@ -40,12 +40,12 @@ def test_longest_output() -> None:
 def test_repeats_are_what_a_loop_finds(rows: list[list[int]], size: int) -> None:
     histories = [[1, *row] for row in rows]  # BOS
     width = max(map(len, histories))
-    pieces_RL = torch.tensor([[0] * (width - len(row)) + row for row in histories])
-    found = [{p for p in row if p > 2} for row in repeats(pieces_RL, size).tolist()]
-    for row, pieces in zip(rows, found, strict=True):
+    tokens_RL = torch.tensor([[0] * (width - len(row)) + row for row in histories])
+    found = [{p for p in row if p > 2} for row in repeats(tokens_RL, size).tolist()]
+    for row, tokens in zip(rows, found, strict=True):
         ngrams = {tuple(row[i : i + size]) for i in range(len(row) - size + 1)}
         tail = row[len(row) - size + 1 :]
         expected = (
             {p for p in (3, 4, 5) if (*tail, p) in ngrams} if len(tail) == size - 1 else set()
         )
-        assert pieces == expected
+        assert tokens == expected

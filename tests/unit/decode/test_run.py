@@ -13,8 +13,8 @@ from glassformer.decode import Budget, Hypothesis, NotFiniteError, search
 SEARCHES = {
     "greedy": Decode(search="greedy"),
     "beam": Decode(beam=3),
-    "first": Decode(beam=3, stop="first", penalty="power", alpha=1.0),
-    "rules": Decode(beam=4, no_repeat=2, min_length=3),
+    "first": Decode(beam=3, stop="first", length_penalty="power", alpha=1.0),
+    "rules": Decode(beam=4, no_repeat_ngram_size=2, min_length=3),
     "sample": Decode(search="sample", top_p=0.9, temperature=1.3),
 }
 
@@ -71,12 +71,12 @@ def test_numbers_are_the_networks_own(
     network = oracle(eos=0.5)
     found = search(network, sources, settings, prefixes=prefixes)
     for source, prefix, [best] in zip(sources, prefixes, found, strict=True):
-        assert best.pieces[: len(prefix)] == prefix
-        whole = [*best.pieces, 2] if best.finished else best.pieces
+        assert best.tokens[: len(prefix)] == prefix
+        whole = [*best.tokens, 2] if best.finished else best.tokens
         expected = [network.log_probs(source, (1, *whole[:n]))[p] for n, p in enumerate(whole)]
-        assert best.piece_log_probs == pytest.approx(expected, abs=1e-5)
+        assert best.token_log_probs == pytest.approx(expected, abs=1e-5)
         assert best.log_prob == pytest.approx(sum(expected), abs=1e-4)
-        divisor = {"paper": (5 + len(whole)) / 6, "power": len(whole)}[settings.penalty]
+        divisor = {"gnmt": (5 + len(whole)) / 6, "power": len(whole)}[settings.length_penalty]
         assert best.score == pytest.approx(best.log_prob / divisor**settings.alpha, rel=1e-6)
 
 
@@ -84,9 +84,9 @@ def test_a_forced_beginning_goes_in_at_once(oracle: Any) -> None:
     network = oracle()
     settings = Decode(search="greedy", max_extra=9)
     [[free]] = search(network, [[4, 2]], settings)
-    assert len(free.pieces) > 3
+    assert len(free.tokens) > 3
     network.calls.clear()
-    [[forced]] = search(network, [[4, 2]], settings, prefixes=[free.pieces[:3]])
+    [[forced]] = search(network, [[4, 2]], settings, prefixes=[free.tokens[:3]])
     assert forced == free
     assert network.calls[1] == "step 4"
 
@@ -95,27 +95,27 @@ def test_lengths_are_kept(oracle: Any, sources: Any, settings: Decode) -> None:
     short = settings.model_copy(update={"max_ratio": 0.5, "max_extra": 4, "min_length": 0})
     for source, [best] in zip(sources, search(oracle(eos=-9.0), sources, short), strict=True):
         assert not best.finished
-        assert len(best.pieces) == -(-(len(source) - 1) // 2) + 4
+        assert len(best.tokens) == -(-(len(source) - 1) // 2) + 4
     capped = search(oracle(eos=-9.0), sources, short, longest=5)
-    assert all(len(best.pieces) <= 5 for [best] in capped)
+    assert all(len(best.tokens) <= 5 for [best] in capped)
     long = settings.model_copy(update={"min_length": 4})
     for [best] in search(oracle(eos=9.0), sources, long):
-        assert best.finished and len(best.pieces) == 4
+        assert best.finished and len(best.tokens) == 4
 
 
 def test_no_ngram_comes_twice(oracle: Any, sources: Any, settings: Decode) -> None:
     network = oracle(eos=-3.0)
     prefixes = [[3, 4, 3]] * len(sources)
     for size in (1, 2, 3):
-        varied = settings.model_copy(update={"no_repeat": size, "min_length": 0})
+        varied = settings.model_copy(update={"no_repeat_ngram_size": size, "min_length": 0})
         start = [prefix[: 2 if size == 1 else 3] for prefix in prefixes]
         try:
             found = search(network, sources, varied, prefixes=start)
-        except ValueError as error:  # one piece each, and then nothing is left to say
-            assert size == 1 and "no_repeat" in str(error)
+        except ValueError as error:  # one token each, and then nothing is left to say
+            assert size == 1 and "no_repeat_ngram_size" in str(error)
             continue
         for [best] in found:
-            ngrams = [tuple(best.pieces[i : i + size]) for i in range(len(best.pieces) - size + 1)]
+            ngrams = [tuple(best.tokens[i : i + size]) for i in range(len(best.tokens) - size + 1)]
             assert len(set(ngrams)) == len(ngrams)
 
 
@@ -144,16 +144,16 @@ def test_where_memory_runs_out_fewer_are_at_work(
     step, refused, done, budget = network.step, [], [], Budget(10**6)
     most = 2 * max(map(len, sources)) * settings.beam
 
-    def run_out(pieces: torch.Tensor, state: Any) -> torch.Tensor:
+    def run_out(tokens: torch.Tensor, state: Any) -> torch.Tensor:
         if len(state.given) * max(map(len, state.sources)) > most:
             refused.append(len(state.given))
             raise RuntimeError(REFUSED)
-        return step(pieces, state)
+        return step(tokens, state)
 
     network.step = run_out
     how: dict[str, Any] = {"budget": budget, "refill": refill, "workers": workers, "seed": 3}
     assert search(network, sources, settings, progress=done.append, **how) == plenty
-    assert refused and sum(done) == len(sources) and 0 < budget.pieces <= most
+    assert refused and sum(done) == len(sources) and 0 < budget.tokens <= most
     refused.clear()
     assert search(network, sources, settings, **how) == plenty
     assert not refused
@@ -185,7 +185,7 @@ def test_progress_and_nothing_to_do(oracle: Any, sources: Any) -> None:
         (Decode(beam=2), {"n_best": 3}, "n_best=3 needs .* not beam=2"),
         (Decode(search="greedy"), {"n_best": 2}, "n_best=2: .* use search=beam"),
         (Decode(), {"n_best": 0}, "n_best=0"),
-        (Decode(max_extra=2), {"prefixes": [[], [3, 3, 3, 3]]}, "line 2: .* 4 pieces.* at most 3"),
+        (Decode(max_extra=2), {"prefixes": [[], [3, 3, 3, 3]]}, "line 2: .* 4 tokens.* at most 3"),
         (Decode(), {"prefixes": [[], [2]]}, "line 2: .* control id"),
         (Decode(max_extra=3, min_length=3), {}, "line 1: min_length .* at most 2"),
         (Decode(), {"prefixes": [[]]}, "2 sources, 1 prefixes, 2 lines"),
@@ -207,8 +207,10 @@ def test_a_source_without_eos_is_refused(oracle: Any) -> None:
 
 @pytest.mark.parametrize("kind", ["greedy", "beam", "sample"])
 def test_a_dead_end_is_an_error_that_names_the_rules(oracle: Any, kind: Any) -> None:
-    settings = Decode(search=kind, no_repeat=1, min_length=9)
-    with pytest.raises(ValueError, match=r"^line 1: .* no_repeat and min_length forbid") as caught:
+    settings = Decode(search=kind, no_repeat_ngram_size=1, min_length=9)
+    with pytest.raises(
+        ValueError, match=r"^line 1: .* no_repeat_ngram_size and min_length forbid"
+    ) as caught:
         search(oracle(), [[3, 2]], settings)
     assert "finite" not in str(caught.value)
 
@@ -218,8 +220,8 @@ def test_a_dead_end_is_an_error_that_names_the_rules(oracle: Any, kind: Any) -> 
     ("spread", "rules"),
     [
         (float("nan"), {}),
-        (float("nan"), {"no_repeat": 2, "min_length": 1}),
-        (float("inf"), {"no_repeat": 2}),
+        (float("nan"), {"no_repeat_ngram_size": 2, "min_length": 1}),
+        (float("inf"), {"no_repeat_ngram_size": 2}),
         (3e38, {}),  # finite, but no log-probability is
     ],
 )

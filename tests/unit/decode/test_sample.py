@@ -91,12 +91,12 @@ def test_the_stream_is_keyed_by_line_not_by_place(oracle: Any, sources: list[lis
     part = search(network, sources[10:14], settings, seed=4, lines=range(10, 14))
     assert part == whole[10:14]
     assert whole != search(network, sources, settings, seed=5)
-    assert whole[0][0].pieces != whole[-1][0].pieces  # the same source, another line
+    assert whole[0][0].tokens != whole[-1][0].tokens  # the same source, another line
 
 
 def test_log_probs_are_the_networks_own(oracle: Any) -> None:
     network = oracle()
     [[found]] = search(network, [[3, 2]], Decode(search="sample", temperature=5, top_k=2))
-    whole = [*found.pieces, 2]
+    whole = [*found.tokens, 2]
     expected = [network.log_probs([3, 2], (1, *whole[:n]))[p] for n, p in enumerate(whole)]
-    assert found.piece_log_probs == pytest.approx(expected, abs=1e-5)
+    assert found.token_log_probs == pytest.approx(expected, abs=1e-5)

@@ -43,7 +43,7 @@ def test_where_memory_runs_out_it_is_done_in_parts(oracle: Any, sources: list[li
 
     network.start = run_out
     assert score(network, sources, sources, budget=budget, progress=done.append) == plenty
-    assert sum(done) == len(sources) and 0 < budget.pieces <= 66
+    assert sum(done) == len(sources) and 0 < budget.tokens <= 66
 
     network.start = None
     with pytest.raises(TypeError, match="not callable"):

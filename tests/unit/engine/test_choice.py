@@ -1,4 +1,4 @@
-"""Which precision is taken: what is fast, what is close, and what is remembered."""
+"""Which precision is taken: what is fast, what is close, and what is measurement_cache."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ import pytest
 import torch
 
 from glassformer.config import Model
-from glassformer.engine import choice, remembered
+from glassformer.engine import choice, measurement_cache
 from glassformer.engine.choice import build, is_close, time_precisions
 from glassformer.engine.engine import Engine
+from glassformer.kernels.int8 import can_decode
 from glassformer.kernels.packed import can_multiply
-from glassformer.kernels.whole import can_decode
 from glassformer.model import Transformer
 
 SETTINGS = Model(d_model=32, d_ff=48, heads=4, encoder_layers=1, decoder_layers=1)
@@ -81,13 +81,13 @@ def test_a_machine_is_timed_once(monkeypatch, cache) -> None:
 @pytest.mark.parametrize("content", ["", "[]", "{", '{"k": 3}', '{"k": {"fp32": "x"}}'])
 def test_a_damaged_memory_is_none(cache, content) -> None:
     cache.mkdir()
-    (cache / remembered.FILE).write_text(content, encoding="utf-8")
-    assert not remembered.recall("k")
-    remembered.remember("k", {"fp32": 1.5})
-    assert remembered.recall("k") == {"fp32": 1.5}
+    (cache / measurement_cache.FILE).write_text(content, encoding="utf-8")
+    assert not measurement_cache.recall("k")
+    measurement_cache.remember("k", {"fp32": 1.5})
+    assert measurement_cache.recall("k") == {"fp32": 1.5}
 
 
 def test_a_folder_that_cannot_be_written_does_no_harm(cache) -> None:
     cache.write_text("a file, not a folder", encoding="utf-8")
-    remembered.remember("k", {"fp32": 1.0})
-    assert remembered.recall("k") is None
+    measurement_cache.remember("k", {"fp32": 1.0})
+    assert measurement_cache.recall("k") is None

@@ -44,7 +44,7 @@ def translator() -> Translator:
         "d_ff": 8,
         "encoder_layers": 1,
         "decoder_layers": 2,
-        "positions": {"longest": 32},
+        "positions": {"max_positions": 32},
     }
     config = Config.read({"model": shape})
     tokenizers = Tokenizers(tokenizer, tokenizer)
@@ -61,7 +61,7 @@ def read(translator: Translator, texts: list[tuple[str, str]]) -> list[Pair]:
 
 def align_in_loops(translator: Translator, text: tuple[str, str], at: Candidate) -> set[Any]:
     """By the definition: one sentence alone, a word at a time."""
-    source, target = translator.read(text[0]), translator.tokenizers.target.pieces(text[1])
+    source, target = translator.read(text[0]), translator.tokenizers.target.tokens(text[1])
     with torch.inference_mode(), record(translator.model) as (view, taken):
         view(torch.tensor([[*source.ids, 2]]), torch.tensor([[1, *target.ids]]))
     weights = taken[f"decoder.{at.layer}.cross_attention.weights"][0][0]
@@ -110,7 +110,7 @@ def test_weights_of_a_row_sum_to_1(translator: Translator) -> None:
         np.testing.assert_allclose(weights.sum(-1), 1, atol=1e-5)
 
 
-def test_characters_that_share_a_piece_are_aligned_together() -> None:
+def test_characters_that_share_a_token_are_aligned_together() -> None:
     tokenizer = Tokenizer.train(["我爱 我爱 我爱 a b"] * 3, 270)
     config = Config.read(
         {"model": {"d_model": 8, "heads": 1, "d_ff": 8, "encoder_layers": 1, "decoder_layers": 1}}

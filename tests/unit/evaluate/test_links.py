@@ -102,8 +102,8 @@ def test_words_are_what_stands_between_white_space() -> None:
     assert not is_read_by_character("fr", ["chat"])
 
 
-def test_pieces_are_shared_out_by_their_characters() -> None:
-    """`ab cd` in the pieces ab, space + c, d; and 我爱猫 in the pieces 我爱, 猫."""
+def test_tokens_are_shared_out_by_their_characters() -> None:
+    """`ab cd` in the tokens ab, space + c, d; and 我爱猫 in the tokens 我爱, 猫."""
     found = share_out(((0, 2), (3, 5)), [(0, 2), (2, 4), (4, 5)])
     assert found.share.tolist() == [[1, 0], [0, 1], [0, 1]]
     assert found.members == ((0,), (1,))

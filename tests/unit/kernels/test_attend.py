@@ -51,12 +51,12 @@ def read_weights(q_BHQK: Tensor, k_BHMK: Tensor, mask: Tensor) -> Tensor:
 @pytest.mark.parametrize("name", MASKS)
 def test_equals_the_plain_twin(name: str, spread: float) -> None:
     """The values and the gradients of all three operands."""
-    slope = torch.randn(B, H, Q, K, generator=torch.Generator().manual_seed(6))
+    gradient = torch.randn(B, H, Q, K, generator=torch.Generator().manual_seed(6))
     found = []
     for function in (lambda q, k, v, mask: attend(q, k, v, mask, OFF), plain):
         inputs = make_inputs(spread)
         answer = function(*inputs, MASKS[name])
-        found.append((answer, *torch.autograd.grad(answer, inputs, slope)))
+        found.append((answer, *torch.autograd.grad(answer, inputs, gradient)))
     for actual, expected in zip(*found, strict=True):
         apart, largest = (actual - expected).abs().max().item(), expected.abs().max().item()
         assert apart <= 1e-5 * max(1, largest)

@@ -53,7 +53,7 @@ def test_extreme_logits(smoothing: float) -> None:
     """Beyond +-200 exp overflows and vanishes in fp32; rows of both kinds and tame ones mix."""
     y_ND, table_VD, target_N = make_inputs()
     y_ND.data[::3] *= 60
-    y_ND.data[1] = table_VD[target_N[1]] * -40  # the right piece is the least likely
+    y_ND.data[1] = table_VD[target_N[1]] * -40  # the right token is the least likely
     logits_NV = linear(y_ND, table_VD)
     assert logits_NV.max() > 200 and logits_NV.min() < -200
     check(ours(y_ND, table_VD, target_N, smoothing), theirs(y_ND, table_VD, target_N, smoothing))
@@ -66,10 +66,10 @@ def test_a_constant_added_to_all_logits_changes_nothing(shift: float) -> None:
     one = torch.ones(N, 1)
     longer_ND = torch.cat([y_ND.detach(), one * shift], 1).requires_grad_()
     wider_VD = torch.cat([table_VD.detach(), torch.ones(V, 1)], 1).requires_grad_()
-    loss, y_slope, table_slope = ours(longer_ND, wider_VD, target_N, 0.1)
+    loss, y_grad, table_grad = ours(longer_ND, wider_VD, target_N, 0.1)
     expected = theirs(y_ND, table_VD, target_N, 0.1)
-    check((loss, y_slope[:, :-1], table_slope[:, :-1]), expected, tolerance=1e-4)
-    torch.testing.assert_close(y_slope[:, -1], torch.zeros(N), rtol=0, atol=1e-4)
+    check((loss, y_grad[:, :-1], table_grad[:, :-1]), expected, tolerance=1e-4)
+    torch.testing.assert_close(y_grad[:, -1], torch.zeros(N), rtol=0, atol=1e-4)
 
 
 def test_under_bf16_autocast() -> None:
@@ -87,9 +87,9 @@ def test_the_incoming_gradient_is_a_factor() -> None:
     y_ND, table_VD, target_N = make_inputs()
     loss = smoothed_cross_entropy(y_ND, table_VD, target_N, 0.1)
     (loss / 7).backward()
-    _, y_slope, table_slope = theirs(*make_inputs(), 0.1)
-    torch.testing.assert_close(y_ND.grad, y_slope / 7)
-    torch.testing.assert_close(table_VD.grad, table_slope / 7)
+    _, y_grad, table_grad = theirs(*make_inputs(), 0.1)
+    torch.testing.assert_close(y_ND.grad, y_grad / 7)
+    torch.testing.assert_close(table_VD.grad, table_grad / 7)
 
 
 def test_one_position_one_chunk() -> None:

@@ -55,12 +55,12 @@ def test_infinity_and_nan_are_dropped_like_any_other() -> None:
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
 def test_the_gradient_is_masked_and_scaled_alike(dtype: torch.dtype) -> None:
     x = torch.randn(6, 11, dtype=dtype).t().requires_grad_()  # not contiguous
-    slope = torch.randn(6, 11, dtype=dtype).t()
+    gradient = torch.randn(6, 11, dtype=dtype).t()
     found = drop(x)
-    found.backward(slope)
+    found.backward(gradient)
     scale = STEPS / round(0.7 * STEPS)
     assert x.grad is not None and x.grad.dtype == dtype
-    assert torch.equal(x.grad, torch.where(found == 0, 0, slope * scale))
+    assert torch.equal(x.grad, torch.where(found == 0, 0, gradient * scale))
 
 
 def test_layout_in_memory_does_not_matter() -> None:

@@ -66,7 +66,7 @@ def test_a_mask_may_lie_anyhow(lay: str, dtype: torch.dtype) -> None:
 @pytest.mark.parametrize("p", [0.0, 0.4])
 @pytest.mark.parametrize("shape", SHAPES)
 def test_equals_the_plain_twin(shape: tuple[int, ...], p: float, dtype: torch.dtype) -> None:
-    operands, mask, slope = make(shape, dtype)
+    operands, mask, gradient = make(shape, dtype)
     dropout, share = Dropout(p), 1e-5 if dtype == torch.float32 else 0.02
     seed_dropout(8)
     found = heads.Attend.apply(*operands, mask, dropout)
@@ -75,8 +75,8 @@ def test_equals_the_plain_twin(shape: tuple[int, ...], p: float, dtype: torch.dt
     expected = plain(*exact, mask, dropout)
     pairs = [(found, expected)]
     pairs += zip(
-        torch.autograd.grad(found, operands, slope),
-        torch.autograd.grad(expected, exact, slope.float()),
+        torch.autograd.grad(found, operands, gradient),
+        torch.autograd.grad(expected, exact, gradient.float()),
         strict=True,
     )
     for one, other in pairs:
@@ -118,14 +118,14 @@ def test_a_score_that_is_no_number_is_not_hidden(dtype: torch.dtype) -> None:
 
 @BOTH
 def test_the_number_of_threads_does_not_matter(dtype: torch.dtype) -> None:
-    operands, mask, slope = make((5, 3, 12, 12, 16), dtype)
+    operands, mask, gradient = make((5, 3, 12, 12, 16), dtype)
     threads, found = torch.get_num_threads(), []
     for several in (1, 2, 3):
         torch.set_num_threads(several)
         try:
             seed_dropout(2)
             answer = heads.Attend.apply(*operands, mask, Dropout(0.2))
-            found.append((answer, *torch.autograd.grad(answer, operands, slope)))
+            found.append((answer, *torch.autograd.grad(answer, operands, gradient)))
         finally:
             torch.set_num_threads(threads)
     for others in found[1:]:

@@ -20,7 +20,7 @@ Way = Callable[[Tensor, Tensor, Dropout, nn.Module], Tensor]
 
 
 def run(way: Way, shape: tuple[int, ...], dtype: torch.dtype, p: float) -> tuple[Tensor, ...]:
-    """What comes out, twice: in fp32 and lowered; and the slopes of x, y, gain and bias."""
+    """What comes out, twice: in fp32 and lowered; and the gradients of x, y, gain and bias."""
     torch.manual_seed(1)
     x, y = torch.randn(shape, requires_grad=True), torch.randn(shape).to(dtype).requires_grad_()
     norm = nn.LayerNorm(shape[-1])
@@ -41,7 +41,9 @@ def plain_add_norm(x: Tensor, y: Tensor, dropout: Dropout, norm: nn.Module) -> T
 
 
 def compare(ours: Way, plain: Way, shape: tuple[int, ...], dtype: torch.dtype, p: float) -> None:
-    share = 2e-5 if dtype == torch.float32 else 0.02  # the lowered slope is rounded before or after
+    share = (
+        2e-5 if dtype == torch.float32 else 0.02
+    )  # the lowered gradient is rounded before or after
     for found, expected in zip(
         run(ours, shape, dtype, p), run(plain, shape, dtype, p), strict=True
     ):

@@ -104,8 +104,8 @@ def test_the_number_of_threads_does_not_matter() -> None:
         torch.set_num_threads(several)
         try:
             packed = tiles.pack([w], [b])
-            slopes = tiles.multiply_turned(y, x)
-            found.append((tiles.multiply(x, packed), tiles.multiply_deep(y, packed), *slopes))
+            gradients = tiles.multiply_turned(y, x)
+            found.append((tiles.multiply(x, packed), tiles.multiply_deep(y, packed), *gradients))
         finally:
             torch.set_num_threads(threads)
     for others in found[1:]:

@@ -55,7 +55,7 @@ def test_the_decoder_looks_neither_ahead_nor_at_padding() -> None:
 
 
 def test_no_number_depends_on_what_comes_later() -> None:
-    """A change of one target piece moves no logit before it, and no padding moves any."""
+    """A change of one target token moves no logit before it, and no padding moves any."""
     settings = Model(d_model=8, d_ff=8, heads=2, encoder_layers=1, decoder_layers=2)
     network = Transformer(settings, 9, 9).eval()
     source_BS, target_BT = torch.tensor([[5, 6, 2]]), torch.tensor([[1, 5, 6, 7]])

@@ -25,7 +25,7 @@ CHANGES = {
     "decoder_layers": (1, "parameters"),
     "dropout": (0.3, "training"),
     "attention_dropout": (0.3, "training"),
-    "hidden_dropout": (0.3, "training"),
+    "activation_dropout": (0.3, "training"),
     "norm": ("pre", "parameters"),
     "norm_epsilon": (0.1, "outputs"),
     "activation": ("silu", "outputs"),
@@ -92,12 +92,12 @@ def test_a_setting_of_positions_has_an_effect(name: str) -> None:
 
 def test_learned_positions_are_saved_and_others_are_not() -> None:
     learned = build(make_settings(positions=Positions(layout="learned", longest=9)))
-    names = {"source_embedding.places_LD", "target_embedding.places_LD"}
+    names = {"source_embedding.positions_LD", "target_embedding.positions_LD"}
     assert list_parameters(learned).items() >= dict.fromkeys(names, (9, 12)).items()
     assert not names & build(make_settings()).state_dict().keys()
     learned(SOURCE, TARGET).sum().backward()
     for embedding in (learned.source_embedding, learned.target_embedding):
-        assert embedding.places_LD.grad.abs().sum(1).count_nonzero() > 0
+        assert embedding.positions_LD.grad.abs().sum(1).count_nonzero() > 0
 
 
 @pytest.mark.parametrize(("tie", "tables"), [("three-way", 1), ("two-way", 2), ("none", 3)])
@@ -118,18 +118,18 @@ def test_two_vocabularies(tie: str) -> None:
 
 
 def test_two_vocabularies_are_not_tied_three_ways() -> None:
-    with pytest.raises(ValueError, match=r"11 pieces and the target 9: use tie=two-way"):
+    with pytest.raises(ValueError, match=r"11 tokens and the target 9: use tie=two-way"):
         build(make_settings(), source=11, target=9)
 
 
 @pytest.mark.parametrize("layout", ["interleaved", "learned"])
 def test_a_sentence_that_is_too_long(layout: str) -> None:
-    """The longest fits, on either side; one piece more is an error that names the setting."""
+    """The longest fits, on either side; one token more is an error that names the setting."""
     network = build(make_settings(positions=Positions(layout=layout, longest=4)))
     fits, long = torch.ones(1, 4, dtype=torch.long), torch.ones(1, 5, dtype=torch.long)
     assert network(fits, fits).shape == (1, 4, 11)
     for pair in ((long, fits), (fits, long)):
-        with pytest.raises(ValueError, match=r"5 pieces, but positions\.longest=4"):
+        with pytest.raises(ValueError, match=r"5 tokens, but positions\.longest=4"):
             network(*pair)
     with pytest.raises(ValueError, match=r"positions\.longest=4"):
         network.start(long)
@@ -141,7 +141,7 @@ def test_stepping_too_far() -> None:
         state = network.start(SOURCE)
         network.step(TARGET, state)
         network.step(TARGET[:, :1], state)
-        with pytest.raises(ValueError, match=r"5 pieces, but positions\.longest=4"):
+        with pytest.raises(ValueError, match=r"5 tokens, but positions\.longest=4"):
             network.step(TARGET[:, :1], state)
 
 

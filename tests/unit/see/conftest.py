@@ -23,7 +23,7 @@ SHAPE = {
     "d_ff": 13,
     "encoder_layers": 2,
     "decoder_layers": 3,
-    "positions": {"longest": 40},
+    "positions": {"max_positions": 40},
 }
 
 Make = Callable[..., Translator]

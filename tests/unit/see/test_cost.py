@@ -14,7 +14,7 @@ from glassformer.translator import Translator
 
 DEMO = {"d_model": 64, "d_ff": 128, "heads": 4, "encoder_layers": 6, "decoder_layers": 6}
 BASE = {"d_model": 512, "d_ff": 2048, "heads": 8, "encoder_layers": 6, "decoder_layers": 6}
-OPEN = {"head_width": None, "positions": {"longest": 128}}
+OPEN = {"head_width": None, "positions": {"max_positions": 128}}
 
 
 def measure(run: Callable[[], object]) -> float:
@@ -29,15 +29,15 @@ def measure(run: Callable[[], object]) -> float:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("shape", "pieces", "limit"), [(DEMO, 12, 0.05), (BASE, 60, 1.0)], ids=["demo", "base"]
+    ("shape", "tokens", "limit"), [(DEMO, 12, 0.05), (BASE, 60, 1.0)], ids=["demo", "base"]
 )
 def test_recording_costs_little(
-    make: Callable[..., Translator], shape: dict[str, int], pieces: int, limit: float
+    make: Callable[..., Translator], shape: dict[str, int], tokens: int, limit: float
 ) -> None:
     translator = make(**shape, **OPEN)
-    text = "a" + " a" * (pieces // 2)
-    decode = Decode(beam=4, max_ratio=0.0, max_extra=pieces, min_length=pieces - 1)
-    assert len(record(translator, text, decode=decode).target) == pieces
+    text = "a" + " a" * (tokens // 2)
+    decode = Decode(beam=4, max_ratio=0.0, max_extra=tokens, min_length=tokens - 1)
+    assert len(record(translator, text, decode=decode).target) == tokens
     plain = measure(lambda: translator.search([text], decode=decode, split=False))
     recorded = measure(lambda: record(translator, text, decode=decode))
     assert recorded - plain <= limit

@@ -23,11 +23,13 @@ def test_masked_scores(trace: Trace) -> None:
 
 def test_statistics_of_a_norm(trace: Trace) -> None:
     x = (
-        trace["encoder.0.self_attention_road.sum"]
+        trace["encoder.0.self_attention_residual.sum"]
         if trace.settings.norm == "post"
         else trace["source_embedding.sum"]
     )
-    mean, deviation = (trace[f"encoder.0.self_attention_road.{n}"] for n in ("mean", "deviation"))
+    mean, deviation = (
+        trace[f"encoder.0.self_attention_residual.{n}"] for n in ("mean", "deviation")
+    )
     for place, row in enumerate(x.astype(np.float64)):
         variance = sum((value - row.mean()) ** 2 for value in row) / len(row)
         assert mean[place] == pytest.approx(row.mean(), abs=1e-6)
@@ -94,7 +96,7 @@ def test_the_last_lens_is_the_model(trace: Trace) -> None:
 
 def test_an_inner_lens_is_the_model_with_fewer_layers(translator: Translator, trace: Trace) -> None:
     model = translator.model
-    source, target = ([[piece.id for piece in side]] for side in (trace.source, trace.target))
+    source, target = ([[token.id for token in side]] for side in (trace.source, trace.target))
     decoder = model.decoder
     try:
         model.decoder = decoder[:2]
@@ -106,10 +108,10 @@ def test_an_inner_lens_is_the_model_with_fewer_layers(translator: Translator, tr
 
 
 def test_attributions_of_a_logit_add_up(trace: Trace) -> None:
-    for row, piece in ((0, 5), (2, trace.predicted[2].id)):
-        found = derive.attribute_logit(trace, row, piece)
-        assert sum(found.values()) == pytest.approx(trace["logits"][row, piece], abs=1e-4)
-        assert {"norms", "target_embedding.words", "decoder.1.cross_attention.2"} < found.keys()
+    for row, token in ((0, 5), (2, trace.predicted[2].id)):
+        found = derive.attribute_logit(trace, row, token)
+        assert sum(found.values()) == pytest.approx(trace["logits"][row, token], abs=1e-4)
+        assert {"norms", "target_embedding.embedded", "decoder.1.cross_attention.2"} < found.keys()
         assert len(found) == 3 + 3 * (4 + 4 + 1)
 
 
@@ -124,13 +126,14 @@ def test_an_attribution_is_what_silencing_takes_at_the_end(
     vector = plain["output_table.weight"][7]
     gain = plain["decoder_norm.weight"] / plain["last.deviation"][1]
     gone = (
-        plain["decoder.2.feed_forward_road.sum"][1] - silent["decoder.2.feed_forward_road.sum"][1]
+        plain["decoder.2.feed_forward_residual.sum"][1]
+        - silent["decoder.2.feed_forward_residual.sum"][1]
     )
     expected = float(((gone - gone.mean()) * gain) @ vector)
     assert derive.attribute_logit(plain, 1, 7)[name] == pytest.approx(expected, abs=1e-4)
 
 
-def test_pieces_into_words(translator: Translator) -> None:
+def test_tokens_into_words(translator: Translator) -> None:
     text = "the cat, it didn't run 3x."
     trace = record(translator, text)
     groups = derive.group_words(trace.source, text)

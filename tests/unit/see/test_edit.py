@@ -31,7 +31,12 @@ EDITS: list[Edit] = [
     {"do": "pin", "name": "decoder.0.self_attention", "head": 0, "key": 2},
     {"do": "pin", "name": "decoder.0.cross_attention", "key": -1, "query": 2},
     {"do": "row", "name": "memory", "position": 2, "factor": 0.5},
-    {"do": "row", "name": "decoder.0.self_attention_road.sum", "position": 1, "values": [1.0] * 22},
+    {
+        "do": "row",
+        "name": "decoder.0.self_attention_residual.sum",
+        "position": 1,
+        "values": [1.0] * 22,
+    },
     {"do": "row", "name": "decoder.1.cross_attention.query", "head": 1, "position": 2, "factor": 3},
     {"do": "swap", "name": "memory", "position": 1, "sentence": "a dog runs", "other": 1},
     {"do": "word", "word": "cat", "by": "dog"},
@@ -67,7 +72,7 @@ def differ(one: Trace, other: Trace) -> list[str]:
 
 @pytest.mark.parametrize("edit", EDITS, ids=name_edit)
 def test_edited_decoding_equals_the_edited_pass(translator: Translator, edit: Edit) -> None:
-    """A step reads the newest pieces, or all; the recording reads all at once."""
+    """A step reads the newest tokens, or all; the recording reads all at once."""
     trace = record(translator, TEXT, edits=[edit])
     largest = max(1, *(abs(expected.log_prob) for expected in trace.predictions))
     assert (trace.numerics.largest_difference or 0) <= 2e-5 * largest
@@ -103,20 +108,20 @@ def test_an_edit_without_effect_changes_no_bit(
 
 
 def force(translator: Translator, plain: Trace, edit: Edit) -> Trace:
-    """The same pieces, so that rows can be compared."""
+    """The same tokens, so that rows can be compared."""
     return record(translator, TEXT, target=plain, edits=[edit])
 
 
 def test_to_silence(translator: Translator, plain: Trace) -> None:
     head, block = (force(translator, plain, edit) for edit in EDITS[:2])
     name = "encoder.1.self_attention"
-    assert not head[f"{name}.heads"][2].any()
-    assert np.array_equal(head[f"{name}.heads"][:2], plain[f"{name}.heads"][:2])
+    assert not head[f"{name}.context"][2].any()
+    assert np.array_equal(head[f"{name}.context"][:2], plain[f"{name}.context"][:2])
     assert not block["decoder.0.feed_forward.output"].any()
 
 
 def test_an_edited_cell_says_so(translator: Translator, plain: Trace) -> None:
-    cell = "encoder.1.self_attention.heads", (2, 0, 0)
+    cell = "encoder.1.self_attention.context", (2, 0, 0)
     assert (
         "but an edit put 0 in its place"
         in force(translator, plain, SILENT).explain(*cell).to_text()
@@ -132,12 +137,12 @@ def test_a_head_that_nobody_hears(make: Callable[..., Translator]) -> None:
         attention.to_output.weight[:, 10:15] = 0
     before = record(translator, TEXT)
     after = record(translator, TEXT, edits=[SILENT])
-    assert differ(before, after) == ["encoder.1.self_attention.heads"]
+    assert differ(before, after) == ["encoder.1.self_attention.context"]
 
 
 def test_the_mean_so_far(translator: Translator, plain: Trace) -> None:
     head, block = (force(translator, plain, edit) for edit in EDITS[2:4])
-    name = "decoder.2.cross_attention.heads"
+    name = "decoder.2.cross_attention.context"
     for row in range(len(plain.target)):
         expected = plain[name][1, : row + 1].mean(0)
         np.testing.assert_allclose(head[name][1, row], expected, rtol=1e-5, atol=1e-6)
@@ -160,7 +165,7 @@ def test_to_edit_a_row(translator: Translator, plain: Trace) -> None:
     half, ones, head = (force(translator, plain, edit) for edit in EDITS[7:10])
     assert np.array_equal(half["memory"][2], plain["memory"][2] / 2)
     assert np.array_equal(np.delete(half["memory"], 2, 0), np.delete(plain["memory"], 2, 0))
-    assert (ones["decoder.0.self_attention_road.sum"][1] == 1).all()
+    assert (ones["decoder.0.self_attention_residual.sum"][1] == 1).all()
     name = "decoder.1.cross_attention.query"
     np.testing.assert_allclose(head[name][1, 2], 3 * plain[name][1, 2], rtol=1e-6)
     assert np.array_equal(head[name][0], plain[name][0])
@@ -182,16 +187,17 @@ def test_words_and_prefixes(translator: Translator) -> None:
 def test_to_do_without(translator: Translator, plain: Trace) -> None:
     places, scale, residual, norm = (force(translator, plain, edit) for edit in EDITS[13:17])
     assert (
-        not places["source_embedding.places"].any() and not places["target_embedding.places"].any()
+        not places["source_embedding.positions"].any()
+        and not places["target_embedding.positions"].any()
     )
     for block in ("self_attention", "cross_attention"):
         stem = f"decoder.1.{block}"
         product = scale[f"{stem}.query"] @ scale[f"{stem}.key"].swapaxes(1, 2)
         np.testing.assert_allclose(scale[f"{stem}.scores"], product, rtol=1e-4, atol=1e-4)
     stem = "encoder.0.feed_forward"
-    assert np.array_equal(residual[f"{stem}_road.sum"], residual[f"{stem}.output"])
+    assert np.array_equal(residual[f"{stem}_residual.sum"], residual[f"{stem}.output"])
     for block in ("self_attention", "cross_attention", "feed_forward"):
-        op = norm.graph[f"decoder.2.{block}_road.normed"]
+        op = norm.graph[f"decoder.2.{block}_residual.normed"]
         assert np.array_equal(norm[op.name], norm[op.operands[0]])
 
 
@@ -203,10 +209,10 @@ def test_without_the_mask_a_row_sees_ahead(translator: Translator, plain: Trace)
 
 
 def test_without_places_order_is_lost(translator: Translator) -> None:
-    """The encoder says the same of the same pieces, wherever they stand."""
+    """The encoder says the same of the same tokens, wherever they stand."""
     edit = {"do": "without", "what": "positions"}
     one, other = (record(translator, text, edits=[edit]) for text in ("so it is", "so is it"))
-    texts = [[piece.text for piece in trace.source] for trace in (one, other)]
+    texts = [[token.text for token in trace.source] for trace in (one, other)]
     assert texts[0] != texts[1] and sorted(texts[0]) == sorted(texts[1])
     order = [texts[1].index(text) for text in texts[0]]
     np.testing.assert_allclose(one["memory"], other["memory"][order], rtol=1e-4, atol=1e-5)
@@ -224,15 +230,15 @@ def test_before_and_after(translator: Translator, plain: Trace) -> None:
     assert found.before.translation == plain.translation
     assert found.after.translation == record(translator, TEXT, edits=[SILENT]).translation
     moved = [name for name, apart in found.differences.items() if apart]
-    assert moved[0] == "encoder.1.self_attention.heads" and moved[-1] == "logits"
+    assert moved[0] == "encoder.1.self_attention.context" and moved[-1] == "logits"
     assert found.differences["logits"] == pytest.approx(
         np.abs(found.forced["logits"].astype(np.float64) - plain["logits"]).max()
     )
-    change, piece = found.changes[1], plain.predicted[1]
-    assert change.piece == piece.text
-    assert change.before == pytest.approx(plain["probabilities"][1, piece.id], rel=1e-4)
-    assert change.after == pytest.approx(found.forced["probabilities"][1, piece.id], rel=1e-4)
-    assert math.isfinite(json.loads(json.dumps(found.to_json()))["pieces"][0]["after"])
+    change, token = found.changes[1], plain.predicted[1]
+    assert change.token == token.text
+    assert change.before == pytest.approx(plain["probabilities"][1, token.id], rel=1e-4)
+    assert change.after == pytest.approx(found.forced["probabilities"][1, token.id], rel=1e-4)
+    assert math.isfinite(json.loads(json.dumps(found.to_json()))["tokens"][0]["after"])
 
 
 def test_a_word_of_other_length_is_compared_where_it_can_be(translator: Translator) -> None:

@@ -92,7 +92,7 @@ def test_the_code_runs(trace: Trace) -> None:
 
 def test_the_code_and_the_terms_hold_far_from_zero(make: Any) -> None:
     """Where exp would overflow, as in a model with loud weights."""
-    translator = make(activation="silu", positions={"longest": 40, "amplitude": 1e5})
+    translator = make(activation="silu", positions={"max_positions": 40, "amplitude": 1e5})
     trace = record(translator, "a dog", target="a cat")
     assert np.abs(trace["encoder.0.self_attention.scores"]).max() > 1e3
     for name, index in draw_cells(trace, 3):

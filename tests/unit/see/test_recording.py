@@ -25,18 +25,18 @@ def apart(one: Any, other: Any) -> float:
 
 
 def read_ids(trace: Trace) -> tuple[torch.Tensor, torch.Tensor]:
-    source, target = ([piece.id for piece in side] for side in (trace.source, trace.target))
+    source, target = ([token.id for token in side] for side in (trace.source, trace.target))
     return torch.tensor([source]), torch.tensor([target])
 
 
 def test_it_is_the_translation_of_the_fast_path(translator: Translator, trace: Trace) -> None:
     (best,) = translator.search([SENTENCE.strip()], split=False)[0]
     assert trace.translation == best.text
-    assert [piece.text for piece in trace.predicted if piece.id != EOS] == best.pieces
+    assert [token.text for token in trace.predicted if token.id != EOS] == best.tokens
     assert trace.search is not None
     assert trace.search.hypotheses[0].score == pytest.approx(best.score, rel=1e-5)
     log_probs = [expected.log_prob for expected in trace.predictions]
-    assert apart(log_probs, best.piece_log_probs) <= 1e-5
+    assert apart(log_probs, best.token_log_probs) <= 1e-5
     assert (trace.numerics.largest_difference or 1) <= 1e-5 * max(1, max(map(abs, log_probs)))
 
 
@@ -49,8 +49,8 @@ def test_row_t_equals_step_t(translator: Translator, trace: Trace) -> None:
     source_BS, target_BT = read_ids(trace)
     with torch.inference_mode():
         state = translator.model.start(source_BS)
-        for row, piece in enumerate(target_BT.split(1, dim=1)):
-            logits_RQV = translator.model.step(piece, state)
+        for row, token in enumerate(target_BT.split(1, dim=1)):
+            logits_RQV = translator.model.step(token, state)
             assert apart(trace["logits"][row], logits_RQV[0, 0]) <= 1e-5, row
 
 
@@ -85,8 +85,8 @@ def test_each_level_keeps_what_it_says(translator: Translator, trace: Trace) -> 
         record(translator, "a dog", level="attention")["memory"]
 
 
-def test_pieces_have_their_places(trace: Trace) -> None:
-    *spans, mark = [(piece.start, piece.end) for piece in trace.source]
+def test_tokens_have_their_places(trace: Trace) -> None:
+    *spans, mark = [(token.start, token.end) for token in trace.source]
     assert "".join(SENTENCE[slice(*span)] for span in dict.fromkeys(spans)) == SENTENCE.strip()
     assert spans[-1] == spans[-2], "two bytes of one character"
     assert mark == (len(SENTENCE), len(SENTENCE))
@@ -100,14 +100,14 @@ def test_places_of_a_translation(translator: Translator) -> None:
     trace = record(translator, "a dog", target=text)
     assert trace.translation == text and trace.predicted[-1].id == EOS
     assert trace.predicted[-1].start == len(text)
-    covered = sorted({n for piece in trace.predicted for n in range(piece.start, piece.end)})
+    covered = sorted({n for token in trace.predicted for n in range(token.start, token.end)})
     assert covered == list(range(len(text)))
-    cat = [piece for piece in trace.predicted if text[piece.start : piece.end] == "猫"]
+    cat = [token for token in trace.predicted if text[token.start : token.end] == "猫"]
     assert len(cat) == 3 and trace.search is None
 
 
 def test_the_search_replays_as_a_tree(trace: Trace) -> None:
-    """From the last step up its parents: the pieces of every hypothesis that lived or ended."""
+    """From the last step up its parents: the tokens of every hypothesis that lived or ended."""
     assert trace.search is not None
     rows = {0: ((), 0.0)}
     ended = {}
@@ -116,12 +116,12 @@ def test_the_search_replays_as_a_tree(trace: Trace) -> None:
         assert scores == sorted(scores, reverse=True)
         following = {}
         for each in step:
-            pieces, log_prob = rows[each.parent]
-            assert each.log_prob == pytest.approx(log_prob + each.piece_log_prob, abs=1e-5)
+            tokens, log_prob = rows[each.parent]
+            assert each.log_prob == pytest.approx(log_prob + each.token_log_prob, abs=1e-5)
             if each.row is not None:
-                following[each.row] = ((*pieces, each.id), each.log_prob)
+                following[each.row] = ((*tokens, each.id), each.log_prob)
             elif each.fate in ("FINISHED", "CUT"):
-                ended[(*pieces, *([each.id] if each.fate == "CUT" else []))] = each.score
+                ended[(*tokens, *([each.id] if each.fate == "CUT" else []))] = each.score
         rows = following or rows
     assert ended == pytest.approx({each.ids: each.score for each in trace.search.hypotheses})
 
@@ -143,14 +143,14 @@ def test_a_hypothesis_that_the_search_had_no_need_of() -> None:
     assert best.search is not None and len(best.search.hypotheses) < 4
     fourth = record(translator, text, decode=decode, hypothesis=3)
     found = translator.search([text], decode=decode, n_best=4, split=False)[0]
-    assert [piece.text for piece in fourth.predicted[:-1]] == found[3].pieces
+    assert [token.text for token in fourth.predicted[:-1]] == found[3].tokens
     assert fourth.explain("logits", (-1, 9)).recomputed == pytest.approx(fourth["logits"][-1, 9])
     with pytest.raises(ValueError, match="search=beam with beam=2 finds more"):
         record(translator, text, decode=Decode(search="greedy"), hypothesis=1)
 
 
-def test_the_merges_of_each_word_make_its_pieces(trace: Trace) -> None:
-    """The pieces are those that `tokenizers` found."""
+def test_the_merges_of_each_word_make_its_tokens(trace: Trace) -> None:
+    """The tokens are those that `tokenizers` found."""
     made, words = [], trace.document.words
     for word in words:
         closed = {merge.place for merge in word.merges}
@@ -158,7 +158,7 @@ def test_the_merges_of_each_word_make_its_pieces(trace: Trace) -> None:
         made += ["".join(word.symbols[left:right]) for left, right in pairwise(gaps)]
         ranks = [merge.rank for merge in word.merges]
         assert ranks == sorted(ranks)
-    assert made == [piece.text for piece in trace.source[:-1]]
+    assert made == [token.text for token in trace.source[:-1]]
     assert any(len(word.merges) > 2 for word in words)
 
 
@@ -193,7 +193,7 @@ def test_a_sample_tells_what_it_was_drawn_with(translator: Translator, cut: dict
     assert record(translator, "a dog").predictions[0].draw_prob is None
 
 
-def test_the_likeliest_pieces(translator: Translator, trace: Trace) -> None:
+def test_the_likeliest_tokens(translator: Translator, trace: Trace) -> None:
     row = trace["logits"][1].astype(np.float64)
     log_probs = row - np.log(np.exp(row).sum())
     order = np.argsort(-log_probs)
@@ -201,7 +201,7 @@ def test_the_likeliest_pieces(translator: Translator, trace: Trace) -> None:
         top = trace.top(1, k)
         assert [choice.id for choice in top] == order[:k].tolist()
         assert apart([choice.log_prob for choice in top], log_probs[order[:k]]) <= 1e-6
-        assert top[0].text == translator.tokenizers.target.piece(top[0].id)
+        assert top[0].text == translator.tokenizers.target.token(top[0].id)
     expected, own = trace.predictions[1], trace.predicted[1].id
     assert expected.rank == order.tolist().index(own)
     assert expected.entropy == pytest.approx(-(np.exp(log_probs) * log_probs).sum(), abs=1e-5)
@@ -235,8 +235,8 @@ def test_another_precision_is_told(translator: Translator) -> None:
             {"target": "a cat", "hypothesis": 1},
             "hypothesis have no effect where the target",
         ),
-        ("a b " * 2500, {"split": False}, "pieces long, but this model has 40 positions"),
-        ("a dog", {"target": "a b " * 2500}, "target is .* pieces long"),
+        ("a b " * 2500, {"split": False}, "tokens long, but this model has 40 positions"),
+        ("a dog", {"target": "a b " * 2500}, "target is .* tokens long"),
         ("A dog. A cat.", {"sentence": 2}, "sentence 2 is out of range: there are 2, 0 to 1"),
         ("a dog", {"sentence": -2}, "sentence -2 is out of range: there is 1"),
         ("A dog. A cat.", {"sentence": 1, "target": "a"}, "sentence has no effect"),

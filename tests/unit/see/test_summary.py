@@ -21,11 +21,11 @@ def measure(text: str) -> int:
 
 @pytest.fixture
 def renamed(trace: Trace) -> Trace:
-    """The same recording with other pieces, also among those written."""
+    """The same recording with other tokens, also among those written."""
 
     def rename(side: str) -> dict[str, object]:
-        pieces = enumerate(getattr(trace.document, side))
-        made = (p.model_copy(update={"text": NAMES[n % len(NAMES)]}) for n, p in pieces)
+        tokens = enumerate(getattr(trace.document, side))
+        made = (p.model_copy(update={"text": NAMES[n % len(NAMES)]}) for n, p in tokens)
         return {side: tuple(made)}
 
     update = rename("source") | rename("predicted")
@@ -44,7 +44,7 @@ def read_blocks(trace: Trace) -> list[list[str]]:
     return blocks
 
 
-def test_shades_stand_below_their_piece(renamed: Trace, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_shades_stand_below_their_token(renamed: Trace, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "10000")
     (block,) = read_blocks(renamed)
     rows = len(renamed.predicted)

@@ -82,7 +82,7 @@ def start(service: Service, **how: Any) -> Iterator[Client]:
 
 @pytest.fixture(scope="package")
 def client() -> Iterator[Client]:
-    limits = Limits(characters=2000, texts=20, seconds=30, pieces=64)
+    limits = Limits(characters=2000, texts=20, seconds=30, tokens=64)
     yield from start(make_service(["demo", "demo-fr-en"], device="cpu", limits=limits))
 
 

@@ -43,19 +43,19 @@ def test_models(client: Client) -> None:
     assert one["settings"]["model"]["d_model"] == 64
     assert one["weights"]["output_table.weight"] == [one["target_vocabulary"], 64]
     weight = get_array(client, "/api/models/demo/weights/output_table.weight?slice=5,:3")
-    model = client.service.shelf.load(client.service.shelf.find("demo")).model
+    model = client.service.model_pool.load(client.service.model_pool.find("demo")).model
     assert weight.tolist() == model.output_table.weight[5, :3].tolist()
 
 
-def test_pieces_and_vocabulary(client: Client) -> None:
-    pieces = client.ask("/api/models/demo/pieces?text=the%20cat").json["pieces"]
-    assert [(each["text"], each["start"], each["end"]) for each in pieces] == [
+def test_tokens_and_vocabulary(client: Client) -> None:
+    tokens = client.ask("/api/models/demo/tokens?text=the%20cat").json["tokens"]
+    assert [(each["text"], each["start"], each["end"]) for each in tokens] == [
         (" the", 0, 3),
         (" cat", 3, 7),
     ]
     found = client.ask("/api/models/demo/vocabulary?begins=Cha&most=3").json
-    assert 0 < len(found["pieces"]) <= 3
-    assert all(each["text"].strip().lower().startswith("cha") for each in found["pieces"])
+    assert 0 < len(found["tokens"]) <= 3
+    assert all(each["text"].strip().lower().startswith("cha") for each in found["tokens"])
 
 
 def test_recording_tells_how_it_goes_on(client: Client) -> None:
@@ -94,11 +94,11 @@ def test_the_limit_that_is_named_is_the_one_that_holds(client: Client) -> None:
     text = {"text": "the cat " * 99, "target": "a"}
     allowed = client.service.limits
     try:
-        object.__setattr__(client.service, "limits", replace(allowed, pieces=2 * longest))
+        object.__setattr__(client.service, "limits", replace(allowed, tokens=2 * longest))
         said = client.ask("/api/trace", text).json["error"]
     finally:
         object.__setattr__(client.service, "limits", allowed)
-    assert said.startswith(f"the sentence has 198 pieces: at most {longest - 1} are recorded")
+    assert said.startswith(f"the sentence has 198 tokens: at most {longest - 1} are recorded")
 
 
 def test_a_translation_that_looks_wrong_says_so(client: Client) -> None:
@@ -195,7 +195,7 @@ def test_slices(
         ("figures/V84?sentence=1.5", 400, "sentence=1.5: a whole number"),
         ("figures/V50?heads=3,,3", 400, "heads=3,,3: whole numbers"),
         ("figures/V83?temperatures=", 400, "temperatures=“”: two numbers"),
-        ("figures/V49?query=", 400, "query=“”: a piece of the sentence"),
+        ("figures/V49?query=", 400, "query=“”: a token of the sentence"),
         ("figures/V84?watch=../../etc", 404, "there is no run"),
         ("figures/V49?format=gif", 400, "does not move"),
     ],
@@ -209,7 +209,7 @@ def test_explain(client: Client, recording: str, trace: Trace) -> None:
     path = f"/api/traces/{recording}/explain?name={CROSS}&index=0,2,3"
     found, own = client.ask(path).json, trace.explain(CROSS, (0, 2, 3))
     assert math.isclose(found["value"], own.value) and found["latex"] == own.to_latex()
-    assert found["axes"][2] == {"dim": "key", "place": 3, "piece": trace.source[3].text}
+    assert found["axes"][2] == {"dim": "key", "place": 3, "token": trace.source[3].text}
     assert found["chain"][0]["name"] == CROSS
     assert found["chain"][-1]["name"].startswith(("source_embedding", "target_embedding"))
     assert found["links"]["section"] == "3.2.1"
@@ -250,7 +250,7 @@ def test_derived(client: Client, recording: str, trace: Trace) -> None:
     assert np.allclose(words.sum(-1), 1, atol=1e-5)
     lens = client.ask(f"{base}/lens?k=1").json["layers"]
     assert [row[0]["id"] for row in lens[-1]] == trace["logits"].argmax(-1).tolist()
-    told = client.ask(f"{base}/logit?row=0&piece=500").json
+    told = client.ask(f"{base}/logit?row=0&token=500").json
     assert math.isclose(told["sum"], trace["logits"][0, 500], rel_tol=1e-4, abs_tol=1e-4)
     listed = {each["name"]: each for each in client.ask("/api/derive").json["derived"]}
     assert listed["entropy"]["parameters"] == ["block"] and listed["entropy"]["about"]
@@ -272,10 +272,10 @@ def test_edit(client: Client, recording: str) -> None:
 
 
 def test_force_another_word(client: Client) -> None:
-    pieces = client.ask("/api/models/demo/vocabulary?begins=un&most=1").json["pieces"]
-    given = {"text": SENTENCE, "prefix": [pieces[0]["id"]]}
+    tokens = client.ask("/api/models/demo/vocabulary?begins=un&most=1").json["tokens"]
+    given = {"text": SENTENCE, "prefix": [tokens[0]["id"]]}
     found = client.ask("/api/trace", given)
-    assert found.status == 200 and found.json["translation"].startswith(pieces[0]["text"].strip())
+    assert found.status == 200 and found.json["translation"].startswith(tokens[0]["text"].strip())
     for prefix in ([10**6], [0], [-1]):
         assert client.ask("/api/trace", {**given, "prefix": prefix}).status == 400
 
@@ -360,7 +360,7 @@ def test_a_setting_turns_its_search_on(client: Client) -> None:
         ("/api/trace", {"text": " "}, "no text"),
         ("/api/trace", {"text": "a", "x": 1}, "unknown key x"),
         ("/api/trace", {"text": "a", "level": "all"}, "level"),
-        ("/api/trace", {"text": "the cat " * 60, "target": "le chat"}, "pieces: at most 64"),
+        ("/api/trace", {"text": "the cat " * 60, "target": "le chat"}, "tokens: at most 64"),
         ("/api/trace", {"text": "A cat. A dog.", "sentence": 2}, "there are 2, 0 to 1"),
         ("/api/trace", {"text": "A cat. A dog.", "sentence": 1, "target": "b"}, "no effect"),
         ("/api/trace", {"text": "a", "target": "b", "prefix": "c"}, "no effect"),

@@ -15,9 +15,9 @@ import pytest
 pytest.importorskip("fastapi", reason="the extra `serve` is not installed")
 
 from glassformer.config import Config, Decode
+from glassformer.serve.api_error import ApiError
 from glassformer.serve.batching import Batcher
 from glassformer.serve.limits import Limits
-from glassformer.serve.refusal import Refusal
 
 
 class Model:
@@ -43,7 +43,7 @@ class Echo(Model):
         if "bad" in texts:
             raise ValueError("a bad sentence")
         self.batches.append([*texts])
-        said = {"log_prob": 0.0, "piece_log_probs": [], "finished": True, "parts": []}
+        said = {"log_prob": 0.0, "token_log_probs": [], "finished": True, "parts": []}
         return [[SimpleNamespace(text=text.upper(), **said)] for text in texts]
 
 
@@ -127,7 +127,7 @@ def test_full(run: Callable[..., Any]) -> None:
         await asyncio.to_thread(echo.begun.wait, 10)
         second = asyncio.ensure_future(ask(batcher, echo, "a", "b"))
         await asyncio.sleep(0)
-        with pytest.raises(Refusal, match="too much to do") as caught:
+        with pytest.raises(ApiError, match="too much to do") as caught:
             await ask(batcher, echo, "c", "d")
         assert caught.value.status == 503 and int(caught.value.headers["Retry-After"]) >= 1
         echo.gate.set()
@@ -149,7 +149,7 @@ def test_too_late(run: Callable[..., Any]) -> None:
         await asyncio.sleep(0.15)
         echo.gate.set()
         assert await first == ["FIRST"]
-        with pytest.raises(Refusal, match="waited longer"):
+        with pytest.raises(ApiError, match="waited longer"):
             await late
 
     run(work, seconds=0.1)
@@ -169,7 +169,7 @@ def test_a_bad_sentence_fails_its_own_request(run: Callable[..., Any]) -> None:
         await asyncio.sleep(0)
         echo.gate.set()
         assert await first and await good == ["GOOD", "ALSO GOOD"]
-        with pytest.raises(Refusal, match="a bad sentence") as caught:
+        with pytest.raises(ApiError, match="a bad sentence") as caught:
             await bad
         assert caught.value.status == 400
 
@@ -221,7 +221,7 @@ def test_closing_finishes_what_was_accepted() -> None:
         await asyncio.to_thread(echo.begun.wait, 10)
         closing = asyncio.ensure_future(asyncio.to_thread(batcher.close))
         await asyncio.sleep(0.05)
-        with pytest.raises(Refusal, match="ending"):
+        with pytest.raises(ApiError, match="ending"):
             await ask(batcher, echo, "too late")
         echo.gate.set()
         await closing

@@ -25,8 +25,8 @@ def test_the_lead_is_that_of_a_recording_in_which_the_head_is_silent(
     client: Client, riddle: str
 ) -> None:
     found = client.ask(f"/api/traces/{riddle}/heads", {"step": STEP}).json
-    assert found["piece"]["text"].strip() == "qu'il" and found["rival"]["text"].strip() == "qu'elle"
-    translator = client.service.shelf.load(client.service.shelf.find("demo"))
+    assert found["token"]["text"].strip() == "qu'il" and found["rival"]["text"].strip() == "qu'elle"
+    translator = client.service.model_pool.load(client.service.model_pool.find("demo"))
     base = client.service.recordings.find(riddle).trace
     silent = record(
         translator, SENTENCE, target=base, edits=[{"do": "silence", "name": BLOCK, "head": HEAD}]
@@ -34,7 +34,7 @@ def test_the_lead_is_that_of_a_recording_in_which_the_head_is_silent(
     for lead, trace in ((found["lead"], base), (found["leads"][BLOCK][HEAD], silent)):
         logits = trace["logits"][STEP]
         assert lead == pytest.approx(
-            logits[found["piece"]["id"]] - logits[found["rival"]["id"]], abs=1e-4
+            logits[found["token"]["id"]] - logits[found["rival"]["id"]], abs=1e-4
         )
     settings = base.settings
     assert len(found["leads"]) == settings.encoder_layers + 2 * settings.decoder_layers
@@ -63,7 +63,7 @@ def test_another_rival(client: Client, riddle: str) -> None:
     ("body", "said"),
     [
         ({"step": 13}, "step 13 is out of range, it goes from 0 to 12"),
-        ({"step": 0, "rival": 10**6}, "rival=1000000: the id of another piece"),
+        ({"step": 0, "rival": 10**6}, "rival=1000000: the id of another token"),
         ({"steps": 1}, "steps"),
     ],
 )
@@ -76,7 +76,7 @@ def test_each_step_tells_what_else_could_have_come(client: Client) -> None:
     events = client.stream("/api/trace", {"text": SENTENCE, "level": "attention"})
     steps = [data for _, data in events if data.get("stage") == "searching"]
     base = client.service.recordings.find(events[-1][1]["id"]).trace
-    assert steps[-1]["pieces"] == [piece.text for piece in base.predicted]
+    assert steps[-1]["tokens"] == [token.text for token in base.predicted]
     for step, told in zip(steps, base.predictions, strict=True):
         assert [each["id"] for each in step["candidates"]] == list(told.ids[:5])
         assert step["candidates"][0]["log_prob"] == pytest.approx(told.log_probs[0], abs=1e-4)

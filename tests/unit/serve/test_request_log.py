@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from glassformer.cli import main
-from glassformer.serve.access import Access
+from glassformer.serve.rate_limit import Access
 from glassformer.serve.request_log import RequestLog
 from glassformer.serve.running import make_service
 
@@ -52,7 +52,7 @@ def test_a_line_says_who_asked_what_and_how_it_went(logged: tuple[Client, Path, 
     assert client.ask("/translate", {**given, "api_key": "wrong"}).status == 403
     assert client.ask("/api/trace", {"text": TEXT}).status == 200
     assert client.ask(f"/?token={TOKEN}").status == 303
-    assert client.ask("/api/models/demo/pieces?text=secretly", Authorization="").status == 401
+    assert client.ask("/api/models/demo/tokens?text=secretly", Authorization="").status == 401
     assert client.ask("/nothing/here\x1b[2J".replace("\x1b", "%1b")).status == 404
     done, refused, traced, opened, stranger, lost = read(path, 6)
     expected = {
@@ -74,7 +74,7 @@ def test_a_line_says_who_asked_what_and_how_it_went(logged: tuple[Client, Path, 
     assert "texts" not in refused
     assert (traced["path"], traced["models"], traced["texts"]) == ("/api/trace", ["demo"], 1)
     assert [each["status"] for each in (opened, stranger, lost)] == [303, 401, 404]
-    assert opened["path"] == "/" and stranger["path"] == "/api/models/demo/pieces"
+    assert opened["path"] == "/" and stranger["path"] == "/api/models/demo/tokens"
     told = path.read_bytes()
     assert b"\x1b" not in told
     for secret in (KEY, TOKEN, "wrong", "secretly"):

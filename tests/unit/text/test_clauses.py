@@ -16,20 +16,20 @@ TEXTS = st.one_of(
 
 
 def cut(tokenizer: Tokenizer, text: str, most: int) -> list[str]:
-    return [text[a:b] for a, b in split_clauses(text, most, tokenizer.pieces)]
+    return [text[a:b] for a, b in split_clauses(text, most, tokenizer.tokens)]
 
 
 @given(text=TEXTS.map(str.strip).filter(bool), most=st.integers(4, 30))
 def test_no_part_is_too_long_and_nothing_is_lost(
     tokenizer: Tokenizer, text: str, most: int
 ) -> None:
-    spans = split_clauses(text, most, tokenizer.pieces)
+    spans = split_clauses(text, most, tokenizer.tokens)
     at = 0
     for start, end in spans:
         part = text[start:end]
         assert start < end and text[at:start].strip() == "" and part[0].strip()
         # a character alone may have more: the space before it, and its bytes in any form
-        is_one = len(tokenizer.pieces(part).ids) <= 1 + len(part.encode("utf-8", "replace")) <= 14
+        is_one = len(tokenizer.tokens(part).ids) <= 1 + len(part.encode("utf-8", "replace")) <= 14
         assert len(tokenizer.encode(part)) <= most or is_one
         at = end
     assert text[at:].strip() == ""
@@ -38,9 +38,9 @@ def test_no_part_is_too_long_and_nothing_is_lost(
 @given(text=TEXTS.map(str.strip).filter(bool))
 def test_what_is_short_enough_stays_whole(tokenizer: Tokenizer, text: str) -> None:
     most = len(tokenizer.encode(text))
-    assert split_clauses(text, most, tokenizer.pieces) == [(0, len(text))]
+    assert split_clauses(text, most, tokenizer.tokens) == [(0, len(text))]
     if most > 12 and not text.isascii():
-        assert len(split_clauses(text, most - 1, tokenizer.pieces)) > 1
+        assert len(split_clauses(text, most - 1, tokenizer.tokens)) > 1
 
 
 CLAUSES = ["the cat sat,", "two dogs chase;", "they said:", "the hat is on it –", "yes (here),"]
@@ -76,13 +76,13 @@ def test_numbers_keep_their_points_and_titles_their_names(tokenizer: Tokenizer) 
 
 
 def test_a_hundred_thousand_characters(tokenizer: Tokenizer) -> None:
-    """Each piece is read a few times, whatever the length of the whole."""
+    """Each token is read a few times, whatever the length of the whole."""
     read = 0
 
     def count(text: str) -> object:
         nonlocal read
         read += len(text)
-        return tokenizer.pieces(text)
+        return tokenizer.tokens(text)
 
     text = "the cat sat on the mat " * 4000 + "x" * 8000
     parts = split_clauses(text.strip(), 40, count)  # type: ignore[arg-type]

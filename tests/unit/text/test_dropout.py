@@ -1,4 +1,4 @@
-"""BPE dropout: the same text, other pieces, the right odds, and all by the seed."""
+"""BPE dropout: the same text, other tokens, the right odds, and all by the seed."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ TEXT = "The cat sat on the mat; the hat is on the cat. 🙂"
 
 @st.composite
 def merge_tables(draw: st.DrawFn) -> list[tuple[str, str]]:
-    """Merges in any order, the same piece by different ways too."""
-    pieces = ["a", "b", "c"]
+    """Merges in any order, the same token by different ways too."""
+    tokens = ["a", "b", "c"]
     merges: dict[tuple[str, str], None] = {}
     for _ in range(draw(st.integers(0, 12))):
-        left, right = draw(st.sampled_from(pieces)), draw(st.sampled_from(pieces))
+        left, right = draw(st.sampled_from(tokens)), draw(st.sampled_from(tokens))
         merges[left, right] = None
-        pieces.append(left + right)
+        tokens.append(left + right)
     return draw(st.permutations(list(merges)))
 
 
@@ -116,7 +116,7 @@ def test_a_sampler_keeps_only_so_many_words(
     assert len(set(map(tuple, drawn))) > 4  # the third word has no place and is sampled anew
 
 
-def test_dropout_makes_more_pieces(tokenizer: Tokenizer) -> None:
+def test_dropout_makes_more_tokens(tokenizer: Tokenizer) -> None:
     drawn = Sampler(tokenizer, 0.1, 1).draw(TEXT, 200)
     assert sum(map(len, drawn)) > 200 * len(tokenizer.encode(TEXT))
     assert Sampler(tokenizer, 0.0, 1).draw(TEXT, 2) == [tokenizer.encode(TEXT)] * 2

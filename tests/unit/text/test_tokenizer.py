@@ -1,4 +1,4 @@
-"""Whatever goes in comes out, in pieces that know where they are from."""
+"""Whatever goes in comes out, in tokens that know where they are from."""
 
 from __future__ import annotations
 
@@ -107,42 +107,42 @@ def test_any_text_comes_back(tokenizer: Tokenizer, text: str) -> None:
 
 @given(text=texts)
 def test_spans_are_in_order_and_cover_the_text(tokenizer: Tokenizer, text: str) -> None:
-    pieces = tokenizer.pieces(text)
-    assert list(pieces.ids) == tokenizer.encode(text)
-    assert pieces.texts == tuple(map(tokenizer.piece, pieces.ids))
-    assert pieces.spans == tuple(sorted(pieces.spans))
+    tokens = tokenizer.tokens(text)
+    assert list(tokens.ids) == tokenizer.encode(text)
+    assert tokens.texts == tuple(map(tokenizer.token, tokens.ids))
+    assert tokens.spans == tuple(sorted(tokens.spans))
     reached = 0
-    for start, end in pieces.spans:
+    for start, end in tokens.spans:
         assert start <= reached <= end
         reached = end
     assert reached == len(text)
 
 
 @given(text=texts)
-def test_a_piece_is_what_its_span_holds(tokenizer: Tokenizer, text: str) -> None:
+def test_a_token_is_what_its_span_holds(tokenizer: Tokenizer, text: str) -> None:
     text = expected(text)
-    pieces = tokenizer.pieces(text)
-    for number, (id, span) in enumerate(zip(pieces.ids, pieces.spans, strict=True)):
+    tokens = tokenizer.tokens(text)
+    for number, (id, span) in enumerate(zip(tokens.ids, tokens.spans, strict=True)):
         held = text[slice(*span)] if number else " " + text[slice(*span)]
         if FIRST_BYTE <= id < FIRST_CHARACTER:
             assert len(held) == 1
             assert id - FIRST_BYTE in held.encode()
         else:
-            assert held == tokenizer.piece(id)
+            assert held == tokenizer.token(id)
 
 
 def test_the_bytes_of_a_character_share_its_span(tokenizer: Tokenizer) -> None:
-    pieces = tokenizer.pieces("a🙂e\u0301")
-    assert pieces.texts[-5:] == ("<0xF0>", "<0x9F>", "<0x99>", "<0x82>", "é")
-    assert pieces.spans[-5:] == ((1, 2), (1, 2), (1, 2), (1, 2), (2, 4))
+    tokens = tokenizer.tokens("a🙂e\u0301")
+    assert tokens.texts[-5:] == ("<0xF0>", "<0x9F>", "<0x99>", "<0x82>", "é")
+    assert tokens.spans[-5:] == ((1, 2), (1, 2), (1, 2), (1, 2), (2, 4))
 
 
-def test_a_first_word_is_the_piece_that_it_is_elsewhere(tokenizer: Tokenizer) -> None:
-    assert tokenizer.pieces("cat").texts == (" cat",)
-    assert tokenizer.pieces("cat").spans == ((0, 3),)
-    assert tokenizer.pieces("the cat").texts == (" the", " cat")
-    assert tokenizer.pieces(" cat").texts == (" ", " cat")
-    assert tokenizer.pieces(" cat").spans == ((0, 0), (0, 4))
+def test_a_first_word_is_the_token_that_it_is_elsewhere(tokenizer: Tokenizer) -> None:
+    assert tokenizer.tokens("cat").texts == (" cat",)
+    assert tokenizer.tokens("cat").spans == ((0, 3),)
+    assert tokenizer.tokens("the cat").texts == (" the", " cat")
+    assert tokenizer.tokens(" cat").texts == (" ", " cat")
+    assert tokenizer.tokens(" cat").spans == ((0, 0), (0, 4))
 
 
 @given(st.data())
@@ -169,10 +169,10 @@ def test_broken_bytes_and_controls(tokenizer: Tokenizer) -> None:
     assert tokenizer.decode(bytes_of[:1]) == "\ufffd"
     assert tokenizer.decode([bytes_of[0], BOS, bytes_of[1], PAD]) == "é"
     assert tokenizer.decode_many([[], [EOS], bytes_of]) == ["", "", "é"]
-    assert [tokenizer.piece(id) for id in (PAD, BOS, EOS)] == ["<pad>", "<s>", "</s>"]
-    assert tokenizer.piece(FIRST_BYTE + 0x41) == "<0x41>"
+    assert [tokenizer.token(id) for id in (PAD, BOS, EOS)] == ["<pad>", "<s>", "</s>"]
+    assert tokenizer.token(FIRST_BYTE + 0x41) == "<0x41>"
     with pytest.raises(ValueError, match=f"go from 0 to {len(tokenizer) - 1}"):
-        tokenizer.piece(-1)
+        tokenizer.token(-1)
 
 
 def test_many_at_once_are_as_one_by_one(tokenizer: Tokenizer) -> None:
@@ -249,7 +249,7 @@ def test_training_is_the_same_in_another_process(tokenizer: Tokenizer, lines: li
 def test_long_text_takes_time_in_proportion(tokenizer: Tokenizer, unit: str) -> None:
     def measure(text: str) -> float:
         started = time.process_time()
-        assert tokenizer.decode(tokenizer.pieces(text).ids) == expected(text)
+        assert tokenizer.decode(tokenizer.tokens(text).ids) == expected(text)
         return time.process_time() - started
 
     text = unit * (100_000 // len(unit))

@@ -79,7 +79,7 @@ def test_the_measured_point_is_met() -> None:
     ],
 )
 def test_the_speed_is_about_right(size: str, machine: Machine, measured: float) -> None:
-    """Pieces a second of docs/benchmarks.md."""
+    """Tokens a second of docs/benchmarks.md."""
     assert estimate_speed(SIZES[size], 8000, machine) == pytest.approx(measured, rel=0.15)
 
 
@@ -197,12 +197,12 @@ def test_left_open_it_stays_open_in_its_file(tmp_path: Path) -> None:
 
 
 def test_the_extent_is_about_right(data: Path) -> None:
-    """Against the pieces that tokenizers made: 29,000 pairs hold some 450,000 a side."""
+    """Against the tokens that tokenizers made: 29,000 pairs hold some 450,000 a side."""
     extent = measure_extent(find([data / "multi30k" / "train"], "en", "de").train)
     assert extent.pairs == 29_000 and 80 < extent.alphabet < 250
-    assert 350_000 < extent.pieces < 600_000
+    assert 350_000 < extent.tokens < 600_000
     chinese = measure_extent(islice(find([data / "tatoeba_en_zh" / "train"], "en", "zh").train, 99))
-    assert 99 * 5 < chinese.pieces < 99 * 12
+    assert 99 * 5 < chinese.tokens < 99 * 12
 
 
 def test_every_character_finds_room() -> None:

@@ -106,8 +106,8 @@ USUAL: dict[str, dict[str, Any]] = {
     "no warm-up": {"warmup": 1, "learning_rate": 0.01},
     "muon": {"optimizer": "muon", "learning_rate": 0.03},
     "label smoothing": {"label_smoothing": 0.4},
-    "R-Drop": {"consistency": 5.0},
-    "R-Drop, strong": {"consistency": 100.0},
+    "R-Drop": {"rdrop_alpha": 5.0},
+    "R-Drop, strong": {"rdrop_alpha": 100.0},
 }
 
 
@@ -126,13 +126,13 @@ def test_usual_settings_set_off_no_alarm(
     assert not any("diverged" in line for line in read_metrics(tmp_path / "m"))
 
 
-@pytest.mark.parametrize("new_pieces", [False, True])
+@pytest.mark.parametrize("new_tokens", [False, True])
 def test_other_data_after_from_set_off_no_alarm(
     tmp_path: Path,
     other_corpus: list[Path],
     corpus: list[Path],
     settings: Settings,
-    new_pieces: bool,
+    new_tokens: bool,
 ) -> None:
     """The parent knows its own pairs by heart, and nothing of the new ones."""
     config = settings(steps=150, learning_rate=0.03, validate_every=150, watch=0, dropout=0)
@@ -142,7 +142,7 @@ def test_other_data_after_from_set_off_no_alarm(
         mixed = texts if side == "en" else texts[::-1]
         (tmp_path / f"c.{side}").write_text("\n".join(mixed) + "\n", encoding="utf-8")
     data = [tmp_path / "c.en", tmp_path / "c.xx"]
-    how: dict[str, Any] = {"parent": tmp_path / "parent", "new_pieces": new_pieces, "quiet": True}
+    how: dict[str, Any] = {"parent": tmp_path / "parent", "new_tokens": new_tokens, "quiet": True}
     out = tmp_path / "m"
     summary = train(config.changed(train={"steps": 50}), data, out, **how)
     assert summary.is_finished and summary.progress.rate_factor == 1

@@ -83,7 +83,7 @@ def test_embeddings_may_have_a_rate_of_their_own(kind: str, tie: str) -> None:
         torch.manual_seed(3)
         model = Transformer(settings, 40, 40)
         before = {name: p.clone() for name, p in model.named_parameters()}
-        train = Train(optimizer=kind, embedding_rate=factor)
+        train = Train(optimizer=kind, embedding_lr_scale=factor)
         optimizer = make_optimizer(model, train, "fp32")
         give_gradients(model, 1)
         set_rate(optimizer, 0.01)

@@ -1,4 +1,4 @@
-"""What a training learns its pieces from: both sides of the corpus."""
+"""What a training learns its tokens from: both sides of the corpus."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def learn(folder: Path, shared: bool) -> Tokenizers:
 
 
 @pytest.mark.parametrize("shared", [True, False])
-def test_a_frequent_word_of_either_side_is_one_piece(tmp_path: Path, shared: bool) -> None:
+def test_a_frequent_word_of_either_side_is_one_token(tmp_path: Path, shared: bool) -> None:
     tokenizers = learn(tmp_path, shared)
-    assert tokenizers.source.pieces("the river").texts[-1] == " river"
-    assert tokenizers.target.pieces("THE RIVER").texts[-1] == " RIVER"
+    assert tokenizers.source.tokens("the river").texts[-1] == " river"
+    assert tokenizers.target.tokens("THE RIVER").texts[-1] == " RIVER"

@@ -65,7 +65,7 @@ def test_gradients_are_those_of_torchs_loss(bias: bool) -> None:
 def test_consistency_draws_two_readings_together(bias: bool) -> None:
     """R-Drop's loss: the mean of both readings', and a quarter of alpha of what parts them."""
     updater, batch = make_updater(output_bias=bias, dropout=0.4), make_batch(0)
-    updater.train = updater.train.model_copy(update={"consistency": 3.0})
+    updater.train = updater.train.model_copy(update={"rdrop_alpha": 3.0})
     updater.model.train()
     seed_dropout(1, 1, batch.number)
     share = updater.backward(batch, targets=7)
@@ -101,7 +101,7 @@ def test_micro_batches_add_up_to_one_batch() -> None:
     one, two = whole.update(1, 1e-3, [both]), parts.update(1, 1e-3, [first, second])
     assert one.loss == pytest.approx(two.loss, rel=1e-5)
     assert one.gradient_norm == pytest.approx(two.gradient_norm, rel=1e-4)
-    assert (one.source_pieces, one.target_pieces) == (two.source_pieces, two.target_pieces)
+    assert (one.source_tokens, one.target_tokens) == (two.source_tokens, two.target_tokens)
 
 
 def test_a_gradient_that_is_not_finite_moves_nothing() -> None:
@@ -114,14 +114,14 @@ def test_a_gradient_that_is_not_finite_moves_nothing() -> None:
         assert torch.equal(old.nan_to_num(7), new.nan_to_num(7))
 
 
-@pytest.mark.parametrize("consistency", [0.0, 0.5])
+@pytest.mark.parametrize("rdrop_alpha", [0.0, 0.5])
 def test_no_value_is_asked_for_on_the_way(
-    monkeypatch: pytest.MonkeyPatch, consistency: float
+    monkeypatch: pytest.MonkeyPatch, rdrop_alpha: float
 ) -> None:
     """PyTorch's device "meta" goes the way of a GPU, and has no values that it could tell."""
     monkeypatch.setattr(torch, "is_autocast_enabled", lambda kind: False)  # it knows no "meta"
     model = Transformer(Model(**SHAPE | {"dropout": 0.1}), VOCABULARY, VOCABULARY)
-    train = Train(consistency=consistency, ema=0.9)
+    train = Train(rdrop_alpha=rdrop_alpha, ema=0.9)
     updater = Updater(model, train, torch.device("meta"), "fp32")
     updater.model.train()
     loss = updater._gather(1, [make_batch(0), make_batch(1)], targets=14)

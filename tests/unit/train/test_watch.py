@@ -78,11 +78,11 @@ def test_a_snapshot_is_what_the_model_says(watched: Path) -> None:
         found = last.tensors[f"{number}.log_probabilities"].float()
         target = translator.tokenizers.target
         ids = [*target.encode(each["reference"]), 2]
-        assert found.shape == (len(each["reference_pieces"]), len(target))
+        assert found.shape == (len(each["reference_tokens"]), len(target))
         of_reference = found[range(len(ids)), ids].tolist()
-        assert of_reference == pytest.approx(scored.piece_log_probs, rel=1e-3)
+        assert of_reference == pytest.approx(scored.token_log_probs, rel=1e-3)
         assert torch.allclose(found.exp().sum(-1), torch.ones(len(ids)), atol=5e-3)
-        source, reference = len(each["source_pieces"]), len(each["reference_pieces"])
+        source, reference = len(each["source_tokens"]), len(each["reference_tokens"])
         shapes = {
             "encoder.1.self": (2, source, source),
             "decoder.0.self": (2, *[reference] * 2),

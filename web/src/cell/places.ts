@@ -7,7 +7,7 @@ import type { Index } from "./operands";
 export interface Place {
   dim: string;
   place: number;
-  piece: string | null;
+  token: string | null;
 }
 
 /** What an axis counts, in the reader's language. */
@@ -22,6 +22,6 @@ export function placesOf(trace: Trace, name: string, index: Index): Place[] {
   return index.map((place, n) => {
     const dim = axes[n]?.dim ?? (kind === "parameter" ? ["row", "column"][n]! : `axis ${n}`);
     const side = trace.side(name, dim);
-    return { dim, place, piece: side ? trace[side][place]!.text : null };
+    return { dim, place, token: side ? trace[side][place]!.text : null };
   });
 }

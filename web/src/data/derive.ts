@@ -108,7 +108,7 @@ function eye(rows: number, columns = rows): Tensor {
 /**
  * Attention followed through all layers (Abnar and Zuidema 2020). In each sub-layer half of a
  * position stays what it was, half is the mean of its heads. The encoder's is S S; that of the
- * decoder T (T + S): its own pieces first, then those of the source. "cross" is its last part.
+ * decoder T (T + S): its own tokens first, then those of the source. "cross" is its last part.
  */
 export async function rollOut(trace: Trace, kind: Kind): Promise<Tensor> {
   await trace.attention();

@@ -2,7 +2,7 @@
 
 export type Level = "attention" | "states" | "everything";
 
-export interface Piece {
+export interface Token {
   text: string;
   id: number;
   start: number;
@@ -28,7 +28,7 @@ export interface Considered {
   row: number | null;
   id: number;
   text: string;
-  piece_log_prob: number;
+  token_log_prob: number;
   log_prob: number;
   score: number;
   fate: Fate;
@@ -47,7 +47,7 @@ export interface Found {
 export interface Decode {
   search: "beam" | "greedy" | "sample";
   beam: number;
-  penalty: "paper" | "power" | "none";
+  length_penalty: "gnmt" | "power" | "none";
   alpha: number;
   temperature: number;
   top_k: number;
@@ -118,9 +118,9 @@ export interface TraceDocument {
   glassformer: string;
   text: string;
   translation: string;
-  source: Piece[];
-  target: Piece[];
-  predicted: Piece[];
+  source: Token[];
+  target: Token[];
+  predicted: Token[];
   settings: ModelSettings;
   source_vocabulary: number;
   target_vocabulary: number;

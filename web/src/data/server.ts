@@ -50,7 +50,7 @@ export interface Progress {
   step?: number;
   most?: number | null;
   text?: string;
-  pieces?: string[]; // of the best hypothesis
+  tokens?: string[]; // of the best hypothesis
   candidates?: Candidate[]; // what could have come in place of the newest one
   told?: Candidate[][]; // those of all steps
 }

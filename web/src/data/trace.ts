@@ -1,7 +1,7 @@
 /** One recorded translation, and its numbers, which come when they are asked for. */
 
 import type {
-  Entry, Op, Piece, Prediction, Problem, Search, Sentence, TraceDocument,
+  Entry, Op, Token, Prediction, Problem, Search, Sentence, TraceDocument,
 } from "./document";
 import { compute } from "../cell/compute";
 import { at, part, type Tensor } from "./tensor";
@@ -27,9 +27,9 @@ export interface About {
 const LARGE = 1 << 19;
 
 export class Trace {
-  readonly source: Piece[];
-  readonly target: Piece[];
-  readonly predicted: Piece[];
+  readonly source: Token[];
+  readonly target: Token[];
+  readonly predicted: Token[];
   readonly predictions: Prediction[];
   readonly search: Search | null;
   readonly ops: Map<string, Op>;
@@ -105,7 +105,7 @@ export class Trace {
     return (place) => this[side][place]!.id;
   }
 
-  /** Whose pieces an axis counts. */
+  /** Whose tokens an axis counts. */
   side(name: string, dim: string): Side | null {
     if (dim === "source" || dim === "target") return dim;
     if (dim !== "query" && dim !== "key") return null;

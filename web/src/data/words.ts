@@ -1,18 +1,18 @@
-/** Pieces grouped to words, and attention between words. */
+/** Tokens grouped to words, and attention between words. */
 
-import type { Piece } from "./document";
+import type { Token } from "./document";
 import { zeros, type Tensor } from "./tensor";
 
 export type Groups = number[][];
 
 /** A word begins at a space, or where letters and digits begin or end; marks stand alone. */
-export function groupWords(pieces: readonly Piece[], text: string): Groups {
+export function groupWords(tokens: readonly Token[], text: string): Groups {
   const groups: Groups = [];
   // Spans count characters, as Python does; JavaScript's own places count halves of some.
   const letters = Array.from(text);
   let before: boolean | null = null;
-  pieces.forEach((piece, place) => {
-    const said = letters.slice(piece.start, piece.end).join("");
+  tokens.forEach((token, place) => {
+    const said = letters.slice(token.start, token.end).join("");
     const first = said.trim().slice(0, 2);
     const kind = said ? /^[\p{L}\p{N}\p{M}'’]/u.test(first) : null;
     if (before === null || kind !== before || /^\s/.test(said)) groups.push([]);
@@ -22,13 +22,13 @@ export function groupWords(pieces: readonly Piece[], text: string): Groups {
   return groups;
 }
 
-export const single = (pieces: readonly unknown[]): Groups => pieces.map((_, place) => [place]);
+export const single = (tokens: readonly unknown[]): Groups => tokens.map((_, place) => [place]);
 
-export function spell(pieces: readonly Piece[], group: readonly number[]): string {
-  return group.map((place) => pieces[place]!.text).join("");
+export function spell(tokens: readonly Token[], group: readonly number[]): string {
+  return group.map((place) => tokens[place]!.text).join("");
 }
 
-/** Summed over the pieces of a key, averaged over those of a query: rows still sum to 1. */
+/** Summed over the tokens of a key, averaged over those of a query: rows still sum to 1. */
 export function mergeWords(weights: Tensor, queries: Groups, keys: Groups): Tensor {
   const found = zeros(queries.length, keys.length);
   const width = weights.shape[1]!;

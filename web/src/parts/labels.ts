@@ -2,14 +2,14 @@
 
 import type { Trace } from "../data/trace";
 
-/** Pieces where an axis counts them; else nothing, and the place is told on hovering. */
+/** Tokens where an axis counts them; else nothing, and the place is told on hovering. */
 export function axisLabels(trace: Trace, name: string, axis: number): string[] {
   const dim = trace.op(name).axes[axis]?.dim ?? "";
   const side = trace.side(name, dim);
-  return side ? trace[side].map((piece) => piece.text) : [];
+  return side ? trace[side].map((token) => token.text) : [];
 }
 
 /** A row of the decoder: what it was given, and what it predicts. */
 export function rowsOf(trace: Trace): string[] {
-  return trace.target.map((piece, row) => `${piece.text} → ${trace.predicted[row]!.text}`);
+  return trace.target.map((token, row) => `${token.text} → ${trace.predicted[row]!.text}`);
 }

@@ -37,7 +37,7 @@ export const CHAPTERS: Record<string, Card[]> = {
     { id: "V05", go: map("encoder.0") },
     { id: "V06", go: map("decoder.0") },
     { id: "V07", go: map("") },
-    { id: "V08", go: map("encoder.0"), tensor: `${LOOK}_road.sum` },
+    { id: "V08", go: map("encoder.0"), tensor: `${LOOK}_residual.sum` },
     { id: "V09", go: map("", "1") },
   ],
   words: [
@@ -46,10 +46,10 @@ export const CHAPTERS: Record<string, Card[]> = {
     { id: "V12", go: cell("source.ids[0]"), worked: true },
     { id: "V13", go: cell("source.ids[0]"), worked: true },
     {
-      id: "V14", go: cell("source_embedding.words[0,0]"), tensor: "source_embedding.words",
+      id: "V14", go: cell("source_embedding.embedded[0,0]"), tensor: "source_embedding.embedded",
       code: [["embedding", "forward"]], wrong: ["length-by-width"],
     },
-    { id: "V15", go: cell("source_embedding.words[0,0]"), wrong: ["in-lowest-encoder"] },
+    { id: "V15", go: cell("source_embedding.embedded[0,0]"), wrong: ["in-lowest-encoder"] },
     { id: "V16", go: whatif("word") },
     { id: "V17", go: cell("source_embedding.sum[0,0]"), wrong: ["six-rows"] },
     { id: "V18", go: whatif("sentence"), tensor: "memory" },
@@ -92,10 +92,10 @@ export const CHAPTERS: Record<string, Card[]> = {
     { id: "V35", go: attention("encoder", "matrix"), tensor: `${LOOK}.weights` },
     { id: "V36", go: attention("encoder", "stages") },
     {
-      id: "V37", go: cell(`${LOOK}.heads[0,0,0]`), tensor: `${LOOK}.heads`,
+      id: "V37", go: cell(`${LOOK}.context[0,0,0]`), tensor: `${LOOK}.context`,
       wrong: ["includes-itself"],
     },
-    { id: "V38", go: cell(`${LOOK}.heads[0,0,0]`) },
+    { id: "V38", go: cell(`${LOOK}.context[0,0,0]`) },
   ],
   matrices: [
     { id: "V39", go: cell(`${LOOK}.key[0,0,0]`), tensor: `${LOOK}.key` },
@@ -153,9 +153,9 @@ export const CHAPTERS: Record<string, Card[]> = {
       tensor: "encoder.0.feed_forward.hidden",
     },
     { id: "V65", go: whatif("residual"), code: [["layers", "forward"]] },
-    { id: "V66", go: cell(`${LOOK}_road.normed[0,0]`), tensor: `${LOOK}_road.normed` },
+    { id: "V66", go: cell(`${LOOK}_residual.normed[0,0]`), tensor: `${LOOK}_residual.normed` },
     { id: "V67", go: whatif("norm") },
-    { id: "V68", go: cell(`${LOOK}_road.normed[0,0]`), wrong: ["unbiased"] },
+    { id: "V68", go: cell(`${LOOK}_residual.normed[0,0]`), wrong: ["unbiased"] },
     { id: "V69", go: map("encoder") },
   ],
   stacks: [
@@ -192,7 +192,7 @@ export const CHAPTERS: Record<string, Card[]> = {
     { id: "V103", go: { view: "story" }, without: true },
     { id: "V104", go: { view: "story" }, without: true },
     {
-      id: "V105", go: cell("source_embedding.places[0,0]"),
+      id: "V105", go: cell("source_embedding.positions[0,0]"),
       code: [
         ["positions", "sinusoids"], ["attention", "attend"], ["feed_forward", "forward"],
         ["layers", "forward"],

@@ -1,6 +1,6 @@
 """JoeyNMT's training, stopped at given CPU-seconds to translate a test set with 5 beams.
 
-`python -m peers.learn_joeynmt TASK CPU-SECONDS...`. TASK is as for `train_joeynmt`, with the pieces
+`python -m peers.learn_joeynmt TASK CPU-SECONDS...`. TASK is as for `train_joeynmt`, with the tokens
 of the test in test.source and rate, warmup and dropout in learning.json. What each stop found goes
 to joeynmt.jsonl; the seconds of the translating are not counted.
 """
@@ -43,7 +43,7 @@ class Watch:
 
     def __init__(self, found: Path, marks: list[float]):
         self.found, self.marks = found, marks
-        self.updates = self.pieces = 0
+        self.updates = self.tokens = 0
         self.began = time.process_time()
         self._step, self._learn = TrainManager._train_step, TrainManager.train_and_validate
         found.unlink(missing_ok=True)
@@ -61,7 +61,7 @@ class Watch:
             if not self.marks:
                 raise SystemExit(0)
         self.updates += 1
-        self.pieces += int((batch.src != PAD).sum() + (batch.trg != PAD).sum())
+        self.tokens += int((batch.src != PAD).sum() + (batch.trg != PAD).sum())
         return self._step(manager, batch)
 
     def translate(self, manager: TrainManager, cpu: float) -> None:
@@ -70,7 +70,7 @@ class Watch:
             manager.model, self.test, manager.device, 0, args=search, autocast=manager.autocast
         )[3]
         manager.model.train()
-        row = {"cpu": cpu, "updates": self.updates, "pieces": self.pieces}
+        row = {"cpu": cpu, "updates": self.updates, "tokens": self.tokens}
         with self.found.open("a", encoding="utf-8") as file:
             file.write(json.dumps({**row, "said": [" ".join(words) for words in said]}) + "\n")
 

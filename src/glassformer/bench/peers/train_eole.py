@@ -1,6 +1,6 @@
 """Eole by its own training loop: `python -m peers.train_eole TASK PRECISION`.
 
-It makes its own batches of the same pairs, of as many pieces, and sorts them by length. Its norms
+It makes its own batches of the same pairs, of as many tokens, and sorts them by length. Its norms
 are always before the sublayers, which costs what it costs after them.
 """
 
@@ -46,7 +46,7 @@ def describe(folder: Path, task: dict[str, Any], precision: str) -> dict[str, An
             "param_init_method": "xavier_uniform",
             "normalization": "tokens",
             "label_smoothing": task["label_smoothing"],
-            "max_grad_norm": task["clip"],
+            "max_grad_norm": task["max_grad_norm"],
             "dropout": [task["model"]["dropout"]],
             "attention_dropout": [task["model"]["attention_dropout"]],
             "log_attention_entropy": False,

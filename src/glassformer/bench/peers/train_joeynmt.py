@@ -1,6 +1,6 @@
 """JoeyNMT by its own training loop: `python -m peers.train_joeynmt TASK PRECISION`.
 
-It makes its own batches of the same pairs, of as many pieces; it does not sort them by length.
+It makes its own batches of the same pairs, of as many tokens; it does not sort them by length.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def describe(folder: Path, task: dict[str, Any]) -> dict[str, Any]:
             "learning_rate_min": 0.0,
             "normalization": "tokens",
             "label_smoothing": task["label_smoothing"],
-            "clip_grad_norm": task["clip"],
+            "clip_grad_norm": task["max_grad_norm"],
             "batch_size": task["batch_tokens"],
             "batch_type": "token",
             "epochs": 10**6,

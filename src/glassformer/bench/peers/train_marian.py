@@ -1,7 +1,7 @@
 """Marian by its own trainer, a process that stands still between turns.
 
 `python -m peers.train_marian TASK PRECISION`. It makes its own batches of the same pairs, of as
-many target pieces, sorted by length, and splits each among its threads.
+many target tokens, sorted by length, and splits each among its threads.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import Any
 
 from .turns import Turns
 
-UPDATE = re.compile(r"Up\. \d.* @ ([\d,]+) after ")  # of how many target pieces
+UPDATE = re.compile(r"Up\. \d.* @ ([\d,]+) after ")  # of how many target tokens
 WORKSPACE = 4000  # MiB that a thread may set aside
 
 
@@ -56,7 +56,7 @@ def describe(folder: Path, task: dict[str, Any]) -> list[str]:
         "transformer-preprocess": order[0],
         "transformer-postprocess": order[1],
         "label-smoothing": task["label_smoothing"],
-        "clip-norm": task["clip"],
+        "clip-norm": task["max_grad_norm"],
         "optimizer-params": [*task["betas"], task["epsilon"]],
         "learn-rate": 0.0001,
         "mini-batch": 10_000,
@@ -79,7 +79,7 @@ def write_words(folder: Path, vocabulary: int) -> None:
     (folder / "marian").mkdir(exist_ok=True)
 
 
-def count_pieces(path: Path) -> int:
+def count_tokens(path: Path) -> int:
     """End marks included."""
     with path.open(encoding="utf-8") as lines:
         return sum(len(line.split()) + 1 for line in lines)
@@ -89,7 +89,7 @@ def main() -> None:
     folder = Path(sys.argv[1])
     task: dict[str, Any] = json.loads((folder / "task.json").read_text(encoding="utf-8"))
     write_words(folder, task["vocabulary"])
-    sides = [count_pieces(folder / f"train.{side}") for side in ("source", "target")]
+    sides = [count_tokens(folder / f"train.{side}") for side in ("source", "target")]
     command = [sys.executable, "-m", "pymarian", *describe(folder, task)]
     child = subprocess.Popen(command, stderr=subprocess.PIPE, encoding="utf-8")
     turns = Paused(child.pid)
@@ -104,8 +104,8 @@ def main() -> None:
                 is_ready = True
                 turns.ready()
             else:
-                pieces = int(found[1].replace(",", ""))
-                turns.tick(updates=1, target=pieces, source=pieces * sides[0] / sides[1])
+                tokens = int(found[1].replace(",", ""))
+                turns.tick(updates=1, target=tokens, source=tokens * sides[0] / sides[1])
     finally:
         child.kill()
         child.wait()

@@ -61,10 +61,10 @@ class Network(nn.Module):
             memory_key_padding_mask=source == PAD,
             tgt_is_causal=True,
         )
-        is_piece = wanted != PAD
-        logits = linear(hidden[is_piece], self.table.weight)
+        is_token = wanted != PAD
+        logits = linear(hidden[is_token], self.table.weight)
         return cross_entropy(
-            logits.float(), wanted[is_piece], label_smoothing=self.smoothing, reduction="sum"
+            logits.float(), wanted[is_token], label_smoothing=self.smoothing, reduction="sum"
         )
 
 

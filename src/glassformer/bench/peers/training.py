@@ -28,7 +28,7 @@ class Task:
         self.model: dict[str, Any] = self.settings["model"]
 
     def batches(self) -> Iterator[tuple[Tensor, Tensor]]:
-        """Source (pieces, EOS) and target (BOS, pieces, EOS), padded with 0; again and again."""
+        """Source (tokens, EOS) and target (BOS, tokens, EOS), padded with 0; again and again."""
         with np.load(self.folder / f"batches-{self.precision}.npz") as found:
             sides = [found[f"{side}.{n}"] for n in range(len(found) // 2) for side in ("s", "t")]
         pairs = [torch.from_numpy(x.astype(np.int64)) for x in sides]
@@ -53,12 +53,12 @@ def train(task: Task, network: nn.Module, loss_of: Callable[[Tensor, Tensor], Te
     vectors = torch.backends.cpu.get_cpu_capability()
     turns.ready(parameters=sum(p.numel() for p in parameters), vectors=vectors)
     for source, target in task.batches():
-        pieces = int((target[:, 1:] != PAD).sum())
+        tokens = int((target[:, 1:] != PAD).sum())
         with lower:
-            loss = loss_of(source, target) / pieces
+            loss = loss_of(source, target) / tokens
         loss.backward()
-        nn.utils.clip_grad_norm_(parameters, settings["clip"])
+        nn.utils.clip_grad_norm_(parameters, settings["max_grad_norm"])
         optimizer.step()
         optimizer.zero_grad()
         loss.item()
-        turns.tick(updates=1, source=int((source != PAD).sum()), target=pieces)
+        turns.tick(updates=1, source=int((source != PAD).sum()), target=tokens)

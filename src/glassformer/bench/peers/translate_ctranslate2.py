@@ -32,7 +32,7 @@ def main() -> None:
         is_alone = len(rows) == 1
         workers = 1 if is_alone else settings.get("workers", 1)
         found = open_engine(workers, max(1, threads // workers)).translate_batch(
-            [sentences.pieces[row] for row in rows],
+            [sentences.tokens[row] for row in rows],
             beam_size=settings["beam"],
             length_penalty=settings["alpha"],
             max_batch_size=settings.get("batch", 32),

@@ -87,9 +87,9 @@ def main() -> None:
                 input_ids=source, attention_mask=(source != PAD).long(), generation_config=how
             )
             for row, answer in zip(some, out.tolist(), strict=True):
-                pieces = answer[1:]
-                end = pieces.index(EOS) if EOS in pieces else len(pieces)
-                found[row] = [sentences.vocabulary[id] for id in pieces[:end]]
+                tokens = answer[1:]
+                end = tokens.index(EOS) if EOS in tokens else len(tokens)
+                found[row] = [sentences.vocabulary[id] for id in tokens[:end]]
         return [found[row] for row in rows]
 
     with torch.inference_mode(), lower if precision == "bf16" else contextlib.nullcontext():

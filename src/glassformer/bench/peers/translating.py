@@ -12,7 +12,7 @@ from typing import Any
 
 from .turns import Turns, measure_memory
 
-Rows = list[list[str]]  # pieces, EOS not among them
+Rows = list[list[str]]  # tokens, EOS not among them
 # translate(sources, settings) -> targets; settings has beam, alpha, longest, and those tuned.
 Translate = Callable[[Sequence[int], dict[str, Any]], Rows]
 
@@ -20,12 +20,12 @@ ALONE, TUNING = 100, 150  # sentences
 
 
 class Sentences:
-    """The file that the referee wrote: texts, source pieces, source ids, target vocabulary."""
+    """The file that the referee wrote: texts, source tokens, source ids, target vocabulary."""
 
     def __init__(self, path: Path):
         found = json.loads(path.read_text(encoding="utf-8"))
         self.texts: list[str] = found["texts"]
-        self.pieces: Rows = found["pieces"]
+        self.tokens: Rows = found["tokens"]
         self.ids: list[list[int]] = found["ids"]
         self.vocabulary: list[str] = found["vocabulary"]
 
@@ -63,9 +63,9 @@ def serve(
             translate(every[:2], request["all"])
             cpu = time.process_time()
             found, took = _time(translate, every, request["all"])
-            pieces = sum(len(row) + 1 for row in found)
+            tokens = sum(len(row) + 1 for row in found)
             Path(request["write"]).write_text(json.dumps(found), encoding="utf-8")
-            turns.answer(seconds=took, pieces=pieces, cpu=time.process_time() - cpu)
+            turns.answer(seconds=took, tokens=tokens, cpu=time.process_time() - cpu)
 
 
 def _tune(

@@ -34,7 +34,7 @@ class Turns:
         self._wait()
 
     def tick(self, **done: float) -> None:
-        """After each piece of work. When the turn is over: report it, and wait for the next."""
+        """After each token of work. When the turn is over: report it, and wait for the next."""
         for name, more in done.items():
             self._tally[name] = self._tally.get(name, 0) + more
         now = time.perf_counter()

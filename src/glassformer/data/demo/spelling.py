@@ -55,10 +55,10 @@ def loosen(text: str, language: str) -> list[str]:
     if language == "fr":
         text = _APART.sub(r"\1e ", text)
         text = _CONTRACTED.sub(lambda m: _WHOLE[m[0]], text)
-        pieces = re.split(r"\bdes\b", text)
+        tokens = re.split(r"\bdes\b", text)
         texts = [
-            "".join(piece + word for piece, word in zip(pieces, (*words, ""), strict=True))
-            for words in product(("des", "de les"), repeat=len(pieces) - 1)
+            "".join(token + word for token, word in zip(tokens, (*words, ""), strict=True))
+            for words in product(("des", "de les"), repeat=len(tokens) - 1)
         ]
     elif language == "en":
         texts = [re.sub(r"\ban\b", "a", text)]

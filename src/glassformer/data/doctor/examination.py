@@ -13,7 +13,7 @@ from .characters import count_scripts, find_broken, find_foreign, find_home, fin
 from .function_words import NAMES
 from .languages import Contrast, Tongue
 from .lengths import find_outliers
-from .order import Slip
+from .order import Misalignment
 from .partners import Gathered, compare, describe, explain_inequality
 from .ragged import Array, Block
 from .repeats import Repeats, hash_lines, join_words
@@ -26,7 +26,7 @@ AGAINST = -5.0  # nats: such lines are no translations of each other
 COPIED = 12  # characters that a copy has at least: names and cries are often the same
 EXAMPLES = 3
 # Where lines are known not to be partners, no further reason is sought.
-EXPLAINING = ("slip", "swapped", "language", "script", "copy", "empty")
+EXPLAINING = ("misalignment", "swapped", "language", "script", "copy", "empty")
 SIDES = ("source", "target")
 
 # What a terminal obeys, or cannot show.
@@ -50,7 +50,7 @@ def examine(
 
     `held_out` are other corpora by name, of which no line should be in this one. Unless
     `thorough`, lines are not compared with their partners by their words, which takes most of
-    the time. ValueError if a side is empty, or has more lines: it says where the sides slip.
+    the time. ValueError if a side is empty, or has more lines: it says where a line was lost.
     """
     sample = Sample(source, target)
     if sample.counts[0] != sample.counts[1] or not sample.counts[0]:
@@ -173,8 +173,8 @@ class _Examiner:
         self.found["duplicate"], self.found["near-duplicate"] = exact.tolist(), near.tolist()
         evidence = np.zeros(0)
         if self.gathered:
-            evidence, slips = compare(*self.gathered)
-            self._note_slips(slips, names)
+            evidence, misalignments = compare(*self.gathered)
+            self._note_slips(misalignments, names)
         explained = {place for kind in EXPLAINING for place in self.found[kind]}
         lengths = [np.concatenate(side) for side in zip(*self.lengths, strict=True)]
         for kind, places in (
@@ -183,13 +183,17 @@ class _Examiner:
         ):
             self.found[kind] = [place for place in places.tolist() if place not in explained]
 
-    def _note_slips(self, slips: list[Slip], names: tuple[str, str]) -> None:
-        ends = [*(slip.line for slip in slips[1:]), self.total]
-        for slip, end in zip(slips, ends, strict=False):
-            lost = slip.line + max(0, -slip.lost)  # lines of the source without partner
-            self.found["slip"] += range(slip.line, end if slip.offset else lost)
-        shown = [describe(slip, names) for slip in slips[:EXAMPLES]]
-        self.about["slip"] = "; ".join(shown) + "; ..." * (len(slips) > EXAMPLES)
+    def _note_slips(self, misalignments: list[Misalignment], names: tuple[str, str]) -> None:
+        ends = [*(misalignment.line for misalignment in misalignments[1:]), self.total]
+        for misalignment, end in zip(misalignments, ends, strict=False):
+            lost = misalignment.line + max(
+                0, -misalignment.lost
+            )  # lines of the source without partner
+            self.found["misalignment"] += range(
+                misalignment.line, end if misalignment.offset else lost
+            )
+        shown = [describe(misalignment, names) for misalignment in misalignments[:EXAMPLES]]
+        self.about["misalignment"] = "; ".join(shown) + "; ..." * (len(misalignments) > EXAMPLES)
 
     def check_codes(self, codes: Sequence[str | None]) -> None:
         """Are the sides in the languages that they are said to be in?"""

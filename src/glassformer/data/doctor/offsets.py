@@ -14,7 +14,7 @@ from itertools import pairwise
 import numpy as np
 
 from .lexicon import Lexicon, Side, fit_lengths
-from .order import FARTHEST, REACH, Slip, find_split
+from .order import FARTHEST, REACH, Misalignment, find_split
 from .ragged import Array
 from .words import Vocabulary
 
@@ -150,15 +150,15 @@ def _list_changes(path: Array) -> list[int]:
     return [0, *(np.flatnonzero(np.diff(path)) + 1).tolist(), len(path)]
 
 
-def list_slips(path: Array, evidence: Array) -> list[Slip]:
+def list_slips(path: Array, evidence: Array) -> list[Misalignment]:
     """Return the changes of a path, each at the line where it fits best."""
     reach, changes = len(evidence) // 2, _list_changes(path)
-    slips = [Slip(0, 0, int(path[0]))] if path[0] else []
+    misalignments = [Misalignment(0, 0, int(path[0]))] if path[0] else []
     for (start, line), end in zip(pairwise(changes), changes[2:], strict=False):
         before, after = int(path[line - 1]), int(path[line])
         low, high = max(start, line - WINDOW), min(end, line + WINDOW)
         rows = evidence[[before + reach, after + reach], low:high]
-        slips.append(
-            Slip(low + find_split(rows[0], rows[1], max(0, before - after)), before, after)
+        misalignments.append(
+            Misalignment(low + find_split(rows[0], rows[1], max(0, before - after)), before, after)
         )
-    return slips
+    return misalignments

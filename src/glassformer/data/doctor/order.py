@@ -1,4 +1,4 @@
-"""Where the two sides slip against each other: a line lost or added on one side."""
+"""Where the two sides misalignment against each other: a line lost or added on one side."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ SEGMENT = 1_000  # lines whose lengths are compared at once
 REACH = 100  # lines that one side may be ahead of the other, beyond the difference of the counts
 FARTHEST = 2_000
 CERTAIN = 4.0  # standard errors by which another offset must be better
-ALARM = 60.0  # nats of evidence against, in a row: something has slipped
+ALARM = 60.0  # nats of evidence against, in a row: something has misaligned
 STRONGEST = 10.0  # nats that one line counts at most
 PROBE = 40  # lines on which another offset is tried
 ENOUGH = 2.0  # nats a line for another offset
-TRIALS = 20_000  # offsets tried without finding a slip, then no more are
+TRIALS = 20_000  # offsets tried without finding a misalignment, then no more are
 
 
 @dataclass(frozen=True)
-class Slip:
+class Misalignment:
     """From source line `line` on (from 0), its partner is `offset` lines further down."""
 
     line: int
@@ -66,22 +66,25 @@ def _best_offset(ours: Array, theirs: Array, start: int, reach: int, usual: int)
     return best - reach if errors[best] > max(usually, CERTAIN) + CERTAIN else usual
 
 
-def find_slips(lexicon: Lexicon, straight: Array) -> list[Slip]:
-    """All slips, in order. `straight` is the evidence for pairs with the same line number."""
-    slips: list[Slip] = []
+def find_misalignments(lexicon: Lexicon, straight: Array) -> list[Misalignment]:
+    """Return all misalignments, in order.
+
+    `straight` is the evidence for pairs with the same line number.
+    """
+    misalignments: list[Misalignment] = []
     start, offset, trials = 0, 0, 0
     reach = min(REACH + abs(len(lexicon.source) - len(lexicon.target)), FARTHEST)
     while trials < TRIALS:
         alarm = _next_alarm(lexicon, straight, start, offset)
         if alarm is None:
             break
-        slip = _explain(lexicon, start, alarm, offset, reach)
-        if slip:
-            slips.append(slip)
-            start, offset = slip.line + max(0, -slip.lost), slip.offset
+        misalignment = _explain(lexicon, start, alarm, offset, reach)
+        if misalignment:
+            misalignments.append(misalignment)
+            start, offset = misalignment.line + max(0, -misalignment.lost), misalignment.offset
         else:
             start, trials = alarm + 1, trials + 2 * reach
-    return slips
+    return misalignments
 
 
 def _next_alarm(lexicon: Lexicon, straight: Array, start: int, offset: int) -> int | None:
@@ -101,8 +104,10 @@ def _next_alarm(lexicon: Lexicon, straight: Array, start: int, offset: int) -> i
     return None
 
 
-def _explain(lexicon: Lexicon, start: int, alarm: int, offset: int, reach: int) -> Slip | None:
-    """The slip behind an alarm: which offset holds from there on, and since which line."""
+def _explain(
+    lexicon: Lexicon, start: int, alarm: int, offset: int, reach: int
+) -> Misalignment | None:
+    """The misalignment behind an alarm: which offset holds from there on, and since which line."""
     lines = np.arange(alarm, min(alarm + PROBE, len(lexicon.source)))
     if len(lines) < 4:
         return None
@@ -116,7 +121,7 @@ def _explain(lexicon: Lexicon, start: int, alarm: int, offset: int, reach: int) 
     lines = np.arange(low, alarm + 1)
     gap = max(0, offset - new)
     before, after = (_judge(lexicon, lines, each) for each in (offset, new))
-    return Slip(low + find_split(before, after, gap), offset, new)
+    return Misalignment(low + find_split(before, after, gap), offset, new)
 
 
 def find_split(before: Array, after: Array, gap: int) -> int:

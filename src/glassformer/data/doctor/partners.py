@@ -17,7 +17,7 @@ from .offsets import (
     weigh_surface,
     weigh_words,
 )
-from .order import Slip, find_slips, guess_offsets
+from .order import Misalignment, find_misalignments, guess_offsets
 from .ragged import Array, Block, Ragged, cut
 from .sample import Sample, Texts
 from .words import Vocabulary, split_words
@@ -50,8 +50,8 @@ class Gathered:
         return found
 
 
-def compare(source: Gathered, target: Gathered) -> tuple[Array, list[Slip]]:
-    """Evidence that the lines of each number are partners, and the slips."""
+def compare(source: Gathered, target: Gathered) -> tuple[Array, list[Misalignment]]:
+    """Evidence that the lines of each number are partners, and the misalignments."""
     sides = source.side(), target.side()
     vocabularies = source.vocabulary, target.vocabulary
     sizes = len(vocabularies[0]), len(vocabularies[1])
@@ -59,7 +59,7 @@ def compare(source: Gathered, target: Gathered) -> tuple[Array, list[Slip]]:
     if not len(lines) >= FEWEST or len(sides[0]) > SMALL:
         lexicon = Lexicon(*sides, sizes, guess_offsets(sides[0].lengths, sides[1].lengths))
         straight = lexicon.judge(lines, lines)
-        return straight, find_slips(lexicon, straight)
+        return straight, find_misalignments(lexicon, straight)
     reach = choose_reach(*sides)
     surface = weigh_surface(*sides, vocabularies, reach)
     path = find_path(surface)
@@ -72,7 +72,7 @@ def compare(source: Gathered, target: Gathered) -> tuple[Array, list[Slip]]:
 def explain_inequality(
     source: Texts, target: Texts, names: tuple[str, str] = ("the source", "the target")
 ) -> ValueError:
-    """The error for sides of unequal length: both counts, and where they slip first."""
+    """The error for sides of unequal length: both counts, and where they misalignment first."""
     sample = Sample(source, target)
     counts = sample.counts
     if 0 in counts:
@@ -81,10 +81,10 @@ def explain_inequality(
     for side, texts in zip(sides, (source, target), strict=True):
         for block in cut(texts, BLOCK):
             side.add(block, split_words(Block(block)))
-    evidence, slips = compare(*sides)
+    evidence, misalignments = compare(*sides)
     where = ""
-    if slips:
-        where = f"; {describe(slips[0], names)}"
+    if misalignments:
+        where = f"; {describe(misalignments[0], names)}"
     elif evidence[-LAST:].sum() > SURE:
         where = f"; they fit up to line {min(counts):,}, so the lines after it are too many"
     return ValueError(
@@ -93,11 +93,11 @@ def explain_inequality(
     )
 
 
-def describe(slip: Slip, names: Sequence[str]) -> str:
+def describe(misalignment: Misalignment, names: Sequence[str]) -> str:
     """Which lines have no partner; line numbers from 1."""
-    own, other = (names[0], names[1]) if slip.lost < 0 else (names[1], names[0])
-    line = slip.line + 1 + (slip.before if slip.lost > 0 else 0)
+    own, other = (names[0], names[1]) if misalignment.lost < 0 else (names[1], names[0])
+    line = misalignment.line + 1 + (misalignment.before if misalignment.lost > 0 else 0)
     lines = f"line {line:,}"
-    if abs(slip.lost) > 1:
-        lines = f"lines {line:,} to {line + abs(slip.lost) - 1:,}"
+    if abs(misalignment.lost) > 1:
+        lines = f"lines {line:,} to {line + abs(misalignment.lost) - 1:,}"
     return f"{lines} of {own} without partner in {other}"

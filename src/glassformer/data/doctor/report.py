@@ -16,7 +16,7 @@ KINDS = {
         "a side is not in the language that it is said to be in",
         "look at the codes, or give the files the other way round",
     ),
-    "slip": (
+    "misalignment": (
         "not beside their translation: a line was lost or added on one side",
         "put the line back, or take its partner out; --fix leaves these lines out",
     ),
@@ -70,7 +70,7 @@ KINDS = {
     ),
 }
 # What a script should stop at: one is too many of these, or a larger share than this of the pairs.
-SERIOUS = {"sides": 0.0, "slip": 0.0, "leak": 0.0} | dict.fromkeys(
+SERIOUS = {"sides": 0.0, "misalignment": 0.0, "leak": 0.0} | dict.fromkeys(
     ("mismatch", "swapped", "language", "script", "encoding", "copy", "length"), 0.05
 )
 HARMLESS = ("empty", "duplicate", "near-duplicate")  # training leaves out the empty itself

@@ -1,13 +1,13 @@
 /* Encoder and decoder of a Transformer in whole numbers: one call a step.
 
-Letters: N askers, one a new piece of a row; S source positions; D model width; F width of the
+Letters: N askers, one a new token of a row; S source positions; D model width; F width of the
 feed-forward's inside; E all heads side by side; V vocabulary.
 Whatever one row becomes does not depend on the others, nor on the number of threads.
 */
 #include <omp.h>
 #include "int8.h"
-#include "look.h"
-#include "top.h"
+#include "attention.h"
+#include "topk.h"
 
 typedef struct {
     Map query_key_value, output, query, memory, cross_output, inner, outer;
@@ -32,7 +32,7 @@ typedef struct {
     float *x, *y, *seen, *scales, *scores, *logits;
     Tally *tally; /* N */
     uint8_t *whole;
-    int64_t stride, seats; /* bytes in a row of `whole`; floats of scores for a thread */
+    int64_t stride, scratch; /* bytes in a row of `whole`; floats of scores for a thread */
     int thread, threads;
 } Work;
 
@@ -90,7 +90,7 @@ static void project(const Work *work, const Map *map, int32_t zero, int relu, fl
     multiply(map, &in, work->rows, first, last, work->side->tiled, relu, y, y_stride);
 }
 
-/* The residual road: x takes what a sub-layer made of it, and is rounded for the next one.
+/* The residual connection: x takes what a sub-layer made of it, and is rounded for the next one.
 `own` is the norm of this sub-layer, `next` of the one that follows. */
 static void settle(const Work *work, int is_first, Norm own, Norm next) {
     const Side *side = work->side;
@@ -140,14 +140,14 @@ static void look_all(const Work *work, const View *views) {
     int64_t first, last, heads = side->heads, every = heads * side->width;
     int64_t parts = work->rows >= 4 * work->threads ? 1 : heads;
     share_rows(work, work->rows * parts, &first, &last);
-    float *scores = work->scores + work->thread * work->seats;
+    float *scores = work->scores + work->thread * work->scratch;
     for (int64_t item = first; item < last; item++) {
         int64_t n = item / parts, h = item % parts;
         View next = {NULL, NULL, 0};
         if (parts == 1 && item + 1 < last && views[n].table != views[n + 1].table) next = views[n + 1];
         if (parts == 1 && item + 1 < last && views[n].places) next = views[n + 1];
         look(work->y + n * work->wide, views[n], next, every, side->width, parts > 1 ? h : 0,
-             parts > 1 ? h + 1 : heads, scores, work->seats / SIDE_BY_SIDE,
+             parts > 1 ? h + 1 : heads, scores, work->scratch / SIDE_BY_SIDE,
              work->seen + n * every);
     }
 #pragma omp barrier
@@ -155,7 +155,7 @@ static void look_all(const Work *work, const View *views) {
 #pragma omp barrier
 }
 
-/* Whether every piece and every position is in its table. */
+/* Whether every token and every position is in its table. */
 static int are_there(const Side *side, int64_t rows, const int64_t *ids, const int64_t *positions) {
     for (int64_t n = 0; n < rows; n++)
         if (ids[n] < 0 || ids[n] >= side->vocabulary || positions[n] < 0 ||
@@ -205,7 +205,7 @@ static Work arrange(const Side *side, int64_t rows, int64_t longest, int threads
     Work work = {.side = side, .rows = rows, .threads = threads};
     work.wide = across(side);
     work.stride = round_up(most(size, most(every, side->inside)), 64) + 64;
-    work.seats = count_seats(longest);
+    work.scratch = count_seats(longest);
     room = (char *)round_up((int64_t)room, 64);
     work.whole = (uint8_t *)room;
     *views = (View *)(room += round_up(rows, 32) * work.stride);
@@ -215,11 +215,11 @@ static Work arrange(const Side *side, int64_t rows, int64_t longest, int threads
     work.scales = work.seen + rows * every;
     work.tally = (Tally *)(work.scales + rows);
     work.scores = (float *)round_up((int64_t)(work.tally + rows), 64);
-    work.logits = work.scores + threads * work.seats;
+    work.logits = work.scores + threads * work.scratch;
     return work;
 }
 
-/* What one thread works with; the embedded pieces are rounded for the first product. */
+/* What one thread works with; the embedded tokens are rounded for the first product. */
 static Work begin(Work own, const int64_t *ids, const int64_t *positions) {
     Norm first = own.side->layer->self_norm;
     own.thread = omp_get_thread_num();

@@ -1,6 +1,6 @@
 /* Products of any number of rows, in tiles where there are such; and who makes which outputs. */
 #pragma once
-#include "few.h"
+#include "gemm_small.h"
 
 #if defined(__AMX_INT8__) && defined(__linux__)
 #include "amx.h"

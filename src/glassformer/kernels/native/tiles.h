@@ -2,7 +2,7 @@
 
 #ifndef TILES_H
 #define TILES_H
-#include "numbers.h"
+#include "math.h"
 
 #if defined(__AMX_BF16__) && defined(__AVX512BF16__) && defined(__AVX512BW__) && defined(__linux__)
 #define HAS_TILES

@@ -1,5 +1,5 @@
 /* What a search asks of the logits of each row. */
-#include "top.h"
+#include "topk.h"
 
 /* Rows are `row` floats apart. */
 void top_survey(const float *x, int64_t rows, int64_t row, const Question *question, int threads) {

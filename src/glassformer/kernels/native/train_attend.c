@@ -1,4 +1,4 @@
-// softmax(Q Kᵀ / √d_k) V of training and its slopes, one head of one sentence at a time, in a
+// softmax(Q Kᵀ / √d_k) V of training and its gradients, one head of one sentence at a time, in a
 // core's cache. Heads are read and written where they are: values of a head are neighbours, a
 // position is `stride` values from the next. Sums are in fp32, one order for all thread counts.
 
@@ -378,8 +378,8 @@ INLINE __m512 read_16(const bf16 *from, __mmask16 real) {
     return (__m512)_mm512_slli_epi32(x, 16);
 }
 
-// The slopes of a row of weights to those of its scores, `ds`; the weights after dropout, `left`.
-INLINE void slope_tiles(float *s, const bf16 *kept, long columns, __m512 scale,
+// The gradients of a row of weights to those of its scores, `ds`; the weights after dropout, `left`.
+INLINE void grad_tiles(float *s, const bf16 *kept, long columns, __m512 scale,
                         const float *factor, bf16 *ds, bf16 *left) {
     const __m512 zero = _mm512_setzero_ps();
     __m512 along = zero;
@@ -438,7 +438,7 @@ int attend_backward_tiles(Heads q, Heads k, Heads v, Heads g, const bf16 *kept, 
             for (long i = 0; i < queries; i++) {
                 if (drop->share)
                     draw(drop, ((first + b) * heads + h) * queries + i, memory, factor);
-                slope_tiles(s + i * high, kept + (task * queries + i) * memory, memory, scale,
+                grad_tiles(s + i * high, kept + (task * queries + i) * memory, memory, scale,
                             drop->share ? factor : NULL, ds + i * high, ps + i * high);
             }
             pack_zipped(ks, wide, high, width, right);

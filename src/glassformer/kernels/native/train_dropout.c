@@ -1,6 +1,6 @@
 // Dropout by itself, of rows in fp32 or bf16; the same forward and back.
 
-#include "numbers.h"
+#include "math.h"
 
 int drop_rows(const void *x, int is_low, const Drop *drop, long first, long rows, long width,
               void *out, int threads) {

@@ -3,7 +3,7 @@
 // s = x + drop(y); out = (s - mean) / deviation * gain + bias. Sums over rows are taken in blocks
 // of ROWS and then block by block, whatever the number of threads.
 
-#include "numbers.h"
+#include "math.h"
 #include <math.h>
 
 enum { ROWS = 64 };
@@ -84,7 +84,7 @@ static inline void store_drop(const float *d, const float *factor, int is_low, l
         for (long j = 0; j < width; j++) high[j] = factor[j] == 0 ? 0 : d[j] * factor[j];
 }
 
-// The slopes of x (`dx`) and y (`dy`, NULL if there is none), and of gain and bias. What comes in
+// The gradients of x (`dx`) and y (`dy`, NULL if there is none), and of gain and bias. What comes in
 // is that of `out` plus that of `low`; either may be NULL. `parts`: room for 2 x width values for
 // every ROWS rows.
 int add_norm_backward(const float *g, const bf16 *g_low, const float *x, const void *y, int is_low,
@@ -102,9 +102,9 @@ int add_norm_backward(const float *g, const bf16 *g_low, const float *x, const v
         long todo = failed ? 0 : blocks;
 #pragma omp for schedule(static)
         for (long block = 0; block < todo; block++) {
-            float *restrict slope_gain = parts + block * 2 * width;
-            float *restrict slope_bias = slope_gain + width;
-            memset(slope_gain, 0, 2 * width * 4);
+            float *restrict grad_gain = parts + block * 2 * width;
+            float *restrict grad_bias = grad_gain + width;
+            memset(grad_gain, 0, 2 * width * 4);
             for (long r = block * ROWS; r < rows && r < (block + 1) * ROWS; r++) {
                 if (factor) draw(drop, first + r, width, drawn);
                 const float *one = g ? g + r * width : NULL;
@@ -121,8 +121,8 @@ int add_norm_backward(const float *g, const bf16 *g_low, const float *x, const v
 #pragma omp simd reduction(+ : sum, along)
                     for (long j = 0; j < width; j++) {
                         float unit = (s[j] - middle) * by;
-                        slope_gain[j] += d[j] * unit;
-                        slope_bias[j] += d[j];
+                        grad_gain[j] += d[j] * unit;
+                        grad_bias[j] += d[j];
                         d[j] *= gain[j];
                         s[j] = unit;
                         sum += d[j];

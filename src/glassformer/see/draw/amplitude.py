@@ -9,13 +9,13 @@ from matplotlib.figure import Figure
 
 from . import theme, waves
 from .canvas import Page
-from .selection import show_pieces
+from .selection import show_tokens
 
 
 def draw_amplitude(trace: Any, *, lang: str = "en") -> Figure:
-    """How long the vectors of word and place are, piece by piece."""
+    """How long the vectors of word and place are, token by token."""
     page = Page(lang)
-    texts, d = show_pieces(trace.source), trace.settings.d_model
+    texts, d = show_tokens(trace.source), trace.settings.d_model
     shown = list(range(len(texts))) if len(texts) <= 24 else [*range(23), len(texts) - 1]
     names = {"words": ("word, times √d", "词 × √d"), "places": ("place", "位置")}
     lengths = {name: np.linalg.norm(trace[f"source_embedding.{name}"], axis=1) for name in names}
@@ -34,7 +34,7 @@ def draw_amplitude(trace: Any, *, lang: str = "en") -> Figure:
         page.text(490, y + 5, page.say(*words), color=ink.ink)
     _draw_examples(page, 470, 60)
     hidden = len(texts) - len(shown)
-    more = page.say(f" {hidden} pieces are left out.", f"省略 {hidden} 个词元。") if hidden else ""
+    more = page.say(f" {hidden} tokens are left out.", f"省略 {hidden} 个词元。") if hidden else ""
     amplitude = f"{trace.settings.positions.amplitude:g}"
     return page.finish(
         page.say("How loud is the place beside the word?", "相比词，位置的声音有多大？"),

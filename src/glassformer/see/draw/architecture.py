@@ -16,7 +16,7 @@ PARTS = {
     "feed_forward": ("Feed Forward", "前馈网络", "feed_forward"),
 }
 TOLD = {
-    "self_attention": ("Every piece looks at every other,", "每个词元看所有其他词元，"),
+    "self_attention": ("Every token looks at every other,", "每个词元看所有其他词元，"),
     "masked": ("The decoder looks back at what is written,", "解码器回看已写出的部分，"),
     "cross_attention": (
         "then at the memory: what the encoder found,",
@@ -105,7 +105,7 @@ class Blueprint:
             color=theme.role(side).ink,
         )
         self.up(x, 34, 30)
-        self.tell("Each piece becomes a vector,", "每个词元变成一个向量，")
+        self.tell("Each token becomes a vector,", "每个词元变成一个向量，")
         table = "source_embedding.table" if source else "target_embedding.table"
         name = (
             page.say("Input Embedding", "输入嵌入")
@@ -151,13 +151,13 @@ class Blueprint:
         )
         return -62.0
 
-    def road(self, x: float, y: float, side: str, kind: str, window: str) -> tuple[float, Rect]:
+    def residual(self, x: float, y: float, side: str, kind: str, window: str) -> tuple[float, Rect]:
         """A sub-layer with its residual around it and its norm, before or after."""
         page, trace, self.at = self.page, self.trace, "norm"
         en, zh, role = PARTS[kind]
         self.tell(*TOLD[kind])
         start = y - 8
-        norm = count_parameters(trace, f"{side}.0.{window}_road.norm")
+        norm = count_parameters(trace, f"{side}.0.{window}_residual.norm")
         self.up(x, y, 8 + GAP)
         y -= 8 + GAP
         if self.pre:
@@ -198,7 +198,7 @@ class Blueprint:
             else [("masked", "self_attention"), ("cross_attention",) * 2]
         )
         for kind, window in [*kinds, ("feed_forward", "feed_forward")]:
-            y, rects[kind] = self.road(x, y, side, kind, window)
+            y, rects[kind] = self.residual(x, y, side, kind, window)
         layers = getattr(self.trace.settings, f"{side}_layers")
         self.tell(f"That {layers} times over.", f"如此重复 {layers} 次。")
         ink = theme.role(side)
@@ -236,7 +236,7 @@ class Blueprint:
         """From the last layer to words."""
         page, trace, self.at = self.page, self.trace, "output"
         self.tell(
-            "A linear map gives one number for each piece of the vocabulary,",
+            "A linear map gives one number for each token of the vocabulary,",
             "线性映射给词表中每个词元一个数，",
         )
         self.up(x, y, 30)
@@ -259,12 +259,12 @@ class Blueprint:
         self.tell("the softmax makes probabilities of them,", "softmax 把它们变成概率，")
         self.up(x, y)
         y = self.part(x, y - GAP, 26, "softmax", "softmax").y
-        self.tell("and the next piece is chosen.", "由此选出下一个词元。")
+        self.tell("and the next token is chosen.", "由此选出下一个词元。")
         self.up(x, y, 18)
         page.text(
             x + WIDE / 2,
             y - 28,
-            page.say("next piece", "下一个词元"),
+            page.say("next token", "下一个词元"),
             ha="center",
             bold=True,
             color=theme.role("decoder").ink,

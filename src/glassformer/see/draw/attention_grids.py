@@ -21,17 +21,17 @@ from .selection import (
     get_mask,
     keep_largest,
     pick,
-    show_piece,
+    show_token,
     tell_left_out,
 )
 
 THUMB, GAP = 62.0, 7.0
-MOST, COLUMNS = 64, 26  # pieces drawn on a side, columns of the weighted sums
+MOST, COLUMNS = 64, 26  # tokens drawn on a side, columns of the weighted sums
 
 
 def roll_out(layers: list[Array]) -> list[Array]:
-    """Attention rollout (Abnar and Zuidema 2020): mean over heads, half of it the residual road,
-    multiplied from the lowest layer up to each; L x L."""
+    """Attention rollout (Abnar and Zuidema 2020): mean over heads, half of it the residual
+    connection, multiplied from the lowest layer up to each; L x L."""
     half = 0.5 * np.eye(layers[0].shape[1])
     steps = (0.5 * weights.astype(np.float64).mean(0) + half for weights in layers)
     return list(accumulate(steps, lambda below, step: step @ below))
@@ -92,7 +92,7 @@ def draw_overview(
     legend(page, 0, len(layers) * (THUMB + GAP) + 10, "share", 1, label=page.say("weight", "权重"))
     name = find_attention(trace, side, 0, kind).title(lang).split(", layer")[0]
     reader = page.say(
-        "rows read, columns are read, first piece at the top left",
+        "rows read, columns are read, first token at the top left",
         "行为读取者，列为被读者，左上角是第一个词元",
     )
     return page.finish(
@@ -253,7 +253,7 @@ def draw_weighted_sum(
     layer: int | None = None,
     head: int | None = None,
 ) -> Figure:
-    """V55: a row for each source piece, a column for each target piece, its sum below."""
+    """V55: a row for each source token, a column for each target token, its sum below."""
     page = Page(lang, ax)
     layer, head = find_aligner(trace, layer, head)
     attention = find_attention(trace, "decoder", layer, "cross_attention")
@@ -291,7 +291,7 @@ def draw_weighted_sum(
     for place, t in enumerate(shown):
         if t is None:
             continue
-        x, text = (place + 0.5) * wide, show_piece(trace.predicted[t].text)
+        x, text = (place + 0.5) * wide, show_token(trace.predicted[t].text)
         page.text(x, -6, text, size=small, mono=True, rotation=55, width=80)
         page.arrow((x, bottom + 4), (x, bottom + 18), width=0.8)
         strip(
@@ -300,7 +300,7 @@ def draw_weighted_sum(
             bottom + 20,
             read[t],
             "heads",
-            (f"{attention.name}.heads", (head, t)),
+            (f"{attention.name}.context", (head, t)),
             shown=3,
             cell=(28, 14),
             upright=True,
@@ -327,7 +327,7 @@ def draw_weighted_sum(
             "A column of weights mixes the source into one vector", "一列权重把源句混合成一个向量"
         ),
         page.say(
-            f"{attention.title(lang).capitalize()}, head {head}. Columns are the pieces that "
+            f"{attention.title(lang).capitalize()}, head {head}. Columns are the tokens that "
             "should come "
             "out. Of each vector the first three numbers are shown.",
             f"{attention.title(lang)}，头 {head}。列是应输出的词元。每个向量只显示前三个数。",

@@ -25,7 +25,7 @@ from .selection import (
 )
 
 GAP, WIDEST = 170.0, 108.0
-MOST = 48  # pieces drawn on a side
+MOST = 48  # tokens drawn on a side
 
 
 def draw_one_head(
@@ -96,7 +96,7 @@ def draw_all_heads(
         title += page.say(" (share of heads)", "（各头占比）")
         note = page.say(
             "Share of heads: each weight is divided by the sum over all heads of this layer, so a "
-            "column sums to no fixed number. It says which head looks at a piece, not how much.",
+            "column sums to no fixed number. It says which head looks at a token, not how much.",
             "各头占比：每个权重除以该层所有头之和，因此各列之和不固定。它说明是哪个头在看，而不是看"
             "得多重。",
         )
@@ -112,7 +112,7 @@ def _begin(
 
 
 def _find_sharpest(attention: Attention, weights: Array, row: int) -> int:
-    """The head that looks hardest at one piece, the piece itself aside."""
+    """The head that looks hardest at one token, the token itself aside."""
     seen = weights[:, row].copy()
     if attention.kind == "self_attention":
         seen[:, row] = 0
@@ -127,11 +127,11 @@ def _draw_row(
     heads: list[int],
     share: bool = False,
 ) -> None:
-    """Two columns of pieces, and between them the lines of one row of each head."""
+    """Two columns of tokens, and between them the lines of one row of each head."""
     values = weights[heads, row]
     if share:
         values = values / np.maximum(weights[:, row].sum(0), 1e-30)
-    rows, keys = _choose_pieces(attention, values, row)
+    rows, keys = _choose_tokens(attention, values, row)
     pitch = 19.0 if max(len(rows), len(keys)) <= 26 else 15.0
     size = theme.TEXT if pitch > 16 else theme.SMALL
     left, cell = 0.0, 26.0 if len(heads) <= 2 else 20.0
@@ -180,7 +180,7 @@ def _draw_row(
     page.reach(right, 0)
 
 
-def _choose_pieces(attention: Attention, values: Array, row: int) -> tuple[list[int], list[int]]:
+def _choose_tokens(attention: Attention, values: Array, row: int) -> tuple[list[int], list[int]]:
     """Which rows and keys are drawn: of many, the keys with most weight, the rows around `row`."""
     rows, keys = list(range(len(attention.queries))), list(range(len(attention.keys)))
     square = attention.kind == "self_attention"
@@ -204,7 +204,7 @@ def _draw_head(
     pitch: float,
     share: bool,
 ) -> None:
-    """A line to each piece, as strong as its weight, and a column of cells. row: its number, and
+    """A line to each token, as strong as its weight, and a column of cells. row: its number, and
     its place on the page."""
     colour, of_row = theme.HEADS[head % len(theme.HEADS)], row[0]
     for place, j in enumerate(keys):

@@ -14,7 +14,7 @@ from . import theme
 from .animate import Animation
 from .canvas import Page
 from .fonts import measure
-from .selection import balance, elide, show_piece, tell_left_out
+from .selection import balance, elide, show_token, tell_left_out
 
 WIDE, HIGH = 80.0, 34.0  # of a candidate, with the gap below it
 GAP, LANE = 24.0, 6.0  # between columns at least; between the lines that go down in a gap
@@ -148,8 +148,8 @@ def draw_beam_tree(
     _draw_key(page, {each.fate for step in search.steps for each in step}, bottom)
     _draw_endings(page, tree, bottom + 44)
     settings = search.settings
-    penalty = {"paper": f"((5+n)/6)^{settings.alpha}", "power": f"n^{settings.alpha}", "none": "1"}[
-        settings.penalty
+    penalty = {"gnmt": f"((5+n)/6)^{settings.alpha}", "power": f"n^{settings.alpha}", "none": "1"}[
+        settings.length_penalty
     ]
     cut = len(search.steps) - steps
     more = page.say(f" {cut} later steps are left out.", f"略去后面 {cut} 步。") if cut > 0 else ""
@@ -158,7 +158,7 @@ def draw_beam_tree(
         page.say(f"The search, step by step ({name})", f"逐步搜索（{name}）"),
         _say_how(page, trace, tree)
         + page.say(
-            "Under each piece: the log-probability of everything so far. A line leads from each "
+            "Under each token: the log-probability of everything so far. A line leads from each "
             "hypothesis to what continues it; the thick one is the translation that was chosen. "
             f"Of those outranked, the best {losers} of each step are shown. "
             f"Score: log-probability / {penalty}.{more}",
@@ -269,7 +269,7 @@ def _draw_candidate(
     page.text(
         x + WIDE / 2,
         y - 5,
-        show_piece(each.text),
+        show_token(each.text),
         size=theme.SMALL,
         mono=True,
         ha="center",
@@ -333,7 +333,7 @@ def draw_greedy_path(
     k: int = 4,
     columns: int = 8,
 ) -> Figure:
-    """V81: at each step the most probable pieces; the one that was written is lit."""
+    """V81: at each step the most probable tokens; the one that was written is lit."""
     page, role = Page(lang, ax), theme.role("softmax")
     high, wide = 22 * k + 66.0, 92.0
     shown = elide(len(trace.predicted), 6 * columns, 5)
@@ -347,7 +347,7 @@ def draw_greedy_path(
         page.text(
             x + 40,
             y - 8,
-            show_piece(trace.target[t].text),
+            show_token(trace.target[t].text),
             size=theme.SMALL,
             mono=True,
             ha="center",
@@ -379,7 +379,7 @@ def draw_greedy_path(
             page.text(
                 x + 4,
                 top + 9.5,
-                show_piece(text),
+                show_token(text),
                 size=theme.SMALL,
                 mono=True,
                 width=46,
@@ -388,9 +388,9 @@ def draw_greedy_path(
             page.number(x + 77, top + 9.5, share, of, ha="right", size=theme.TINY, bold=taken)
     best = sum(prediction.rank == 0 for prediction in trace.predictions)
     return page.finish(
-        page.say("Greedy decoding takes the best piece at each step", "贪婪解码：每一步取最优词元"),
+        page.say("Greedy decoding takes the best token at each step", "贪婪解码：每一步取最优词元"),
         page.say(
-            "Above: what goes in; below: the most probable pieces that come out, the written one "
+            "Above: what goes in; below: the most probable tokens that come out, the written one "
             f"framed. In {best} of "
             f"{len(trace.predicted)} steps it was the most probable.",
             f"上：输入；下：最可能输出的词元，写下的加框。{len(trace.predicted)} 步中有 {best} 步是"
@@ -403,13 +403,13 @@ def draw_greedy_path(
 def _list_choices(trace: Any, t: int, k: int) -> list[tuple[str, float, str, bool]]:
     """Text, probability, its tag, and whether it was written; what was written is last if it is
     not among the best."""
-    piece, tag = trace.predicted[t], f"derived:np.exp(trace.top({t}, {k})[{{}}].log_prob)"
+    token, tag = trace.predicted[t], f"derived:np.exp(trace.top({t}, {k})[{{}}].log_prob)"
     found = [
-        (choice.text, float(np.exp(choice.log_prob)), tag.format(n), choice.id == piece.id)
+        (choice.text, float(np.exp(choice.log_prob)), tag.format(n), choice.id == token.id)
         for n, choice in enumerate(trace.top(t, k))
     ]
     if not any(taken for *_, taken in found):
         own = float(np.exp(trace.predictions[t].log_prob))
         of = f"derived:np.exp(trace.predictions[{t}].log_prob)"
-        found[-1:] = [(piece.text, own, of, True)]
+        found[-1:] = [(token.text, own, of, True)]
     return found

@@ -75,14 +75,14 @@ def draw_encoder(trace: Any, *, lang: str = "en") -> Figure:
     page = Page(lang)
     _draw_layer(page, 0, 0, 260, ["self", "forward"], "encoder", trace)
     for y, en, zh in (
-        (-28, "pieces look at each other", "词元互相看"),
-        (-96, "each piece by itself", "每个词元各自处理"),
+        (-28, "tokens look at each other", "词元互相看"),
+        (-96, "each token by itself", "每个词元各自处理"),
     ):
         page.text(280, y - 12, page.say(en, zh), color=theme.SOFT)
     return page.finish(
         page.say("One encoder layer", "一个编码器层"),
         page.say(
-            "Only attention lets pieces see each other. Around each part runs a residual "
+            "Only attention lets tokens see each other. Around each part runs a residual "
             "connection, with a LayerNorm (V08).",
             "只有注意力让词元互相看见。每一部分外都有残差连接和 LayerNorm（V08）。",
         ),
@@ -124,7 +124,7 @@ def draw_layers(trace: Any, *, lang: str = "en") -> Figure:
     return page.finish(
         page.say("Encoder and decoder, side by side", "编码器与解码器对照"),
         page.say(
-            "Queries come from the decoder, keys and values from memory. Masked: a piece sees "
+            "Queries come from the decoder, keys and values from memory. Masked: a token sees "
             "those before it and itself.",
             "查询来自解码器，键和值来自记忆。掩码：每个词元只看见自己和之前的词元。",
         ),

@@ -288,7 +288,7 @@ def tokens(
     lit: Sequence[int] = (),
     boxed: bool = True,
 ) -> list[Rect]:
-    """Pieces one after the other, left to right, or below each other if `upright`.
+    """Tokens one after the other, left to right, or below each other if `upright`.
 
     step: from one to the next; without it each is as wide as its text.
     """

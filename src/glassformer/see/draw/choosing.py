@@ -11,17 +11,17 @@ from matplotlib.figure import Figure
 from . import theme
 from .canvas import Page
 from .cells import find_limit, heat, legend, strip
-from .selection import Array, find_query, show_piece, show_pieces
+from .selection import Array, find_query, show_token, show_tokens
 from .sublayers import as_raster
 
 K = 10
 
 
 def find_step(trace: Any, step: int | str | None) -> int:
-    """A row of the decoder: by number, or by the piece that came out; None: the third, if any."""
+    """A row of the decoder: by number, or by the token that came out; None: the third, if any."""
     if step is None:
         return min(2, len(trace.predicted) - 1)
-    return find_query(show_pieces(trace.predicted), step, "step")
+    return find_query(show_tokens(trace.predicted), step, "step")
 
 
 def draw_final(
@@ -31,7 +31,7 @@ def draw_final(
     ax: Axes | None = None,
     step: int | str | None = None,
 ) -> Figure:
-    """V80: vector, linear map, softmax, the most probable piece."""
+    """V80: vector, linear map, softmax, the most probable token."""
     page, t = Page(lang, ax), find_step(trace, step)
     logits = trace["logits"][t]
     strip(
@@ -73,7 +73,7 @@ def draw_final(
     page.text(
         236,
         120 - high / 2 - 11,
-        page.say(f"{len(logits)} logits, one a piece", f"{len(logits)} 个 logit，每词元一个"),
+        page.say(f"{len(logits)} logits, one a token", f"{len(logits)} 个 logit，每词元一个"),
         size=theme.SMALL,
         ha="center",
         bold=True,
@@ -82,7 +82,7 @@ def draw_final(
     legend(page, 181, 120 + high / 2 + 8, "signed", limit)
     _place_best(page, raster, int(logits.argmax()), (156, 120 - high / 2, 160, high))
     _list_best(page, trace, t, 446)
-    given, written = (show_piece(side[t].text) for side in (trace.target, trace.predicted))
+    given, written = (show_token(side[t].text) for side in (trace.target, trace.predicted))
     return page.finish(
         page.say(f"From a vector to a word: “{written}”", f"从向量到词：“{written}”"),
         page.say(
@@ -106,10 +106,10 @@ def _place_best(
 
 
 def _list_best(page: Page, trace: Any, t: int, x: float) -> None:
-    """The most probable pieces: id, text, logit, probability."""
+    """The most probable tokens: id, text, logit, probability."""
     heads = (
         ("id", 22, "right"),
-        (page.say("piece", "词元"), 32, "left"),
+        (page.say("token", "词元"), 32, "left"),
         ("logit", 150, "right"),
         (page.say("probability", "概率"), 166, "left"),
     )
@@ -122,7 +122,7 @@ def _list_best(page: Page, trace: Any, t: int, x: float) -> None:
         page.text(
             x + 22, y, str(choice.id), size=theme.TINY, color=theme.SOFT, ha="right", gid="id"
         )
-        page.text(x + 32, y, show_piece(choice.text), mono=True, bold=taken, width=84)
+        page.text(x + 32, y, show_token(choice.text), mono=True, bold=taken, width=84)
         page.number(
             x + 150, y, float(trace["logits"][t, choice.id]), ("logits", (t, choice.id)), ha="right"
         )
@@ -172,7 +172,7 @@ def draw_sampling(
     ]
     panels += [(f"top-k {top_k}", 1.0, top_k, 1.0), (f"top-p {top_p:g}", 1.0, len(z), top_p)]
     for n, choice in enumerate(choices):
-        page.text(-10, 20 + n * 22, show_piece(choice.text), mono=True, ha="right", width=90)
+        page.text(-10, 20 + n * 22, show_token(choice.text), mono=True, ha="right", width=90)
     page.text(
         -10, 20 + len(choices) * 22, page.say("all others", "其余"), ha="right", color=theme.SOFT
     )
@@ -181,13 +181,13 @@ def draw_sampling(
         expression = f'cut_off(trace["logits"][{t}].astype(np.float64) / {warmth}, {k}, {p})'
         _draw_distribution(page, column * 132.0, label, share, [c.id for c in choices], expression)
     return page.finish(
-        page.say("Drawing the next piece by lot", "采样：随机抽取下一个词元"),
+        page.say("Drawing the next token by lot", "采样：随机抽取下一个词元"),
         page.say(
-            f"After “{show_piece(trace.target[t].text)}”. Temperature divides the logits before "
+            f"After “{show_token(trace.target[t].text)}”. Temperature divides the logits before "
             "the softmax; top-k keeps the k "
             "best, top-p the fewest that together reach p; what is left is scaled up to sum to 1. "
             "Crossed out: cannot be drawn.",
-            f"在“{show_piece(trace.target[t].text)}”之后。温度在 softmax 之前除 logit；top-k 只留最"
+            f"在“{show_token(trace.target[t].text)}”之后。温度在 softmax 之前除 logit；top-k 只留最"
             "好的 k 个，"
             "top-p 留下合计达到 p 的最少几个；剩下的重新归一。划掉的不会被抽中。",
         ),
@@ -195,7 +195,7 @@ def draw_sampling(
 
 
 def cut_off(logits: Array, k: int, p: float) -> Array:
-    """Probabilities after top-k and top-p: the smallest set of best pieces that reaches p."""
+    """Probabilities after top-k and top-p: the smallest set of best tokens that reaches p."""
     share = np.exp(logits - np.logaddexp.reduce(logits))
     order = np.argsort(-share, kind="stable")
     before = np.cumsum(share[order]) - share[order]

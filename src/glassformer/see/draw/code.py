@@ -32,9 +32,9 @@ BLOCKS = (  # file, function, where its windows are, title
     ("feed_forward.py", "FeedForward.forward", "encoder.{}.feed_forward", ("Feed-forward", "前馈")),
     (
         "layers.py",
-        "Road.forward",
-        "encoder.{}.self_attention_road",
-        ("Residual road and norm", "残差与归一化"),
+        "Residual.forward",
+        "encoder.{}.self_attention_residual",
+        ("Residual residual and norm", "残差与归一化"),
     ),
 )
 
@@ -109,8 +109,8 @@ def draw_code(trace: Any, *, lang: str = "en", ax: Axes | None = None, layer: in
                 else theme.INK
             )
             page.text(0, middle, line, size=theme.SMALL - 0.4, mono=True, color=role)
-            inner = line.startswith(" " * 8)  # post-norm's lines in a road, which has both ways
-            if name == "Road.forward" and inner != (trace.settings.norm == "post"):
+            inner = line.startswith(" " * 8)  # post-norm's lines in a residual, which has both ways
+            if name == "Residual.forward" and inner != (trace.settings.norm == "post"):
                 continue
             for window in _find_windows(line, name):
                 if f"{place}.{window}" in trace:

@@ -13,8 +13,8 @@ from .canvas import Page, Rect
 from .cells import find_limit, heat, legend
 from .charts import Chart
 from .meaning import compare
-from .rereading import Fetch, read_again
-from .selection import Array, find_output, find_query, show_pieces
+from .reencode import Fetch, read_again
+from .selection import Array, find_output, find_query, show_tokens
 
 WIDE, TALL = 430.0, 200.0
 MOST = 48  # tokens that are read again
@@ -35,26 +35,26 @@ def cut_sentence(count: int, place: int) -> slice:
 
 
 def quote(trace: Any, part: slice) -> str:
-    """What some pieces stand for in the text."""
-    pieces = trace.source[part]
-    return str(trace.text[pieces[0].start : pieces[-1].end].strip())
+    """What some tokens stand for in the text."""
+    tokens = trace.source[part]
+    return str(trace.text[tokens[0].start : tokens[-1].end].strip())
 
 
 def draw_context(
     trace: Any, *, lang: str = "en", other: Any = None, query: int | str | None = None
 ) -> Figure:
-    """V18: one piece in two sentences: the word, with its position, and after each layer.
+    """V18: one token in two sentences: the word, with its position, and after each layer.
 
-    other: a second recording of the same model in which the piece stands too; without it, the
-    second sentence is a part of the first, read by itself, or a single piece twice.
+    other: a second recording of the same model in which the token stands too; without it, the
+    second sentence is a part of the first, read by itself, or a single token twice.
     """
     page = Page(lang)
-    texts = show_pieces(trace.source)
+    texts = show_tokens(trace.source)
     place = find_query(texts, query)
     word = texts[place]
     second, second_place, said = _find_second(trace, place, other, word)
     count = trace.settings.encoder_layers
-    names = ["source_embedding.words", "source_embedding.sum"]
+    names = ["source_embedding.embedded", "source_embedding.sum"]
     names += [find_output(trace, "encoder", i) for i in range(count)]
     pairs = [(trace[name][place], second(name)[second_place]) for name in names]
     cosines = [float(compare(*pair)) for pair in pairs]
@@ -78,7 +78,7 @@ def draw_context(
             f"两个句子里的“{word}”：E 的同一行，两个向量",
         ),
         page.say(
-            "The cosine between the vectors of the same piece in the two sentences. Both look up "
+            "The cosine between the vectors of the same token in the two sentences. Both look up "
             f"the same row of E. {position}",
             f"同一词元在两个句子中的向量的余弦。查到的是 E 的同一行。{position}",
         ),
@@ -90,14 +90,14 @@ def _find_second(trace: Any, place: int, other: Any, word: str) -> tuple[Fetch, 
 
     ValueError where `other` says the same, or is of another model.
     """
-    ids = [piece.id for piece in trace.source]
+    ids = [token.id for token in trace.source]
     if other is not None:
-        if [piece.id for piece in other.source] == ids:
+        if [token.id for token in other.source] == ids:
             raise ValueError(
                 f"other: it is the same sentence, “{trace.text.strip()}”: take another"
             )
-        there = find_query(show_pieces(other.source)[:-1], word)
-        row = "source_embedding.words"
+        there = find_query(show_tokens(other.source)[:-1], word)
+        row = "source_embedding.embedded"
         if not np.array_equal(other[row][there], trace[row][place]):
             raise ValueError(f"other: “{word}” has another vector there: it is of another model")
         return other.__getitem__, there, other.text.strip()

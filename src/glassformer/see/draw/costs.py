@@ -82,10 +82,10 @@ def draw_cost(
             dots=True,
         )
     return page.finish(
-        page.say("Twice the pieces, four times the square", "词元加倍，方阵四倍"),
+        page.say("Twice the tokens, four times the square", "词元加倍，方阵四倍"),
         page.say(
             "Counted for this model's sizes: attention grows with L², projections and feed-forward "
-            f"with L. They are equal at {even} pieces.",
+            f"with L. They are equal at {even} tokens.",
             f"按该模型尺寸计数：注意力随 L² 增长，投影与前馈随 L 增长，在 {even} 个词元处相等。",
         )
         + (_tell_timed(page, machine) if timed else ""),
@@ -171,7 +171,7 @@ def _plot(
         Rect(left, 0, 300, 220),
         (0, lengths[-1]),
         (0, max(*attention, *rest) * 1.02),
-        across=page.say("pieces", "词元数"),
+        across=page.say("tokens", "词元数"),
         up=title,
     )
     names = (

@@ -1,4 +1,4 @@
-"""The loss, piece by piece and term by term (V88)."""
+"""The loss, token by token and term by term (V88)."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from matplotlib.figure import Figure
 
 from . import theme
 from .canvas import Page
-from .selection import Array, elide, show_piece, tell_left_out
+from .selection import Array, elide, show_token, tell_left_out
 
 MOST = 32  # steps drawn one by one
 
 
 def draw_loss(trace: Any, *, lang: str = "en", ax: Axes | None = None) -> Figure:
-    """V88: -ln P of each piece that was written, and their sum."""
+    """V88: -ln P of each token that was written, and their sum."""
     page, role = Page(lang, ax), theme.role("softmax")
     losses = [-prediction.log_prob for prediction in trace.predictions]
     worst = max([*losses, 1e-9])
     for x, text, ha in (
-        (0, page.say("piece", "词元"), "right"),
+        (0, page.say("token", "词元"), "right"),
         (60, "P", "right"),
         (76, "−ln P", "left"),
         (330, page.say("sum so far", "累计"), "right"),
@@ -34,7 +34,7 @@ def draw_loss(trace: Any, *, lang: str = "en", ax: Axes | None = None) -> Figure
             page.text(0, place * 20.0 + 6, "⋮", ha="right", color=theme.SOFT)
             continue
         y, name, loss = place * 20.0 + 6, f"trace.predictions[{t}].log_prob", losses[t]
-        page.text(0, y, show_piece(trace.predicted[t].text), mono=True, ha="right", width=120)
+        page.text(0, y, show_token(trace.predicted[t].text), mono=True, ha="right", width=120)
         page.number(60, y, math.exp(-loss), f"derived:np.exp({name})", ha="right", digits=3)
         page.box(
             76,
@@ -60,10 +60,10 @@ def draw_loss(trace: Any, *, lang: str = "en", ax: Axes | None = None) -> Figure
     if "logits" in trace:
         _draw_terms(page, trace, int(np.argmax(losses)), 400, 190)
     return page.finish(
-        page.say("The loss, piece by piece", "逐词元的损失"),
+        page.say("The loss, token by token", "逐词元的损失"),
         page.say(
-            "Cross-entropy with a wanted distribution that is all on one piece is −ln P of that "
-            "piece; what cross-entropy has over "
+            "Cross-entropy with a wanted distribution that is all on one token is −ln P of that "
+            "token; what cross-entropy has over "
             "the entropy of the target is the Kullback-Leibler divergence, here the same, because "
             "that entropy is 0.",
             "当目标分布全在一个词元上时，交叉熵就是该词元的 −ln P；交叉熵减去目标的熵即 KL 散度，此"
@@ -105,7 +105,7 @@ def _tell_means(page: Page, trace: Any) -> None:
 
 
 def smooth_terms(trace: Any, t: int, smoothing: float) -> Array:
-    """Of each piece at one step: target q, prediction p, -q ln p, and q ln(q / p); V 4."""
+    """Of each token at one step: target q, prediction p, -q ln p, and q ln(q / p); V 4."""
     logits = trace["logits"][t].astype(np.float64)
     logs = logits - np.logaddexp.reduce(logits)
     q = np.full(len(logits), smoothing / len(logits))
@@ -123,15 +123,15 @@ def _draw_terms(page: Page, trace: Any, t: int, x: float, y: float, smoothing: f
         x,
         y - 20,
         page.say(
-            f"“{show_piece(wanted.text)}”, target smoothed by {smoothing:g}",
-            f"“{show_piece(wanted.text)}”，目标平滑 {smoothing:g}",
+            f"“{show_token(wanted.text)}”, target smoothed by {smoothing:g}",
+            f"“{show_token(wanted.text)}”，目标平滑 {smoothing:g}",
         ),
         bold=True,
     )
     for column, name in enumerate(("q", "p", "−q ln p", "q ln(q/p)")):
         page.text(x + 120 + 56 * column, y, name, size=theme.SMALL, color=theme.SOFT, ha="right")
     of = f"smooth_terms(trace, {t}, {smoothing})"
-    rows = [(show_piece(texts[id]), terms[id], f"{of}[{id}]") for id in ids]
+    rows = [(show_token(texts[id]), terms[id], f"{of}[{id}]") for id in ids]
     rest = np.delete(terms, ids, 0).sum(0)
     rows.append((page.say("all others", "其余"), rest, f"np.delete({of}, {ids}, 0).sum(0)"))
     rows.append(("Σ", terms.sum(0), f"{of}.sum(0)"))

@@ -12,9 +12,9 @@ from .animate import Animation
 from .canvas import Page
 from .cells import strip
 from .choosing import find_step
-from .selection import Array, find_attention, keep_largest, show_piece, tell_left_out
+from .selection import Array, find_attention, keep_largest, show_token, tell_left_out
 
-MOST = 36  # pieces of the source
+MOST = 36  # tokens of the source
 
 
 def draw_cross_attention(
@@ -52,7 +52,7 @@ def draw_cross_attention(
     )
     page.text(-215, middle - 24, attention.queries[t], mono=True, bold=True, ha="center", width=190)
     page.step(
-        "Every source piece answers with a key and a value, both made of the memory.",
+        "Every source token answers with a key and a value, both made of the memory.",
         "每个源词元以键和值回答，两者都由记忆生成。",
     )
     for place, i in enumerate(shown):
@@ -92,9 +92,9 @@ def draw_cross_attention(
         page,
         330,
         2 * middle + 10,
-        trace[f"{name}.heads"][head, t],
+        trace[f"{name}.context"][head, t],
         "heads",
-        (f"{name}.heads", (head, t)),
+        (f"{name}.context", (head, t)),
         shown=count,
         cell=(27, 18),
         size=theme.TINY,
@@ -102,8 +102,8 @@ def draw_cross_attention(
     )
     return page.animate(
         page.say(
-            f"Writing “{show_piece(trace.predicted[t].text)}”, the decoder looks at the source",
-            f"写“{show_piece(trace.predicted[t].text)}”时，解码器看向源句",
+            f"Writing “{show_token(trace.predicted[t].text)}”, the decoder looks at the source",
+            f"写“{show_token(trace.predicted[t].text)}”时，解码器看向源句",
         ),
         page.say(
             f"{attention.title(lang).capitalize()}, head {head}.",
@@ -118,14 +118,14 @@ def draw_cross_attention(
 
 
 def _find_clearest(weights: Array) -> int:
-    """The row that looks hardest at one piece; the end mark counts for nothing."""
+    """The row that looks hardest at one token; the end mark counts for nothing."""
     return int(weights[:, : max(1, weights.shape[1] - 1)].max(1).argmax())
 
 
 def _draw_weights(
     page: Page, trace: Any, name: str, row: tuple[int, int], shown: list[int], high: float
 ) -> None:
-    """A bar for each source piece."""
+    """A bar for each source token."""
     size = theme.SMALL if high > 16 else theme.TINY
     role = theme.role("weights")
     for place, i in enumerate(shown):

@@ -18,8 +18,8 @@ from .selection import (
     elide,
     find_attention,
     pick,
-    show_piece,
-    show_pieces,
+    show_token,
+    show_tokens,
     tell_left_out,
 )
 
@@ -40,8 +40,8 @@ def join_heads(values: Array) -> Array:
 def draw_first_word(trace: Any, *, lang: str = "en", ax: Axes | None = None) -> Animation:
     """V74: the encoder ends, each decoder layer makes its own keys and values, a word comes out."""
     page, settings = Page(lang, ax), trace.settings
-    page.step("The source, in pieces.", "源句，切成词元。")
-    texts = show_pieces(trace.source)
+    page.step("The source, in tokens.", "源句，切成词元。")
+    texts = show_tokens(trace.source)
     shown = texts if len(texts) <= 9 else [*texts[:7], "…", texts[-1]]
     high = (
         27.0
@@ -60,7 +60,7 @@ def draw_first_word(trace: Any, *, lang: str = "en", ax: Axes | None = None) -> 
     draw_layers(page, box, "encoder", settings.encoder_layers, page.say("ENCODER", "编码器"))
     page.arrow((85, high + 66), (85, high + 38), width=1.8)
     page.step(
-        "What comes out at its top is the memory: one vector a piece.",
+        "What comes out at its top is the memory: one vector a token.",
         "顶部输出的是记忆：每个词元一个向量。",
     )
     limit = find_limit(trace["memory"])
@@ -93,7 +93,7 @@ def draw_first_word(trace: Any, *, lang: str = "en", ax: Axes | None = None) -> 
     return page.animate(
         page.say("The encoder is done; the first word comes out", "编码完成，输出第一个词"),
         page.say(
-            "Pictures of keys and values: rows are source pieces, columns the numbers of all "
+            "Pictures of keys and values: rows are source tokens, columns the numbers of all "
             "heads; each picture has its own scale, symmetric about 0.",
             "键与值的图：行是源词元，列是所有头的数；每张小图各有以 0 为中心的色标。",
         )
@@ -164,7 +164,7 @@ def fan_out(page: Page, trace: Any, memory: Rect, right: Rect) -> None:
 
 
 def _draw_output(page: Page, trace: Any, right: Rect) -> None:
-    """Linear, softmax and the best pieces above the decoder."""
+    """Linear, softmax and the best tokens above the decoder."""
     x, y = right.centre[0], right.y
     for n, (role, label) in enumerate(
         (("linear", page.say("Linear", "线性")), ("softmax", "Softmax"))
@@ -184,7 +184,7 @@ def _draw_output(page: Page, trace: Any, right: Rect) -> None:
         page.arrow((x, y - 2 - 37 * n), (x, y - 14 - 33 * n))
     page.arrow((x, y - 72), (x, y - 86))
     place = tokens(
-        page, x - 26, y - 106, [show_piece(trace.predicted[0].text)], role="decoder", lit=[0]
+        page, x - 26, y - 106, [show_token(trace.predicted[0].text)], role="decoder", lit=[0]
     )[0]
     page.number(
         place.right + 8,
@@ -215,7 +215,7 @@ def draw_following_words(
             page.step("And so on.", "如此继续。")
             page.text(x + wide / 2 - 3, y + 59, "…", size=14, ha="center", color=theme.SOFT)
             continue
-        given, out = show_piece(trace.target[t].text), show_piece(trace.predicted[t].text)
+        given, out = show_token(trace.target[t].text), show_token(trace.predicted[t].text)
         last = trace.predicted[t].start == trace.predicted[t].end and t == total - 1
         page.step(
             f"Step {t + 1}: “{given}” goes in at position {t}, “{out}” comes out."

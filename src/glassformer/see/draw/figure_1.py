@@ -46,7 +46,7 @@ def draw_growing(trace: Any, *, lang: str = "en") -> Animation:
     page = Page(lang)
     Blueprint(page, trace, told=True).draw()
     note = page.say(
-        "The order of drawing is not that of computing: all pieces go up at once, and the encoder "
+        "The order of drawing is not that of computing: all tokens go up at once, and the encoder "
         "has finished before the decoder begins.",
         "绘制次序并非计算次序：所有词元同时向上，且编码器先于解码器完成。",
     )

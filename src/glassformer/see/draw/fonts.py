@@ -120,8 +120,8 @@ def make_writable(text: str) -> str:
 
 
 def direct(line: str) -> str:
-    """Our own words run from left to right, and so does a row of them that quotes pieces which do
-    not: “piece” and piece → piece."""
+    """Our own words run from left to right, and so does a row of them that quotes tokens which do
+    not: “token” and token → token."""
     if not RIGHT_TO_LEFT.search(line) or not re.search("“| → ", line):
         return line
     return LEFT_TO_RIGHT + line.replace(" → ", f" {LEFT_TO_RIGHT}→ ")

@@ -78,7 +78,7 @@ def draw_all_heads(trace: Any, *, lang: str = "en", layer: int = 0) -> Figure:
     """All heads: where each looks, and the Z it brings home."""
     page = Page(lang)
     attention = find_attention(trace, "encoder", layer)
-    weights, z = trace[f"{attention.name}.weights"], trace[f"{attention.name}.heads"]
+    weights, z = trace[f"{attention.name}.weights"], trace[f"{attention.name}.context"]
     count = len(weights)
     columns = min(count, 8) if count != 6 else 3
     side, wide = 84.0, min(span(z.shape[2]), 60)
@@ -121,7 +121,7 @@ def draw_all_heads(trace: Any, *, lang: str = "en", layer: int = 0) -> Figure:
         page.say(
             f"{attention.title(lang)}. Above: rows read (queries), columns are read (keys), each "
             "row sums to 1. "
-            f"Below: what each head has read, Z, {n} pieces × {width} numbers.",
+            f"Below: what each head has read, Z, {n} tokens × {width} numbers.",
             f"{attention.title(lang)}。上：行读取（查询），列被读（键），每行之和为 1。下：各头读"
             f"到的 Z，{n} 个词元 × {width} 个数。",
         ),
@@ -132,7 +132,7 @@ def draw_concatenation(trace: Any, *, lang: str = "en", layer: int = 0) -> Figur
     """Z_0 ... Z_H side by side, times W_O; and the same as a sum over heads."""
     page = Page(lang)
     attention = find_attention(trace, "encoder", layer)
-    z, stored = trace[f"{attention.name}.heads"], trace[f"{attention.name}.to_output.weight"]
+    z, stored = trace[f"{attention.name}.context"], trace[f"{attention.name}.to_output.weight"]
     output, bias = trace[f"{attention.name}.output"], trace[f"{attention.name}.to_output.bias"]
     count, n, width = z.shape
     joined = z.transpose(1, 0, 2).reshape(n, count * width)

@@ -252,20 +252,20 @@ class Table:
     def draw_sum(self) -> None:
         page, look = self.page, self.look
         page.step(
-            "and added up, they are what this head has read for this piece.",
+            "and added up, they are what this head has read for this token.",
             "相加之后，就是这个头为该词元读到的内容。",
         )
         rows = len(look.shown) + bool(look.rest)
         y = self.y(rows) + 6
         page.line([(self.x - 20, y - 12), (self.x + self.cells * 30 + 4, y - 12)], color=theme.INK)
-        z = self.trace[f"{look.name}.heads"][look.head, look.query]
+        z = self.trace[f"{look.name}.context"][look.head, look.query]
         strip(
             page,
             self.x,
             y - 4,
             z,
             "heads",
-            (f"{look.name}.heads", (look.head, look.query)),
+            (f"{look.name}.context", (look.head, look.query)),
             shown=self.cells,
         )
         page.formula(

@@ -14,7 +14,7 @@ from .canvas import Page, Rect
 from .cells import heat, legend
 from .charts import Chart
 from .runs import read_watched
-from .selection import balance, elide, show_piece, tell_left_out
+from .selection import balance, elide, show_token, tell_left_out
 from .training import Place
 
 
@@ -23,10 +23,10 @@ def learning_rate(step: float, width: int, warmup: int) -> float:
     return float(width**-0.5 * min(step**-0.5, step * warmup**-1.5))
 
 
-def smoothed_loss(x: float, smoothing: float, pieces: int) -> float:
-    """Divergence of a smoothed target from a prediction with 1 - x on the right piece."""
-    right, wrong = 1 - smoothing + smoothing / pieces, smoothing / pieces
-    parts = ((1, right, 1 - x), (pieces - 1, wrong, x / (pieces - 1)))
+def smoothed_loss(x: float, smoothing: float, tokens: int) -> float:
+    """Divergence of a smoothed target from a prediction with 1 - x on the right token."""
+    right, wrong = 1 - smoothing + smoothing / tokens, smoothing / tokens
+    parts = ((1, right, 1 - x), (tokens - 1, wrong, x / (tokens - 1)))
     return sum(count * p * math.log(p / q) for count, p, q in parts if p > 0)
 
 
@@ -36,7 +36,7 @@ def draw_schedules(
     lang: str = "en",
     ax: Axes | None = None,
     smoothing: float = 0.1,
-    pieces: int = 6,
+    tokens: int = 6,
 ) -> Figure:
     """V89: what smoothing costs a sure model, and how the learning rate goes."""
     page = Page(lang, ax)
@@ -47,10 +47,10 @@ def draw_schedules(
         (0, 0.6),
         (0, 1.2),
         up=page.say("divergence from the target, nats", "与目标的散度（nat）"),
-        across=page.say("probability that is not on the right piece", "不在正确词元上的概率"),
+        across=page.say("probability that is not on the right token", "不在正确词元上的概率"),
     )
     for amount, role in ((0.0, "residual"), (smoothing, "softmax")):
-        values = [min(smoothed_loss(x, amount, pieces), 1.2) for x in places]
+        values = [min(smoothed_loss(x, amount, tokens), 1.2) for x in places]
         chart.curve(places, values, theme.role(role).ink, width=2)
         page.text(
             306,
@@ -60,15 +60,15 @@ def draw_schedules(
             bold=True,
             color=theme.role(role).ink,
         )
-    best = smoothing * (pieces - 1) / pieces
-    x, y = chart.at(best, smoothed_loss(best, smoothing, pieces))
+    best = smoothing * (tokens - 1) / tokens
+    x, y = chart.at(best, smoothed_loss(best, smoothing, tokens))
     page.box(x - 4, y - 4, 8, 8, fill=theme.role("softmax").ink, edge=theme.PAPER, round=4, layer=5)
     page.line([(x, y - 6), (x, y - 58)], color=theme.role("softmax").ink, width=0.8, dashed=True)
     page.number(
         x + 4,
         y - 64,
         best,
-        f"derived:{smoothing} * {pieces - 1} / {pieces}",
+        f"derived:{smoothing} * {tokens - 1} / {tokens}",
         digits=3,
         before=page.say("best at ", "最优 "),
     )
@@ -101,10 +101,10 @@ def draw_schedules(
     return page.finish(
         page.say("Label smoothing and the learning rate", "标签平滑与学习率"),
         page.say(
-            f"Left: a target smoothed over {pieces} pieces is missed by a model that is too sure. "
+            f"Left: a target smoothed over {tokens} tokens is missed by a model that is too sure. "
             "Right: the paper's schedule, "
             "up during the warm-up, then down with the square root of the step.",
-            f"左：目标在 {pieces} 个词元上平滑后，过于自信的模型反而受罚。右：论文的学习率，预热期"
+            f"左：目标在 {tokens} 个词元上平滑后，过于自信的模型反而受罚。右：论文的学习率，预热期"
             "上升，之后随步数的平方根下降。",
         ),
     )
@@ -130,9 +130,9 @@ def draw_teacher_forcing(
             continue
         prediction = trace.predictions[t]
         texts = (
-            show_piece(trace.target[t].text),
-            show_piece(prediction.texts[0]),
-            show_piece(trace.predicted[t].text),
+            show_token(trace.target[t].text),
+            show_token(prediction.texts[0]),
+            show_token(trace.predicted[t].text),
         )
         right = prediction.rank == 0
         for n, ((label, role), text) in enumerate(zip(lines, texts, strict=True)):
@@ -183,7 +183,7 @@ def draw_teacher_forcing(
         page.say(
             "What is fed is what is wanted, one place to the right. All rows are computed at "
             "once. Here the translation itself is the "
-            f"teacher; at {missed} of {len(trace.predictions)} places another piece was more "
+            f"teacher; at {missed} of {len(trace.predictions)} places another token was more "
             "probable (dashed).",
             f"输入就是目标右移一位，所有行同时计算。这里以译文本身为老师；{len(trace.predictions)} "
             f"处中有 {missed} 处另一个词元更可能（虚框）。",

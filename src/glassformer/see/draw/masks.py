@@ -17,7 +17,7 @@ from .selection import (
     get_mask,
     label_rows,
     pick,
-    show_pieces,
+    show_tokens,
     tell_left_out,
 )
 
@@ -136,7 +136,7 @@ def draw_causal_mask(trace: Any, *, lang: str = "en", ax: Axes | None = None) ->
     page.text(68, 40, page.say("M for 4 positions", "4 个位置的 M"), bold=True, ha="center")
     may = get_mask(trace, "decoder.0.self_attention")[:MOST, :MOST]
     cell, size = fit_cell(len(may), 420)
-    texts = show_pieces(trace.target)[:MOST]
+    texts = show_tokens(trace.target)[:MOST]
     left = 290.0
     heat(
         page,
@@ -251,7 +251,7 @@ def draw_before_and_after(
     scores, weights = (trace[f"{name}.{w}"][head, :MOST, :MOST] for w in ("scores", "weights"))
     cell, size = fit_cell(len(scores), 300, 34)
     limit, wide = find_limit(scores), cell * len(scores)
-    texts = show_pieces(trace.target)[:MOST]
+    texts = show_tokens(trace.target)[:MOST]
     stages = (
         (page.say("scores", "得分"), scores, None, "scores"),
         (page.say("+ M: hidden are −∞", "+ M：遮住处为 −∞"), scores, ~may, "scores"),

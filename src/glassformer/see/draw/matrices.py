@@ -52,7 +52,7 @@ def draw_projections(trace: Any, *, lang: str = "en", layer: int = 0, head: int 
         page.text(left.right + 25, line, "×", size=16, color=theme.SOFT, ha="center")
         page.text(middle.right + 25, line, "=", size=16, color=theme.SOFT, ha="center")
         rows_of_text = [
-            ("query", "what each piece asks", "每个词元问什么"),
+            ("query", "what each token asks", "每个词元问什么"),
             ("key", "what it is found by", "凭什么被找到"),
             ("value", "what it gives", "给出什么"),
         ]
@@ -63,7 +63,7 @@ def draw_projections(trace: Any, *, lang: str = "en", layer: int = 0, head: int 
     return page.finish(
         page.say("Queries, keys and values: three matrix products", "查询、键与值：三次矩阵乘法"),
         page.say(
-            f"{attention.title(lang)}, head {head}. Every row of X is a piece. Thick frames are "
+            f"{attention.title(lang)}, head {head}. Every row of X is a token. Thick frames are "
             "learned weights; to each product a learned bias is added, which the paper leaves out. "
             "Every panel of X is the same.",
             f"{attention.title(lang)}，头 {head}。X 的每一行是一个词元。粗框是学到的权重；"
@@ -182,7 +182,7 @@ def draw_row_of_scores(
     page.text(x - 34, y - 24, page.say(f"“{word}” reads", f"“{word}”读取"), bold=True, color=ink)
     draw_weights(page, x, y, trace, name, (head, row), attention.keys, shown, 20)
     return page.finish(
-        page.say("One piece looks at all the others: one row", "一个词元看所有词元：矩阵的一行"),
+        page.say("One token looks at all the others: one row", "一个词元看所有词元：矩阵的一行"),
         page.say(f"{attention.title(lang)}, head {head}.", f"{attention.title(lang)}，头 {head}。"),
     )
 

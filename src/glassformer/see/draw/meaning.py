@@ -12,7 +12,7 @@ from . import theme
 from .canvas import Page
 from .charts import dots
 from .fonts import measure
-from .selection import find_query, show_piece, show_pieces
+from .selection import find_query, show_token, show_tokens
 
 Array = NDArray[Any]
 WIDE, TALL = 460.0, 380.0  # of the map
@@ -25,27 +25,27 @@ def _get_words(trace: Any) -> tuple[Array, list[str]]:
     texts = [""] * len(table)
     if trace.vocabulary is not None and trace.settings.tie == "three-way":
         texts = list(trace.vocabulary)
-    for piece in trace.source:
-        texts[piece.id] = piece.text
+    for token in trace.source:
+        texts[token.id] = token.text
     return table, texts
 
 
 def draw_map(
     trace: Any, *, lang: str = "en", query: int | str | None = None, most: int = 70
 ) -> Figure:
-    """The two directions in which the embeddings differ most, and a piece's nearest neighbours."""
+    """The two directions in which the embeddings differ most, and a token's nearest neighbours."""
     page = Page(lang)
     table, texts = _get_words(trace)
-    own = trace.source[find_query(show_pieces(trace.source), query)].id
+    own = trace.source[find_query(show_tokens(trace.source), query)].id
     named = [i for i, text in enumerate(texts) if i >= FIRST_TEXT and text.strip().isalpha()]
     named = [i for i in named if len(texts[i].strip()) > 1]
-    named = named if len(named) > 2 else [piece.id for piece in trace.source]
+    named = named if len(named) > 2 else [token.id for token in trace.source]
     cosine = compare(table[named], table[own][None])
     near = [i for i in (named[k] for k in np.argsort(-cosine)) if i != own][:8]
     points, share = _project(table, named)
     page.box(0, 0, WIDE, TALL, fill="#fbfcfd", edge=theme.FAINT, round=6, layer=0)
     dots(page, points[named], 2, "#cfd4db", layer=1)
-    sentence, some = [piece.id for piece in trace.source], named[:: max(1, len(named) // most)]
+    sentence, some = [token.id for token in trace.source], named[:: max(1, len(named) // most)]
     _draw_words(page, texts, points, [own, *near, *sentence, *some], near, own)
     _list_neighbours(page, table, texts, near, own)
     percent = f"{100 * share:.0f} %"
@@ -76,14 +76,14 @@ def _project(table: Array, named: list[int]) -> tuple[Array, float]:
 
 
 def _list_neighbours(page: Page, table: Array, texts: list[str], near: list[int], own: int) -> None:
-    """The most alike pieces with their cosine."""
-    word = show_piece(texts[own])
+    """The most alike tokens with their cosine."""
+    word = show_token(texts[own])
     title = page.say(f"nearest to “{word}”", f"离“{word}”最近")
     page.text(WIDE + 36, 10, title, bold=True)
     for row, i in enumerate(near):
         y, value = 36 + row * 24.0, float(compare(table[i], table[own]))
         a, b = (f"trace['source_embedding.table.weight'][{k}]" for k in (i, own))
-        page.text(WIDE + 116, y, show_piece(texts[i]), mono=True, ha="right", width=84)
+        page.text(WIDE + 116, y, show_token(texts[i]), mono=True, ha="right", width=84)
         ink = theme.role("words").ink
         page.box(WIDE + 124, y - 5, max(90 * value, 0.5), 10, fill=ink, edge=None, round=0)
         page.number(WIDE + 130 + 90 * max(value, 0), y, value, _cosine_of(a, b), ha="left")
@@ -97,10 +97,10 @@ def _cosine_of(a: str, b: str) -> str:
 def _draw_words(
     page: Page, texts: list[str], points: Array, wanted: list[int], near: list[int], own: int
 ) -> None:
-    """Names where there is room: the piece and its neighbours first."""
+    """Names where there is room: the token and its neighbours first."""
     taken: list[tuple[float, float, float, float]] = []
     for i in dict.fromkeys(wanted):
-        text = show_piece(texts[i])
+        text = show_token(texts[i])
         x, y = (float(v) for v in points[i])
         width = measure(text, theme.SMALL, i == own)
         box = (x - 2, y - 6, x + width + 8, y + 6)

@@ -1,4 +1,4 @@
-"""How byte-pair encoding made the pieces of one word (V10)."""
+"""How byte-pair encoding made the tokens of one word (V10)."""
 
 from __future__ import annotations
 
@@ -8,19 +8,19 @@ from typing import Any
 from . import theme
 from .canvas import Page
 from .fonts import measure
-from .selection import find_query, show_pieces
+from .selection import find_query, show_tokens
 
 ROWS, COLUMNS = 14, 30  # merges and symbols that are shown of a word
 HIGH = 21.0  # of a row
 
 
 def choose_word(trace: Any, query: int | str | None) -> int:
-    """The word that a piece belongs to; without one, that of most merges which fits."""
+    """The word that a token belongs to; without one, that of most merges which fits."""
     words = trace.document.words
     if query is None:
         merges = [len(word.merges) for word in words]
         return max(range(len(words)), key=lambda n: (merges[n] <= ROWS) * merges[n])
-    place, left = find_query(show_pieces(trace.source), query), 0
+    place, left = find_query(show_tokens(trace.source), query), 0
     for number, word in enumerate(words):
         left += len(word.symbols) - len(word.merges)
         if place < left:

@@ -11,8 +11,8 @@ from matplotlib.figure import Figure
 from . import theme
 from .canvas import Page
 from .cells import find_limit, legend
-from .roads import draw_vector, find_unnormed, name_sublayer
-from .selection import show_pieces, tell_left_out
+from .residuals import draw_vector, find_unnormed, name_sublayer
+from .selection import show_tokens, tell_left_out
 from .sublayers import find_place, name_layer
 
 LISTED = 13  # rows of the table of spreads
@@ -32,7 +32,7 @@ def draw_norm(
     page = Page(lang, ax)
     layer, row, text = find_place(trace, side, layer, query)
     before = find_unnormed(trace, side, layer, sublayer)
-    after = f"{side}.{layer}.{sublayer}_road.normed"
+    after = f"{side}.{layer}.{sublayer}_residual.normed"
     role = theme.role("norm")
     page.box(-110, -18, 690, 218, fill=role.fill, edge=role.ink, line=1.6, round=12, layer=0.5)
     for y, name, label in (
@@ -92,9 +92,12 @@ def draw_norm_steps(
     """V68: the formula a line at a time, on the first numbers of one vector."""
     page = Page(lang, ax)
     layer, row, text = find_place(trace, side, layer, query)
-    before, road = find_unnormed(trace, side, layer, sublayer), f"{side}.{layer}.{sublayer}_road"
+    before, residual = (
+        find_unnormed(trace, side, layer, sublayer),
+        f"{side}.{layer}.{sublayer}_residual",
+    )
     x = trace[before][row].astype(np.float64)
-    alpha, beta = (trace[f"{road}.norm.{n}"].astype(np.float64) for n in ("weight", "bias"))
+    alpha, beta = (trace[f"{residual}.norm.{n}"].astype(np.float64) for n in ("weight", "bias"))
     vector = f'trace["{before}"][{row}].astype(np.float64)'
     spread = f"np.sqrt({vector}.var() + {trace.settings.norm_epsilon})"
     centred, scaled = f"({vector} - {vector}.mean())", f"({vector} - {vector}.mean()) / {spread}"
@@ -103,9 +106,9 @@ def draw_norm_steps(
         ("x", x, before, "sum"),
         ("x − μ", x - x.mean(), centred, "plain"),
         ("(x − μ) / √(σ² + ε)", (x - x.mean()) / sigma, scaled, "plain"),
-        ("α", alpha, f"{road}.norm.weight", "linear"),
-        ("β", beta, f"{road}.norm.bias", "linear"),
-        ("α · … + β", trace[f"{road}.normed"][row], f"{road}.normed", "norm"),
+        ("α", alpha, f"{residual}.norm.weight", "linear"),
+        ("β", beta, f"{residual}.norm.bias", "linear"),
+        ("α · … + β", trace[f"{residual}.normed"][row], f"{residual}.normed", "norm"),
     )
     for n, (label, values, source, role) in enumerate(lines):
         y = n * 34.0
@@ -147,7 +150,7 @@ def draw_norm_steps(
             bold=True,
             digits=3,
         )
-    _list_spreads(page, trace, side, before, f"{road}.normed", row)
+    _list_spreads(page, trace, side, before, f"{residual}.normed", row)
     return page.finish(
         page.say(f"LayerNorm on “{text}”, a line at a time", f"“{text}”上的 LayerNorm，逐行计算"),
         name_layer(page, side, layer).capitalize()
@@ -162,7 +165,7 @@ def draw_norm_steps(
 
 def _list_spreads(page: Page, trace: Any, side: str, before: str, after: str, row: int) -> None:
     """Mean and spread of each row, before and after; of many, those around the one drawn."""
-    texts = show_pieces(trace.source if side == "encoder" else trace.target)
+    texts = show_tokens(trace.source if side == "encoder" else trace.target)
     first = max(0, min(row - LISTED // 2, len(texts) - LISTED))
     x = 480.0
     heads = page.say("before", "之前"), page.say("after", "之后")

@@ -63,7 +63,7 @@ def _read_flag(text: str) -> bool:
 
 _NUMBER = Kind("a whole number; -1 is the last", _is_whole, int)
 _PIECE = Kind(
-    "a piece of the sentence, or its number",
+    "a token of the sentence, or its number",
     lambda v: _is_whole(v) or (isinstance(v, str) and v != ""),
 )
 _REAL_PAIR = "two numbers from 0.01 to 100, as 0.5,1.5"
@@ -83,7 +83,7 @@ KINDS: Mapping[str, Kind] = {
     "losers": _whole(0, 64),
     "most": _whole(1, 512),
     "other": Kind("another recording", lambda v: hasattr(v, "source")),
-    "pieces": _whole(2, 100_000),
+    "tokens": _whole(2, 100_000),
     "positions": _whole(1, 512),
     "query": _PIECE,
     "row": _NUMBER,

@@ -10,20 +10,20 @@ from matplotlib.figure import Figure
 from . import theme
 from .canvas import Page
 from .cells import heat, legend
-from .rereading import read_again
-from .selection import Array, show_pieces
+from .reencode import read_again
+from .selection import Array, show_tokens
 
 
 def attend_first(trace: Any, x: Array) -> Array:
     """The first encoder layer's self-attention with its residual."""
     window = "sum" if trace.settings.norm == "pre" else "normed"
-    ids = [piece.id for piece in trace.source[: len(x)]]  # of which none is padding
+    ids = [token.id for token in trace.source[: len(x)]]  # of which none is padding
     fetch = read_again(trace, ids, {"source_embedding.sum": x})
-    return fetch(f"encoder.0.self_attention_road.{window}")
+    return fetch(f"encoder.0.self_attention_residual.{window}")
 
 
 def compare_orders(trace: Any, count: int) -> list[tuple[Array, Array]]:
-    """What the first pieces receive in their order and backwards, each pair in one order.
+    """What the first tokens receive in their order and backwards, each pair in one order.
 
     First without positions, then with.
     """
@@ -41,7 +41,7 @@ def draw_permutation(trace: Any, *, lang: str = "en") -> Figure:
     """Without positions, another order gives the same vectors in another order."""
     page = Page(lang)
     count = min(6, len(trace.source) - 1)
-    texts = show_pieces(trace.source)[:count]
+    texts = show_tokens(trace.source)[:count]
     pairs = compare_orders(trace, count)
     limit = max(float(np.abs(one).max()) for one, _ in pairs)
     names = page.say("without positions", "不加位置"), page.say("with positions", "加上位置")
@@ -52,13 +52,13 @@ def draw_permutation(trace: Any, *, lang: str = "en") -> Figure:
     return page.finish(
         page.say("Without positions, order does not matter", "没有位置，就没有次序"),
         page.say(
-            "This model's first self-attention, on the first pieces of the sentence and on the "
-            "same backwards. Each row is one piece, in the order of the sentence: what it "
+            "This model's first self-attention, on the first tokens of the sentence and on the "
+            "same backwards. Each row is one token, in the order of the sentence: what it "
             "receives depends on the order only through the positional encoding.",
             "用本模型的第一层自注意力，分别处理句首若干词元及其倒序。每行是同一个词元；"
             "只有位置编码才让次序起作用。",
         )
-        + (page.say(" One piece alone has no order.", "单独一个词元没有次序。") * (count == 1)),
+        + (page.say(" One token alone has no order.", "单独一个词元没有次序。") * (count == 1)),
     )
 
 
@@ -78,5 +78,5 @@ def _draw_case(
     same = apart < 1e-9 * max(1.0, limit)
     color = theme.role("words").ink if same else theme.role("softmax").ink
     page.text(360, y + tall / 2, "=" if same else "≠", size=20, ha="center", color=color, bold=True)
-    before = page.say("largest difference of the same piece: ", "同一词元的最大差异：")
+    before = page.say("largest difference of the same token: ", "同一词元的最大差异：")
     page.number(80, y + tall + 14, apart, "computed", ha="left", color=theme.SOFT, before=before)

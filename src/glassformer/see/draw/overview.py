@@ -113,7 +113,7 @@ def draw_sequences(trace: Any, *, lang: str = "en") -> Figure:
     page.text(
         182,
         y - 30,
-        page.say("memory: one vector a piece", "记忆：每个词元一个向量"),
+        page.say("memory: one vector a token", "记忆：每个词元一个向量"),
         color=theme.role("memory").ink,
         ha="center",
     )
@@ -121,7 +121,7 @@ def draw_sequences(trace: Any, *, lang: str = "en") -> Figure:
         page.say("Sequence to sequence, the Transformer's way", "序列到序列：Transformer 的做法"),
         page.say(
             "The Transformer's half of this comparison: its encoder hands over one vector for "
-            "each piece. A recurrent network without attention "
+            "each token. A recurrent network without attention "
             "hands over a single one, whatever the length.",
             "这是对比中 Transformer 的一半：编码器为每个词元交出一个向量；没有注意力的循环网络无论"
             "句子多长只交出一个。",
@@ -180,7 +180,7 @@ def draw_opened(trace: Any, *, lang: str = "en") -> Figure:
             "Inside: encoders, decoders, and a connection", "里面：编码器、解码器和它们的连接"
         ),
         page.say(
-            f"The connection carries the memory: {n} pieces × {d} numbers.",
+            f"The connection carries the memory: {n} tokens × {d} numbers.",
             f"连接传递记忆：{n} 个词元 × {d} 个数。",
         ),
     )

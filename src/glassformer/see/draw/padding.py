@@ -13,10 +13,10 @@ from .animate import Animation
 from .canvas import Page
 from .cells import heat, legend
 from .masks import fit_cell, write_columns, write_rows
-from .rereading import read_again
-from .selection import Array, pick, show_pieces, tell_left_out
+from .reencode import read_again
+from .selection import Array, pick, show_tokens, tell_left_out
 
-MOST = 144  # pieces drawn around the limit
+MOST = 144  # tokens drawn around the limit
 
 
 def draw_padding(
@@ -28,7 +28,7 @@ def draw_padding(
     short: int | None = None,
 ) -> Animation:
     """V59: the beginning of the sentence, and the end mark, in a batch with the whole of it."""
-    page, texts = Page(lang, ax), show_pieces(trace.source)
+    page, texts = Page(lang, ax), show_tokens(trace.source)
     head = pick(head, trace.settings.heads, "head")
     total = min(len(texts), 18)
     short = max(1, total // 2) if short is None else max(1, min(short, total))
@@ -40,7 +40,7 @@ def draw_padding(
     weights[:, :short] = np.exp(scores - scores.max(1, keepdims=True))
     weights /= weights.sum(1, keepdims=True)
     page.step(
-        f"A sentence of {total} pieces, and one of {short} that is filled up to the same length.",
+        f"A sentence of {total} tokens, and one of {short} that is filled up to the same length.",
         f"一句有 {total} 个词元；另一句只有 {short} 个，被填充到同样长度。",
     )
     _draw_two(page, texts[:total], padded, cell, size)
@@ -65,7 +65,7 @@ def draw_padding(
     write_rows(page, padded[:short], 0, 0, cell, size)
     page.step(
         "So the shorter sentence is read as if it were alone: each row sums to 1 over its own "
-        "pieces.",
+        "tokens.",
         "于是短句如同独自被读：每行在自己的词元上之和为 1。",
     )
     for i in range(short):
@@ -80,7 +80,7 @@ def draw_padding(
     page.text(cell * total + 18, -8, "Σ", ha="center", bold=True)
     legend(page, 0, cell * short + 12, "share", 1, label=page.say("weight", "权重"))
     more = page.say(
-        f" The first {total} of {len(texts)} pieces are drawn.",
+        f" The first {total} of {len(texts)} tokens are drawn.",
         f"只画出 {len(texts)} 个词元中的前 {total} 个。",
     )
     return page.animate(
@@ -94,16 +94,16 @@ def draw_padding(
 
 
 def _end(texts: list[str]) -> list[str]:
-    """A sentence of as many pieces, the last the end mark."""
+    """A sentence of as many tokens, the last the end mark."""
     return [*texts[:-1], "</s>"]
 
 
 def score_beginning(trace: Any, head: int, short: int) -> Array:
-    """Scores of encoder layer 0 for the first pieces and the end mark behind them, in float64."""
+    """Scores of encoder layer 0 for the first tokens and the end mark behind them, in float64."""
     rows, name = [*range(short - 1), len(trace.source) - 1], "source_embedding"
     given = {
-        f"{name}.words": trace[f"{name}.words"][rows],
-        f"{name}.places": trace[f"{name}.places"][:short],
+        f"{name}.embedded": trace[f"{name}.embedded"][rows],
+        f"{name}.positions": trace[f"{name}.positions"][:short],
     }
     fetch = read_again(trace, [trace.source[row].id for row in rows], given)
     scores: Array = fetch("encoder.0.self_attention.scores")[head]
@@ -144,8 +144,8 @@ def draw_longest(
     longest: int | None = None,
 ) -> Figure:
     """V60: what does not fit. longest: as if the model had only so many positions."""
-    page, texts = Page(lang, ax), show_pieces(trace.source)
-    own = trace.settings.positions.longest
+    page, texts = Page(lang, ax), show_tokens(trace.source)
+    own = trace.settings.positions.max_positions
     longest = max(2, len(texts) * 2 // 3) if longest is None else longest
     columns, wide = 12, 58.0
     first = max(0, min(longest - MOST // 2, len(texts) - MOST)) // columns * columns
@@ -193,7 +193,7 @@ def draw_longest(
 
 def draw_batch(trace: Any, *, lang: str = "en", ax: Axes | None = None) -> Figure:
     """V61: sentences below each other, positions from left to right."""
-    page, texts = Page(lang, ax), show_pieces(trace.source)
+    page, texts = Page(lang, ax), show_tokens(trace.source)
     total = min(len(texts), 16)
     lengths = sorted(
         {total, max(1, total * 2 // 3), max(1, total // 2), max(1, total // 3)}, reverse=True
@@ -244,7 +244,7 @@ def draw_batch(trace: Any, *, lang: str = "en", ax: Axes | None = None) -> Figur
         page.say(
             "Batch size is how many sentences there are, length how many positions; they are not "
             f"the same. {filled} of "
-            f"{total * len(lengths)} places hold a piece, the hatched ones padding. The sentences "
+            f"{total * len(lengths)} places hold a token, the hatched ones padding. The sentences "
             "are beginnings of the one recorded.",
             f"批大小是句子的数目，长度是位置的数目，两者不同。{total * len(lengths)} 个位置中 "
             f"{filled} 个是词元，阴影处是填充。"

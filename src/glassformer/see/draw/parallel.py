@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 from . import theme
 from .canvas import Page
 from .charts import spell_rounded
-from .selection import show_pieces
+from .selection import show_tokens
 
 LEAST, MOST, SPELL = 5, 50, 40  # calls, calls, milliseconds
 OPS = {
@@ -111,7 +111,7 @@ def draw_parallel(trace: Any, *, lang: str = "en", ax: Axes | None = None) -> Fi
     page, settings = Page(lang, ax), trace.settings
     layers, steps = min(settings.decoder_layers, 6), min(len(trace.target), 8)
     cell = 15.0
-    texts = show_pieces(trace.target)[:steps]
+    texts = show_tokens(trace.target)[:steps]
     lanes = (
         (page.say("training: every position at once", "训练：所有位置同时"), False),
         (page.say("decoding: one after the other", "解码：逐个位置"), True),
@@ -154,7 +154,7 @@ def draw_parallel(trace: Any, *, lang: str = "en", ax: Axes | None = None) -> Fi
         page.say("What runs at once, and what has to wait", "什么可以同时算，什么必须等待"),
         page.say(
             f"Boxes are a scheme: one box is one layer at one position ({layers} layers, the first "
-            f"{steps} pieces). Within a layer nothing waits; a layer waits for the one below; a "
+            f"{steps} tokens). Within a layer nothing waits; a layer waits for the one below; a "
             "word to be written waits for the words before it. In training they are known. The "
             "bars are real: NumPy, one decoder layer, the fastest of several calls. This is the "
             "Transformer's half: the recurrent network is not drawn here.",

@@ -38,7 +38,7 @@ from . import (
     positions,
     reasons,
     recap,
-    roads,
+    residuals,
     selectors,
     splitting,
     stacks,
@@ -94,7 +94,7 @@ _ALL = (
         "V09", "Drawing the Transformer", "画出 Transformer", figure_1.draw_growing, "animated"
     ),
     # A.2 Words become numbers
-    Picture("V10", "Pieces and their ids", "词元与编号", words.draw_tokens, needs=""),
+    Picture("V10", "Tokens and their ids", "词元与编号", words.draw_tokens, needs=""),
     Picture("V11", "The vocabulary", "词表", vocabulary.draw_vocabulary, needs=""),
     Picture("V12", "One-hot vectors", "独热向量", vocabulary.draw_one_hot, needs=""),
     Picture("V13", "One-hot: “am”", "独热：“am”", vocabulary.draw_one_hot_of_am, needs=""),
@@ -179,11 +179,11 @@ _ALL = (
     # A.9 Feed-forward, residual, norm
     Picture("V63", "The feed-forward network", "前馈网络", sublayers.draw_feed_forward, "animated"),
     Picture("V64", "The bend between", "中间的弯", sublayers.draw_activation),
-    Picture("V65", "The residual road", "残差之路", roads.draw_residual, "animated"),
+    Picture("V65", "The residual connection", "残差之路", residuals.draw_residual, "animated"),
     Picture("V66", "Inside LayerNorm", "LayerNorm 之内", norms.draw_norm),
     Picture("V67", "Why normalise", "为什么要归一化", reasons.draw_why_norm),
     Picture("V68", "LayerNorm, a line at a time", "LayerNorm 逐行", norms.draw_norm_steps),
-    Picture("V69", "The residual stream", "残差流", roads.draw_stream),
+    Picture("V69", "The residual stream", "残差流", residuals.draw_stream),
     # A.10 Stacks, flow, what runs at once
     Picture("V70", "Shapes through a layer", "穿过一层的形状", stacks.draw_shapes),
     Picture("V71", "The stack at work", "层叠工作", stacks.draw_stack, "animated"),

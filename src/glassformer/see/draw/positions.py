@@ -1,4 +1,4 @@
-"""Where a piece stands: word and place added, and the waves that places are made of (V19-V25)."""
+"""Where a token stands: word and place added, and the waves that places are made of (V19-V25)."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 from . import theme
 from .canvas import Page
 from .cells import heat, legend, matrix, strip
-from .selection import show_pieces
+from .selection import show_tokens
 from .waves import encode
 
 WORKED: dict[str, list[list[float]]] = {  # E-PE: three positions of width 4
@@ -24,9 +24,9 @@ WORKED: dict[str, list[list[float]]] = {  # E-PE: three positions of width 4
 
 
 def draw_sum(trace: Any, *, lang: str = "en") -> Figure:
-    """Word + place = what the first layer reads, for the first three pieces."""
+    """Word + place = what the first layer reads, for the first three tokens."""
     page = Page(lang)
-    texts = show_pieces(trace.source)[:3]
+    texts = show_tokens(trace.source)[:3]
     names = ("sum", "places", "words")
     for column, text in enumerate(texts):
         x = column * 186.0
@@ -74,7 +74,7 @@ def draw_sum(trace: Any, *, lang: str = "en") -> Figure:
     return page.finish(
         page.say("Word plus place", "词加位置"),
         page.say(
-            f"The first 4 of {trace.settings.d_model} numbers of the first {len(texts)} pieces. "
+            f"The first 4 of {trace.settings.d_model} numbers of the first {len(texts)} tokens. "
             "Positions count from 0.",
             f"前 {len(texts)} 个词元的 {trace.settings.d_model} 个数中的前 4 个。位置从 0 开始。",
         ),

@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from . import theme
 from .canvas import Page, Rect
 from .charts import Chart, dots
-from .roads import find_unnormed
+from .residuals import find_unnormed
 from .selection import Array, count_layers
 
 
@@ -95,5 +95,5 @@ def _descend(ratio: float) -> list[tuple[float, float]]:
 def _measure_spread(trace: Any, side: str, layers: int) -> tuple[Array, Array]:
     names = [find_unnormed(trace, side, n, "self_attention") for n in range(layers)]
     before = [trace[name].std(-1) for name in names]
-    after = [trace[f"{side}.{n}.self_attention_road.normed"].std(-1) for n in range(layers)]
+    after = [trace[f"{side}.{n}.self_attention_residual.normed"].std(-1) for n in range(layers)]
     return np.stack(before), np.stack(after)

@@ -11,7 +11,7 @@ from .animate import Animation
 from .canvas import Page
 from .cells import heat, legend, panel, span
 from .matrices import PROJECTIONS, RELATIVE
-from .selection import Attention, find_attention, find_input, show_pieces, weight_of_head
+from .selection import Attention, find_attention, find_input, show_tokens, weight_of_head
 
 STEPS = (
     ("1  the sentence", "1  句子"),
@@ -68,8 +68,8 @@ def draw_recap(trace: Any, *, lang: str = "en", layer: int = 0) -> Figure:
 def _draw_sentence(
     page: Page, trace: Any, attention: Attention, y: float, x_of: tuple[float, ...]
 ) -> None:
-    """Pieces and X, and below them R, which takes its place higher up."""
-    texts = show_pieces(trace.source)
+    """Tokens and X, and below them R, which takes its place higher up."""
+    texts = show_tokens(trace.source)
     shown = texts if len(texts) <= 12 else [*texts[:10], "…", texts[-1]]
     for place, text in enumerate(shown):
         page.text(x_of[0], y + 8 + place * 13.0, text, size=theme.SMALL, mono=True, width=84)
@@ -152,7 +152,7 @@ def _draw_head(
         page,
         x_of[3] + 122,
         y + 8,
-        trace[f"{attention.name}.heads"][head],
+        trace[f"{attention.name}.context"][head],
         "heads",
         f"Z_{{{head}}}",
         width=32,
@@ -162,7 +162,7 @@ def _draw_head(
 
 def _draw_mixing(page: Page, trace: Any, attention: Attention, x: float) -> None:
     stored, output = trace[f"{attention.name}.to_output.weight"], trace[f"{attention.name}.output"]
-    z = trace[f"{attention.name}.heads"]
+    z = trace[f"{attention.name}.context"]
     count, n, width = z.shape
     joined = z.transpose(1, 0, 2).reshape(n, count * width)
     page.arrow((x - 32, 46), (x - 6, 46))

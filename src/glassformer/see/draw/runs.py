@@ -16,15 +16,15 @@ from ...typed_json import check_type, read_typed
 from .selection import Array
 
 TOY = Path(__file__).with_name("toy.json")
-WIDEST = 12  # columns of a distribution; of a larger vocabulary, the pieces of the reference
+WIDEST = 12  # columns of a distribution; of a larger vocabulary, the tokens of the reference
 
 
 @dataclass(frozen=True)
 class Sentence:
     source: str
     reference: str
-    source_pieces: list[str]
-    reference_pieces: list[str]
+    source_tokens: list[str]
+    reference_tokens: list[str]
 
 
 @dataclass(frozen=True)
@@ -38,11 +38,11 @@ class Watched:
     gradients: list[dict[str, float]]
 
     def columns(self, sentence: int) -> list[int]:
-        """The pieces whose probabilities are drawn, by their ids."""
+        """The tokens whose probabilities are drawn, by their ids."""
         if len(self.vocabulary) <= WIDEST:
             return list(range(len(self.vocabulary)))
-        wanted = dict.fromkeys(self.sentences[sentence].reference_pieces)
-        return [self.vocabulary.index(piece) for piece in wanted][: 2 * WIDEST]
+        wanted = dict.fromkeys(self.sentences[sentence].reference_tokens)
+        return [self.vocabulary.index(token) for token in wanted][: 2 * WIDEST]
 
     def share(self, snapshot: int, sentence: int) -> Array:
         """Probabilities, T x columns; not a number where none was kept."""
@@ -61,10 +61,10 @@ class Watched:
         return found
 
     def wanted(self, sentence: int) -> list[int]:
-        return [self.vocabulary.index(piece) for piece in self.sentences[sentence].reference_pieces]
+        return [self.vocabulary.index(token) for token in self.sentences[sentence].reference_tokens]
 
     def loss(self, snapshot: int, sentence: int) -> float:
-        """Mean of -ln P over the pieces of a reference."""
+        """Mean of -ln P over the tokens of a reference."""
         tensors = self.snapshots[snapshot]
         own = tensors.get(f"{sentence}.reference_log_probabilities")
         if own is None:

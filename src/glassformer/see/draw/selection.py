@@ -1,4 +1,4 @@
-"""What of a recording a picture shows: which layer, head and pieces, and how they are called.
+"""What of a recording a picture shows: which layer, head and tokens, and how they are called.
 
 Letters: Q queries; M keys.
 """
@@ -16,13 +16,13 @@ Array = NDArray[Any]
 MOST = 7  # more keys than that are drawn together as one
 
 
-def show_piece(text: str) -> str:
-    """A piece without the space before it; the space alone is a mark."""
+def show_token(text: str) -> str:
+    """A token without the space before it; the space alone is a mark."""
     return text.strip() or "▁"
 
 
-def show_pieces(pieces: Sequence[Any]) -> list[str]:
-    return [show_piece(piece.text) for piece in pieces]
+def show_tokens(tokens: Sequence[Any]) -> list[str]:
+    return [show_token(token.text) for token in tokens]
 
 
 def pick(number: int, size: int, name: str) -> int:
@@ -78,7 +78,7 @@ def find_attention(trace: Any, side: str, layer: int, kind: str = "self_attentio
     if kind not in kinds:
         raise ValueError(f"kind={kind}: the {side} has {' and '.join(kinds)}")
     layer = pick(layer, layers, "layer")
-    source, target = show_pieces(trace.source), show_pieces(trace.target)
+    source, target = show_tokens(trace.source), show_tokens(trace.target)
     queries = source if side == "encoder" else label_rows(trace)
     keys = target if (side, kind) == ("decoder", "self_attention") else source
     return Attention(f"{side}.{layer}.{kind}", side, layer, kind, queries, keys)
@@ -86,14 +86,14 @@ def find_attention(trace: Any, side: str, layer: int, kind: str = "self_attentio
 
 def label_rows(trace: Any) -> list[str]:
     """The decoder's rows: what each reads → what it predicts."""
-    pairs = zip(show_pieces(trace.target), show_pieces(trace.predicted), strict=True)
+    pairs = zip(show_tokens(trace.target), show_tokens(trace.predicted), strict=True)
     return [f"{given} → {predicted}" for given, predicted in pairs]
 
 
 def find_query(texts: Sequence[str], query: int | str | None, name: str = "query") -> int:
-    """Return a row by its piece or by number; without either, `it`, or else the longest piece.
+    """Return a row by its token or by number; without either, `it`, or else the longest token.
 
-    A text that is no piece may be a number too, as it is typed.
+    A text that is no token may be a number too, as it is typed.
     """
     if isinstance(query, int):
         return pick(query, len(texts), name)
@@ -103,7 +103,7 @@ def find_query(texts: Sequence[str], query: int | str | None, name: str = "query
                 return place
         if re.fullmatch(r"-?\d{1,9}", str(query)):
             return pick(int(query), len(texts), name)
-        raise ValueError(f"{name}={query}: the pieces are {', '.join(texts)}")
+        raise ValueError(f"{name}={query}: the tokens are {', '.join(texts)}")
     if "it" in texts:
         return texts.index("it")
     inner = texts[:-1] or texts
@@ -113,22 +113,22 @@ def find_query(texts: Sequence[str], query: int | str | None, name: str = "query
 def find_input(trace: Any, side: str, layer: int, sublayer: str) -> str:
     """The tensor that a sub-layer reads: the last one normed, or in layer 0 the embedding."""
     if trace.settings.norm == "pre":
-        return f"{side}.{layer}.{sublayer}_road.normed"
+        return f"{side}.{layer}.{sublayer}_residual.normed"
     order = ["self_attention", "cross_attention", "feed_forward"]
     if side == "encoder":
         order.remove("cross_attention")
     place = order.index(sublayer)
     if place:
-        return f"{side}.{layer}.{order[place - 1]}_road.normed"
+        return f"{side}.{layer}.{order[place - 1]}_residual.normed"
     if layer:
-        return f"{side}.{layer - 1}.feed_forward_road.normed"
+        return f"{side}.{layer - 1}.feed_forward_residual.normed"
     return f"{'source' if side == 'encoder' else 'target'}_embedding.sum"
 
 
 def find_output(trace: Any, side: str, layer: int) -> str:
     """What a layer hands on."""
     window = "sum" if trace.settings.norm == "pre" else "normed"
-    return f"{side}.{layer}.feed_forward_road.{window}"
+    return f"{side}.{layer}.feed_forward_residual.{window}"
 
 
 def get_mask(trace: Any, name: str) -> Array:
@@ -158,12 +158,12 @@ def balance(count: int, columns: int) -> int:
 
 
 def tell_left_out(page: Any, shown: int, count: int) -> str:
-    """A sentence for a note, where not all pieces are drawn."""
+    """A sentence for a note, where not all tokens are drawn."""
     if shown >= count:
         return ""
     return str(
         page.say(
-            f" {count - shown} of {count} pieces are left out.",
+            f" {count - shown} of {count} tokens are left out.",
             f"共 {count} 个词元，略去 {count - shown} 个。",
         )
     )

@@ -15,7 +15,7 @@ from . import theme
 from .canvas import Page
 from .selection import Array, Attention, find_attention, pick_heads, tell_left_out
 
-MOST = 64  # pieces drawn on a side
+MOST = 64  # tokens drawn on a side
 
 
 def draw_selectors(

@@ -128,9 +128,9 @@ def draw_formulas(trace: Any, *, lang: str = "en", layer: int = 0, head: int = 0
         ),
         (
             rf"\mathrm{{head}}_{{{h}}}",
-            trace[f"{name}.heads"][h],
+            trace[f"{name}.context"][h],
             "heads",
-            f"{name}.heads[{h}]",
+            f"{name}.context[{h}]",
             False,
         ),
         ("W^O", trace[f"{name}.to_output.weight"].T, "linear", f"{name}.to_output.weight", True),

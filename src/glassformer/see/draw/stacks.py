@@ -13,17 +13,17 @@ from .animate import Animation
 from .canvas import Page, Rect
 from .cells import find_limit, heat, legend
 from .decoding import choose_layers, draw_layers, fan_out, tell_last_norm
-from .selection import count_layers, find_output, show_pieces
+from .selection import count_layers, find_output, show_tokens
 
 
 def draw_shapes(trace: Any, *, lang: str = "en", ax: Axes | None = None) -> Figure:
     """V70: through one encoder layer, n vectors of d numbers all the way."""
     page, settings = Page(lang, ax), trace.settings
     n, d = trace["source_embedding.sum"].shape
-    texts = show_pieces(trace.source)
+    texts = show_tokens(trace.source)
     shown = texts if n <= 5 else [*texts[:4], "…", texts[-1]]
     stages = (
-        (page.say("pieces", "词元"), "words", f"{n}"),
+        (page.say("tokens", "词元"), "words", f"{n}"),
         (page.say("x: word + place", "x：词 + 位置"), "sum", f"{n} × {d}"),
         (
             page.say("self-attention: all look at all", "自注意力：彼此相看"),
@@ -82,8 +82,8 @@ def draw_shapes(trace: Any, *, lang: str = "en", ax: Axes | None = None) -> Figu
             "Through one layer: the same shape goes in and comes out", "穿过一层：进出形状相同"
         ),
         page.say(
-            f"{n} pieces, d = {d}, {settings.heads} heads, d_ff = {settings.d_ff}. Residual roads "
-            "and norms are left out here.",
+            f"{n} tokens, d = {d}, {settings.heads} heads, d_ff = {settings.d_ff}. Residual "
+            "connections and norms are left out here.",
             f"{n} 个词元，d = {d}，{settings.heads} 个头，d_ff = {settings.d_ff}。此处省略残差"
             "与归一化。",
         ),
@@ -120,7 +120,7 @@ def draw_stack(
                 f"第 {n - 1} 层：平均长度 {before:.1f} → {size:.1f}。",
             )
         else:
-            page.step("What comes in: one row a piece.", "输入：每行一个词元。")
+            page.step("What comes in: one row a token.", "输入：每行一个词元。")
         before = size
         heat(page, 0, y, trace[name], wide, high, role=side, limit=limit)
         page.text(-10, y + high / 2, label, ha="right", bold=True, color=role.ink)
@@ -149,7 +149,7 @@ def draw_stack(
             f"The {side}, layer by layer", f"{'编码器' if side == 'encoder' else '解码器'}，逐层"
         ),
         page.say(
-            f"Rows: {rows} pieces; columns: {trace[start].shape[1]} numbers.",
+            f"Rows: {rows} tokens; columns: {trace[start].shape[1]} numbers.",
             f"行：{rows} 个词元；列：{trace[start].shape[1]} 个数。",
         ),
     )

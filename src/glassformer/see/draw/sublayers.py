@@ -1,4 +1,4 @@
-"""What happens to one piece beside attention: feed-forward and residual road (V63-V66)."""
+"""What happens to one token beside attention: feed-forward and residual connection (V63-V66)."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ from .animate import Animation
 from .canvas import Colour, Page, Rect
 from .cells import find_limit, heat, legend, strip
 from .charts import FEW, Chart, dots
-from .selection import Array, count_layers, find_input, find_query, pick, show_pieces, tell_left_out
+from .selection import Array, count_layers, find_input, find_query, pick, show_tokens, tell_left_out
 
-MOST = 48  # pieces whose units are counted
+MOST = 48  # tokens whose units are counted
 
 
 def find_place(trace: Any, side: str, layer: int, query: int | str | None) -> tuple[int, int, str]:
     """Layer, row and what the row is called."""
     layer = pick(layer, count_layers(trace, side), "layer")
-    texts = show_pieces(trace.source if side == "encoder" else trace.target)
+    texts = show_tokens(trace.source if side == "encoder" else trace.target)
     row = find_query(texts, query)
     return layer, row, texts[row]
 
@@ -55,7 +55,7 @@ def draw_feed_forward(
     layer: int = 0,
     query: int | str | None = None,
 ) -> Animation:
-    """V63: one piece through both matrices; every unit of the inner layer is a dot."""
+    """V63: one token through both matrices; every unit of the inner layer is a dot."""
     page = Page(lang, ax)
     layer, row, text = find_place(trace, side, layer, query)
     name = f"{side}.{layer}.feed_forward"
@@ -123,12 +123,12 @@ def draw_feed_forward(
         letter="f(x)",
     )
     page.step(
-        "Every piece goes the same way by itself: how many units are on for each.",
+        "Every token goes the same way by itself: how many units are on for each.",
         "每个词元各自走同样的路：各有多少单元被激活。",
     )
     _count_active(page, trace, side, f"{name}.hidden", row)
     return page.animate(
-        page.say("The feed-forward network, one piece at a time", "前馈网络：逐个词元处理"),
+        page.say("The feed-forward network, one token at a time", "前馈网络：逐个词元处理"),
         name_layer(page, side, layer).capitalize()
         + page.say(
             ". Of each vector the first six numbers are shown; blue is below 0, orange above.",
@@ -183,8 +183,8 @@ def _draw_units(page: Page, x: float, values: Array, limit: float, label: str) -
 
 
 def _count_active(page: Page, trace: Any, side: str, name: str, row: int) -> None:
-    """A bar for each piece; of many, for those around the one that is drawn."""
-    texts = show_pieces(trace.source if side == "encoder" else trace.target)
+    """A bar for each token; of many, for those around the one that is drawn."""
+    texts = show_tokens(trace.source if side == "encoder" else trace.target)
     first = max(0, min(row - MOST // 2, len(texts) - MOST))
     active = (trace[name][first : first + MOST] > 0).sum(1)
     top, wide = 220.0, min(44.0, 702 / len(active))
@@ -257,7 +257,7 @@ def draw_activation(
     layer: int = 0,
     query: int | str | None = None,
 ) -> Figure:
-    """V64: the curve, and where the inner units of one piece lie on it."""
+    """V64: the curve, and where the inner units of one token lie on it."""
     page = Page(lang, ax)
     layer, row, text = find_place(trace, side, layer, query)
     name = f"{side}.{layer}.feed_forward"

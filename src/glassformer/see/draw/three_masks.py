@@ -12,7 +12,7 @@ from matplotlib.patches import Rectangle
 from . import theme
 from .canvas import Page, Rect
 from .masks import fit_cell, write_columns, write_rows
-from .selection import Array, label_rows, show_pieces, tell_left_out
+from .selection import Array, label_rows, show_tokens, tell_left_out
 
 PADDING, MOST = 3, 21
 WHY = {  # hatch and colours of a cell; by why it is hidden
@@ -29,7 +29,7 @@ def draw_three_masks(trace: Any, *, lang: str = "en", ax: Axes | None = None) ->
     page, pad = Page(lang, ax), ["<pad>"] * PADDING
     source, target, reading = (
         side[:MOST] + pad
-        for side in (show_pieces(trace.source), show_pieces(trace.target), label_rows(trace))
+        for side in (show_tokens(trace.source), show_tokens(trace.target), label_rows(trace))
     )
     s, t = (np.arange(len(side)) >= len(side) - PADDING for side in (source, target))
     later = ~np.tri(len(t), dtype=bool)

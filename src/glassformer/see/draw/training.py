@@ -47,8 +47,8 @@ def draw_grid(
     cell: tuple[float, float] = (48, 26),
     digits: int = 2,
 ) -> Rect:
-    """A row for each piece of the reference, a column for each piece that could come."""
-    rows, columns = run.sentences[sentence].reference_pieces, run.names(sentence)
+    """A row for each token of the reference, a column for each token that could come."""
+    rows, columns = run.sentences[sentence].reference_tokens, run.names(sentence)
     wide, high = cell
     rect = heat(
         page,
@@ -99,11 +99,11 @@ def draw_grid(
 
 def fit_grid(run: Watched, sentence: int) -> tuple[float, float]:
     wide = min(48.0, 560 / len(run.columns(sentence)))
-    return wide, 26.0 if len(run.sentences[sentence].reference_pieces) <= 14 else 18.0
+    return wide, 26.0 if len(run.sentences[sentence].reference_tokens) <= 14 else 18.0
 
 
 def make_target(run: Watched, sentence: int, smoothing: float) -> Array:
-    """What training asks for: all on the right piece, but `smoothing` spread over all pieces."""
+    """What training asks for: all on the right token, but `smoothing` spread over all tokens."""
     columns, wanted = run.columns(sentence), run.wanted(sentence)
     hit = np.array([[float(id == column) for column in columns] for id in wanted])
     return (1 - smoothing) * hit + smoothing / len(run.vocabulary)
@@ -132,7 +132,7 @@ def draw_untrained(
     """V84: the first prediction of a model that has learnt nothing, and what is wanted."""
     page = Page(lang, ax)
     run, sentence = _open(watch, sentence)
-    row = pick(row, len(run.sentences[sentence].reference_pieces), "row")
+    row = pick(row, len(run.sentences[sentence].reference_tokens), "row")
     share, target = run.share(0, sentence)[row], make_target(run, sentence, 0.0)[row]
     sides = (
         (
@@ -198,7 +198,7 @@ def draw_untrained(
         page.say(f"Before training: wanted is “{wanted}”", f"训练之前：想要的是“{wanted}”"),
         _say_where(page, watch, run, sentence)
         + page.say(
-            "The difference is measured by −ln P of the wanted piece, not by subtraction.",
+            "The difference is measured by −ln P of the wanted token, not by subtraction.",
             "差距用想要词元的 −ln P 衡量，而不是相减。",
         ),
     )
@@ -219,7 +219,7 @@ def draw_targets(
     cell = fit_grid(run, sentence)
     y = 0.0
     for amount, label in (
-        (0.0, page.say("all on the right piece", "全部给正确词元")),
+        (0.0, page.say("all on the right token", "全部给正确词元")),
         (smoothing, page.say(f"smoothed by {smoothing:g}", f"平滑 {smoothing:g}")),
     ):
         values = make_target(run, sentence, amount)
@@ -242,11 +242,11 @@ def draw_targets(
         page.say("What training asks for", "训练所要求的"),
         _say_where(page, watch, run, sentence)
         + page.say(
-            "Rows: positions of the reference; columns: pieces.", "行：参考译文的位置；列：词元。"
+            "Rows: positions of the reference; columns: tokens.", "行：参考译文的位置；列：词元。"
         )
         + (
             page.say(
-                f" The {hidden} other pieces of the vocabulary have what is missing to 1.",
+                f" The {hidden} other tokens of the vocabulary have what is missing to 1.",
                 f"词表中其余 {hidden} 个词元占去与 1 的差额。",
             )
             if hidden
@@ -292,7 +292,7 @@ def draw_trained(
                 color=theme.SOFT,
             )
     more = (
-        page.say(" Hatched: not among the pieces that were kept.", "阴影：不在保留的词元之中。")
+        page.say(" Hatched: not among the tokens that were kept.", "阴影：不在保留的词元之中。")
         if np.isnan(run.share(last, sentence)).any()
         else ""
     )
@@ -318,10 +318,10 @@ def draw_learning(
     losses = [run.loss(n, sentence) for n in range(len(run.steps))]
     shown = sorted({round(n) for n in np.linspace(0, len(run.steps) - 1, min(9, len(run.steps)))})
     wide = min(20.0, 190 / len(run.columns(sentence)))
-    high = min(20.0, 190 / len(run.sentences[sentence].reference_pieces))
+    high = min(20.0, 190 / len(run.sentences[sentence].reference_tokens))
     across, down = (
         wide * len(run.columns(sentence)) + 26,
-        high * len(run.sentences[sentence].reference_pieces) + 34,
+        high * len(run.sentences[sentence].reference_tokens) + 34,
     )
     chart = Chart(
         page,
@@ -379,8 +379,8 @@ def draw_learning(
         "share",
         1,
         label=page.say(
-            "probability; a row for each piece of the reference, a column for each "
-            "piece that could come",
+            "probability; a row for each token of the reference, a column for each "
+            "token that could come",
             "概率；行：参考译文的词元，列：可能输出的词元",
         ),
     )
@@ -391,7 +391,7 @@ def draw_learning(
 
 
 def _name_rows(page: Page, run: Watched, sentence: int, x: float, y: float, high: float) -> None:
-    for i, text in enumerate(run.sentences[sentence].reference_pieces):
+    for i, text in enumerate(run.sentences[sentence].reference_tokens):
         page.text(
             x - 5,
             y + (i + 0.5) * high,

@@ -12,7 +12,7 @@ from .animate import Animation
 from .bars import draw_weights
 from .canvas import Page
 from .cells import find_limit, heat, legend, strip
-from .selection import Look, choose_look, find_input, find_output, pick, show_pieces, weight_of_head
+from .selection import Look, choose_look, find_input, find_output, pick, show_tokens, weight_of_head
 
 Query = int | str | None
 PROJECTIONS = ("query", "key", "value")
@@ -20,9 +20,9 @@ STEP = 178.0  # from one path to the next
 
 
 def _draw_paths(page: Page, trace: Any, count: int, layer: int) -> float:
-    """A column of vectors for each piece; attention joins them, the feed-forward does not."""
+    """A column of vectors for each token; attention joins them, the feed-forward does not."""
     name = f"encoder.{layer}"
-    wide, texts = STEP, show_pieces(trace.source)
+    wide, texts = STEP, show_tokens(trace.source)
     stages = (
         (0, "words", "x", find_input(trace, "encoder", layer, "self_attention")),
         (110, "heads", "z", f"{name}.self_attention.output"),
@@ -67,7 +67,7 @@ def _draw_paths(page: Page, trace: Any, count: int, layer: int) -> float:
 
 
 def draw_flow(trace: Any, *, lang: str = "en", layer: int = 0) -> Figure:
-    """Three pieces on their own paths through one encoder layer."""
+    """Three tokens on their own paths through one encoder layer."""
     page = Page(lang)
     layer = pick(layer, trace.settings.encoder_layers, "layer")
     count = min(3, len(trace.source))
@@ -88,9 +88,9 @@ def draw_flow(trace: Any, *, lang: str = "en", layer: int = 0) -> Figure:
     return page.finish(
         page.say("The flow through one encoder layer", "穿过一个编码器层"),
         page.say(
-            f"Encoder, layer {layer}, the first {count} pieces. x: what self-attention reads; z: "
+            f"Encoder, layer {layer}, the first {count} tokens. x: what self-attention reads; z: "
             "what it gives; r: the layer's output, with both residual sums (norms and residual "
-            "roads are not drawn: V65, V66). The first 4 numbers of each vector.",
+            "residuals are not drawn: V65, V66). The first 4 numbers of each vector.",
             f"编码器第 {layer} 层，前 {count} 个词元。x：自注意力读入；z：其输出；r：本层输出，已"
             "含两次残差相加（归一与残差路未画：V65、V66）。每个向量画前 4 个数。",
         ),
@@ -98,7 +98,7 @@ def draw_flow(trace: Any, *, lang: str = "en", layer: int = 0) -> Figure:
 
 
 def draw_two_words(trace: Any, *, lang: str = "en") -> Figure:
-    """Two pieces; one feed-forward network each, of the same weights; then on to layer 1."""
+    """Two tokens; one feed-forward network each, of the same weights; then on to layer 1."""
     page = Page(lang)
     count = min(2, len(trace.source))
     right = _draw_paths(page, trace, count, 0)
@@ -146,7 +146,7 @@ def _choose_two(trace: Any, look: Look) -> list[int]:
 def draw_step_1(
     trace: Any, *, lang: str = "en", layer: int = 0, head: int = 0, query: Query = None
 ) -> Animation:
-    """x times W_Q, W_K and W_V of one head, for two pieces."""
+    """x times W_Q, W_K and W_V of one head, for two tokens."""
     page = Page(lang)
     look = choose_look(trace, layer, head, query, lang)
     tensor = find_input(trace, "encoder", look.layer, "self_attention")
@@ -168,7 +168,7 @@ def draw_step_1(
     legend(page, 0, 306, "signed", 1.0, digits=0, label=largest)
     first = min(4, trace.settings.width)
     return page.animate(
-        page.say("Step 1: a query, a key and a value for each piece", "第一步：求查询、键和值"),
+        page.say("Step 1: a query, a key and a value for each token", "第一步：求查询、键和值"),
         page.say(
             f"{look.title}. The first {first} numbers of each vector; biases are added too, which "
             "the paper leaves out.",
@@ -180,7 +180,7 @@ def draw_step_1(
 def _draw_projection(
     page: Page, trace: Any, look: Look, projection: str, chosen: list[int], y: float
 ) -> None:
-    """x W = q for each chosen piece, and the matrix at the right."""
+    """x W = q for each chosen token, and the matrix at the right."""
     ink, letter = theme.role(projection).ink, projection[0].upper()
     name = f"{look.name}.{projection}"
     for column, i in enumerate(chosen):
@@ -216,7 +216,7 @@ def draw_average(
     page.text(94, 26, page.say("weight", "权重"), size=theme.SMALL, color=theme.role("weights").ink)
     page.text(310, 26, page.say("value", "值"), size=theme.SMALL, color=theme.role("value").ink)
     page.line([(310, y - 14), (310 + wide, y - 14)], color=theme.INK)
-    read = trace[f"{look.name}.heads"][look.head, look.query : look.query + 1]
+    read = trace[f"{look.name}.context"][look.head, look.query : look.query + 1]
     heat(page, 310, y - 6, read, wide, 22, role="heads", limit=limit)
     page.text(300, y + 5, page.say("mean =", "平均 ="), ha="right", color=ink, bold=True)
     legend(page, 310, y + 34, "signed", limit)

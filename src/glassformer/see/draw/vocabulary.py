@@ -11,7 +11,7 @@ from . import theme
 from .canvas import Page
 from .cells import matrix
 from .fonts import measure
-from .selection import find_query, show_pieces
+from .selection import find_query, show_tokens
 
 TOY = ("a", "am", "I", "thanks", "student", "<eos>")
 ANIMALS = ("cat", "kitty", "dog", "house", "car", "the", "is", "on", "red", "run")
@@ -51,25 +51,25 @@ def _draw_vocabulary(
 
 
 def draw_vocabulary(trace: Any, *, lang: str = "en", query: int | str | None = None) -> Figure:
-    """A slice of the real vocabulary around a piece, and a toy of six words."""
+    """A slice of the real vocabulary around a token, and a toy of six words."""
     page = Page(lang)
-    place = find_query(show_pieces(trace.source), query)
-    piece = trace.source[place]
+    place = find_query(show_tokens(trace.source), query)
+    token = trace.source[place]
     known = {p.id: p.text for p in trace.source}
     if trace.document.settings.tie == "three-way" and trace.vocabulary is not None:
         known |= dict(enumerate(trace.vocabulary))
-    near = sorted(known, key=lambda i: abs(i - piece.id))[:9]
+    near = sorted(known, key=lambda i: abs(i - token.id))[:9]
     rows = [(str(i), known[i].replace(" ", "▁")) for i in sorted(near)]
     page.text(
-        0, -14, page.say("this model's, around one piece", "本模型的词表，某个词元附近"), bold=True
+        0, -14, page.say("this model's, around one token", "本模型的词表，某个词元附近"), bold=True
     )
-    _draw_vocabulary(page, 0, 0, rows, sorted(near).index(piece.id), "words")
+    _draw_vocabulary(page, 0, 0, rows, sorted(near).index(token.id), "words")
     page.text(320, -14, page.say("a toy of six words", "六个词的玩具词表"), bold=True)
     _draw_vocabulary(page, 320, 0, [(str(i), w) for i, w in enumerate(TOY)], 1, "words")
     return page.finish(
-        page.say("The vocabulary: each piece has a number", "词表：每个词元都有编号"),
+        page.say("The vocabulary: each token has a number", "词表：每个词元都有编号"),
         page.say(
-            f"{trace.document.source_vocabulary} pieces in all.",
+            f"{trace.document.source_vocabulary} tokens in all.",
             f"共 {trace.document.source_vocabulary} 个词元。",
         ),
     )

@@ -13,7 +13,7 @@ from . import theme
 from .aligning import find_aligner
 from .canvas import Page
 from .fonts import shorten_start
-from .selection import elide, show_piece, show_pieces, tell_left_out
+from .selection import elide, show_token, show_tokens, tell_left_out
 
 MOST, LAYERS = 32, 7  # steps, and layers, drawn one by one
 HIGH, WIDE = 23.0, 88.0
@@ -46,7 +46,7 @@ def draw_walk(trace: Any, *, lang: str = "en", ax: Axes | None = None) -> Figure
                 page.text(
                     244 + column * WIDE,
                     y,
-                    show_piece(texts[id]),
+                    show_token(texts[id]),
                     size=theme.SMALL,
                     mono=True,
                     width=WIDE - 8,
@@ -58,7 +58,7 @@ def draw_walk(trace: Any, *, lang: str = "en", ax: Axes | None = None) -> Figure
         page.say(
             f"“{trace.text}” Looks most at: decoder layer {place[0]}, cross-attention head "
             f"{place[1]}, the one whose rows say most about where it looks. After layer n: the "
-            "piece that would come out if that layer were the last (logit lens, derived); bold "
+            "token that would come out if that layer were the last (logit lens, derived); bold "
             "where it is the one that did.",
             f"“{trace.text}” 看得最多：解码器第 {place[0]} 层交叉注意力头 {place[1]}，其各行最能"
             "说明看向哪里。第 n 层之后：若该层就是最后一层会输出的词元（logit lens，推导量）；"
@@ -93,12 +93,12 @@ def _draw_ends(
     name = f"decoder.{layer}.cross_attention.weights"
     weights = trace[name][head, t]
     best = int(weights.argmax())
-    page.text(0, y, show_piece(trace.target[t].text), mono=True, width=100)
+    page.text(0, y, show_token(trace.target[t].text), mono=True, width=100)
     page.text(
-        108, y, show_pieces(trace.source)[best], mono=True, width=84, color=theme.role("key").ink
+        108, y, show_tokens(trace.source)[best], mono=True, width=84, color=theme.role("key").ink
     )
     page.number(226, y, float(weights[best]), (name, (head, t, best)), ha="right", size=theme.TINY)
-    page.text(end + 6, y, show_piece(trace.predicted[t].text), mono=True, bold=True, width=80)
+    page.text(end + 6, y, show_token(trace.predicted[t].text), mono=True, bold=True, width=80)
     page.number(
         end + 118,
         y,

@@ -1,4 +1,4 @@
-"""Two layers of each side with every residual road, and real vectors at the arrows (V08)."""
+"""Two layers of each side with every residual connection, and real vectors at the arrows (V08)."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 from . import theme
 from .canvas import Page, Point, Rect
 from .cells import find_limit, heat, legend
-from .selection import show_piece
+from .selection import show_token
 
 WIDE, TALL, THIN = 150.0, 30.0, 18.0
 LABELS = {
@@ -20,13 +20,13 @@ LABELS = {
 
 
 class Wiring:
-    """Layers upwards; beside each arrow the vector of one piece that passes there."""
+    """Layers upwards; beside each arrow the vector of one token that passes there."""
 
     def __init__(self, page: Page, trace: Any):
         self.page, self.trace = page, trace
 
     def vector(self, x: float, y: float, tensor: str, role: str) -> None:
-        """All numbers of the first piece, as a strip of colours on the way."""
+        """All numbers of the first token, as a strip of colours on the way."""
         values = self.trace[tensor][:1]
         heat(self.page, x - 55, y - 5, values, 110, 9, role=role, limit=find_limit(values))
 
@@ -66,7 +66,7 @@ class Wiring:
             y = added.y
             page.arrow((x, y), (x, y - 10), color=theme.INK, head=False)
             window = "sum" if pre else "normed"
-            self.vector(x, y - 14, f"{side}.{layer}.{kind}_road.{window}", "residual")
+            self.vector(x, y - 14, f"{side}.{layer}.{kind}_residual.{window}", "residual")
             y -= 19
         ink = theme.role(side)
         words = ("ENCODER", "编码器") if side == "encoder" else ("DECODER", "解码器")
@@ -113,11 +113,11 @@ class Wiring:
     def tower(self, x: float, side: str) -> tuple[float, list[Rect]]:
         """The first two layers."""
         page, trace = self.page, self.trace
-        piece = trace.source[0] if side == "encoder" else trace.target[0]
+        token = trace.source[0] if side == "encoder" else trace.target[0]
         page.text(
             x,
             46,
-            show_piece(piece.text),
+            show_token(token.text),
             mono=True,
             bold=True,
             ha="center",
@@ -147,7 +147,7 @@ class Wiring:
             page.arrow((x, y - 12), (x, y - 26), color=theme.INK)
             y = self.part(x, y - 26, 24, role, label).y + 8
         page.arrow((x, y - 8), (x, y - 24), color=theme.INK)
-        word, ink = show_piece(self.trace.predicted[0].text), theme.role("decoder").ink
+        word, ink = show_token(self.trace.predicted[0].text), theme.role("decoder").ink
         page.text(x, y - 36, word, mono=True, bold=True, ha="center", size=12, color=ink)
 
 
@@ -203,7 +203,7 @@ def draw_two_layers(trace: Any, *, lang: str = "en") -> Figure:
     return page.finish(
         page.say("Two layers of each, wired as they are", "各两层的真实连线"),
         page.say(
-            f"Strips: the {trace.settings.d_model} numbers of the first piece at that place. "
+            f"Strips: the {trace.settings.d_model} numbers of the first token at that place. "
             f"Dashed: residual connections. LayerNorm stands {kind}.",
             f"色条：第一个词元在该处的 {trace.settings.d_model} 个数。虚线：残差连接。LayerNorm "
             f"{kind}。",

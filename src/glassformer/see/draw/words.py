@@ -11,14 +11,14 @@ from .canvas import Page
 from .cells import find_limit, heat, legend, span, strip
 from .fonts import measure, wrap_most
 from .merging import choose_word, draw_merges
-from .selection import find_query, show_pieces, tell_left_out
+from .selection import find_query, show_tokens, tell_left_out
 
-ACROSS = 760.0  # how wide a line of pieces may be
-MOST, LINES = 120, 8  # pieces that are shown, and lines of their text
+ACROSS = 760.0  # how wide a line of tokens may be
+MOST, LINES = 120, 8  # tokens that are shown, and lines of their text
 
 
 def draw_tokens(trace: Any, *, lang: str = "en", query: int | str | None = None) -> Figure:
-    """The text, its pieces with their places in it, their ids, and how those of one word came."""
+    """The text, its tokens with their places in it, their ids, and how those of one word came."""
     page = Page(lang)
     ink = theme.role("words")
     page.text(0, 0, page.say("text", "文本"), color=theme.SOFT)
@@ -27,9 +27,9 @@ def draw_tokens(trace: Any, *, lang: str = "en", query: int | str | None = None)
         page.text(60, line * 16.0, text, size=11)
     top = 12.0 + 16 * len(lines)
     x, y = 60.0, top
-    for piece in trace.source[:MOST]:
-        marked = piece.text.replace(" ", "▁")
-        mark = piece.start == piece.end
+    for token in trace.source[:MOST]:
+        marked = token.text.replace(" ", "▁")
+        mark = token.start == token.end
         width = max(30.0, measure(marked, 10, mono=True) + 12)
         if x + width > ACROSS + 60:
             x, y = 60.0, y + 78
@@ -48,16 +48,16 @@ def draw_tokens(trace: Any, *, lang: str = "en", query: int | str | None = None)
         page.text(
             x + width / 2,
             y + 36,
-            str(piece.id),
+            str(token.id),
             size=theme.SMALL,
             bold=True,
             ha="center",
             color=ink.ink,
         )
-        span_of = page.say("mark", "标记") if mark else f"{piece.start}–{piece.end}"
+        span_of = page.say("mark", "标记") if mark else f"{token.start}–{token.end}"
         page.text(x + width / 2, y + 50, span_of, size=theme.TINY, color=theme.SOFT, ha="center")
         x += width + 5
-    for offset, words in ((12, ("pieces", "词元")), (36, ("ids", "编号")), (50, ("place", "位置"))):
+    for offset, words in ((12, ("tokens", "词元")), (36, ("ids", "编号")), (50, ("place", "位置"))):
         page.text(0, top + offset, page.say(*words), color=theme.SOFT)
     merges = ""
     if any(word.merges for word in trace.document.words):
@@ -69,9 +69,9 @@ def draw_tokens(trace: Any, *, lang: str = "en", query: int | str | None = None)
             "下面是一个词：在训练中合并过的相邻符号里，先合并最早学到的（序号最小），直到没有可合并的。",
         )
     return page.finish(
-        page.say("Text becomes pieces, pieces become numbers", "文本变成词元，词元变成编号"),
+        page.say("Text becomes tokens, tokens become numbers", "文本变成词元，词元变成编号"),
         page.say(
-            f"{len(trace.source)} pieces of a vocabulary of {trace.document.source_vocabulary}. ▁ "
+            f"{len(trace.source)} tokens of a vocabulary of {trace.document.source_vocabulary}. ▁ "
             "is a space; place: characters of the text. "
             f"A mark stands for no characters: it says where the sentence ends.{merges}",
             f"共 {len(trace.source)} 个词元，词表大小 {trace.document.source_vocabulary}。▁ 表示空"
@@ -84,18 +84,18 @@ def draw_tokens(trace: Any, *, lang: str = "en", query: int | str | None = None)
 def draw_lookup(trace: Any, *, lang: str = "en", query: int | str | None = None) -> Figure:
     """One-hot times the embedding matrix is one row of it."""
     page = Page(lang)
-    place = find_query(show_pieces(trace.source), query)
-    piece = trace.source[place]
+    place = find_query(show_tokens(trace.source), query)
+    token = trace.source[place]
     name = "source_embedding.table.weight"
     table = trace[name]
     around = 7
-    first = max(0, min(piece.id - around // 2, len(table) - around))
+    first = max(0, min(token.id - around // 2, len(table) - around))
     rows = table[first : first + around]
     limit, wide = find_limit(rows), max(200.0, span(table.shape[1]))
-    _draw_one_hot(page, 106, 24 + around * 10, first, around, piece.id)
+    _draw_one_hot(page, 106, 24 + around * 10, first, around, token.id)
     page.text(130, 24 + around * 10, "×", size=16, ha="center", color=theme.SOFT)
     for row in range(around):
-        lit = first + row == piece.id
+        lit = first + row == token.id
         color, y = theme.INK if lit else theme.SOFT, 34 + row * 20.0
         page.text(163, y, str(first + row), size=theme.TINY, ha="right", bold=lit, color=color)
     heat(page, 168, 24, rows, wide, around * 20, role="words", limit=limit, learned=True)
@@ -108,20 +108,20 @@ def draw_lookup(trace: Any, *, lang: str = "en", query: int | str | None = None)
         ha="center",
         color=theme.role("words").ink,
     )
-    own = 24 + (piece.id - first) * 20.0
+    own = 24 + (token.id - first) * 20.0
     page.box(165, own - 1, wide + 6, 22, fill="none", edge="#d03030", line=2, round=2, layer=7)
     page.text(168 + wide + 26, 24 + around * 10, "=", size=16, ha="center", color=theme.SOFT)
     strip(
         page,
         168 + wide + 50,
         14 + around * 10,
-        table[piece.id],
+        table[token.id],
         "words",
-        (name, (piece.id,)),
+        (name, (token.id,)),
         digits=3,
         cell=(40, 22),
     )
-    page.text(168 + wide + 50, around * 10, show_pieces([piece])[0], mono=True, bold=True)
+    page.text(168 + wide + 50, around * 10, show_tokens([token])[0], mono=True, bold=True)
     legend(page, 168, 24 + around * 20 + 28, "signed", limit)
     return page.finish(
         page.say("Embedding is looking up a row", "嵌入就是查一行"),
@@ -159,9 +159,9 @@ def _draw_one_hot(
 def draw_word_vectors(trace: Any, *, lang: str = "en") -> Figure:
     """Each word a box of numbers."""
     page = Page(lang)
-    texts = show_pieces(trace.source)
+    texts = show_tokens(trace.source)
     shown = min(6, len(texts))
-    tensor = "source_embedding.words"
+    tensor = "source_embedding.embedded"
     for i in range(shown):
         page.text(84, i * 34.0 + 10, texts[i], mono=True, ha="right", width=84, bold=True)
         page.arrow((90, i * 34.0 + 10), (112, i * 34.0 + 10))
@@ -196,7 +196,7 @@ def draw_word_vectors(trace: Any, *, lang: str = "en") -> Figure:
     legend(page, 344, shown * 34 + 4, "signed", find_limit(trace[tensor]))
     hidden = len(texts) - shown
     more = (
-        page.say(f" {hidden} more pieces are left out.", f"其余 {hidden} 个词元从略。")
+        page.say(f" {hidden} more tokens are left out.", f"其余 {hidden} 个词元从略。")
         if hidden
         else ""
     )
@@ -211,7 +211,7 @@ def draw_word_vectors(trace: Any, *, lang: str = "en") -> Figure:
 def draw_sentence_matrix(trace: Any, *, lang: str = "en") -> Figure:
     """All word vectors below each other: the matrix X."""
     page = Page(lang)
-    texts, name = show_pieces(trace.source)[:MOST], "source_embedding.words"
+    texts, name = show_tokens(trace.source)[:MOST], "source_embedding.embedded"
     values = trace[name][:MOST]
     step = max(7.0, min(18.0, 480 / len(texts)))
     wide = max(260.0, span(values.shape[1]) * 1.6)
@@ -227,13 +227,13 @@ def draw_sentence_matrix(trace: Any, *, lang: str = "en") -> Figure:
             width=90,
         )
     page.brace(0, wide, len(texts) * step + 4, f"d_model = {values.shape[1]}")
-    rows = page.say(f"{len(values)} pieces", f"{len(values)} 个词元")
+    rows = page.say(f"{len(values)} tokens", f"{len(values)} 个词元")
     page.text(wide + 12, len(texts) * step / 2, rows, color=theme.SOFT)
     legend(page, 0, len(texts) * step + 34, "signed", find_limit(values))
     return page.finish(
         page.say("The sentence as a matrix X", "句子成为矩阵 X"),
         page.say(
-            "One row for each piece; the mark at the end has one, too.",
+            "One row for each token; the mark at the end has one, too.",
             "每个词元一行；句末标记也有一行。",
         )
         + tell_left_out(page, MOST, len(trace.source)),

@@ -66,7 +66,7 @@ def test_each_kind_is_found_in_its_line(clean: tuple[list[str], list[str]]) -> N
     assert len(set(found["swapped"]) & set(range(100, 140))) >= 35
     assert not set(found["swapped"]) - set(range(100, 140))
     assert {150, 160} <= set(found["leak"])
-    assert not found["slip"] and not found["mismatch"] and not report.thorough
+    assert not found["misalignment"] and not found["mismatch"] and not report.thorough
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Lines and their partners: words, lexicon, slips."""
+"""Lines and their partners: words, lexicon, misalignments."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from glassformer.data.demo import pairs
-from glassformer.data.doctor.order import Slip, guess_offsets
+from glassformer.data.doctor.order import Misalignment, guess_offsets
 from glassformer.data.doctor.partners import Gathered, compare, describe, explain_inequality
 from glassformer.data.doctor.ragged import Block, Cross, Ragged, cut
 from glassformer.data.doctor.words import split_words
@@ -24,7 +24,7 @@ def sides() -> tuple[list[str], list[str]]:
     return list(source), list(target)
 
 
-def _compare(source: list[str], target: list[str]) -> tuple[np.ndarray, list[Slip]]:
+def _compare(source: list[str], target: list[str]) -> tuple[np.ndarray, list[Misalignment]]:
     gathered = []
     for texts in (source, target):
         words = split_words(Block(texts))
@@ -74,14 +74,14 @@ def test_cross_is_two_loops(rows: list[list[int]]) -> None:
 
 def test_partners_are_told_from_strangers(sides: tuple[list[str], list[str]]) -> None:
     source, target = sides
-    straight, slips = _compare(source, target)
-    assert not slips and (straight > 0).mean() > 0.97
+    straight, misalignments = _compare(source, target)
+    assert not misalignments and (straight > 0).mean() > 0.97
     moved = Random(1).sample(range(COUNT), 60)
     wrong = list(target)
     for here, there in zip(moved, moved[1:] + moved[:1], strict=True):
         wrong[here] = target[there]
-    straight, slips = _compare(source, wrong)
-    assert not slips and (straight[moved] < 0).mean() > 0.9
+    straight, misalignments = _compare(source, wrong)
+    assert not misalignments and (straight[moved] < 0).mean() > 0.9
 
 
 def _drop(lines: list[str], *numbers: int) -> list[str]:
@@ -91,20 +91,20 @@ def _drop(lines: list[str], *numbers: int) -> list[str]:
 @pytest.mark.parametrize("line", [0, 1, 999, 1500, 2800])
 def test_a_lost_line_is_found_where_it_was(sides: tuple[list[str], list[str]], line: int) -> None:
     source, target = sides
-    for slip in (
+    for misalignment in (
         _compare(source, _drop(target, line))[1],
         _compare(_drop(source, line), target)[1],
     ):
-        assert len(slip) == 1 and abs(slip[0].lost) == 1
+        assert len(misalignment) == 1 and abs(misalignment[0].lost) == 1
         # Where neighbours could change places, either may be the one that is named.
-        assert abs(slip[0].line - line) <= 1
+        assert abs(misalignment[0].line - line) <= 1
 
 
 def test_slips_that_make_good_again(sides: tuple[list[str], list[str]]) -> None:
     source, target = sides
-    _, slips = _compare(_drop(source, 700, 701), _drop(target, 2000, 2001))
-    assert [slip.lost for slip in slips] == [2, -2]
-    assert abs(slips[0].line - 700) <= 1 and abs(slips[1].line - 1998) <= 1
+    _, misalignments = _compare(_drop(source, 700, 701), _drop(target, 2000, 2001))
+    assert [misalignment.lost for misalignment in misalignments] == [2, -2]
+    assert abs(misalignments[0].line - 700) <= 1 and abs(misalignments[1].line - 1998) <= 1
 
 
 def test_lengths_alone_show_an_offset() -> None:
@@ -130,9 +130,11 @@ def test_the_error_names_counts_and_line(sides: tuple[list[str], list[str]]) -> 
     assert str(explain_inequality([], ["c"], ("a.en", "a.fr"))) == "a.en: the file is empty"
 
 
-def test_a_later_slip_counts_lines_of_its_own_file() -> None:
-    assert describe(Slip(10, 2, 5), ("s", "t")) == "lines 13 to 15 of t without partner in s"
-    assert describe(Slip(10, 2, 1), ("s", "t")) == "line 11 of s without partner in t"
+def test_a_later_misalignment_counts_lines_of_its_own_file() -> None:
+    assert (
+        describe(Misalignment(10, 2, 5), ("s", "t")) == "lines 13 to 15 of t without partner in s"
+    )
+    assert describe(Misalignment(10, 2, 1), ("s", "t")) == "line 11 of s without partner in t"
 
 
 def test_blocks() -> None:

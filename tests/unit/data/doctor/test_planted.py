@@ -9,7 +9,7 @@ from random import Random
 import pytest
 
 from glassformer.data.doctor import Report, examine, explain_inequality
-from glassformer.data.doctor.order import Slip
+from glassformer.data.doctor.order import Misalignment
 from glassformer.data.doctor.partners import Gathered, compare
 from glassformer.data.doctor.ragged import Block
 from glassformer.data.doctor.words import split_words
@@ -66,7 +66,7 @@ SMALL = [
 )
 @pytest.mark.parametrize(("name", "lang"), SMALL)
 def test_small_corpora(data: Path, name: str, lang: str, lines: int, trials: int) -> None:
-    """A line lost, added or doubled anywhere is named within two lines; clean text has no slip."""
+    """A line lost, added or doubled anywhere is named within two lines; clean text has none."""
     most = 6_000 if trials < 20 else None
     whole = [list(islice(read_lines(data / f"{name}.{each}"), most)) for each in ("en", lang)]
     found = 0
@@ -79,8 +79,8 @@ def test_small_corpora(data: Path, name: str, lang: str, lines: int, trials: int
         new = ([], [random.choice(whole[1]), target[place]], [target[place]] * 2)[trial % 3]
         target[place : place + 1] = new
         shorter = min(len(source), len(target))
-        slips = _list_slips(source[:shorter], target[:shorter])
-        found += len(slips) == 1 and abs(slips[0].line - place) <= 2
+        misalignments = _list_slips(source[:shorter], target[:shorter])
+        found += len(misalignments) == 1 and abs(misalignments[0].line - place) <= 2
     assert found >= 0.85 * trials
 
 
@@ -94,7 +94,7 @@ def test_sides_that_have_nothing_in_common_have_no_slip(data: Path) -> None:
         assert not _list_slips(source, target)
 
 
-def _list_slips(*sides: list[str]) -> list[Slip]:
+def _list_slips(*sides: list[str]) -> list[Misalignment]:
     gathered = [Gathered(split_words(Block(side))) for side in sides]
     for each, side in zip(gathered, sides, strict=True):
         each.add(side, split_words(Block(side)))
@@ -102,12 +102,16 @@ def _list_slips(*sides: list[str]) -> list[Slip]:
 
 
 def test_all_at_once(texts: tuple[Sides, list[str]]) -> None:
-    """A slip of 200 lines, 1 % shuffled, 500 swapped, 5 % of another language, lines of a test."""
+    """200 lines misaligned, 1 % shuffled, 500 swapped, 5 % of another language, lines of a test."""
     (source, target), third = texts
     source, target, random = list(source), list(target), Random(7)
-    slip = int(LOST * len(source))
-    del source[slip], target[slip + 200]
-    free = [n for n in range(len(source)) if n not in SWAPPED and not slip - 9 < n < slip + 209]
+    misalignment = int(LOST * len(source))
+    del source[misalignment], target[misalignment + 200]
+    free = [
+        n
+        for n in range(len(source))
+        if n not in SWAPPED and not misalignment - 9 < n < misalignment + 209
+    ]
     random.shuffle(free)
     shuffled, foreign = free[: len(source) // 100], free[len(source) // 100 :][: len(source) // 20]
     tested = free[-50:]
@@ -120,9 +124,11 @@ def test_all_at_once(texts: tuple[Sides, list[str]]) -> None:
         source[n], target[n] = target[n], source[n]
     test = [source[n] for n in tested], [target[n] for n in tested]
     report = examine(source, target, held_out={"test": test})
-    slipped = report["slip"]
-    assert slipped is not None and set(range(slip, slip + 200)) == set(slipped.places.tolist())
-    assert f"line {slip + 1:,} of the target without" in slipped.note
+    misaligned = report["misalignment"]
+    assert misaligned is not None and set(range(misalignment, misalignment + 200)) == set(
+        misaligned.places.tolist()
+    )
+    assert f"line {misalignment + 1:,} of the target without" in misaligned.note
     planted = {"mismatch": shuffled, "swapped": SWAPPED, "language": foreign, "leak": tested}
     damaged = set().union(*planted.values())
     for kind, least, false_alarms in (
@@ -159,8 +165,8 @@ def test_an_equal_number_of_lines_lost_on_both_sides(texts: tuple[Sides, list[st
     (source, target), _ = texts
     first, second = len(source) // 5, len(source) // 2
     report = examine(source[:first] + source[first + 1 :], target[:second] + target[second + 1 :])
-    slip = report["slip"]
-    assert slip is not None and slip.places.tolist() == list(range(first, second))
+    misalignment = report["misalignment"]
+    assert misalignment is not None and misalignment.places.tolist() == list(range(first, second))
 
 
 def test_real_look_alikes(data: Path) -> None:

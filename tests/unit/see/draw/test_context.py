@@ -50,12 +50,12 @@ def test_the_sentences_differ_wherever_the_word_stands(
 
 def test_word_and_position_come_before_the_layers(see: Callable[..., Trace], trace: Trace) -> None:
     there = see("post", "the old mat", target="so")
-    place = next(n for n, piece in enumerate(trace.source) if piece.text == " old")
-    other = next(n for n, piece in enumerate(there.source) if piece.text == " old")
+    place = next(n for n, token in enumerate(trace.source) if token.text == " old")
+    other = next(n for n, token in enumerate(there.source) if token.text == " old")
     assert place != other
     values, _, note = read(trace, query=place, other=there)
-    names = ["source_embedding.words", "source_embedding.sum"]
-    names += [f"encoder.{n}.feed_forward_road.normed" for n in range(3)]
+    names = ["source_embedding.embedded", "source_embedding.sum"]
+    names += [f"encoder.{n}.feed_forward_residual.normed" for n in range(3)]
     assert values == [cosine(trace[name][place], there[name][other]) for name in names]
     assert values[0] == "1.00" > values[1]
     assert "+ position" in note and f"{place} and {other} alone" in note and values[1] in note

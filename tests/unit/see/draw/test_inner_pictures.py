@@ -180,7 +180,7 @@ LARGEST = 24  # inches
 
 
 def test_a_long_recording_stays_a_page(tokenizer: Tokenizer) -> None:
-    """A hundred pieces on each side; numbers stay true where pieces are left out."""
+    """A hundred tokens on each side; numbers stay true where tokens are left out."""
     torch.manual_seed(3)
     pair = Tokenizers(tokenizer, tokenizer)
     config = Config.read({"model": SHAPES["post"]})
@@ -195,7 +195,7 @@ def test_a_long_recording_stays_a_page(tokenizer: Tokenizer) -> None:
         assert max(figure.get_size_inches()) < LARGEST, id
 
 
-def test_of_very_many_pieces_those_drawn_can_be_read(tokenizer: Tokenizer) -> None:
+def test_of_very_many_tokens_those_drawn_can_be_read(tokenizer: Tokenizer) -> None:
     """No name stands on another, and what is left out is said."""
     pair = Tokenizers(tokenizer, tokenizer)
     config = Config.read({"model": SHAPES["post"]})
@@ -208,8 +208,8 @@ def test_of_very_many_pieces_those_drawn_can_be_read(tokenizer: Tokenizer) -> No
         check_numbers(figure, trace)
         assert max(figure.get_size_inches()) < LARGEST, id
         texts = figure.axes[0].texts
-        assert "pieces are left out" in " ".join(text.get_text() for text in texts), id
-        if id == "V60":  # its pieces stand in boxes
+        assert "tokens are left out" in " ".join(text.get_text() for text in texts), id
+        if id == "V60":  # its tokens stand in boxes
             continue
         columns: dict[float, list[Text]] = {}
         for text in texts:
@@ -272,7 +272,7 @@ def test_the_path_through_the_tree_spells_the_translation(trace: Trace) -> None:
     assert trace.search is not None
     path = find_path(trace.search)
     ids = [step[place].id for step, place in zip(trace.search.steps, path, strict=False)]
-    assert ids == [piece.id for piece in trace.predicted]
+    assert ids == [token.id for token in trace.predicted]
 
 
 @pytest.mark.parametrize(("k", "p"), [(2, 1.0), (5, 0.6), (5, 1.0)])
@@ -334,8 +334,8 @@ def test_a_line_cut_in_two_is_left_out(tmp_path: Path) -> None:
 
 
 def json_loss(run: Any) -> float:
-    """The mean over all pieces of both sentences, before training."""
-    sizes = [len(each.reference_pieces) for each in run.sentences]
+    """The mean over all tokens of both sentences, before training."""
+    sizes = [len(each.reference_tokens) for each in run.sentences]
     return sum(run.loss(0, n) * size for n, size in enumerate(sizes)) / sum(sizes)
 
 
@@ -360,7 +360,7 @@ def test_mistakes_are_told_in_one_sentence(
     assert "\n" not in str(caught.value)
 
 
-def test_a_piece_has_one_colour_in_both_panels(trace: Trace) -> None:
+def test_a_token_has_one_colour_in_both_panels(trace: Trace) -> None:
     drawn = draw(trace, "V69")
     assert isinstance(drawn, Figure)
     found: dict[str, set[Any]] = {}
@@ -414,7 +414,7 @@ def test_one_hot_is_a_row_as_long_as_the_matrix_is_high(trace: Trace) -> None:
     assert sorted(text.get_text() for text in cells) == ["0"] * 6 + ["1"]
     assert len({*places[:, 1]}) == 1 and len({*places[:, 0]}) == 7
     lit = next(text.get_position()[0] for text in cells if text.get_text() == "1")
-    own = next(piece.id for piece in trace.source if piece.text == " too")
+    own = next(token.id for token in trace.source if token.text == " too")
     ids = [text.get_position() for text in texts if text.get_text() == str(own)]
     assert len(ids) == 2 and lit in {x for x, _ in ids}
 

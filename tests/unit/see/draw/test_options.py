@@ -87,7 +87,7 @@ FITS: dict[tuple[str, str], tuple[Any, ...]] = {
     ("V73", "longest"): (2, 100_000),
     ("V82", "losers"): (0, 64),
     ("V16", "most"): (1, 512),
-    ("V89", "pieces"): (2, 100_000),
+    ("V89", "tokens"): (2, 100_000),
     ("V21", "positions"): (1, 512),
     ("V27", "positions"): (1,),
     ("V14", "query"): ("1", "zebra"),

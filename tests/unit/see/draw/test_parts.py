@@ -93,7 +93,7 @@ def test_a_character_without_a_font_is_said() -> None:
 
 
 def test_our_words_run_from_left_to_right_around_others() -> None:
-    """Else Arabic pieces turn the arrow between them around."""
+    """Else Arabic tokens turn the arrow between them around."""
     one, other, mark = "القطة", "على", "\u200e"
     page = Page()
     shown = [
@@ -187,7 +187,7 @@ def test_the_layouts_differ_in_more_than_order() -> None:
 
 def test_the_first_attention_by_hand_is_the_models(trace: Trace, other: Trace) -> None:
     for each, window in ((trace, "normed"), (other, "sum")):
-        recorded = each[f"encoder.0.self_attention_road.{window}"]
+        recorded = each[f"encoder.0.self_attention_residual.{window}"]
         by_hand = attend_first(each, np.asarray(each["source_embedding.sum"], dtype=float))
         assert np.allclose(by_hand, recorded, atol=1e-5 * max(1, np.abs(recorded).max()))
 

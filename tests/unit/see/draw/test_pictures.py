@@ -95,9 +95,9 @@ def test_none_of_the_first_groups_is_missing() -> None:
     assert expected == OWN
 
 
-def test_the_word_of_a_piece_is_built(trace: Trace) -> None:
-    """Row by row, down to the piece itself; the ranks are compared above."""
-    place = next(n for n, piece in enumerate(trace.source) if piece.text == " mat")
+def test_the_word_of_a_token_is_built(trace: Trace) -> None:
+    """Row by row, down to the token itself; the ranks are compared above."""
+    place = next(n for n, token in enumerate(trace.source) if token.text == " mat")
     number = choose_word(trace, place)
     assert "".join(trace.document.words[number].symbols) == " mat"
     drawn = [text.get_text() for text in draw(trace, "V10", query=place).findobj(Text)]
@@ -106,7 +106,7 @@ def test_the_word_of_a_piece_is_built(trace: Trace) -> None:
 
 
 @pytest.mark.parametrize("query", [0, -1, "so"])
-def test_a_query_may_be_a_number_or_a_piece(trace: Trace, query: int | str) -> None:
+def test_a_query_may_be_a_number_or_a_token(trace: Trace, query: int | str) -> None:
     figure = get_figure(draw(trace, "V37", layer=-1, head=1, query=query))
     row = 0 if query == "so" else query % len(trace.source)
     tags = {text.get_gid() for text in get_texts(figure)}
@@ -122,7 +122,7 @@ def test_a_query_may_be_a_number_or_a_piece(trace: Trace, query: int | str) -> N
         ("", {}, "there is no picture “”"),
         ("V37", {"layer": 3}, "layer=3: there are 3, 0 to 2"),
         ("V37", {"head": -3}, "head=-3: there are 2, 0 to 1"),
-        ("V37", {"query": "cat"}, "query=cat: the pieces are"),
+        ("V37", {"query": "cat"}, "query=cat: the tokens are"),
         ("V37", {"size": 3}, "V37 has no option size"),
         ("V40", {"side": "left"}, "side=left: one of encoder, decoder"),
         ("V01", {"lang": "fr"}, "lang=fr: one of en, zh"),

@@ -1,9 +1,9 @@
-/** Both sides of an attention block, as pieces or as words. */
+/** Both sides of an attention block, as tokens or as words. */
 
-import type { Piece } from "../../data/document";
+import type { Token } from "../../data/document";
 import type { Trace } from "../../data/trace";
 import { groupWords, single, spell, type Groups } from "../../data/words";
-import { piece } from "../../format";
+import { token } from "../../format";
 
 export interface Side {
   groups: Groups;
@@ -16,9 +16,9 @@ export interface Sides {
   predicts: string[]; // of each row of the decoder; else empty
 }
 
-function side(pieces: readonly Piece[], text: string, isWords: boolean): Side {
-  const groups = isWords ? groupWords(pieces, text) : single(pieces);
-  return { groups, labels: groups.map((group) => piece(spell(pieces, group))) };
+function side(tokens: readonly Token[], text: string, isWords: boolean): Side {
+  const groups = isWords ? groupWords(tokens, text) : single(tokens);
+  return { groups, labels: groups.map((group) => token(spell(tokens, group))) };
 }
 
 export function sidesOf(trace: Trace, block: string, isWords: boolean): Sides {
@@ -26,7 +26,7 @@ export function sidesOf(trace: Trace, block: string, isWords: boolean): Sides {
   const target = () => side(trace.target, trace.document.translation, isWords);
   if (block.startsWith("encoder")) return { queries: source(), keys: source(), predicts: [] };
   const queries = target();
-  const predicts = queries.groups.map((group) => piece(trace.predicted[group.at(-1)!]!.text));
+  const predicts = queries.groups.map((group) => token(trace.predicted[group.at(-1)!]!.text));
   return { queries, keys: block.includes("cross") ? source() : target(), predicts };
 }
 

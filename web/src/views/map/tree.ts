@@ -16,11 +16,11 @@ export type Tree = Map<string, Node>;
 
 /** From the black box to the op, the op included. */
 export function chainOf(name: string): string[] {
-  const inner = /^(encoder|decoder)\.(\d+)\.(\w+?)(_road)?\.\w+$/.exec(name);
+  const inner = /^(encoder|decoder)\.(\d+)\.(\w+?)(_residual)?\.\w+$/.exec(name);
   if (inner) {
-    const [, side, layer, block, road] = inner as unknown as string[];
+    const [, side, layer, block, residual] = inner as unknown as string[];
     const above = ["", "model", side!, `${side}.${layer}`];
-    return road ? [...above, name] : [...above, `${side}.${layer}.${block}`, name];
+    return residual ? [...above, name] : [...above, `${side}.${layer}.${block}`, name];
   }
   const [first = ""] = name.split(".");
   const embedding = { source: "source_embedding", target: "target_embedding" }[first] ?? first;

@@ -73,7 +73,7 @@ const NAMES = {
 const EXTRA = {
   layer: ["{side} layer {n}", "{side}第 {n} 层"],
   added: ["add {block}", "加上{block}"],
-  normedRoad: ["norm around {block}", "{block}处的归一化"],
+  normedResidual: ["norm around {block}", "{block}处的归一化"],
   attentionOutput: ["heads joined, times W_O", "各头相连，乘 W_O"],
   feedOutput: ["brought back", "收回"],
 } as const;
@@ -84,10 +84,10 @@ const sayExtra = labelled(EXTRA as Record<keyof typeof EXTRA, readonly [string, 
 export function nameOf(id: string): string {
   const layer = /^(encoder|decoder)\.(\d+)$/.exec(id);
   if (layer) return sayExtra("layer", { side: sayName(layer[1] as "encoder"), n: layer[2]! });
-  const road = /\.(\w+)_road\.(sum|normed)$/.exec(id);
-  if (road) {
-    const block = sayName(road[1] as "feed_forward");
-    return sayExtra(road[2] === "sum" ? "added" : "normedRoad", { block });
+  const residual = /\.(\w+)_residual\.(sum|normed)$/.exec(id);
+  if (residual) {
+    const block = sayName(residual[1] as "feed_forward");
+    return sayExtra(residual[2] === "sum" ? "added" : "normedResidual", { block });
   }
   if (id.endsWith("_attention.output")) return sayExtra("attentionOutput");
   if (id.endsWith("feed_forward.output")) return sayExtra("feedOutput");

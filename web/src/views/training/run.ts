@@ -9,8 +9,8 @@ export type Line = { step: number } & Record<string, number | null>;
 export interface Watched {
   source: string;
   reference: string;
-  source_pieces: string[];
-  reference_pieces: string[];
+  source_tokens: string[];
+  reference_tokens: string[];
   reference_ids: (number | null)[];
 }
 
@@ -35,10 +35,10 @@ export interface Summary {
   has_watch: boolean;
 }
 
-/** Probabilities of some pieces at each position of a reference; NaN where none was kept. */
+/** Probabilities of some tokens at each position of a reference; NaN where none was kept. */
 export interface Rows {
   columns: string[];
-  wanted: number[]; // the column of the right piece of each row
+  wanted: number[]; // the column of the right token of each row
   data: Float32Array;
   sums: (number | null)[]; // of each row over the whole vocabulary
 }
@@ -60,7 +60,7 @@ export async function open(id: string): Promise<Told> {
   if (!isToy(id)) return getJson<Told>(`runs/${id}`);
   const sentences = toy.sentences.map((each) => ({
     ...each,
-    reference_ids: each.reference_pieces.map((piece) => toy.vocabulary.indexOf(piece)),
+    reference_ids: each.reference_tokens.map((token) => toy.vocabulary.indexOf(token)),
   }));
   const metrics = toy.snapshots.map(({ step, loss }) => ({ step, loss }));
   const snapshots = toy.snapshots.map((each) => ({
@@ -122,7 +122,7 @@ export async function readRows(
     0,
     2 * WIDEST,
   );
-  const names = ids.map((each) => watched.reference_pieces[watched.reference_ids.indexOf(each)]!);
+  const names = ids.map((each) => watched.reference_tokens[watched.reference_ids.indexOf(each)]!);
   if (has[`${sentence}.log_probabilities`])
     return spread(watched, ids, names, { whole: await take("log_probabilities") });
   const [top, logs, own] = await Promise.all(
@@ -139,7 +139,7 @@ type Kept = { whole: Tensor } | { top: Tensor; logs: Tensor; own: Tensor };
 
 /** Cut the columns of some ids out of what was kept. */
 export function spread(watched: Watched, ids: number[], columns: string[], kept: Kept): Rows {
-  const rows = watched.reference_pieces.length;
+  const rows = watched.reference_tokens.length;
   const data = new Float32Array(rows * ids.length).fill(Number.NaN);
   const wanted = watched.reference_ids.map((id) => (id === null ? -1 : ids.indexOf(id)));
   const sums: (number | null)[] = [];
@@ -162,7 +162,7 @@ export function spread(watched: Watched, ids: number[], columns: string[], kept:
   return { columns, wanted, data, sums };
 }
 
-/** What training asks for: all on the right piece, but `smoothing` spread over all pieces. */
+/** What training asks for: all on the right token, but `smoothing` spread over all tokens. */
 export function aim(rows: Rows, smoothing: number, vocabulary: number): Float32Array {
   const width = rows.columns.length;
   const data = new Float32Array(rows.data.length).fill(smoothing / vocabulary);
@@ -172,7 +172,7 @@ export function aim(rows: Rows, smoothing: number, vocabulary: number): Float32A
   return data;
 }
 
-/** -ln of what the right piece got, row by row. */
+/** -ln of what the right token got, row by row. */
 export function losses(rows: Rows): number[] {
   return rows.wanted.map((column, t) =>
     column < 0 ? Number.NaN : -Math.log(rows.data[t * rows.columns.length + column]!),

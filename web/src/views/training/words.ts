@@ -32,9 +32,9 @@ export const say = labelled({
   said: ["What the model says", "模型所说"],
   smoothing: ["label smoothing", "标签平滑"],
   row: ["position of the reference", "参考译文的位置"],
-  column: ["piece", "词元"],
+  column: ["token", "词元"],
   loss: [
-    "−ln P of the right piece: {list}. Mean: {mean}.",
+    "−ln P of the right token: {list}. Mean: {mean}.",
     "正确词元的 −ln P：{list}。平均：{mean}。",
   ],
   sums: [
@@ -42,11 +42,11 @@ export const say = labelled({
     "每一行对整个词表的和为 1：这里是 {least} 到 {most}。",
   ],
   part16: [
-    "Only the most probable pieces were kept; hatched: not among them.",
+    "Only the most probable tokens were kept; hatched: not among them.",
     "只保留了最可能的词元；阴影：不在其中。",
   ],
   forced: [
-    "In each row the decoder had been given the right pieces before it.",
+    "In each row the decoder had been given the right tokens before it.",
     "每一行的解码器输入都是它之前的正确词元。",
   ],
   block: ["Attention", "注意力"],

@@ -13,7 +13,7 @@ export const canForce = (id: number): boolean => canAsk() && id !== EOS;
 
 /** Keep what was written before a step, then these tokens, then as the model has it. */
 export function force(trace: Trace, step: number, ...ids: number[]): void {
-  const before = trace.predicted.slice(0, step).map((piece) => piece.id);
+  const before = trace.predicted.slice(0, step).map((token) => token.id);
   forceAll(trace, [...before, ...ids], step + ids.length - 1);
 }
 
@@ -28,7 +28,7 @@ export function show(trace: Trace, search: Search, place: number): void {
   ask(trace, { prefix: forced.join(","), hypothesis: place ? String(place) : "" });
 }
 
-/** Pieces are those of the model that wrote what is on screen, and of its sentence. */
+/** Tokens are those of the model that wrote what is on screen, and of its sentence. */
 function ask(trace: Trace, way: { prefix?: string; hypothesis?: string }): void {
   here.text = trace.wholeText;
   if (trace.model && trace.model !== session.model?.id) here.model = trace.model;

@@ -40,7 +40,7 @@ export function grow(search: Search): Tree {
   return { steps, chosen };
 }
 
-/** The pieces from the beginning to a node. */
+/** The tokens from the beginning to a node. */
 export function path(node: Node): Node[] {
   const found: Node[] = [];
   for (let at: Node | null = node; at; at = at.up) found.unshift(at);

@@ -1,4 +1,4 @@
-/** Two recordings beside each other, piece by piece. */
+/** Two recordings beside each other, token by token. */
 
 import type { Trace } from "../../data/trace";
 import { strides, type Tensor } from "../../data/tensor";
@@ -6,7 +6,7 @@ import type { Matrix } from "../../parts/slice";
 
 export type Pairs = [number, number][];
 
-/** The longest common run of texts; between two of its pieces, as many as face each other. */
+/** The longest common run of texts; between two of its tokens, as many as face each other. */
 export function align(a: readonly string[], b: readonly string[]): Pairs {
   const best = Array.from({ length: a.length + 1 }, () => new Uint16Array(b.length + 1));
   for (let i = a.length - 1; i >= 0; i--) {
@@ -55,8 +55,8 @@ export function pairAxes(a: Trace, b: Trace, name: string): Pairs[] | null {
     const side = a.side(name, axis.dim);
     if (side && axis.size > 1) {
       return align(
-        a[side].map((piece) => piece.text),
-        b[side].map((piece) => piece.text),
+        a[side].map((token) => token.text),
+        b[side].map((token) => token.text),
       );
     }
     if (axis.size !== other[n]!.size) return null;

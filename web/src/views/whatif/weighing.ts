@@ -1,12 +1,12 @@
-/** What each head matters to one piece of the translation, against a piece that could have come. */
+/** What each head matters to one token of the translation, against a token that could have come. */
 
 import { stream } from "../../data/server";
 
 export interface Weighed {
   step: number;
-  piece: { id: number; text: string };
+  token: { id: number; text: string };
   rival: { id: number; text: string };
-  lead: number; // ln of how many times likelier the piece is than its rival
+  lead: number; // ln of how many times likelier the token is than its rival
   leads: Record<string, number[]>; // of each block: without each head
 }
 
@@ -32,7 +32,7 @@ export interface Head {
   pull: number; // what the lead loses without it
 }
 
-/** The heads that the piece hangs on most, those that already are silent left out. */
+/** The heads that the token hangs on most, those that already are silent left out. */
 export function rank(found: Weighed, most: number, isOut: (block: string, head: number) => boolean): Head[] {
   return Object.entries(found.leads)
     .flatMap(([block, leads]) => leads.map((lead, head) => ({ block, head, pull: found.lead - lead })))

@@ -33,11 +33,11 @@ export const say = labelled({
   without: ["without it the lead is {lead} instead of {from}", "没有它，领先为 {lead}，原为 {from}"],
   matter: ["Which heads does a word hang on?", "一个词取决于哪些头？"],
   matterAbout: [
-    "Pick a piece: each head is silenced on its own. Orange heads speak for it, blue ones against it.",
+    "Pick a token: each head is silenced on its own. Orange heads speak for it, blue ones against it.",
     "选一个词元：逐个静默每个头。橙色的头支持它，蓝色的反对它。",
   ],
-  leads: ["“{piece}” against", "“{piece}” 对比"],
-  rival: ["the piece that could have come instead", "本来可能出现的另一个词元"],
+  leads: ["“{token}” against", "“{token}” 对比"],
+  rival: ["the token that could have come instead", "本来可能出现的另一个词元"],
   ahead: ["{times} times likelier (lead {lead} nats)", "概率是它的 {times} 倍（领先 {lead} 奈特）"],
   behind: ["{times} times less likely (lead {lead} nats)", "概率只有它的 {times} 分之一（领先 {lead} 奈特）"],
   hangs: ["It hangs most on (click silences):", "最依赖（点击静默）："],
@@ -86,11 +86,11 @@ export const say = labelled({
   before: ["before", "之前"],
   after: ["after", "之后"],
   unchanged: ["The translation is the same; see below how much moved.", "译文相同；变动多少见下。"],
-  pieces: [
-    "The old translation under the change: how probable each piece still is",
+  tokens: [
+    "The old translation under the change: how probable each token still is",
     "在改动下，旧译文的每个词元还有多大概率",
   ],
-  piece: ["piece", "词元"],
+  token: ["token", "词元"],
   insteadShort: ["likelier now", "现在更可能"],
   instead: ["most probable now", "现在最可能"],
   moved: [
@@ -109,14 +109,14 @@ export const say = labelled({
   show: ["Show the changed recording in all views", "在所有视图里显示改动后的记录"],
   compare: ["A and B", "A 与 B"],
   compareAbout: [
-    "Another sentence, or another model, against the one on screen. Pieces of the same text face each other, and those between them if they are as many.",
+    "Another sentence, or another model, against the one on screen. Tokens of the same text face each other, and those between them if they are as many.",
     "另一个句子或另一个模型，与屏幕上的这个相比。相同的词元彼此相对；其间的若个数相等也相对。",
   ],
   sentence: ["B: sentence", "B：句子"],
   model: ["B: model", "B：模型"],
   go: ["Compare", "比较"],
   angles: [
-    "The same piece on both sides: the angle between its two vectors in degrees, layer by layer (derived)",
+    "The same token on both sides: the angle between its two vectors in degrees, layer by layer (derived)",
     "同一个词元在两边：两个向量之间的角（度），逐层（推导所得）",
   ],
   embedding: ["table", "嵌入表"],

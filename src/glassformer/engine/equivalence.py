@@ -1,0 +1,65 @@
+"""Whether the engine computes what `model/` does: the paper's formulas may have been changed there.
+
+Tried once for each shape of network and each state of the code, on a few tokens, and remembered.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from functools import cache
+from hashlib import sha256
+from pathlib import Path
+
+import torch
+
+from ..config import Model
+from ..model import Transformer
+from .engine import Engine, Read
+from .measurement_cache import recall, remember
+
+SAME = 1e-3  # of the largest logit; rounding in another order makes some 1e-6
+APART = 1e9  # where the engine cannot even be built
+FIRST, LAST = 3, 20  # ids that every vocabulary has
+
+
+def is_faithful(settings: Model, read: Read, load: Callable[[], Transformer]) -> bool:
+    """Says on stderr, once, if not: translations then take the readable path."""
+    key = f"apart {hash_code()} {settings.model_dump_json()}"
+    known = recall(key)
+    if known is None:
+        known = {"logits": compare(settings, read, load())}
+        remember(key, known)
+        if known["logits"] > SAME:
+            said = "the network is another than the packed one: it translates as it is, slower"
+            print(f"glassformer: {said}", file=sys.stderr)
+    return known["logits"] <= SAME
+
+
+@torch.inference_mode()
+def compare(settings: Model, read: Read, network: Transformer) -> float:
+    """How far apart logits are, as a share of the largest."""
+    try:
+        engine = Engine(settings, read)
+        ids = torch.Generator().manual_seed(1)
+        source_BS = torch.randint(FIRST, LAST, (2, 7), generator=ids)
+        target_BT = torch.randint(FIRST, LAST, (2, 5), generator=ids)
+        found = engine.step(target_BT, engine.start(source_BS))
+    except (LookupError, RuntimeError, ValueError):  # a weight is missing or has another shape
+        return APART
+    device = next(network.parameters()).device
+    wanted = network.step(target_BT.to(device), network.start(source_BS.to(device))).cpu()
+    apart = float((found - wanted).abs().max() / wanted.abs().max().clamp(min=1))
+    return apart if apart == apart else APART
+
+
+@cache
+def hash_code() -> str:
+    """Of all that decides what either of them computes."""
+    package = Path(__file__).parents[1]
+    digest = sha256(torch.__version__.encode())
+    for folder in ("model", "engine", "kernels"):
+        for path in sorted((package / folder).rglob("*.*")):
+            if path.suffix in (".py", ".c", ".h"):
+                digest.update(path.read_bytes())
+    return digest.hexdigest()[:16]

@@ -1,0 +1,157 @@
+"""What decoding in C remembers between steps: the search protocol's state.
+
+Nothing that a hypothesis has written ever moves: see `lists`. Memory lies where it was read to,
+and each sentence knows where.
+
+Letters: B sentences; R rows; Q new tokens of a row; N = R * Q askers; T target positions.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields, replace
+
+import torch
+from torch import Tensor
+
+from .lists import Lists
+
+
+@dataclass(frozen=True)
+class Memory:
+    """Keys and values of one sentence."""
+
+    whole: Tensor  # layers, tokens of some sentences, keys and values; bf16; held for the address
+    address: int  # of the sentence's first token
+    apart: int  # from layer to layer, in numbers
+
+
+@dataclass(frozen=True)
+class Asked:
+    """Who looks where in one step; all int64 but `lists` and `new_N`, int32."""
+
+    token_N: Tensor
+    position_N: Tensor
+    list_N: Tensor  # where an asker's list begins
+    count_N: Tensor  # how many of it are to be seen
+    new_N: Tensor  # where its own keys and values go
+    address_N: Tensor  # of memory
+    apart_N: Tensor
+    length_N: Tensor
+    lists: Tensor  # R T: the places of each row
+    tables: Tensor  # layers, places, keys and values; bf16
+    longest: int  # the most places that any asker looks at
+    answer_R: Tensor | None = None  # the asker whose answer each row takes; None: its own
+
+    def select(self, ask_R: Tensor, answer_R: Tensor) -> Asked:
+        """Only these ask."""
+        names = [each.name for each in fields(self) if each.name.endswith("_N")]
+        fewer = {name: getattr(self, name)[ask_R] for name in names}
+        return replace(self, **fewer, answer_R=answer_R)
+
+
+class PagedCache(Lists):
+    """Where decoding stands; see `decode/protocol.py` for what may be asked of it."""
+
+    def __init__(
+        self, memory: list[Memory], source_length_B: Tensor, shape: tuple[int, int], longest: int
+    ):
+        super().__init__(source_length_B, longest)
+        layers, width = shape
+        self.memory = memory  # one a sentence
+        self.tables = torch.empty(layers, 0, width, dtype=torch.bfloat16)
+        self._room = torch.empty(0, dtype=torch.uint8)
+        self._free = torch.empty(0, dtype=torch.int32)  # places, in ascending order
+        self._until_search = 0  # places to be taken before free ones are looked for again
+        self._seen: tuple[Tensor, Tensor, Tensor, int] | None = None
+
+    def make_room(self, tokens_RQ: Tensor) -> Asked:
+        """Places for new tokens of each row, and where each may look when they are written."""
+        queries = tokens_RQ.size(1)
+        position_RQ, new_RQ = self.claim(queries)
+        list_R = torch.arange(len(position_RQ)) * self.place_RT.size(1)
+        address_N, apart_N, length_N, seen = self._look_at_memory(queries)
+        count_N = (position_RQ + 1).flatten()
+        asked = Asked(
+            tokens_RQ.flatten().contiguous(),
+            position_RQ.flatten(),  # a column is a view
+            list_R.repeat_interleave(queries),
+            count_N,
+            new_RQ.flatten(),
+            address_N,
+            apart_N,
+            length_N,
+            self.place_RT,
+            self.tables,
+            max(int(count_N.max()), seen),
+        )
+        if queries > 1 or self.beams == 1 or self.length_R.all():
+            return asked
+        ask_R, answer_R = self._share_beginnings(asked.token_N)
+        return asked.select(ask_R, answer_R)
+
+    def _share_beginnings(self, token_R: Tensor) -> tuple[Tensor, Tensor]:
+        """Rows of a sentence that begin alike are one until they have chosen: they share what is
+        written. Which rows ask, and whose answer each row takes."""
+        row_R = torch.arange(len(token_R))
+        first_R = row_R - row_R % self.beams
+        is_alike_R = (self.length_R == 0) & (token_R == token_R[first_R])
+        like_R = torch.where(is_alike_R, first_R, row_R)
+        self.place_RT[:, 0] = self.place_RT[like_R, 0]
+        asks_R = like_R == row_R
+        return asks_R.nonzero()[:, 0], (asks_R.cumsum(0) - 1)[like_R]
+
+    def find_room(self, size: int) -> Tensor:
+        """To compute in, kept from step to step."""
+        if len(self._room) < size:
+            self._room = torch.empty(size, dtype=torch.uint8)
+        return self._room
+
+    def keep(self, rows: Tensor) -> None:
+        """Row i of the new state continues row rows[i]; sentences without a row are forgotten."""
+        sentences_B = self.reorder(rows)
+        if sentences_B is not None:
+            self.memory = [self.memory[each] for each in sentences_B.tolist()]
+            self._seen = None
+
+    def join(self, other: PagedCache) -> None:
+        """Sentences of which nothing is written yet join behind these, with as many rows each."""
+        self.memory = self.memory + other.memory
+        self.append(other.source_length_B)
+        self._seen = None
+
+    @property
+    def capacity(self) -> int:
+        return self.tables.size(1)
+
+    def take(self, wanted: int) -> Tensor:
+        """Places that no row names any more before those never written: they are in the cache."""
+        if wanted > self._until_search:
+            self._find_free(wanted)
+        self._until_search -= wanted
+        new, self._free = self._free.split((wanted, len(self._free) - wanted))
+        return new
+
+    def _find_free(self, wanted: int) -> None:
+        is_free = torch.ones(self.capacity, dtype=torch.bool)
+        is_free[self.place_RT[self.find_named()].long()] = False
+        self._free = is_free.nonzero()[:, 0].int()
+        self.used = self.capacity - len(self._free)
+        if len(self._free) < max(wanted, self.used):
+            self.collect(wanted)
+            self._free = torch.arange(self.used, self.capacity, dtype=torch.int32)
+        self._until_search = min(max(4 * wanted, self.used // 2), len(self._free))
+
+    def move(self, live: Tensor, capacity: int) -> None:
+        moved = self.tables.new_empty(self.tables.size(0), capacity, self.tables.size(2))
+        for table, old in zip(moved, self.tables, strict=True):
+            torch.index_select(old, 0, live, out=table[: len(live)])
+        self.tables = moved
+
+    def _look_at_memory(self, queries: int) -> tuple[Tensor, Tensor, Tensor, int]:
+        times = self.beams * queries
+        if self._seen is None or len(self._seen[0]) != times * len(self.memory):
+            columns = torch.tensor([(each.address, each.apart) for each in self.memory])
+            address_N, apart_N = columns.repeat_interleave(times, 0).T.contiguous()
+            length_N = self.source_length_B.repeat_interleave(times)
+            self._seen = address_N, apart_N, length_N, int(length_N.max())
+        return self._seen

@@ -1,0 +1,284 @@
+"""What is wrong with a translation as far as its face shows, and a second, safer try.
+
+Nothing here knows the right translation: it compares what comes out with what went in.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass, replace
+from difflib import SequenceMatcher
+from itertools import accumulate, chain, compress
+from typing import Any
+from unicodedata import decimal, normalize
+
+import numpy as np
+
+from .config import Decode
+from .familiarity import Familiarity, measure_confidence
+from .text.sentences import cut
+from .translation import Problem, Progress, Translation, assemble, take_apart
+from .translator import Choice, Translator
+from .validation_errors import check_list
+
+# How much confidence a problem leaves, at most. The last four say that the text is not of a kind
+# that the model knows, or is too long for it: another search does not help.
+CAPS = {"empty": 0.0, "loop": 0.1, "copy": 0.2, "short": 0.3, "long": 0.3, "cut": 0.3, "lost": 0.5}
+CAPS |= {"unknown": 0.5, "language": 0.2, "unsure": 1.0, "parts": 1.0}
+
+# Where benchmarks/guards.py has next to no false alarm: the counts are in docs/corpus.md.
+LONGEST_UNIT, OFTEN, LEAST_LOOP = 80, 3, 12  # characters; times; characters
+LEAST_COPY, ALIKE = 4, 0.7  # words; the share of them
+LEAST_LENGTH, SHORT, LONG = 15, 0.4, 3.0  # as `measure` has it; times the source's length
+IDEOGRAPH = 3  # letters of an alphabet that one ideograph or syllable is worth
+SPELLED_OUT = 12  # numbers up to it may come out as words
+
+WIDE = re.compile(r"[\u1100-\u11ff\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff]")
+NUMBER = re.compile(r"\d+(?:[.,'’\u00a0\u202f]\d+)*")
+GROUPS = re.compile(r"\d+(?:[.,'’\s]\d+)*")
+ADDRESS = re.compile(r"(?:https?://|www\.)[^\s<>\"]+|[\w.+-]+@[\w-]+(?:\.[\w-]+)+")
+PLACEHOLDER = re.compile(
+    r"\{\{?[\w.]*\}?\}|\$\{\w+\}|%\(\w+\)[sdif]|%\d*\$?[sdif]\b|</?[A-Za-z][\w-]*(?:\s[^<>]*)?/?>"
+    r"|__[A-Z]\w*__"
+)
+
+
+@dataclass(frozen=True)
+class Judged:
+    """The translations of a text, best first, with what is wrong with the first."""
+
+    best: list[Translation]
+    problems: tuple[Problem, ...]
+    confidence: float  # the geometric mean of its tokens' probabilities, capped by its problems
+    retried: bool  # whether it is the outcome of a second search
+
+    def to_json(self) -> dict[str, Any]:
+        problems = [asdict(each) for each in self.problems]
+        return {"confidence": self.confidence, "problems": problems, "retried": self.retried}
+
+
+def search(
+    translator: Translator,
+    texts: Sequence[str],
+    *,
+    again: bool = True,
+    decode: Choice = None,
+    prefixes: Sequence[str] | None = None,
+    n_best: int = 1,
+    split: bool = True,
+    progress: Progress | None = None,
+    **how: Any,
+) -> list[Judged]:
+    """Return what `Translator.search` finds, judged sentence by sentence.
+
+    The command line, `Translator.translate`, `evaluate` and the server all translate here, so
+    that the same text has the same answer. again: a sentence that looks wrong is searched for
+    again with more care, and the better of both is taken. What was sampled, or is one of several
+    translations, is left as it is.
+    """
+    check_list("texts", texts)
+    decode = translator.config.decode.override(decode, n_best)
+    told: dict[str, Any] = {"decode": decode, "n_best": n_best, "split": split}
+    found = translator.search(texts, **told, prefixes=prefixes, progress=progress, **how)
+    knows = Familiarity(translator)
+    judged = [judge(text, best, knows) for text, best in zip(texts, found, strict=True)]
+    if again and n_best == 1 and decode.search != "sample":
+        _search_again(translator, decode, judged, texts, prefixes, how)
+    return judged if split else [_note_parts(each) for each in judged]
+
+
+def judge(text: str, best: list[Translation], knows: Familiarity | None = None) -> Judged:
+    """Return the translations of a text with what is wrong with the best, sentence by sentence.
+
+    knows: the model that translated, if it is to be said what that does not know.
+    """
+    problems: list[Problem] = []
+    for part, (source, found) in enumerate(_list_sentences(text, best[0])):
+        here = chain(
+            find_problems(source, found), knows.find_problems(source, found) if knows else ()
+        )
+        problems += [replace(each, part=part) for each in here]
+    return Judged(best, tuple(problems), _cap_confidence(best[0], problems), False)
+
+
+def _list_sentences(text: str, found: Translation) -> list[tuple[str, Translation]]:
+    """Return each part that was translated on its own, and what came of it."""
+    if not found.parts:
+        return [(text, found)]
+    sources = cut(text, [part.source for part in found.parts])
+    return list(zip(sources, take_apart(found), strict=True))
+
+
+def _note_parts(judged: Judged) -> Judged:
+    """Return the same with a problem where a whole line was wanted, but was too long."""
+    if len(judged.best[0].parts) < 2:
+        return judged
+    said = f"too long to be translated whole: in {len(judged.best[0].parts)} parts"
+    return replace(judged, problems=(*judged.problems, Problem("parts", said)))
+
+
+def find_problems(source: str, found: Translation) -> Iterator[Problem]:
+    target = found.text
+    if not target.strip():
+        if any(c.isalnum() for c in source):
+            yield Problem("empty", "nothing came out")
+        return
+    if (times := count_repeats(target)) > count_repeats(source) + 1:
+        yield Problem("loop", f"something is there {times} times in a row")
+    if is_copy(source, target):
+        yield Problem("copy", "nearly all of it is the source")
+    yield from _compare_lengths(measure(source), measure(target))
+    if not found.finished:
+        yield Problem("cut", "cut at the greatest length")
+    if lost := list_lost(source, target):
+        yield Problem("lost", f"not in the translation: {', '.join(lost)}")
+
+
+def count_repeats(text: str) -> int:
+    """How often some stretch of text comes in a row, if that is often and long; 1 if not."""
+    codes = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), np.uint32)
+    most = 1
+    for unit in range(1, min(LONGEST_UNIT, len(codes) // OFTEN) + 1):
+        differs = codes[unit:] != codes[:-unit]
+        if len(differs) - np.count_nonzero(differs) < (OFTEN - 1) * unit:
+            continue
+        ends = np.concatenate(([-1], np.flatnonzero(differs), [len(differs)]))
+        run = int(np.diff(ends).max()) - 1  # characters that are those of a unit before
+        times = run // unit + 1
+        if times >= OFTEN and run + unit >= LEAST_LOOP:
+            most = max(most, times)
+    return most
+
+
+def is_copy(source: str, target: str) -> bool:
+    words = re.compile(r"[^\W\d_]+")
+    ours, theirs = (
+        words.findall(PLACEHOLDER.sub(" ", ADDRESS.sub(" ", text)).casefold())
+        for text in (source, target)
+    )
+    if len(ours) < LEAST_COPY:
+        return False
+    return SequenceMatcher(None, ours, theirs, autojunk=False).ratio() >= ALIKE
+
+
+def measure(text: str) -> int:
+    """The length in letters of an alphabet."""
+    letters = sum(1 for c in text if not c.isspace())
+    return letters + (IDEOGRAPH - 1) * len(WIDE.findall(text))
+
+
+def _compare_lengths(source: int, target: int) -> Iterator[Problem]:
+    ratio = target / max(1, source)
+    if source >= LEAST_LENGTH and ratio < SHORT:
+        yield Problem("short", f"{ratio:.2f} times as long as the source")
+    if target >= LEAST_LENGTH and ratio > LONG:
+        yield Problem("long", f"{ratio:.1f} times as long as the source")
+
+
+def list_lost(source: str, target: str) -> list[str]:
+    """Numbers, addresses and placeholders that the source has more often."""
+    source, target = _spell_digits(source), _spell_digits(target)
+    lost: list[str] = []
+    for pattern in (ADDRESS, PLACEHOLDER):
+        wanted = Counter(each.rstrip(".,;:!?)'\"") for each in pattern.findall(source))
+        lost += [each for each, times in wanted.items() if target.count(each) < times]
+        source = pattern.sub(" ", source)
+    known = set(_list_numbers(target))
+    for number in dict.fromkeys(NUMBER.findall(source)):
+        parts = re.findall(r"\d+", number)
+        is_small = len(parts) == 1 and int(number[:9]) <= SPELLED_OUT
+        if not is_small and "".join(parts) not in known and not known.issuperset(parts):
+            lost.append(number)
+    return lost
+
+
+def _list_numbers(text: str) -> Iterator[str]:
+    """Each number as its digits, and together with up to three behind it: 1 234 567,50."""
+    for run in GROUPS.findall(text):
+        groups = re.findall(r"\d+", run)
+        for first in range(len(groups)):
+            yield from accumulate(groups[first : first + 4])
+
+
+def _spell_digits(text: str) -> str:
+    """In NFKC, the digits of any script as 0 to 9."""
+    return "".join(str(decimal(c)) if c.isdecimal() else c for c in normalize("NFKC", text))
+
+
+def _cap_confidence(found: Translation, problems: Sequence[Problem]) -> float:
+    return round(min([measure_confidence(found), *(CAPS[each.kind] for each in problems)]), 4)
+
+
+@dataclass
+class _Doubtful:
+    """A sentence that looks wrong: which text's, and which of its parts."""
+
+    line: int
+    part: int
+    source: str
+    prefix: str
+    found: Translation
+    problems: list[Problem]
+
+
+def _search_again(
+    translator: Translator,
+    decode: Decode,
+    judged: list[Judged],
+    texts: Sequence[str],
+    prefixes: Sequence[str] | None,
+    how: dict[str, Any],
+) -> None:
+    """Put better translations of the sentences that look wrong into `judged`, if there are any."""
+    doubtful = [
+        _Doubtful(line, part, source, prefixes[line] if prefixes and not part else "", found, wrong)
+        for line, (text, each) in enumerate(zip(texts, judged, strict=True))
+        if each.problems
+        for part, (source, found) in enumerate(_list_sentences(text, each.best[0]))
+        if (wrong := [*find_problems(source, found)])
+    ]
+    better: dict[int, dict[int, Translation]] = {}
+    for safer, chosen in _plan(decode, doubtful):
+        told: dict[str, Any] = {"decode": safer, "n_best": safer.beam, "split": False}
+        begins = [each.prefix for each in chosen]
+        others = translator.search([each.source for each in chosen], **told, prefixes=begins, **how)
+        for each, best in zip(chosen, others, strict=True):
+            if (other := _choose(each, best)) is not None:
+                better.setdefault(each.line, {})[each.part] = other
+    knows = Familiarity(translator)
+    for line, parts in better.items():
+        former = judged[line].best[0]
+        found = [parts.get(n, each) for n, each in enumerate(take_apart(former))]
+        spans = [part.source for part in former.parts]
+        whole = assemble(texts[line], spans, found)
+        judged[line] = replace(judge(texts[line], [whole], knows), retried=True)
+
+
+def _plan(
+    decode: Decode, doubtful: Sequence[_Doubtful]
+) -> Iterator[tuple[Decode, list[_Doubtful]]]:
+    """A wider beam for all; without repetition where there was one or the end did not come."""
+    beam = {"search": "beam", "beam": max(5, decode.beam), "stop": "exact"}
+    is_endless = [
+        bool({"loop", "long", "cut"} & {p.kind for p in each.problems}) for each in doubtful
+    ]
+    if endless := [*compress(doubtful, is_endless)]:
+        yield (
+            decode.override({**beam, "no_repeat_ngram_size": decode.no_repeat_ngram_size or 3}),
+            endless,
+        )
+    if others := [each for each, is_so in zip(doubtful, is_endless, strict=True) if not is_so]:
+        yield decode.override(beam), others
+
+
+def _choose(former: _Doubtful, others: list[Translation]) -> Translation | None:
+    """The best of a second search, if less is wrong with it."""
+    weights = [_weigh([*find_problems(former.source, other)]) for other in others]
+    least = min(weights)  # the first of equals
+    return others[weights.index(least)] if least < _weigh(former.problems) else None
+
+
+def _weigh(problems: Sequence[Problem]) -> float:
+    return sum(1 - CAPS[each.kind] for each in problems)

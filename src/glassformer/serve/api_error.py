@@ -1,0 +1,41 @@
+"""What a request can be refused for: a status, and one sentence."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+
+class ApiError(Exception):
+    """Answered as {"error": sentence}; `retry` says in how many seconds to try again."""
+
+    def __init__(self, status: int, sentence: str, retry: int | None = None) -> None:
+        super().__init__(sentence)
+        self.status, self.sentence, self.retry = status, sentence, retry
+
+    @property
+    def headers(self) -> dict[str, str]:
+        return {} if self.retry is None else {"Retry-After": str(self.retry)}
+
+
+def refuse_missing(what: str, name: str, known: list[str]) -> ApiError:
+    """404, with the nearest name."""
+    from difflib import get_close_matches
+
+    near = get_close_matches(name, known, 1, 0.3)
+    hint = f"; did you mean {near[0]}?" if near else ""
+    return ApiError(404, f"there is no {what} {name}{hint}")
+
+
+def say_invalid(first: Mapping[str, Any]) -> str:
+    """The first thing that is wrong with a request, as pydantic found it, in one sentence."""
+    place = [str(part) for part in first["loc"] if part not in ("body", "query", "path", "header")]
+    where = ".".join(place)
+    kind, message = first["type"], first["msg"].removeprefix("Value error, ")
+    if kind == "extra_forbidden":
+        return f"unknown key {where}"
+    if kind == "missing":
+        return f"Invalid request: missing {where or 'body'} parameter"
+    if kind == "json_invalid":
+        return f"the body is no JSON: {first.get('ctx', {}).get('error', message)}"
+    return f"{where}: {message}" if where else message

@@ -1,0 +1,163 @@
+"""Who may ask, and for how much: looked at before any request is answered."""
+
+from __future__ import annotations
+
+import asyncio
+import hmac
+import json
+from collections.abc import Sequence
+from http.cookies import CookieError, SimpleCookie
+from urllib.parse import parse_qs
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from .api_error import ApiError
+from .service import Service
+
+HEADERS = {
+    "Content-Security-Policy": (
+        "default-src 'self'; img-src 'self' data: blob:; object-src 'none'; base-uri 'none'; "
+        "frame-ancestors 'none'; form-action 'self'"
+    ),
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "no-referrer",
+    "X-Frame-Options": "DENY",
+    "Cross-Origin-Resource-Policy": "same-origin",
+}
+SLOWEST = 20.0  # seconds in which a request's body has to arrive
+
+
+class Guard:
+    """Checks the Host header, the token of /api and the size of bodies; adds headers."""
+
+    def __init__(
+        self, app: ASGIApp, *, hosts: Sequence[str], token: str, cookie: str, service: Service
+    ) -> None:
+        self.app, self.token, self.cookie = app, token, cookie
+        self.limits, self.closing = service.limits, service.closing
+        self.hosts = frozenset(host.lower().strip("[]") for host in hosts)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        # Clients join addresses carelessly.
+        scope["path"] = path = "/" + "/".join(part for part in scope["path"].split("/") if part)
+
+        async def send_guarded(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                headers = MutableHeaders(scope=message)
+                for name, value in HEADERS.items():
+                    headers.setdefault(name, value)
+                if self.closing.is_set():
+                    headers["Connection"] = "close"
+            await send(message)
+
+        if scope["method"] == "HEAD" and not _is_ours(path):
+            scope = {**scope, "method": "GET"}  # the server leaves out the body
+        try:
+            if await self._let_in(scope, send_guarded):
+                return
+            limited = self._limit(scope, receive)
+            await self.app(scope, limited, send_guarded)
+        except ApiError as refusal:  # of the body: nothing has been answered yet
+            if refusal.status == 413:
+                await _drain(receive, 4 * self.limits.body)
+            await refuse(refusal, send_guarded)
+
+    async def _let_in(self, scope: Scope, send: Send) -> bool:
+        """Whether the request has been answered here. ApiError for a stranger."""
+        headers, path = Headers(scope=scope), scope["path"]
+        if "*" not in self.hosts and _read_host(headers.get("host", "")) not in self.hosts:
+            raise ApiError(421, "this server does not answer to that Host header")
+        if path == "/" and scope["query_string"]:
+            given = parse_qs(scope["query_string"].decode("latin-1")).get("token", [""])[0]
+            if self._is_token(given):
+                await self._welcome(send)
+                return True
+        if _is_ours(path) and scope["method"] != "OPTIONS" and not self._has_token(headers):
+            raise ApiError(401, "open the address that the terminal printed: it has the token")
+        return False
+
+    def _has_token(self, headers: Headers) -> bool:
+        kind, _, given = headers.get("authorization", "").partition(" ")
+        if kind.lower() == "bearer" and self._is_token(given.strip()):
+            return True
+        try:
+            found = SimpleCookie(headers.get("cookie", "")).get(self.cookie)
+        except CookieError:
+            return False
+        return found is not None and self._is_token(found.value)
+
+    def _is_token(self, given: str) -> bool:
+        return hmac.compare_digest(given.encode("utf-8", "replace"), self.token.encode())
+
+    async def _welcome(self, send: Send) -> None:
+        """The token becomes a cookie, and leaves the address; behind a proxy "/" is elsewhere."""
+        cookie = f"{self.cookie}={self.token}; Path=/; HttpOnly; SameSite=Strict"
+        headers = [(b"set-cookie", cookie.encode()), (b"content-length", b"0")]
+        headers.append((b"location", b"./"))
+        await send({"type": "http.response.start", "status": 303, "headers": headers})
+        await send({"type": "http.response.body", "body": b""})
+
+    def _limit(self, scope: Scope, receive: Receive) -> Receive:
+        """A body that is too large or too slow ends the request."""
+        is_upload = scope["path"] == "/api/traces"
+        most = self.limits.upload if is_upload else self.limits.body
+        announced = Headers(scope=scope).get("content-length", "0")
+        if announced.isdecimal() and int(announced) > most:
+            raise ApiError(413, f"the body has {announced} bytes: at most {most}")
+        loop, read, is_whole = asyncio.get_running_loop(), 0, False
+        deadline = loop.time() + (10 * SLOWEST if is_upload else SLOWEST)
+
+        async def receive_limited() -> Message:
+            nonlocal read, is_whole
+            if is_whole:
+                return await receive()
+            try:
+                message = await asyncio.wait_for(receive(), max(deadline - loop.time(), 0.01))
+            except TimeoutError:
+                raise ApiError(408, "the body came too slowly") from None
+            read += len(message.get("body", b""))
+            is_whole = not message.get("more_body", False)
+            if read > most:
+                raise ApiError(413, f"the body is too large: at most {most} bytes")
+            return message
+
+        return receive_limited
+
+
+def _is_ours(path: str) -> bool:
+    return path == "/api" or path.startswith("/api/")
+
+
+async def _drain(receive: Receive, most: int) -> None:
+    """Let a client finish sending, within limits: only then does it read the answer."""
+    try:
+        async with asyncio.timeout(2):
+            while most > 0:
+                message = await receive()
+                most -= len(message.get("body", b""))
+                if not message.get("more_body", False):
+                    return
+    except TimeoutError:
+        return
+
+
+async def refuse(refusal: ApiError, send: Send) -> None:
+    body = json.dumps({"error": refusal.sentence}).encode()
+    headers = [
+        (b"content-type", b"application/json"),
+        (b"content-length", str(len(body)).encode()),
+        (b"connection", b"close"),
+    ]
+    await send({"type": "http.response.start", "status": refusal.status, "headers": headers})
+    await send({"type": "http.response.body", "body": body})
+
+
+def _read_host(header: str) -> str:
+    """Without the port: `127.0.0.1:5000`, `[::1]:5000`."""
+    if header.startswith("["):
+        return header[1:].partition("]")[0].lower()
+    return header.rpartition(":")[0].lower() if ":" in header else header.lower()

@@ -1,0 +1,162 @@
+"""Several models: read from the disk when first asked for, the least recently used put back."""
+
+from __future__ import annotations
+
+import logging
+import re
+import threading
+from collections import OrderedDict
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from ..data.doctor.function_words import NAMES
+from ..directory import CARD, CONFIG, GOLDEN, SEPARATE, SHARED, SHIPPED, WEIGHTS, locate, open_model
+from ..disk import read_json
+from ..translator import Translator
+from .api_error import ApiError, refuse_missing
+
+Stamp = tuple[tuple[int, int, int] | None, ...]
+log = logging.getLogger("glassformer.serve")
+
+
+@dataclass(frozen=True)
+class Model:
+    """A model that can be asked for. The name is that of its folder: any characters at all."""
+
+    id: str  # safe in a path
+    name: str
+    folder: Path
+    source: str | None
+    target: str | None
+    lock: threading.Lock = field(default_factory=threading.Lock, compare=False)
+
+    def describe(self, is_loaded: bool) -> dict[str, Any]:
+        return {
+            "id": self.id,
+            "name": self.name,
+            "source": self.source,
+            "target": self.target,
+            "source_name": name_language(self.source),
+            "target_name": name_language(self.target),
+            "loaded": is_loaded,
+        }
+
+    @property
+    def card(self) -> str:
+        path = self.folder / CARD
+        return path.read_text(encoding="utf-8", errors="replace") if path.is_file() else ""
+
+    def stamp(self) -> Stamp | None:
+        """Changes when the model is replaced; None while there is none."""
+        found = tuple(map(_stamp, (self.folder / n for n in (WEIGHTS, CONFIG, SHARED, *SEPARATE))))
+        return found if found[0] and found[1] else None
+
+    def read_golden(self) -> list[tuple[str, str]]:
+        """Sentences that the model brings along, and their translations."""
+        try:
+            lines = read_json(self.folder / GOLDEN)["lines"]
+            return [(str(line["source"]), str(line["translation"])) for line in lines]
+        except (OSError, ValueError, KeyError, TypeError):
+            return []
+
+
+class ModelPool:
+    """`folders`: model directories, or names of shipped models; none: all shipped ones. At most
+    `loaded` are in memory; `how` as in Translator."""
+
+    def __init__(
+        self,
+        folders: Sequence[Path | str] = (),
+        *,
+        loaded: int = 4,
+        **how: Any,
+    ) -> None:
+        self.most, self.how = loaded, how
+        self.models: dict[str, Model] = {}
+        self._loaded: OrderedDict[str, tuple[Translator, Stamp | None]] = OrderedDict()
+        self._lock = threading.Lock()
+        for folder in folders or sorted(path.name for path in SHIPPED.iterdir()):
+            self._add(locate(folder))
+
+    def _add(self, folder: Path) -> None:
+        """ValueError if there is no model, or a damaged one: now, not at the first request."""
+        data = open_model(folder)[0].data
+        name = folder.resolve().name
+        stem = re.sub(r"[^A-Za-z0-9_-]+", "-", name).strip("-") or "model"
+        id, number = stem, 2
+        while id in self.models:
+            id, number = f"{stem}-{number}", number + 1
+        self.models[id] = Model(id, name, folder, data.source_lang, data.target_lang)
+
+    @property
+    def default(self) -> Model:
+        return next(iter(self.models.values()))
+
+    def find(self, id: str | None) -> Model:
+        """The model of this id; the first where none is named. ApiError if there is none."""
+        if id is None:
+            return self.default
+        if id not in self.models:
+            raise refuse_missing("model", id, [*self.models])
+        return self.models[id]
+
+    def find_pair(self, source: str, target: str) -> Model | None:
+        pairs = ((model.source, model.target) for model in self.models.values())
+        found = zip(pairs, self.models.values(), strict=True)
+        return next((model for pair, model in found if pair == (source, target)), None)
+
+    def is_loaded(self, model: Model) -> bool:
+        return model.id in self._loaded
+
+    def take(self, model: Model) -> Translator | None:
+        """If it is loaded, and not replaced since: at once."""
+        now = model.stamp()
+        with self._lock:
+            translator, then = self._loaded.get(model.id, (None, None))
+            if translator is None or (now and now != then):
+                return None
+            self._loaded.move_to_end(model.id)
+            return translator
+
+    def load(self, model: Model) -> Translator:
+        """May take a while: not for the event loop."""
+        with model.lock:
+            if translator := self.take(model):
+                return translator
+            stamp, (old, _) = model.stamp(), self._loaded.get(model.id, (None, None))
+            try:
+                translator = self._read(model)
+            except (ValueError, OSError) as error:
+                if old is None:
+                    said = f"the model {model.id} cannot be loaded: {error}"
+                    raise ApiError(500, said) from error
+                log.warning("%s stays as it was: %s", model.id, error)
+                translator = old
+            with self._lock:
+                self._loaded[model.id] = translator, stamp
+                self._loaded.move_to_end(model.id)
+                while len(self._loaded) > self.most:
+                    self._loaded.popitem(last=False)
+            return translator
+
+    def _read(self, model: Model) -> Translator:
+        translator = Translator.load(model.folder, **self.how)
+        data = translator.config.data
+        if (data.source_lang, data.target_lang) != (model.source, model.target):
+            raise ValueError(f"{model.folder} has become a model of other languages: restart")
+        return translator
+
+
+def _stamp(path: Path) -> tuple[int, int, int] | None:
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_mtime_ns, found.st_size, found.st_ino
+
+
+def name_language(code: str | None) -> str | None:
+    """In English; the code itself where we have no name for it."""
+    return None if code is None else NAMES.get(re.split("[-_]", code)[0].lower(), code)

@@ -1,0 +1,148 @@
+"""Starting from what another training has learned: its weights, its tokens, its settings."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from ..config import Config
+from ..directory import FREE, WEIGHTS, Tokenizers, load_model, locate, save_model
+from ..meta_model import make_meta_model
+from ..model import Transformer
+from ..text import Tokenizer
+from .card import hash_file, read_facts
+
+PARENT = "parent"  # the copy in the run's folder: once begun, a run needs the original no more
+SCHEDULE = ("steps", "minutes", "warmup", "validate_every", "checkpoint_every", "freeze")
+TOKENIZER = ("vocabulary", "shared")  # of [text]
+
+
+@dataclass(frozen=True)
+class Parent:
+    """A model directory to start from; `has_new_tokens`: its tokens are learned anew."""
+
+    folder: Path
+    config: Config
+    tokenizers: Tokenizers
+    model: Transformer
+    has_new_tokens: bool
+
+    @classmethod
+    def load(cls, folder: Path | str, config: Config, has_new_tokens: bool) -> Parent:
+        """ValueError if `folder` is no model directory, or if `config` does not fit it."""
+        parent = cls(locate(folder), *load_model(folder), has_new_tokens)
+        fixed = {"model": parent._fixed_shape()}
+        if not has_new_tokens:
+            fixed["text"] = {name: getattr(parent.config.text, name) for name in TOKENIZER}
+        for table, values in fixed.items():
+            for name, value in values.items():
+                found = getattr(getattr(config, table), name)
+                if found != value:
+                    raise ValueError(parent._explain(f"{table}.{name}", found, value))
+        return parent
+
+    def save(self, run: Path) -> None:
+        """Keep in the run's folder what starting needs."""
+        save_model(run / PARENT, self.config, self.tokenizers, self.model.state_dict())
+        if not self.has_new_tokens:
+            self.tokenizers.save(run)
+
+    def provenance(self) -> dict[str, Any]:
+        """Which model it is, and what that one was made from."""
+        facts = read_facts(self.folder)
+        return {
+            "name": self.folder.resolve().name,
+            "sha256": hash_file(self.folder / WEIGHTS),
+            "tokens": "new" if self.has_new_tokens else "kept",
+            **{name: facts[name] for name in ("data", "parent") if name in facts},
+        }
+
+    def _fixed_shape(self) -> dict[str, Any]:
+        shape = self.config.model
+        return {name: getattr(shape, name) for name in type(shape).model_fields if name not in FREE}
+
+    def _explain(self, name: str, found: object, value: object) -> str:
+        if name.startswith("text."):
+            return (
+                f"{name}={found} has no effect: the tokens of {self.folder} are kept "
+                f"({name}={value}); add --new-tokenizer to learn new ones"
+            )
+        return (
+            f"{name}={found} does not fit {self.folder}, which has {name}={value}: its weights "
+            f"are kept, so of [model] only {', '.join(FREE)} can change"
+        )
+
+
+def inherit(folder: Path | str, changes: Sequence[str] = ()) -> Config:
+    """The settings of a model, `changes` on top, for a training from it: all but its schedule."""
+    raw = load_model(folder)[0].model_dump(exclude_none=True)
+    raw["train"] = {name: value for name, value in raw["train"].items() if name not in SCHEDULE}
+    raw["text"].pop("split_above", None)  # that was of the parent's corpus
+    return Config.read(raw, changes)
+
+
+def adopt(model: Transformer, run: Path, tokenizers: Tokenizers) -> None:
+    """Give a fresh model the weights of the parent kept in `run`, if there is one.
+
+    A token that the parent knows keeps its vectors; a new one gets the mean of the vectors of
+    the tokens into which the parent cuts it.
+    """
+    if not (run / PARENT).is_dir():
+        return
+    _, known, parent = load_model(run / PARENT)
+    weights = parent.state_dict()
+    for name, rows in weights.items():
+        if name.startswith("source_embedding.table"):
+            weights[name] = _carry(rows, known.source, tokenizers.source)
+        elif name.startswith(("target_embedding.table", "output_")):
+            weights[name] = _carry(rows, known.target, tokenizers.target)
+    model.load_state_dict(weights)
+
+
+def _carry(rows: Tensor, known: Tokenizer, new: Tokenizer) -> Tensor:
+    """The rows of one vocabulary, for another."""
+    if known.vocabulary == new.vocabulary:
+        return rows
+    ids = {token: id for id, token in enumerate(known.vocabulary)}
+    cut = [
+        [ids[token]] if token in ids else known.sample_word(token, 0.0, Random(0))
+        for token in new.vocabulary
+    ]
+    return torch.stack([rows[each].mean(0) for each in cut])
+
+
+def count_known(known: Tokenizer, new: Tokenizer) -> int:
+    return len({*known.vocabulary} & {*new.vocabulary})
+
+
+def check_parts(config: Config) -> None:
+    """ValueError where `train.freeze` names what a model with these settings does not have."""
+    if config.train.freeze:
+        size = config.text.vocabulary
+        freeze(make_meta_model(config.model, size, size), config.train.freeze)
+
+
+def freeze(model: nn.Module, parts: Sequence[str]) -> None:
+    """Leave `parts`, modules or parameters by their dotted names, as they are in training.
+
+    A matrix that is tied is frozen under each of its names. ValueError for an unknown name, and
+    where nothing is left to train.
+    """
+    parameters = dict(model.named_parameters(remove_duplicate=False))
+    paths = {name.rsplit(".", cut)[0] for name in parameters for cut in range(name.count(".") + 1)}
+    for part in parts:
+        if part not in paths:
+            near = get_close_matches(part, paths, 1, 0.4) or sorted(paths)
+            raise ValueError(f"train.freeze: the model has no part {part}; did you mean {near[0]}?")
+        for name, parameter in parameters.items():
+            if f"{name}.".startswith(f"{part}."):
+                parameter.requires_grad_(False)
+    if not any(parameter.requires_grad for parameter in parameters.values()):
+        raise ValueError("train.freeze: everything is frozen, so nothing is left to train")

@@ -1,0 +1,154 @@
+"""Numbers gone wrong: what is done about updates that are not finite, and about a divergence.
+
+An update without a finite gradient is left out. When a training has diverged (see `divergence`), it
+goes back to its latest checkpoint, or to its beginning, and on with CUT times the rate; when that
+has not helped TRIES times, it ends. `returned.json` in the run's folder holds the latest return
+until a further checkpoint does, so that a training that is killed in between goes on alike.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+from ..config import BOS, EOS, PAD, Train
+from ..data.batches import Batch
+from ..directory import Tokenizers
+from ..disk import write_json
+from ..text import Tokenizer
+from ..typed_json import read_typed
+from .checkpoint import Progress
+from .schedule import find_peak, usual_peak
+from .updates import Updater
+
+TRIES = 3
+CUT = 0.5
+SHOWN = 5  # sentence pairs of a batch that went wrong
+RETURNED = "returned.json"
+KEPT = ("skipped_in_all", "goings_back", "trouble_step", "rate_factor")  # of a return
+
+
+def learn_from(wrong: Progress, back: Progress) -> None:
+    """What a training keeps in mind when it goes back to where it stood before."""
+    back.skipped_in_all = wrong.skipped_in_all
+    back.cpu_seconds, back.seconds = wrong.cpu_seconds, wrong.seconds
+    back.goings_back, back.trouble_step = wrong.goings_back + 1, wrong.step
+    back.rate_factor = wrong.rate_factor * CUT
+    back.most_cells = wrong.most_cells
+
+
+def find_culprits(
+    updater: Updater, step: int, batches: Sequence[Batch], tokenizers: Tokenizers
+) -> list[dict[str, Any]]:
+    """The first few pairs that have no finite loss, by their numbers in the store and in words.
+
+    There is none where a gradient is at fault, or the network, so that most pairs have no finite
+    loss, or where it takes all processes to tell.
+    """
+    found = [] if updater.is_sharded else updater.find_culprits(step, batches)
+    if len(found) > max(1, sum(len(batch.rows) for batch in batches) // 2):
+        found = []
+    told = [
+        {
+            "pair": int(pair.rows[0]),
+            "source": _read(pair.source_BS[0], tokenizers.source),
+            "target": _read(pair.target_BT[0], tokenizers.target),
+        }
+        for pair in found[:SHOWN]
+    ]
+    return list(chain.from_iterable(updater.group.gather(told)))[:SHOWN]
+
+
+def _read(ids: Iterable[int], tokenizer: Tokenizer) -> str:
+    return tokenizer.decode([int(id) for id in ids if id not in (PAD, BOS, EOS)])
+
+
+def tell_culprits(step: int, pairs: Sequence[Mapping[str, Any]]) -> str:
+    with_whom = f", with the pair {shorten(pairs[0]['source'])}" if pairs else ""
+    more = f" and {len(pairs) - 1} more" if len(pairs) > 1 else ""
+    return f"Update {step:,}: loss or gradient is not finite{with_whom}{more}; it is left out"
+
+
+def tell_return(wrong: Progress, back: Progress, why: str) -> str:
+    return (
+        f"Update {wrong.step:,}: this training has diverged ({why}): going back to update "
+        f"{back.step:,}, and on with {back.rate_factor:g} times the rate"
+    )
+
+
+def tell_lower_rate(progress: Progress, train: Train, d_model: int) -> str:
+    """Return what to set next time, for a training that came to its end at a lower rate."""
+    lowered = find_peak(train, d_model) * progress.rate_factor
+    rate = min(lowered, usual_peak(train.optimizer, d_model))  # one that did not blow up may be bad
+    return (
+        f"It diverged on the way and went on with {progress.rate_factor:g} times the rate: "
+        f"next time begin with train.learning_rate={rate:.2g}"
+    )
+
+
+def explain(
+    progress: Progress, why: str, pairs: Sequence[Mapping[str, Any]], train: Train, d_model: int
+) -> str:
+    """Return why a training that cannot be helped ends, and which learning rate is plausible."""
+    shown = (
+        f", as with the pair {shorten(pairs[0]['source'])}" if pairs and progress.skipped else ""
+    )
+    return (
+        f"update {progress.step}: this training has diverged ({why}{shown}), and going back "
+        f"{TRIES} times, at last with {progress.rate_factor:g} times the rate, has not helped: "
+        f"{advise(train, d_model)}"
+    )
+
+
+def advise(train: Train, d_model: int) -> str:
+    """Return what to change, by how far the highest rate is above a usual one."""
+    peak, usual = find_peak(train, d_model), usual_peak(train.optimizer, d_model)
+    if peak <= 2 * usual:
+        precise = "" if train.precision == "fp32" else "train.precision=fp32, or "
+        return (
+            f"a highest rate of {peak:.2g} is usual, so look at the data with glassformer "
+            f"check-data, and try {precise}train.learning_rate={peak / 10:.2g}"
+        )
+    cause = "train.learning_rate" if train.learning_rate else "the rate that train.warmup leads to"
+    return (
+        f"{cause} is {peak:g} at its highest; with {train.optimizer} and model.d_model={d_model} "
+        f"try train.learning_rate={usual:.2g}"
+    )
+
+
+@dataclass(frozen=True)
+class Return:
+    """Where a training went back to, of which data and settings, and with which rate it went on."""
+
+    step: int
+    key: str
+    skipped_in_all: int
+    goings_back: int
+    trouble_step: int
+    rate_factor: float
+
+
+def note_return(folder: Path, back: Progress, key: str) -> None:
+    """Write down that a training went back to where `back` is; `key`: its data and settings."""
+    kept = {name: getattr(back, name) for name in KEPT}
+    write_json(folder / RETURNED, asdict(Return(back.step, key, **kept)))
+
+
+def recall_return(folder: Path, progress: Progress, key: str) -> None:
+    """Let a training that stands where it last went back to have the rate that it went on with.
+
+    With other data or settings, those of `key`, it gets a new try instead.
+    """
+    if not (folder / RETURNED).is_file():
+        return
+    found = read_typed(folder / RETURNED, Return)
+    if (found.step, found.key) == (progress.step, key):
+        for name in KEPT:
+            setattr(progress, name, getattr(found, name))
+
+
+def shorten(text: str, most: int = 60) -> str:
+    return repr(text if len(text) <= most else text[: most - 3] + "...")

@@ -1,0 +1,200 @@
+"""Strangers, large bodies and slow ones stay outside; nothing given becomes mark-up."""
+
+from __future__ import annotations
+
+import socket
+import time
+from collections.abc import Iterator
+
+import pytest
+
+from glassformer.serve import auth
+from glassformer.serve.api_error import ApiError
+from glassformer.serve.limits import Limits
+from glassformer.serve.rate_limit import Access
+from glassformer.serve.running import make_service
+
+from .conftest import TOKEN, Client, start
+
+
+def test_only_api_needs_the_token(client: Client) -> None:
+    for path in ("/", "/languages", "/health", "/metrics", "/spec", "/frontend/settings"):
+        assert client.ask(path, Authorization="").status == 200, path
+    for path in ("/api/models", "/api/traces", "/api", "/api/nothing"):
+        found = client.ask(path, Authorization="Bearer wrong")
+        assert found.status == 401 and "terminal" in found.json["error"], path
+    for path in ("//api/models", "/API/models", "/x/../api/models", "/%61pi/models"):
+        assert client.ask(path, Authorization="").status in (401, 404), path
+
+
+def test_the_address_of_the_terminal_gives_a_cookie(client: Client) -> None:
+    found = client.ask(f"/?token={TOKEN}", Authorization="")
+    assert found.status == 303 and found.headers["Location"] == "./"
+    cookie = found.headers["Set-Cookie"]
+    assert "HttpOnly" in cookie and "SameSite=Strict" in cookie and "Path=/" in cookie
+    name = cookie.partition(";")[0]
+    assert client.ask("/api/models", Authorization="", Cookie=name).status == 200
+    assert client.ask("/api/models", Authorization="", Cookie=f"{name}x").status == 401
+    wrong = client.ask("/?token=wrong", Authorization="")
+    assert wrong.status == 200 and "Set-Cookie" not in wrong.headers
+
+
+def test_addresses_that_were_joined_carelessly(client: Client) -> None:
+    given = {"q": "I am a student.", "source": "en", "target": "fr"}
+    for path in ("//translate", "/translate/"):
+        assert client.ask(path, given).json == {"translatedText": "Je suis étudiant."}, path
+    assert client.ask("//api//models", Authorization="").status == 401
+
+
+def test_a_path_answers_to_its_methods(client: Client) -> None:
+    for path in ("/", "/languages", "/health"):
+        asked, looked = client.ask(path), client.ask(path, method="HEAD")
+        assert looked.status == 200 and looked.body == b"", path
+        assert looked.headers["Content-Length"] == str(len(asked.body)), path
+    for path, method, allowed in (
+        ("/translate", "GET", "POST"),
+        ("/translate", "PUT", "POST"),
+        ("/languages", "POST", "GET"),
+        ("/api/models", "DELETE", "GET"),
+        ("/api/trace", "HEAD", "POST"),
+    ):
+        found = client.ask(path, method=method)
+        assert (found.status, found.headers["Allow"]) == (405, allowed), (path, method)
+    assert client.ask("/nothing").status == 404
+
+
+@pytest.mark.parametrize("host", ["evil.example", "evil.example:80", "127.0.0.1.evil.example", ""])
+def test_other_hosts_are_not_served(client: Client, host: str) -> None:
+    for path in ("/", "/translate", "/api/models"):
+        assert client.ask(path, Host=host).status in (400, 421)
+
+
+@pytest.mark.parametrize("host", ["localhost", "LOCALHOST:99", "127.0.0.1:1", "[::1]:5000"])
+def test_this_machine_is_served(client: Client, host: str) -> None:
+    assert client.ask("/api/models", Host=host).status == 200
+
+
+def test_every_answer_has_a_content_security_policy(client: Client) -> None:
+    for path in ("/", "/languages", "/api/models", "/nothing", "/translate"):
+        headers = client.ask(path).headers
+        policy = headers["Content-Security-Policy"]
+        assert policy.startswith("default-src 'self';") and "unsafe" not in policy
+        assert headers["X-Content-Type-Options"] == "nosniff"
+        assert "Access-Control-Allow-Origin" not in headers
+
+
+def test_large_bodies(client: Client) -> None:
+    large = b'{"q": "' + b"a" * (1 << 20) + b'"}'
+    assert client.ask("/translate", large, Content_Type="application/json").status == 413
+    with socket.create_connection(("127.0.0.1", client.port), timeout=20) as sock:
+        sock.sendall(
+            b"POST /translate HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+            b"Transfer-Encoding: chunked\r\n\r\n"
+        )
+        chunk = b"10000\r\n" + b" " * 0x10000 + b"\r\n"
+        try:
+            for _ in range(20):
+                sock.sendall(chunk)
+            sock.sendall(b"0\r\n\r\n")
+        except OSError:
+            pass  # the server has hung up already
+        assert b" 413 " in sock.recv(1000)
+
+
+def test_slow_bodies(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(auth, "SLOWEST", 0.2)
+    with socket.create_connection(("127.0.0.1", client.port), timeout=20) as sock:
+        sock.sendall(b"POST /detect HTTP/1.1\r\nHost: localhost\r\nContent-Length: 10\r\n")
+        sock.sendall(b"Content-Type: application/json\r\n\r\n{")
+        begun = time.monotonic()
+        assert b" 408 " in sock.recv(1000)
+        assert time.monotonic() - begun < 5
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/../../../etc/passwd",
+        "/assets/../../app.py",
+        "/%2e%2e/%2e%2e/app.py",
+        "/..%2fapp.py",
+        "/api/runs/..%2f..%2fetc",
+        "/api/traces/..%2f..%2f",
+        "/api/models/..%2Fdemo",
+    ],
+)
+def test_paths_lead_nowhere_else(client: Client, path: str) -> None:
+    found = client.ask(path)
+    assert found.status in (400, 404) and b"root:" not in found.body and b"def " not in found.body
+
+
+def test_texts_do_not_become_markup(client: Client) -> None:
+    text = "<script>alert(1)</script> & <img src=x onerror=alert(1)>"
+    found = client.ask("/api/trace", {"text": text})
+    assert found.headers["Content-Type"] == "application/json"
+    for id in ("V01", "V10", "V49"):
+        picture = client.ask(f"/api/traces/{found.json['id']}/figures/{id}")
+        assert picture.status == 200 and b"<script" not in picture.body
+        assert b"<img" not in picture.body
+
+
+def test_keys() -> None:
+    access = Access(["one", "two"])
+    access.check("two", "")
+    with pytest.raises(ApiError, match="contact the server operator") as caught:
+        access.check("", "")
+    assert caught.value.status == 400
+    with pytest.raises(ApiError, match="Invalid API key") as caught:
+        access.check("three", "")
+    assert caught.value.status == 403
+
+
+def test_rate(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = 100.0
+    monkeypatch.setattr("glassformer.serve.rate_limit.time.monotonic", lambda: now)
+    access = Access(rate=3)
+    for _ in range(3):
+        access.check("", "a")
+    with pytest.raises(ApiError, match="Slowdown: 3 per 1 minute") as caught:
+        access.check("", "a")
+    assert caught.value.status == 429 and caught.value.headers == {"Retry-After": "20"}
+    access.check("", "b")
+    now += 20.01
+    access.check("", "a")
+    with pytest.raises(ApiError):
+        access.check("", "a")
+
+
+@pytest.fixture(scope="module")
+def closed() -> Iterator[Client]:
+    """Asks for a key, lets two requests a minute through, and knows one foreign page."""
+    service = make_service(
+        ["demo"], device="cpu", limits=Limits(loaded=1), access=Access(["key"], rate=2)
+    )
+    yield from start(service, origins=["https://friend.example"], hosts=["mt.example"])
+
+
+def test_a_closed_server(closed: Client) -> None:
+    given = {"q": "I am a student.", "source": "en", "target": "fr"}
+    assert closed.ask("/translate", given, Authorization="").status == 400
+    assert closed.ask("/translate", {**given, "api_key": "wrong"}).status == 403
+    assert closed.ask("/translate", {**given, "api_key": "key"}).status == 200
+    assert closed.ask("/translate", given, Authorization="Bearer key").status == 200
+    found = closed.ask("/translate", {**given, "api_key": "key"})
+    assert found.status == 429 and int(found.headers["Retry-After"]) > 0
+    assert closed.ask("/languages", Host="mt.example").status == 200
+
+
+def test_cors(closed: Client) -> None:
+    friend = closed.ask("/languages", Origin="https://friend.example").headers
+    assert friend["Access-Control-Allow-Origin"] == "https://friend.example"
+    stranger = closed.ask("/languages", Origin="https://evil.example").headers
+    assert "Access-Control-Allow-Origin" not in stranger
+
+
+def test_metrics(client: Client) -> None:
+    client.ask("/languages")
+    client.ask("/no/such/path")
+    text = client.ask("/metrics").body.decode()
+    assert 'glassformer_requests_total{path="/languages",status="200"}' in text
+    assert "no/such" not in text and "glassformer_batch_sentences_bucket" in text

@@ -1,0 +1,119 @@
+"""Several models: loaded when asked for, the least recently used put back."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("fastapi", reason="the extra `serve` is not installed")
+
+from glassformer.directory import GOLDEN, SHIPPED, WEIGHTS
+from glassformer.serve.api_error import ApiError
+from glassformer.serve.languages import Languages
+from glassformer.serve.model_pool import ModelPool
+from glassformer.serve.recordings import Recording, Recordings
+
+
+def test_loads_late_and_keeps_few() -> None:
+    model_pool = ModelPool(["demo", "demo-fr-en", "demo-en-zh"], device="cpu", loaded=2)
+    one, two, three = model_pool.models.values()
+    assert not any(map(model_pool.is_loaded, (one, two, three)))
+    first = model_pool.load(one)
+    model_pool.load(two)
+    assert model_pool.load(one) is first
+    model_pool.load(three)
+    assert [model_pool.is_loaded(model) for model in (one, two, three)] == [True, False, True]
+
+
+def test_a_model_that_is_replaced_is_read_anew(tmp_path: Path) -> None:
+    """Deleted or half there, what is in memory goes on."""
+    folder = shutil.copytree(SHIPPED / "demo", tmp_path / "m")
+    model_pool = ModelPool([folder], device="cpu")
+    model = model_pool.default
+    first = model_pool.load(model)
+    text, weights = ["The cat is on the mat."], (folder / WEIGHTS).read_bytes()
+    said = first.translate(text)
+    (folder / WEIGHTS).rename(tmp_path / "away")
+    assert model_pool.take(model) is first and first.translate(text) == said
+    (folder / WEIGHTS).write_bytes(weights[:1000])
+    assert model_pool.take(model) is None
+    assert model_pool.load(model) is first and model_pool.take(model) is first
+    (tmp_path / "away").replace(folder / WEIGHTS)
+    second = model_pool.load(model)
+    assert second is not first and model_pool.take(model) is second
+    assert second.translate(text) == said
+
+
+def test_a_model_of_other_languages_does_not_take_its_place(tmp_path: Path) -> None:
+    folder = shutil.copytree(SHIPPED / "demo", tmp_path / "m")
+    model_pool = ModelPool([folder], device="cpu")
+    first = model_pool.load(model_pool.default)
+    shutil.copytree(SHIPPED / "demo-fr-en", folder, dirs_exist_ok=True)
+    assert model_pool.load(model_pool.default) is first
+    other = ModelPool([folder], device="cpu")
+    shutil.copytree(SHIPPED / "demo", folder, dirs_exist_ok=True)
+    with pytest.raises(ApiError, match="of other languages"):
+        other.load(other.default)
+
+
+def test_all_that_come_with_the_package() -> None:
+    assert {"demo", "demo-fr-en", "demo-en-zh"} <= set(ModelPool().models)
+
+
+def test_names_may_hold_anything(tmp_path: Path) -> None:
+    folders = [tmp_path / "<b>&amp" / "m o", tmp_path / "x" / "m o"]
+    for folder in folders:
+        shutil.copytree(SHIPPED / "demo", folder)
+    model_pool = ModelPool(folders)
+    assert [*model_pool.models] == ["m-o", "m-o-2"]
+    assert [model.name for model in model_pool.models.values()] == ["m o", "m o"]
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no named pipes here")
+def test_golden_lines_that_never_end(tmp_path: Path) -> None:
+    folder = shutil.copytree(SHIPPED / "demo", tmp_path / "m")
+    (model,) = ModelPool([folder]).models.values()
+    assert model.read_golden()
+    (folder / GOLDEN).unlink()
+    os.mkfifo(folder / GOLDEN)
+    assert model.read_golden() == []
+
+
+def test_no_model() -> None:
+    with pytest.raises(ValueError, match="is no model directory"):
+        ModelPool(["nowhere"])
+    with pytest.raises(ApiError, match="did you mean demo"):
+        ModelPool(["demo"]).find("dem")
+
+
+def test_routes() -> None:
+    languages = Languages(ModelPool(["demo", "demo-fr-en", "demo-en-zh"]))
+    ids = {
+        pair: [model.id for model in languages.find_route(*pair) or ()]
+        for pair in (("en", "fr"), ("fr", "zh"), ("en", "en"))
+    }
+    assert ids == {
+        ("en", "fr"): ["demo"],
+        ("fr", "zh"): ["demo-fr-en", "demo-en-zh"],
+        ("en", "en"): [],
+    }
+    assert languages.find_route("zh", "en") is None
+    assert languages.find("zh-Hans") == "zh" and languages.find("EN_us") == "en"
+
+
+def test_recordings_leave_when_there_is_no_room() -> None:
+    class Fake:
+        size = 40
+
+    kept = Recordings(100)
+    first, second, third = (Recording(Fake()) for _ in range(3))  # type: ignore[arg-type]
+    kept.add(first)
+    kept.add(second)
+    kept.find(first.id)
+    kept.add(third)
+    assert {each.id for each in kept.list()} == {first.id, third.id}
+    with pytest.raises(ApiError, match="record it again"):
+        kept.find(second.id)

@@ -1,0 +1,143 @@
+"""What looks wrong is found, what is right is left alone, and the better of two tries taken."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from types import SimpleNamespace
+
+import pytest
+
+from glassformer.config import Config, Decode
+from glassformer.quality_check import (
+    CAPS,
+    count_repeats,
+    find_problems,
+    judge,
+    list_lost,
+    measure,
+    search,
+)
+from glassformer.translation import Translation, assemble
+
+
+def translation(text: str, *, finished: bool = True, log_prob: float = -1.0) -> Translation:
+    return Translation(text, [text], log_prob, log_prob, [log_prob / 2] * 2, finished, [])
+
+
+def kinds(source: str, target: str, **how: bool) -> list[str]:
+    return [each.kind for each in find_problems(source, translation(target, **how))]
+
+
+@pytest.mark.parametrize(
+    ("source", "target", "found"),
+    [
+        ("The cat sat.", "", ["empty"]),
+        ("The cat sat.", "  ", ["empty"]),
+        ("...", "", []),
+        ("", "", []),
+        ("Good evening.", "Guten guten guten guten guten Abend.", ["loop"]),
+        ("我喜欢猫。", "I like I like I like I like cats.", ["loop"]),
+        ("He said hello to us all.", "他说你好你好你好你好你好你好你好你好。", ["loop"]),
+        ("No, no, no, no, no, no!", "Nein, nein, nein, nein, nein, nein!", []),
+        ("One. ............", "Eins. ............", []),
+        ("The dog sees the old cat.", "The dog sees the old cat.", ["copy"]),
+        ("Anna Maria Schmidt", "Anna Maria Schmidt", []),
+        ("The dog sees the old cat.", "Der Hund sieht die alte Katze.", []),
+        ("It is a very long way from here to the next town.", "Es.", ["short"]),
+        ("Yes.", "Ja, das ist eine sehr gute Frage, die man nicht stellt.", ["long"]),
+        ("我们明天早上八点在车站见面吧", "Let us meet at the station tomorrow at eight.", []),
+        ("Meet us at the station tomorrow morning at eight.", "明早八点车站见。", []),
+        ("It costs 1,250.50 dollars.", "Es kostet 1.250,50 Dollar.", []),
+        ("It costs 1250 dollars.", "Es kostet 1520 Dollar.", ["lost"]),
+        ("In 2020, 20 people came.", "Im Jahr 2020 kamen Leute.", ["lost"]),
+        ("It has 1250000 people.", "Es hat 1 250 000 Einwohner.", []),
+        ("It has 1,250,000 people.", "Es hat 1250000 Einwohner.", []),
+        ("I have 2 cats.", "Ich habe zwei Katzen.", []),
+        ("On 12/31/2020 it ended.", "Am 31.12.2020 endete es.", []),
+        ("See https://x.org/a?b=1.", "Siehe https://x.org/a?b=1.", []),
+        ("See https://x.org/a?b=1.", "Siehe https://x.org/a.", ["lost"]),
+        ("Hello {name}, <b>%d</b> new", "Hallo {name}, <b>%d</b> neue", []),
+        ("Hello {name}, you have %d", "Hallo Name, du hast %d", ["lost"]),
+        ("Write to a.b@c.org", "Schreib an a.b@c.org", []),
+        ("١٢٣٤ people", "1234 Menschen", []),
+    ],
+)
+def test_problems(source: str, target: str, found: list[str]) -> None:
+    assert kinds(source, target) == found
+
+
+def test_what_was_cut_says_so() -> None:
+    assert kinds("The cat.", "Die Katze", finished=False) == ["cut"]
+
+
+def test_lost_names_what_is_lost() -> None:
+    assert list_lost("2021 and 1999, {x} {x}", "2021, {x}") == ["{x}", "1999"]
+
+
+@pytest.mark.parametrize(
+    "unit", ["ab", "eht ", "the cat and ", "abcdefghijklmnopqrstuvwxyz 0123456789 "]
+)
+@pytest.mark.parametrize("times", [3, 9])
+def test_repeats_are_counted(unit: str, times: int) -> None:
+    counted = count_repeats(f"begin {unit * times} end")
+    assert counted == (times if len(unit) * times >= 12 else 1)
+    assert count_repeats(f"begin {unit * 2} end") == 1
+
+
+def test_length_counts_letters() -> None:
+    assert (measure("a b\nc"), measure("猫"), measure("")) == (3, 3, 0)
+
+
+def test_confidence_is_capped_by_problems() -> None:
+    assert judge("The cat.", [translation("Die Katze.")]).confidence == pytest.approx(0.6065)
+    looping = judge("Hi.", [translation("ja " * 20)])
+    assert looping.confidence == CAPS["loop"] and looping.problems[0].kind == "loop"
+
+
+class Searcher:
+    """Loops, unless asked for more than a greedy search."""
+
+    def __init__(self, careful: list[Translation]) -> None:
+        self.careful, self.asked = careful, list[tuple[list[str], Decode, int]]()
+        self.config, self.weights = Config(), SimpleNamespace(origin=None)
+        self.tokenizers = SimpleNamespace(source=SimpleNamespace(find_unknown=lambda text: []))
+
+    def search(self, texts, *, decode, n_best, prefixes, split, progress=None):  # type: ignore[no-untyped-def]
+        self.asked.append((list(texts), decode, n_best))
+        if decode.search != "greedy":
+            return [[whole(text, each) for each in self.careful] for text in texts]
+        said = {text: translation("ja " * 20 if "loop" in text else "gut") for text in texts}
+        return [[whole(text, each)] for text, each in said.items()]
+
+
+def whole(text: str, found: Translation) -> Translation:
+    return assemble(text, [(0, len(text))], [found])
+
+
+def test_a_loop_is_searched_for_again_and_the_better_is_taken() -> None:
+    good = translation("Ja, gut.", log_prob=-9.0)
+    searcher = Searcher([translation("nein " * 20), good, translation("Ja")])
+    texts = ["fine", "a loop", "fine too"]
+    found = search(searcher, texts, decode=Decode(search="greedy"))  # type: ignore[arg-type]
+    assert [each.best[0].text for each in found] == ["gut", "Ja, gut.", "gut"]
+    assert [each.retried for each in found] == [False, True, False]
+    (_, (again, safer, n_best)) = searcher.asked
+    assert again == ["a loop"] and (safer.search, safer.no_repeat_ngram_size, n_best) == (
+        "beam",
+        3,
+        5,
+    )
+
+
+def test_what_is_no_better_is_not_taken() -> None:
+    searcher = Searcher([translation("nein " * 20)])
+    (found,) = search(searcher, ["a loop"], decode=Decode(search="greedy"))  # type: ignore[arg-type]
+    assert found.best[0].text.startswith("ja") and not found.retried
+
+
+def test_sampling_and_n_best_are_judged_and_left_alone() -> None:
+    for decode, again in ((Decode(search="sample"), True), (Decode(search="greedy"), False)):
+        searcher = Searcher([translation("nein " * 20)])
+        (found,) = search(searcher, ["loop"], decode=decode, again=again)  # type: ignore[arg-type]
+        assert len(searcher.asked) == 1 and found.problems
+    assert replace(found, retried=True).to_json()["retried"] is True

@@ -1,0 +1,177 @@
+"""Starting from a model: what is kept is kept exactly, and what does not fit is refused."""
+
+from __future__ import annotations
+
+import shutil
+from hashlib import sha256
+from pathlib import Path
+
+import pytest
+import torch
+
+from glassformer.config import Config
+from glassformer.directory import Tokenizers, build, load_model
+from glassformer.tensors import load_tensors
+from glassformer.train import resume, train
+from glassformer.train.card import read_facts
+from glassformer.train.checkpoint import checkpoints
+from glassformer.train.init_from import adopt, inherit
+from glassformer.train.updates import Updater
+
+
+def last_weights(out: Path, name: str = "weights") -> dict[str, torch.Tensor]:
+    return load_tensors(checkpoints(out / "run" / "checkpoints")[-1] / f"{name}.safetensors")
+
+
+def test_weights_tokens_and_settings_are_kept(
+    tmp_path: Path, parent: Path, other_corpus: list[Path]
+) -> None:
+    config = inherit(parent, ["train.steps=1", "train.learning_rate=1e-30"])
+    train(config, other_corpus, tmp_path / "m", parent=parent, quiet=True)
+    before, after = (load_tensors(path / "model.safetensors") for path in (parent, tmp_path / "m"))
+    for name, tensor in before.items():
+        torch.testing.assert_close(after[name], tensor, rtol=0, atol=1e-12)
+    tokens, same = (path / "tokenizer.json" for path in (parent, tmp_path / "m"))
+    assert tokens.read_bytes() == same.read_bytes()
+    first = Config.load(parent / "config.toml")
+    assert (config.model, config.decode) == (first.model, first.decode)
+    assert config.text.vocabulary == first.text.vocabulary == 320
+    assert (config.train.ema, config.train.steps) == (0.9, 1)
+    assert inherit(parent).train.steps is None
+
+
+def test_known_tokens_keep_their_vectors_and_new_ones_get_a_mean(
+    tmp_path: Path, parent: Path, other_corpus: list[Path]
+) -> None:
+    config = inherit(parent, ["train.steps=1", "text.vocabulary=330"])
+    train(config, other_corpus, tmp_path / "m", parent=parent, new_tokens=True, quiet=True)
+    _, old, network = load_model(parent)
+    new = Tokenizers.load(tmp_path / "m")
+    made = build(config, new)
+    adopt(made, tmp_path / "m" / "run", new)
+    before, after = network.output_table.weight, made.output_table.weight
+    kept = fresh = 0
+    for id, token in enumerate(new.source.vocabulary):
+        if token in old.source.vocabulary:
+            kept += 1
+            assert torch.equal(after[id], before[old.source.vocabulary.index(token)])
+        elif token.startswith(" "):  # `encode` puts a space before every text
+            fresh += 1
+            ids = old.source.encode(token[1:])
+            torch.testing.assert_close(after[id], before[ids].mean(0))
+    assert kept > 250 and fresh > 3
+    assert after.shape[0] == len(new.source) != before.shape[0]
+    state = made.state_dict()
+    for name, tensor in network.state_dict().items():
+        assert "table" in name or torch.equal(tensor, state[name]), name
+
+
+def test_a_parent_that_was_better_stays(
+    tmp_path: Path, parent: Path, other_corpus: list[Path]
+) -> None:
+    config = inherit(parent, ["train.steps=4", "train.learning_rate=9", "train.best_by=loss"])
+    summary = train(config, other_corpus, tmp_path / "m", parent=parent, quiet=True)
+    assert summary.progress.best_step == 0 and "after update 0:" in summary.text
+    before, after = (load_tensors(path / "model.safetensors") for path in (parent, tmp_path / "m"))
+    assert all(torch.equal(after[name], tensor) for name, tensor in before.items())
+    assert "The parent as it was" in (tmp_path / "m" / "card.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("parts", [("encoder",), ("decoder.0.feed_forward", "encoder.1")])
+def test_what_is_frozen_stays_and_the_rest_learns(
+    tmp_path: Path, parent: Path, other_corpus: list[Path], parts: tuple[str, ...]
+) -> None:
+    config = inherit(parent, ["train.steps=3"]).changed(
+        train={"freeze": parts, "weight_decay": 0.1}
+    )
+    train(config, other_corpus, tmp_path / "m", parent=parent, quiet=True)
+    before = load_tensors(parent / "model.safetensors")
+    for weights in (last_weights(tmp_path / "m"), last_weights(tmp_path / "m", "averaged")):
+        for name, tensor in before.items():
+            is_frozen = name.startswith(tuple(f"{part}." for part in parts))
+            assert torch.equal(tensor, weights[name]) == is_frozen, name
+    assert read_facts(tmp_path / "m")["training"]["frozen"] == list(parts)
+
+
+@pytest.mark.parametrize("dies_at", [2, 5])  # before the first checkpoint, and after it
+def test_resumed_without_the_parent_it_is_the_same(
+    tmp_path: Path,
+    parent: Path,
+    other_corpus: list[Path],
+    monkeypatch: pytest.MonkeyPatch,
+    dies_at: int,
+) -> None:
+    config = inherit(parent, ["train.steps=6", 'train.freeze=["encoder.0"]']).changed(
+        train={"checkpoint_every": 3}
+    )
+    moved = tmp_path / "first"
+    shutil.copytree(parent, moved)
+    train(config, other_corpus, tmp_path / "whole", parent=moved, quiet=True)
+    update = Updater.update
+
+    def dies(self: Updater, step: int, *rest: object) -> object:
+        if step == dies_at:
+            raise KeyboardInterrupt
+        return update(self, step, *rest)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(Updater, "update", dies)
+    with pytest.raises(KeyboardInterrupt):
+        train(config, other_corpus, tmp_path / "broken", parent=moved, quiet=True)
+    monkeypatch.undo()
+    shutil.rmtree(moved)
+    assert resume(tmp_path / "broken", quiet=True).is_finished
+    for name in ("weights", "averaged", "optimizer"):
+        whole, broken = (last_weights(tmp_path / out, name) for out in ("whole", "broken"))
+        assert all(torch.equal(whole[key], broken[key]) for key in whole)
+    assert read_facts(tmp_path / "broken")["parent"]["name"] == "first"
+
+
+def test_the_card_says_where_it_comes_from(
+    tmp_path: Path, parent: Path, other_corpus: list[Path], corpus: list[Path]
+) -> None:
+    one = train(
+        inherit(parent, ["train.steps=1"]), other_corpus, tmp_path / "b", parent=parent, quiet=True
+    )
+    train(inherit(one.out, ["train.steps=1"]), corpus, tmp_path / "c", parent=one.out, quiet=True)
+    told = read_facts(tmp_path / "c")["parent"]
+    for model, facts in ((tmp_path / "b", told), (parent, told["parent"])):
+        assert facts["name"] == model.name
+        digest = sha256((model / "model.safetensors").read_bytes()).hexdigest()
+        assert facts["sha256"] == digest
+        assert facts["data"] == read_facts(model)["data"]
+        assert f"{model.name} (weights sha256 {digest})" in (tmp_path / "c/card.md").read_text(
+            "utf-8"
+        )
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        (
+            "model.d_model=32",
+            r"model.d_model=32 does not fit .*first, which has .*=16: its",
+        ),
+        ("model.heads=4", "model.heads=4 does not fit .* only dropout, attention_dropout, hidden"),
+        ("model.norm=pre", "model.norm=pre does not fit"),
+        ("text.vocabulary=400", "text.vocabulary=400 has no effect.*--new-tokenizer"),
+        ('train.freeze=["enkoder"]', "no part enkoder; did you mean encoder?"),
+        ('train.freeze=["decoder.3"]', r"no part decoder.3; did you mean decoder\.\d"),
+        (
+            'train.freeze=["encoder", "decoder", "source_embedding", "target_embedding"]',
+            "nothing is left to train",
+        ),
+    ],
+)
+def test_what_does_not_fit_is_one_sentence(
+    tmp_path: Path, parent: Path, corpus: list[Path], change: str, sentence: str
+) -> None:
+    with pytest.raises(ValueError, match=sentence) as error:
+        train(inherit(parent, [change]), corpus, tmp_path / "m", parent=parent, quiet=True)
+    assert "\n" not in str(error.value)
+    assert not (tmp_path / "m").exists()
+
+
+def test_dropout_may_change(tmp_path: Path, parent: Path, corpus: list[Path]) -> None:
+    config = inherit(parent, ["train.steps=1", "model.dropout=0.5", "text.dropout=0.1"])
+    train(config, corpus, tmp_path / "m", parent=parent, quiet=True)
+    assert Config.load(tmp_path / "m" / "config.toml").model.dropout == 0.5
