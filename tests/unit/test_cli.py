@@ -544,7 +544,7 @@ def test_the_demo_ends_as_soon_as_the_exam_is_passed(
     monkeypatch.setattr(exam, "GOAL", (-1.0, -1.0))
     code, out, err = run(f"demo --out {tmp_path / 'demo'}")
     assert (code, _last_update(tmp_path / "demo")) == (0, 2)
-    assert "update 2: right are 0.0 % of 5 new sentences, " in err
+    assert "update 2: 0.0 % of 5 new sentences and " in err
     assert "--resume" not in out and "Not quite yet" not in out
 
 

@@ -27,7 +27,7 @@ SETTINGS = {
     "text": {"vocabulary": 2000, "split_above": 64},  # no sentence has more
     "data": {"source_lang": "en", "target_lang": "fr"},
     "train": {
-        "steps": 1800,
+        "steps": 1800,  # with seeds 1 to 3 the exam was passed after 1,440, 1,328 and 1,440
         "batch_tokens": 1024,
         "optimizer": "muon",
         "learning_rate": 0.008,

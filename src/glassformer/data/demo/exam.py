@@ -75,7 +75,7 @@ def rehearse(translate: Translate, source: str, target: str) -> tuple[bool, str]
         is_ready = all(mark.share >= (1 + share) / 2 for mark, share in shares)
         if not is_ready:
             break
-    return is_ready, f"right are {exact} new sentences, {resolved} new riddles"
+    return is_ready, f"{exact} new sentences and {resolved} new riddles are right"
 
 
 def _mark(translate: Translate, sources: list[str], is_right: Callable[[str, str], bool]) -> Mark:
