@@ -29,14 +29,18 @@ ODD = Model(
     d_ff=13,
     encoder_layers=2,
     decoder_layers=3,
-    positions=Positions(longest=LONGEST),
+    positions=Positions(max_positions=LONGEST),
 )
 CHANGES: dict[str, dict[str, Any]] = {
     "post": {},
     "pre": {"norm": "pre", "activation": "gelu", "tie": "two-way"},
     "concatenated": {
         "positions": Positions(
-            layout="concatenated", grid="tensor2tensor", offset=1, amplitude=0.5, longest=LONGEST
+            layout="concatenated",
+            grid="tensor2tensor",
+            offset=1,
+            amplitude=0.5,
+            max_positions=LONGEST,
         ),
         "activation": "silu",
         "tie": "none",
@@ -44,7 +48,7 @@ CHANGES: dict[str, dict[str, Any]] = {
         "norm_epsilon": 1e-3,
     },
     "learned": {
-        "positions": Positions(layout="learned", longest=LONGEST),
+        "positions": Positions(layout="learned", max_positions=LONGEST),
         "head_width": None,
         "heads": 2,
         "encoder_layers": 1,

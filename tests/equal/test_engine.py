@@ -252,7 +252,7 @@ def test_weights_of_another_shape_are_refused(part: str) -> None:
 @pytest.mark.parametrize(("width", "length"), [(4, 300), (32, 1), (64, 33), (96, 100), (128, 17)])
 def test_in_c_it_is_the_same_network(width: int, length: int) -> None:
     """Heads of any width, sentences of any length: about a hundredth of how far logits spread."""
-    network = build(head_width=width, positions=Positions(longest=400))
+    network = build(head_width=width, positions=Positions(max_positions=400))
     source_BS = torch.randint(3, V, (3, length), generator=torch.Generator().manual_seed(1))
     source_BS[1, length // 2 + 1 :] = 0
     with torch.inference_mode():

@@ -25,7 +25,7 @@ from glassformer.kernels.dropout import Dropout, seed_dropout
 from glassformer.model import Transformer
 from glassformer.out_of_memory import is_out_of_memory
 from glassformer.train import resume, train
-from glassformer.train.micro_batching import Room
+from glassformer.train.micro_batching import MicroBatching
 from glassformer.train.updates import Updater
 from glassformer.train.validation import validate
 from glassformer.translator import Translator
@@ -39,7 +39,7 @@ REFUSED = (
 LINES = [f"{a} {b} {c}" for a in ("red", "old", "big") for b in ("cat", "dog") for c in "uvwxyz"]
 
 
-def make_updater(room: Room | None = None, **train_settings: Any) -> Updater:
+def make_updater(room: MicroBatching | None = None, **train_settings: Any) -> Updater:
     torch.manual_seed(1)
     shape = Model(
         d_model=16,
@@ -127,7 +127,7 @@ def test_a_row_loses_the_same_values_alone(shape: tuple[int, ...], dtype: torch.
 
 @pytest.mark.parametrize("cells", [120, 64, 16])
 def test_a_batch_in_parts_has_the_same_gradient(cells: int) -> None:
-    whole, parts = make_updater(), make_updater(Room(cells))
+    whole, parts = make_updater(), make_updater(MicroBatching(cells))
     batches = [make_batch(0), make_batch(1)]
     assert all(each.cells <= cells for batch in batches for each in parts.room.fit(batch))
     one = whole._gather(3, batches, 50)

@@ -16,7 +16,7 @@ D = 512
 
 
 def make_table(d_model: int, longest: int, **settings: Any) -> np.ndarray:
-    return sinusoids(Positions(longest=longest, **settings), d_model).numpy()
+    return sinusoids(Positions(max_positions=longest, **settings), d_model).numpy()
 
 
 def sort_columns(concatenated_LD: np.ndarray) -> np.ndarray:

@@ -27,7 +27,7 @@ def wave(position: int, i: int, d_model: int, grid: str) -> tuple[float, float]:
 @pytest.mark.parametrize("grid", ["paper", "tensor2tensor"])
 def test_table(layout: Any, grid: Any, d_model: int) -> None:
     """Every number, far positions too; "longest" rows from "offset" on, times "amplitude"."""
-    settings = Positions(layout=layout, grid=grid, offset=3, amplitude=0.7, longest=1500)
+    settings = Positions(layout=layout, grid=grid, offset=3, amplitude=0.7, max_positions=1500)
     expected = np.empty((1500, d_model))
     for row in range(1500):
         for i in range(d_model // 2):
@@ -40,7 +40,7 @@ def test_table(layout: Any, grid: Any, d_model: int) -> None:
 
 def test_wavelengths_go_from_2_pi_to_nearly_10000_times_2_pi() -> None:
     """A geometric progression; the first pair comes round after 2π positions."""
-    table = sinusoids(Positions(longest=3), 512)
+    table = sinusoids(Positions(max_positions=3), 512)
     angles = np.arctan2(table[1, 0::2].numpy(), table[1, 1::2].numpy())
     assert angles[0] == pytest.approx(1.0)
     np.testing.assert_allclose(angles[1:] / angles[:-1], 10000 ** (-2 / 512))

@@ -20,8 +20,8 @@ SMALL = Model(d_model=16, d_ff=24, heads=2, encoder_layers=1, decoder_layers=2)
         {},
         {"tie": "two-way", "norm": "pre"},
         {"tie": "none", "output_bias": True},
-        {"positions": Positions(layout="learned", longest=9)},
-        {"positions": Positions(layout="concatenated", longest=9)},
+        {"positions": Positions(layout="learned", max_positions=9)},
+        {"positions": Positions(layout="concatenated", max_positions=9)},
     ],
 )
 def test_shapes_are_those_of_the_network(changed) -> None:
@@ -31,7 +31,7 @@ def test_shapes_are_those_of_the_network(changed) -> None:
 
 
 def test_a_network_larger_than_any_memory() -> None:
-    longest = Positions(longest=1 << 17)
+    longest = Positions(max_positions=1 << 17)
     changed = {"d_model": 1 << 17, "d_ff": 1 << 17, "positions": longest}
     settings = SMALL.model_copy(update=changed)
     assert find_shapes(settings, 10**7, 10**7)["output_table.weight"] == (10**7, 1 << 17)

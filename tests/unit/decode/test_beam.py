@@ -63,7 +63,7 @@ def same(found: list[Hypothesis], wanted: list[Any]) -> None:
     assert all(h.finished for h in found)
 
 
-@pytest.mark.parametrize(("length_penalty", "alpha"), PENALTIES)
+@pytest.mark.parametrize(("penalty", "alpha"), PENALTIES)
 def test_a_wide_beam_is_exhaustive_search(oracle: Any, penalty: str, alpha: float) -> None:
     settings = Decode(beam=400, length_penalty=penalty, alpha=alpha, max_ratio=0, max_extra=5)
     for seed in range(4):
@@ -73,7 +73,7 @@ def test_a_wide_beam_is_exhaustive_search(oracle: Any, penalty: str, alpha: floa
 
 
 @pytest.mark.parametrize("stop", ["exact", "first"])
-@pytest.mark.parametrize(("length_penalty", "alpha"), PENALTIES)
+@pytest.mark.parametrize(("penalty", "alpha"), PENALTIES)
 def test_a_narrow_beam_is_the_slow_one(oracle: Any, penalty: str, alpha: float, stop: str) -> None:
     """Above all: stopping early, when exact, loses nothing."""
     settings = Decode(

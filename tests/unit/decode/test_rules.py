@@ -12,7 +12,7 @@ from glassformer.decode.rules import length_penalty, longest_output, repeats
 
 
 @pytest.mark.parametrize(
-    ("length_penalty", "alpha", "length", "divisor"),
+    ("penalty", "alpha", "length", "divisor"),
     [
         ("gnmt", 0.6, 1, 1.0),
         ("gnmt", 1.0, 7, 2.0),

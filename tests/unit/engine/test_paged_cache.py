@@ -7,18 +7,18 @@ import random
 import pytest
 import torch
 
-from glassformer.engine.paged_cache import KVCache, Memory
+from glassformer.engine.paged_cache import Memory, PagedCache
 
 W = 4  # beams
 
 
-def begin(sentences: int) -> KVCache:
+def begin(sentences: int) -> PagedCache:
     memory = torch.empty(1, 3, 2)
     length_B = torch.full((sentences,), 3)
-    return KVCache([Memory(memory, memory.data_ptr(), 0)] * sentences, length_B, (1, 2), 1000)
+    return PagedCache([Memory(memory, memory.data_ptr(), 0)] * sentences, length_B, (1, 2), 1000)
 
 
-def step(past: KVCache, written: list[list[int]], number: int) -> None:
+def step(past: PagedCache, written: list[list[int]], number: int) -> None:
     """Each row writes a number of its own."""
     tokens_R1 = torch.arange(len(written))[:, None]  # no two rows begin alike
     new = past.make_room(tokens_R1).new_N.long()
@@ -29,7 +29,7 @@ def step(past: KVCache, written: list[list[int]], number: int) -> None:
         own.append(row + 1000 * number)
 
 
-def read(past: KVCache, row: int) -> list[int]:
+def read(past: PagedCache, row: int) -> list[int]:
     places = past.place_RT[row, : int(past.length_R[row])].long()
     return [int(row) + 1000 * int(number) for row, number in past.tables[0, places].tolist()]
 

@@ -70,7 +70,7 @@ def find_change(one: Transformer, other: Transformer) -> str:
 
 def test_every_setting_is_tried() -> None:
     assert CHANGES.keys() == Model.model_fields.keys() - {"positions"}
-    assert PLACES.keys() == Positions.model_fields.keys() - {"longest"}
+    assert PLACES.keys() == Positions.model_fields.keys() - {"max_positions"}
 
 
 def test_the_same_settings_make_the_same_network() -> None:
@@ -91,7 +91,7 @@ def test_a_setting_of_positions_has_an_effect(name: str) -> None:
 
 
 def test_learned_positions_are_saved_and_others_are_not() -> None:
-    learned = build(make_settings(positions=Positions(layout="learned", longest=9)))
+    learned = build(make_settings(positions=Positions(layout="learned", max_positions=9)))
     names = {"source_embedding.positions_LD", "target_embedding.positions_LD"}
     assert list_parameters(learned).items() >= dict.fromkeys(names, (9, 12)).items()
     assert not names & build(make_settings()).state_dict().keys()
@@ -125,23 +125,23 @@ def test_two_vocabularies_are_not_tied_three_ways() -> None:
 @pytest.mark.parametrize("layout", ["interleaved", "learned"])
 def test_a_sentence_that_is_too_long(layout: str) -> None:
     """The longest fits, on either side; one token more is an error that names the setting."""
-    network = build(make_settings(positions=Positions(layout=layout, longest=4)))
+    network = build(make_settings(positions=Positions(layout=layout, max_positions=4)))
     fits, long = torch.ones(1, 4, dtype=torch.long), torch.ones(1, 5, dtype=torch.long)
     assert network(fits, fits).shape == (1, 4, 11)
     for pair in ((long, fits), (fits, long)):
-        with pytest.raises(ValueError, match=r"5 tokens, but positions\.longest=4"):
+        with pytest.raises(ValueError, match=r"5 tokens, but positions\.max_positions=4"):
             network(*pair)
-    with pytest.raises(ValueError, match=r"positions\.longest=4"):
+    with pytest.raises(ValueError, match=r"positions\.max_positions=4"):
         network.start(long)
 
 
 def test_stepping_too_far() -> None:
-    network = build(make_settings(positions=Positions(longest=4))).eval()
+    network = build(make_settings(positions=Positions(max_positions=4))).eval()
     with torch.inference_mode():
         state = network.start(SOURCE)
         network.step(TARGET, state)
         network.step(TARGET[:, :1], state)
-        with pytest.raises(ValueError, match=r"5 tokens, but positions\.longest=4"):
+        with pytest.raises(ValueError, match=r"5 tokens, but positions\.max_positions=4"):
             network.step(TARGET[:, :1], state)
 
 

@@ -175,7 +175,7 @@ def test_scales_are_symmetric_and_never_empty() -> None:
     ("layout", "grid"), [("interleaved", "paper"), ("concatenated", "tensor2tensor")]
 )
 def test_waves_are_the_models(d_model: int, layout: str, grid: str) -> None:
-    settings = Positions(layout=layout, grid=grid, longest=100)
+    settings = Positions(layout=layout, grid=grid, max_positions=100)
     expected = sinusoids(settings, d_model).numpy()
     assert np.allclose(waves.encode(range(100), d_model, layout), expected, atol=1e-9)
 
