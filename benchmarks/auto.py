@@ -20,9 +20,9 @@ import numpy as np
 import torch
 
 from glassformer.config import Config
-from glassformer.data.corpus import find
+from glassformer.data.corpus import find_data
 from glassformer.directory import WEIGHTS, write_text
-from glassformer.evaluate.quality import score
+from glassformer.evaluate.quality import score_quality
 from glassformer.evaluate.references import read_references
 from glassformer.train import resume, train
 from glassformer.train.machine import look_at_machine
@@ -114,7 +114,7 @@ def draw_pairs(data: Path, langs: tuple[str, str], count: int, seed: int, prefix
     """So many of the pairs of `data`, into two files: the same for every configuration."""
     if prefix.with_suffix(f".{langs[1]}").is_file():
         return
-    everything = list(find([data], *langs).train)
+    everything = list(find_data([data], *langs).train)
     order = np.random.default_rng(seed).permutation(len(everything))[:count]
     prefix.parent.mkdir(parents=True, exist_ok=True)
     for side, lang in enumerate(langs):
@@ -124,11 +124,11 @@ def draw_pairs(data: Path, langs: tuple[str, str], count: int, seed: int, prefix
 
 def test(options: argparse.Namespace, out: Path) -> dict[str, Any]:
     """chrF++ and BLEU of the test set; PREFIX.multiref.tsv has more references, if it is there."""
-    pairs = list(find([options.test], options.source_lang, options.target_lang).train)
+    pairs = list(find_data([options.test], options.source_lang, options.target_lang).train)
     several = options.test.with_name(f"{options.test.name}.multiref.tsv")
     references = read_references(several) if several.is_file() else [[b for _, b in pairs]]
     found = Translator.load(out).translate([a for a, _ in pairs])
-    quality = score(found, references, target_lang=options.target_lang)
+    quality = score_quality(found, references, target_lang=options.target_lang)
     return {name: quality[name].value for name in ("chrF++", "BLEU")} | {
         "signature": quality["chrF++"].signature,
         "parameters": sum(x.numel() for x in Translator.load(out).model.parameters()),

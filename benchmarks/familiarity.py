@@ -20,7 +20,7 @@ from glassformer.data.demo import accepted, pairs
 from glassformer.directory import write_text
 from glassformer.evaluate.quality import score_sentences
 from glassformer.familiarity import SHARE, Familiarity, find_other_language, measure_confidence
-from glassformer.text.sentences import cut
+from glassformer.text.sentences import cut_spans
 from glassformer.translation import take_apart
 from glassformer.translator import Translator
 
@@ -92,7 +92,7 @@ def measure(
         if reference and not is_good and near >= BAD:
             continue
         parts = list(
-            zip(cut(source, [p.source for p in best.parts]), take_apart(best), strict=True)
+            zip(cut_spans(source, [p.source for p in best.parts]), take_apart(best), strict=True)
         )
         kinds = {problem.kind for part in parts for problem in knows.find_problems(*part)}
         least = min((measure_confidence(each) for _, each in parts), default=1.0) / knows.usual

@@ -20,7 +20,7 @@ from glassformer.config import Decode
 from glassformer.directory import write_text
 from glassformer.see import Trace
 from glassformer.see.draw import PICTURES, Animation, draw
-from glassformer.see.draw.animate import save_figure, write_bytes
+from glassformer.see.draw.animate import save_figure, write_animation
 from glassformer.translator import Translator
 
 SHORT = "The animal didn't cross the street because it was too tired."
@@ -105,7 +105,7 @@ def save_small(figure: object, path: Path) -> None:
     save_figure(figure, path, dpi=DPI)  # type: ignore[arg-type]
     buffer, method = io.BytesIO(), Image.Quantize.MAXCOVERAGE
     Image.open(path).convert("RGB").quantize(COLOURS, method).save(buffer, "PNG", optimize=True)
-    write_bytes(path, buffer.getvalue())
+    write_animation(path, buffer.getvalue())
 
 
 def read_score(model: Path) -> str:

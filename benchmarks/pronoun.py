@@ -21,12 +21,13 @@ from pronoun_page import write_page
 from pronoun_riddles import Reader, Riddle, collect, find_donors
 from torch import Tensor
 
-from glassformer.decode.score import padded
+from glassformer.decode.score_targets import padded
 from glassformer.directory import SHIPPED, locate, write_json
 from glassformer.see.draw.measured import MEASURED
 from glassformer.see.files import fingerprint
 from glassformer.see.parameters import Parameters
-from glassformer.tap import Edit, record
+from glassformer.tap import Edit
+from glassformer.tap import record as watch
 from glassformer.translator import Translator
 
 Runs = dict[str, Any]
@@ -51,7 +52,7 @@ class Study:
         """How much likelier the right pronoun is than the wrong one, as ln of the odds; one number
         a riddle. And what passed the windows to keep."""
         sources = padded([each.source for each in riddles or self.riddles], "cpu")
-        with torch.inference_mode(), record(self.model, keep, edits or {}) as (view, taken):
+        with torch.inference_mode(), watch(self.model, keep, edits or {}) as (view, taken):
             last = view.read(sources, self.given)[self.every, self.rows]
             logits = view.logits(last)
         answers = torch.tensor([each.answers for each in self.riddles])

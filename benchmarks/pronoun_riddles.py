@@ -10,7 +10,7 @@ import numpy as np
 
 from glassformer.config import BOS, EOS
 from glassformer.data.demo import PronounItem, accepted, pronoun_items
-from glassformer.data.demo.words import load as load_lexicon
+from glassformer.data.demo.words import load_lexicon as load_lexicon
 from glassformer.translator import Translator
 
 SEED = 77

@@ -24,9 +24,9 @@ import sacrebleu
 import torch
 
 from glassformer.config import Config
-from glassformer.data.corpus import find
+from glassformer.data.corpus import find_data
 from glassformer.directory import write_text
-from glassformer.evaluate.quality import score
+from glassformer.evaluate.quality import score_quality
 from glassformer.evaluate.references import read_references
 from glassformer.train import resume, train
 from glassformer.translator import Translator
@@ -97,7 +97,9 @@ def test(out: Path, options: argparse.Namespace, config: Config, name: str) -> d
     found = translator.translate(source)
     seconds = time.perf_counter() - began
     literature = config.data.target_lang in ("de", "fr")
-    quality = score(found, references, target_lang=config.data.target_lang, literature=literature)
+    quality = score_quality(
+        found, references, target_lang=config.data.target_lang, literature=literature
+    )
     write_text(out / f"{Path(name).name}.translation", "".join(f"{x}\n" for x in found))
     return {"seconds": seconds, **quality.to_json()}
 
@@ -109,7 +111,7 @@ def read_test(
     base = Path(options.data[0])
     prefix = (base if base.is_dir() else base.parent) / name
     several = prefix.with_name(prefix.name + ".multiref.tsv")
-    pairs = list(find([prefix], config.data.source_lang, config.data.target_lang).train)
+    pairs = list(find_data([prefix], config.data.source_lang, config.data.target_lang).train)
     source = [pair[0] for pair in pairs]
     if several.is_file():
         return source, read_references(several)

@@ -15,7 +15,7 @@ from typing import Any
 
 from glassformer.config import Config
 from glassformer.data.demo import NOTES
-from glassformer.data.demo.exam import Mark, mark_exact, mark_notes, mark_pronouns, speak
+from glassformer.data.demo.exam import ExamMark, mark_exact, mark_notes, mark_pronouns, speak
 from glassformer.data.demo.files import write_pairs
 from glassformer.directory import CARD, SHIPPED, WEIGHTS, load_model, save_model, write_text
 from glassformer.train import train
@@ -63,7 +63,7 @@ def make(name: str, out: Path) -> None:
         print(f"  {what}: {mark}", *wrong, sep="\n")
 
 
-def examine(translator: Translator, source: str, target: str) -> dict[str, Mark]:
+def examine(translator: Translator, source: str, target: str) -> dict[str, ExamMark]:
     """Greedy, in fp32, of the weights as they are stored."""
     ask = translator.translate
     marks = {
@@ -75,7 +75,7 @@ def examine(translator: Translator, source: str, target: str) -> dict[str, Mark]
     return marks
 
 
-def describe(folder: Path, facts: dict[str, Any], marks: dict[str, Mark]) -> None:
+def describe(folder: Path, facts: dict[str, Any], marks: dict[str, ExamMark]) -> None:
     write_card(folder, {**facts, "size": "demo", "sha256": hash_files(folder)})
     card = (folder / CARD).read_text(encoding="utf-8")
     right = "".join(f"- {what}: {mark} right\n" for what, mark in marks.items())

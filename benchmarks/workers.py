@@ -16,10 +16,10 @@ import time
 from functools import partial
 from pathlib import Path
 
-from glassformer.cli.cluster import show
+from glassformer.cli.cluster import show_cluster
 from glassformer.config import Config
 from glassformer.directory import CONFIG, locate
-from glassformer.shards import Job, translate_file
+from glassformer.shards import ShardJob, translate_shards
 from glassformer.train.machine import look_at_machine
 
 
@@ -64,10 +64,10 @@ def time_run(folder: Path, model: str, text: list[str], workers: int, shard: int
     source, out = folder / "source", folder / "out"
     source.write_text("".join(f"{line}\n" for line in text), encoding="utf-8")
     decode = Config.load(locate(model) / CONFIG).decode.model_dump()
-    job = Job(str(locate(model)), str(source), decode, 1, True, True, 0, "fp32", "cpu")
+    job = ShardJob(str(locate(model)), str(source), decode, 1, True, True, 0, "fp32", "cpu")
     began = time.perf_counter()
-    render = partial(show, n_best=None, as_json=False)
-    translate_file(job, out, render, workers=workers, shard_lines=shard)
+    render = partial(show_cluster, n_best=None, as_json=False)
+    translate_shards(job, out, render, workers=workers, shard_lines=shard)
     took = time.perf_counter() - began
     assert out.read_bytes().count(b"\n") == len(text)
     return took

@@ -14,10 +14,10 @@ from typing import Any, Literal
 import tomli_w
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
-from .disk import check_size
+from .disk import check_file_size
 from .former_names import rename_settings
 from .sizes import SIZES as SIZES
-from .validation_errors import explain
+from .validation_errors import explain_error
 
 # What nobody means: settings come from files of others too, and memory is taken as they say.
 WIDE, MANY = 1 << 17, 10**7
@@ -239,7 +239,7 @@ class Config(Settings):
         Raises ValueError, in one sentence, for an unreadable file, an unknown key or a bad value.
         """
         try:
-            check_size(Path(path))
+            check_file_size(Path(path))
             raw = tomllib.loads(Path(path).read_text(encoding="utf-8"))
         except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
             raise ValueError(f"{path}: not a TOML file: {error}") from None
@@ -259,7 +259,7 @@ class Config(Settings):
         try:
             return cls.model_validate(merged)
         except ValidationError as error:
-            raise ValueError(f"{name}: {explain(error, Config)}") from None
+            raise ValueError(f"{name}: {explain_error(error, Config)}") from None
 
     def changed(self, **tables: Mapping[str, Any]) -> Config:
         """The same settings but for these: `config.changed(train={"steps": 10})`."""

@@ -67,7 +67,7 @@ class Tokenizers:
         return cls(shared, shared)
 
 
-def build(config: Config, tokenizers: Tokenizers) -> Transformer:
+def build_model(config: Config, tokenizers: Tokenizers) -> Transformer:
     """A network with fresh weights, as wide as the settings and the vocabularies say."""
     return Transformer(config.model, len(tokenizers.source), len(tokenizers.target))
 
@@ -147,7 +147,7 @@ def load_model(model: Path | str) -> tuple[Config, Tokenizers, Transformer]:
     """Read a model directory, into fp32. ValueError, in one sentence, if it is not one or whole."""
     config, tokenizers, wanted = open_model(model)
     weights = load_tensors(locate(model) / WEIGHTS, wanted)
-    network = build(config, tokenizers)
+    network = build_model(config, tokenizers)
     network.load_state_dict(weights)
     return config, tokenizers, network.eval()
 

@@ -160,7 +160,7 @@ def name_file(error: OSError, path: Path) -> OSError:
     return OSError(error.errno, error.strerror or str(error), str(path))
 
 
-def check_size(path: Path) -> None:
+def check_file_size(path: Path) -> None:
     """Raise ValueError if a file that is to be read as a whole is too large to be what it seems."""
     size = path.stat().st_size
     if size > MOST_TEXT:
@@ -171,7 +171,7 @@ def read_text(path: Path) -> str:
     """ValueError if it is no file, not UTF-8, or too large to be what it is taken for."""
     if path.exists() and not path.is_file():  # a pipe or a device would never end
         raise ValueError(f"{path} is no file")
-    check_size(path)
+    check_file_size(path)
     try:
         return path.read_text(encoding="utf-8")
     except UnicodeDecodeError as error:

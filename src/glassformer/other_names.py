@@ -20,20 +20,20 @@ class Ours(NamedTuple):
 
 def find_name(theirs: str) -> Ours | None:
     """Return the settings or options that are called so elsewhere; None if nothing is known."""
-    return _read_names().get(spell(theirs))
+    return _read_names().get(spell_name(theirs))
 
 
 def find_value(setting: str, theirs: object) -> Ours | None:
     """Return the value of a setting that is called so elsewhere; None if nothing is known."""
-    return _read_values().get((setting, spell(str(theirs))))
+    return _read_values().get((setting, spell_name(str(theirs))))
 
 
-def spell(name: str) -> str:
+def spell_name(name: str) -> str:
     """Return a name as the table has it: without "-" before it, with "-" for "_"."""
     return name.strip().lstrip("-").replace("_", "-").casefold()
 
 
-def suggest(names: tuple[str, ...] | list[str], note: str = "") -> str:
+def suggest_names(names: tuple[str, ...] | list[str], note: str = "") -> str:
     """Return the question that names ours."""
     return f"did you mean {' or '.join(names)}?" + (f" {note}" if note else "")
 

@@ -18,7 +18,7 @@ import numpy as np
 
 from .config import Decode
 from .familiarity import Familiarity, measure_confidence
-from .text.sentences import cut
+from .text.sentences import cut_spans
 from .translation import Problem, Progress, Translation, assemble, take_apart
 from .translator import Choice, Translator
 from .validation_errors import check_list
@@ -59,7 +59,7 @@ class Judged:
         return {"confidence": self.confidence, "problems": problems, "retried": self.retried}
 
 
-def search(
+def search_checked(
     translator: Translator,
     texts: Sequence[str],
     *,
@@ -107,7 +107,7 @@ def _list_sentences(text: str, found: Translation) -> list[tuple[str, Translatio
     """Return each part that was translated on its own, and what came of it."""
     if not found.parts:
         return [(text, found)]
-    sources = cut(text, [part.source for part in found.parts])
+    sources = cut_spans(text, [part.source for part in found.parts])
     return list(zip(sources, take_apart(found), strict=True))
 
 
@@ -129,7 +129,7 @@ def find_problems(source: str, found: Translation) -> Iterator[Problem]:
         yield Problem("loop", f"something is there {times} times in a row")
     if is_copy(source, target):
         yield Problem("copy", "nearly all of it is the source")
-    yield from _compare_lengths(measure(source), measure(target))
+    yield from _compare_lengths(measure_text(source), measure_text(target))
     if not found.finished:
         yield Problem("cut", "cut at the greatest length")
     if lost := list_lost(source, target):
@@ -163,7 +163,7 @@ def is_copy(source: str, target: str) -> bool:
     return SequenceMatcher(None, ours, theirs, autojunk=False).ratio() >= ALIKE
 
 
-def measure(text: str) -> int:
+def measure_text(text: str) -> int:
     """The length in letters of an alphabet."""
     letters = sum(1 for c in text if not c.isspace())
     return letters + (IDEOGRAPH - 1) * len(WIDE.findall(text))

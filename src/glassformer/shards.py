@@ -25,7 +25,7 @@ from .config import Decode
 from .data.files import decode_lines, take_fingerprint
 from .directory import WEIGHTS, locate
 from .disk import write_text
-from .quality_check import Judged, search
+from .quality_check import Judged, search_checked
 from .typed_json import read_typed
 
 Render = Callable[[int, str, Judged, str], str]
@@ -45,7 +45,7 @@ class Shard:
 
 
 @dataclass(frozen=True)
-class Job:
+class ShardJob:
     """What every worker has to know; all of it decides what is written."""
 
     model: str
@@ -59,8 +59,8 @@ class Job:
     device: str
 
 
-def translate_file(
-    job: Job,
+def translate_shards(
+    job: ShardJob,
     out: Path,
     render: Render,
     *,
@@ -88,7 +88,7 @@ def translate_file(
     if missing:
         for done in _run(job, parts, render, missing, workers, threads, address):
             progress(done)
-    join(parts, [shard.number for shard in shards], out)
+    join_shards(parts, [shard.number for shard in shards], out)
     return len(shards) - len(missing)
 
 
@@ -114,7 +114,7 @@ def read_shard(source: Path, shard: Shard) -> list[str]:
     return list(decode_lines(chain(before, raws), str(source)))[len(before) :]
 
 
-def _begin(parts: Path, job: Job, shard_lines: int, render: Render) -> None:
+def _begin(parts: Path, job: ShardJob, shard_lines: int, render: Render) -> None:
     """Make the folder, or see that it was made for the same work."""
     model = locate(job.model) / WEIGHTS
     wanted = {
@@ -140,7 +140,7 @@ def _name(parts: Path, number: int) -> Path:
     return parts / f"{number:08d}"
 
 
-def join(parts: Path, numbers: list[int], out: Path) -> None:
+def join_shards(parts: Path, numbers: list[int], out: Path) -> None:
     """Put the parts together in order, and remove them."""
     partial = out.with_name(f"{out.name}.partial")
     with partial.open("wb") as whole:
@@ -156,7 +156,7 @@ def join(parts: Path, numbers: list[int], out: Path) -> None:
 class Worker:
     """Holds the model in a process of its own and translates a shard at a time."""
 
-    def __init__(self, job: Job, parts: str, render: Render, threads: int):
+    def __init__(self, job: ShardJob, parts: str, render: Render, threads: int):
         import torch
 
         from .translator import Translator
@@ -174,7 +174,7 @@ class Worker:
 
     def translate(self, shard: Shard) -> None:
         texts = read_shard(Path(self.job.source), shard)
-        found = search(
+        found = search_checked(
             self.translator,
             texts,
             again=self.job.again,
@@ -192,7 +192,7 @@ class Worker:
 
 
 def _run(
-    job: Job,
+    job: ShardJob,
     parts: Path,
     render: Render,
     shards: list[Shard],

@@ -9,7 +9,7 @@ from typing import TypeVar
 
 from .decode import Hypothesis
 from .text import Tokenizer
-from .text.spacing import join
+from .text.spacing import join_sentences
 from .text.unicode import Span
 
 Progress = Callable[[int], object]  # told how many more lines are done
@@ -100,7 +100,9 @@ def assemble(text: str, spans: Sequence[Span], found: Sequence[Translation]) -> 
 
     One line gives one line: line breaks become spaces. Blank text gives the empty one.
     """
-    joined, places = join(text if text.strip() else "", spans, [each.text for each in found])
+    joined, places = join_sentences(
+        text if text.strip() else "", spans, [each.text for each in found]
+    )
     ends = accumulate((len(each.tokens) for each in found), initial=0)
     parts = zip(spans, places, pairwise(ends), found, strict=True)
     return Translation(
@@ -134,7 +136,7 @@ def take_apart(found: Translation) -> list[Translation]:
     ]
 
 
-def count_lines(progress: Progress, lines: int, parts: int) -> Progress:
+def count_text_lines(progress: Progress, lines: int, parts: int) -> Progress:
     """A function that is told of parts and tells `progress` of lines."""
     done = 0
 

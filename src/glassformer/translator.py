@@ -11,17 +11,17 @@ from typing import Any, overload
 import torch
 
 from .config import EOS, Config, Decode
-from .decode import Budget, score, search
+from .decode import Budget, score_targets, search
 from .device import autocast
 from .directory import Tokenizers, locate, open_model
 from .engine import Example, Weights
 from .model import Transformer
 from .text import Tokens
 from .text.clauses import split_clauses
-from .text.sentences import cut, has_letters, split_sentences
+from .text.sentences import cut_spans, has_letters, split_sentences
 from .text.spacing import close_up, close_up_with_spans, is_unspaced
 from .text.unicode import Span
-from .translation import Part, Progress, Scored, Translation, combine, compose, count_lines
+from .translation import Part, Progress, Scored, Translation, combine, compose, count_text_lines
 from .validation_errors import check_list
 
 __all__ = ["Part", "Progress", "Scored", "Translation", "Translator"]
@@ -168,7 +168,7 @@ class Translator:
         jobs = [
             (line, part, sentence)
             for line, (text, places) in enumerate(zip(texts, spans, strict=True), first_line)
-            for part, sentence in enumerate(cut(text, places))
+            for part, sentence in enumerate(cut_spans(text, places))
         ]
         key = PART if decode.search == "sample" else 0
         with self.weights.translating(len(jobs), decode) as (network, workers):
@@ -184,7 +184,7 @@ class Translator:
                 budget=self.room,
                 device=self.device,
                 workers=workers,
-                progress=progress and count_lines(progress, len(texts), len(jobs)),
+                progress=progress and count_text_lines(progress, len(texts), len(jobs)),
             )
         if progress and not jobs:
             progress(len(texts))
@@ -260,7 +260,7 @@ class Translator:
         for place, ids in enumerate(target_ids):
             self._check(len(ids) + 1, place, "target")
         with torch.inference_mode(), autocast(self.exact_precision, self.device):
-            found = score(
+            found = score_targets(
                 self.model,
                 self._sources(sources, range(len(sources))),
                 target_ids,

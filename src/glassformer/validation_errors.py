@@ -7,10 +7,10 @@ from collections.abc import Mapping
 
 from pydantic import BaseModel, ValidationError
 
-from .other_names import find_name, find_value, spell, suggest
+from .other_names import find_name, find_value, spell_name, suggest_names
 
 
-def explain(error: ValidationError, settings: type[BaseModel]) -> str:
+def explain_error(error: ValidationError, settings: type[BaseModel]) -> str:
     """What is wrong with the first bad key, and what would be right, in one sentence."""
     first = error.errors()[0]
     where = [str(part) for part in first["loc"]]
@@ -19,7 +19,7 @@ def explain(error: ValidationError, settings: type[BaseModel]) -> str:
     place, given = ".".join(where), first["input"]
     shown = f" (got {given!r})" if not isinstance(given, Mapping) else ""
     theirs = find_value(place, given) if first["type"] == "literal_error" else None
-    hint = f"; {suggest(theirs.names, theirs.note)}" if theirs else ""
+    hint = f"; {suggest_names(theirs.names, theirs.note)}" if theirs else ""
     said = f"{first['msg'].removeprefix('Value error, ')}{shown}{hint}"
     return f"{place}: {said}" if place else said
 
@@ -28,19 +28,19 @@ def _suggest_setting(where: list[str], settings: type[BaseModel]) -> str:
     """Return the question that names what was meant, or what there is in this table."""
     table, names = ".".join([*where[:-1], ""]), list_settings(settings)
     if elsewhere := find_settings(where[-1], names):
-        return suggest(elsewhere[:1])
+        return suggest_names(elsewhere[:1])
     if theirs := find_name(where[-1]):
-        return suggest(theirs.names, theirs.note)
+        return suggest_names(theirs.names, theirs.note)
     below = (name.removeprefix(table) for name in names if name.startswith(table))
     fields = list(dict.fromkeys(name.split(".")[0] for name in below))
     if near := difflib.get_close_matches(where[-1], fields, 1, 0.5):
-        return suggest([table + near[0]])
+        return suggest_names([table + near[0]])
     return f"known here: {', '.join(fields)}"
 
 
 def find_settings(name: str, settings: list[str]) -> list[str]:
     """Return the settings of this name in any table; "-" is as good as "_"."""
-    return [each for each in settings if spell(each.split(".")[-1]) == spell(name)]
+    return [each for each in settings if spell_name(each.split(".")[-1]) == spell_name(name)]
 
 
 def check_list(name: str, texts: object) -> None:

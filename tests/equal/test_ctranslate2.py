@@ -13,8 +13,8 @@ import torch
 from glassformer.bridge import ctranslate2 as bridge
 from glassformer.cli import main
 from glassformer.config import EOS, Config, Model, Positions
-from glassformer.decode import score
-from glassformer.directory import Tokenizers, build, load_model, save_model
+from glassformer.decode import score_targets
+from glassformer.directory import Tokenizers, build_model, load_model, save_model
 from glassformer.text import Tokenizer
 
 LINES = ["the cat sat on the mat", "the dog did not sit", "so it is said, or sung, of it", "a mat!"]
@@ -74,7 +74,7 @@ def make(tmp_path: Path, vocabularies: tuple[Tokenizer, Tokenizer]) -> Any:
         source, target = vocabularies
         shared = config.model.tie == "three-way"
         tokenizers = Tokenizers(source, source if shared else target)
-        network = build(config, tokenizers)
+        network = build_model(config, tokenizers)
         for parameter in network.parameters():
             torch.nn.init.normal_(parameter, 0.5 if parameter.dim() == 1 else 0, 0.5)
         save_model(tmp_path / name, config, tokenizers, network.state_dict())
@@ -86,7 +86,7 @@ def make(tmp_path: Path, vocabularies: tuple[Tokenizer, Tokenizer]) -> Any:
 @pytest.mark.parametrize("name", CHANGES)
 def test_an_export_says_the_same(name: str, make: Any, tmp_path: Path) -> None:
     out = tmp_path / "out"
-    parity = bridge.export(make(name), out, texts=TEXTS)
+    parity = bridge.export_ctranslate2(make(name), out, texts=TEXTS)
     assert parity.sentences == len(TEXTS) and parity.tokens >= len(TEXTS)
     assert parity.largest_difference <= parity.allowed <= 1e-5 * 50
     assert parity.different == {"greedy": 0, "beam": 0}
@@ -102,7 +102,7 @@ def test_log_probabilities_asked_for_by_hand(make: Any, tmp_path: Path) -> None:
     from tokenizers import Tokenizer as Backend
 
     folder = make("post")
-    bridge.export(folder, tmp_path / "out", texts=LINES)
+    bridge.export_ctranslate2(folder, tmp_path / "out", texts=LINES)
     cut = Backend.from_file(str(tmp_path / "out" / "tokenizer.json"))
     engine = ctranslate2.Translator(str(tmp_path / "out"), compute_type="float32")
     tokens = cut.encode(LINES[0]).tokens, cut.encode(LINES[1]).tokens
@@ -110,13 +110,13 @@ def test_log_probabilities_asked_for_by_hand(make: Any, tmp_path: Path) -> None:
     _, tokenizers, network = load_model(folder)
     source, target = (tokenizers.source.encode(line) for line in LINES[:2])
     with torch.inference_mode():
-        (wanted,) = score(network, [[*source, EOS]], [target])
+        (wanted,) = score_targets(network, [[*source, EOS]], [target])
     assert found.log_probs == pytest.approx(wanted, abs=1e-5 * max(map(abs, wanted)))
 
 
 def test_the_table_of_positions_is_long(make: Any, tmp_path: Path) -> None:
     """Longer than CTranslate2's own limits, whatever the model's."""
-    bridge.export(make("post"), tmp_path / "out", texts=LINES)
+    bridge.export_ctranslate2(make("post"), tmp_path / "out", texts=LINES)
     engine = ctranslate2.Translator(str(tmp_path / "out"))
     (found,) = engine.translate_batch([["t"] * 1500], max_input_length=0, max_decoding_length=3)
     assert found.hypotheses
@@ -124,8 +124,8 @@ def test_the_table_of_positions_is_long(make: Any, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("quantization", ["int8", "int16"])
 def test_quantised(quantization: str, make: Any, tmp_path: Path) -> None:
-    exact = bridge.export(make("post"), tmp_path / "exact", texts=TEXTS)
-    small = bridge.export(
+    exact = bridge.export_ctranslate2(make("post"), tmp_path / "exact", texts=TEXTS)
+    small = bridge.export_ctranslate2(
         tmp_path / "post", tmp_path / "small", quantization=quantization, texts=TEXTS
     )
     assert small.quantization == quantization
@@ -143,7 +143,7 @@ def test_what_computes_something_else_is_not_written(
     assert main(["export", str(folder), "--out", "new/out"]) == 2
     assert not list((tmp_path / "new").iterdir())
     with pytest.raises(ValueError, match=r"^not exported: in float32, .* differ by \S+ nats a pi"):
-        bridge.export(folder, tmp_path / "out", texts=LINES)
+        bridge.export_ctranslate2(folder, tmp_path / "out", texts=LINES)
 
 
 def test_a_translation_that_differs_is_noticed(
@@ -158,7 +158,7 @@ def test_a_translation_that_differs_is_noticed(
     with pytest.raises(
         ValueError, match=r"^not exported: of 4 translations, others .*: \d with gr"
     ):
-        bridge.export(make("post"), tmp_path / "out", texts=LINES)
+        bridge.export_ctranslate2(make("post"), tmp_path / "out", texts=LINES)
 
 
 @pytest.mark.parametrize(
@@ -190,4 +190,4 @@ def test_mistakes(
 def test_without_the_extra(make: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "ctranslate2", None)
     with pytest.raises(ValueError, match=r'not installed: pip install "glassformer\[bridge\]"'):
-        bridge.export(make("post"), tmp_path / "out", texts=LINES)
+        bridge.export_ctranslate2(make("post"), tmp_path / "out", texts=LINES)

@@ -11,7 +11,7 @@ import torch
 
 from glassformer.config import BOS, EOS, PAD, Decode, Model, Train
 from glassformer.data.batches import Batch
-from glassformer.decode import score, search
+from glassformer.decode import score_targets, search
 from glassformer.model import Transformer
 from glassformer.train.updates import Updater
 
@@ -66,8 +66,8 @@ def test_the_same_words(network: Transformer, sources: list[list[int]], name: st
 def test_the_same_probabilities(network: Transformer, sources: list[list[int]]) -> None:
     targets = [[*reversed(source[:-1])] for source in sources]
     with torch.inference_mode():
-        on_cpu = score(network, sources, targets)
-        on_gpu = score(network.to(GPU), sources, targets, device=GPU)
+        on_cpu = score_targets(network, sources, targets)
+        on_gpu = score_targets(network.to(GPU), sources, targets, device=GPU)
     for one, other in zip(on_cpu, on_gpu, strict=True):
         assert one == pytest.approx(other, abs=1e-4)
 

@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from glassformer.config import Decode, Model, Positions
-from glassformer.decode import Hypothesis, score, search
+from glassformer.decode import Hypothesis, score_targets, search
 from glassformer.engine import Engine, compiled
 from glassformer.engine.choice import Packed
 from glassformer.engine.compiled import Compiled
@@ -114,7 +114,7 @@ def test_coarse_numbers_are_close(sources: list[list[int]], setting: str, precis
     targets = [best.tokens for best in find(network, sources, "greedy")]
     with torch.inference_mode():
         exact, coarse = (
-            torch.tensor([x for row in score(each, sources, targets) for x in row])
+            torch.tensor([x for row in score_targets(each, sources, targets) for x in row])
             for each in (network, pack(network, precision))
         )
     apart = (exact - coarse).abs()

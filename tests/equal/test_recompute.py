@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from glassformer.config import Config
-from glassformer.directory import Tokenizers, build
+from glassformer.directory import Tokenizers, build_model
 from glassformer.see import record
 from glassformer.see.recompute import recompute
 from glassformer.text import Tokenizer
@@ -56,7 +56,7 @@ def translator(request: pytest.FixtureRequest) -> Translator:
     torch.manual_seed(4)
     tokenizer = Tokenizer.train(LINES, 300)
     config = Config.read({"model": SETTINGS[request.param], "decode": {"max_extra": 4}})
-    model = build(config, Tokenizers(tokenizer, tokenizer))
+    model = build_model(config, Tokenizers(tokenizer, tokenizer))
     with torch.no_grad():
         for parameter in model.parameters():
             if parameter.dim() == 1:

@@ -10,7 +10,8 @@ import torch
 from torch import Tensor
 
 from glassformer.model import Transformer
-from glassformer.tap import Trace, Watchable, record
+from glassformer.tap import Trace, Watchable
+from glassformer.tap import record as watch
 
 Batch = tuple[Tensor, Tensor]
 Check = Callable[..., None]
@@ -25,14 +26,14 @@ def no_gradients() -> Iterator[None]:
 
 
 def test_recorded_equals_fast(network: Transformer, batch: Batch, equal: Check) -> None:
-    with record(network) as (view, trace):
+    with watch(network) as (view, trace):
         equal(view(*batch), network(*batch))
     equal(trace["logits"][0], network(*batch))
 
 
 def test_recorded_steps_equal_fast_steps(network: Transformer, batch: Batch, equal: Check) -> None:
     source_BS, target_BT = batch
-    with record(network) as (view, trace):
+    with watch(network) as (view, trace):
         watched, plain = view.start(source_BS), network.start(source_BS)
         for tokens_RQ in target_BT.split(3, dim=1):
             equal(view.step(tokens_RQ, watched), network.step(tokens_RQ, plain))
@@ -44,7 +45,7 @@ def test_recording_in_training_is_in_eval_mode(
 ) -> None:
     expected = network(*batch)
     network.train()
-    with record(network) as (view, _):
+    with watch(network) as (view, _):
         equal(view(*batch), expected)
     assert all(module.training for module in network.modules())
     assert not torch.equal(network(*batch), network(*batch)), "its own dropout stays on"
@@ -59,7 +60,7 @@ def test_two_threads(network: Transformer, batch: Batch) -> None:
     def watch() -> None:
         with torch.inference_mode():
             while not done.is_set():
-                with record(network, edit={"memory": torch.zeros_like}) as (view, _):
+                with watch(network, edit={"memory": torch.zeros_like}) as (view, _):
                     view(*batch)
                     recording.set()
                     view(*batch)
@@ -78,11 +79,11 @@ def test_two_threads(network: Transformer, batch: Batch) -> None:
 def test_recordings_nest(network: Transformer, batch: Batch) -> None:
     """Each sees its own run and its own edits, whether it began at the model or at a view."""
     zero = {"memory": torch.zeros_like}
-    with record(network) as (outer, outer_trace):
+    with watch(network) as (outer, outer_trace):
         expected = outer(*batch)
         with (
-            record(network, edit=zero) as (inner, inner_trace),
-            record(outer, edit=zero) as (of_view, of_view_trace),
+            watch(network, edit=zero) as (inner, inner_trace),
+            watch(outer, edit=zero) as (of_view, of_view_trace),
         ):
             assert torch.equal(inner(*batch), of_view(*batch))
             assert torch.equal(outer(*batch), expected)
@@ -93,13 +94,13 @@ def test_recordings_nest(network: Transformer, batch: Batch) -> None:
 
 
 def run_edited(network: Transformer, batch: Batch, name: str, edit: object) -> Trace:
-    with record(network, edit={name: edit}) as (view, trace):
+    with watch(network, edit={name: edit}) as (view, trace):
         view(*batch)
     return trace
 
 
 def test_an_edit_without_change_changes_no_bit(network: Transformer, batch: Batch) -> None:
-    with record(network) as (view, plain):
+    with watch(network) as (view, plain):
         view(*batch)
     for name in plain:
         edited = run_edited(network, batch, name, torch.clone)
@@ -110,7 +111,7 @@ def test_an_edit_without_change_changes_no_bit(network: Transformer, batch: Batc
 def test_an_edit_reaches_what_comes_after_and_nothing_before(
     network: Transformer, batch: Batch
 ) -> None:
-    with record(network) as (view, plain):
+    with watch(network) as (view, plain):
         view(*batch)
     names = list(plain)  # in the order of computation
     name = "decoder.1.cross_attention.weights"

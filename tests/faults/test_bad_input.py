@@ -25,7 +25,7 @@ from hypothesis import strategies as st
 from glassformer.cli import main
 from glassformer.cli.verbs import VERBS
 from glassformer.config import Config
-from glassformer.data.corpus import find
+from glassformer.data.corpus import find_data
 from glassformer.directory import load_model
 from glassformer.see import Trace
 from glassformer.see.summary import summarise
@@ -166,7 +166,7 @@ def test_corpus_readers(home: Path, tmp_path: Path, ledger: Ledger, cases: int) 
         path.write_bytes(data)
 
         def read() -> None:
-            corpus = find(path, "en", "xx").train
+            corpus = find_data(path, "en", "xx").train
             pairs = list(corpus)
             assert all(isinstance(side, str) for pair in pairs for side in pair)
             if name in ("t.tsv",):
@@ -191,7 +191,7 @@ def test_line_files(home: Path, tmp_path: Path, ledger: Ledger, cases: int) -> N
             path.write_bytes(b"".join(line + b"\n" for line in side))
 
         def read() -> None:
-            corpus = find(paths).train
+            corpus = find_data(paths).train
             corpus.fingerprints()
             assert len(list(corpus)) == len(case[0]) == len(case[1])
 

@@ -26,7 +26,7 @@ from damage.trainings import LINES, SETTINGS
 
 from glassformer.cli import main
 from glassformer.config import Config
-from glassformer.evaluate.choice import Choice, save_choice
+from glassformer.evaluate.choice import AlignmentChoice, save_choice
 from glassformer.see.draw.runs import read_watched
 from glassformer.tensors import load_tensors, save_tensors
 from glassformer.train import train
@@ -53,7 +53,7 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     train(Config.read(raw), data, folder / "parent", quiet=True)
     train(Config.read(raw), data, folder / "m", parent=folder / "parent", quiet=True)
     translator = Translator.load(folder / "m")
-    save_choice(Choice(layer=0, head=1, row="reads", chosen_by="hand"), folder / "m")
+    save_choice(AlignmentChoice(layer=0, head=1, row="reads", chosen_by="hand"), folder / "m")
     translator.see("the cat", level="everything").save(folder / "trace", parameters=True)
     return folder
 

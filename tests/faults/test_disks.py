@@ -17,7 +17,7 @@ from damage.ledger import Ledger
 from damage.trainings import LINES, Trainings, assert_same, results, saved
 
 from glassformer.tensors import load_tensors, save_tensors
-from glassformer.train.lock import hold
+from glassformer.train.lock import hold_lock
 
 DISK, RESUME, FILES = "Disks", "Kill and resume", "Damaged files"
 Fresh = Callable[[str], Path]
@@ -98,7 +98,7 @@ def test_the_disk_is_read_only(trainings: Trainings, tmp_path: Path, ledger: Led
 def test_two_trainings_on_one_folder(trainings: Trainings, fresh: Fresh, ledger: Ledger) -> None:
     recipe, out = trainings.recipe(), fresh("out")
     assert trainings.begin(out, recipe, kill_in="save", kill_after=0.0).code == -signal.SIGKILL
-    with hold(out / "run"):
+    with hold_lock(out / "run"):
         for ended in (trainings.resume(out), trainings.begin(out, recipe)):
             assert ended.code == 2 and is_one_sentence(ended.said)
             assert f"{out} is being trained already, by process {os.getpid()}" in ended.said

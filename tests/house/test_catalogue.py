@@ -14,7 +14,8 @@ import torch
 from glassformer.config import Model, Positions
 from glassformer.model import Transformer
 from glassformer.see.catalogue import read_catalogue
-from glassformer.tap import Watchable, record, tap
+from glassformer.tap import Watchable, tap
+from glassformer.tap import record as watch
 
 CATALOGUE = {name: entry._asdict() for name, entry in read_catalogue().items()}
 # Every letter another size: two axes that change places have another shape.
@@ -47,7 +48,7 @@ def shapes(request: pytest.FixtureRequest) -> dict[str, tuple[int, ...]]:
     """The name and shape of everything that a recording sees."""
     network = Transformer(SETTINGS.model_copy(update=request.param), SIZES["V"], SIZES["V"])
     source_BS, target_BT = (torch.randint(1, SIZES["V"], (SIZES["B"], SIZES[x])) for x in "ST")
-    with torch.inference_mode(), record(network) as (view, trace):
+    with torch.inference_mode(), watch(network) as (view, trace):
         view(source_BS, target_BT)
     assert {len(values) for values in trace.values()} == {1}, "one forced pass, one value a name"
     return {name: tuple(values[0].shape) for name, values in trace.items()}

@@ -14,7 +14,7 @@ import ctranslate2
 
 from glassformer.config import BOS, EOS, PAD, Decode
 from glassformer.serve.limits import Limits
-from glassformer.serve.running import make_service, prepare
+from glassformer.serve.running import make_service, prepare_server
 from glassformer.translator import Translator
 
 
@@ -59,7 +59,7 @@ def main(model: str, export: str, quantization: str, threads: str, batch: str) -
         export, compute_type=quantization, inter_threads=1, intra_threads=int(threads)
     )
     service.model_pool.load = lambda model: peer  # type: ignore[method-assign]
-    ready = prepare(service, port=0, token="t")
+    ready = prepare_server(service, port=0, token="t")
     print(f"Open {ready.address}", flush=True)
     ready.run()
 

@@ -12,14 +12,15 @@ from torch import Tensor
 from glassformer.config import Model
 from glassformer.model.attention import MultiHeadAttention
 from glassformer.model.masks import causal_mask
-from glassformer.tap import Trace, record
+from glassformer.tap import Trace
+from glassformer.tap import record as watch
 
 Rows = Sequence[Sequence[float]]
 
 
 def look(queries: Rows, keys: Rows, values: Rows, mask: Tensor | None = None) -> Trace:
     """One head, watched: all that equation 1 makes on its way, and `answer`."""
-    with record(MultiHeadAttention(Model(d_model=2, heads=1))) as (view, trace):
+    with watch(MultiHeadAttention(Model(d_model=2, heads=1))) as (view, trace):
         q, k, v = (torch.tensor(rows)[None, None] for rows in (queries, keys, values))
         everything = torch.ones(1, 1, 1, len(keys), dtype=torch.bool)
         trace["answer"].append(view.attend(q, k, v, everything if mask is None else mask))

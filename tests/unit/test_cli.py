@@ -552,9 +552,9 @@ def test_the_demo_ends_as_soon_as_the_exam_is_passed(
 def test_the_demo_goes_on_until_the_exam_is_passed(
     run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    bad, good = exam.Mark(100, [("a", "b")] * 3), exam.Mark(100, [("a", "b")])
+    bad, good = exam.ExamMark(100, [("a", "b")] * 3), exam.ExamMark(100, [("a", "b")])
     marks = iter([(bad, good), (bad, good), (good, good)])
-    monkeypatch.setattr(demo, "examine", lambda own: next(marks))
+    monkeypatch.setattr(demo, "take_exam", lambda own: next(marks))
     code, out, _ = run(f"demo --out {tmp_path / 'demo'}")
     assert (code, _last_update(tmp_path / "demo")) == (0, 20 + 2 + 2)
     assert out.count("Not quite yet") == 2 and out.count("97.0 % of 100") == 2

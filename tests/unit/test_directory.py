@@ -10,7 +10,7 @@ from glassformer.config import Config
 from glassformer.directory import (
     SHIPPED,
     Tokenizers,
-    build,
+    build_model,
     load_model,
     locate,
     open_model,
@@ -27,7 +27,7 @@ def make(folder, tie="three-way"):
     tokenizer = Tokenizer.train(["the cat", "le chat"], 300)
     other = Tokenizer.train(["un deux trois quatre"], 300)
     tokenizers = Tokenizers(tokenizer, tokenizer if tie == "three-way" else other)
-    model = build(config, tokenizers)
+    model = build_model(config, tokenizers)
     save_model(folder, config, tokenizers, model.state_dict())
     return config, model
 

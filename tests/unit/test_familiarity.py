@@ -10,7 +10,7 @@ import pytest
 from glassformer.data.demo import pairs
 from glassformer.directory import SHIPPED
 from glassformer.familiarity import Familiarity, find_other_language, measure_usual
-from glassformer.quality_check import search
+from glassformer.quality_check import search_checked
 from glassformer.text import Tokenizer
 from glassformer.translator import Translator
 
@@ -31,7 +31,7 @@ def demo() -> Translator:
 
 
 def kinds(translator: Translator, texts: list[str]) -> list[set[str]]:
-    return [{each.kind for each in judged.problems} for judged in search(translator, texts)]
+    return [{each.kind for each in judged.problems} for judged in search_checked(translator, texts)]
 
 
 def test_what_the_model_knows_is_left_alone(demo: Translator) -> None:
@@ -47,13 +47,13 @@ def test_what_it_cannot_know_is_said(demo: Translator) -> None:
 def test_the_three_signs(demo: Translator) -> None:
     (unknown, foreign, known) = kinds(demo, ["猫 and 犬", "Die Katze ist alt.", "The cat is old."])
     assert "unknown" in unknown and "language" in foreign and not known
-    (judged,) = search(demo, ["The cat is old. Die Katze ist alt."])
+    (judged,) = search_checked(demo, ["The cat is old. Die Katze ist alt."])
     assert {each.part for each in judged.problems} == {1}
     assert judged.confidence <= 0.2
 
 
 def test_no_second_search_is_made_for_what_another_search_cannot_mend(demo: Translator) -> None:
-    for judged in search(demo, [*EVERYDAY, "Die Katze ist alt."]):
+    for judged in search_checked(demo, [*EVERYDAY, "Die Katze ist alt."]):
         mendable = {each.kind for each in judged.problems} - {"unknown", "language", "unsure"}
         assert mendable or not judged.retried
 
@@ -64,7 +64,7 @@ def test_the_usual_confidence_is_that_of_what_a_model_brings_along(
     """A search for the same sentences finds it again."""
     golden = json.loads((SHIPPED / "demo/golden.json").read_text(encoding="utf-8"))
     texts = [line["source"] for line in golden["lines"]]
-    found = search(demo, texts)
+    found = search_checked(demo, texts)
     mean = sum(each.confidence for each in found) / len(found)
     assert measure_usual(SHIPPED / "demo", demo.tokenizers) == pytest.approx(mean, abs=1e-3)
     assert measure_usual(tmp_path, demo.tokenizers) is None

@@ -115,9 +115,9 @@ def test_what_is_ours_is_known(tmp_path: Path, capsys: pytest.CaptureFixture[str
 
 def test_an_export_is_no_model(tmp_path: Path) -> None:
     pytest.importorskip("ctranslate2")
-    from glassformer.bridge.ctranslate2 import export
+    from glassformer.bridge.ctranslate2 import export_ctranslate2
 
-    export(SHIPPED / "demo-fr-en", tmp_path / "ct2", texts=["le chat"])
+    export_ctranslate2(SHIPPED / "demo-fr-en", tmp_path / "ct2", texts=["le chat"])
     with pytest.raises(ValueError, match="is an export for CTranslate2"):
         open_model(tmp_path / "ct2")
     (tmp_path / "ct2/config.toml").unlink()

@@ -14,8 +14,8 @@ from glassformer.quality_check import (
     find_problems,
     judge,
     list_lost,
-    measure,
-    search,
+    measure_text,
+    search_checked,
 )
 from glassformer.translation import Translation, assemble
 
@@ -85,7 +85,7 @@ def test_repeats_are_counted(unit: str, times: int) -> None:
 
 
 def test_length_counts_letters() -> None:
-    assert (measure("a b\nc"), measure("猫"), measure("")) == (3, 3, 0)
+    assert (measure_text("a b\nc"), measure_text("猫"), measure_text("")) == (3, 3, 0)
 
 
 def test_confidence_is_capped_by_problems() -> None:
@@ -118,7 +118,7 @@ def test_a_loop_is_searched_for_again_and_the_better_is_taken() -> None:
     good = translation("Ja, gut.", log_prob=-9.0)
     searcher = Searcher([translation("nein " * 20), good, translation("Ja")])
     texts = ["fine", "a loop", "fine too"]
-    found = search(searcher, texts, decode=Decode(search="greedy"))  # type: ignore[arg-type]
+    found = search_checked(searcher, texts, decode=Decode(search="greedy"))  # type: ignore[arg-type]
     assert [each.best[0].text for each in found] == ["gut", "Ja, gut.", "gut"]
     assert [each.retried for each in found] == [False, True, False]
     (_, (again, safer, n_best)) = searcher.asked
@@ -131,13 +131,13 @@ def test_a_loop_is_searched_for_again_and_the_better_is_taken() -> None:
 
 def test_what_is_no_better_is_not_taken() -> None:
     searcher = Searcher([translation("nein " * 20)])
-    (found,) = search(searcher, ["a loop"], decode=Decode(search="greedy"))  # type: ignore[arg-type]
+    (found,) = search_checked(searcher, ["a loop"], decode=Decode(search="greedy"))  # type: ignore[arg-type]
     assert found.best[0].text.startswith("ja") and not found.retried
 
 
 def test_sampling_and_n_best_are_judged_and_left_alone() -> None:
     for decode, again in ((Decode(search="sample"), True), (Decode(search="greedy"), False)):
         searcher = Searcher([translation("nein " * 20)])
-        (found,) = search(searcher, ["loop"], decode=decode, again=again)  # type: ignore[arg-type]
+        (found,) = search_checked(searcher, ["loop"], decode=decode, again=again)  # type: ignore[arg-type]
         assert len(searcher.asked) == 1 and found.problems
     assert replace(found, retried=True).to_json()["retried"] is True

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from glassformer import shards
 from glassformer.data.files import read_lines
 from glassformer.quality_check import Judged
-from glassformer.shards import Job, Worker, cut_file, join, read_shard, translate_file
+from glassformer.shards import ShardJob, Worker, cut_file, join_shards, read_shard, translate_shards
 from glassformer.translator import Translator
 
 LINES = ["The cat is on the mat.", "", "  I love AI. Thanks! ", "The car is blue.", "Merci"]
@@ -24,10 +24,10 @@ def show(line: int, text: str, found: Judged, precision: str) -> str:
 
 
 @pytest.fixture
-def job(tmp_path: Path) -> Job:
+def job(tmp_path: Path) -> ShardJob:
     source = tmp_path / "text"
     source.write_text("\n".join(LINES), encoding="utf-8")  # the last line has no end
-    return Job("demo", str(source), {"search": "greedy"}, 1, True, True, 0, "fp32", "cpu")
+    return ShardJob("demo", str(source), {"search": "greedy"}, 1, True, True, 0, "fp32", "cpu")
 
 
 @pytest.fixture
@@ -65,10 +65,10 @@ def test_what_is_no_utf8_is_named(tmp_path: Path) -> None:
         list(cut_file(path, 1))
 
 
-def test_the_output_is_the_plain_one(job: Job, tmp_path: Path, no_ray: list[int]) -> None:
+def test_the_output_is_the_plain_one(job: ShardJob, tmp_path: Path, no_ray: list[int]) -> None:
     done: list[int] = []
     out = tmp_path / "out"
-    assert translate_file(job, out, show, workers=1, shard_lines=2, progress=done.append) == 0
+    assert translate_shards(job, out, show, workers=1, shard_lines=2, progress=done.append) == 0
     best = Translator.load("demo", device="cpu", precision="fp32").translate(LINES)
     wanted = [f"{n}\t{a}\t{b}\tfp32\n" for n, (a, b) in enumerate(zip(LINES, best, strict=True), 1)]
     assert out.read_text(encoding="utf-8") == "".join(wanted)
@@ -79,7 +79,7 @@ def test_the_output_is_the_plain_one(job: Job, tmp_path: Path, no_ray: list[int]
 
 
 def test_it_goes_on_where_it_stopped(
-    job: Job, tmp_path: Path, no_ray: list[int], monkeypatch: pytest.MonkeyPatch
+    job: ShardJob, tmp_path: Path, no_ray: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     out = tmp_path / "out"
     translate = Worker.translate
@@ -91,21 +91,21 @@ def test_it_goes_on_where_it_stopped(
 
     with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
         patch.setattr(Worker, "translate", die)
-        translate_file(job, out, show, workers=1, shard_lines=2)
+        translate_shards(job, out, show, workers=1, shard_lines=2)
     assert not out.exists()
     no_ray.clear()
-    assert translate_file(job, out, show, workers=1, shard_lines=2) == 1
+    assert translate_shards(job, out, show, workers=1, shard_lines=2) == 1
     assert no_ray == [1, 2] and len(list(read_lines(out))) == len(LINES)
 
 
-def test_other_settings_do_not_go_on(job: Job, tmp_path: Path, no_ray: list[int]) -> None:
+def test_other_settings_do_not_go_on(job: ShardJob, tmp_path: Path, no_ray: list[int]) -> None:
     out = tmp_path / "out"
     shards._begin(out.with_name("out.parts"), job, 2, show)
     with pytest.raises(ValueError, match="begun with another seed"):
-        translate_file(replace(job, seed=1), out, show, workers=1, shard_lines=2)
+        translate_shards(replace(job, seed=1), out, show, workers=1, shard_lines=2)
     Path(job.source).write_text("something else", encoding="utf-8")
     with pytest.raises(ValueError, match="begun with another text"):
-        translate_file(job, out, show, workers=1, shard_lines=2)
+        translate_shards(job, out, show, workers=1, shard_lines=2)
 
 
 def test_parts_are_joined_in_order(tmp_path: Path) -> None:
@@ -113,6 +113,6 @@ def test_parts_are_joined_in_order(tmp_path: Path) -> None:
     parts.mkdir()
     for number in (2, 0, 1):
         (parts / f"{number:08d}").write_text(f"{number}\n", encoding="utf-8")
-    join(parts, [0, 1, 2], tmp_path / "out")
+    join_shards(parts, [0, 1, 2], tmp_path / "out")
     assert (tmp_path / "out").read_text(encoding="utf-8") == "0\n1\n2\n"
     assert not parts.exists()

@@ -6,7 +6,8 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from glassformer.tap import Watchable, record, tap
+from glassformer.tap import Watchable, tap
+from glassformer.tap import record as watch
 
 
 class Half(Watchable):
@@ -45,7 +46,7 @@ def numbers(values: list[Tensor]) -> list[float]:
 
 def test_names_are_paths_and_calls_are_counted(net: Net) -> None:
     """A module that is there twice has its first name, and a value for each call."""
-    with record(net) as (view, trace):
+    with watch(net) as (view, trace):
         assert view(torch.tensor(8.0)).item() == 2
     assert {name: numbers(values) for name, values in trace.items()} == {
         "halves.0.half": [4],
@@ -55,7 +56,7 @@ def test_names_are_paths_and_calls_are_counted(net: Net) -> None:
 
 
 def test_outside_a_recording_nothing_is_seen(net: Net) -> None:
-    with record(net) as (_, trace):
+    with watch(net) as (_, trace):
         net(torch.tensor(8.0))
     assert not trace
     x = torch.tensor(8.0)
@@ -64,7 +65,7 @@ def test_outside_a_recording_nothing_is_seen(net: Net) -> None:
 
 def test_a_view_has_the_same_parameters_and_another_mode(net: Net) -> None:
     net.train()
-    with record(net) as (view, _):
+    with watch(net) as (view, _):
         assert not any(module.training for module in view.modules())
         for own, seen in zip(net.parameters(), view.parameters(), strict=True):
             assert own is seen
@@ -75,7 +76,7 @@ def test_a_view_has_the_same_parameters_and_another_mode(net: Net) -> None:
 
 
 def test_a_view_sees_what_training_does_meanwhile(net: Net) -> None:
-    with record(net) as (view, trace):
+    with watch(net) as (view, trace):
         with torch.no_grad():
             net.halves[0].scale.fill_(2.0)
         view(torch.tensor(1.0))
@@ -83,27 +84,27 @@ def test_a_view_sees_what_training_does_meanwhile(net: Net) -> None:
 
 
 def test_keep_chooses_by_name(net: Net) -> None:
-    with record(net, keep=lambda name: name.endswith("1.half")) as (view, trace):
+    with watch(net, keep=lambda name: name.endswith("1.half")) as (view, trace):
         view(torch.tensor(8.0))
     assert list(trace) == ["halves.1.half"]
 
 
 def test_an_edit_takes_the_values_place_and_is_what_is_kept(net: Net) -> None:
-    with record(net, edit={"halves.0.half": lambda x: x + 100}) as (view, trace):
+    with watch(net, edit={"halves.0.half": lambda x: x + 100}) as (view, trace):
         assert view(torch.tensor(8.0)).item() == 27
     assert numbers(trace["halves.0.half"]) == [104]
     assert net(torch.tensor(8.0)).item() == 2
 
 
 def test_edits_work_where_nothing_is_kept(net: Net) -> None:
-    with record(net, keep=lambda name: False, edit={"out": torch.neg}) as (view, trace):
+    with watch(net, keep=lambda name: False, edit={"out": torch.neg}) as (view, trace):
         assert view(torch.tensor(8.0)).item() == -2
     assert not trace
 
 
 def test_what_was_recorded_stays_as_it_was(net: Net) -> None:
     """A copy, without a history of gradients; the value itself keeps its own."""
-    with record(net) as (view, trace):
+    with watch(net) as (view, trace):
         out = view(torch.tensor(8.0))
         assert out.requires_grad
         out.detach().zero_()
@@ -111,7 +112,7 @@ def test_what_was_recorded_stays_as_it_was(net: Net) -> None:
 
 
 def test_gradients_flow_through_a_view(net: Net) -> None:
-    with record(net) as (view, _):
+    with watch(net) as (view, _):
         view(torch.tensor(8.0)).backward()
     assert net.halves[0].scale.grad is not None
     assert net.halves[0].scale.grad.item() == 2.0

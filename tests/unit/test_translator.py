@@ -6,9 +6,9 @@ import torch
 from glassformer import quality_check
 from glassformer.config import BOS, EOS, Config, Decode
 from glassformer.decode import Hypothesis
-from glassformer.directory import Tokenizers, build
+from glassformer.directory import Tokenizers, build_model
 from glassformer.evaluate import quality
-from glassformer.evaluate.significance import compare
+from glassformer.evaluate.significance import compare_systems
 from glassformer.text import Tokenizer
 from glassformer.translation import compose
 from glassformer.translator import Translator
@@ -34,7 +34,7 @@ def translator():
         }
     )
     tokenizer = Tokenizer.train(LINES, 320)
-    model = build(config, Tokenizers(tokenizer, tokenizer))
+    model = build_model(config, Tokenizers(tokenizer, tokenizer))
     with torch.no_grad():
         model.output_table.weight.mul_(4)
     return Translator(config, Tokenizers(tokenizer, tokenizer), model, device="cpu")
@@ -111,7 +111,7 @@ def test_what_is_too_long_to_be_whole_is_split_and_the_others_are_not(translator
     (kept,), (cut,) = translator.search(["Yes. No.", long], split=False)
     assert kept.tokens == alone[0][0].tokens and len(kept.parts) == 1
     assert [part.source for part in cut.parts] == translator.split(long) and len(cut.parts) > 1
-    judged = quality_check.search(translator, ["Yes. No.", long], split=False, again=False)
+    judged = quality_check.search_checked(translator, ["Yes. No.", long], split=False, again=False)
     assert [any(p.kind == "parts" for p in each.problems) for each in judged] == [False, True]
 
 
@@ -130,12 +130,12 @@ def test_a_text_gives_a_text_and_a_list_a_list(translator):
         lambda translator: translator.score(["a"], "b"),
         lambda translator: translator.search(["a"], prefixes="b"),
         lambda translator: translator.tokenizers.source.encode_many("ab"),
-        lambda translator: quality_check.search(translator, "ab"),
+        lambda translator: quality_check.search_checked(translator, "ab"),
         lambda translator: translator.see(["ab"]),
-        lambda translator: quality.score("ab", [["a", "b"]]),
+        lambda translator: quality.score_quality("ab", [["a", "b"]]),
         lambda translator: quality.exact_match("ab", [["a", "b"]]),
-        lambda translator: compare("ab", ["a", "b"], [["a", "b"]]),
-        lambda translator: compare(["a", "b"], "ab", [["a", "b"]]),
+        lambda translator: compare_systems("ab", ["a", "b"], [["a", "b"]]),
+        lambda translator: compare_systems(["a", "b"], "ab", [["a", "b"]]),
         lambda translator: Tokenizer.train("the cat", 320),
     ],
 )
@@ -180,8 +180,8 @@ def test_settings_given_replace_the_models_own_one_by_one(translator):
 
 def test_a_paragraph_is_checked_sentence_by_sentence(translator):
     """What is searched for again, and what comes of it, does not depend on the company."""
-    alone = quality_check.search(translator, SENTENCES)
-    (whole,) = quality_check.search(translator, ["  ".join(SENTENCES)])
+    alone = quality_check.search_checked(translator, SENTENCES)
+    (whole,) = quality_check.search_checked(translator, ["  ".join(SENTENCES)])
     assert any(each.retried for each in alone)
     assert whole.best[0].text == "  ".join(each.best[0].text for each in alone)
     assert [p.part for p in whole.problems] == sorted(p.part for p in whole.problems)
@@ -293,7 +293,7 @@ def test_spaces_between_chinese_characters_are_ignored(translator):
     tokenizer = Tokenizer.train(["我喜欢学习编程。", "你好 AI"] * 2, 320)
     tokenizers = Tokenizers(tokenizer, tokenizer)
     config = translator.config.changed(data={"source_lang": "zh-CN"})
-    chinese = Translator(config, tokenizers, build(config, tokenizers), device="cpu")
+    chinese = Translator(config, tokenizers, build_model(config, tokenizers), device="cpu")
     spaced, plain = "我 喜欢 学习\u3000编程 。", "我喜欢学习编程。"
     assert chinese.translate([spaced]) == chinese.translate([plain])
     assert chinese.score([spaced], ["x"]) == chinese.score([plain], ["x"])

@@ -14,7 +14,7 @@ import torch
 from opening import TOKEN, Server
 
 from glassformer import Config, Translator
-from glassformer.directory import build
+from glassformer.directory import build_model
 from glassformer.see import record
 
 pytestmark = pytest.mark.slow
@@ -48,7 +48,7 @@ def large(server: Server, tmp_path_factory: pytest.TempPathFactory) -> str:
     demo = Translator.load("demo")
     torch.manual_seed(1)
     config = Config.read({"model": {"positions": {"max_positions": 128}}})
-    model = build(config, demo.tokenizers).eval()
+    model = build_model(config, demo.tokenizers).eval()
     translator = Translator(config, demo.tokenizers, model, device="cpu")
     text = " ".join((WORDS.split() * 8)[:59])
     trace = record(translator, text, target=text)

@@ -8,10 +8,10 @@ from pathlib import Path
 import torch
 
 from ..device import choose_device, choose_precision, keep_memory
-from ..directory import build
+from ..directory import build_model
 from ..train.log import Reporter
 from ..train.padding import choose_padding, make_batches
-from ..train.preparation import prepare
+from ..train.preparation import prepare_run
 from ..train.updates import Updater
 from .peers.turns import Turns
 
@@ -19,11 +19,11 @@ from .peers.turns import Turns
 def main(folder: Path, precision: str) -> None:
     """What the training loop does in an update, the reading of its batch included."""
     turns = Turns()
-    prepared = prepare(folder, Reporter(quiet=True))
+    prepared = prepare_run(folder, Reporter(quiet=True))
     device, train = choose_device("cpu"), prepared.config.train
     keep_memory()
     torch.manual_seed(train.seed)
-    model = build(prepared.config, prepared.tokenizers)
+    model = build_model(prepared.config, prepared.tokenizers)
     updater = Updater(model, train, device, choose_precision(precision, device))
     pad_to = train.pad_to or choose_padding(prepared.config.model, device, updater.precision)
     batches = make_batches(train.model_copy(update={"pad_to": pad_to}), prepared.store)

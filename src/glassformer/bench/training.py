@@ -19,7 +19,7 @@ from ..directory import write_json, write_text
 from ..train.log import Reporter
 from ..train.machine import look_at_machine
 from ..train.padding import make_batches
-from ..train.preparation import Prepared, open_run, prepare
+from ..train.preparation import Prepared, open_run, prepare_run
 from .ceilings import ask_ceilings, best_rate, count_flops
 from .rows import Row, Table, compare, middle
 from .sides import Side, open_sides, take_turns
@@ -108,10 +108,10 @@ def make_task(config: Config, data: Sequence[Path], work: Path) -> Task:
     if not (is_there and note.read_text(encoding="utf-8") == wanted):
         shutil.rmtree(folder, ignore_errors=True)
         open_run(folder, config, data, None)
-        prepared = prepare(folder, Reporter())
+        prepared = prepare_run(folder, Reporter())
         _write_task(folder, prepared)
         write_text(note, wanted)
-    prepared = prepare(folder, Reporter(quiet=True))
+    prepared = prepare_run(folder, Reporter(quiet=True))
     with np.load(batches) as found:
         flops = _count_flops(prepared, [(found[f"s.{n}"], found[f"t.{n}"]) for n in range(50)])
     return Task(folder, prepared, flops)

@@ -14,11 +14,11 @@ from typing import Any
 
 import numpy as np
 
-from ..bridge.ctranslate2 import export
+from ..bridge.ctranslate2 import export_ctranslate2
 from ..config import EOS, Config
 from ..data.demo import LANGUAGES, pairs
 from ..directory import CONFIG, WEIGHTS, Tokenizers, locate, write_json
-from ..evaluate.quality import score
+from ..evaluate.quality import score_quality
 from . import as_marian, as_transformers
 from .ceilings import ask_ceilings
 from .rows import Row, Table, compare, middle
@@ -161,7 +161,7 @@ def _make_sides(name: str, plan: Plan) -> list[Side]:
             if name in WRITERS:
                 WRITERS[name](plan.model, partial)
             else:
-                export(plan.model, partial, quantization=precision, texts=plan.texts)
+                export_ctranslate2(plan.model, partial, quantization=precision, texts=plan.texts)
             partial.rename(folder)
         sides.append(
             Side(f"{name} {precision}", module, (str(folder), str(plan.file), precision), engine)
@@ -226,5 +226,5 @@ def _make_row(
 def _score(found: list[list[str]], plan: Plan) -> float:
     ids = {token: id for id, token in enumerate(plan.tokenizers.target.vocabulary)}
     said = [plan.tokenizers.target.decode([ids[token] for token in row]) for row in found]
-    quality = score(said, [list(plan.references or [])], target_lang=plan.target_lang)
+    quality = score_quality(said, [list(plan.references or [])], target_lang=plan.target_lang)
     return float(quality.to_json()["scores"]["BLEU"]["value"])

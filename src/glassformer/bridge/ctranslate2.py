@@ -23,7 +23,7 @@ from ..model.attention import MultiHeadAttention
 from ..model.embedding import Embedding
 from ..model.feed_forward import FeedForward
 from ..model.positions import sinusoids
-from .parity import Parity, Progress, ask, choose, compare
+from .parity import Parity, Progress, ask_model, choose_by_parity, compare_models
 
 if TYPE_CHECKING:
     from ctranslate2.specs import TransformerSpec
@@ -35,7 +35,7 @@ REACH = 2048  # positions written at least: beyond its table CTranslate2 gives u
 PARITY = "parity.json"
 
 
-def export(
+def export_ctranslate2(
     model: Path | str,
     out: Path,
     *,
@@ -55,16 +55,16 @@ def export(
         raise ValueError(f"{out} is there already: name a new folder")
     _need()
     config, tokenizers, network = load_model(model)
-    sources = choose(tokenizers.source, config.model.positions.max_positions, texts)
-    wanted = ask(network, sources, progress)
+    sources = choose_by_parity(tokenizers.source, config.model.positions.max_positions, texts)
+    wanted = ask_model(network, sources, progress)
     with prepare_beside(out) as scratch:
         exact, final = scratch / "float32", scratch / quantization
         _write(exact, config.model, network, tokenizers, "float32")
-        parity = compare(exact, "float32", network, tokenizers, wanted)
+        parity = compare_models(exact, "float32", network, tokenizers, wanted)
         parity.check()
         if final != exact:
             _write(final, config.model, network, tokenizers, quantization)
-            parity = compare(final, quantization, network, tokenizers, wanted)
+            parity = compare_models(final, quantization, network, tokenizers, wanted)
             parity.check()
         tokenizers.save(final)
         write_text(final / CONFIG, config.to_toml())
@@ -88,13 +88,15 @@ def _write(
     folder: Path, settings: Model, network: Transformer, tokenizers: Tokenizers, quantization: str
 ) -> None:
     folder.mkdir()
-    spec = describe(settings, network, tokenizers)
+    spec = describe_ctranslate2(settings, network, tokenizers)
     spec.validate()
     spec.optimize(quantization)
     spec.save(str(folder))
 
 
-def describe(settings: Model, network: Transformer, tokenizers: Tokenizers) -> TransformerSpec:
+def describe_ctranslate2(
+    settings: Model, network: Transformer, tokenizers: Tokenizers
+) -> TransformerSpec:
     """The network in CTranslate2's terms."""
     from ctranslate2.specs import common_spec, transformer_spec
 

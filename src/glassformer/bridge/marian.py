@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from ..config import Config
-from ..directory import CARD, Tokenizers, build, save_model, write_text
+from ..directory import CARD, Tokenizers, build_model, save_model, write_text
 from ..disk import prepare_beside
 from ..model import Transformer
 from ..other_folders import recognise
@@ -22,7 +22,7 @@ from ..text.layout import CONTROLS
 from ..text.unigram import UNKNOWN
 from ..typed_json import read_typed
 from .checkpoint import read_weights, rename
-from .parity import choose, score_tokens, translate
+from .parity import choose_by_parity, score_tokens, translate_with
 from .sentencepiece import Sentencepiece
 
 GRIDS = {"transformers": "paper", "marian": "tensor2tensor"}
@@ -66,9 +66,11 @@ def import_marian(
     config = _translate_settings(folder, raw, grid)
     tokenizers, rows = _read_tokens(folder, raw)
     config = config.changed(text={"vocabulary": max(300, len(tokenizers.target)), "shared": False})
-    network = build(config, tokenizers).eval()
+    network = build_model(config, tokenizers).eval()
     network.load_state_dict(rename(*read_weights(folder), rows, network))
-    sources = choose(tokenizers.source, config.model.positions.max_positions, texts)[:MOST]
+    sources = choose_by_parity(tokenizers.source, config.model.positions.max_positions, texts)[
+        :MOST
+    ]
     found = _compare_grids(network, config, tokenizers, sources, grid)
     with prepare_beside(out) as scratch:
         whole = scratch / "model"
@@ -185,9 +187,9 @@ def _compare_grids(
     """Greedy translations, under both."""
     (other,) = GRIDS.keys() - {grid}
     positions = {**config.model.positions.model_dump(), "grid": GRIDS[other]}
-    twin = build(config.changed(model={"positions": positions}), tokenizers).eval()
+    twin = build_model(config.changed(model={"positions": positions}), tokenizers).eval()
     twin.load_state_dict(network.state_dict())
-    targets = translate(network, sources, "greedy")
+    targets = translate_with(network, sources, "greedy")
     both = (score_tokens(each, sources, targets) for each in (network, twin))
     apart = [abs(a - b) for pair in zip(*both, strict=True) for a, b in zip(*pair, strict=True)]
     return Import(

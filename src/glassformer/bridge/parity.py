@@ -11,7 +11,7 @@ from typing import Any
 import torch
 
 from ..config import BOS, EOS, PAD, Decode
-from ..decode import score, search
+from ..decode import score_targets, search
 from ..directory import Tokenizers
 from ..model import Transformer
 from ..text import Tokenizer
@@ -83,7 +83,7 @@ class Answers:
     log_probs: list[list[float]]  # of each token of the greedy translations
 
 
-def choose(tokenizer: Tokenizer, longest: int, texts: Sequence[str] | None) -> Rows:
+def choose_by_parity(tokenizer: Tokenizer, longest: int, texts: Sequence[str] | None) -> Rows:
     """The ids to compare on: of the first texts that are not empty, or without texts random."""
     if texts is None:
         random, most = Random(1), min(SOURCE, longest - 1)
@@ -95,13 +95,13 @@ def choose(tokenizer: Tokenizer, longest: int, texts: Sequence[str] | None) -> R
     return [row[: longest - 1] for row in rows]
 
 
-def ask(network: Transformer, sources: Rows, progress: Progress | None = None) -> Answers:
+def ask_model(network: Transformer, sources: Rows, progress: Progress | None = None) -> Answers:
     """In fp32, by the plain path. `progress` hears of each sentence once a search."""
-    translations = {name: translate(network, sources, name, progress) for name in SEARCHES}
+    translations = {name: translate_with(network, sources, name, progress) for name in SEARCHES}
     return Answers(sources, translations, score_tokens(network, sources, translations["greedy"]))
 
 
-def compare(
+def compare_models(
     folder: Path, quantization: str, network: Transformer, tokenizers: Tokenizers, wanted: Answers
 ) -> Parity:
     """Ask CTranslate2 the same."""
@@ -142,7 +142,7 @@ def _is_tie(left: list[int], right: list[int], ours: list[float], theirs: list[f
     return min(abs(sum(ours) - sum(theirs)), abs(ours[part] - theirs[part])) <= TIE
 
 
-def translate(
+def translate_with(
     network: Transformer, rows: Rows, name: str, progress: Progress | None = None
 ) -> Rows:
     with torch.inference_mode():
@@ -163,7 +163,7 @@ def _reach(network: Transformer) -> int:
 
 def score_tokens(network: Transformer, rows: Rows, targets: Rows) -> list[list[float]]:
     with torch.inference_mode():
-        return score(network, [[*row, EOS] for row in rows], targets)
+        return score_targets(network, [[*row, EOS] for row in rows], targets)
 
 
 class _Theirs:

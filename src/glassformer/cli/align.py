@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from typer import Context, Option
 
 from .options import AsJson, Device, Model, Output, Pair, Source, Target, pick_pair
-from .terminal import CHUNK, cut, keep_apart, open_output, show_progress, to_json, warn
+from .terminal import CHUNK, cut_chunks, keep_apart, open_output, show_progress, to_json, warn
 
 if TYPE_CHECKING:
     from ..data.corpus import Corpus
@@ -87,21 +87,23 @@ def align(
     glassformer align my-model test.en test.de
     glassformer align my-model test.en test.de --gold test.links -o out.links
     """
-    check(context.params)
+    check_align_options(context.params)
     pair = pick_pair(files, source, target)
     keep_apart(output, *pair, gold)
-    from ..data.corpus import find
+    from ..data.corpus import find_data
 
-    corpus = find(pair).train
+    corpus = find_data(pair).train
     lines = corpus.fingerprints()[0].lines
-    aligner, links = prepare(corpus, context.params)
+    aligner, links = prepare_aligner(corpus, context.params)
     found: list[Links] = []
     too_long: list[int] = []
     line = 0
     with open_output(output) as out, show_progress("aligning", lines, beside=out) as tell:
-        for chunk in cut(corpus, CHUNK):
+        for chunk in cut_chunks(corpus, CHUNK):
             for text, aligned in zip(chunk, aligner.align(chunk), strict=True):
-                out.write(f"{show(aligner, text, aligned) if as_json else write(aligned)}\n")
+                out.write(
+                    f"{show_links(aligner, text, aligned) if as_json else write_links(aligned)}\n"
+                )
                 line += 1
                 too_long += [] if aligned.fits else [line]
                 found += [aligned.links] if links else []
@@ -110,7 +112,7 @@ def align(
     report(found, links, too_long)
 
 
-def check(given: dict[str, Any]) -> None:
+def check_align_options(given: dict[str, Any]) -> None:
     """ValueError for what is wrong or in vain."""
     from ..evaluate.links import JOININGS
 
@@ -132,7 +134,7 @@ def check(given: dict[str, Any]) -> None:
             raise ValueError(f"--{name.replace('_', '-')} has no effect without --{needed}")
 
 
-def prepare(corpus: Corpus, given: dict[str, Any]) -> tuple[Aligner, GoldSet | None]:
+def prepare_aligner(corpus: Corpus, given: dict[str, Any]) -> tuple[Aligner, GoldSet | None]:
     """The models with their heads chosen, which is told and remembered; and the gold, if any."""
     from ..evaluate.aligner import SAMPLE, Aligner
     from ..evaluate.links import read_gold
@@ -157,13 +159,13 @@ def prepare(corpus: Corpus, given: dict[str, Any]) -> tuple[Aligner, GoldSet | N
     return aligner, links
 
 
-def write(aligned: Aligned) -> str:
+def write_links(aligned: Aligned) -> str:
     from ..evaluate.links import write_pharaoh
 
     return write_pharaoh(aligned.links)
 
 
-def show(aligner: Aligner, text: tuple[str, str], aligned: Aligned) -> str:
+def show_links(aligner: Aligner, text: tuple[str, str], aligned: Aligned) -> str:
     """A pair of texts with its words and links; spans count characters."""
     links = [
         {
@@ -189,10 +191,10 @@ def show(aligner: Aligner, text: tuple[str, str], aligned: Aligned) -> str:
 
 def report(found: list[Links], links: GoldSet | None, too_long: list[int]) -> None:
     """What could not be aligned, and how far it is from what people said."""
-    from ..evaluate.links import measure
+    from ..evaluate.links import measure_links
 
     if too_long:
         more = f", like {len(too_long) - 1:,} more" if too_long[1:] else ""
         warn(f"line {too_long[0]} is too long for this model{more}: no links")
     if links:
-        warn(f"{measure(found, links.pairs)}")
+        warn(f"{measure_links(found, links.pairs)}")

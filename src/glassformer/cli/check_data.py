@@ -77,10 +77,10 @@ def check_data(
         raise ValueError("check-data needs the data: two files, source first, or one path of pairs")
     keep_apart(None, *data, *(held_out or ()))
     fixed = name_fixed(fix, source_lang, target_lang) if fix else []
-    from ..data.corpus import find
+    from ..data.corpus import find_data
     from ..data.doctor import examine
 
-    found = find(data, source_lang, target_lang)
+    found = find_data(data, source_lang, target_lang)
     corpus = found.train
     for path in (report_to, *fixed):
         keep_apart(path, *corpus.files)
@@ -126,12 +126,12 @@ def _find_others(
     paths: Sequence[Path], source_lang: str | None, target_lang: str | None
 ) -> dict[str, Corpus]:
     """Corpora by name: two text files are one, each other path is one for itself."""
-    from ..data.corpus import find
+    from ..data.corpus import find_data
     from ..data.tables import table_kind
 
     if len(paths) == 2 and not any(table_kind(path) or not path.is_file() for path in paths):
-        return {str(paths[0]): find(paths).train}
-    return {str(path): find(path, source_lang, target_lang).train for path in paths}
+        return {str(paths[0]): find_data(paths).train}
+    return {str(path): find_data(path, source_lang, target_lang).train for path in paths}
 
 
 def _print(report: Report) -> None:

@@ -41,7 +41,7 @@ ShardLines = Annotated[
 OPTIONS = {"engine": Engine, "ray_address": Address, "shard_lines": ShardLines}
 
 
-def is_wanted(given: dict[str, Any]) -> bool:
+def is_cluster_wanted(given: dict[str, Any]) -> bool:
     """ValueError for another engine, or for options of it without it."""
     if given["engine"] == "ray":
         return True
@@ -57,7 +57,7 @@ def translate_shards(given: dict[str, Any]) -> None:
     """Translate a file by Ray, as the other options say."""
     from ..config import Config
     from ..directory import CONFIG, locate
-    from ..shards import Job, translate_file
+    from ..shards import ShardJob, translate_shards
 
     file, out = given["file"], given["output"]
     if file == STANDARD or not file.is_file() or out is None or out == STANDARD:
@@ -66,7 +66,7 @@ def translate_shards(given: dict[str, Any]) -> None:
         raise ValueError("--prefix-file has no effect with --engine ray")
     folder = locate(given["model"])
     decode = choose_search(Config.load(folder / CONFIG), given)
-    job = Job(
+    job = ShardJob(
         model=str(folder.resolve()),
         source=str(file.resolve()),
         decode=decode.model_dump(),
@@ -77,9 +77,9 @@ def translate_shards(given: dict[str, Any]) -> None:
         precision=given["precision"],
         device=given["device"],
     )
-    render = functools.partial(show, n_best=given["n_best"], as_json=given["as_json"])
+    render = functools.partial(show_cluster, n_best=given["n_best"], as_json=given["as_json"])
     with show_progress("translating", count_if_file(file)) as tell:
-        found = translate_file(
+        found = translate_shards(
             job,
             Path(out),
             render,
@@ -93,11 +93,11 @@ def translate_shards(given: dict[str, Any]) -> None:
         warn(f"{found:,} shards were there already")
 
 
-def show(
+def show_cluster(
     line: int, text: str, found: Judged, precision: str, *, n_best: int | None, as_json: bool
 ) -> str:
-    from .translate import show_json, show_text
+    from .translate import show_text, show_translation_json
 
     if as_json:
-        return show_json(text, found, n_best, precision)
+        return show_translation_json(text, found, n_best, precision)
     return show_text(line, found.best, n_best)

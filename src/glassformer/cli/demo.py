@@ -17,7 +17,7 @@ from .terminal import INTERRUPTED
 
 if TYPE_CHECKING:
     from ..data.demo import Split
-    from ..data.demo.exam import Mark
+    from ..data.demo.exam import ExamMark
     from ..translator import Translator
 
 NAME = "demo"
@@ -91,7 +91,7 @@ def demo(
         train_own(out, minutes, device)
         print(f"\nThe sentences are in {out / 'pairs'}, the model is {out / 'model'}.")
     say_what_is_next(out / "model" if train else None)
-    if can_look() if look is None else look:
+    if can_open_browser() if look is None else look:
         show_app([*([out / "model"] if train else []), NAME], out / "model" if train else None)
 
 
@@ -125,7 +125,7 @@ def train_own(out: Path, minutes: float, device: str) -> None:
     own, marks = learn(out, minutes, device)
     print("\nYour own model says:\n")
     show_notes(own, with_sources=False)
-    print(f"\n{describe(*marks)}")
+    print(f"\n{describe_exam(*marks)}")
     if not has_passed(*marks):
         print(
             f"The {minutes:g} minutes are over, and there is more to learn. To go on:\n"
@@ -133,7 +133,7 @@ def train_own(out: Path, minutes: float, device: str) -> None:
         )
 
 
-def learn(out: Path, minutes: float, device: str) -> tuple[Translator, tuple[Mark, Mark]]:
+def learn(out: Path, minutes: float, device: str) -> tuple[Translator, tuple[ExamMark, ExamMark]]:
     """Train until the exam is passed or time is up; return the model and its marks."""
     from .. import train as training
     from ..config import Config
@@ -146,10 +146,10 @@ def learn(out: Path, minutes: float, device: str) -> tuple[Translator, tuple[Mar
     summary = training.train(config, [out / "pairs"], model, device=device, goal=goal)
     while summary.is_finished:
         own = Translator.load(model, device=device)
-        marks = examine(own)
+        marks = take_exam(own)
         if has_passed(*marks) or goal.is_out_of_time:
             return own, marks
-        print(f"{describe(*marks)}\nNot quite yet: {MORE} more updates.", flush=True)
+        print(f"{describe_exam(*marks)}\nNot quite yet: {MORE} more updates.", flush=True)
         goal.is_reached = False
         summary = training.resume(
             model,
@@ -170,7 +170,7 @@ def describe_goal() -> str:
     return f"it learns until {exact} of new sentences and {resolved} of new riddles are right"
 
 
-def examine(translator: Translator) -> tuple[Mark, Mark]:
+def take_exam(translator: Translator) -> tuple[ExamMark, ExamMark]:
     """Ask what is held out: no training text had those words together."""
     from ..data.demo.exam import mark_exact, mark_pronouns
 
@@ -178,7 +178,7 @@ def examine(translator: Translator) -> tuple[Mark, Mark]:
     return exact, mark_pronouns(translator.translate, "en", QUESTIONS)
 
 
-def describe(exact: Mark, resolved: Mark) -> str:
+def describe_exam(exact: ExamMark, resolved: ExamMark) -> str:
     return (
         f"New sentences translated right, letter by letter:  {exact}\n"
         f"New riddles of `it` with the right il or elle:     {resolved}"
@@ -204,7 +204,7 @@ def find_program() -> str:
     return f"{near} -m glassformer"
 
 
-def can_look() -> bool:
+def can_open_browser() -> bool:
     """Whether somebody sits here, with a browser, and the server is installed."""
     if os.environ.get("CI") or not (sys.stdin.isatty() and sys.stdout.isatty()):
         return False

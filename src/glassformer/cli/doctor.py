@@ -12,7 +12,7 @@ from .options import AsJson
 from .terminal import to_json
 
 if TYPE_CHECKING:
-    from ..train.health import Finding
+    from ..train.health import HealthFinding
 
 Model = Annotated[
     Path | None,
@@ -35,12 +35,12 @@ def doctor(model: Model = None, here: Here = Path(), as_json: AsJson = False) ->
     if as_json:
         print(to_json({**facts, "findings": [asdict(each) for each in findings]}))
     else:
-        print(render(findings))
+        print(render_findings(findings))
     if any(each.is_wrong for each in findings):
         raise Exit(1)
 
 
-def _examine(model: Path | None, here: Path) -> tuple[list[Finding], dict[str, object]]:
+def _examine(model: Path | None, here: Path) -> tuple[list[HealthFinding], dict[str, object]]:
     try:
         import torch  # noqa: F401
     except (ImportError, OSError) as error:  # OSError: a library of the system is missing
@@ -61,7 +61,7 @@ def _examine(model: Path | None, here: Path) -> tuple[list[Finding], dict[str, o
     }
 
 
-def render(findings: list[Finding]) -> str:
+def render_findings(findings: list[HealthFinding]) -> str:
     width = max(len(each.about) for each in findings)
     lines = []
     for each in findings:

@@ -53,7 +53,7 @@ def check_pictures(given: dict[str, Any]) -> None:
             raise ValueError(f"--{name} has no effect without --{' or --'.join(needed)}")
 
 
-def is_wanted(given: dict[str, Any]) -> bool:
+def is_picture_wanted(given: dict[str, Any]) -> bool:
     return given["picture"] is not None or given["gallery"] is not None
 
 

@@ -17,7 +17,7 @@ from ..data.files import STANDARD
 from . import decoding
 from .decoding import describe_search
 from .options import AsJson, Device, Precision, Threads, Workers, with_options
-from .terminal import CHUNK, cut, keep_apart, open_output, show_progress, to_json, warn
+from .terminal import CHUNK, cut_chunks, keep_apart, open_output, show_progress, to_json, warn
 from .translate import NoGuard, NoSplit, search_chunks
 
 if TYPE_CHECKING:
@@ -121,9 +121,9 @@ def evaluate(
     model, text = asked.model, asked.text
     keep_apart(output, text, against, *asked.references)
     from ..data.files import read_lines
-    from ..evaluate.quality import check_settings, score
+    from ..evaluate.quality import check_settings, score_quality
     from ..evaluate.references import read_references
-    from ..evaluate.significance import compare
+    from ..evaluate.significance import compare_systems
 
     ours, sets = list(read_lines(text)), [read_references(path) for path in asked.references]
     theirs = list(read_lines(against)) if against else []
@@ -131,7 +131,7 @@ def evaluate(
     check_counts(text, len(ours), zip(asked.references, lengths, strict=True))
     check_counts(text, len(ours), [(against, len(theirs))] if against else [])
     machine = {"device": device, "precision": precision, "threads": threads, "workers": workers}
-    translator = load(model, **machine) if model else None
+    translator = load_translator(model, **machine) if model else None
     if translator:
         target_lang = target_lang or translator.config.data.target_lang
     scoring: dict[str, Any] = {"target_lang": target_lang, "tokenize": tokenize}
@@ -143,14 +143,18 @@ def evaluate(
         how["seed"] = context.params["seed"] or 0
         ours, work = translate_all(model, translator, ours, output, **how)
     references = [lines for each in sets for lines in each]
-    quality = score(ours, references, **scoring, literature=literature)
-    comparison = compare(ours, theirs, references, **scoring) if against else None
+    quality = score_quality(ours, references, **scoring, literature=literature)
+    comparison = compare_systems(ours, theirs, references, **scoring) if against else None
     warn_if_unspaced(ours, **scoring)
-    told = show_json(work, quality, comparison) if as_json else show(work, quality, comparison)
+    told = (
+        show_scores_json(work, quality, comparison)
+        if as_json
+        else show_scores(work, quality, comparison)
+    )
     print(told, file=sys.stderr if output == STANDARD else sys.stdout)
 
 
-class Asked(NamedTuple):
+class EvaluationRequest(NamedTuple):
     """What is evaluated: the text is a model's source or, without one, translations."""
 
     model: Path | None
@@ -164,7 +168,7 @@ def sort_files(
     hypothesis: Path | None,
     references: Sequence[Path],
     of_model: Mapping[str, object],
-) -> Asked:
+) -> EvaluationRequest:
     """Tell a model from text: a file is text. ValueError where files and options do not agree."""
     rest = list(files)
     model = rest.pop(0) if rest and not is_text(rest[0]) else None
@@ -181,7 +185,7 @@ def sort_files(
             raise ValueError(f"{name} has no effect without a MODEL")
     if not (rest or references):
         raise ValueError(f"to score {model or text}, give a file of references too")
-    return Asked(model, text, [*rest, *references])
+    return EvaluationRequest(model, text, [*rest, *references])
 
 
 def is_text(path: Path) -> bool:
@@ -226,7 +230,7 @@ def check_counts(file: Path, lines: int, others: Iterable[tuple[Path, int]]) -> 
             )
 
 
-def load(model: Path, **machine: Any) -> Translator:
+def load_translator(model: Path, **machine: Any) -> Translator:
     from ..translator import Translator
 
     return Translator.load(model, **machine)
@@ -261,7 +265,7 @@ def translate_all(
 ) -> tuple[list[str], Work]:
     """Return the translations that `translate` writes, also written to a file, and how."""
     begun = monotonic()
-    chunks = cut(((text, "") for text in texts), CHUNK)
+    chunks = cut_chunks(((text, "") for text in texts), CHUNK)
     judged: list[Judged] = []
     with open_output(to) if to else nullcontext() as out:
         with show_progress("translating", len(texts)) as tell:
@@ -278,12 +282,12 @@ def translate_all(
     return found, Work(str(model), how["decode"], *where, seconds, *told)
 
 
-def show(work: Work | None, quality: Quality, comparison: Comparison | None) -> str:
+def show_scores(work: Work | None, quality: Quality, comparison: Comparison | None) -> str:
     """Return all that was found, for people."""
     return "\n\n".join(map(str, filter(None, (work, quality, comparison))))
 
 
-def show_json(work: Work | None, quality: Quality, comparison: Comparison | None) -> str:
+def show_scores_json(work: Work | None, quality: Quality, comparison: Comparison | None) -> str:
     """Return all that was found, for programs."""
     made = {**vars(work), "decode": work.decode.model_dump(mode="json")} if work else {}
     compared = {"comparison": comparison.to_json()} if comparison else {}

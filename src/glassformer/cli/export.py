@@ -56,7 +56,7 @@ def export(
 
     from dataclasses import asdict
 
-    from ..bridge.ctranslate2 import export as write
+    from ..bridge.ctranslate2 import export_ctranslate2 as write
     from ..bridge.parity import MOST, SEARCHES
 
     sentences = MOST if texts is None else sum(bool(text.strip()) for text in texts)

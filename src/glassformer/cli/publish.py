@@ -21,7 +21,7 @@ def publish(model: Model, out: Out, as_json: AsJson = False) -> None:
     \b
     glassformer publish my-model --out my-published-model
     """
-    from ..train.publishing import publish as copy
+    from ..train.publishing import publish_model as copy
 
     found = copy(model, out)
     print(to_json(found.to_json()) if as_json else f"{out}: {found}")

@@ -14,7 +14,7 @@ from .options import (
     check_exact,
     pick_pair,
 )
-from .terminal import CHUNK, cut, keep_apart, open_output, show_progress, to_json
+from .terminal import CHUNK, cut_chunks, keep_apart, open_output, show_progress, to_json
 
 
 def score(
@@ -32,18 +32,18 @@ def score(
     \b
     glassformer score my-model test.en test.de
     """
-    from ..data.corpus import find
+    from ..data.corpus import find_data
 
     pair = pick_pair(files, source, target)
     keep_apart(output, *pair)
-    pairs = find(pair).train
+    pairs = find_data(pair).train
     lines = pairs.fingerprints()[0].lines
 
     from ..translator import Translator
 
     translator = Translator.load(model, device=device, precision=check_exact(precision))
     with open_output(output) as out, show_progress("scoring", lines, beside=out) as tell:
-        for chunk in cut(pairs, CHUNK):
+        for chunk in cut_chunks(pairs, CHUNK):
             sources, targets = map(list, zip(*chunk, strict=True))
             found = translator.score(sources, targets, progress=tell)
             for text, translation, scored in zip(sources, targets, found, strict=True):

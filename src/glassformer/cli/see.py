@@ -13,7 +13,7 @@ from .options import AsJson, Device, Exact, check_exact, with_options
 from .terminal import to_json, warn
 
 if TYPE_CHECKING:
-    from ..see import Comparison, Trace
+    from ..see import EditEffect, Trace
 
 Seen = Annotated[
     Path, Argument(metavar="MODEL", help="The folder of a trained model, or of a saved trace.")
@@ -121,7 +121,7 @@ def see(
     glassformer see my-model "The cat is on the mat." --edit silence-a-head.json
     """
     given = context.params
-    check(given, {name for name in given if _is_typed(context, name)})
+    check_see_options(given, {name for name in given if _is_typed(context, name)})
     trace, changed = obtain(given)
     tell_which(trace, changed, given)
     if save:
@@ -135,29 +135,31 @@ def _is_typed(context: Context, name: str) -> bool:
     return source is not None and source.name != "DEFAULT"
 
 
-def answer(trace: Trace, changed: Comparison | None, given: dict[str, Any]) -> None:
+def answer(trace: Trace, changed: EditEffect | None, given: dict[str, Any]) -> None:
     """The cell, the pictures or the summary: what was asked for."""
     if given["cell"] is not None:
         print(show_cell(trace, given["cell"], given["form"], given["as_json"]))
-    elif drawing.is_wanted(given):
+    elif drawing.is_picture_wanted(given):
         drawing.draw_what_is_wanted(trace, given)
     else:
-        print(show(trace, changed, given))
+        print(show_trace(trace, changed, given))
 
 
-def tell_which(trace: Trace, changed: Comparison | None, given: dict[str, Any]) -> None:
+def tell_which(trace: Trace, changed: EditEffect | None, given: dict[str, Any]) -> None:
     """Say which sentence of a longer text this is, where the answer itself does not."""
     from ..see.summary import tell_sentence
 
-    is_summary = not (changed or given["as_json"] or given["cell"] or drawing.is_wanted(given))
+    is_summary = not (
+        changed or given["as_json"] or given["cell"] or drawing.is_picture_wanted(given)
+    )
     if not is_summary and (told := tell_sentence(trace)):
         warn(told)
 
 
-def check(given: dict[str, Any], typed: set[str]) -> None:
+def check_see_options(given: dict[str, Any], typed: set[str]) -> None:
     """ValueError for what is wrong or in vain. `typed`: the names of what was given at all."""
     for name in ("text", "target", "prefix"):
-        check_characters(given[name], name)
+        check_text_length(given[name], name)
     if given["form"] not in FORMS:
         raise ValueError(f"--form {given['form']}: one of {', '.join(FORMS)}")
     if given["form"] != "text" and given["cell"] is None:
@@ -178,7 +180,7 @@ def check(given: dict[str, Any], typed: set[str]) -> None:
         _refuse(typed & {"layer", "head"}, "on a comparison: add --picture")
 
 
-def check_characters(text: str | None, name: str) -> None:
+def check_text_length(text: str | None, name: str) -> None:
     """ValueError for bytes that are no UTF-8, as a shell may hand them on."""
     try:
         (text or "").encode()
@@ -197,7 +199,7 @@ def _spell(name: str) -> str:
     return "--json" if name == "as_json" else "--" + name.replace("_", "-")
 
 
-def obtain(given: dict[str, Any]) -> tuple[Trace, Comparison | None]:
+def obtain(given: dict[str, Any]) -> tuple[Trace, EditEffect | None]:
     """The recording that was asked for, and with --edit what it is compared with."""
     from ..see import Trace
 
@@ -208,7 +210,7 @@ def obtain(given: dict[str, Any]) -> tuple[Trace, Comparison | None]:
         raise ValueError('there is no text to look into: glassformer see MODEL "A sentence."')
     if given["target"] is not None:
         _check_unsought(given)
-    from ..see import compare, record
+    from ..see import compare_traces, record
     from ..see.edit import read_edits
     from ..translator import Translator
 
@@ -224,7 +226,7 @@ def obtain(given: dict[str, Any]) -> tuple[Trace, Comparison | None]:
         how |= {name: given[name] or 0 for name in ("hypothesis", "sentence")}
     if edits is None:
         return record(translator, text, **how), None
-    changed = compare(translator, text, edits, **how)
+    changed = compare_traces(translator, text, edits, **how)
     return changed.after, changed
 
 
@@ -237,7 +239,7 @@ def _check_unsought(given: dict[str, Any]) -> None:
         raise ValueError(f"--{vain[0].replace('_', '-')} has no effect with --target")
 
 
-def show(trace: Trace, changed: Comparison | None, given: dict[str, Any]) -> str:
+def show_trace(trace: Trace, changed: EditEffect | None, given: dict[str, Any]) -> str:
     """The recording at a glance, or what the edits did."""
     from ..see import summary
 

@@ -184,9 +184,9 @@ def start(
         raise ValueError(f"--runs {runs} is no folder")
     from ..serve.rate_limit import Access
     from ..serve.request_log import RequestLog
-    from ..serve.running import make_service, prepare
+    from ..serve.running import make_service, prepare_server
 
     lines = RequestLog(log, with_text=log_text) if log else None
     service = make_service(models, runs=runs, limits=limits, access=Access(keys, rate), **how)
     where: dict[str, Any] = {"host": host, "port": port, "hosts": names}
-    return prepare(service, **where, token=token, origins=origins, log=lines)
+    return prepare_server(service, **where, token=token, origins=origins, log=lines)

@@ -47,7 +47,7 @@ def _replace_surrogates(stream: Iterable[bytes]) -> Iterator[bytes]:
         warn(f"{replaced:,} lone surrogates in the input, each replaced by U+FFFD")
 
 
-def cut(items: Iterable[T], size: int) -> Iterator[list[T]]:
+def cut_chunks(items: Iterable[T], size: int) -> Iterator[list[T]]:
     """So many at a time, as soon as they are there."""
     rest = iter(items)
     return iter(lambda: list(islice(rest, size)), [])

@@ -17,7 +17,7 @@ from .options import AsJson, Device, Model, Output, Precision, Threads, Workers,
 from .terminal import (
     CHUNK,
     count_if_file,
-    cut,
+    cut_chunks,
     keep_apart,
     open_lines,
     open_output,
@@ -106,7 +106,7 @@ def translate(
     glassformer translate my-model book.en -o book.de --beam 8
     """
     keep_apart(output, file, prefix_file)
-    if cluster.is_wanted(context.params):
+    if cluster.is_cluster_wanted(context.params):
         cluster.translate_shards(context.params)
         return
     from ..translator import Translator
@@ -122,12 +122,14 @@ def translate(
         seed = context.params["seed"] or 0
         how = {"decode": decode, "n_best": n_best or 1, "seed": seed, "split": not no_split}
         how["again"] = not (no_guard or n_best)
-        chunks, total = cut(join_prefixes(lines, prefix_file), size), count_if_file(file)
+        chunks, total = cut_chunks(join_prefixes(lines, prefix_file), size), count_if_file(file)
         with open_output(output) as out, show_progress("translating", total, beside=out) as tell:
             in_parts: list[int] = []
             for line, text, found in search_chunks(translator, chunks, progress=tell, **how):
                 in_parts += [line] if any(each.kind == "parts" for each in found.problems) else []
-                in_json = as_json and show_json(text, found, n_best, translator.precision)
+                in_json = as_json and show_translation_json(
+                    text, found, n_best, translator.precision
+                )
                 print(in_json or show_text(line, found.best, n_best), file=out, flush=True)
 
         if in_parts:
@@ -151,12 +153,12 @@ def search_chunks(
     translator: Translator, chunks: Iterable[list[tuple[str, str]]], **how: Any
 ) -> Iterator[tuple[int, str, Judged]]:
     """The number of each line, the line, and its best translations; chunk by chunk."""
-    from ..quality_check import search
+    from ..quality_check import search_checked
 
     done = 0
     for chunk in chunks:
         texts, prefixes = map(list, zip(*chunk, strict=True))
-        found = search(translator, texts, prefixes=prefixes, first_line=done, **how)
+        found = search_checked(translator, texts, prefixes=prefixes, first_line=done, **how)
         yield from zip(count(done + 1), texts, found, strict=False)
         done += len(chunk)
 
@@ -168,7 +170,7 @@ def show_text(line: int, best: list[Translation], n_best: int | None) -> str:
     return "\n".join(f"{line}\t{each.score:.4f}\t{each.text}" for each in best)
 
 
-def show_json(text: str, found: Judged, n_best: int | None, precision: str) -> str:
+def show_translation_json(text: str, found: Judged, n_best: int | None, precision: str) -> str:
     """The best translation, what looks wrong with it and, if several were asked for, all of them;
     spans are [start, end]."""
     named = [{"translation": each.text, **asdict(each)} for each in found.best]

@@ -7,7 +7,7 @@ from typing import Any
 
 from typer.core import TyperCommand
 
-from ..other_names import Ours, find_name, suggest
+from ..other_names import Ours, find_name, suggest_names
 
 SETTABLE = {"train": "", "evaluate": "decode."}  # verbs with --set, and which settings it takes
 
@@ -36,7 +36,7 @@ class Verb(TyperCommand):
             own = find_settings(name, list_settings(Config))[:1]
             found = Ours((*own,), "") if own else find_name(name) or Ours((), "")
             if meant := list(self._list_options(found.names, options)):
-                raise ValueError(f"there is no {name}; {suggest(meant, found.note)}")
+                raise ValueError(f"there is no {name}; {suggest_names(meant, found.note)}")
 
     def _list_options(self, ours: Sequence[str], options: set[str]) -> Iterator[str]:
         """Yield those of `ours` that this verb takes, as they are typed."""

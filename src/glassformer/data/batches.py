@@ -130,7 +130,7 @@ class Batches:
         if segmentation not in self._cuts:
             longest = np.sort(np.maximum(*self._store.lengths(epoch)))
             widths = round_up(longest.astype(np.int64) + 1, self._pad_to)
-            self._cuts[segmentation] = cut(widths, self._budget)
+            self._cuts[segmentation] = cut_batches(widths, self._budget)
         return self._cuts[segmentation]
 
     def _planned(self, epoch: int) -> tuple[Integers, Integers]:
@@ -163,7 +163,7 @@ class Batches:
         )
 
 
-def cut(longest: Integers, budget: int) -> Integers:
+def cut_batches(longest: Integers, budget: int) -> Integers:
     """Where to cut ascending lengths so that count * last <= budget, each run as long as can be."""
     starts = [0]
     while (start := starts[-1]) < len(longest):

@@ -63,18 +63,18 @@ class _Side:
 
 
 @dataclass(frozen=True)
-class Found:
+class FoundCorpora:
     """What `find` found; only a folder may have something to validate on."""
 
     train: Corpus
     valid: Corpus | None = None
 
 
-def find(
+def find_data(
     data: Path | str | Sequence[Path | str],
     source_lang: str | None = None,
     target_lang: str | None = None,
-) -> Found:
+) -> FoundCorpora:
     """The corpus that `data` means.
 
     Two files, source first, of which one may be "-", the standard input; one .tsv, .csv, .jsonl
@@ -86,22 +86,22 @@ def find(
     paths = [data] if isinstance(data, str | Path) else list(data)
     langs = (source_lang, target_lang)
     if len(paths) == 2:
-        return Found(Corpus(_two_files(*map(Path, paths)), *langs))
+        return FoundCorpora(Corpus(_two_files(*map(Path, paths)), *langs))
     if len(paths) != 1:
         raise ValueError(f"data is a prefix, folder, table or two files; got {len(paths)} paths")
     path = Path(paths[0])
     if path == STANDARD:
-        return Found(Corpus((_keep_input("stdin.tsv"),), *langs))
+        return FoundCorpora(Corpus((_keep_input("stdin.tsv"),), *langs))
     if path.is_dir():
         valid = _at_prefix(path / "valid", *langs) or _at_prefix(path / "dev", *langs)
-        return Found(_needed(path / "train", *langs), valid)
+        return FoundCorpora(_needed(path / "train", *langs), valid)
     if table_kind(path):
-        return Found(Corpus((_existing(path),), *langs))
+        return FoundCorpora(Corpus((_existing(path),), *langs))
     if path.suffix == ".zip":
-        return Found(Corpus(find_members(_existing(path), *langs), *langs))
+        return FoundCorpora(Corpus(find_members(_existing(path), *langs), *langs))
     if path.is_file():
         raise ValueError(f"{path} is one side only: give both, or pairs as {', '.join(KINDS)}")
-    return Found(_needed(path, *langs))
+    return FoundCorpora(_needed(path, *langs))
 
 
 def _read_two(source: Path, target: Path) -> Iterator[Pair]:

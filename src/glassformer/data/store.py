@@ -104,7 +104,7 @@ class Store:
         return np.diff(source).astype(np.int32), np.diff(target).astype(np.int32)
 
 
-def build(
+def build_store(
     folder: Path | str,
     pairs: Iterable[Pair],
     source_tokenizer: Tokenizer,

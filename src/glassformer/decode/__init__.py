@@ -4,7 +4,7 @@ from .budget import Budget
 from .protocol import Network, State
 from .results import Hypothesis, NotFiniteError
 from .run import search
-from .score import score
+from .score import score_targets
 from .step import Candidate, Fate, Step
 
 __all__ = [
@@ -16,6 +16,6 @@ __all__ = [
     "NotFiniteError",
     "State",
     "Step",
-    "score",
+    "score_targets",
     "search",
 ]

@@ -15,17 +15,17 @@ from ..config import Decode
 from ..kernels.topk import Best
 from ..text import EOS
 from .hypotheses import Hypotheses
-from .rules import choose, length_penalty
+from .rules import choose_candidates, length_penalty
 from .step import Step
 
 
-def step(logits: Tensor | Best, live: Hypotheses, settings: Decode) -> Step:
+def step_beam(logits: Tensor | Best, live: Hypotheses, settings: Decode) -> Step:
     """Continue the hypotheses of each sentence by its best candidates. Writes on the logits, R V.
 
     At most one candidate of a row is EOS, so that among the best 2 W at least W go on.
     """
     beam = live.beams
-    (logit_RC, token_RC, sum_R1), forbidden = choose(logits, live, settings)
+    (logit_RC, token_RC, sum_R1), forbidden = choose_candidates(logits, live, settings)
     token_log_prob_BWC = (logit_RC - sum_R1).view(-1, beam, logit_RC.size(1))
     log_prob_BWC = live.log_prob_BW[..., None] + token_log_prob_BWC
     log_prob_BC, place_BC = log_prob_BWC.flatten(1).topk(2 * beam)

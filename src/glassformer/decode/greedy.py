@@ -14,13 +14,13 @@ from ..config import Decode
 from ..kernels.topk import Best
 from ..text import EOS
 from .hypotheses import Hypotheses
-from .rules import choose, length_penalty
+from .rules import choose_candidates, length_penalty
 from .step import Step
 
 
-def step(logits: Tensor | Best, live: Hypotheses, settings: Decode) -> Step:
+def step_greedy(logits: Tensor | Best, live: Hypotheses, settings: Decode) -> Step:
     """Follow the most probable token. Writes on the logits, R V."""
-    (logit_R1, token_R1, sum_R1), forbidden = choose(logits, live, settings)
+    (logit_R1, token_R1, sum_R1), forbidden = choose_candidates(logits, live, settings)
     return follow(token_R1, logit_R1 - sum_R1, live, settings, forbidden)
 
 

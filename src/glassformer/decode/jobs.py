@@ -19,7 +19,7 @@ TAKES = 3  # of several workers each would take so often, if they always took as
 
 
 @dataclass(frozen=True)
-class Job:
+class SearchJob:
     """One sentence to search for."""
 
     index: int  # its place in the input
@@ -34,13 +34,13 @@ class Job:
         return max(len(self.source), len(self.prefix) + 1)
 
 
-def plan(
+def plan_jobs(
     sources: Sequence[Sequence[int]],
     prefixes: Sequence[Sequence[int]] | None,
     lines: Sequence[int] | None,
     longest: int | None,
     settings: Decode,
-) -> list[Job]:
+) -> list[SearchJob]:
     """A job for each source. ValueError where one cannot be done, naming the line from 1."""
     prefixes = [()] * len(sources) if prefixes is None else prefixes
     lines = range(len(sources)) if lines is None else lines
@@ -59,16 +59,18 @@ def plan(
                     f"line {line + 1}: {what} asks for {tokens} tokens, "
                     f"but with EOS there may be {limit}: at most {limit - 1} fit"
                 )
-        jobs.append(Job(index, line, source, prefix, limit))
+        jobs.append(SearchJob(index, line, source, prefix, limit))
     return jobs
 
 
-def queue(jobs: Iterable[Job]) -> deque[Job]:
+def queue(jobs: Iterable[SearchJob]) -> deque[SearchJob]:
     """The order in which sentences are searched for."""
     return deque(sorted(jobs, key=lambda job: (-job.size, job.index)))
 
 
-def take(waiting: deque[Job], working: list[Job], room: int, workers: int = 1) -> list[Job]:
+def take(
+    waiting: deque[SearchJob], working: list[SearchJob], room: int, workers: int = 1
+) -> list[SearchJob]:
     """The next sentences of the queue that find room beside those at work; at least one works.
 
     `room` is in tokens, padding included. Few newcomers are not worth an encoder's run: they

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from threading import Lock
 
 from .budget import Budget
-from .jobs import Job, queue, take
+from .jobs import SearchJob, queue, take
 from .results import Hypothesis, best
 
 
@@ -16,7 +16,7 @@ class Queue:
 
     def __init__(
         self,
-        jobs: list[Job],
+        jobs: list[SearchJob],
         budget: Budget,
         rows: int,
         workers: int,
@@ -28,18 +28,18 @@ class Queue:
         self.found: list[list[Hypothesis]] = [[] for _ in jobs]
         self.tell = progress or (lambda done: None)
 
-    def take(self, working: list[Job]) -> list[Job]:
+    def take(self, working: list[SearchJob]) -> list[SearchJob]:
         """The next sentences that find room beside those."""
         with self.lock:
             return take(self.waiting, working, self.budget.tokens // self.rows, self.workers)
 
-    def settle(self, job: Job) -> None:
+    def settle(self, job: SearchJob) -> None:
         """All of it has been found."""
         self.found[job.index] = best(self.found[job.index], self.n_best)
         with self.lock:
             self.tell(1)
 
-    def has_work(self, unsettled: Iterable[Job]) -> bool:
+    def has_work(self, unsettled: Iterable[SearchJob]) -> bool:
         """Whether a worker is to go on. Those that memory ran out on begin anew, fewer at once; who
         had no room for a single one leaves it to the others."""
         jobs = queue(unsettled)

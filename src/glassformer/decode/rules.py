@@ -52,7 +52,7 @@ def is_free(settings: Decode) -> bool:
     return not (settings.search == "sample" or settings.min_length or settings.no_repeat_ngram_size)
 
 
-def choose(
+def choose_candidates(
     logits: Tensor | Best, live: Hypotheses, settings: Decode
 ) -> tuple[Best, tuple[Tensor, Tensor]]:
     """The best tokens that each row may choose, of all logits, R V; and what is forbidden.

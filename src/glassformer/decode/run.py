@@ -12,7 +12,7 @@ from ..out_of_memory import is_out_of_memory
 from . import beam, greedy, sample
 from .budget import Budget, as_budget
 from .hypotheses import Hypotheses
-from .jobs import Job, plan
+from .jobs import SearchJob, plan_jobs
 from .protocol import Network, S
 from .queue import Queue
 from .results import Hypothesis, endings, explain_nothing
@@ -22,9 +22,9 @@ from .working import WorkingSet
 
 BUDGET = 4096  # source tokens of all rows at work, padding included
 STEPS: dict[str, Callable[[Any, Hypotheses, Decode], Step]] = {
-    "beam": beam.step,
-    "greedy": greedy.step,
-    "sample": sample.step,
+    "beam": beam.step_beam,
+    "greedy": greedy.step_greedy,
+    "sample": sample.step_sample,
 }
 
 
@@ -57,7 +57,7 @@ def search(
     Gradients and precision are the caller's: call it under `torch.inference_mode()`.
     """
     _check(n_best, settings)
-    jobs = plan(sources, prefixes, lines, longest, settings)
+    jobs = plan_jobs(sources, prefixes, lines, longest, settings)
     limit = max((job.limit for job in jobs), default=0)
     if refill is None:
         refill = torch.device(device).type != "cpu" or getattr(network, "refills", False)
@@ -65,7 +65,7 @@ def search(
     queue = Queue(jobs, as_budget(budget), rows, workers, n_best, progress)
 
     def work() -> None:
-        unsettled: list[Job] = []
+        unsettled: list[SearchJob] = []
         while queue.has_work(unsettled):
             at_work = WorkingSet(network, settings, n_best, seed, limit, device)
             try:

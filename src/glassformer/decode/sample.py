@@ -22,17 +22,19 @@ from .topk import find_top, sum_logs
 GOLDEN = 0x9E3779B9 - 2**32  # 2 ** 32 over the golden ratio: spreads neighbouring tokens apart
 
 
-def step(logits_RV: Tensor, live: Hypotheses, settings: Decode) -> Step:
+def step_sample(logits_RV: Tensor, live: Hypotheses, settings: Decode) -> Step:
     """Follow a token drawn with the key of this line and position. Writes on the logits."""
     normaliser_R1 = sum_logs(logits_RV)
     forbidden = forbid(logits_RV, normaliser_R1, live, settings)
     key_R1 = live.keys_BL.gather(1, live.length_B[:, None])
-    token_R1 = pick(logits_RV, key_R1, settings.temperature, settings.top_k, settings.top_p)
+    token_R1 = draw_token(logits_RV, key_R1, settings.temperature, settings.top_k, settings.top_p)
     logit_R1 = logits_RV.gather(1, token_R1)
     return follow(token_R1, logit_R1 - normaliser_R1, live, settings, forbidden)
 
 
-def pick(logits_RV: Tensor, key_R1: Tensor, temperature: float, top_k: int, top_p: float) -> Tensor:
+def draw_token(
+    logits_RV: Tensor, key_R1: Tensor, temperature: float, top_k: int, top_p: float
+) -> Tensor:
     """Draw from softmax(logits / temperature): the largest of the logits plus Gumbel noise, R 1.
 
     Left to choose from are the `top_k` most probable (0: all), and of these the fewest that

@@ -19,7 +19,7 @@ from .topk import sum_logs
 BUDGET = 4096  # tokens a side in one batch, padding included
 
 
-def score(
+def score_targets(
     network: Network[S],
     sources: Sequence[Sequence[int]],
     targets: Sequence[Sequence[int]],

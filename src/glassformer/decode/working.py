@@ -17,7 +17,7 @@ from ..config import Decode
 from ..kernels.topk import Best
 from ..text import BOS, EOS, PAD
 from .hypotheses import Hypotheses
-from .jobs import Job
+from .jobs import SearchJob
 from .protocol import Finder, Network, S
 from .rules import count_candidates, is_free
 from .sample import make_keys
@@ -45,11 +45,13 @@ class WorkingSet(Generic[S]):
         self.finder = network if isinstance(network, Finder) and is_free(settings) else None
         self.rows = settings.beam if settings.search == "beam" else 1  # of each sentence
         self.keys = longest if settings.search == "sample" else 0  # one a token, to sample with
-        self.jobs: list[Job] = []
-        self.unsettled: dict[int, Job] = {}  # what was taken on and is not yet answered, by index
+        self.jobs: list[SearchJob] = []
+        self.unsettled: dict[
+            int, SearchJob
+        ] = {}  # what was taken on and is not yet answered, by index
         self.unread = 1  # the most tokens of a row that the network has not been given yet
 
-    def admit(self, jobs: list[Job]) -> None:
+    def admit(self, jobs: list[SearchJob]) -> None:
         """More sentences join, behind those at work."""
         if not jobs:
             return
@@ -68,7 +70,7 @@ class WorkingSet(Generic[S]):
             self.live = live
         self.jobs += jobs
 
-    def _begin(self, jobs: list[Job]) -> Hypotheses:
+    def _begin(self, jobs: list[SearchJob]) -> Hypotheses:
         """The hypotheses of new sentences: what is forced in the first row, nobody in the rest."""
         device, shape = self.device, (len(jobs), self.rows)
         filled = [[PAD] * (self.unread - 1 - len(job.prefix)) + [BOS, *job.prefix] for job in jobs]
@@ -122,7 +124,7 @@ class WorkingSet(Generic[S]):
         self.unread = 1
         return logits_RQV[torch.arange(len(tokens_RQ), device=self.device), unread_R1[:, 0] - 1]
 
-    def move(self, step: Step, stops: list[bool]) -> list[Job]:
+    def move(self, step: Step, stops: list[bool]) -> list[SearchJob]:
         """Go on to the hypotheses that live on; sentences that are done leave, and are returned."""
         done = [job for job, stop in zip(self.jobs, stops, strict=True) if stop]
         self.jobs = [job for job, stop in zip(self.jobs, stops, strict=True) if not stop]

@@ -16,7 +16,7 @@ import torch
 from torch import Tensor
 
 from ..config import EOS, Model
-from ..decode import Network, score
+from ..decode import Network, score_targets
 from ..kernels.int8 import can_decode
 from ..kernels.packed import can_multiply
 from .compiled import Compiled
@@ -35,7 +35,7 @@ Example = tuple[list[int], list[int]]  # a source, ending with EOS, and its tran
 Packed = Engine | Compiled
 
 
-def build(
+def build_engine(
     settings: Model, read: Read, wanted: str, examples: Sequence[Example] = (), name: str = ""
 ) -> Packed:
     """An engine in the precision wanted. "auto": see above; without examples to check, fp32.
@@ -43,19 +43,19 @@ def build(
     examples: what the model has to find as probable as in fp32. name: of these weights, for ever.
     """
     if wanted != "auto":
-        return make(settings, read, wanted)
+        return make_engine(settings, read, wanted)
     if examples:
         vocabulary = read("output_table.weight").size(0)
         taken = time_precisions(settings, vocabulary)
         faster = [each for each in taken if taken[each] * WORTH < taken["fp32"]]
         for precision in sorted(faster, key=taken.__getitem__):
-            engine = make(settings, read, precision)
+            engine = make_engine(settings, read, precision)
             if is_close(engine, settings, read, examples, name):
                 return engine
-    return make(settings, read, "fp32")
+    return make_engine(settings, read, "fp32")
 
 
-def make(settings: Model, read: Read, precision: str) -> Packed:
+def make_engine(settings: Model, read: Read, precision: str) -> Packed:
     """Whole numbers are computed with in C, where there is a compiler for it."""
     if precision == "int8" and can_decode():
         return Compiled(settings, read)
@@ -85,7 +85,7 @@ def time_precisions(settings: Model, vocabulary: int) -> dict[str, float]:
 def _time(settings: Model, vocabulary: int, there: list[str]) -> dict[str, float]:
     thin = settings.model_copy(update={"encoder_layers": 1, "decoder_layers": 1})
     read = _Random(thin, vocabulary)
-    engines = {each: make(thin, read, each) for each in there}
+    engines = {each: make_engine(thin, read, each) for each in there}
     ratios = {(each, rows): list[float]() for each in there for rows in ROWS}
     for turn in range(1 + REPEATS):  # a busy moment spoils one turn; the first one prepares
         for rows in ROWS:
@@ -124,7 +124,7 @@ def is_close(
 def _measure(engine: Network[Any], examples: Sequence[Example]) -> Tensor:
     """The log-probability of every token."""
     sources, targets = zip(*examples, strict=True)
-    found = score(engine, sources, targets)
+    found = score_targets(engine, sources, targets)
     return torch.tensor([log_prob for row in found for log_prob in row])
 
 

@@ -15,10 +15,19 @@ from torch import Tensor
 
 from ..config import PAD, Model
 from ..kernels.calls import point
-from ..kernels.int8 import ACTIVATIONS, Layer, Map, Norm, Side, Store, get_library, has_tiles
-from ..kernels.topk import Best, ask, can_ask
+from ..kernels.int8 import (
+    ACTIVATIONS,
+    LayerStruct,
+    LinearStruct,
+    NormStruct,
+    SideStruct,
+    StoreStruct,
+    get_library,
+    has_int8_tiles,
+)
+from ..kernels.topk import Best, can_ask, request_topk
 from ..model.positions import check_reach, sinusoids
-from .engine import Read, split
+from .engine import Read, split_heads
 from .paged_cache import Asked, Memory, PagedCache
 
 ATTENTION = ("query", "key", "value")
@@ -33,7 +42,7 @@ class Compiled:
     refills = True  # sentences that join cost no more than to be read
 
     def __init__(self, settings: Model, read: Read):
-        self.settings, self.store, self.library = settings, Store(), get_library()
+        self.settings, self.store, self.library = settings, StoreStruct(), get_library()
         self.width = 2 * settings.heads * settings.width  # of a row of keys and values
         read = _expect(settings, read)
         made: dict[str, int] = {}
@@ -51,7 +60,7 @@ class Compiled:
         """Read the sources; each decoder layer makes its own keys and values of memory."""
         length_B = (source_BS != PAD).sum(1)
         memory: list[Memory] = []
-        for lengths in split(length_B.tolist(), TOGETHER):
+        for lengths in split_heads(length_B.tolist(), TOGETHER):
             first = len(memory)
             check_reach(max(lengths), self.settings.positions.max_positions)
             part_BS = source_BS[first : first + len(lengths), : max(lengths)]
@@ -76,7 +85,7 @@ class Compiled:
         if not can_ask(self.vocabulary, size, first):
             return None
         asked = self._make_room(tokens_R1, state)
-        question, best = ask(len(asked.token_N), self.vocabulary, size, first)
+        question, best = request_topk(len(asked.token_N), self.vocabulary, size, first)
         self._run(asked, state, (None, 0, ctypes.byref(question)))
         state.length_R = state.length_R + 1
         return best if asked.answer_R is None else Best(*(each[asked.answer_R] for each in best))
@@ -156,14 +165,14 @@ class Compiled:
         row = self.width * memory.element_size()
         return [Memory(memory, address + first * row, apart) for first in start[:-1].tolist()]
 
-    def _measure(self, side: Side, rows: int, longest: int, threads: int) -> int:
+    def _measure(self, side: SideStruct, rows: int, longest: int, threads: int) -> int:
         return int(self.library.decode_room(ctypes.byref(side), rows, longest, threads))
 
     # What the C side is given.
 
     def _build(
         self, settings: Model, read: Read, name: str, side: str, made: dict[str, int]
-    ) -> Side:
+    ) -> SideStruct:
         count = settings.encoder_layers if name == "encoder" else settings.decoder_layers
         layers = [
             self._layer(settings, read, f"{name}.{i}", name == "decoder") for i in range(count)
@@ -177,26 +186,26 @@ class Compiled:
             positions_LD = read(f"{side}_embedding.positions_LD").clone()
         else:
             positions_LD = sinusoids(settings.positions, settings.d_model).float()
-        return Side(
+        return SideStruct(
             settings.width,
             settings.d_model,
             settings.d_ff,
             settings.heads,
             settings.norm == "post",
             ACTIVATIONS[settings.activation],
-            has_tiles(),
+            has_int8_tiles(),
             count,
             settings.norm_epsilon,
             self.store.layers(layers),
-            self._norm(read, f"{name}_norm") if settings.norm == "pre" else Norm(),
+            self._norm(read, f"{name}_norm") if settings.norm == "pre" else NormStruct(),
             made[table],
             self.store.point(positions_LD),
             made[f"{table} size"],
             len(positions_LD),
         )
 
-    def _layer(self, settings: Model, read: Read, name: str, decodes: bool) -> Layer:
-        def attention(kind: str, parts: tuple[str, ...]) -> Map:
+    def _layer(self, settings: Model, read: Read, name: str, decodes: bool) -> LayerStruct:
+        def attention(kind: str, parts: tuple[str, ...]) -> LinearStruct:
             names = [f"{name}.{kind}_attention.to_{part}" for part in parts]
             weights = [read(f"{each}.weight") for each in names]
             biases = [read(f"{each}.bias") for each in names]
@@ -205,11 +214,11 @@ class Compiled:
                 weights[0], biases[0] = weights[0] * scale, biases[0] * scale
             return self.store.pack(torch.cat(weights), torch.cat(biases))
 
-        def plain(part: str) -> Map:
+        def plain(part: str) -> LinearStruct:
             path = f"{name}.feed_forward.{part}"
             return self.store.pack(read(f"{path}.weight"), read(f"{path}.bias"))
 
-        layer = Layer(
+        layer = LayerStruct(
             query_key_value=attention("self", ATTENTION),
             output=attention("self", ("output",)),
             inner=plain("inner"),
@@ -224,7 +233,7 @@ class Compiled:
             layer.cross_norm = self._norm(read, f"{name}.cross_attention_residual.norm")
         return layer
 
-    def _norm(self, read: Read, name: str) -> Norm:
+    def _norm(self, read: Read, name: str) -> NormStruct:
         return self.store.norm(read(f"{name}.weight"), read(f"{name}.bias"))
 
 

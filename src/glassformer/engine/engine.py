@@ -15,9 +15,9 @@ from torch.nn.functional import embedding, layer_norm
 
 from ..config import PAD, Model
 from ..kernels.lookup import Places, dot_rows, sum_rows
-from ..kernels.packed import Linear, pack
+from ..kernels.packed import Linear, pack_linear
 from ..model.positions import check_reach, sinusoids
-from .slot_cache import Layer, SlotCache, View, hide
+from .slot_cache import CachedLayer, SlotCache, View, hide
 
 Read = Callable[[str], Tensor]  # a tensor of the model, by its name there
 TOGETHER = 1024  # source positions encoded at once
@@ -34,15 +34,19 @@ class Engine:
         self.settings, self.precision = settings, precision
         self.low = torch.float32 if precision == "fp32" else torch.bfloat16
         encoder, decoder = range(settings.encoder_layers), range(settings.decoder_layers)
-        self.encoder = [EncoderLayer(settings, read, f"encoder.{i}", precision) for i in encoder]
-        self.decoder = [DecoderLayer(settings, read, f"decoder.{i}", precision) for i in decoder]
+        self.encoder = [
+            PackedEncoderLayer(settings, read, f"encoder.{i}", precision) for i in encoder
+        ]
+        self.decoder = [
+            PackedDecoderLayer(settings, read, f"decoder.{i}", precision) for i in decoder
+        ]
         self.encoder_norm, self.decoder_norm = (
-            Norm(settings, read, f"{side}_norm") if settings.norm == "pre" else None
+            PackedNorm(settings, read, f"{side}_norm") if settings.norm == "pre" else None
             for side in ("encoder", "decoder")
         )
         self.source, self.target = _tables(settings, read)
         bias_V = read("output_bias") if settings.output_bias else None
-        self.project = pack(read("output_table.weight"), bias_V, precision)
+        self.project = pack_linear(read("output_table.weight"), bias_V, precision)
 
     def start(self, source_BS: Tensor) -> SlotCache:
         """Read the sources; each decoder layer makes its own keys and values of memory.
@@ -52,9 +56,9 @@ class Engine:
         batch, size = source_BS.shape
         heads, width = self.settings.heads, self.settings.width
         length_B = (source_BS != PAD).sum(1)
-        layers = [Layer.make(batch, size, heads, width, self.low) for _ in self.decoder]
+        layers = [CachedLayer.make(batch, size, heads, width, self.low) for _ in self.decoder]
         first = 0
-        for lengths in split(length_B.tolist()):
+        for lengths in split_heads(length_B.tolist()):
             part_BS = source_BS[first : first + len(lengths), : max(lengths)]
             memory_ND = self._encode(part_BS)
             for layer, tables in zip(self.decoder, layers, strict=True):
@@ -95,7 +99,7 @@ class Engine:
         return self.encoder_norm(x_ND) if self.encoder_norm else x_ND
 
 
-class Norm:
+class PackedNorm:
     """Layer normalisation, in fp32."""
 
     def __init__(self, settings: Model, read: Read, name: str):
@@ -106,7 +110,7 @@ class Norm:
         return layer_norm(x_ND, self.shape, self.weight_D, self.bias_D, self.epsilon)
 
 
-class Embedding:
+class PackedEmbedding:
     """Word and place, N D in fp32."""
 
     def __init__(self, table_VD: Tensor, positions_LD: Tensor):
@@ -125,27 +129,27 @@ class Sublayers:
         self.heads, self.width = settings.heads, settings.width
         self.is_post = settings.norm == "post"
         inner, outer = (_both(read, f"{name}.feed_forward.{each}") for each in ("inner", "outer"))
-        self.inner = pack(*inner, precision, settings.activation)
-        self.outer = pack(*outer, precision)
-        self.norm = Norm(settings, read, f"{name}.feed_forward_residual.norm")
-        self.self_norm = Norm(settings, read, f"{name}.self_attention_residual.norm")
+        self.inner = pack_linear(*inner, precision, settings.activation)
+        self.outer = pack_linear(*outer, precision)
+        self.norm = PackedNorm(settings, read, f"{name}.feed_forward_residual.norm")
+        self.self_norm = PackedNorm(settings, read, f"{name}.self_attention_residual.norm")
         attention = f"{name}.self_attention"
         self.query_key_value = _stack(
             read, attention, ("query", "key", "value"), self.width, precision
         )
-        self.output = pack(*_both(read, f"{attention}.to_output"), precision)
+        self.output = pack_linear(*_both(read, f"{attention}.to_output"), precision)
 
     def _think(self, x_ND: Tensor) -> Tensor:
         return self._go(x_ND, self.norm, lambda x_ND: self.outer(self.inner(x_ND)))
 
-    def _go(self, x_ND: Tensor, norm: Norm, sublayer: Linear) -> Tensor:
+    def _go(self, x_ND: Tensor, norm: PackedNorm, sublayer: Linear) -> Tensor:
         """The residual connection, post- or pre-norm; the stream itself is fp32."""
         if self.is_post:
             return norm(x_ND + sublayer(x_ND))
         return x_ND + sublayer(norm(x_ND))
 
 
-class EncoderLayer(Sublayers):
+class PackedEncoderLayer(Sublayers):
     """Look at each other, then think alone."""
 
     def __call__(self, x_ND: Tensor, batch: int, mask: Tensor) -> Tensor:
@@ -159,7 +163,7 @@ class EncoderLayer(Sublayers):
         return self._think(self._go(x_ND, self.self_norm, look))
 
 
-class DecoderLayer(Sublayers):
+class PackedDecoderLayer(Sublayers):
     """Look at what is written, look at the source, then think alone."""
 
     def __init__(self, settings: Model, read: Read, name: str, precision: str):
@@ -167,11 +171,11 @@ class DecoderLayer(Sublayers):
         attention = f"{name}.cross_attention"
         self.query = _stack(read, attention, ("query",), self.width, precision)
         self.memory = _stack(read, attention, ("key", "value"), self.width, precision)
-        self.cross_output = pack(*_both(read, f"{attention}.to_output"), precision)
-        self.cross_norm = Norm(settings, read, f"{name}.cross_attention_residual.norm")
+        self.cross_output = pack_linear(*_both(read, f"{attention}.to_output"), precision)
+        self.cross_norm = PackedNorm(settings, read, f"{name}.cross_attention_residual.norm")
 
     def __call__(
-        self, y_ND: Tensor, tables: Layer, used: int, past: View, memory: tuple[Places, View]
+        self, y_ND: Tensor, tables: CachedLayer, used: int, past: View, memory: tuple[Places, View]
     ) -> Tensor:
         def look_back(y_ND: Tensor) -> Tensor:
             q_ND, k_ND, v_ND = self.query_key_value(y_ND).chunk(3, 1)
@@ -204,7 +208,7 @@ class DecoderLayer(Sublayers):
         return sum_rows(weights_NT, values, view.places).view(-1, self.heads * self.width)
 
 
-def split(lengths: list[int], together: int = TOGETHER) -> Iterator[list[int]]:
+def split_heads(lengths: list[int], together: int = TOGETHER) -> Iterator[list[int]]:
     """Neighbours together, as many as have about so many positions with their padding."""
     part: list[int] = []
     for length in lengths:
@@ -225,10 +229,10 @@ def _stack(read: Read, name: str, parts: tuple[str, ...], width: int, precision:
     if parts[0] == "query":
         scale = 1 / math.sqrt(width)
         weights, biases = (weights[0] * scale, *weights[1:]), (biases[0] * scale, *biases[1:])
-    return pack(torch.cat(weights), torch.cat(biases), precision)
+    return pack_linear(torch.cat(weights), torch.cat(biases), precision)
 
 
-def _tables(settings: Model, read: Read) -> tuple[Embedding, Embedding]:
+def _tables(settings: Model, read: Read) -> tuple[PackedEmbedding, PackedEmbedding]:
     """Source and target; one table of words where they share it."""
     made = []
     words: list[Tensor] = []
@@ -239,5 +243,5 @@ def _tables(settings: Model, read: Read) -> tuple[Embedding, Embedding]:
             positions_LD = read(f"{side}_embedding.positions_LD").clone()
         else:
             positions_LD = sinusoids(settings.positions, settings.d_model).float()
-        made.append(Embedding(words[-1], positions_LD))
+        made.append(PackedEmbedding(words[-1], positions_LD))
     return made[0], made[1]

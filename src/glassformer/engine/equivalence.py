@@ -28,7 +28,7 @@ def is_faithful(settings: Model, read: Read, load: Callable[[], Transformer]) ->
     key = f"apart {hash_code()} {settings.model_dump_json()}"
     known = recall(key)
     if known is None:
-        known = {"logits": compare(settings, read, load())}
+        known = {"logits": compare_engines(settings, read, load())}
         remember(key, known)
         if known["logits"] > SAME:
             said = "the network is another than the packed one: it translates as it is, slower"
@@ -37,7 +37,7 @@ def is_faithful(settings: Model, read: Read, load: Callable[[], Transformer]) ->
 
 
 @torch.inference_mode()
-def compare(settings: Model, read: Read, network: Transformer) -> float:
+def compare_engines(settings: Model, read: Read, network: Transformer) -> float:
     """How far apart logits are, as a share of the largest."""
     try:
         engine = Engine(settings, read)

@@ -21,7 +21,7 @@ MASKED = -1e9  # added to a score: its weight is exactly 0
 
 
 @dataclass
-class Layer:
+class CachedLayer:
     """The tables of one decoder layer."""
 
     keys: Tensor  # C*H K: of what is written
@@ -30,7 +30,7 @@ class Layer:
     memory_values: Tensor  # B*H*S K
 
     @classmethod
-    def make(cls, batch: int, size: int, heads: int, width: int, dtype: torch.dtype) -> Layer:
+    def make(cls, batch: int, size: int, heads: int, width: int, dtype: torch.dtype) -> CachedLayer:
         """Nothing written; room for the memory of so many sentences."""
         values = torch.zeros(batch * heads * size, width, dtype=dtype)
         keys = torch.zeros(batch * heads * width, size, dtype=dtype)
@@ -57,7 +57,9 @@ class View:
 class SlotCache(Lists):
     """Where decoding stands; see `decode/protocol.py` for what may be asked of it."""
 
-    def __init__(self, layers: list[Layer], source_length_B: Tensor, heads: int, longest: int):
+    def __init__(
+        self, layers: list[CachedLayer], source_length_B: Tensor, heads: int, longest: int
+    ):
         super().__init__(source_length_B, longest)
         self.layers, self.heads = layers, heads
         self.slot_B = torch.arange(len(source_length_B))  # where each sentence's memory lies
@@ -151,7 +153,7 @@ def _move(table: Tensor, live: Tensor, capacity: int, heads: int) -> Tensor:
     return moved
 
 
-def join_memory(layer: Layer, new: Layer, slot_B: Tensor, heads: int) -> None:
+def join_memory(layer: CachedLayer, new: CachedLayer, slot_B: Tensor, heads: int) -> None:
     """Write the memory of new sentences where nobody needs what is there, or at the end."""
     width, size = layer.memory_values.size(1), new.memory_keys.size(1)
     keys = layer.memory_keys.view(-1, heads, width, layer.memory_keys.size(1))

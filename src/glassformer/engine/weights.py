@@ -18,7 +18,7 @@ from ..directory import GOLDEN, WEIGHTS, load_model
 from ..disk import read_json
 from ..model import Transformer
 from ..tensors import read_tensors
-from .choice import PRECISIONS, Example, Packed, build
+from .choice import PRECISIONS, Example, Packed, build_engine
 from .compiled import Compiled
 from .engine import Read
 from .equivalence import is_faithful
@@ -95,7 +95,7 @@ class Weights:
             if not is_faithful(self.settings, read, lambda: self.network):
                 return self.network
             keep_memory()
-            return build(self.settings, read, self.wanted)
+            return build_engine(self.settings, read, self.wanted)
         folder, read = self.origin, read_tensors(self.origin / WEIGHTS)
         if not is_faithful(self.settings, read, lambda: load_model(folder)[2]):
             return self.network
@@ -104,7 +104,7 @@ class Weights:
         examples = read_examples(self.origin, self.encode) if self.wanted == "auto" else []
         with torch.inference_mode():
             keep_memory()
-            return build(self.settings, read, self.wanted, examples, name)
+            return build_engine(self.settings, read, self.wanted, examples, name)
 
     @contextmanager
     def translating(self, sentences: int, decode: Decode) -> Iterator[tuple[Network[Any], int]]:

@@ -19,7 +19,7 @@ from torch import Tensor
 
 from ..config import BOS, EOS, Model
 from ..decode.score import padded
-from ..tap import record
+from ..tap import record as watch
 from ..text.unicode import Span
 from ..translator import Translator
 from .links import Link, Links
@@ -28,7 +28,7 @@ from .words import Array, Words, find_words, share_out
 Row = Literal["reads", "predicts"]
 
 
-class Candidate(NamedTuple):
+class AlignmentCandidate(NamedTuple):
     """Where an alignment may be read."""
 
     layer: int  # of the decoder
@@ -82,29 +82,31 @@ def is_too_long(translator: Translator, pair: Pair) -> bool:
     return max(len(pair.source_ids), len(pair.target_ids) + 1) > translator.longest
 
 
-def list_candidates(settings: Model) -> list[Candidate]:
+def list_candidates(settings: Model) -> list[AlignmentCandidate]:
     rows: tuple[Row, Row] = ("reads", "predicts")
     return [
-        Candidate(layer, head, row)
+        AlignmentCandidate(layer, head, row)
         for layer in range(settings.decoder_layers)
         for head in (*range(settings.heads), None)
         for row in rows
     ]
 
 
-def align(translator: Translator, pairs: Sequence[Pair], candidate: Candidate) -> list[Aligned]:
+def align_pairs(
+    translator: Translator, pairs: Sequence[Pair], candidate: AlignmentCandidate
+) -> list[Aligned]:
     """The links of each pair; none where a pair has no words, or is too long for the model."""
     found = [
         Aligned(pair.source.spans, pair.target.spans, {}, not is_too_long(translator, pair))
         for pair in pairs
     ]
-    for number, (weights,) in weigh(translator, pairs, [candidate]):
+    for number, (weights,) in weigh_links(translator, pairs, [candidate]):
         found[number].weights.update(_name(pairs[number], weights))
     return found
 
 
-def weigh(
-    translator: Translator, pairs: Sequence[Pair], candidates: Sequence[Candidate]
+def weigh_links(
+    translator: Translator, pairs: Sequence[Pair], candidates: Sequence[AlignmentCandidate]
 ) -> Iterator[tuple[int, Array]]:
     """The attention between the units of each pair, with its number: candidates x target units x
     (source units and, last, none). In any order, without those that have no words or are too long.
@@ -113,7 +115,7 @@ def weigh(
     for batch in _batch(translator, pairs):
         sources = padded([pairs[i].source_ids for i in batch], translator.device)
         given = padded([[BOS, *pairs[i].target_ids] for i in batch], translator.device)
-        with torch.inference_mode(), record(translator.model, names.__contains__) as (view, taken):
+        with torch.inference_mode(), watch(translator.model, names.__contains__) as (view, taken):
             view.read(sources, given)
             layers = {name: values[0] for name, values in taken.items()}
             if not all(values.isfinite().all() for values in layers.values()):
@@ -142,7 +144,7 @@ def _batch(translator: Translator, pairs: Sequence[Pair]) -> Iterator[list[int]]
 
 
 def _merge(
-    pair: Pair, layers: dict[str, Tensor], place: int, candidates: Sequence[Candidate]
+    pair: Pair, layers: dict[str, Tensor], place: int, candidates: Sequence[AlignmentCandidate]
 ) -> Array:
     """From tokens to units: summed over the tokens that are read, averaged over those that read."""
     tokens, keys = len(pair.target_ids), len(pair.source_ids)
@@ -177,7 +179,7 @@ def _name(pair: Pair, weights: Array) -> Iterator[tuple[Link, float]]:
                 yield (i, j), float(weights[t, s])
 
 
-def spread(pair: Pair, chosen: Array) -> Array:
+def spread_links(pair: Pair, chosen: Array) -> Array:
     """Links between units, T x S, as links between words, source words first; any axes before."""
     sides = [
         np.zeros((len(side.members), len(side.spans)), np.float32)

@@ -8,10 +8,10 @@ from pathlib import Path
 
 from ..directory import locate
 from ..translator import Translator
-from .align import Aligned, Candidate, Pair, Row, align, read_pair
-from .choice import ALIGNMENT, Choice, find_place, load_choice, save_choice
+from .align import Aligned, AlignmentCandidate, Pair, Row, align_pairs, read_pair
+from .choice import ALIGNMENT, AlignmentChoice, find_choice_file, load_choice, save_choice
 from .choosing import choose_alone, choose_by_agreement, choose_by_gold
-from .links import GoldSet, Joining, join
+from .links import GoldSet, Joining, join_links
 from .words import find_words, is_read_by_character
 
 SAMPLE = 500  # pairs by which a head is chosen, where there is no gold
@@ -24,15 +24,15 @@ class Direction:
 
     folder: Path
     translator: Translator
-    choice: Choice | None = None
+    choice: AlignmentChoice | None = None
     is_new: bool = False  # chosen just now, not remembered
 
-    def take(self, choice: Choice) -> Direction:
+    def take(self, choice: AlignmentChoice) -> Direction:
         return replace(self, choice=choice, is_new=True)
 
     def align(self, pairs: Sequence[Pair]) -> list[Aligned]:
         assert self.choice is not None
-        return align(self.translator, pairs, self.choice.candidate)
+        return align_pairs(self.translator, pairs, self.choice.candidate)
 
 
 @dataclass(frozen=True)
@@ -73,7 +73,7 @@ class Aligner:
         return [self.forward, self.backward] if self.backward else [self.forward]
 
     @property
-    def choices(self) -> list[Choice]:
+    def choices(self) -> list[AlignmentChoice]:
         return [each.choice for each in self.directions if each.choice]
 
     def count_words(self, texts: Sequence[TextPair]) -> list[tuple[int, int]]:
@@ -83,8 +83,8 @@ class Aligner:
 
     def take(self, layer: int, head: int | None, row: Row) -> Aligner:
         """Read the forward model there. ValueError if there is no such head."""
-        where = find_place(Candidate(layer, head, row), self.forward.translator)
-        choice = Choice(**where._asdict(), chosen_by="hand")
+        where = find_choice_file(AlignmentCandidate(layer, head, row), self.forward.translator)
+        choice = AlignmentChoice(**where._asdict(), chosen_by="hand")
         return replace(self, forward=replace(self.forward, choice=choice))
 
     def remember(self) -> Iterator[tuple[Path, str]]:
@@ -157,6 +157,6 @@ def _is(direction: Direction, *ways: str) -> bool:
 def _join(one: Aligned, other: Aligned, how: Joining) -> Aligned:
     """Links of both directions; the weight is that of the first that has the link."""
     back = {(i, j): weight for (j, i), weight in other.weights.items()}
-    both = join(one.links, frozenset(back), how)
+    both = join_links(one.links, frozenset(back), how)
     weights = {link: one.weights.get(link, back.get(link, 0.0)) for link in sorted(both)}
     return replace(one, weights=weights, fits=one.fits and other.fits)

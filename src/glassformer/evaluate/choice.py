@@ -10,12 +10,12 @@ from ..config import Settings
 from ..directory import WEIGHTS, locate, write_json
 from ..translator import Translator
 from ..typed_json import read_typed
-from .align import Candidate, Row
+from .align import AlignmentCandidate, Row
 
 ALIGNMENT = "alignment.json"
 
 
-class Choice(Settings):
+class AlignmentChoice(Settings):
     """A head of cross-attention, and how well it did."""
 
     layer: int
@@ -28,8 +28,8 @@ class Choice(Settings):
     weights_sha256: str | None = None
 
     @property
-    def candidate(self) -> Candidate:
-        return Candidate(self.layer, self.head, self.row)
+    def candidate(self) -> AlignmentCandidate:
+        return AlignmentCandidate(self.layer, self.head, self.row)
 
     def __str__(self) -> str:
         said = f"{self.candidate}, chosen by {self.chosen_by}"
@@ -40,20 +40,20 @@ class Choice(Settings):
         )
 
 
-def save_choice(choice: Choice, model: Path | str) -> None:
+def save_choice(choice: AlignmentChoice, model: Path | str) -> None:
     """Remember it in the model directory. OSError where that may not be written to."""
     known = choice.model_copy(update={"weights_sha256": _hash_weights(locate(model))})
     write_json(locate(model) / ALIGNMENT, known.model_dump(mode="json"))
 
 
-def load_choice(model: Path | str, translator: Translator) -> Choice | None:
+def load_choice(model: Path | str, translator: Translator) -> AlignmentChoice | None:
     """What was remembered; None where nothing was, or the weights have changed since."""
     folder = locate(model)
     path = folder / ALIGNMENT
     if not path.is_file():
         return None
-    choice = read_typed(path, Choice)
-    place = find_place(choice.candidate, translator, f"{path}: ")
+    choice = read_typed(path, AlignmentChoice)
+    place = find_choice_file(choice.candidate, translator, f"{path}: ")
     choice = choice.model_copy(update=place._asdict())
     return choice if choice.weights_sha256 in (None, _hash_weights(folder)) else None
 
@@ -63,7 +63,9 @@ def _hash_weights(folder: Path) -> str:
         return file_digest(file, "sha256").hexdigest()
 
 
-def find_place(where: Candidate, translator: Translator, before: str = "") -> Candidate:
+def find_choice_file(
+    where: AlignmentCandidate, translator: Translator, before: str = ""
+) -> AlignmentCandidate:
     """Layer and head counted from 0. ValueError where the model has no such head."""
     settings, (layer, head, row) = translator.config.model, where
     for name, number, count in (
@@ -72,6 +74,6 @@ def find_place(where: Candidate, translator: Translator, before: str = "") -> Ca
     ):
         if number is not None and not -count <= number < count:
             raise ValueError(f"{before}{name} {number} is out of range: 0 to {count - 1}, or -1")
-    return Candidate(
+    return AlignmentCandidate(
         layer % settings.decoder_layers, None if head is None else head % settings.heads, row
     )

@@ -16,8 +16,15 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from ..translator import Translator
-from .align import Candidate, Pair, choose_units, list_candidates, spread, weigh
-from .choice import Choice
+from .align import (
+    AlignmentCandidate,
+    Pair,
+    choose_units,
+    list_candidates,
+    spread_links,
+    weigh_links,
+)
+from .choice import AlignmentChoice
 from .links import Errors, Gold, Link
 from .words import Array
 
@@ -25,7 +32,9 @@ ENOUGH = 30  # anchors below which their share says little
 LONG = 4  # characters of a word that is the same in both languages by more than chance
 
 
-def choose_by_gold(translator: Translator, pairs: Sequence[Pair], gold: Sequence[Gold]) -> Choice:
+def choose_by_gold(
+    translator: Translator, pairs: Sequence[Pair], gold: Sequence[Gold]
+) -> AlignmentChoice:
     """The head with the lowest AER. The score is the AER of what each half of the sentences would
     have chosen, on the other half, so that no head is praised for its luck."""
     candidates = list_candidates(translator.config.model)
@@ -33,8 +42,10 @@ def choose_by_gold(translator: Translator, pairs: Sequence[Pair], gold: Sequence
         [Errors(len(gold[n::2]), 0, _count_sure(gold[n::2]), 0, 0)] * len(candidates)
         for n in (0, 1)
     ]
-    for number, weights in weigh(translator, pairs, candidates):
-        errors = _measure(pairs[number], spread(pairs[number], choose_units(weights)), gold[number])
+    for number, weights in weigh_links(translator, pairs, candidates):
+        errors = _measure(
+            pairs[number], spread_links(pairs[number], choose_units(weights)), gold[number]
+        )
         half = halves[number % 2]
         halves[number % 2] = [a + b for a, b in zip(half, errors, strict=True)]
     best = _find_lowest([a + b for a, b in zip(*halves, strict=True)])
@@ -64,7 +75,7 @@ def _measure(pair: Pair, found_CST: Array, gold: Gold) -> list[Errors]:
 
 def choose_by_agreement(
     translators: tuple[Translator, Translator], pairs: Sequence[Sequence[Pair]]
-) -> tuple[Choice, Choice]:
+) -> tuple[AlignmentChoice, AlignmentChoice]:
     """A head of each direction: the two whose links have most in common (F1)."""
     candidates = [list_candidates(each.config.model) for each in translators]
     both = np.zeros((len(candidates[0]), len(candidates[1])))
@@ -87,24 +98,27 @@ def choose_by_agreement(
 
 
 def _flatten(
-    translator: Translator, pairs: Sequence[Pair], candidates: list[Candidate], swapped: bool
+    translator: Translator,
+    pairs: Sequence[Pair],
+    candidates: list[AlignmentCandidate],
+    swapped: bool,
 ) -> Iterator[tuple[int, Array]]:
-    for number, weights in weigh(translator, pairs, candidates):
-        links = spread(pairs[number], choose_units(weights))
+    for number, weights in weigh_links(translator, pairs, candidates):
+        links = spread_links(pairs[number], choose_units(weights))
         links = np.swapaxes(links, 1, 2) if swapped else links
         yield number, links.reshape(len(links), -1)
 
 
-def choose_alone(translator: Translator, pairs: Sequence[Pair]) -> Choice:
+def choose_alone(translator: Translator, pairs: Sequence[Pair]) -> AlignmentChoice:
     """By anchors, or by information where there are fewer than `ENOUGH`."""
     candidates = list_candidates(translator.config.model)
     hits, anchors = np.zeros(len(candidates)), 0
     told, sentences = np.zeros(len(candidates)), 0
-    for number, weights in weigh(translator, pairs, candidates):
+    for number, weights in weigh_links(translator, pairs, candidates):
         told += _measure_information(weights)
         sentences += 1
         if links := find_anchors(pairs[number]):
-            found = spread(pairs[number], choose_units(weights))
+            found = spread_links(pairs[number], choose_units(weights))
             hits += sum(found[:, i, j] for i, j in links)
             anchors += len(links)
     if anchors >= ENOUGH:
@@ -147,6 +161,8 @@ def _measure_information(weights_CTS: Array) -> Array:
     return entropy(weights_CTS.mean(1)) - entropy(weights_CTS).mean(1)
 
 
-def _choose(where: Candidate, by: str, measure: str, score: float, of: int) -> Choice:
+def _choose(
+    where: AlignmentCandidate, by: str, measure: str, score: float, of: int
+) -> AlignmentChoice:
     fields = where._asdict() | {"chosen_by": by, "measure": measure, "score": score, "of": of}
-    return Choice.model_validate(fields)
+    return AlignmentChoice.model_validate(fields)

@@ -69,7 +69,7 @@ class Errors:
         )
 
 
-def measure(found: Iterable[Iterable[Link]], gold: Iterable[Gold]) -> Errors:
+def measure_links(found: Iterable[Iterable[Link]], gold: Iterable[Gold]) -> Errors:
     """How far the links are from those of people, over all sentences together."""
     total = Errors(0, 0, 0, 0, 0)
     for links, wanted in zip(found, gold, strict=True):
@@ -151,7 +151,7 @@ def write_pharaoh(links: Iterable[Link]) -> str:
     return " ".join(f"{i}-{j}" for i, j in sorted(links))
 
 
-def join(one: Links, other: Links, how: str) -> Links:
+def join_links(one: Links, other: Links, how: str) -> Links:
     """The links of both directions together (Och and Ney 2003; Koehn et al. 2003).
 
     grow-diag starts with what both say, and adds what touches it, if one says so and the source

@@ -76,7 +76,7 @@ class Quality:
         return "\n".join(f"{name:<{width}}  {value:>6}  {text}" for name, value, text in rows)
 
 
-def score(
+def score_quality(
     hypotheses: Sequence[str],
     references: References,
     *,

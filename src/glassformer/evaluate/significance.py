@@ -56,7 +56,7 @@ class Comparison:
         return "\n".join([*rows, f"paired bootstrap, {self.samples} samples, seed {self.seed}"])
 
 
-def compare(
+def compare_systems(
     ours: Sequence[str],
     theirs: Sequence[str],
     references: References,

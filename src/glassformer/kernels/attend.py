@@ -28,7 +28,7 @@ def attend(
         p = dropout.p if dropout.training else 0.0
         return scaled_dot_product_attention(q_BHQK, k_BHMK, v_BHMK, mask, p)
     is_even = v_BHMK.shape == k_BHMK.shape and v_BHMK.dtype == k_BHMK.dtype
-    if is_even and dropout.training and heads.can_look(q_BHQK, k_BHMK, mask):
+    if is_even and dropout.training and heads.can_attend_heads(q_BHQK, k_BHMK, mask):
         result: Tensor = heads.Attend.apply(q_BHQK, k_BHMK, v_BHMK, mask, dropout)  # type: ignore[no-untyped-call]
         return result
     q_BHQK, k_BHMK, v_BHMK = (x.contiguous() for x in (q_BHQK, k_BHMK, v_BHMK))

@@ -83,7 +83,7 @@ def _sum_on_tiles(
 ) -> tuple[Tensor, Tensor] | None:
     """The same in C; None where exponentials are too large or too small for it, without a shift."""
     loss, grad_VD = grad_ND.new_zeros(()), None
-    y_ND, packed = y_ND.contiguous(), tiles.pack([table_VD])
+    y_ND, packed = y_ND.contiguous(), tiles.pack_tiles([table_VD])
     room_CV = y_ND.new_empty(min(rows, len(y_ND)), len(table_VD))
     for y_CD, grad_CD in zip(y_ND.split(rows), grad_ND.split(rows), strict=True):
         odds_CV = room_CV[: len(y_CD)]

@@ -20,7 +20,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from .calls import call
-from .native import load
+from .native import load_library
 
 STEPS = (
     1 << 15
@@ -103,7 +103,7 @@ class Draw:
 
 @cache
 def _open() -> ctypes.CDLL | None:
-    library = load("train_dropout")
+    library = load_library("train_dropout")
     if library is not None:
         library.drop_rows.argtypes = [
             ctypes.c_void_p,

@@ -17,7 +17,7 @@ from torch import Tensor
 
 from .calls import call, point_apart
 from .dropout import Draw, Dropout
-from .native import load
+from .native import load_library
 from .tiles import has_tiles
 
 _POINTER, _LONG, _INT = ctypes.c_void_p, ctypes.c_long, ctypes.c_int
@@ -30,7 +30,7 @@ class _Heads(ctypes.Structure):
 
 @cache
 def _open() -> ctypes.CDLL | None:
-    library = load("train_attend")
+    library = load_library("train_attend")
     if library is not None:
         heads: list[Any] = [_Heads] * 4
         sizes: list[Any] = [_LONG] * 6
@@ -53,7 +53,7 @@ def _choose(name: str, x: Tensor) -> tuple[Any, ...]:
     return getattr(library, name), (x.dtype == torch.bfloat16,)
 
 
-def can_look(x: Tensor, memory: Tensor, mask: Tensor) -> bool:
+def can_attend_heads(x: Tensor, memory: Tensor, mask: Tensor) -> bool:
     """Whether it is done here: on a processor, in these precisions, one mask for all heads."""
     return (
         x.device.type == "cpu"
@@ -80,7 +80,7 @@ class Attend(torch.autograd.Function):
         out_BHQK = torch.empty_like(q_BHQK.transpose(1, 2), memory_format=torch.contiguous_format)
         out_BHQK = out_BHQK.transpose(1, 2)
         ctx.draw = dropout.draw()
-        kept_BHQM = look(q_BHQK, k_BHMK, v_BHMK, mask, ctx.draw, out_BHQK)
+        kept_BHQM = attend_heads(q_BHQK, k_BHMK, v_BHMK, mask, ctx.draw, out_BHQK)
         ctx.save_for_backward(q_BHQK, k_BHMK, v_BHMK, kept_BHQM)
         return out_BHQK
 
@@ -92,11 +92,11 @@ class Attend(torch.autograd.Function):
             for x in operands
         ]
         views = [x.transpose(1, 2) for x in gradients]
-        look_back(operands, _lay_out(grads[0]), kept_BHQM, ctx.draw, views)
+        attend_heads_backward(operands, _lay_out(grads[0]), kept_BHQM, ctx.draw, views)
         return (*views, None, None)
 
 
-def look(
+def attend_heads(
     q_BHQK: Tensor, k_BHMK: Tensor, v_BHMK: Tensor, mask: Tensor, draw: Draw, out_BHQK: Tensor
 ) -> Tensor:
     """Write what is read to `out_BHQK`; return the weights B H Q M, before dropout."""
@@ -126,7 +126,7 @@ def look(
     return kept_BHQM
 
 
-def look_back(
+def attend_heads_backward(
     operands: list[Tensor], g_BHQK: Tensor, kept_BHQM: Tensor, draw: Draw, gradients: list[Tensor]
 ) -> None:
     """Write the gradients of queries, keys and values."""

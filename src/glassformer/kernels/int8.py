@@ -23,14 +23,14 @@ ACTIVATIONS = {"none": 0, "relu": 1, "silu": 2, "gelu": 3}
 TILES = 3  # the level of a processor with AMX
 
 
-class Map(ctypes.Structure):
+class LinearStruct(ctypes.Structure):
     _fields_ = (
         *((name, c_void_p) for name in ("weight", "scale", "sum", "bias")),
         *((name, c_int64) for name in ("inputs", "outputs")),
     )
 
 
-class Norm(ctypes.Structure):
+class NormStruct(ctypes.Structure):
     _fields_ = (("gain", c_void_p), ("bias", c_void_p))
 
 
@@ -38,19 +38,19 @@ MAPS = ("query_key_value", "output", "query", "memory", "cross_output", "inner",
 NORMS = ("self_norm", "cross_norm", "norm")
 
 
-class Layer(ctypes.Structure):
-    _fields_ = (*((name, Map) for name in MAPS), *((name, Norm) for name in NORMS))
+class LayerStruct(ctypes.Structure):
+    _fields_ = (*((name, LinearStruct) for name in MAPS), *((name, NormStruct) for name in NORMS))
 
 
-class Side(ctypes.Structure):
+class SideStruct(ctypes.Structure):
     """An encoder or a decoder."""
 
     _fields_ = (
         *((name, c_int64) for name in ("width", "model", "inside", "heads")),
         *((name, c_int64) for name in ("is_post", "activation", "tiled", "layers")),
         ("epsilon", c_double),
-        ("layer", POINTER(Layer)),
-        ("last_norm", Norm),
+        ("layer", POINTER(LayerStruct)),
+        ("last_norm", NormStruct),
         ("words", c_void_p),
         ("places", c_void_p),
         ("vocabulary", c_int64),
@@ -58,7 +58,7 @@ class Side(ctypes.Structure):
     )
 
 
-class Store:
+class StoreStruct:
     """Holds the tensors that structures point into."""
 
     def __init__(self) -> None:
@@ -69,7 +69,7 @@ class Store:
         self.held.append(x)
         return point(x)
 
-    def pack(self, weight_FK: Tensor, bias_F: Tensor | None) -> Map:
+    def pack(self, weight_FK: Tensor, bias_F: Tensor | None) -> LinearStruct:
         """Each output of W with a scale of its own."""
         library = get_library()
         weight_FK = weight_FK.detach().float().contiguous()
@@ -85,13 +85,15 @@ class Store:
         if bias_F is not None:
             all_bias_F[:outputs] = bias_F
         pointers = (self.point(packed, torch.int8), self.point(scale_F))
-        return Map(*pointers, self.point(sum_F, torch.int32), self.point(all_bias_F), deep, wide)
+        return LinearStruct(
+            *pointers, self.point(sum_F, torch.int32), self.point(all_bias_F), deep, wide
+        )
 
-    def norm(self, gain_D: Tensor, bias_D: Tensor) -> Norm:
-        return Norm(self.point(gain_D.clone()), self.point(bias_D.clone()))
+    def norm(self, gain_D: Tensor, bias_D: Tensor) -> NormStruct:
+        return NormStruct(self.point(gain_D.clone()), self.point(bias_D.clone()))
 
-    def layers(self, layers: list[Layer]) -> ctypes.Array[Layer]:
-        array = (Layer * len(layers))(*layers)
+    def layers(self, layers: list[LayerStruct]) -> ctypes.Array[LayerStruct]:
+        array = (LayerStruct * len(layers))(*layers)
         self.held.append(array)
         return array
 
@@ -102,9 +104,9 @@ def pad(size: int, to: int) -> int:
 
 @cache
 def get_library() -> ctypes.CDLL:
-    library = native.load("decode")
+    library = native.load_library("decode")
     if library is None:
-        raise RuntimeError(f"no native kernels: {native.explain('decode')}")
+        raise RuntimeError(f"no native kernels: {native.explain_compiler('decode')}")
     p, q = c_void_p, c_int64
     library.decode_level.restype = c_int
     library.decode_pack.argtypes = (p, q, q, q, p, p, p)
@@ -119,20 +121,22 @@ def get_library() -> ctypes.CDLL:
 @cache
 def can_decode() -> bool:
     """Whether there is such a library, and it multiplies as it should."""
-    if native.load("decode") is None or get_library().decode_level() < 1:
+    if native.load_library("decode") is None or get_library().decode_level() < 1:
         return False
     weight_FK = torch.linspace(-1, 1, 24 * 80).mul(99).sin().view(24, 80)
     bias_F, x_NK = torch.linspace(-1, 1, 24), torch.linspace(0, 300, 40 * 80).cos().view(40, 80)
     expected_NF = x_NK @ weight_FK.T + bias_F
-    found = [multiply(x_NK[:rows], weight_FK, bias_F, tiled=has_tiles()) for rows in (3, 40)]
+    found = [
+        multiply_int8(x_NK[:rows], weight_FK, bias_F, tiled=has_int8_tiles()) for rows in (3, 40)
+    ]
     return all(bool((each - expected_NF[: len(each)]).abs().max() < 0.3) for each in found)
 
 
-def has_tiles() -> bool:
+def has_int8_tiles() -> bool:
     return bool(get_library().decode_level() == TILES)
 
 
-def multiply(
+def multiply_int8(
     x_NK: Tensor,
     weight_FK: Tensor,
     bias_F: Tensor | None,
@@ -142,7 +146,7 @@ def multiply(
     relu: bool = False,
 ) -> Tensor:
     """One map, N F: for tests. zero: 128, or 0 where nothing in x is negative."""
-    store, rows, inputs = Store(), *x_NK.shape
+    store, rows, inputs = StoreStruct(), *x_NK.shape
     packed = store.pack(weight_FK, bias_F)
     x_NK = x_NK.float().contiguous()
     whole = torch.zeros(pad(rows, 32) * (packed.inputs + DEEP), dtype=torch.uint8)

@@ -34,12 +34,12 @@ PATIENCE = 60  # seconds for one source
 _too_slow: set[tuple[str, ...]] = set()  # compilers that no second source waits for
 
 
-def load(name: str) -> ctypes.CDLL | None:
+def load_library(name: str) -> ctypes.CDLL | None:
     """The library of `native/NAME.c`, built if need be; None: there is none here."""
     return _load(name, _level())[0]
 
 
-def explain(name: str) -> str:
+def explain_compiler(name: str) -> str:
     """Why there is no such library; "" if there is one."""
     return _load(name, _level())[1]
 
@@ -47,7 +47,7 @@ def explain(name: str) -> str:
 def explain_all() -> str:
     """Why some of them are missing; "" if none is. Builds what is not built yet."""
     with ThreadPoolExecutor() as pool:
-        return "; ".join(sorted({*pool.map(explain, list_names())} - {""}))
+        return "; ".join(sorted({*pool.map(explain_compiler, list_names())} - {""}))
 
 
 def list_names() -> list[str]:

@@ -30,7 +30,7 @@ TINY = 1e-20  # the scale of a row of zeros
 Linear = Callable[[Tensor], Tensor]  # N K -> N F; any precision in
 
 
-def pack(
+def pack_linear(
     weight_FK: Tensor, bias_F: Tensor | None, precision: str, activation: str = "none"
 ) -> Linear:
     """activation(x Wᵀ + b), with W kept in fp32, bf16 or int8. What comes out is fp32 or bf16."""

@@ -17,7 +17,7 @@ from torch import Tensor, nn
 
 from .calls import call
 from .dropout import Draw, Dropout, compiling
-from .native import load
+from .native import load_library
 from .precision import lower, remember_lower, working_dtype
 
 ROWS = 64  # whose gradients of gain and bias are summed apart, in the C source too
@@ -28,7 +28,7 @@ _POINTER, _LONG, _INT, _FLOAT = ctypes.c_void_p, ctypes.c_long, ctypes.c_int, ct
 
 @cache
 def _open() -> ctypes.CDLL | None:
-    library = load("train_norm")
+    library = load_library("train_norm")
     if library is not None:
         library.add_norm.argtypes = [
             _POINTER,

@@ -19,7 +19,7 @@ Linears = tuple[nn.Module, ...]
 
 
 def can_attend(x_BQD: Tensor, memory_BMD: Tensor, mask: Tensor, linears: Linears) -> bool:
-    return can_run(x_BQD, linears) and heads.can_look(x_BQD, memory_BMD, mask)
+    return can_run(x_BQD, linears) and heads.can_attend_heads(x_BQD, memory_BMD, mask)
 
 
 def can_run(x_BLD: Tensor, linears: Linears) -> bool:
@@ -69,14 +69,16 @@ def _unfold(linears: Linears) -> list[Tensor]:
 class _FeedForward(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, x_BLD: Tensor, draw: Draw, *weights: Tensor) -> Tensor:
-        inner, outer = (tiles.pack(weights[i : i + 1], weights[i + 1 : i + 2]) for i in (0, 2))
+        inner, outer = (
+            tiles.pack_tiles(weights[i : i + 1], weights[i + 1 : i + 2]) for i in (0, 2)
+        )
         x_ND = x_BLD.reshape(-1, inner.ins).contiguous()
-        hidden_NF = tiles.multiply(x_ND, inner, relu=True)
+        hidden_NF = tiles.multiply_tiles(x_ND, inner, relu=True)
         if draw.share:
             hidden_NF = drop_rows(hidden_NF.view(*x_BLD.shape[:-1], -1), draw).view_as(hidden_NF)
         ctx.save_for_backward(x_ND, hidden_NF)
         ctx.packed, ctx.draw, ctx.shape = (inner, outer), draw, x_BLD.shape
-        return tiles.multiply(hidden_NF, outer).view(*x_BLD.shape[:-1], -1)
+        return tiles.multiply_tiles(hidden_NF, outer).view(*x_BLD.shape[:-1], -1)
 
     @staticmethod
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
@@ -105,23 +107,23 @@ class _Attention(torch.autograd.Function):
         w, b = weights[::2], weights[1::2]
         x_ND = x_BQD.reshape(-1, x_BQD.size(-1)).contiguous()
         if memory_BMD is None:
-            packed = [tiles.pack(w[:3], b[:3])]
+            packed = [tiles.pack_tiles(w[:3], b[:3])]
             read, lengths = [x_ND], [x_BQD.size(1)]
         else:
-            packed = [tiles.pack(w[:1], b[:1]), tiles.pack(w[1:3], b[1:3])]
+            packed = [tiles.pack_tiles(w[:1], b[:1]), tiles.pack_tiles(w[1:3], b[1:3])]
             read = [x_ND, memory_BMD.reshape(-1, memory_BMD.size(-1)).contiguous()]
             lengths = [x_BQD.size(1), memory_BMD.size(1)]
-        output = tiles.pack(w[3:], b[3:])
-        made = [tiles.multiply(each, p) for each, p in zip(read, packed, strict=True)]
+        output = tiles.pack_tiles(w[3:], b[3:])
+        made = [tiles.multiply_tiles(each, p) for each, p in zip(read, packed, strict=True)]
         operands = _cut(made, lengths, count)
         z_ND = x_ND.new_empty(len(x_ND), output.ins)
         (z_BHQK,) = _cut([z_ND], lengths[:1], count, 1)
         q_BHQK, k_BHMK, v_BHMK = operands
-        kept_BHQM = heads.look(q_BHQK, k_BHMK, v_BHMK, mask, draw, z_BHQK)
+        kept_BHQM = heads.attend_heads(q_BHQK, k_BHMK, v_BHMK, mask, draw, z_BHQK)
         ctx.save_for_backward(*read, *made, z_ND, kept_BHQM)
         ctx.packed, ctx.output, ctx.draw, ctx.count = packed, output, draw, count
         ctx.lengths, ctx.shapes = lengths, (x_BQD.shape, getattr(memory_BMD, "shape", None))
-        return tiles.multiply(z_ND, output).view(*x_BQD.shape[:-1], -1)
+        return tiles.multiply_tiles(z_ND, output).view(*x_BQD.shape[:-1], -1)
 
     @staticmethod
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
@@ -134,7 +136,7 @@ class _Attention(torch.autograd.Function):
         (g_BHQK,) = _cut([g_z_ND], ctx.lengths[:1], ctx.count, 1)
         slopes_made = [torch.empty_like(each) for each in made]
         operands, gradients = (_cut(each, ctx.lengths, ctx.count) for each in (made, slopes_made))
-        heads.look_back(operands, g_BHQK, kept_BHQM, ctx.draw, gradients)
+        heads.attend_heads_backward(operands, g_BHQK, kept_BHQM, ctx.draw, gradients)
         flat: list[Tensor] = []
         for gradient, each in zip(slopes_made, read, strict=True):
             w_FI, sum_F = tiles.multiply_turned(gradient, each)

@@ -18,7 +18,7 @@ import torch
 from torch import Tensor
 
 from .calls import call, point_apart
-from .native import load
+from .native import load_library
 
 STEP = 32  # what the layout is cut into
 
@@ -61,7 +61,7 @@ _SIGNATURES = {
 
 @cache
 def _open() -> ctypes.CDLL | None:
-    library = load("train_product")
+    library = load_library("train_product")
     if library is None or not library.has_tiles():
         return None
     for name, types in _SIGNATURES.items():
@@ -99,7 +99,7 @@ def keep_packed() -> Iterator[None]:
         _kept = before
 
 
-def pack(weights: Sequence[Tensor], biases: Sequence[Tensor] = ()) -> Packed:
+def pack_tiles(weights: Sequence[Tensor], biases: Sequence[Tensor] = ()) -> Packed:
     """fp32 weights F I, one below the other."""
     key = tuple(map(id, weights))
     if _kept is not None and key in _kept:
@@ -129,7 +129,7 @@ def _pack(weights: Sequence[Tensor], biases: Sequence[Tensor]) -> Packed:
     return Packed(ahead, back, bias_F, outs, ins)
 
 
-def multiply(x_NI: Tensor, packed: Packed, relu: bool = False) -> Tensor:
+def multiply_tiles(x_NI: Tensor, packed: Packed, relu: bool = False) -> Tensor:
     """x Wᵀ + b, N F, bf16; with `relu`, negative values are 0."""
     out_NF = x_NI.new_empty(len(x_NI), packed.outs)
     _multiply(x_NI, packed.ahead, packed.ins, out_NF, packed.bias_F, relu)

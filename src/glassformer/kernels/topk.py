@@ -41,7 +41,7 @@ def can_ask(values: int, size: int, first: int) -> bool:
     return 0 <= size <= min(MOST, values - first)
 
 
-def ask(
+def request_topk(
     rows: int, values: int, size: int, first: int, *, sums: bool = True
 ) -> tuple[Question, Best]:
     """A question about rows of so many values, and where its answer will be."""
@@ -57,7 +57,7 @@ def topk_logsumexp(x_RV: Tensor, size: int, *, first: int = 0, sums: bool = True
     library, (rows, values) = _get_library(), x_RV.shape
     if library is None or not _is_plain(x_RV) or not can_ask(values, size, first):
         return None
-    question, best = ask(rows, values, size, first, sums=sums)
+    question, best = request_topk(rows, values, size, first, sums=sums)
     threads = torch.get_num_threads()
     library.top_survey(point_apart(x_RV), rows, x_RV.stride(0), ctypes.byref(question), threads)
     return best
@@ -69,7 +69,7 @@ def _is_plain(x_RV: Tensor) -> bool:
 
 @cache
 def _get_library() -> ctypes.CDLL | None:
-    library = native.load("top")
+    library = native.load_library("top")
     if library is not None:
         p, q = c_void_p, c_int64
         library.top_survey.argtypes = (p, q, q, p, c_int)

@@ -36,7 +36,7 @@ class KVCache:
 
 
 @dataclass
-class State:
+class DecodingState:
     """Where decoding stands; see `decode/protocol.py` for what may be asked of it."""
 
     source_mask: Tensor  # B 1 1 M
@@ -79,7 +79,7 @@ class State:
             self.source_mask = self.source_mask.index_select(0, sentences_B)
         self.length_R, self.beams = self.length_R.index_select(0, rows), beams
 
-    def join(self, other: "State") -> None:
+    def join(self, other: "DecodingState") -> None:
         """Put another state's sentences behind this one's; both with the same beams."""
         for cache, new in zip(self.layers, other.layers, strict=True):
             cache.source = _joined(cache.source, new.source)

@@ -12,7 +12,7 @@ from ..kernels.linear import project
 from ..kernels.precision import lower
 from ..tap import Watchable, tap
 from .embedding import Embedding
-from .kv_cache import KVCache, State
+from .kv_cache import DecodingState, KVCache
 from .layers import DecoderLayer, EncoderLayer
 from .masks import cached_mask, causal_mask, padding_mask
 
@@ -66,7 +66,7 @@ class Transformer(Watchable):
 
     # The search protocol (decode/protocol.py): one token at a time.
 
-    def start(self, source_BS: Tensor) -> State:
+    def start(self, source_BS: Tensor) -> DecodingState:
         """Read the sources once; each decoder layer makes its own keys and values of memory."""
         source_mask = padding_mask(source_BS)
         memory_BSD = self.encode(source_BS, source_mask)
@@ -76,9 +76,9 @@ class Transformer(Watchable):
             k_BHSK, v_BHSK = layer.remember(memory_BSD)
             layers.append(KVCache((k_BHSK, v_BHSK), (k_BHSK[:, :, :0], v_BHSK[:, :, :0])))
         length_R = torch.zeros(len(source_BS), dtype=torch.long, device=source_BS.device)
-        return State(source_mask, layers, length_R, self.settings.positions.max_positions)
+        return DecodingState(source_mask, layers, length_R, self.settings.positions.max_positions)
 
-    def step(self, tokens_RQ: Tensor, state: State) -> Tensor:
+    def step(self, tokens_RQ: Tensor, state: DecodingState) -> Tensor:
         """Append tokens to each row; logits R Q V of what follows each of them, fp32."""
         position_RQ = state.make_room(tokens_RQ.size(1))
         mask = cached_mask(state.length_R, tokens_RQ.size(1), state.capacity)
@@ -89,16 +89,16 @@ class Transformer(Watchable):
         state.length_R = state.length_R + tokens_RQ.size(1)
         return self.logits(tap(self, "last", self.decoder_norm(y_RQD))).float()
 
-    def keep(self, rows: Tensor, state: State) -> None:
+    def keep(self, rows: Tensor, state: DecodingState) -> None:
         state.keep(rows)
 
-    def admit(self, source_BS: Tensor, state: State) -> None:
+    def admit(self, source_BS: Tensor, state: DecodingState) -> None:
         new = self.start(source_BS)
         rows = torch.arange(len(source_BS), device=source_BS.device)
         new.keep(rows.repeat_interleave(state.beams))
         state.join(new)
 
-    def rewind(self, length_R: Tensor, state: State) -> None:
+    def rewind(self, length_R: Tensor, state: DecodingState) -> None:
         state.length_R = length_R
 
 

@@ -21,16 +21,16 @@ if TYPE_CHECKING:
     from .explain import Explanation
     from .recording import record
     from .trace import Trace
-    from .whatif import Comparison, compare
+    from .whatif import EditEffect, compare_traces
 
-__all__ = ["Comparison", "Explanation", "Token", "Trace", "compare", "record"]
+__all__ = ["EditEffect", "Explanation", "Token", "Trace", "compare_traces", "record"]
 
 _HOMES = {
     "document": ("Token",),
     "explain": ("Explanation",),
     "recording": ("record",),
     "trace": ("Trace",),
-    "whatif": ("Comparison", "compare"),
+    "whatif": ("EditEffect", "compare_traces"),
 }
 
 

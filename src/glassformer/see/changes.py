@@ -15,7 +15,7 @@ from torch import Tensor
 
 from ..config import Model
 from ..tap import Edit
-from .opgraph import Equation, build
+from .opgraph import Equation, build_graph
 from .trace import resolve
 from .wiring import record_wiring
 from .wording import find_side
@@ -26,7 +26,7 @@ class Changes:
 
     def __init__(self, settings: Model, source: int, longest: int):
         self.settings = settings
-        self.graph = build(settings, record_wiring(settings), source, longest, 0, 0)
+        self.graph = build_graph(settings, record_wiring(settings), source, longest, 0, 0)
         self.edits: defaultdict[str, list[Edit]] = defaultdict(list)
         self.watched: set[str] = set()
         self.seen: dict[str, Tensor] = {}

@@ -33,7 +33,7 @@ class Merge(Settings):
     place: int  # of the symbol before which the gap was
 
 
-class Word(Settings):
+class WordMerges(Settings):
     """How byte-pair encoding made one word's tokens."""
 
     symbols: tuple[str, ...]  # its characters, or the bytes of those that are no token
@@ -67,7 +67,7 @@ class Considered(Settings):
     why: str
 
 
-class Found(Settings):
+class FoundHypothesis(Settings):
     """A hypothesis that ended."""
 
     ids: tuple[int, ...]  # without BOS and EOS
@@ -83,7 +83,7 @@ class Search(Settings):
     settings: Decode
     seed: int
     prefix: int  # tokens that were forced
-    hypotheses: tuple[Found, ...]  # all that ended, best first
+    hypotheses: tuple[FoundHypothesis, ...]  # all that ended, best first
     chosen: int | None  # which of them was recorded; None: a text that was given
     steps: tuple[tuple[Considered, ...], ...]  # best first
 
@@ -152,7 +152,7 @@ class Document(Settings):
     text: str
     translation: str
     source: tuple[Token, ...]
-    words: tuple[Word, ...] = ()  # of the source; none where tokens are not made by merges
+    words: tuple[WordMerges, ...] = ()  # of the source; none where tokens are not made by merges
     target: tuple[Token, ...]  # the rows of the decoder: BOS, and what was written
     predicted: tuple[Token, ...]  # what came after each of them
     settings: Model

@@ -30,7 +30,7 @@ from torch import Tensor
 
 from ..config import Settings
 from ..decode import Network
-from ..disk import check_size
+from ..disk import check_file_size
 from ..tap import Edit
 from ..tap import record as watch
 from ..text.spacing import EAST, is_eastern
@@ -60,7 +60,7 @@ class Pin(Settings):
     query: int | None = None
 
 
-class Row(Settings):
+class RowEdit(Settings):
     do: Literal["row"]
     name: str
     position: int
@@ -69,7 +69,7 @@ class Row(Settings):
     factor: float | None = None
 
     @model_validator(mode="after")
-    def _says_one(self) -> Row:
+    def _says_one(self) -> RowEdit:
         if (self.values is None) == (self.factor is None):
             raise ValueError("give either values or a factor")
         return self
@@ -83,7 +83,7 @@ class Swap(Settings):
     other: int
 
 
-class Word(Settings):
+class WordEdit(Settings):
     do: Literal["word"]
     word: str = Field(min_length=1)
     by: str
@@ -101,7 +101,7 @@ class Without(Settings):
 
 
 Change = Annotated[
-    Silence | Mean | Pin | Row | Swap | Word | Prefix | Without, Field(discriminator="do")
+    Silence | Mean | Pin | RowEdit | Swap | WordEdit | Prefix | Without, Field(discriminator="do")
 ]
 NAMES = ("silence", "mean", "pin", "row", "swap", "word", "prefix", "without")
 _ADAPTER: TypeAdapter[Change] = TypeAdapter(Change)
@@ -147,7 +147,7 @@ class Edited:
 def read_edits(path: Path | str) -> list[dict[str, Any]]:
     """A JSON list of edits, or an object with one under "edits"."""
     try:
-        check_size(Path(path))
+        check_file_size(Path(path))
         found = json.loads(Path(path).read_text(encoding="utf-8"))
     except (ValueError, RecursionError) as error:
         raise ValueError(f"{path}: no JSON ({error})") from None
@@ -157,7 +157,7 @@ def read_edits(path: Path | str) -> list[dict[str, Any]]:
     return edits
 
 
-def prepare(
+def prepare_edits(
     translator: Translator,
     text: str,
     prefix: str | Sequence[int],
@@ -167,7 +167,7 @@ def prepare(
     plain, vectors = [dict(edit) for edit in edits], {}
     for number, edit in enumerate(plain):
         change = _check(number, edit)
-        if isinstance(change, Word):
+        if isinstance(change, WordEdit):
             text, found = _replace_word(text, change.word, change.by)
             if not found:
                 raise ValueError(f"edit {number + 1}: there is no word {change.word!r} in {text!r}")
@@ -225,9 +225,9 @@ def _apply(changes: Changes, change: Change, vector: Tensor | None) -> None:
             changes.average(change.name, change.head)
         case Pin():
             changes.pin(change.name, change.head, change.query, change.key)
-        case Row(values=None, factor=float(factor)):
+        case RowEdit(values=None, factor=float(factor)):
             changes.multiply(change.name, change.position, change.head, factor)
-        case Row():
+        case RowEdit():
             values = torch.tensor(change.values)
             changes.replace(change.name, change.position, change.head, values)
         case Swap():

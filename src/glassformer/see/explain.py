@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .expression import Call, Cells, Expression, Number, Operation, Reduction, walk
 from .opgraph import Equation
-from .recompute import evaluate
+from .recompute import evaluate_expression
 
 if TYPE_CHECKING:
     from .trace import Array, Trace
@@ -190,7 +190,7 @@ class Reader:
         return Reader(self.trace, self.equation, {**self.at, **at})
 
     def value(self, part: Expression) -> float:
-        found = evaluate(part, self.at, self.trace.__getitem__, self.equation.sizes)
+        found = evaluate_expression(part, self.at, self.trace.__getitem__, self.equation.sizes)
         return float(found.cells)
 
     def find_cells(self, part: Expression) -> tuple[Cell, ...]:
@@ -285,11 +285,11 @@ class Reader:
 
     def make_term(self, part: Expression, value: float) -> Term:
         """Return a term with its cells, and with their numbers in its text."""
-        from .wording import shorten, write_term
+        from .wording import shorten_name, write_term
 
         def find(cells: Cells) -> tuple[str, float]:
             (cell,) = self._list_cells(cells)
-            name = shorten(cell.name, self.equation)
+            name = shorten_name(cell.name, self.equation)
             return f"{name}[{','.join(map(str, cell.index))}]", cell.value
 
         return Term(value, self.find_cells(part), write_term(part, find))

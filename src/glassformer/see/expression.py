@@ -80,7 +80,7 @@ Expression: TypeAlias = "Number | Letter | Constant | Cells | Operation | Call |
 
 
 @cache
-def parse(text: str) -> tuple[Cells, Expression]:
+def parse_equation(text: str) -> tuple[Cells, Expression]:
     """Return the left and right side of an equation. Raises ValueError where it is none."""
     left, _, right = text.partition(" = ")
     made, expression = _Parser(left).read(), _Parser(right).read()
@@ -198,7 +198,7 @@ def with_children(expression: Expression, children: tuple[Expression, ...]) -> E
     return expression
 
 
-def spell(expression: Expression) -> str:
+def spell_expression(expression: Expression) -> str:
     """Return an expression in this grammar, with all its parentheses: `parse` reads it."""
     match expression:
         case Number(value):
@@ -206,12 +206,13 @@ def spell(expression: Expression) -> str:
         case Letter(name) | Constant(name):
             return name
         case Cells(name, index):
-            return f"{name}[{','.join(map(spell, index))}]"
+            return f"{name}[{','.join(map(spell_expression, index))}]"
         case Operation("-", Number(0), right):
-            return f"(-{spell(right)})"
+            return f"(-{spell_expression(right)})"
         case Operation(sign, left, right):
-            return f"({spell(left)} {'' if sign == ' ' else sign + ' '}{spell(right)})"
+            shown = "" if sign == " " else f"{sign} "
+            return f"({spell_expression(left)} {shown}{spell_expression(right)})"
         case Call(function, arguments):
-            return f"{function}({','.join(map(spell, arguments))})"
+            return f"{function}({','.join(map(spell_expression, arguments))})"
         case Reduction(kind, letter, body):
-            return f"({kind}[{letter}] {spell(body)})"
+            return f"({kind}[{letter}] {spell_expression(body)})"

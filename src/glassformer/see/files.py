@@ -39,7 +39,7 @@ LARGEST = 65504.0  # that fp16 holds
 Loaded = tuple[Document, dict[str, Array], dict[str, Array], list[str] | None]
 
 
-def save(trace: Trace, path: Path, compact: bool, parameters: bool) -> None:
+def save_trace(trace: Trace, path: Path, compact: bool, parameters: bool) -> None:
     """The whole folder or nothing; another trace of that name makes room."""
     if path.exists() and not (path / HEAD).is_file():
         raise ValueError(f"{path} exists and is no trace: it is left as it is")
@@ -68,7 +68,7 @@ def save(trace: Trace, path: Path, compact: bool, parameters: bool) -> None:
     put_folder(partial, path)
 
 
-def load(path: Path) -> Loaded:
+def load_trace(path: Path) -> Loaded:
     """ValueError, in one sentence, for what `save` did not write, or not this `save`."""
     document = _read_head(path / HEAD)
     found: dict[str, Array] = {}

@@ -12,7 +12,7 @@ from .trace import Trace
 COLUMNS = ("reads", "writes", "which had", "or else")
 
 
-def show(trace: Trace, k: int = 3) -> str:
+def show_in_notebook(trace: Trace, k: int = 3) -> str:
     """The translation, what else each step might have written, and where each step looked."""
     rows = "".join(_show_step(trace, step, k) for step in range(len(trace.predicted)))
     head = "".join(f'<th style="text-align:left">{name}</th>' for name in COLUMNS)

@@ -26,7 +26,7 @@ from .expression import (
     Operation,
     Reduction,
     list_children,
-    parse,
+    parse_equation,
     walk,
     with_children,
 )
@@ -76,7 +76,7 @@ class Graph(dict[str, Equation]):
     """All equations by name, in the order in which the network computes them."""
 
 
-def build(
+def build_graph(
     settings: Model,
     wiring: Wiring,
     source: int,
@@ -139,7 +139,7 @@ class _Builder:
             text = entry.choose_equation(self.values)
             if not text or name in self.graph or look_up(name) is not entry:
                 continue
-            parts = (part for part in walk(parse(text)[1]) if isinstance(part, Cells))
+            parts = (part for part in walk(parse_equation(text)[1]) if isinstance(part, Cells))
             windows = (f"{module}.{part.name}".lstrip(".") for part in parts)
             if all(each in self.graph for each in windows if each in self.wiring.windows):
                 self._add(name, "derived", text, entry, module)
@@ -154,7 +154,7 @@ class _Builder:
         stem: str = "",
         made_by: str = "",
     ) -> None:
-        left, right = parse(text)
+        left, right = parse_equation(text)
         letters = [part.name for part in left.index if isinstance(part, Letter)]
         axes = self._lay_out(name, letters, [size for size in entry.shape if size != "B"])
         wired = self._wire(right, module, stem)

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from .catalogue import read_catalogue
-from .expression import spell
+from .expression import spell_expression
 from .files import HEAD
 from .opgraph import Equation
 from .trace import Trace
@@ -26,7 +26,7 @@ HEIGHT = 780  # of it in a notebook, in pixels
 LIGHT = 16 << 20  # bytes of weights that a page carries if nobody says otherwise
 
 
-class Page:
+class SavedPage:
     """The app with one recording in it: it shows itself in a notebook."""
 
     def __init__(self, html: str):
@@ -64,7 +64,9 @@ def build_page(trace: Trace, *, parameters: bool | None = None, compact: bool = 
         "img-src data: blob:; base-uri 'none'; form-action 'none'"
     )
     # A data block ends at the first "</script", whatever it is part of.
-    held = json.dumps(pack(trace, parameters, compact), ensure_ascii=False).replace("<", r"\u003c")
+    held = json.dumps(pack_page(trace, parameters, compact), ensure_ascii=False).replace(
+        "<", r"\u003c"
+    )
     return (
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">\n'
         f'<meta http-equiv="Content-Security-Policy" content="{allowed}">\n'
@@ -76,14 +78,14 @@ def build_page(trace: Trace, *, parameters: bool | None = None, compact: bool = 
     )
 
 
-def pack(trace: Trace, parameters: bool, compact: bool) -> dict[str, Any]:
+def pack_page(trace: Trace, parameters: bool, compact: bool) -> dict[str, Any]:
     """What the page holds: trace.json, the op-graph, the catalogue, and tensors as base64."""
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place) / "trace"
         trace.save(folder, compact=compact, parameters=parameters)
         return {
             "document": json.loads((folder / HEAD).read_text(encoding="utf-8")),
-            "ops": [describe(op) for op in trace.graph.values()],
+            "ops": [describe_equation(op) for op in trace.graph.values()],
             "entries": {name: entry._asdict() for name, entry in read_catalogue().items()},
             "files": {
                 path.name: b64encode(path.read_bytes()).decode("ascii")
@@ -92,13 +94,13 @@ def pack(trace: Trace, parameters: bool, compact: bool) -> dict[str, Any]:
         }
 
 
-def describe(op: Equation) -> dict[str, Any]:
+def describe_equation(op: Equation) -> dict[str, Any]:
     """Return an equation for readers in other languages: its right side in our grammar."""
     return {
         "name": op.name,
         "kind": op.kind,
         "axes": [axis._asdict() for axis in op.axes],
-        "equation": spell(op.right) if op.right else None,
+        "equation": spell_expression(op.right) if op.right else None,
         "sizes": dict(op.sizes),
         "module": op.module,
     }

@@ -80,18 +80,20 @@ def recompute(equation: Equation, fetch: Fetch) -> Array:
         letter: Along(n, np.arange(size))
         for n, (letter, size) in enumerate(zip(letters, shape, strict=True))
     }
-    found = evaluate(equation.right, where, fetch, equation.sizes)
+    found = evaluate_expression(equation.right, where, fetch, equation.sizes)
     return np.broadcast_to(_spread(found, range(len(shape))), shape)
 
 
-def evaluate(expression: Expression, where: Where, fetch: Fetch, sizes: Mapping[str, int]) -> Grid:
+def evaluate_expression(
+    expression: Expression, where: Where, fetch: Fetch, sizes: Mapping[str, int]
+) -> Grid:
     """Return the value of an expression for all values of the letters in `where`.
 
     `sizes` says how far the letters of reductions run, and what constants are worth.
     """
 
     def go(part: Expression) -> Grid:
-        return evaluate(part, where, fetch, sizes)
+        return evaluate_expression(part, where, fetch, sizes)
 
     match expression:
         case Number(value):
@@ -113,7 +115,9 @@ def evaluate(expression: Expression, where: Where, fetch: Fetch, sizes: Mapping[
             inner = _open(letter, where, sizes)
             axis = inner[letter]
             assert isinstance(axis, Along)
-            factors = [evaluate(part, inner, fetch, sizes) for part in list_factors(body)]
+            factors = [
+                evaluate_expression(part, inner, fetch, sizes) for part in list_factors(body)
+            ]
             return _sum(factors, axis) if kind == "sum" else _find_best(factors[0], axis)
         case Constant(name):
             return Grid((), np.array(sizes[name], np.float64))
@@ -189,7 +193,7 @@ def _soften(
     sizes: Mapping[str, int],
 ) -> Grid:
     """Return exp(a) / sum exp(b) with the largest b taken from both: nothing overflows."""
-    powers = evaluate(below, inner, fetch, sizes)
+    powers = evaluate_expression(below, inner, fetch, sizes)
     top = Grid(powers.axes[:-1], powers.cells.max(-1))
     whole = Grid(powers.axes[:-1], np.exp(powers.cells - top.cells[..., None]).sum(-1))
     return _join(lambda a, t, w: np.exp(a - t) / w, above, top, whole)

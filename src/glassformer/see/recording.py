@@ -21,10 +21,10 @@ from ..translation import Translation
 from ..translator import Choice, Translator
 from ..version import __version__
 from .document import LEVELS, Document, Level, Noticed, Numerics, Prediction, Search, Token
-from .edit import Edited, prepare
+from .edit import Edited, prepare_edits
 from .levels import belongs
 from .parameters import Parameters
-from .searching import Passage, Progress, find, search_with_beam
+from .searching import Passage, Progress, find_passage, search_with_beam
 from .sentences import Excerpt, choose_sentence, translate_whole
 from .tokens import read_source, read_target, read_words
 from .trace import Array, Trace
@@ -71,10 +71,10 @@ def record(
     if is_one and sentence:
         raise ValueError("sentence has no effect where the text is not split")
     excerpt = Excerpt(text) if is_one else choose_sentence(translator, text, sentence)
-    edited = prepare(translator, excerpt.text, prefix, edits)
+    edited = prepare_edits(translator, excerpt.text, prefix, edits)
     source = _read(translator, edited.text)
     with torch.inference_mode():
-        passage = find(
+        passage = find_passage(
             translator,
             edited,
             [token.id for token in source],

@@ -14,10 +14,10 @@ from ..device import autocast
 from ..text import Tokenizer
 from ..text.sentences import has_letters
 from ..translator import Choice, Translator
-from .document import Considered, Found, Search
+from .document import Considered, FoundHypothesis, Search
 from .edit import Edited
 from .logits_tap import Overheard
-from .tokens import spell
+from .tokens import spell_word
 from .trace import Trace
 
 BEAM = 4  # of the paper, for what a search of one hypothesis cannot show
@@ -47,7 +47,7 @@ class Passage:
         return [BOS, *self.wanted[:-1]]
 
 
-def find(
+def find_passage(
     translator: Translator,
     edited: Edited,
     source: list[int],
@@ -81,7 +81,7 @@ def find(
         source,
         chosen.tokens,
         chosen.finished,
-        spell(tokenizer, chosen.tokens),
+        spell_word(tokenizer, chosen.tokens),
         chosen.token_log_probs,
         Search(
             settings=settings,
@@ -110,7 +110,7 @@ def search_with_beam(
     }
     decode = plain.model_copy(update={name: getattr(settings, name) for name in kept})
     with torch.inference_mode():
-        found = find(translator, edited, [*source], decode, 0, None, 0).search
+        found = find_passage(translator, edited, [*source], decode, 0, None, 0).search
     assert found is not None, "without a target there is a search"
     return found
 
@@ -182,13 +182,13 @@ def _force(translator: Translator, source: list[int], target: str | Trace) -> Pa
             f"the target is {len(written) + finished} tokens long, but this model has "
             f"{translator.longest} positions (model.positions.max_positions)"
         )
-    return Passage(source, written, finished, spell(tokenizer, written))
+    return Passage(source, written, finished, spell_word(tokenizer, written))
 
 
-def _tell(tokenizer: Tokenizer, found: Hypothesis) -> Found:
-    return Found(
+def _tell(tokenizer: Tokenizer, found: Hypothesis) -> FoundHypothesis:
+    return FoundHypothesis(
         ids=tuple(found.tokens),
-        text=spell(tokenizer, found.tokens),
+        text=spell_word(tokenizer, found.tokens),
         log_prob=found.log_prob,
         score=found.score,
         finished=found.finished,

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from ..quality_check import search
+from ..quality_check import search_checked
 from ..text.sentences import find_language_mark
-from ..text.spacing import join
+from ..text.spacing import join_sentences
 from ..translator import PART, Choice, Progress, Translator
 from .document import Sentence, Whole
 
@@ -59,7 +59,7 @@ def translate_whole(
         return None
     lines = [*_read_lines(text)]
     told: dict[str, Any] = {"decode": decode, "seed": seed, "progress": progress}
-    found = search(translator, [line for _, line, _ in lines], **told)
+    found = search_checked(translator, [line for _, line, _ in lines], **told)
     sentences: list[Sentence] = []
     translation = ""
     for (begin, line, ending), judged in zip(lines, found, strict=True):
@@ -68,7 +68,7 @@ def translate_whole(
         said = [best.text[slice(*part.target)] for part in best.parts]
         if 0 <= chosen.number - len(sentences) < len(said):
             said[chosen.number - len(sentences)] = own
-        joined, places = join(line if spans else best.text, spans, said)
+        joined, places = join_sentences(line if spans else best.text, spans, said)
         sentences += [
             Sentence(
                 source=(begin + source[0], begin + source[1]),

@@ -15,7 +15,7 @@ from torch import Tensor
 from ..tap import Edit
 from ..tap import record as watch
 from ..translator import Translator
-from .edit import prepare
+from .edit import prepare_edits
 from .trace import Array, Trace
 
 TEXTUAL = ("word", "prefix")  # edits that a recording's own text and translation already have
@@ -52,7 +52,7 @@ def silence_each(
     if rival is not None and (rival == token or not 0 <= rival < size):
         raise ValueError(f"rival={rival}: the id of another token, 0 to {size - 1}")
     edits = [edit for edit in trace.edits if edit["do"] not in TEXTUAL]
-    edited = prepare(translator, trace.text, "", edits)
+    edited = prepare_edits(translator, trace.text, "", edits)
     all_V = _read(translator, trace, edited.functions(), 1)[0, step]
     if rival is None:
         others_V = all_V.clone()

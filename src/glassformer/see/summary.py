@@ -15,7 +15,7 @@ from .explain import Explanation
 from .trace import Array, Trace
 
 if TYPE_CHECKING:
-    from .whatif import Comparison
+    from .whatif import EditEffect
 
 SHADES = " ▁▂▃▄▅▆▇█"  # an eighth of the attention each
 ENDINGS = 5  # hypotheses that are listed
@@ -138,7 +138,7 @@ def _choose(trace: Trace, layer: int | None, head: int | None) -> tuple[Array, s
     return np.mean([block[head] for block in blocks], 0), f"{place}, head {head % len(blocks[0])}"
 
 
-def tell_comparison(found: Comparison, k: int = 12) -> str:
+def tell_comparison(found: EditEffect, k: int = 12) -> str:
     """The translations, the tokens that lost or won most, and the tensors that moved most."""
     lines = [f"before  {found.before.translation}", f"after   {found.after.translation}", ""]
     lines.append("the translation before, token by token: probability before and after")

@@ -9,7 +9,7 @@ from ..config import BOS, EOS
 from ..text import Tokenizer
 from ..translation import LINE_BREAKS
 from ..translator import Translator
-from .document import Merge, Token, Word
+from .document import Merge, Token, WordMerges
 
 
 def read_source(translator: Translator, text: str) -> list[Token]:
@@ -22,7 +22,7 @@ def read_source(translator: Translator, text: str) -> list[Token]:
     return [*tokens, _mark(translator.tokenizers.source, EOS, len(text.rstrip()))]
 
 
-def read_words(tokenizer: Tokenizer, tokens: Sequence[Token]) -> tuple[Word, ...]:
+def read_words(tokenizer: Tokenizer, tokens: Sequence[Token]) -> tuple[WordMerges, ...]:
     """How the tokens of a source came about, word by word."""
     if not tokenizer.merges:  # they come from a unigram model
         return ()
@@ -30,10 +30,10 @@ def read_words(tokenizer: Tokenizer, tokens: Sequence[Token]) -> tuple[Word, ...
     return tuple(_build(tokenizer, word) for word in tokenizer.words(text))
 
 
-def _build(tokenizer: Tokenizer, word: str) -> Word:
+def _build(tokenizer: Tokenizer, word: str) -> WordMerges:
     symbols, closed = tokenizer.build_word(word)
     merges = tuple(Merge(rank=rank, place=place) for rank, place in closed)
-    return Word(symbols=tuple(map(tokenizer.token, symbols)), merges=merges)
+    return WordMerges(symbols=tuple(map(tokenizer.token, symbols)), merges=merges)
 
 
 def read_target(
@@ -56,7 +56,7 @@ def _mark(tokenizer: Tokenizer, id: int, place: int) -> Token:
     return Token(text=tokenizer.token(id), id=id, start=place, end=place)
 
 
-def spell(tokenizer: Tokenizer, ids: Sequence[int]) -> str:
+def spell_word(tokenizer: Tokenizer, ids: Sequence[int]) -> str:
     """The text of the tokens of a translation."""
     return tokenizer.decode(ids).translate(LINE_BREAKS).strip()
 

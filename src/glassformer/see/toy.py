@@ -83,7 +83,7 @@ def train_toy() -> dict[str, Any]:
     }
 
 
-def main(path: str) -> None:
+def write_toy(path: str) -> None:
     part = Path(f"{path}.partial")
     part.write_text(json.dumps(train_toy(), ensure_ascii=False), encoding="utf-8")
     os.replace(part, path)
@@ -92,4 +92,4 @@ def main(path: str) -> None:
 if __name__ == "__main__":
     if len(sys.argv) != 2:
         raise SystemExit("usage: python -m glassformer.see.toy FILE")
-    main(sys.argv[1])
+    write_toy(sys.argv[1])

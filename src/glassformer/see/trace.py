@@ -22,12 +22,12 @@ from .document import Document, Search, Sentence, Token
 if TYPE_CHECKING:
     from .explain import Explanation
     from .opgraph import Graph
-    from .page import Page
+    from .page import SavedPage
 
 Array = NDArray[Any]
 
 
-class Choice(NamedTuple):
+class NextToken(NamedTuple):
     """A token that could come next."""
 
     text: str
@@ -143,7 +143,7 @@ class Trace:
 
     def build_graph(self, source: int, target: int) -> Graph:
         """How each tensor would be made in a recording of so many positions."""
-        from .opgraph import build
+        from .opgraph import build_graph
 
         wiring = self.document.wiring
         if wiring is None:
@@ -151,19 +151,19 @@ class Trace:
 
             wiring = record_wiring(self.settings)
         vocabularies = self.document.source_vocabulary, self.document.target_vocabulary
-        return build(self.settings, wiring, source, target, *vocabularies)
+        return build_graph(self.settings, wiring, source, target, *vocabularies)
 
     def resolve(self, name: str) -> str:
         """The full name: -1 in it is the last layer, -2 the one before."""
         return resolve(name, self.settings)
 
-    def top(self, step: int, k: int = 5) -> list[Choice]:
+    def top(self, step: int, k: int = 5) -> list[NextToken]:
         """The `k` tokens that the decoder's row `step` held most probable to come next."""
         step = _check_place(step, len(self.predictions), "step")
         kept = self.predictions[step]
         if k <= len(kept.ids):
             columns = zip(kept.texts, kept.ids, kept.log_probs, strict=True)
-            return [Choice(*row) for row in columns][:k]
+            return [NextToken(*row) for row in columns][:k]
         if "logits" not in self or self.vocabulary is None:
             raise ValueError(
                 f"k={k}: this trace keeps the {len(kept.ids)} most probable tokens of each step; "
@@ -172,7 +172,7 @@ class Trace:
         logits = self["logits"][step].astype(np.float64)
         log_probs = logits - np.logaddexp.reduce(logits)
         best = np.argsort(-log_probs, kind="stable")[:k].tolist()
-        return [Choice(self.vocabulary[id], id, float(log_probs[id])) for id in best]
+        return [NextToken(self.vocabulary[id], id, float(log_probs[id])) for id in best]
 
     def explain(self, name: str, index: Sequence[int] = ()) -> Explanation:
         """Where one number comes from: `trace.explain("memory", (3, 0))`; -1 is the last."""
@@ -190,9 +190,9 @@ class Trace:
         return draw(self, id, **options)
 
     def _repr_html_(self) -> str:
-        from .notebook import show
+        from .notebook import show_in_notebook
 
-        return show(self)
+        return show_in_notebook(self)
 
     def to_json(self) -> dict[str, Any]:
         """All but the tensors."""
@@ -204,22 +204,22 @@ class Trace:
         compact: fp16 in place of fp32. parameters: the model's weights too, so that every number
         explains itself where the model is not at hand.
         """
-        from .files import save
+        from .files import save_trace
 
-        save(self, Path(path), compact, parameters)
+        save_trace(self, Path(path), compact, parameters)
 
-    def show(self) -> Page:
+    def show(self) -> SavedPage:
         """The app with this recording in it, in a notebook; elsewhere `show().save("it.html")`."""
-        from .page import Page, build_page
+        from .page import SavedPage, build_page
 
-        return Page(build_page(self))
+        return SavedPage(build_page(self))
 
     @classmethod
     def load(cls, path: Path | str) -> Trace:
         """Read what `save` wrote. ValueError, in one sentence, if it is no trace, or damaged."""
-        from .files import load
+        from .files import load_trace
 
-        return cls(*load(Path(path)))
+        return cls(*load_trace(Path(path)))
 
     def _say_missing(self, name: str) -> str:
         if name in self.graph:

@@ -24,7 +24,7 @@ class Change(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Comparison:
+class EditEffect:
     """A recording, the same translation under the edits, and what the edited network says."""
 
     before: Trace
@@ -63,12 +63,12 @@ class Comparison:
         }
 
 
-def compare(
+def compare_traces(
     translator: Translator, text: str, edits: Iterable[Mapping[str, Any]], **how: Any
-) -> Comparison:
+) -> EditEffect:
     """Record a text as it is and as edited; `how` is passed on to `record`."""
     edits = list(edits)
     before = record(translator, text, **how)
     level = {"level": how["level"]} if "level" in how else {}
     forced = record(translator, before.text, target=before, edits=edits, **level)
-    return Comparison(before, forced, record(translator, text, edits=edits, **how))
+    return EditEffect(before, forced, record(translator, text, edits=edits, **how))

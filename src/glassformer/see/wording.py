@@ -43,14 +43,15 @@ WriteCells = Callable[[Cells], str]
 def to_formula(equation: Equation) -> str:
     """Return how any cell of a tensor is made, in letters; its name alone if nothing makes it."""
     letters = [axis.letter for axis in equation.axes]
-    name = shorten(equation.name, equation)
+    name = shorten_name(equation.name, equation)
     left = f"{name}[{','.join(letters)}]" if letters else name
     if equation.right is None:
         return left
-    return f"{left} = {write(equation.right, lambda cells: _write_letters(cells, equation))}"
+    right = spell_out(equation.right, lambda cells: _write_letters(cells, equation))
+    return f"{left} = {right}"
 
 
-def shorten(name: str, equation: Equation) -> str:
+def shorten_name(name: str, equation: Equation) -> str:
     """Return a name without the module that it shares with the equation's own tensor."""
     return name.removeprefix(equation.name.rpartition(".")[0] + ".")
 
@@ -59,11 +60,11 @@ def _write_letters(cells: Cells, equation: Equation) -> str:
     def within(inner: Cells) -> str:
         return _write_letters(inner, equation)
 
-    index = ",".join(write(each, within).replace(" ", "") for each in cells.index)
-    return f"{shorten(cells.name, equation)}[{index}]"
+    index = ",".join(spell_out(each, within).replace(" ", "") for each in cells.index)
+    return f"{shorten_name(cells.name, equation)}[{index}]"
 
 
-def write(part: Expression, cells: WriteCells, around: int = 0) -> str:
+def spell_out(part: Expression, cells: WriteCells, around: int = 0) -> str:
     """Return an expression as text; `cells` writes a tensor's cells."""
     text, tightness = _write_bare(part, cells)
     return f"({text})" if tightness < around else text
@@ -79,26 +80,35 @@ def _write_bare(part: Expression, cells: WriteCells) -> tuple[str, int]:
         case Cells():
             return cells(part), ATOM
         case Operation("-", Number(0), right):
-            return f"-{write(right, cells, 3)}", 2
+            return f"-{spell_out(right, cells, 3)}", 2
         case Operation("**", left, right):
-            return f"{write(left, cells, ATOM)}^{write(right, cells, ATOM)}", 5
+            return (
+                f"{spell_out(left, cells, ATOM)}^{spell_out(right, cells, ATOM)}",
+                5,
+            )
         case Operation(sign, left, right):
             tight = TIGHTNESS[sign]
             shown = SIGNS.get(sign, sign)
             after = tight + (sign not in "+* and")
-            return f"{write(left, cells, tight)} {shown} {write(right, cells, after)}", tight
+            return (
+                f"{spell_out(left, cells, tight)} {shown} {spell_out(right, cells, after)}",
+                tight,
+            )
         case Reduction(kind, letter, body):
             sign = "Σ" if kind == "sum" else kind
-            return f"{sign}_{letter} {write(body, cells, SUM)}", SUM
+            return f"{sign}_{letter} {spell_out(body, cells, SUM)}", SUM
         case Call("sqrt", (inner,)):
-            return f"√{write(inner, cells, ATOM)}", ATOM
+            return f"√{spell_out(inner, cells, ATOM)}", ATOM
         case Call("exp", (Cells() as inner,)):
             return f"exp {cells(inner)}", SUM
         case Call("where", (condition, yes, no)):
-            chosen = f"{write(yes, cells, 1)} where {write(condition, cells)}"
-            return f"{chosen}, else {write(no, cells, 1)}", 0
+            chosen = f"{spell_out(yes, cells, 1)} where {spell_out(condition, cells)}"
+            return f"{chosen}, else {spell_out(no, cells, 1)}", 0
         case Call(function, arguments):
-            return f"{function}({', '.join(write(each, cells) for each in arguments)})", ATOM
+            return (
+                f"{function}({', '.join(spell_out(each, cells) for each in arguments)})",
+                ATOM,
+            )
     raise ValueError(f"{part} cannot be written")
 
 
@@ -109,7 +119,7 @@ def write_term(part: Expression, found: Callable[[Cells], tuple[str, float]]) ->
         name, value = found(inner)
         return f"{name} {value:.6g}"
 
-    return write(part, cells)
+    return spell_out(part, cells)
 
 
 def to_text(found: Explanation) -> str:

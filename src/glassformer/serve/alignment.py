@@ -8,14 +8,14 @@ from dataclasses import dataclass
 from weakref import WeakKeyDictionary
 
 from ..config import EOS
-from ..evaluate.align import Candidate, Pair, align
+from ..evaluate.align import AlignmentCandidate, Pair, align_pairs
 from ..evaluate.choice import load_choice
 from ..evaluate.choosing import choose_alone
 from ..evaluate.words import share_out
 from ..text.unicode import Span
 from ..translator import Translator
-from .model_pool import Model
-from .placing import Link, find_words
+from .model_pool import PooledModel
+from .placing import Link, find_marked_words
 
 
 @dataclass(frozen=True)
@@ -31,35 +31,37 @@ class Alignments:
     """Remembers the head of each model."""
 
     def __init__(self) -> None:
-        self._heads = WeakKeyDictionary[Translator, Candidate]()
+        self._heads = WeakKeyDictionary[Translator, AlignmentCandidate]()
         self._lock = threading.Lock()
 
     def align(
-        self, model: Model, translator: Translator, texts: Sequence[Said]
+        self, model: PooledModel, translator: Translator, texts: Sequence[Said]
     ) -> list[list[Link]]:
         """Links between the words of each text and its translation, as `find_words` counts them."""
         pairs, homes = list[Pair](), list[tuple[int, int, int]]()
         for number, said in enumerate(texts):
             for source, target in said.parts:
                 one, other = said.source[slice(*source)], said.text[slice(*target)]
-                if find_words(one) and find_words(other):
+                if find_marked_words(one) and find_marked_words(other):
                     pairs.append(_read(translator, one, other))
                     before = (
-                        find_words(said.source[: source[0]]),
-                        find_words(said.text[: target[0]]),
+                        find_marked_words(said.source[: source[0]]),
+                        find_marked_words(said.text[: target[0]]),
                     )
                     homes.append((number, len(before[0]), len(before[1])))
         links: list[list[Link]] = [[] for _ in texts]
         if pairs:
             head = self._choose(model, translator, pairs)
-            for home, found in zip(homes, align(translator, pairs, head), strict=True):
+            for home, found in zip(homes, align_pairs(translator, pairs, head), strict=True):
                 number, first, second = home
                 links[number] += [
                     (first + s, second + t, weight) for (s, t), weight in found.weights.items()
                 ]
         return links
 
-    def _choose(self, model: Model, translator: Translator, pairs: Sequence[Pair]) -> Candidate:
+    def _choose(
+        self, model: PooledModel, translator: Translator, pairs: Sequence[Pair]
+    ) -> AlignmentCandidate:
         """What the model directory remembers; else what its own sentences tell."""
         with self._lock:
             if translator not in self._heads:
@@ -74,7 +76,7 @@ class Alignments:
 def _read(translator: Translator, source: str, target: str) -> Pair:
     found, written = translator.read(source), translator.tokenizers.target.tokens(target)
     sides = [
-        share_out(tuple(find_words(text)), tokens.spans)
+        share_out(tuple(find_marked_words(text)), tokens.spans)
         for text, tokens in ((source, found), (target, written))
     ]
     return Pair((source, target), sides[0], sides[1], [*found.ids, EOS], written.ids)

@@ -13,7 +13,7 @@ from ..see import derive
 from ..see.trace import Trace
 from ..see.wording import find_side
 from .api_error import ApiError, refuse_missing
-from .arrays import Array, pack
+from .arrays import Array, pack_array
 from .service import TheService
 from .streams import Json
 
@@ -136,7 +136,7 @@ def get_derived(id: str, what: str, request: Request, service: TheService) -> Re
     except TypeError as error:
         raise ApiError(400, f"{what}: {error}") from None
     found = function(trace, **given)
-    return pack(found, what) if dims else Json(found)
+    return pack_array(found, what) if dims else Json(found)
 
 
 def _parameters(function: Callable[..., Any]) -> list[str]:

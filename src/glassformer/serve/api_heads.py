@@ -8,11 +8,11 @@ from fastapi import APIRouter, Request, Response
 
 from ..see.silencing import silence_each
 from .api_error import ApiError
-from .jobs import Job
+from .jobs import BackgroundJob
 from .recordings import Recording
 from .requests import HeadsRequest
 from .service import Service, TheService
-from .streams import Json, answer
+from .streams import Json, stream_answer
 
 router = APIRouter(tags=["traces"])
 
@@ -29,10 +29,14 @@ async def weigh_heads(
     kept = service.recordings.find(id)
     if kept.model is None:
         raise ApiError(400, "this recording was uploaded: its model is not here")
-    return await answer(request, service.jobs.start(lambda job: weigh(job, service, kept, body)))
+    return await stream_answer(
+        request, service.jobs.start(lambda job: weigh_each_head(job, service, kept, body))
+    )
 
 
-def weigh(job: Job, service: Service, kept: Recording, body: HeadsRequest) -> dict[str, Any]:
+def weigh_each_head(
+    job: BackgroundJob, service: Service, kept: Recording, body: HeadsRequest
+) -> dict[str, Any]:
     """In a thread: one pass for each block."""
     translator = service.model_pool.load(service.model_pool.find(kept.model))
     found = silence_each(translator, kept.trace, body.step, body.rival, job.check)

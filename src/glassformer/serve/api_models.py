@@ -12,7 +12,7 @@ from ..see.tokens import read_source, read_target
 from ..translator import Translator
 from ..version import __version__
 from .api_error import ApiError, refuse_missing
-from .arrays import cut, pack
+from .arrays import cut_slice, pack_array
 from .service import TheService
 
 router = APIRouter(tags=["models"])
@@ -57,7 +57,7 @@ def get_weights(id: str, name: str, service: TheService, slice: str = "") -> Res
     weights = Parameters(translator.model.state_dict())
     if name not in weights.tensors:
         raise refuse_missing("weight", name, [*weights])
-    return pack(cut(weights[name], slice), name)
+    return pack_array(cut_slice(weights[name], slice), name)
 
 
 @router.get("/models/{id}/tokens")
@@ -88,7 +88,7 @@ def list_vocabulary(
     most: Annotated[int, Query(ge=1, le=10_000)] = 100,
 ) -> dict[str, Any]:
     """Tokens of a vocabulary: those that begin so, a leading space aside, or from an id on."""
-    vocabulary = choose_tokenizer(
+    vocabulary = find_tokenizer(
         service.model_pool.load(service.model_pool.find(id)), side
     ).vocabulary
     wanted = begins.lower()
@@ -107,7 +107,7 @@ def get_catalogue() -> dict[str, Any]:
     return {"entries": {name: entry._asdict() for name, entry in read_catalogue().items()}}
 
 
-def choose_tokenizer(translator: Translator, side: str) -> Any:
+def find_tokenizer(translator: Translator, side: str) -> Any:
     return getattr(translator.tokenizers, side)
 
 

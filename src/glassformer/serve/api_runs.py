@@ -14,11 +14,11 @@ from typing import Any
 from fastapi import APIRouter, Request, Response
 from fastapi.responses import StreamingResponse
 
-from ..see.draw.runs import Sentence
+from ..see.draw.runs import RunSentence
 from ..train.watch import Told
 from ..typed_json import read_typed
 from .api_error import ApiError, refuse_missing
-from .arrays import cut, pack
+from .arrays import cut_slice, pack_array
 from .service import Service, TheService
 from .streams import EVENTS, HEADERS, Json, format_event
 
@@ -75,7 +75,7 @@ def get_snapshot(id: str, step: int, name: str, service: TheService, slice: str 
     with safe_open(_find_snapshot(find_run(service, id), step), "np") as file:
         if name not in file.keys():  # noqa: SIM118
             raise refuse_missing("tensor", name, list(file.keys()))
-        return pack(cut(file.get_tensor(name), slice), name)
+        return pack_array(cut_slice(file.get_tensor(name), slice), name)
 
 
 def find_runs(service: Service) -> dict[str, Path]:
@@ -139,7 +139,7 @@ def _number(folder: Path) -> Iterator[dict[str, Any]]:
     path = next((home / n for home in homes for n in names if (home / n).is_file()), None)
     ids = {} if path is None else {t: n for n, t in enumerate(Tokenizer.load(path).vocabulary)}
     with suppress(OSError, ValueError):
-        for each in read_typed(folder / WATCH / "sentences.json", list[Sentence]):
+        for each in read_typed(folder / WATCH / "sentences.json", list[RunSentence]):
             yield asdict(each) | {
                 "reference_ids": [ids.get(text) for text in each.reference_tokens]
             }

@@ -12,17 +12,17 @@ from ..decode import Fate, Hypothesis, Step, search
 from ..familiarity import Familiarity
 from ..quality_check import judge
 from ..see.logits_tap import Overheard
-from ..see.tokens import read_source, spell
-from ..text.spacing import join
+from ..see.tokens import read_source, spell_word
+from ..text.spacing import join_sentences
 from ..translation import Translation, assemble, compose
 from ..translator import Translator
 from .api_error import ApiError
 from .api_models import check_ids
-from .jobs import Job
+from .jobs import BackgroundJob
 from .request_log import note, note_texts
-from .requests import StreamRequest, check_text, choose_search
+from .requests import StreamRequest, check_text, read_search
 from .service import Service, TheService
-from .streams import Json, answer
+from .streams import Json, stream_answer
 
 router = APIRouter(tags=["translate"])
 
@@ -35,13 +35,13 @@ async def stream_translation(
     check_text(body.text, service.limits)
     note_texts(request, [body.text])
     note(request, models=[service.model_pool.find(body.model).id])
-    return await answer(request, service.jobs.start(lambda job: tell(job, service, body)))
+    return await stream_answer(request, service.jobs.start(lambda job: tell(job, service, body)))
 
 
-def tell(job: Job, service: Service, body: StreamRequest) -> dict[str, Any]:
+def tell(job: BackgroundJob, service: Service, body: StreamRequest) -> dict[str, Any]:
     """In a thread: sentence by sentence. The first begins as the request says."""
     translator = service.model_pool.load(service.model_pool.find(body.model))
-    decode = choose_search(translator, body.decode, service.limits)
+    decode = read_search(translator, body.decode, service.limits)
     prefix = check_ids(translator, body.prefix)
     spans = translator.split(body.text)
     job.say("sentences", sentences=spans)
@@ -59,14 +59,16 @@ def tell(job: Job, service: Service, body: StreamRequest) -> dict[str, Any]:
         ]
         told.append(_tell_found(translator, found))
         job.say("sentence", sentence=number, **told[-1])
-    joined, _ = join(body.text if body.text.strip() else "", spans, [each["text"] for each in told])
+    joined, _ = join_sentences(
+        body.text if body.text.strip() else "", spans, [each["text"] for each in told]
+    )
     judged = judge(body.text, [assemble(body.text, spans, made)], Familiarity(translator))
     checked = {name: judged.to_json()[name] for name in ("confidence", "problems")}
     return {"translation": joined, **checked, "sentences": told}
 
 
 def _search(
-    job: Job,
+    job: BackgroundJob,
     translator: Translator,
     decode: Decode,
     body: StreamRequest,
@@ -117,7 +119,7 @@ def _tell_step(
             live.append(
                 {
                     "ids": ids,
-                    "text": spell(tokenizer, written),
+                    "text": spell_word(tokenizer, written),
                     "log_prob": each.log_prob,
                     "score": each.score,
                     "finished": each.fate is Fate.FINISHED,
@@ -144,7 +146,7 @@ def tell_candidates(
 def _tell_found(translator: Translator, found: Hypothesis) -> dict[str, Any]:
     tokenizer = translator.tokenizers.target
     return {
-        "text": spell(tokenizer, found.tokens),
+        "text": spell_word(tokenizer, found.tokens),
         "ids": found.tokens,
         "tokens": [tokenizer.token(id) for id in found.tokens],
         "token_log_probs": found.token_log_probs,

@@ -13,10 +13,10 @@ from ..see.derive import group_words
 from ..see.explain import Explanation
 from ..see.levels import belongs, find_level
 from ..see.opgraph import Equation
-from ..see.page import describe
+from ..see.page import describe_equation
 from ..see.wording import find_side, to_formula
 from .api_error import ApiError
-from .arrays import cut, pack, pack_many
+from .arrays import cut_slice, pack_array, pack_many
 from .service import TheService
 from .streams import Json
 
@@ -28,7 +28,7 @@ Most = Annotated[int, Query(ge=1, le=100_000)]
 def get_tensor(id: str, name: str, service: TheService, slice: str = "") -> Response:
     """Recorded, derived, given or learned: little-endian float32."""
     trace = service.recordings.find(id).trace
-    return pack(cut(_fetch(trace, name), slice), name)
+    return pack_array(cut_slice(_fetch(trace, name), slice), name)
 
 
 @router.get("/tensors", response_class=Response)
@@ -115,7 +115,7 @@ def _fetch(trace: Any, name: str) -> Any:
 
 def _show_op(op: Equation, recorded: Container[str]) -> dict[str, Any]:
     level = find_level(op.name) if op.name in recorded else None
-    return {**describe(op), "formula": to_formula(op), "level": level}
+    return {**describe_equation(op), "formula": to_formula(op), "level": level}
 
 
 def _locate(found: Explanation) -> list[dict[str, Any]]:

@@ -8,7 +8,7 @@ from typing import Any
 from fastapi import APIRouter, Request, Response
 
 from ..decode import Step
-from ..see import Comparison, record
+from ..see import EditEffect, record
 from ..see.levels import find_level
 from ..see.page import build_page
 from ..see.sentences import choose_sentence
@@ -18,12 +18,12 @@ from .api_error import ApiError
 from .api_models import check_ids
 from .api_stream import tell_candidates
 from .archive import read_archive, write_archive
-from .jobs import Job
+from .jobs import BackgroundJob
 from .recordings import Recording
 from .request_log import note, note_texts
-from .requests import EditRequest, TraceRequest, check_text, choose_search
+from .requests import EditRequest, TraceRequest, check_text, read_search
 from .service import Service, TheService
-from .streams import Json, answer
+from .streams import Json, stream_answer
 
 router = APIRouter(tags=["traces"])
 SAVED = {"Content-Disposition": "attachment"}  # the page knows a better name than we do
@@ -35,7 +35,9 @@ async def record_trace(body: TraceRequest, request: Request, service: TheService
     check_text(body.text, service.limits)
     note_texts(request, [body.text])
     note(request, models=[service.model_pool.find(body.model).id])
-    return await answer(request, service.jobs.start(lambda job: make(job, service, body)))
+    return await stream_answer(
+        request, service.jobs.start(lambda job: make_trace(job, service, body))
+    )
 
 
 @router.delete("/jobs/{id}")
@@ -84,7 +86,7 @@ def remove_trace(id: str, service: TheService) -> dict[str, Any]:
 
 
 @router.get("/traces/{id}/file", response_class=Response)
-def save_trace(
+def store_trace(
     id: str, service: TheService, compact: bool = False, parameters: bool = False
 ) -> Response:
     """The recording as a file: the zip of its folder."""
@@ -106,10 +108,12 @@ async def edit_trace(id: str, body: EditRequest, request: Request, service: TheS
     if kept.model is None and body.model is None:
         raise ApiError(400, "this recording was uploaded: name the model that made it")
     service.model_pool.find(kept.model or body.model)
-    return await answer(request, service.jobs.start(lambda job: edit(job, service, kept, body)))
+    return await stream_answer(
+        request, service.jobs.start(lambda job: edit(job, service, kept, body))
+    )
 
 
-def make(job: Job, service: Service, body: TraceRequest) -> dict[str, Any]:
+def make_trace(job: BackgroundJob, service: Service, body: TraceRequest) -> dict[str, Any]:
     """In a thread: the recording, kept."""
     model = service.model_pool.find(body.model)
     job.say("progress", stage="loading", step=0, most=None, text="")
@@ -123,7 +127,9 @@ def make(job: Job, service: Service, body: TraceRequest) -> dict[str, Any]:
     return service.recordings.add(Recording(found, model.id, plain, base)).describe()
 
 
-def edit(job: Job, service: Service, kept: Recording, body: EditRequest) -> dict[str, Any]:
+def edit(
+    job: BackgroundJob, service: Service, kept: Recording, body: EditRequest
+) -> dict[str, Any]:
     """In a thread: the sentence as it was, the old translation under the edits, and a new one."""
     model = service.model_pool.find(body.model or kept.model)
     translator = service.model_pool.load(model)
@@ -137,7 +143,7 @@ def edit(job: Job, service: Service, kept: Recording, body: EditRequest) -> dict
     job.check()
     after = _record(job, translator, plain, service, edits=body.edits)
     say(None)
-    changes = Comparison(base.trace, forced, after).to_json()
+    changes = EditEffect(base.trace, forced, after).to_json()
     ids = [
         service.recordings.add(Recording(each, model.id, plain, base.id))
         for each in (forced, after)
@@ -146,7 +152,7 @@ def edit(job: Job, service: Service, kept: Recording, body: EditRequest) -> dict
 
 
 def _find_base(
-    job: Job,
+    job: BackgroundJob,
     translator: Translator,
     service: Service,
     kept: Recording,
@@ -165,7 +171,7 @@ def _find_base(
 
 
 def _record(
-    job: Job,
+    job: BackgroundJob,
     translator: Translator,
     plain: dict[str, Any],
     service: Service,
@@ -178,12 +184,12 @@ def _record(
                 400, "decode, prefix, hypothesis and sentence have no effect with a target"
             )
         how["target"] = plain["target"]
-        check_size(translator, plain["text"], service)
+        check_text_size(translator, plain["text"], service)
     else:
         how["sentence"] = plain.get("sentence", 0)
         chosen = choose_sentence(translator, plain["text"], how["sentence"])
-        check_size(translator, chosen.text, service)
-        how["decode"] = choose_search(translator, plain.get("decode", {}), service.limits)
+        check_text_size(translator, chosen.text, service)
+        how["decode"] = read_search(translator, plain.get("decode", {}), service.limits)
         how["prefix"] = check_ids(translator, plain.get("prefix", ""))
         how |= {name: plain.get(name, 0) for name in ("hypothesis", "seed")}
         how["progress"] = _tell(job, translator, "searching")
@@ -191,7 +197,7 @@ def _record(
     return record(translator, plain["text"], **how)
 
 
-def _tell(job: Job, translator: Translator, stage: str) -> Any:
+def _tell(job: BackgroundJob, translator: Translator, stage: str) -> Any:
     """What is shown each step: says how far it is, and stops the search if nobody waits."""
     steps = 0
 
@@ -221,7 +227,7 @@ def _read_best(step: Step) -> list[int]:
     return [*before[len(before) - length :], int(step.token_BC[0, 0])]
 
 
-def check_size(translator: Translator, sentence: str, service: Service) -> None:
+def check_text_size(translator: Translator, sentence: str, service: Service) -> None:
     """Refuse a sentence that is too long, naming the limit that holds here."""
     tokens = len(translator.read(sentence.strip()).ids)
     most = min(service.limits.tokens, translator.longest - 1)  # and the end mark

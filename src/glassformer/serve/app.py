@@ -30,7 +30,7 @@ from . import (
 from .api_error import ApiError, say_invalid
 from .auth import Guard
 from .compression import Compressed
-from .openapi import describe
+from .openapi import describe_api
 from .pages import add_pages
 from .request_log import Logged, RequestLog
 from .service import Service
@@ -61,7 +61,7 @@ OURS = (
 )
 
 
-def build(
+def build_app(
     service: Service,
     *,
     token: str,
@@ -90,7 +90,7 @@ def build(
     for face in (libre, metrics):
         app.include_router(face.router, responses=ERRORS)
     add_pages(app)
-    document = describe(app)
+    document = describe_api(app)
     app.openapi = lambda: document  # type: ignore[method-assign]
     app.add_middleware(Compressed)
     guard = {"hosts": hosts, "token": token, "cookie": cookie}

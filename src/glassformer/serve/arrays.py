@@ -18,7 +18,7 @@ KEPT = {"Cache-Control": "private, max-age=31536000, immutable"}
 _PART = re.compile(r"\s*(-?\d{1,9})?\s*(?:(:)\s*(-?\d{1,9})?\s*(?::\s*(-?\d{1,9})?\s*)?)?")
 
 
-def cut(array: Array, text: str) -> Array:
+def cut_slice(array: Array, text: str) -> Array:
     """`0,:,3:7`, as NumPy has it. ApiError for what is no slice of this array."""
     if not text.strip():
         return array
@@ -43,7 +43,7 @@ def _read(part: str, size: int, text: str) -> int | slice:
     return slice(*(None if each is None else int(each) for each in (start, stop, step)))
 
 
-def pack(array: Array, name: str) -> Response:
+def pack_array(array: Array, name: str) -> Response:
     """The numbers as bytes, their shape as a header."""
     flat = np.ascontiguousarray(array, "<f4")
     shape = ",".join(map(str, array.shape))

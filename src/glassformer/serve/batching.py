@@ -163,7 +163,7 @@ class Batcher:
     def _translate(self, batch: list[tuple[Order, int]]) -> None:
         first = batch[0][0]
         try:
-            found = quality_check.search(
+            found = quality_check.search_checked(
                 first.translator,
                 [order.sentences[place] for order, place in batch],
                 again=first.n_best == 1,

@@ -24,7 +24,7 @@ class Cancelled(Exception):
     """Nobody waits for this any more."""
 
 
-class Job:
+class BackgroundJob:
     """One token of work. The thread calls `say`; the event loop reads `events`."""
 
     def __init__(self, seconds: float, forget: Callable[[str], object]) -> None:
@@ -49,7 +49,7 @@ class Job:
     def cancel(self) -> None:
         self.is_cancelled.set()
 
-    def run(self, work: Callable[[Job], dict[str, Any]]) -> None:
+    def run(self, work: Callable[[BackgroundJob], dict[str, Any]]) -> None:
         """In the thread: the work, and how it ended."""
         try:
             self.check()
@@ -91,14 +91,14 @@ class Jobs:
     def __init__(self, limits: Limits, threads: int = 2) -> None:
         self.limits, self.threads = limits, threads
         self._pool = ThreadPoolExecutor(threads, "job")
-        self._open: dict[str, Job] = {}
+        self._open: dict[str, BackgroundJob] = {}
 
-    def start(self, work: Callable[[Job], dict[str, Any]]) -> Job:
+    def start(self, work: Callable[[BackgroundJob], dict[str, Any]]) -> BackgroundJob:
         """ApiError if too many wait already."""
         before = len(self._open) - self.threads + 1
         if before > self.limits.jobs:
             raise ApiError(503, f"{len(self._open)} jobs are waiting already", 2)
-        job = Job(self.limits.seconds, lambda id: self._open.pop(id, None))
+        job = BackgroundJob(self.limits.seconds, lambda id: self._open.pop(id, None))
         self._open[job.id] = job
         if before > 0:
             job.say("queued", before=before)

@@ -6,7 +6,7 @@ from typing import Any
 
 from .api_error import ApiError
 from .detect import Detector
-from .model_pool import Model, ModelPool, name_language
+from .model_pool import ModelPool, PooledModel, name_language
 
 
 class Languages:
@@ -44,7 +44,7 @@ class Languages:
                     return known
         raise ApiError(400, f"{code} is not supported")
 
-    def find_route(self, source: str, target: str) -> list[Model] | None:
+    def find_route(self, source: str, target: str) -> list[PooledModel] | None:
         """The models to go through: none, one or two."""
         if source == target:
             return []
@@ -57,7 +57,7 @@ class Languages:
                 return [first, second]
         return None
 
-    def check_route(self, source: str, target: str) -> list[Model]:
+    def check_route(self, source: str, target: str) -> list[PooledModel]:
         route = self.find_route(source, target)
         if route is None:
             one, other = (f"{name_language(code)} ({code})" for code in (source, target))

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from .placing import Link, Mark, place_marks
+from .placing import Link, TagMark, place_marks
 
 _INLINE = (
     "a abbr acronym b bdi bdo big cite data del dfn em font i ins label mark q rb rp rt ruby s "
@@ -44,7 +44,7 @@ class Run:
     """Text between two blocks, as it reads, and the marks in it."""
 
     text: str = ""
-    marks: list[Mark] = field(default_factory=list)
+    marks: list[TagMark] = field(default_factory=list)
     entities: dict[str, str] = field(default_factory=dict)  # as the page wrote these characters
     before: str = ""  # white space around the text, as it was
     after: str = ""
@@ -65,7 +65,7 @@ class Run:
 
 
 @dataclass
-class Page:
+class MarkupPage:
     """What is left as it is, and runs, in the order of the page."""
 
     parts: list[str | Run]
@@ -88,7 +88,7 @@ class _Token:
     name: str = ""
 
 
-def read_markup(text: str) -> Page:
+def read_markup(text: str) -> MarkupPage:
     parts: list[str | Run] = []
     gathered: list[_Token] = []
 
@@ -109,7 +109,7 @@ def read_markup(text: str) -> Page:
         else:
             gathered.append(token)
     flush()
-    return Page(parts)
+    return MarkupPage(parts)
 
 
 def _read_tokens(text: str) -> Iterator[_Token]:
@@ -152,7 +152,7 @@ def _find_close(text: str, at: int, name: str) -> int:
 
 
 def _make_run(tokens: Sequence[_Token]) -> Run:
-    run, root = Run(), Mark(0, -1, "", "")
+    run, root = Run(), TagMark(0, -1, "", "")
     written, opened = "", [("", root)]
     plain = set[str]()
     for token, around in zip(tokens, _find_spaces(tokens), strict=True):
@@ -162,7 +162,7 @@ def _make_run(tokens: Sequence[_Token]) -> Run:
             _close(opened, token, len(written), around[1])
         else:
             is_open = token.kind == "open" and len(opened) < DEEPEST
-            mark = Mark(len(written), -1 if is_open else len(written), token.raw, "", around)
+            mark = TagMark(len(written), -1 if is_open else len(written), token.raw, "", around)
             opened[-1][1].children.append(mark)
             if is_open:
                 opened.append((token.name, mark))
@@ -176,17 +176,17 @@ def _make_run(tokens: Sequence[_Token]) -> Run:
     return run
 
 
-def _close(opened: list[tuple[str, Mark]], token: _Token, at: int, is_spaced: bool) -> None:
+def _close(opened: list[tuple[str, TagMark]], token: _Token, at: int, is_spaced: bool) -> None:
     """The nearest element of that name ends, and with it what was opened within it."""
     places = [place for place, (name, _) in enumerate(opened) if name == token.name]
     if not places:
         parent = opened[-1][1]
         if parent.close_count == DEEPEST:
-            parent.children.append(Mark(at, at, token.raw, ""))
+            parent.children.append(TagMark(at, at, token.raw, ""))
             return
         # It began earlier on the page: all that is before it here is in it.
         parent.close_count += 1
-        parent.children = [Mark(parent.start, at, "", token.raw, children=parent.children)]
+        parent.children = [TagMark(parent.start, at, "", token.raw, children=parent.children)]
         return
     for _, mark in opened[places[-1] :]:
         mark.end = at

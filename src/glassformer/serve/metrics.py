@@ -23,7 +23,7 @@ SIZES = (1, 2, 4, 8, 16, 32, 64, 128, 256)
 router = APIRouter(tags=["operation"])
 
 
-class Metrics:
+class ServerMetrics:
     """Of one server. Paths are those of the routes: what a client makes up counts as `other`."""
 
     def __init__(self) -> None:
@@ -66,7 +66,7 @@ def get_metrics(service: TheService) -> Response:
 class Measured:
     """Counts and times every request."""
 
-    def __init__(self, app: ASGIApp, metrics: Metrics) -> None:
+    def __init__(self, app: ASGIApp, metrics: ServerMetrics) -> None:
         self.app, self.metrics = app, metrics
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:

@@ -22,7 +22,7 @@ log = logging.getLogger("glassformer.serve")
 
 
 @dataclass(frozen=True)
-class Model:
+class PooledModel:
     """A model that can be asked for. The name is that of its folder: any characters at all."""
 
     id: str  # safe in a path
@@ -74,7 +74,7 @@ class ModelPool:
         **how: Any,
     ) -> None:
         self.most, self.how = loaded, how
-        self.models: dict[str, Model] = {}
+        self.models: dict[str, PooledModel] = {}
         self._loaded: OrderedDict[str, tuple[Translator, Stamp | None]] = OrderedDict()
         self._lock = threading.Lock()
         for folder in folders or sorted(path.name for path in SHIPPED.iterdir()):
@@ -88,13 +88,13 @@ class ModelPool:
         id, number = stem, 2
         while id in self.models:
             id, number = f"{stem}-{number}", number + 1
-        self.models[id] = Model(id, name, folder, data.source_lang, data.target_lang)
+        self.models[id] = PooledModel(id, name, folder, data.source_lang, data.target_lang)
 
     @property
-    def default(self) -> Model:
+    def default(self) -> PooledModel:
         return next(iter(self.models.values()))
 
-    def find(self, id: str | None) -> Model:
+    def find(self, id: str | None) -> PooledModel:
         """The model of this id; the first where none is named. ApiError if there is none."""
         if id is None:
             return self.default
@@ -102,15 +102,15 @@ class ModelPool:
             raise refuse_missing("model", id, [*self.models])
         return self.models[id]
 
-    def find_pair(self, source: str, target: str) -> Model | None:
+    def find_pair(self, source: str, target: str) -> PooledModel | None:
         pairs = ((model.source, model.target) for model in self.models.values())
         found = zip(pairs, self.models.values(), strict=True)
         return next((model for pair, model in found if pair == (source, target)), None)
 
-    def is_loaded(self, model: Model) -> bool:
+    def is_loaded(self, model: PooledModel) -> bool:
         return model.id in self._loaded
 
-    def take(self, model: Model) -> Translator | None:
+    def take(self, model: PooledModel) -> Translator | None:
         """If it is loaded, and not replaced since: at once."""
         now = model.stamp()
         with self._lock:
@@ -120,7 +120,7 @@ class ModelPool:
             self._loaded.move_to_end(model.id)
             return translator
 
-    def load(self, model: Model) -> Translator:
+    def load(self, model: PooledModel) -> Translator:
         """May take a while: not for the event loop."""
         with model.lock:
             if translator := self.take(model):
@@ -141,7 +141,7 @@ class ModelPool:
                     self._loaded.popitem(last=False)
             return translator
 
-    def _read(self, model: Model) -> Translator:
+    def _read(self, model: PooledModel) -> Translator:
         translator = Translator.load(model.folder, **self.how)
         data = translator.config.data
         if (data.source_lang, data.target_lang) != (model.source, model.target):

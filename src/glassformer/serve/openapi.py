@@ -48,7 +48,7 @@ ERROR = {
 }
 
 
-def describe(app: FastAPI) -> dict[str, Any]:
+def describe_api(app: FastAPI) -> dict[str, Any]:
     """FastAPI's document, with our errors in place of its own."""
     made = get_openapi(
         title=app.title, version=app.version, description=app.description, routes=app.routes

@@ -19,7 +19,7 @@ Link = tuple[int, int, float]  # a word of the source, one of the translation, a
 
 
 @dataclass
-class Mark:
+class TagMark:
     """A tag with its partner around a stretch of the run's text; without text, a point in it."""
 
     start: int
@@ -27,7 +27,7 @@ class Mark:
     open: str
     close: str
     spaced: tuple[bool, bool] = (False, False)  # whether white space was around a point
-    children: list[Mark] = field(default_factory=list)
+    children: list[TagMark] = field(default_factory=list)
     close_count: int = 0  # tags without a beginning that were found in it
     first: int = 0  # its words in the translation
     last: int = 0
@@ -37,16 +37,20 @@ class Mark:
         return self.first == self.last
 
 
-def find_words(text: str) -> list[Span]:
+def find_marked_words(text: str) -> list[Span]:
     return [found.span() for found in WORD.finditer(text)]
 
 
 def place_marks(
-    text: str, said: str, marks: Sequence[Mark], links: Sequence[Link], write: Callable[[str], str]
+    text: str,
+    said: str,
+    marks: Sequence[TagMark],
+    links: Sequence[Link],
+    write: Callable[[str], str],
 ) -> str:
     """The translation with the marks in it; `write` makes text into HTML."""
     layout = _Layout(text, said, links)
-    root = Mark(0, len(text), "", "", children=[*marks], last=len(layout.words))
+    root = TagMark(0, len(text), "", "", children=[*marks], last=len(layout.words))
     layout.place(root)
     return _Writer(said, layout.words, write).write(root, 0, len(said))
 
@@ -55,7 +59,7 @@ class _Layout:
     """Which words of the translation stand for which stretch of the source."""
 
     def __init__(self, text: str, said: str, links: Sequence[Link]) -> None:
-        self.sources, self.words = find_words(text), find_words(said)
+        self.sources, self.words = find_marked_words(text), find_marked_words(said)
         self.ends = [end for _, end in self.sources]
         self.heirs: dict[int, list[int]] = {}
         self.weight = dict[int, float]()
@@ -63,7 +67,7 @@ class _Layout:
             self.heirs.setdefault(source, []).append(target)
             self.weight[target] = weight
 
-    def place(self, node: Mark) -> None:
+    def place(self, node: TagMark) -> None:
         """Give each child its words: those with most to say choose first."""
         own, taken = self._cover(node), bytearray(len(self.words))
         wanted = [(self._want(node, child, own), child) for child in node.children]
@@ -77,7 +81,7 @@ class _Layout:
             if child.children:
                 self.place(child)
 
-    def _want(self, node: Mark, child: Mark, own: range) -> list[int]:
+    def _want(self, node: TagMark, child: TagMark, own: range) -> list[int]:
         """The words within the parent that stand for the child's."""
         covered, inside = self._cover(child), range(node.first, node.last)
         if covered and covered == own:
@@ -85,7 +89,7 @@ class _Layout:
         heirs = (word for source in covered for word in self.heirs.get(source, ()))
         return sorted(word for word in heirs if word in inside)
 
-    def _cover(self, mark: Mark) -> range:
+    def _cover(self, mark: TagMark) -> range:
         """The source words that are in it by half or more; else those that it touches."""
         if mark.start >= mark.end:
             return range(0)
@@ -97,11 +101,11 @@ class _Layout:
         most = [word for word in touched if self._share(word, mark) >= 0.5]
         return range(most[0], most[-1] + 1) if most else touched
 
-    def _share(self, word: int, mark: Mark) -> float:
+    def _share(self, word: int, mark: TagMark) -> float:
         start, end = self.sources[word]
         return (min(end, mark.end) - max(start, mark.start)) / (end - start)
 
-    def _settle(self, node: Mark, words: list[int], taken: bytearray) -> Span:
+    def _settle(self, node: TagMark, words: list[int], taken: bytearray) -> Span:
         """The free neighbours that stand for the child most surely."""
         best, most = (node.first, node.first), 0.0
         for group in _group(words, taken):
@@ -110,7 +114,7 @@ class _Layout:
                 best, most = (group[0], group[-1] + 1), weight
         return best
 
-    def _lend(self, node: Mark, child: Mark, taken: bytearray) -> None:
+    def _lend(self, node: TagMark, child: TagMark, taken: bytearray) -> None:
         """A link has to be clicked: if none of the words is its own, a free neighbour's is."""
         if child.start == child.end or not CLICKED.match(child.open):
             return
@@ -119,7 +123,7 @@ class _Layout:
                 child.first, child.last, taken[word] = word, word + 1, 1
                 return
 
-    def _find_point(self, node: Mark, child: Mark, taken: bytearray) -> int:
+    def _find_point(self, node: TagMark, child: TagMark, taken: bytearray) -> int:
         """Behind the word that stands for the source word before it, or before the next one's."""
         before, inside = bisect_right(self.ends, child.start), range(node.first, node.last)
         if not before:
@@ -156,7 +160,7 @@ class _Writer:
     def __init__(self, said: str, words: Sequence[Span], write: Callable[[str], str]) -> None:
         self.said, self.words, self.make = said, words, write
 
-    def write(self, node: Mark, begin: int, end: int) -> str:
+    def write(self, node: TagMark, begin: int, end: int) -> str:
         """What is between two places of the translation, with the children in it."""
         parts, at = list[str](), begin
         for child in sorted(node.children, key=lambda child: (child.first, child.last)):
@@ -166,7 +170,7 @@ class _Writer:
             at = stop
         return "".join([*parts, self.make(self.said[at:end])])
 
-    def _write_child(self, child: Mark, start: int, stop: int, parts: Sequence[str]) -> str:
+    def _write_child(self, child: TagMark, start: int, stop: int, parts: Sequence[str]) -> str:
         inner = self.write(child, start, stop) if start < stop else self._write_points(child)
         made = f"{child.open}{inner}{child.close}"
         left, right = child.spaced if child.is_point else (False, False)
@@ -177,12 +181,12 @@ class _Writer:
             made += " "
         return made
 
-    def _write_points(self, node: Mark) -> str:
+    def _write_points(self, node: TagMark) -> str:
         return "".join(
             f"{child.open}{self._write_points(child)}{child.close}" for child in node.children
         )
 
-    def _locate(self, child: Mark, begin: int, end: int) -> Span:
+    def _locate(self, child: TagMark, begin: int, end: int) -> Span:
         """In characters."""
         if not child.is_point:
             return self.words[child.first][0], self.words[child.last - 1][1]

@@ -71,7 +71,7 @@ class RequestLog:
 
 
 @dataclass
-class Entry:
+class LogEntry:
     """What handlers know of one request."""
 
     with_text: bool
@@ -108,7 +108,7 @@ class Logged:
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
-        status, begun, entry = 500, time.perf_counter(), Entry(self.log.with_text)
+        status, begun, entry = 500, time.perf_counter(), LogEntry(self.log.with_text)
         now, (address, *_) = datetime.now(UTC), scope.get("client") or ("",)
         path = scope["path"][:SHOWN]
 

@@ -68,7 +68,7 @@ class StreamRequest(Body):
     candidates: int = Field(5, ge=0, le=50)
 
 
-def choose_search(translator: Translator, changes: dict[str, Any], limits: Limits) -> Decode:
+def read_search(translator: Translator, changes: dict[str, Any], limits: Limits) -> Decode:
     """The model's own settings with changes, within the limits. ApiError naming what is wrong."""
     try:
         decode = translator.config.decode.override(changes)

@@ -12,13 +12,13 @@ from typing import Any, NamedTuple
 
 import uvicorn
 
-from .app import build
+from .app import build_app
 from .batching import Batcher
 from .jobs import Jobs
 from .languages import Languages
 from .limits import Limits
 from .listening import BACKLOG, LOCAL, OPEN, Connection, allow_files, listen, name_address
-from .metrics import Metrics
+from .metrics import ServerMetrics
 from .model_pool import ModelPool
 from .rate_limit import Access
 from .recordings import Recordings
@@ -58,7 +58,7 @@ def make_service(
 
     ValueError where one of them is none.
     """
-    limits, metrics = limits or Limits(), Metrics()
+    limits, metrics = limits or Limits(), ServerMetrics()
     model_pool = ModelPool(models, loaded=limits.loaded, **how)
     batcher = Batcher(limits, metrics.observe_batch)
     return Service(
@@ -90,7 +90,7 @@ class Ready(NamedTuple):
             self.server.run(sockets=self.socks)
 
 
-def prepare(
+def prepare_server(
     service: Service,
     *,
     host: str = "localhost",
@@ -111,7 +111,7 @@ def prepare(
     port = socks[0].getsockname()[1]
     names = (*LOCAL, *hosts, "*" if host in OPEN and not hosts else host)
     cookie = f"glassformer-{port}"
-    app = build(service, token=token, cookie=cookie, hosts=names, origins=origins, log=log)
+    app = build_app(service, token=token, cookie=cookie, hosts=names, origins=origins, log=log)
     config = uvicorn.Config(app, **_options(service.limits))
     address = f"{name_address(host, port)}/?token={token}"
     return Ready(Server(config, service), socks, address)

@@ -19,7 +19,7 @@ from .recordings import Recordings
 from .translation_service import TranslationService
 
 if TYPE_CHECKING:
-    from .metrics import Metrics
+    from .metrics import ServerMetrics
 
 
 @dataclass
@@ -32,7 +32,7 @@ class Service:
     translation_service: TranslationService
     languages: Languages
     access: Access
-    metrics: Metrics
+    metrics: ServerMetrics
     runs: Path | None = None
     drawing: threading.Lock = field(default_factory=threading.Lock)  # fonts are one for all
     closing: threading.Event = field(default_factory=threading.Event)

@@ -12,14 +12,14 @@ from fastapi import Request
 from fastapi.responses import JSONResponse, Response, StreamingResponse
 
 from .api_error import ApiError
-from .jobs import Job
+from .jobs import BackgroundJob
 
 EVENTS = "text/event-stream"
 LOOK = 0.5  # seconds between two looks whether the client is still there
 HEADERS = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
 
 
-def to_json(value: Any) -> str:
+def encode_json(value: Any) -> str:
     """One line; null for what is not finite."""
     try:
         return json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
@@ -39,14 +39,14 @@ class Json(JSONResponse):
     """JSON as `to_json` writes it: a number that is not finite is null."""
 
     def render(self, content: Any) -> bytes:
-        return to_json(content).encode("utf-8", "replace")
+        return encode_json(content).encode("utf-8", "replace")
 
 
 def format_event(name: str, data: Any) -> bytes:
-    return f"event: {name}\ndata: {to_json(data)}\n\n".encode("utf-8", "replace")
+    return f"event: {name}\ndata: {encode_json(data)}\n\n".encode("utf-8", "replace")
 
 
-async def answer(request: Request, job: Job) -> Response:
+async def stream_answer(request: Request, job: BackgroundJob) -> Response:
     """The job's events, or its result. It ends if the client leaves."""
     if EVENTS in request.headers.get("accept", ""):
         return StreamingResponse(_stream(job), media_type=EVENTS, headers=HEADERS)
@@ -67,7 +67,7 @@ async def answer(request: Request, job: Job) -> Response:
     raise ApiError(500, "internal error")
 
 
-async def _stream(job: Job) -> AsyncIterator[bytes]:
+async def _stream(job: BackgroundJob) -> AsyncIterator[bytes]:
     try:
         yield format_event("start", {"job": job.id})
         async for told in job.events():

@@ -6,16 +6,16 @@ from collections.abc import Sequence
 
 from anyio.to_thread import run_sync
 
-from ..text.sentences import cut
-from ..text.spacing import join
+from ..text.sentences import cut_spans
+from ..text.spacing import join_sentences
 from ..text.unicode import Span
 from ..translation import Translation, combine
 from ..translator import Translator
 from .alignment import Alignments, Said
 from .batching import Batcher
 from .limits import Limits
-from .markup import Page, read_markup
-from .model_pool import Model, ModelPool
+from .markup import MarkupPage, read_markup
+from .model_pool import ModelPool, PooledModel
 from .requests import check_characters
 
 SHORT = 1000  # characters that are split sooner than another thread would begin to
@@ -29,7 +29,7 @@ class TranslationService:
         self.alignments = Alignments()
 
     async def translate(
-        self, texts: Sequence[str], route: Sequence[Model], n_best: int = 1
+        self, texts: Sequence[str], route: Sequence[PooledModel], n_best: int = 1
     ) -> list[list[str]]:
         """Of each text the best translations; more than one only of the last model's."""
         found = [[text] for text in texts]
@@ -40,7 +40,7 @@ class TranslationService:
         return found
 
     async def translate_markup(
-        self, texts: Sequence[str], route: Sequence[Model], n_best: int = 1
+        self, texts: Sequence[str], route: Sequence[PooledModel], n_best: int = 1
     ) -> list[list[str]]:
         """HTML: tags go where the words go that they are about."""
         found = [[text] for text in texts]
@@ -60,7 +60,11 @@ class TranslationService:
         return found
 
     def _write(
-        self, model: Model, translator: Translator, pages: Sequence[Page], said: Sequence[Said]
+        self,
+        model: PooledModel,
+        translator: Translator,
+        pages: Sequence[MarkupPage],
+        said: Sequence[Said],
     ) -> list[str]:
         """The pages with these translations of their runs."""
         runs = [run for page in pages for run in page.runs]
@@ -74,19 +78,19 @@ class TranslationService:
         )
         return [page.fill([next(written) for _ in page.runs]) for page in pages]
 
-    async def _open(self, model: Model) -> Translator:
+    async def _open(self, model: PooledModel) -> Translator:
         if translator := self.model_pool.take(model):
             return translator
         return await run_sync(self.model_pool.load, model)
 
-    async def _say(self, texts: Sequence[str], model: Model, n_best: int) -> list[list[Said]]:
+    async def _say(self, texts: Sequence[str], model: PooledModel, n_best: int) -> list[list[Said]]:
         """Of each text the best translations, best first."""
         translator = await self._open(model)
         if sum(map(len, texts)) <= SHORT:
             spans = _split(translator, texts)
         else:
             spans = await run_sync(_split, translator, texts)
-        sentences = [s for each in zip(texts, spans, strict=True) for s in cut(*each)]
+        sentences = [s for each in zip(texts, spans, strict=True) for s in cut_spans(*each)]
         decode = translator.config.decode.override(n_best=n_best)
         found = iter(await self.batcher.search(translator, sentences, decode, n_best))
         return [
@@ -101,7 +105,7 @@ def _join(
     """The sentences' translations with what stood between them; the best ways to combine them."""
     ways: dict[str, Said] = {}
     for way in combine(found, n_best):
-        said, places = join(text, spans, [each.text for each in way])
+        said, places = join_sentences(text, spans, [each.text for each in way])
         ways.setdefault(said, Said(text, said, tuple(zip(spans, places, strict=True))))
     return [*ways.values()]
 
@@ -111,7 +115,7 @@ def _take(said: Sequence[Sequence[Said]], number: int) -> list[Said]:
     return [ways[min(number, len(ways) - 1)] for ways in said]
 
 
-def _read_pages(texts: Sequence[str]) -> list[Page]:
+def _read_pages(texts: Sequence[str]) -> list[MarkupPage]:
     return [read_markup(text) for text in texts]
 
 

@@ -86,7 +86,7 @@ def has_letters(text: str) -> bool:
     return any(map(str.isalnum, text))
 
 
-def cut(text: str, spans: Sequence[Span]) -> list[str]:
+def cut_spans(text: str, spans: Sequence[Span]) -> list[str]:
     """Return the texts of the spans, each with the language mark that the whole begins with."""
     mark = find_language_mark(text)
     return [(mark if part else "") + text[start:end] for part, (start, end) in enumerate(spans)]

@@ -51,7 +51,9 @@ def close_up_with_spans(text: str) -> tuple[str, list[Span]]:
     return close_up(text), spans
 
 
-def join(text: str, spans: Sequence[Span], translations: Sequence[str]) -> tuple[str, list[Span]]:
+def join_sentences(
+    text: str, spans: Sequence[Span], translations: Sequence[str]
+) -> tuple[str, list[Span]]:
     """`text` with another text in the place of each span; and where those are.
 
     The spans are in order, and what lies around them stays. Where there is nothing between two of

@@ -43,7 +43,7 @@ class Extent:
 
 
 @dataclass(frozen=True)
-class Choice:
+class ChosenSetting:
     key: str
     value: Any
     why: str
@@ -66,11 +66,11 @@ def measure_extent(pairs: Iterable[tuple[str, str]]) -> Extent:
     return Extent(count, max(1, round(tokens)), len(alphabet))
 
 
-class Choices:
+class ChosenSettings:
     """The table as it grows: what is given by hand stands, and is said to be."""
 
     def __init__(self, given: dict[str, Any]):
-        self.given, self.rows = given, list[Choice]()
+        self.given, self.rows = given, list[ChosenSetting]()
 
     def add(self, key: str, value: Any, why: str) -> Any:
         table, _, name = key.rpartition(".")
@@ -78,7 +78,7 @@ class Choices:
         is_yours = name in yours
         if is_yours:
             value, why = yours[name], "yours"
-        self.rows.append(Choice(key, value, why, is_yours))
+        self.rows.append(ChosenSetting(key, value, why, is_yours))
         return value
 
     def settle(self) -> Config:
@@ -92,12 +92,14 @@ class Choices:
         return Config.read(raw)
 
 
-def choose(config: Config, extent: Extent, machine: Machine) -> tuple[Config, list[Choice]]:
+def choose_settings(
+    config: Config, extent: Extent, machine: Machine
+) -> tuple[Config, list[ChosenSetting]]:
     """All settings, and how the chosen ones came about."""
     given = config.model_dump(exclude_unset=True, exclude_none=True, exclude={"recipe"})
     if config.size == "auto":
         del given["size"]
-    choices, pairs = Choices(given), extent.pairs
+    choices, pairs = ChosenSettings(given), extent.pairs
     add = choices.add
     growth = pairs / REFERENCE
     vocabulary = add(
@@ -150,7 +152,7 @@ def _follow(updates: int) -> tuple[int, float]:
     return warmup, round(_clamp(1 - 10 / max(1, updates), 0.99, 0.9998), 4)
 
 
-def _add_model(choices: Choices, passes: float) -> None:
+def _add_model(choices: ChosenSettings, passes: float) -> None:
     choices.add("model.norm", "pre", "trains with a short warm-up")
     dropout = 0.3 if passes > 30 else 0.2 if passes > 15 else 0.1
     choices.add("model.dropout", dropout, "0.1 for few passes, 0.2 over 15, 0.3 over 30")
@@ -199,7 +201,7 @@ def _choose_batch(tokens: int, machine: Machine) -> int:
     return int(_clamp(2 ** round(math.log2(max(2, tokens / 30))), 512, most))
 
 
-def render(choices: list[Choice], extent: Extent, machine: Machine) -> str:
+def render_choices(choices: list[ChosenSetting], extent: Extent, machine: Machine) -> str:
     """The table, for people."""
     cores = f"{machine.threads} core{'s' if machine.threads > 1 else ''}"
     where = cores if machine.device == "cpu" else machine.device

@@ -13,7 +13,7 @@ from .card import NEEDED, hash_files, read_facts, write_card
 from .checkpoint import checkpoints
 from .golden import write_golden
 from .log import Reporter
-from .preparation import CHECKPOINTS, RUN, prepare
+from .preparation import CHECKPOINTS, RUN, prepare_run
 from .validation import Validation, validate
 
 
@@ -33,7 +33,7 @@ def average(run: Path | str, out: Path | str, last: int, *, device: str = "auto"
         )
     if (out / CONFIG).exists():
         raise ValueError(f"{out} holds a model already: choose another --out")
-    prepared = prepare(run, Reporter(quiet=True))
+    prepared = prepare_run(run, Reporter(quiet=True))
     save_model(out, prepared.config, prepared.tokenizers, _mean(kept[-last:]))
     parts = (load_model(out)[2], prepared.config, prepared.tokenizers, prepared.valid)
     found = validate(*parts, device=device, precision="fp32", turn=0)

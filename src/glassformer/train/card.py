@@ -16,7 +16,7 @@ from typing_extensions import TypedDict
 
 from ..data.files import Fingerprint
 from ..directory import CARD, CONFIG, SEPARATE, SHARED, WEIGHTS, write_text
-from ..disk import check_size, read_text
+from ..disk import check_file_size, read_text
 from ..former_names import rename_keys
 from ..tensors import check_whole
 from ..typed_json import check_type
@@ -71,7 +71,7 @@ def hash_file(path: Path) -> str:
     if path.suffix == ".safetensors":
         check_whole(path)
     else:
-        check_size(path)
+        check_file_size(path)
     with path.open("rb") as file:
         return file_digest(file, "sha256").hexdigest()
 

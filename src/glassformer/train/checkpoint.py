@@ -75,7 +75,7 @@ def checkpoints(folder: Path) -> list[Path]:
     return sorted(found, key=lambda path: int(path.name))
 
 
-def save(
+def save_checkpoint(
     folder: Path,
     progress: Progress,
     model: nn.Module,
@@ -116,7 +116,7 @@ def _write(
     sync_folder(path.parent)
 
 
-def load(
+def load_checkpoint(
     path: Path,
     model: nn.Module,
     averaged: nn.Module | None,

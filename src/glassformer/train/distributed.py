@@ -167,7 +167,7 @@ ALONE = ProcessGroup()
 
 
 @contextmanager
-def join(device: str) -> Iterator[ProcessGroup]:
+def join_group(device: str) -> Iterator[ProcessGroup]:
     """The group that torchrun has started us in, or nobody but us."""
     told = {name: os.environ.get(name, "") for name in TOLD}
     attempt = int(os.environ.get("TORCHELASTIC_RESTART_COUNT", "0"))

@@ -14,7 +14,8 @@ from torch import Tensor
 from ..device import autocast
 from ..kernels.dropout import Dropout
 from ..model import Transformer
-from ..tap import Watchable, record
+from ..tap import Watchable
+from ..tap import record as watch
 
 FIRST, LAST = 3, 20  # ids that every vocabulary has
 SAME = {"fp32": 1e-3, "bf16": 5e-2}  # of the largest number; kernels round in another order
@@ -25,7 +26,7 @@ def check_shortcuts(
 ) -> None:
     """Leave them out, and say so, if they are not what the model says. It is still on the CPU."""
     precision = precision if device.type == "cpu" else "fp32"
-    if compare(model, precision) <= SAME[precision]:
+    if compare_paths(model, precision) <= SAME[precision]:
         return
     for module in model.modules():
         if isinstance(module, Watchable):
@@ -39,7 +40,7 @@ def _look_away(_: Watchable, __: str, x: Tensor) -> Tensor:
 
 
 @torch.no_grad()
-def compare(model: Transformer, precision: str) -> float:
+def compare_paths(model: Transformer, precision: str) -> float:
     """How far apart the decoder's outputs are, as a share of the largest; without dropout."""
     ids = torch.Generator().manual_seed(1)
     source_BS = torch.randint(FIRST, LAST, (2, 7), generator=ids)
@@ -51,7 +52,7 @@ def compare(model: Transformer, precision: str) -> float:
             each.p = 0.0
         with autocast(precision, torch.device("cpu")):
             found = model.train().read(source_BS, target_BT).float()
-            with record(model, lambda name: False) as (view, _):
+            with watch(model, lambda name: False) as (view, _):
                 wanted = view.read(source_BS, target_BT).float()
     finally:
         model.train(was_training)

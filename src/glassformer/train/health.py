@@ -18,7 +18,7 @@ LITTLE_MEMORY, LITTLE_DISK = 2.0, 2.0  # GiB
 
 
 @dataclass(frozen=True)
-class Finding:
+class HealthFinding:
     """One thing looked at; `advice` where something can be done, `is_wrong` where it must be."""
 
     about: str
@@ -29,67 +29,71 @@ class Finding:
 
 def examine_machine(
     machine: Machine, versions: Mapping[str, str | None], kernels: str = ""
-) -> list[Finding]:
+) -> list[HealthFinding]:
     """kernels: why some of those in C are missing."""
     return [
-        Finding("processor", f"{machine.processor}, {machine.cores} cores"),
+        HealthFinding("processor", f"{machine.processor}, {machine.cores} cores"),
         _examine_threads(machine),
         _examine_precision(machine),
         _examine_kernels(kernels),
         _examine_gpu(machine),
         _examine_room("memory", machine.memory, LITTLE_MEMORY, "lower train.batch_tokens"),
         _examine_room("free disk", machine.disk, LITTLE_DISK, "make room before training"),
-        Finding(
+        HealthFinding(
             "versions", ", ".join(f"{name} {found}" for name, found in versions.items() if found)
         ),
         *(
-            Finding(name, "not installed", f'if wanted: pip install "glassformer[{extra}]"')
+            HealthFinding(name, "not installed", f'if wanted: pip install "glassformer[{extra}]"')
             for name, extra in OPTIONAL.items()
             if not versions.get(name)
         ),
     ]
 
 
-def _examine_threads(machine: Machine) -> Finding:
+def _examine_threads(machine: Machine) -> HealthFinding:
     said = f"torch computes with {machine.threads}"
     if machine.threads < machine.cores:
-        return Finding("threads", said, f"unset OMP_NUM_THREADS to use all {machine.cores} cores")
+        return HealthFinding(
+            "threads", said, f"unset OMP_NUM_THREADS to use all {machine.cores} cores"
+        )
     if machine.threads > machine.cores:
         advice = f"set OMP_NUM_THREADS={machine.cores}: more threads than cores are slower"
-        return Finding("threads", said, advice)
-    return Finding("threads", said)
+        return HealthFinding("threads", said, advice)
+    return HealthFinding("threads", said)
 
 
-def _examine_precision(machine: Machine) -> Finding:
+def _examine_precision(machine: Machine) -> HealthFinding:
     vectors = machine.vectors + (" with AMX" if machine.has_amx else "")
     if machine.has_bf16:
-        return Finding("precision", f"{vectors}; bf16, the faster, is what training takes")
-    return Finding("precision", f"{vectors}; no fast bf16, so training takes fp32, some 2x slower")
+        return HealthFinding("precision", f"{vectors}; bf16, the faster, is what training takes")
+    return HealthFinding(
+        "precision", f"{vectors}; no fast bf16, so training takes fp32, some 2x slower"
+    )
 
 
-def _examine_kernels(missing: str) -> Finding:
+def _examine_kernels(missing: str) -> HealthFinding:
     if not missing:
-        return Finding("kernels in C", "built for this processor")
+        return HealthFinding("kernels in C", "built for this processor")
     advice = "" if os.name == "nt" else "install gcc or clang: without, all works, slower"
-    return Finding("kernels in C", missing, advice)
+    return HealthFinding("kernels in C", missing, advice)
 
 
-def _examine_gpu(machine: Machine) -> Finding:
+def _examine_gpu(machine: Machine) -> HealthFinding:
     if machine.gpus:
-        return Finding("GPU", "; ".join(machine.gpus))
+        return HealthFinding("GPU", "; ".join(machine.gpus))
     if machine.has_nvidia_driver:
         advice = "install torch for CUDA, as https://pytorch.org/get-started says for your driver"
-        return Finding("GPU", "there is an NVIDIA driver, but torch cannot use it", advice)
-    return Finding("GPU", "none that torch can use")
+        return HealthFinding("GPU", "there is an NVIDIA driver, but torch cannot use it", advice)
+    return HealthFinding("GPU", "none that torch can use")
 
 
-def _examine_room(about: str, gib: float | None, least: float, advice: str) -> Finding:
+def _examine_room(about: str, gib: float | None, least: float, advice: str) -> HealthFinding:
     if gib is None:
-        return Finding(about, "this system does not tell")
-    return Finding(about, f"{gib:.1f} GiB", advice if gib < least else "")
+        return HealthFinding(about, "this system does not tell")
+    return HealthFinding(about, f"{gib:.1f} GiB", advice if gib < least else "")
 
 
-def examine_model(model: Path | str) -> list[Finding]:
+def examine_model(model: Path | str) -> list[HealthFinding]:
     """Whether it is whole, unchanged, and translates as it did when it was made."""
     folder = locate(model)
     if not folder.is_dir():
@@ -100,11 +104,11 @@ def examine_model(model: Path | str) -> list[Finding]:
     try:
         _, tokenizers, network = load_model(folder)
     except (ValueError, OSError) as error:
-        return [*found, Finding("loading", str(error), "get the files anew", is_wrong=True)]
+        return [*found, HealthFinding("loading", str(error), "get the files anew", is_wrong=True)]
     parameters = sum(each.numel() for each in network.parameters())
     tokens = sorted({len(tokenizers.source), len(tokenizers.target)})
     said = f"{parameters:,} parameters, {' and '.join(f'{n:,}' for n in tokens)} tokens"
-    loaded = [Finding("loading", f"{said}, all finite numbers"), _examine_golden(folder)]
+    loaded = [HealthFinding("loading", f"{said}, all finite numbers"), _examine_golden(folder)]
     return [*found, *loaded, *_examine_run(folder / RUN)]
 
 
@@ -113,48 +117,50 @@ def _expect_files(folder: Path) -> tuple[str, ...]:
     return (WEIGHTS, CONFIG, *(SEPARATE if is_separate else (SHARED,)), CARD, GOLDEN)
 
 
-def _examine_file(path: Path, known: str | None) -> Finding:
+def _examine_file(path: Path, known: str | None) -> HealthFinding:
     if not path.is_file():
         is_needed = path.name not in (CARD, GOLDEN)
-        return Finding(path.name, "missing", "get it anew" if is_needed else "", is_needed)
+        return HealthFinding(path.name, "missing", "get it anew" if is_needed else "", is_needed)
     try:
         digest = hash_file(path)
     except ValueError as error:
-        return Finding(path.name, str(error), "get it anew", is_wrong=True)
+        return HealthFinding(path.name, str(error), "get it anew", is_wrong=True)
     said = f"{path.stat().st_size:,} bytes, sha256 {digest[:16]}"
     if known is None:
-        return Finding(path.name, said)
+        return HealthFinding(path.name, said)
     if digest != known:
         advice = f"{CARD} says sha256 {known[:16]}: the file has changed since it was made"
-        return Finding(path.name, said, advice, is_wrong=True)
-    return Finding(path.name, f"{said}, as {CARD} says")
+        return HealthFinding(path.name, said, advice, is_wrong=True)
+    return HealthFinding(path.name, f"{said}, as {CARD} says")
 
 
-def _examine_run(run: Path) -> Iterator[Finding]:
+def _examine_run(run: Path) -> Iterator[HealthFinding]:
     """The checkpoints of its training, where they are there, and what was set aside."""
     found = checkpoints(run / CHECKPOINTS)
     for path in found:
         about = f"checkpoint {int(path.name):,}"
         if not (wrong := find_damage(path)):
             size = sum(each.stat().st_size for each in path.iterdir())
-            yield Finding(about, f"{size:,} bytes, as it was written")
+            yield HealthFinding(about, f"{size:,} bytes, as it was written")
         elif len(found) == 1:
-            yield Finding(about, f"damaged ({wrong})", "the only one: begin anew", is_wrong=True)
+            yield HealthFinding(
+                about, f"damaged ({wrong})", "the only one: begin anew", is_wrong=True
+            )
         else:
             advice = f"train --resume {run.parent} sets it aside and takes the one before it"
-            yield Finding(about, f"damaged ({wrong})", advice, is_wrong=True)
+            yield HealthFinding(about, f"damaged ({wrong})", advice, is_wrong=True)
     for path in sorted((run / CHECKPOINTS).glob(f"*{DAMAGED}")):
-        yield Finding(path.name, "set aside by a resume", "delete it when you have seen it")
+        yield HealthFinding(path.name, "set aside by a resume", "delete it when you have seen it")
 
 
-def _examine_golden(folder: Path) -> Finding:
+def _examine_golden(folder: Path) -> HealthFinding:
     if not (folder / GOLDEN).is_file():
-        return Finding("golden", "none to compare with")
+        return HealthFinding("golden", "none to compare with")
     try:
         wrong = check_golden(folder)
     except ValueError as error:
-        return Finding("golden", str(error), "get it anew", is_wrong=True)
+        return HealthFinding("golden", str(error), "get it anew", is_wrong=True)
     if wrong:
         advice = "the weights, the versions or this machine differ from those that made it"
-        return Finding("golden", "; ".join(wrong), advice, is_wrong=True)
-    return Finding("golden", "every stored translation comes out as it did")
+        return HealthFinding("golden", "; ".join(wrong), advice, is_wrong=True)
+    return HealthFinding("golden", "every stored translation comes out as it did")

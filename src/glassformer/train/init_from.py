@@ -25,7 +25,7 @@ TOKENIZER = ("vocabulary", "shared")  # of [text]
 
 
 @dataclass(frozen=True)
-class Parent:
+class InitModel:
     """A model directory to start from; `has_new_tokens`: its tokens are learned anew."""
 
     folder: Path
@@ -35,7 +35,7 @@ class Parent:
     has_new_tokens: bool
 
     @classmethod
-    def load(cls, folder: Path | str, config: Config, has_new_tokens: bool) -> Parent:
+    def load(cls, folder: Path | str, config: Config, has_new_tokens: bool) -> InitModel:
         """ValueError if `folder` is no model directory, or if `config` does not fit it."""
         parent = cls(locate(folder), *load_model(folder), has_new_tokens)
         fixed = {"model": parent._fixed_shape()}

@@ -12,13 +12,13 @@ from ..disk import sync_file
 from . import checkpoint
 from .checkpoint import Progress
 from .distributed import ProcessGroup
-from .log import Metrics
+from .log import MetricsLog
 from .plan import Plan
 from .preparation import CHECKPOINTS, RUN, Prepared
 from .standing import collect_all, collect_best
 from .updates import Updater
 from .watch import GRADIENTS, Watch
-from .watch import plan as plan_snapshots
+from .watch import plan_snapshots as plan_snapshots
 
 
 class Journal:
@@ -36,7 +36,7 @@ class Journal:
         self.watch = Watch(self.folder, self.config, *watched)
         self.follow(plan)
         if self.group.is_first:
-            self.metrics = Metrics(self.folder, step)
+            self.metrics = MetricsLog(self.folder, step)
             self.watch.begin(step)
 
     def follow(self, plan: Plan) -> None:
@@ -76,4 +76,4 @@ class Journal:
                 if lines.is_file():
                     sync_file(lines)  # the disk has all up to here before it has the checkpoint
             folder = self.folder / CHECKPOINTS
-            checkpoint.save(folder, progress, *state, train.keep, self.config)
+            checkpoint.save_checkpoint(folder, progress, *state, train.keep, self.config)

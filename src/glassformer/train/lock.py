@@ -16,7 +16,7 @@ LOCK = "lock"  # says who holds it, for people
 
 
 @contextmanager
-def hold(folder: Path) -> Iterator[None]:
+def hold_lock(folder: Path) -> Iterator[None]:
     """`folder` is ours meanwhile, and is made if need be. ValueError if another has it.
 
     Of the processes of one distributed training, the first holds it for all.

@@ -91,7 +91,7 @@ class Reporter:
         return advance
 
 
-class Metrics:
+class MetricsLog:
     """`metrics.jsonl`, one object a line, and the same numbers for TensorBoard if installed."""
 
     def __init__(self, folder: Path, step: int):

@@ -11,7 +11,7 @@ import torch
 
 from ..data.batches import Batch
 from ..device import choose_precision, free_memory, keep_memory
-from ..directory import CONFIG, build, write_text
+from ..directory import CONFIG, build_model, write_text
 from ..translator import Translator
 from . import checkpoint, recovery
 from .auto import choose_again
@@ -32,8 +32,8 @@ from .plan import (
     PLAN,
     SAMPLE,
     Costs,
-    Limits,
     Plan,
+    PlanLimits,
     begin,
     describe_start,
     read_plan,
@@ -162,7 +162,7 @@ class Loop:
     def _fresh(self) -> Updater:
         """A model as the seed makes it, or as its parent is."""
         torch.manual_seed(self.config.train.seed)
-        model = build(self.config, self.prepared.tokenizers)
+        model = build_model(self.config, self.prepared.tokenizers)
         adopt(model, self.folder, self.prepared.tokenizers)
         freeze(model, self.config.train.freeze)
         check_shortcuts(model, self.device, self.precision, self.report.say)
@@ -197,7 +197,7 @@ class Loop:
         """Say how many updates there will be: as set, as planned before, or as time allows."""
         train = self.config.train
         minutes = None if train.steps else train.minutes or DEFAULT_MINUTES
-        limits = Limits(
+        limits = PlanLimits(
             seconds=minutes and minutes * 60,
             valid=len(self.prepared.valid[0]),
             validate_every=train.validate_every,
@@ -212,7 +212,7 @@ class Loop:
         self.told_steps = self.steps
         self._say_size()
 
-    def _make_plan(self, limits: Limits) -> Plan:
+    def _make_plan(self, limits: PlanLimits) -> Plan:
         """Turn minutes into a first number of updates, and write it down."""
         assert limits.seconds is not None
         if self.progress.step:
@@ -311,7 +311,9 @@ class Loop:
         wrong, config = self.progress, self.config
         if wrong.goings_back >= recovery.TRIES:
             shape = config.model.d_model
-            raise ValueError(recovery.explain(wrong, why, self.culprits, config.train, shape))
+            raise ValueError(
+                recovery.explain_divergence(wrong, why, self.culprits, config.train, shape)
+            )
         self.updater, self.progress = self._fresh(), Progress()
         self._go_on_from_checkpoint()
         recovery.learn_from(wrong, self.progress)

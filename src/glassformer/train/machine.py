@@ -82,7 +82,7 @@ def describe_machine() -> dict[str, Any]:
         "processor": platform.processor() or platform.machine(),
         "capability": torch.backends.cpu.get_cpu_capability(),
         "python": platform.python_version(),
-        "kernels": " ".join(filter(native.load, TRAINING)) or "none",
+        "kernels": " ".join(filter(native.load_library, TRAINING)) or "none",
     }
 
 

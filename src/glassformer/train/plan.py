@@ -58,7 +58,7 @@ class Decision:
 
 
 @dataclass(frozen=True)
-class Limits:
+class PlanLimits:
     """What does not change while a training goes on. `seconds` is None where steps were given."""
 
     seconds: float | None
@@ -70,7 +70,7 @@ class Limits:
 class Plan:
     """The decisions of a training, and what follows from them for each update."""
 
-    def __init__(self, limits: Limits, decisions: Sequence[Decision], validations: int):
+    def __init__(self, limits: PlanLimits, decisions: Sequence[Decision], validations: int):
         self.limits, self.validations = limits, validations  # in all, if not every so many updates
         self.decisions = [decisions[0]]
         self.starts = [0.0]  # the positions at which they were taken
@@ -78,7 +78,7 @@ class Plan:
             self.add(each)
 
     @classmethod
-    def of_steps(cls, steps: int, limits: Limits) -> Plan:
+    def of_steps(cls, steps: int, limits: PlanLimits) -> Plan:
         """Return the plan of a training whose number of updates is given."""
         every = limits.validate_every or -(-steps // VALIDATIONS)
         first = Decision(0, steps, steps, limits.valid)
@@ -152,7 +152,7 @@ class Plan:
         return int(self.position(step) * self.validations / self.planned)
 
 
-def begin(limits: Limits, spent: float, costs: Costs) -> Plan:
+def begin(limits: PlanLimits, spent: float, costs: Costs) -> Plan:
     """Return the plan of a training of which only the costs are known yet."""
     assert limits.seconds is not None
     one = costs.pause + min(SAMPLE, limits.valid) * costs.sentence
@@ -187,7 +187,7 @@ def _cost_before_last(plan: Plan, step: int, costs: Costs, late: float) -> float
     return sum(late if each > LATE else early for each in coming if each > done)
 
 
-def _afford(limits: Limits, costs: Costs) -> int:
+def _afford(limits: PlanLimits, costs: Costs) -> int:
     """Return how many sentences a late validation has time for."""
     assert limits.seconds is not None
     affordable = int(LATE_SHARE * limits.seconds / max(costs.sentence, 1e-9))
@@ -219,7 +219,7 @@ def write_plan(folder: Path, plan: Plan) -> None:
     write_json(folder / PLAN, {"validations": plan.validations, "decisions": decisions})
 
 
-def read_plan(folder: Path, limits: Limits) -> Plan | None:
+def read_plan(folder: Path, limits: PlanLimits) -> Plan | None:
     """Return the plan of a training that has begun; ValueError if the file is damaged."""
     path = folder / PLAN
     if not path.is_file():

@@ -26,19 +26,19 @@ import numpy as np
 from pydantic import BaseModel, Field, model_validator
 
 from ..config import Config, Decode
-from ..data.corpus import Corpus, find
+from ..data.corpus import Corpus, find_data
 from ..data.doctor import examine
 from ..data.files import Fingerprint, read_lines
 from ..data.holdout import hold_out
 from ..data.store import Counts, Store
-from ..data.store import build as build_store
+from ..data.store import build_store as build_store
 from ..directory import CONFIG, Tokenizers
 from ..disk import write_json, write_text
 from ..former_names import rename_keys
 from ..typed_json import check_type, read_typed
-from .auto import choose, measure_extent, render
+from .auto import choose_settings, measure_extent, render_choices
 from .card import Origin
-from .init_from import Parent, check_parts
+from .init_from import InitModel, check_parts
 from .log import Reporter
 from .machine import describe_machine, look_at_machine
 from .vocabulary import find_tokenizers, read_pairs
@@ -83,7 +83,7 @@ def open_run(
     config: Config,
     data: Sequence[str | Path],
     valid: Sequence[str | Path] | None,
-    parent: Parent | None = None,
+    parent: InitModel | None = None,
 ) -> None:
     """Begin a training in `out`: write down what it is to do. ValueError if one is there."""
     folder = out / RUN
@@ -117,7 +117,7 @@ def close_run(out: Path) -> None:
         out.rmdir()
 
 
-def prepare(out: Path, report: Reporter) -> Prepared:
+def prepare_run(out: Path, report: Reporter) -> Prepared:
     """Do what is not done yet: validation text, tokenizers, store. Killed anywhere, it goes on."""
     folder, record = out / RUN, read_record(out)
     config = Config.load(folder / CONFIG)
@@ -190,7 +190,7 @@ def _read_corpus(
     for side, name in enumerate(VALID):
         write_text(folder / name, "".join(pair[side] + "\n" for pair in pairs))
     tokenizers = find_tokenizers(folder, train, config, record, report)
-    counts = encode(folder, config, train, tokenizers, prints, report)
+    counts = encode_corpus(folder, config, train, tokenizers, prints, report)
     report.say(f"{counts}; {len(pairs):,} pairs to validate on")
     if not counts.kept:
         raise ValueError(f"{train.files[0]}: no pair is left to train on ({counts})")
@@ -199,7 +199,7 @@ def _read_corpus(
     return record
 
 
-def encode(
+def encode_corpus(
     folder: Path,
     config: Config,
     train: Corpus,
@@ -229,8 +229,8 @@ def _settle(
 ) -> tuple[Config, list[str]]:
     """Choose what is left to us, once, say why, and write it down; return also what was chosen."""
     extent, machine = measure_extent(train), look_at_machine(folder)
-    config, choices = choose(config, extent, machine)
-    report.say(render(choices, extent, machine))
+    config, choices = choose_settings(config, extent, machine)
+    report.say(render_choices(choices, extent, machine))
     chosen = [each.key for each in choices if not each.is_yours]
     # Before the settings, which then are open no more: a kill in between loses neither.
     write_json(folder / RECORD, {**read_record(folder.parent), "chosen": chosen})
@@ -257,10 +257,10 @@ def _check(train: Corpus, valid: Corpus | None, config: Config, report: Reporter
 
 def find_corpora(record: dict[str, Any], config: Config) -> tuple[Corpus, Corpus | None]:
     langs = (config.data.source_lang, config.data.target_lang)
-    found = find(record["data"], *langs)
+    found = find_data(record["data"], *langs)
     if not record["valid"]:
         return found.train, found.valid
-    valid = find(record["valid"], *langs).train
+    valid = find_data(record["valid"], *langs).train
     valid.fingerprints()
     return found.train, valid
 

@@ -59,7 +59,7 @@ class Published:
         return {"files": self.files, **run, "reveals": list(self.reveals)}
 
 
-def publish(model: Path | str, out: Path) -> Published:
+def publish_model(model: Path | str, out: Path) -> Published:
     """Copy what translating needs, and no text of the training, to the new folder `out`.
 
     ValueError if `out` is there, or if `doctor` would find something wrong with the copy; then

@@ -67,7 +67,7 @@ def _read(ids: Iterable[int], tokenizer: Tokenizer) -> str:
 
 
 def tell_culprits(step: int, pairs: Sequence[Mapping[str, Any]]) -> str:
-    with_whom = f", with the pair {shorten(pairs[0]['source'])}" if pairs else ""
+    with_whom = f", with the pair {shorten_sentence(pairs[0]['source'])}" if pairs else ""
     more = f" and {len(pairs) - 1} more" if len(pairs) > 1 else ""
     return f"Update {step:,}: loss or gradient is not finite{with_whom}{more}; it is left out"
 
@@ -89,12 +89,14 @@ def tell_lower_rate(progress: Progress, train: Train, d_model: int) -> str:
     )
 
 
-def explain(
+def explain_divergence(
     progress: Progress, why: str, pairs: Sequence[Mapping[str, Any]], train: Train, d_model: int
 ) -> str:
     """Return why a training that cannot be helped ends, and which learning rate is plausible."""
     shown = (
-        f", as with the pair {shorten(pairs[0]['source'])}" if pairs and progress.skipped else ""
+        f", as with the pair {shorten_sentence(pairs[0]['source'])}"
+        if pairs and progress.skipped
+        else ""
     )
     return (
         f"update {progress.step}: this training has diverged ({why}{shown}), and going back "
@@ -150,5 +152,5 @@ def recall_return(folder: Path, progress: Progress, key: str) -> None:
             setattr(progress, name, getattr(found, name))
 
 
-def shorten(text: str, most: int = 60) -> str:
+def shorten_sentence(text: str, most: int = 60) -> str:
     return repr(text if len(text) <= most else text[: most - 3] + "...")

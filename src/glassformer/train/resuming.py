@@ -23,7 +23,7 @@ from .preparation import (
     CHECKPOINTS,
     RECORD,
     RUN,
-    encode,
+    encode_corpus,
     find_corpora,
     read_record,
     read_valid,
@@ -79,10 +79,10 @@ def _check_settings(
     found = checkpoints(folder / CHECKPOINTS)
     now = _apply_changes(folder / CONFIG, changes)
     then = (settings_of(found[-1]) if found else None) or Config.load(folder / CONFIG)
-    differing = compare(then, now)
+    differing = compare_settings(then, now)
     is_made = "fingerprints" in record  # tokens and store
     for name, (old, new) in differing.items():
-        said = f"{name} was {show(old)} and is now {show(new)}"
+        said = f"{name} was {show_changes(old)} and is now {show_changes(new)}"
         reason = _find_reason(name)
         if reason and is_made:
             raise ValueError(f"{said}, but {reason}: leave it, or begin anew in another folder")
@@ -105,7 +105,7 @@ def _apply_changes(path: Path, changes: Sequence[str]) -> Config:
     return Config.read(raw, changes, name=str(path))
 
 
-def compare(then: Config, now: Config) -> dict[str, tuple[Any, Any]]:
+def compare_settings(then: Config, now: Config) -> dict[str, tuple[Any, Any]]:
     """The settings that differ, by their dotted names."""
     old, new = _flatten(then.model_dump(mode="json")), _flatten(now.model_dump(mode="json"))
     names = [name for name in {**old, **new} if old.get(name) != new.get(name)]
@@ -140,7 +140,7 @@ def _find_reason(name: str) -> str | None:
     return next((why for start, why in INCOMPATIBLE.items() if name.startswith(start)), "")
 
 
-def show(value: Any) -> str:
+def show_changes(value: Any) -> str:
     return "not set" if value is None else str(value)
 
 
@@ -195,7 +195,7 @@ def _encode_again(
     prints = train.fingerprints()
     if find_corpora(record, config)[1] is None:
         train = leave_out(train, zip(*read_valid(folder), strict=True))
-    counts = encode(folder, config, train, Tokenizers.load(folder), prints, report)
+    counts = encode_corpus(folder, config, train, Tokenizers.load(folder), prints, report)
     told = {"fingerprints": [asdict(each) for each in prints], "counts": str(counts)}
     write_json(folder / RECORD, {**record, **told})
 

@@ -96,7 +96,7 @@ def collect_moments(optimizer: torch.optim.Optimizer, model: nn.Module, twin: nn
 
 
 @torch.no_grad()
-def spread(model: nn.Module, twin: nn.Module) -> None:
+def spread_model(model: nn.Module, twin: nn.Module) -> None:
     """Put into the model that is spread what its whole twin has."""
     for p, same in zip(model.parameters(), twin.parameters(), strict=True):
         p.copy_(spread_like(same.detach(), p))

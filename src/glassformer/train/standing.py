@@ -10,7 +10,7 @@ from typing import Any
 from ..model import Transformer
 from . import checkpoint
 from .checkpoint import Progress
-from .sharding import Moments, collect, collect_moments, spread, spread_moments
+from .sharding import Moments, collect, collect_moments, spread_model, spread_moments
 from .updates import Updater
 
 
@@ -37,14 +37,14 @@ def go_to(path: Path, updater: Updater) -> Progress:
     """Put an updater where a checkpoint stood."""
     model, averaged, optimizer = updater.model, updater.averaged, updater.optimizer
     if updater.plain is None:
-        return checkpoint.load(path, model, averaged, optimizer)
+        return checkpoint.load_checkpoint(path, model, averaged, optimizer)
     twin = copy.deepcopy(updater.plain).to_empty(device="cpu")
     average = copy.deepcopy(twin) if averaged else None
     moments = Moments()
     likewise: Any = moments  # of an optimizer, a checkpoint asks for no more
-    progress = checkpoint.load(path, twin, average, likewise)
-    spread(model, twin)
+    progress = checkpoint.load_checkpoint(path, twin, average, likewise)
+    spread_model(model, twin)
     if averaged and average:
-        spread(averaged, average)
+        spread_model(averaged, average)
     spread_moments(optimizer, model, twin, moments)
     return progress

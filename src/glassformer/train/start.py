@@ -16,15 +16,15 @@ from ..directory import WEIGHTS
 from ..version import __version__
 from .card import hash_files, write_card
 from .checkpoint import Progress
-from .distributed import ProcessGroup, check_shared, join, sign, was_begun_by
+from .distributed import ProcessGroup, check_shared, join_group, sign, was_begun_by
 from .goal import Goal
 from .golden import write_golden
-from .init_from import Parent
-from .lock import hold
+from .init_from import InitModel
+from .lock import hold_lock
 from .log import Reporter
 from .loop import Loop
 from .machine import describe_machine
-from .preparation import RUN, Prepared, close_run, open_run, prepare, read_record
+from .preparation import RUN, Prepared, close_run, open_run, prepare_run, read_record
 from .recovery import tell_lower_rate
 from .resuming import look_before
 
@@ -74,18 +74,18 @@ def train(
     """
     out, began = Path(out), time.perf_counter() if began is None else began
     with ExitStack() as stack:
-        group = stack.enter_context(join(device))
+        group = stack.enter_context(join_group(device))
         report = Reporter(quiet or not group.is_first)
         with group.first_of_all():
-            stack.enter_context(hold(out / RUN))
+            stack.enter_context(hold_lock(out / RUN))
             check_shared(group, out / RUN)
             if not group.is_first:
-                prepared = prepare(out, report)
+                prepared = prepare_run(out, report)
             elif was_begun_by(group, out / RUN):  # by torchrun, after one of us has died
                 look_before(out, report)
-                prepared = prepare(out, report)
+                prepared = prepare_run(out, report)
             else:
-                start = None if parent is None else Parent.load(parent, config, new_tokens)
+                start = None if parent is None else InitModel.load(parent, config, new_tokens)
                 prepared = _begin(group, config, data, out, valid, start, report)
         return _run(out, prepared, report, device, group, began, goal)
 
@@ -96,13 +96,13 @@ def _begin(
     data: Sequence[str | Path],
     out: Path,
     valid: Sequence[str | Path] | None,
-    start: Parent | None,
+    start: InitModel | None,
     report: Reporter,
 ) -> Prepared:
     open_run(out, config, data, valid, start)
     try:
         sign(group, out / RUN)
-        return prepare(out, report)
+        return prepare_run(out, report)
     except (ValueError, OSError):  # nothing was made of these data: `out` is free again
         close_run(out)
         raise
@@ -129,15 +129,15 @@ def resume(
     out, began = Path(out), time.perf_counter() if began is None else began
     accepted = {"accept_data": accept_changed_data, "accept_settings": accept_changed_settings}
     with ExitStack() as stack:
-        group = stack.enter_context(join(device))
+        group = stack.enter_context(join_group(device))
         report = Reporter(quiet or not group.is_first)
         with group.first_of_all():
             check_shared(group, out / RUN)
             read_record(out)
-            stack.enter_context(hold(out / RUN))
+            stack.enter_context(hold_lock(out / RUN))
             if group.is_first:
                 look_before(out, report, changes, **accepted)
-            prepared = prepare(out, report)
+            prepared = prepare_run(out, report)
         _say_differences(prepared, report)
         return _run(out, prepared, report, device, group, began, goal)
 

@@ -11,7 +11,7 @@ from ..config import Config, Decode
 from ..decode import Network, NotFiniteError
 from ..directory import Tokenizers
 from ..engine import Weights
-from ..evaluate.quality import score
+from ..evaluate.quality import score_quality
 from ..model import Transformer
 from ..translator import Progress, Translator
 from .distributed import ALONE, ProcessGroup
@@ -117,7 +117,9 @@ def validate(
     if not is_spread:
         found, scored = _merge(group.gather(found)), _merge(group.gather(scored))
         failure = next(filter(None, group.gather(failure)), "")
-    quality = score(found, [references], target_lang=config.data.target_lang, metrics=METRICS)
+    quality = score_quality(
+        found, [references], target_lang=config.data.target_lang, metrics=METRICS
+    )
     shown = turn * 7919 % len(sources)
     return Validation(
         bleu=quality["BLEU"].value,

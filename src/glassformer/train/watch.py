@@ -30,7 +30,7 @@ from ..config import BOS, EOS, Config, Decode
 from ..decode import NotFiniteError
 from ..directory import Tokenizers, write_json
 from ..model import Transformer
-from ..tap import record
+from ..tap import record as watch
 from ..tensors import load_tensors, save_tensors
 from ..translator import Translator
 from ..typed_json import read_typed
@@ -88,7 +88,7 @@ class Watch:
     ):
         self.folder, self.config, self.tokenizers = run / WATCH, config, tokenizers
         self.every = max(EVERY, steps // NOTES)
-        planned = plan(steps, range(validate_every, steps, validate_every))
+        planned = plan_snapshots(steps, range(validate_every, steps, validate_every))
         found = self._choose(*valid)
         self.room = MOST_BYTES // max([1, *map(self._count_bytes, found)])  # of one sentence
         self.sentences = found[: max(1, self.room // len(planned))]
@@ -166,7 +166,7 @@ class Watch:
         target = self.tokenizers.target.encode(each.reference)
         ids = [torch.tensor([row], device=device) for row in (source, [BOS, *target])]
         wanted = torch.tensor([*target, EOS], device=device)
-        with torch.inference_mode(), record(model, keep=is_attention) as (view, trace):
+        with torch.inference_mode(), watch(model, keep=is_attention) as (view, trace):
             found = view(*ids)[0].float().log_softmax(-1)
         kept = {name: values[0][0].half() for name, values in trace.items()}
         if found.size(-1) <= WHOLE:
@@ -204,7 +204,7 @@ class Watch:
         return 2 * model.heads * weights + t * kept
 
 
-def plan(steps: int, validations: Iterable[int]) -> list[int]:
+def plan_snapshots(steps: int, validations: Iterable[int]) -> list[int]:
     """0, 1, 2, 4, 8 ..., each validation and the end."""
     doubling = [1 << n for n in range(steps.bit_length())]
     return sorted({0, *doubling, *validations, steps})

@@ -15,7 +15,7 @@ import atheris
 
 with atheris.instrument_imports(include=["glassformer"]):
     from glassformer.config import Config
-    from glassformer.data.corpus import find
+    from glassformer.data.corpus import find_data
     from glassformer.text import Tokenizer, clean
     from glassformer.text.layout import read_layout
     from glassformer.text.sentences import split_sentences
@@ -40,7 +40,7 @@ def sentences(data: bytes) -> None:
 def read(name: str, data: bytes) -> None:
     path = FOLDER / name
     path.write_bytes(data)
-    list(find(path, "en", "xx").train)
+    list(find_data(path, "en", "xx").train)
 
 
 def settings(data: bytes) -> None:

@@ -12,7 +12,7 @@ import torch
 
 from glassformer.bench import as_marian
 from glassformer.config import BOS, EOS, Config
-from glassformer.directory import Tokenizers, build, save_model
+from glassformer.directory import Tokenizers, build_model, save_model
 from glassformer.text import Tokenizer
 
 D, HEADS = 16, 2
@@ -29,7 +29,7 @@ def make(folder: Path, settings: dict[str, Any], start: float = 0.0) -> torch.nn
     torch.manual_seed(1)
     tokenizer = Tokenizer.train(["a few words of text", "and a few more"], 300)
     config, tokenizers = Config.read({"model": settings}), Tokenizers(tokenizer, tokenizer)
-    network = build(config, tokenizers).eval()
+    network = build_model(config, tokenizers).eval()
     with torch.no_grad():
         for parameter in network.parameters():
             parameter.add_(0.1 * torch.randn_like(parameter))

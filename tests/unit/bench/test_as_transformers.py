@@ -10,7 +10,7 @@ import torch
 
 from glassformer.bench import as_transformers
 from glassformer.config import BOS, EOS, PAD, Config
-from glassformer.directory import Tokenizers, build, save_model
+from glassformer.directory import Tokenizers, build_model, save_model
 from glassformer.text import Tokenizer
 
 pytest.importorskip("transformers")
@@ -34,7 +34,7 @@ def test_it_computes_the_same(tmp_path: Path, settings: dict[str, Any]) -> None:
     tokenizer = Tokenizer.train(["a few words of text", "and a few more"], 300)
     config = Config.read({"model": {**SHAPE, **settings}})
     tokenizers = Tokenizers(tokenizer, tokenizer)
-    network = build(config, tokenizers).eval()
+    network = build_model(config, tokenizers).eval()
     save_model(tmp_path / "model", config, tokenizers, network.state_dict())
     as_transformers.write(tmp_path / "model", tmp_path / "theirs")
     theirs = load(tmp_path / "theirs")
@@ -54,7 +54,7 @@ def test_what_it_cannot_compute_is_said(tmp_path: Path) -> None:
     tokenizer = Tokenizer.train(["a few words of text", "and a few more"], 300)
     config = Config.read({"model": {**SHAPE, "positions": {"layout": "learned"}}})
     tokenizers = Tokenizers(tokenizer, tokenizer)
-    weights = build(config, tokenizers).state_dict()
+    weights = build_model(config, tokenizers).state_dict()
     save_model(tmp_path / "model", config, tokenizers, weights)
     with pytest.raises(ValueError, match="learned positions"):
         as_transformers.write(tmp_path / "model", tmp_path / "theirs")

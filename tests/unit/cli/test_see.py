@@ -14,7 +14,7 @@ import torch
 from glassformer import Trace
 from glassformer.cli import main
 from glassformer.config import Config
-from glassformer.directory import Tokenizers, build, save_model
+from glassformer.directory import Tokenizers, build_model, save_model
 from glassformer.see.explain import KEYS
 from glassformer.text import Tokenizer
 from glassformer.translator import Translator
@@ -39,7 +39,7 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
     }
     config = Config.read({"model": shape, "decode": {"beam": 2, "max_extra": 4, "max_ratio": 0.5}})
     tokenizers = Tokenizers(*[Tokenizer.train(LINES, 310)] * 2)
-    weights = build(config, tokenizers).state_dict()
+    weights = build_model(config, tokenizers).state_dict()
     save_model(folder, config, tokenizers, weights)
     return folder
 

@@ -13,9 +13,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from glassformer.data.batches import FEW_SHAPES, ROWS, Batch, Batches, cut
-from glassformer.data.corpus import find
-from glassformer.data.store import Store, build
+from glassformer.data.batches import FEW_SHAPES, ROWS, Batch, Batches, cut_batches
+from glassformer.data.corpus import find_data
+from glassformer.data.store import Store, build_store
 from glassformer.data.tables import Pair
 from glassformer.text import BOS, EOS, PAD, Tokenizer
 
@@ -27,7 +27,7 @@ def folder(
     tmp_path_factory: pytest.TempPathFactory, pairs: list[Pair], tokenizer: Tokenizer
 ) -> Path:
     folder = tmp_path_factory.mktemp("batches") / "store"
-    build(folder, pairs, tokenizer, tokenizer, max_length=100, samples=3, dropout=0.2, seed=1)
+    build_store(folder, pairs, tokenizer, tokenizer, max_length=100, samples=3, dropout=0.2, seed=1)
     return folder
 
 
@@ -98,7 +98,7 @@ def test_the_budget_is_kept(store: Store, budget: int) -> None:
 @given(st.lists(st.integers(1, 9), min_size=1, max_size=80), st.integers(1, 200))
 def test_no_cut_is_early(lengths: list[int], budget: int) -> None:
     lengths.sort()
-    starts = cut(np.array(lengths), budget).tolist()
+    starts = cut_batches(np.array(lengths), budget).tolist()
     assert starts[0] == 0
     assert starts[-1] == len(lengths)
     for start, end in pairwise(starts):
@@ -179,9 +179,9 @@ def test_no_such_batch(batches: Batches) -> None:
 
 
 def test_little_of_real_text_is_padding(data: Path, tmp_path: Path) -> None:
-    corpus = find(data / "multi30k", "en", "de").train
+    corpus = find_data(data / "multi30k", "en", "de").train
     tokenizer = Tokenizer.train((side for pair in corpus for side in pair), 8000)
-    build(tmp_path / "s", corpus, tokenizer, tokenizer, max_length=256)
+    build_store(tmp_path / "s", corpus, tokenizer, tokenizer, max_length=256)
     batches = Batches(Store.open(tmp_path / "s"), batch_tokens=4096, seed=1)
     padding = cells = 0
     for batch in read_epoch(batches, 0):

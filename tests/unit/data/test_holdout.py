@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from glassformer.data.corpus import Corpus, find
+from glassformer.data.corpus import Corpus, find_data
 from glassformer.data.holdout import _components, hold_out
 
 Pairs = list[tuple[str, str]]
@@ -19,7 +19,7 @@ def write(folder: Path, pairs: Pairs) -> Corpus:
     for place, side in enumerate(("en", "de")):
         text = "".join(pair[place] + "\n" for pair in pairs)
         (folder / f"train.{side}").write_text(text, encoding="utf-8")
-    return find(folder, "en", "de").train
+    return find_data(folder, "en", "de").train
 
 
 def sides(pairs: Corpus) -> tuple[set[str], set[str]]:
@@ -123,7 +123,7 @@ def test_nothing_can_be_held_out(tmp_path: Path, pairs: Pairs) -> None:
 
 
 def test_real_text(data: Path) -> None:
-    train, valid = hold_out(find(data / "tatoeba_en_zh", "en", "zh").train, 1)
+    train, valid = hold_out(find_data(data / "tatoeba_en_zh", "en", "zh").train, 1)
     assert 1300 <= sum(1 for _ in valid) <= 1321  # 5 % of 26,437
     for kept, held in zip(sides(train), sides(valid), strict=True):
         assert not kept & held

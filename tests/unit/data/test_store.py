@@ -12,7 +12,7 @@ import pytest
 
 from glassformer.data import store as module
 from glassformer.data.files import Fingerprint
-from glassformer.data.store import Counts, Store, build
+from glassformer.data.store import Counts, Store, build_store
 from glassformer.data.tables import Pair
 from glassformer.text import Sampler, Tokenizer
 
@@ -22,7 +22,7 @@ def test_every_pair_is_there(
 ) -> None:
     monkeypatch.setattr(module, "CHUNK", 64)
     other = Tokenizer.train([target for _, target in pairs], 300)
-    counts = build(tmp_path / "store", iter(pairs), tokenizer, other, max_length=100)
+    counts = build_store(tmp_path / "store", iter(pairs), tokenizer, other, max_length=100)
     assert counts == Counts(kept=300)
     store = Store.open(tmp_path / "store")
     assert len(store) == 300
@@ -40,10 +40,10 @@ def test_epochs_take_turns(
     tmp_path: Path, pairs: list[Pair], tokenizer: Tokenizer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     settings: dict[str, Any] = {"max_length": 100, "samples": 3, "dropout": 0.2, "seed": 5}
-    build(tmp_path / "a", pairs, tokenizer, tokenizer, **settings)
+    build_store(tmp_path / "a", pairs, tokenizer, tokenizer, **settings)
     monkeypatch.setattr(module, "CHUNK", 7)
-    build(tmp_path / "b", pairs, tokenizer, tokenizer, **settings)
-    build(tmp_path / "c", pairs, tokenizer, tokenizer, **{**settings, "seed": 6})
+    build_store(tmp_path / "b", pairs, tokenizer, tokenizer, **settings)
+    build_store(tmp_path / "c", pairs, tokenizer, tokenizer, **{**settings, "seed": 6})
     one, same, other = (Store.open(tmp_path / name) for name in "abc")
     samplers = [Sampler(tokenizer, 0.2, f"5 {side}") for side in ("source", "target")]
     for i, texts in enumerate(pairs):
@@ -62,7 +62,7 @@ def test_epochs_take_turns(
 def test_without_dropout_one_segmentation_is_enough(
     tmp_path: Path, pairs: list[Pair], tokenizer: Tokenizer
 ) -> None:
-    build(tmp_path / "store", pairs, tokenizer, tokenizer, max_length=100, samples=8)
+    build_store(tmp_path / "store", pairs, tokenizer, tokenizer, max_length=100, samples=8)
     assert Store.open(tmp_path / "store").samples == 1
 
 
@@ -76,7 +76,7 @@ def test_what_is_left_out_is_counted(tmp_path: Path, tokenizer: Tokenizer) -> No
         ("two", "owt"),
         ("\ud800 \udfff", ""),
     ]
-    counts = build(tmp_path / "store", pairs, tokenizer, tokenizer, max_length=5)
+    counts = build_store(tmp_path / "store", pairs, tokenizer, tokenizer, max_length=5)
     assert counts == Counts(kept=2, empty=3, too_long=2, surrogates=2)
     assert counts.read == len(pairs)
     assert str(counts) == (
@@ -91,7 +91,9 @@ def test_what_is_left_out_is_counted(tmp_path: Path, tokenizer: Tokenizer) -> No
 def test_the_longest_segmentation_counts(
     tmp_path: Path, pairs: list[Pair], tokenizer: Tokenizer
 ) -> None:
-    build(tmp_path / "store", pairs, tokenizer, tokenizer, max_length=20, samples=4, dropout=0.3)
+    build_store(
+        tmp_path / "store", pairs, tokenizer, tokenizer, max_length=20, samples=4, dropout=0.3
+    )
     store = Store.open(tmp_path / "store")
     assert 0 < len(store) < 300
     assert max(lengths.max() for k in range(4) for lengths in store.lengths(k)) <= 20
@@ -101,12 +103,12 @@ def test_large_vocabularies_need_wide_ids(tmp_path: Path) -> None:
     characters = [chr(0x20000 + i) for i in range(66_000)]
     tokenizer = Tokenizer.train(characters, 70_000)
     pairs = [(characters[0], characters[-1])]
-    build(tmp_path / "store", pairs, tokenizer, tokenizer, max_length=5)
+    build_store(tmp_path / "store", pairs, tokenizer, tokenizer, max_length=5)
     store = Store.open(tmp_path / "store")
     assert tokenizer.decode(store.target(0, 0)) == characters[-1]
     assert store.target(0, 0).dtype == np.uint32
     narrow = Tokenizer.train(characters[:9], 300)
-    build(tmp_path / "other", pairs, narrow, narrow, max_length=5)
+    build_store(tmp_path / "other", pairs, narrow, narrow, max_length=5)
     assert Store.open(tmp_path / "other").target(0, 0).dtype == np.uint16
 
 
@@ -114,7 +116,9 @@ def test_the_index_says_what_it_was_made_from(
     tmp_path: Path, pairs: list[Pair], tokenizer: Tokenizer
 ) -> None:
     files = [Fingerprint("train.en", 300, 1, "ab")]
-    build(tmp_path / "s", pairs, tokenizer, tokenizer, max_length=9, seed=3, fingerprints=files)
+    build_store(
+        tmp_path / "s", pairs, tokenizer, tokenizer, max_length=9, seed=3, fingerprints=files
+    )
     index = Store.open(tmp_path / "s").index
     assert (index["max_length"], index["dropout"], index["seed"]) == (9, 0, 3)
     assert index["tokenizers"] == [tokenizer.fingerprint] * 2
@@ -126,7 +130,7 @@ def test_progress_is_told(
 ) -> None:
     monkeypatch.setattr(module, "CHUNK", 128)
     told: list[tuple[int, int | None]] = []
-    build(
+    build_store(
         tmp_path / "store",
         [*pairs, ("", "")],
         tokenizer,
@@ -147,13 +151,13 @@ def test_an_error_leaves_what_was_there(
 
     folder = tmp_path / "store"
     with pytest.raises(ValueError, match="line 301"):
-        build(folder, broken(), tokenizer, tokenizer, max_length=100)
+        build_store(folder, broken(), tokenizer, tokenizer, max_length=100)
     assert list(tmp_path.iterdir()) == []
-    build(folder, pairs[:7], tokenizer, tokenizer, max_length=100)
+    build_store(folder, pairs[:7], tokenizer, tokenizer, max_length=100)
     with pytest.raises(ValueError, match="line 301"):
-        build(folder, broken(), tokenizer, tokenizer, max_length=100)
+        build_store(folder, broken(), tokenizer, tokenizer, max_length=100)
     assert len(Store.open(folder)) == 7
-    build(folder, pairs[:9], tokenizer, tokenizer, max_length=100)
+    build_store(folder, pairs[:9], tokenizer, tokenizer, max_length=100)
     assert len(Store.open(folder)) == 9
     assert list(tmp_path.iterdir()) == [folder]
 
@@ -161,25 +165,25 @@ def test_an_error_leaves_what_was_there(
 def test_remains_of_a_killed_run_do_no_harm(
     tmp_path: Path, pairs: list[Pair], tokenizer: Tokenizer
 ) -> None:
-    build(tmp_path / "store.partial", pairs, tokenizer, tokenizer, max_length=100)
+    build_store(tmp_path / "store.partial", pairs, tokenizer, tokenizer, max_length=100)
     (tmp_path / "store.partial" / "index.json").unlink()
-    build(tmp_path / "store", pairs[:5], tokenizer, tokenizer, max_length=100)
+    build_store(tmp_path / "store", pairs[:5], tokenizer, tokenizer, max_length=100)
     assert len(Store.open(tmp_path / "store")) == 5
     assert [path.name for path in tmp_path.iterdir()] == ["store"]
 
 
 def test_nothing_left_is_an_error(tmp_path: Path, tokenizer: Tokenizer) -> None:
     with pytest.raises(ValueError, match="nothing to train on: 0 pairs kept, 1 with an empty side"):
-        build(tmp_path / "store", [("", "a")], tokenizer, tokenizer, max_length=5)
+        build_store(tmp_path / "store", [("", "a")], tokenizer, tokenizer, max_length=5)
     with pytest.raises(ValueError, match=r"and 1 too long left out; data\.max_length is 5 tokens"):
-        build(tmp_path / "store", [("a b c d e f", "a")], tokenizer, tokenizer, max_length=5)
+        build_store(tmp_path / "store", [("a b c d e f", "a")], tokenizer, tokenizer, max_length=5)
     assert list(tmp_path.iterdir()) == []
 
 
 def test_other_folders_are_left_alone(tmp_path: Path, tokenizer: Tokenizer) -> None:
     (tmp_path / "letters.txt").write_text("dear", encoding="utf-8")
     with pytest.raises(ValueError, match="is no store of ids, so it is not replaced"):
-        build(tmp_path, [("a", "b")], tokenizer, tokenizer, max_length=5)
+        build_store(tmp_path, [("a", "b")], tokenizer, tokenizer, max_length=5)
     assert (tmp_path / "letters.txt").read_text(encoding="utf-8") == "dear"
 
 
@@ -188,7 +192,7 @@ def test_other_folders_are_left_alone(tmp_path: Path, tokenizer: Tokenizer) -> N
 def test_a_damaged_store(
     tmp_path: Path, pairs: list[Pair], tokenizer: Tokenizer, name: str, keep: int | None
 ) -> None:
-    build(tmp_path / "store", pairs, tokenizer, tokenizer, max_length=100)
+    build_store(tmp_path / "store", pairs, tokenizer, tokenizer, max_length=100)
     path = tmp_path / "store" / name
     raw = path.read_bytes()
     path.unlink()
@@ -201,7 +205,7 @@ def test_a_damaged_store(
 def test_a_store_of_another_version(
     tmp_path: Path, pairs: list[Pair], tokenizer: Tokenizer
 ) -> None:
-    build(tmp_path / "store", pairs, tokenizer, tokenizer, max_length=100)
+    build_store(tmp_path / "store", pairs, tokenizer, tokenizer, max_length=100)
     path = tmp_path / "store" / "index.json"
     index = json.loads(path.read_text(encoding="utf-8"))
     path.write_text(json.dumps({**index, "format": 99}), encoding="utf-8")

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from glassformer.data.corpus import find
+from glassformer.data.corpus import find_data
 
 HEAD = '<?xml version="1.0" encoding="{}"?>\n<!DOCTYPE tmx SYSTEM "tmx14.dtd">\n'
 UNIT = '<tu><tuv xml:lang="{}"><seg>{}</seg></tuv><tuv xml:lang="{}"><seg>{}</seg></tuv></tu>\n'
@@ -17,7 +17,7 @@ def _read(path: Path, body: str, encoding: str = "utf-8") -> list[tuple[str, str
     text = HEAD.format(encoding) + f'<tmx version="1.4"><header/><body>{body}</body></tmx>\n'
     raw = text.encode(encoding)
     path.write_bytes(gzip.compress(raw) if path.suffix == ".gz" else raw)
-    return list(find(path, "en", "de").train)
+    return list(find_data(path, "en", "de").train)
 
 
 @pytest.mark.parametrize("name", ["m.tmx", "m.tmx.gz"])
@@ -64,10 +64,10 @@ def test_more_than_one_chunk(tmp_path: Path) -> None:
 def test_what_is_wrong_is_said(tmp_path: Path, raw: bytes, sentence: str) -> None:
     (tmp_path / "m.tmx").write_bytes(raw)
     with pytest.raises(ValueError, match=sentence):
-        list(find(tmp_path / "m.tmx", "en", "de").train)
+        list(find_data(tmp_path / "m.tmx", "en", "de").train)
 
 
 def test_languages_must_be_said(tmp_path: Path) -> None:
     (tmp_path / "m.tmx").write_text("<tmx/>", encoding="utf-8")
     with pytest.raises(ValueError, match="say --source-lang and --target-lang"):
-        list(find(tmp_path / "m.tmx").train)
+        list(find_data(tmp_path / "m.tmx").train)

@@ -11,14 +11,14 @@ from torch import Tensor
 
 from glassformer.config import Decode
 from glassformer.decode import search
-from glassformer.decode.sample import gumbel, make_keys, pick
+from glassformer.decode.sample import draw_token, gumbel, make_keys
 
 LOGITS = torch.tensor([[0.0, 1.0, 2.0, -1.0, -4.0, 0.5, 1.9]])
 
 
 def counts(temperature: float = 1.0, top_k: int = 0, top_p: float = 1.0) -> tuple[Tensor, int]:
     keys_R1 = make_keys(3, range(500), 100).reshape(-1, 1)
-    drawn = pick(LOGITS.expand(len(keys_R1), -1), keys_R1, temperature, top_k, top_p)
+    drawn = draw_token(LOGITS.expand(len(keys_R1), -1), keys_R1, temperature, top_k, top_p)
     return torch.bincount(drawn[:, 0], minlength=LOGITS.size(1)).double(), len(keys_R1)
 
 

@@ -7,7 +7,7 @@ import torch
 
 from glassformer.config import Model
 from glassformer.engine import choice, measurement_cache
-from glassformer.engine.choice import build, is_close, time_precisions
+from glassformer.engine.choice import build_engine, is_close, time_precisions
 from glassformer.engine.engine import Engine
 from glassformer.kernels.int8 import can_decode
 from glassformer.kernels.packed import can_multiply
@@ -36,7 +36,7 @@ def say(monkeypatch, **seconds: float) -> None:
 
 def test_without_examples_auto_is_fp32(read, monkeypatch) -> None:
     say(monkeypatch, fp32=9.0, bf16=1.0)
-    assert build(SETTINGS, read, "auto").precision == "fp32"
+    assert build_engine(SETTINGS, read, "auto").precision == "fp32"
 
 
 @pytest.mark.skipif(not can_multiply("bf16"), reason="this PyTorch has no packed bf16 product")
@@ -46,14 +46,14 @@ def test_without_examples_auto_is_fp32(read, monkeypatch) -> None:
 )
 def test_auto_is_the_fastest_if_it_is_worth_it(read, monkeypatch, seconds, wanted) -> None:
     say(monkeypatch, **seconds)
-    assert build(SETTINGS, read, "auto", EXAMPLES, "a").precision == wanted
+    assert build_engine(SETTINGS, read, "auto", EXAMPLES, "a").precision == wanted
 
 
 @pytest.mark.skipif(not can_multiply("bf16"), reason="this PyTorch has no packed bf16 product")
 def test_what_loses_too_much_is_not_taken(read, monkeypatch) -> None:
     say(monkeypatch, fp32=9.0, bf16=1.0)
     monkeypatch.setattr(choice, "PIECE", 1e-9)
-    assert build(SETTINGS, read, "auto", EXAMPLES, "b").precision == "fp32"
+    assert build_engine(SETTINGS, read, "auto", EXAMPLES, "b").precision == "fp32"
 
 
 def test_a_loss_is_measured_once(read, monkeypatch) -> None:

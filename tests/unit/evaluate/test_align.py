@@ -12,20 +12,20 @@ import torch
 
 from glassformer.config import Config
 from glassformer.data.demo import pairs as demo_pairs
-from glassformer.directory import Tokenizers, build
+from glassformer.directory import Tokenizers, build_model
 from glassformer.evaluate.align import (
-    Candidate,
+    AlignmentCandidate,
     Pair,
-    align,
+    align_pairs,
     list_candidates,
     read_pair,
-    weigh,
+    weigh_links,
 )
 from glassformer.evaluate.aligner import Aligner
-from glassformer.evaluate.choice import Choice, load_choice, save_choice
+from glassformer.evaluate.choice import AlignmentChoice, load_choice, save_choice
 from glassformer.evaluate.choosing import choose_alone, choose_by_gold, find_anchors
-from glassformer.evaluate.links import Gold, measure
-from glassformer.tap import record
+from glassformer.evaluate.links import Gold, measure_links
+from glassformer.tap import record as watch
 from glassformer.text import Tokenizer
 from glassformer.translator import Translator
 
@@ -48,7 +48,7 @@ def translator() -> Translator:
     }
     config = Config.read({"model": shape})
     tokenizers = Tokenizers(tokenizer, tokenizer)
-    model = build(config, tokenizers)
+    model = build_model(config, tokenizers)
     with torch.no_grad():
         for parameter in model.parameters():
             parameter.mul_(4)
@@ -59,10 +59,12 @@ def read(translator: Translator, texts: list[tuple[str, str]]) -> list[Pair]:
     return [read_pair(translator, *text, SPACED) for text in texts]
 
 
-def align_in_loops(translator: Translator, text: tuple[str, str], at: Candidate) -> set[Any]:
+def align_in_loops(
+    translator: Translator, text: tuple[str, str], at: AlignmentCandidate
+) -> set[Any]:
     """By the definition: one sentence alone, a word at a time."""
     source, target = translator.read(text[0]), translator.tokenizers.target.tokens(text[1])
-    with torch.inference_mode(), record(translator.model) as (view, taken):
+    with torch.inference_mode(), watch(translator.model) as (view, taken):
         view(torch.tensor([[*source.ids, 2]]), torch.tensor([[1, *target.ids]]))
     weights = taken[f"decoder.{at.layer}.cross_attention.weights"][0][0]
     matrix = weights.mean(0) if at.head is None else weights[at.head]
@@ -96,7 +98,7 @@ def test_alignments_equal_loops(translator: Translator) -> None:
     assert len(candidates) == 2 * 4 * 2 == len(set(candidates))
     seen = set()
     for candidate in candidates:
-        found = align(translator, pairs, candidate)
+        found = align_pairs(translator, pairs, candidate)
         assert found[1].links == frozenset()
         for place in (0, 2):
             assert found[place].links == align_in_loops(translator, TEXTS[place], candidate)
@@ -106,7 +108,7 @@ def test_alignments_equal_loops(translator: Translator) -> None:
 
 def test_weights_of_a_row_sum_to_1(translator: Translator) -> None:
     pairs = read(translator, TEXTS)
-    for _, weights in weigh(translator, pairs, list_candidates(translator.config.model)):
+    for _, weights in weigh_links(translator, pairs, list_candidates(translator.config.model)):
         np.testing.assert_allclose(weights.sum(-1), 1, atol=1e-5)
 
 
@@ -116,38 +118,38 @@ def test_characters_that_share_a_token_are_aligned_together() -> None:
         {"model": {"d_model": 8, "heads": 1, "d_ff": 8, "encoder_layers": 1, "decoder_layers": 1}}
     )
     tokenizers = Tokenizers(tokenizer, tokenizer)
-    translator = Translator(config, tokenizers, build(config, tokenizers), device="cpu")
+    translator = Translator(config, tokenizers, build_model(config, tokenizers), device="cpu")
     pair = read_pair(translator, "a b", "我爱a", (False, True))
     assert (0, 1) in pair.target.members
-    (found,) = align(translator, [pair], Candidate(0, 0, "reads"))
+    (found,) = align_pairs(translator, [pair], AlignmentCandidate(0, 0, "reads"))
     targets = [{i for i, j in found.links if j == place} for place in range(3)]
     assert targets[0] == targets[1] != set()
 
 
 def test_a_pair_that_is_too_long_has_no_links(translator: Translator) -> None:
     pairs = read(translator, [("a cat", "un chat"), ("cat " * 40, "chat")])
-    one, other = align(translator, pairs, Candidate(0, None, "reads"))
+    one, other = align_pairs(translator, pairs, AlignmentCandidate(0, None, "reads"))
     assert one.fits and one.links and not other.fits and not other.links
 
 
 def test_gold_chooses_the_head_that_made_it(translator: Translator) -> None:
     pairs = read(translator, TEXTS[::2] * 2)
-    truth = Candidate(1, 2, "predicts")
-    gold = [Gold(each.links, each.links) for each in align(translator, pairs, truth)]
+    truth = AlignmentCandidate(1, 2, "predicts")
+    gold = [Gold(each.links, each.links) for each in align_pairs(translator, pairs, truth)]
     choice = choose_by_gold(translator, pairs, gold)
-    found = align(translator, pairs, choice.candidate)
-    assert measure([each.links for each in found], gold).aer == 0
+    found = align_pairs(translator, pairs, choice.candidate)
+    assert measure_links([each.links for each in found], gold).aer == 0
     assert choice.of == 4
 
 
 def test_the_score_of_a_choice_is_that_of_the_other_half(translator: Translator) -> None:
     """Each half has another head as its truth, so that neither choice serves the other half."""
     pairs = read(translator, [TEXTS[0], TEXTS[2]])
-    one, other = Candidate(0, 0, "reads"), Candidate(1, 2, "predicts")
-    first, second = align(translator, pairs, one)[0], align(translator, pairs, other)[1]
+    one, other = AlignmentCandidate(0, 0, "reads"), AlignmentCandidate(1, 2, "predicts")
+    first, second = align_pairs(translator, pairs, one)[0], align_pairs(translator, pairs, other)[1]
     gold = [Gold(each.links, each.links) for each in (first, second)]
-    crossed = [align(translator, pairs, other)[0], align(translator, pairs, one)[1]]
-    wanted = measure([each.links for each in crossed], gold).aer
+    crossed = [align_pairs(translator, pairs, other)[0], align_pairs(translator, pairs, one)[1]]
+    wanted = measure_links([each.links for each in crossed], gold).aer
     assert wanted > 0 and choose_by_gold(translator, pairs, gold).score == pytest.approx(wanted)
 
 
@@ -161,7 +163,7 @@ def test_a_choice_is_remembered_until_the_weights_change(
     translator: Translator, tmp_path: Path
 ) -> None:
     (tmp_path / "model.safetensors").write_bytes(b"weights")
-    choice = Choice(layer=1, head=None, row="reads", chosen_by="anchors", score=0.5, of=40)
+    choice = AlignmentChoice(layer=1, head=None, row="reads", chosen_by="anchors", score=0.5, of=40)
     save_choice(choice, tmp_path)
     kept = load_choice(tmp_path, translator)
     assert kept is not None and kept.candidate == choice.candidate and kept.score == 0.5

@@ -6,7 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from glassformer.evaluate.links import Gold, Links, join, measure, read_gold, write_pharaoh
+from glassformer.evaluate.links import (
+    Gold,
+    Links,
+    join_links,
+    measure_links,
+    read_gold,
+    write_pharaoh,
+)
 from glassformer.evaluate.words import find_words, is_read_by_character, share_out
 
 
@@ -20,28 +27,28 @@ def gold(sure: str, possible: str = "") -> Gold:
 
 def test_error_rate_by_hand() -> None:
     """Och and Ney 2003: |A| = 4, |S| = 3, |A and S| = 2, |A and P| = 3."""
-    found = measure([links("0-0 1-1 2-3 5-5")], [gold("0-0 1-1 2-2", "2-3 4-4")])
+    found = measure_links([links("0-0 1-1 2-3 5-5")], [gold("0-0 1-1 2-2", "2-3 4-4")])
     assert found.aer == pytest.approx(1 - (2 + 3) / (4 + 3))
     assert found.precision == pytest.approx(3 / 4) and found.recall == pytest.approx(2 / 3)
-    two = measure([links("0-0"), links("1-1")], [gold("0-0"), gold("0-0")])
+    two = measure_links([links("0-0"), links("1-1")], [gold("0-0"), gold("0-0")])
     assert (two.sentences, two.aer) == (2, 0.5)
 
 
 def test_nothing_found_and_nothing_wanted() -> None:
-    assert measure([links("")], [gold("0-0")]).aer == 1
-    assert measure([links("")], [gold("")]).aer == 0
+    assert measure_links([links("")], [gold("0-0")]).aer == 1
+    assert measure_links([links("")], [gold("")]).aer == 0
 
 
 def test_joining_by_hand() -> None:
     one, other = links("0-0 1-1 2-1 4-4"), links("0-0 1-1 1-2 4-0")
-    assert join(one, other, "intersection") == links("0-0 1-1")
-    assert join(one, other, "union") == one | other
+    assert join_links(one, other, "intersection") == links("0-0 1-1")
+    assert join_links(one, other, "union") == one | other
     # 2-1 and 1-2 touch 1-1 and bring a new word each; 4-4 and 4-0 touch nothing
-    assert join(one, other, "grow-diag") == links("0-0 1-1 2-1 1-2")
+    assert join_links(one, other, "grow-diag") == links("0-0 1-1 2-1 1-2")
 
 
 def test_growth_adds_no_link_between_words_that_have_one() -> None:
-    assert join(links("0-0 1-1 1-0"), links("0-0 1-1"), "grow-diag") == links("0-0 1-1")
+    assert join_links(links("0-0 1-1 1-0"), links("0-0 1-1"), "grow-diag") == links("0-0 1-1")
 
 
 def read(tmp_path: Path, text: str, *sizes: tuple[int, int], **how: object) -> list[Gold]:
@@ -73,7 +80,7 @@ def test_one_slip_in_a_gold_file_can_only_be_missed(tmp_path: Path) -> None:
         f"{path}, line 1: 7-0 is beyond the sentence, which has 2 source and 2 target words, "
         "counted from 0",
     )
-    assert measure([links("0-0")], found.pairs).recall == 0.5
+    assert measure_links([links("0-0")], found.pairs).recall == 0.5
 
 
 @pytest.mark.parametrize(

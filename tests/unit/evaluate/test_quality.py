@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from glassformer.evaluate import quality
-from glassformer.evaluate.quality import score
+from glassformer.evaluate.quality import score_quality
 from glassformer.evaluate.references import read_references
 
 CAT = "the cat is on the mat ."
@@ -29,7 +29,7 @@ def test_wmt21_official_scores(data: Path, system: str) -> None:
     sets["all"] = [lines for name in "ACD" for lines in sets[name]]
     ours = {}
     for name, references in sets.items():
-        found = score(hypotheses, references, target_lang="de", metrics=("BLEU", "chrF2"))
+        found = score_quality(hypotheses, references, target_lang="de", metrics=("BLEU", "chrF2"))
         ours |= {f"bleu-{name}": found["BLEU"].value, f"chrf-{name}": found["chrF2"].value}
     assert len(ours) == 8
     assert ours == pytest.approx(official, rel=1e-15)
@@ -38,13 +38,13 @@ def test_wmt21_official_scores(data: Path, system: str) -> None:
 def test_literature_counts_the_tokens_that_papers_report(data: Path) -> None:
     """Multi30k test2016 in German: 12103 tokens in the logs of fairseq-generate."""
     lines = read_references(data / "multi30k" / "test2016.de")
-    [found] = score(lines[0], lines, target_lang="de", metrics=(), literature=True).scores
+    [found] = score_quality(lines[0], lines, target_lang="de", metrics=(), literature=True).scores
     assert found.value == pytest.approx(100)
     assert "12103 tokens for 12103" in found.detail
 
 
 def test_literature_ignores_case_and_says_what_it_is() -> None:
-    found = score(
+    found = score_quality(
         ["LE CHAT DE L’AMI EST LÀ."],
         [["Le chat de l'ami est là."]],
         target_lang="fr",
@@ -62,25 +62,27 @@ def test_literature_ignores_case_and_says_what_it_is() -> None:
 @pytest.mark.parametrize("target_lang", [None, "zh-Hant", "ja", "ko"])
 def test_literature_needs_spaces_between_words(target_lang: str | None) -> None:
     with pytest.raises(ValueError, match="written with spaces"):
-        score(["a"], [["a"]], target_lang=target_lang, metrics=(), literature=True)
+        score_quality(["a"], [["a"]], target_lang=target_lang, metrics=(), literature=True)
 
 
 def test_bleu_by_hand() -> None:
     """Papineni's clipping: 2 of 7 words, and no bigram, so smoothing halves again and again."""
-    found = score(["the the the the the the the"], [["the cat is on the mat"]], metrics=("BLEU",))
+    found = score_quality(
+        ["the the the the the the the"], [["the cat is on the mat"]], metrics=("BLEU",)
+    )
     precisions = [2 / 7, 1 / 2 / 6, 1 / 4 / 5, 1 / 8 / 4]
     assert found["BLEU"].value == pytest.approx(100 * math.prod(precisions) ** (1 / 4))
 
 
 def test_ter_by_hand() -> None:
     """One shift and one substitution for six words."""
-    found = score(["on the mat the dog is"], [["the cat is on the mat"]], metrics=("TER",))
+    found = score_quality(["on the mat the dog is"], [["the cat is on the mat"]], metrics=("TER",))
     assert found["TER"].value == pytest.approx(100 * 2 / 6)
     assert found["TER"].detail == "2 edits for 6 words: fewer are better"
 
 
 def test_signatures_name_everything() -> None:
-    found = score([CAT], [[CAT], ["a cat"]])
+    found = score_quality([CAT], [[CAT], ["a cat"]])
     start = "nrefs:2|case:"
     assert found["BLEU"].signature.startswith(start + "mixed|eff:no|tok:13a|smooth:exp|version:")
     assert found["chrF2"].signature.startswith(start + "mixed|eff:yes|nc:6|nw:0|space:no|version:")
@@ -109,7 +111,7 @@ def test_tokenizer_follows_the_language(target_lang: str | None, tokenizer: str)
 
 def test_chinese_is_cut_into_characters() -> None:
     """Five characters of six are right: with 13a all six would be one wrong word."""
-    found = score(["我喜欢吃苹果"], [["我喜欢吃葡果"]], target_lang="zh")
+    found = score_quality(["我喜欢吃苹果"], [["我喜欢吃葡果"]], target_lang="zh")
     assert "|tok:zh|" in found["BLEU"].signature
     assert found["BLEU"].detail.startswith("83.3/")
     assert "|norm:yes|" in found["TER"].signature and "|asian:yes|" in found["TER"].signature
@@ -117,7 +119,9 @@ def test_chinese_is_cut_into_characters() -> None:
 
 
 def test_tokenize_overrules_the_language() -> None:
-    found = score(["我喜欢"], [["我喜欢"]], target_lang="zh", tokenize="char", metrics=("BLEU",))
+    found = score_quality(
+        ["我喜欢"], [["我喜欢"]], target_lang="zh", tokenize="char", metrics=("BLEU",)
+    )
     assert "|tok:char|" in found["BLEU"].signature
 
 
@@ -155,22 +159,22 @@ def test_absent_moses_names_its_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     ],
 )
 def test_lines_must_agree(hypotheses: list[str], references: list, words: str) -> None:
-    for measure in (score, quality.exact_match, quality.score_sentences):
+    for measure in (score_quality, quality.exact_match, quality.score_sentences):
         with pytest.raises(ValueError, match=words):
             measure(hypotheses, references)
 
 
 def test_unknown_names_list_the_known() -> None:
     with pytest.raises(ValueError, match="no tokeniser 'mecab'; there are 13a, "):
-        score(["a"], [["a"]], tokenize="mecab")
+        score_quality(["a"], [["a"]], tokenize="mecab")
     with pytest.raises(ValueError, match="no metric 'COMET'; there are BLEU, "):
-        score(["a"], [["a"]], metrics=("COMET",))
+        score_quality(["a"], [["a"]], metrics=("COMET",))
 
 
 def test_a_missing_reference_is_not_an_empty_one() -> None:
     """A second set that lacks line 1 changes nothing there; an empty line is a bad reference."""
-    one = score(["a b c d", CAT], [["a b c d", CAT]])
-    two = score(["a b c d", CAT], [["a b c d", CAT], [None, CAT]])
+    one = score_quality(["a b c d", CAT], [["a b c d", CAT]])
+    two = score_quality(["a b c d", CAT], [["a b c d", CAT], [None, CAT]])
     assert [s.value for s in two.scores] == [s.value for s in one.scores]
     assert all("nrefs:var|" in s.signature for s in two.scores)
 
@@ -189,7 +193,7 @@ def test_sentence_scores_find_the_worst() -> None:
 
 
 def test_text_and_json_agree() -> None:
-    found = score([CAT, "a dog ."], [[CAT, "the dog ."]], target_lang="en", literature=True)
+    found = score_quality([CAT, "a dog ."], [[CAT, "the dog ."]], target_lang="en", literature=True)
     text, back = str(found), json.loads(json.dumps(found.to_json()))
     assert list(back["scores"]) == [*quality.METRICS, "literature BLEU"]
     assert back["sentences"] == 2 and back["exact_match"] == 0.5

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from glassformer.evaluate.quality import score
+from glassformer.evaluate.quality import score_quality
 from glassformer.evaluate.references import read_references
 
 
@@ -35,7 +35,9 @@ def test_tsv_of_real_text(data: Path) -> None:
     assert sets[0] == plain
     assert all(len(lines) == 3000 for lines in sets)
     guesses = [next(line for line in reversed(lines) if line) for lines in zip(*sets, strict=True)]
-    one, many = (score(guesses, found, metrics=("BLEU",))["BLEU"] for found in ([plain], sets))
+    one, many = (
+        score_quality(guesses, found, metrics=("BLEU",))["BLEU"] for found in ([plain], sets)
+    )
     assert many.value == pytest.approx(100) and one.value < 90
     assert many.signature.startswith("nrefs:var|")
 

@@ -12,7 +12,7 @@ from sacrebleu.metrics.chrf import CHRF
 from sacrebleu.significance import PairedTest
 
 from glassformer.evaluate.references import read_references
-from glassformer.evaluate.significance import compare
+from glassformer.evaluate.significance import compare_systems
 
 WORDS = ["a", "cat", "the", "dog", "is", "on", "mat", "red", "blue", "old", "house", "tree"]
 
@@ -40,7 +40,7 @@ def test_p_values_are_those_of_sacrebleu(monkeypatch: pytest.MonkeyPatch) -> Non
         metrics = {"BLEU": BLEU(), "chrF2": CHRF()}
         systems = [("theirs", theirs), ("ours", ours)]
         signatures, results = PairedTest(systems, metrics, [lines], "bs", n_samples=200)()
-        for mine in compare(ours, theirs, [lines], samples=200, seed=7).differences:
+        for mine in compare_systems(ours, theirs, [lines], samples=200, seed=7).differences:
             assert mine.p_value == results[mine.name][1].p_value
             assert mine.ours == pytest.approx(results[mine.name][1].score)
             assert mine.theirs == pytest.approx(results[mine.name][0].score)
@@ -52,8 +52,8 @@ def test_p_values_are_those_of_sacrebleu(monkeypatch: pytest.MonkeyPatch) -> Non
 def test_interval_holds_the_difference_and_is_signed() -> None:
     lines, good, _ = _make_systems(1)
     bad = [line.replace("cat", "dog").replace("house", "tree") for line in good]
-    forward = compare(good, bad, [lines], samples=200).differences
-    backward = compare(bad, good, [lines], samples=200).differences
+    forward = compare_systems(good, bad, [lines], samples=200).differences
+    backward = compare_systems(bad, good, [lines], samples=200).differences
     for there, back in zip(forward, backward, strict=True):
         assert 0 < there.low < there.difference < there.high
         assert there.difference == pytest.approx(there.ours - there.theirs)
@@ -63,7 +63,7 @@ def test_interval_holds_the_difference_and_is_signed() -> None:
 
 def test_a_system_against_itself_is_chance() -> None:
     lines, ours, _ = _make_systems(2)
-    for same in compare(ours, ours, [lines], samples=50).differences:
+    for same in compare_systems(ours, ours, [lines], samples=50).differences:
         assert (same.difference, same.low, same.high, same.p_value) == (0, 0, 0, 1)
 
 
@@ -74,13 +74,13 @@ def test_real_systems_differ(data: Path) -> None:
         read_references(stem + name)[0]
         for name in ("hyp.Facebook-AI.de", "hyp.nuclear_trans.de", "ref.C.de")
     )
-    [found] = compare(ours, theirs, [lines], metrics=("BLEU",), samples=100).differences
+    [found] = compare_systems(ours, theirs, [lines], metrics=("BLEU",), samples=100).differences
     assert found.p_value == 1 / 101 and found.low > 0
 
 
 def test_text_and_json_agree() -> None:
     lines, ours, theirs = _make_systems(3)
-    found = compare(ours, theirs, [lines], samples=20, seed=5)
+    found = compare_systems(ours, theirs, [lines], samples=20, seed=5)
     back = json.loads(json.dumps(found.to_json()))
     assert (back["samples"], back["seed"]) == (20, 5)
     text = str(found)
@@ -91,6 +91,6 @@ def test_text_and_json_agree() -> None:
 
 def test_refuses_what_cannot_be_compared() -> None:
     with pytest.raises(ValueError, match="differ: 2 in the translations, 1 in reference set 1"):
-        compare(["a"], ["a", "b"], [["a"]])
+        compare_systems(["a"], ["a", "b"], [["a"]])
     with pytest.raises(ValueError, match="samples=0"):
-        compare(["a"], ["b"], [["a"]], samples=0)
+        compare_systems(["a"], ["b"], [["a"]], samples=0)

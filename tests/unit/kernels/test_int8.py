@@ -6,10 +6,11 @@ import pytest
 import torch
 
 from glassformer.kernels import native
-from glassformer.kernels.int8 import get_library, has_tiles, multiply
+from glassformer.kernels.int8 import get_library, has_int8_tiles, multiply_int8
 
 pytestmark = pytest.mark.skipif(
-    native.load("decode") is None, reason=f"no native kernels: {native.explain('decode')}"
+    native.load_library("decode") is None,
+    reason=f"no native kernels: {native.explain_compiler('decode')}",
 )
 
 
@@ -48,7 +49,7 @@ def find_scales(weight_FK: torch.Tensor) -> torch.Tensor:
     ],
 )
 def test_products(rows: int, inputs: int, outputs: int, zero: int, tiled: bool) -> None:
-    if tiled and not has_tiles():
+    if tiled and not has_int8_tiles():
         pytest.skip("no tiles in this processor")
     torch.manual_seed(rows)
     x_NK, weight_FK = torch.randn(rows, inputs), torch.randn(outputs, inputs)
@@ -57,7 +58,7 @@ def test_products(rows: int, inputs: int, outputs: int, zero: int, tiled: bool) 
     quantized_NK, scale_N1 = round_rows(x_NK, zero)
     sums_NF = quantized_NK.double() @ (weight_FK / scale_F1).round().double().T
     expected_NF = (sums_NF * scale_F1.T * scale_N1 + bias_F).relu()
-    found_NF = multiply(x_NK, weight_FK, bias_F, zero=zero, tiled=tiled, relu=True)
+    found_NF = multiply_int8(x_NK, weight_FK, bias_F, zero=zero, tiled=tiled, relu=True)
     # A number that lies between two may be rounded to either.
     step = float((scale_N1 * scale_F1.T).max()) * 127
     assert (found_NF - expected_NF).abs().max() < 1.01 * step
@@ -69,7 +70,7 @@ def test_products(rows: int, inputs: int, outputs: int, zero: int, tiled: bool) 
 def test_a_weight_that_is_not_finite_shows(rows: int, wrong: float) -> None:
     x_NK, weight_FK = torch.randn(rows, 70), torch.randn(40, 70)
     weight_FK[33, 2] = wrong
-    found_NF = multiply(x_NK, weight_FK, None, tiled=has_tiles())
+    found_NF = multiply_int8(x_NK, weight_FK, None, tiled=has_int8_tiles())
     assert found_NF.isnan().any(0).nonzero().flatten().tolist() == [33]
     assert found_NF[:, 33].isnan().all()
 
@@ -83,7 +84,7 @@ def test_nothing_is_too_large(rows: int, sign: int, every: int) -> None:
     weight_FK[:, ::every] = sign
     scale_F1 = find_scales(weight_FK)
     expected_F = (weight_FK / scale_F1).round().sum(1) * scale_F1[:, 0]
-    found_NF = multiply(torch.ones(rows, 64), weight_FK, None, zero=0, tiled=has_tiles())
+    found_NF = multiply_int8(torch.ones(rows, 64), weight_FK, None, zero=0, tiled=has_int8_tiles())
     torch.testing.assert_close(found_NF, expected_F.expand(rows, -1), rtol=1e-5, atol=1e-5)
 
 
@@ -91,8 +92,8 @@ def test_nothing_is_too_large(rows: int, sign: int, every: int) -> None:
 def test_rows_do_not_depend_on_each_other(rows: int) -> None:
     torch.manual_seed(0)
     x_NK, weight_FK = torch.randn(rows, 96), torch.randn(50, 96)
-    together_NF = multiply(x_NK, weight_FK, None, tiled=has_tiles())
-    alone = [multiply(x_NK[n : n + 1], weight_FK, None) for n in range(rows)]
+    together_NF = multiply_int8(x_NK, weight_FK, None, tiled=has_int8_tiles())
+    alone = [multiply_int8(x_NK[n : n + 1], weight_FK, None) for n in range(rows)]
     assert torch.equal(together_NF, torch.cat(alone))
 
 
@@ -102,7 +103,7 @@ def test_what_is_no_number_stays_in_its_row(rows: int, wrong: float) -> None:
     x_NK = torch.ones(rows, 64)
     x_NK[1, 5] = wrong
     weight_FK = torch.ones(16, 64)
-    found_NF = multiply(x_NK, weight_FK, None, tiled=has_tiles(), relu=True)
+    found_NF = multiply_int8(x_NK, weight_FK, None, tiled=has_int8_tiles(), relu=True)
     assert found_NF[1].isnan().all()
     scale_F1 = find_scales(weight_FK)
     expected_F = (weight_FK / scale_F1).round().sum(1) * scale_F1[:, 0]
@@ -110,4 +111,4 @@ def test_what_is_no_number_stays_in_its_row(rows: int, wrong: float) -> None:
 
 
 def test_zeros() -> None:
-    assert (multiply(torch.zeros(2, 10), torch.zeros(3, 10), None) == 0).all()
+    assert (multiply_int8(torch.zeros(2, 10), torch.zeros(3, 10), None) == 0).all()

@@ -38,7 +38,7 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def load_anew(name: str = "two"):
     native._load.cache_clear()
-    return native.load(name)
+    return native.load_library(name)
 
 
 @has_compiler
@@ -53,9 +53,9 @@ def test_builds_once(cache: Path) -> None:
 
 @has_compiler
 def test_one_that_is_wrong_takes_no_other_away(cache: Path) -> None:
-    assert native.load("wrong") is None
-    assert "wrong.c could not be built" in native.explain("wrong")
-    assert native.load("two") and native.explain("two") == ""
+    assert native.load_library("wrong") is None
+    assert "wrong.c could not be built" in native.explain_compiler("wrong")
+    assert native.load_library("two") and native.explain_compiler("two") == ""
 
 
 @has_compiler
@@ -80,8 +80,8 @@ def test_a_damaged_library_is_built_again(cache: Path, damage: bytes | None) -> 
 def test_a_folder_that_others_can_write_is_not_trusted(cache: Path) -> None:
     cache.mkdir(parents=True)
     cache.chmod(0o777)
-    assert native.load("two") is None
-    assert "others can write there" in native.explain("two")
+    assert native.load_library("two") is None
+    assert "others can write there" in native.explain_compiler("two")
 
 
 @has_compiler
@@ -108,16 +108,16 @@ def test_nothing_waits_twice_for_a_compiler_that_hangs(
     slow.chmod(0o700)
     monkeypatch.setenv("CC", str(slow))
     monkeypatch.setattr(native, "PATIENCE", 0.5)
-    assert native.load("two") is None and "took more than" in native.explain("two")
-    assert native.load("wrong") is None and "too slow" in native.explain("wrong")
+    assert native.load_library("two") is None and "took more than" in native.explain_compiler("two")
+    assert native.load_library("wrong") is None and "too slow" in native.explain_compiler("wrong")
     assert asked.read_text(encoding="ascii") == "once\n"
 
 
 def test_without_a_compiler_there_is_none(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv(native.SWITCH, raising=False)
     monkeypatch.setattr(native.shutil, "which", lambda name: None)
-    assert native.load("two") is None
-    assert native.explain("two") == "no C compiler was found"
+    assert native.load_library("two") is None
+    assert native.explain_compiler("two") == "no C compiler was found"
 
 
 @pytest.mark.parametrize(("setting", "found"), [("0", "False"), ("1", "True")])
@@ -137,7 +137,7 @@ def test_two_processes_at_once_and_the_switch(tmp_path: Path, setting: str, foun
 @has_compiler
 def test_only_one_openmp() -> None:
     """Two would each keep threads of their own, that wait for work by spinning."""
-    if not Path("/proc/self/maps").is_file() or native.load("top") is None:
+    if not Path("/proc/self/maps").is_file() or native.load_library("top") is None:
         pytest.skip("cannot be seen on this system")
     program = (
         "from pathlib import Path; import torch; from glassformer.kernels import native\n"

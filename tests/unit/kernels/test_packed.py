@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from glassformer.kernels import packed
-from glassformer.kernels.packed import ACTIVATIONS, ROWS, Fp32, can_multiply, pack
+from glassformer.kernels.packed import ACTIVATIONS, ROWS, Fp32, can_multiply, pack_linear
 
 COARSE = [each for each in ("bf16", "int8") if can_multiply(each)]
 
@@ -22,7 +22,7 @@ def numbers() -> tuple[torch.Tensor, ...]:
 def test_equals_the_plain_twin(numbers, precision: str, activation: str) -> None:
     weight_FK, bias_F, x_NK = numbers
     for bias in (bias_F, None):
-        found = pack(weight_FK, bias, precision, activation)(x_NK).float()
+        found = pack_linear(weight_FK, bias, precision, activation)(x_NK).float()
         expected = ACTIVATIONS[activation](torch.nn.functional.linear(x_NK, weight_FK, bias))
         assert (found - expected).abs().max() <= (1e-5 if precision == "fp32" else 0.08)
 
@@ -31,7 +31,7 @@ def test_equals_the_plain_twin(numbers, precision: str, activation: str) -> None
 def test_a_loud_neighbour_changes_nothing(numbers) -> None:
     """One scale a row: a row with huge values beside it comes out the same, to the last bit."""
     weight_FK, bias_F, x_NK = numbers
-    linear = pack(weight_FK, bias_F, "int8")
+    linear = pack_linear(weight_FK, bias_F, "int8")
     alone = linear(x_NK[:1])
     assert torch.equal(linear(torch.cat((x_NK[:1], 1e4 * x_NK[1:9])))[:1], alone)
     assert not linear(torch.zeros(2, 24)).isnan().any()
@@ -39,8 +39,8 @@ def test_a_loud_neighbour_changes_nothing(numbers) -> None:
 
 def test_falls_back_where_the_product_is_absent(numbers, monkeypatch) -> None:
     monkeypatch.setattr(packed, "can_multiply", lambda precision: False)
-    assert isinstance(pack(*numbers[:2], "bf16"), Fp32)
-    assert isinstance(pack(*numbers[:2], "int8"), Fp32)
+    assert isinstance(pack_linear(*numbers[:2], "bf16"), Fp32)
+    assert isinstance(pack_linear(*numbers[:2], "int8"), Fp32)
 
 
 def test_a_wrong_product_is_noticed(monkeypatch) -> None:

@@ -28,9 +28,9 @@ def assert_near(found: Tensor, expected: Tensor, share: float) -> None:
 @pytest.mark.parametrize("shape", SHAPES)
 def test_ahead_and_back(shape: tuple[int, int, int]) -> None:
     x, y, w, b = make(*shape)
-    packed, exact = tiles.pack([w], [b]), w.bfloat16().float()
-    assert_near(tiles.multiply(x, packed), x.float() @ exact.T + b, HALF)
-    assert_near(tiles.multiply(x, packed, relu=True), (x.float() @ exact.T + b).relu(), HALF)
+    packed, exact = tiles.pack_tiles([w], [b]), w.bfloat16().float()
+    assert_near(tiles.multiply_tiles(x, packed), x.float() @ exact.T + b, HALF)
+    assert_near(tiles.multiply_tiles(x, packed, relu=True), (x.float() @ exact.T + b).relu(), HALF)
     assert_near(tiles.multiply_back(y, packed), y.float() @ exact, HALF)
     assert_near(tiles.multiply_deep(y, packed), y.float() @ exact, 1e-5)
 
@@ -39,7 +39,7 @@ def test_ahead_and_back(shape: tuple[int, int, int]) -> None:
 def test_a_gate_scales_what_it_lets_through(shape: tuple[int, int, int]) -> None:
     x, y, w, b = make(*shape)
     gate = x.relu() * torch.where(torch.rand(x.shape) < 0.5, -1.0, 1.0).bfloat16()  # -0 is 0
-    found = tiles.multiply_back(y, tiles.pack([w], [b]), gate, 1.5)
+    found = tiles.multiply_back(y, tiles.pack_tiles([w], [b]), gate, 1.5)
     expected = 1.5 * (y.float() @ w.bfloat16().float())
     assert (found[gate == 0] == 0).all()
     assert_near(found, torch.where(gate == 0, 0, expected), HALF)
@@ -60,7 +60,7 @@ def test_slopes_of_weights_and_biases(shape: tuple[int, int, int]) -> None:
 @pytest.mark.parametrize("shape", SHAPES)
 def test_exponentials_and_their_sums(shape: tuple[int, int, int]) -> None:
     x, _, w, _ = make(*shape)
-    x, packed = x / shape[1], tiles.pack([w])
+    x, packed = x / shape[1], tiles.pack_tiles([w])
     odds = torch.empty(shape[0], shape[2], dtype=torch.bfloat16)
     sums = tiles.exponentiate(x, packed, odds)
     expected = (x.float() @ w.bfloat16().float().T).exp()
@@ -73,9 +73,12 @@ def test_several_maps_side_by_side(outs: tuple[int, ...]) -> None:
     """Where each begins at a multiple of 32, and where it does not."""
     x = torch.randn(9, 50).bfloat16()
     weights, biases = [torch.randn(n, 50) for n in outs], [torch.randn(n) for n in outs]
-    packed = tiles.pack(weights, biases)
-    alone = [tiles.multiply(x, tiles.pack([w], [b])) for w, b in zip(weights, biases, strict=True)]
-    assert torch.equal(tiles.multiply(x, packed), torch.cat(alone, 1))
+    packed = tiles.pack_tiles(weights, biases)
+    alone = [
+        tiles.multiply_tiles(x, tiles.pack_tiles([w], [b]))
+        for w, b in zip(weights, biases, strict=True)
+    ]
+    assert torch.equal(tiles.multiply_tiles(x, packed), torch.cat(alone, 1))
     y = torch.randn(9, sum(outs)).bfloat16()
     whole = torch.cat(weights).bfloat16().float()
     assert_near(tiles.multiply_back(y, packed), y.float() @ whole, HALF)
@@ -86,8 +89,10 @@ def test_rows_may_lie_apart_and_nothing_else_is_read() -> None:
     room_x, room_y = (torch.full((40, 200), torch.nan, dtype=torch.bfloat16) for _ in range(2))
     x, y = room_x[3:30, 7:57], room_y[3:30, 9:50]
     x.normal_(), y.normal_()
-    packed = tiles.pack([torch.randn(41, 50)], [torch.randn(41)])
-    assert torch.equal(tiles.multiply(x, packed), tiles.multiply(x.contiguous(), packed))
+    packed = tiles.pack_tiles([torch.randn(41, 50)], [torch.randn(41)])
+    assert torch.equal(
+        tiles.multiply_tiles(x, packed), tiles.multiply_tiles(x.contiguous(), packed)
+    )
     assert torch.equal(tiles.multiply_back(y, packed), tiles.multiply_back(y.contiguous(), packed))
     for found, expected in zip(
         tiles.multiply_turned(y, x),
@@ -103,9 +108,11 @@ def test_the_number_of_threads_does_not_matter() -> None:
     for several in (1, 2, 3):
         torch.set_num_threads(several)
         try:
-            packed = tiles.pack([w], [b])
+            packed = tiles.pack_tiles([w], [b])
             gradients = tiles.multiply_turned(y, x)
-            found.append((tiles.multiply(x, packed), tiles.multiply_deep(y, packed), *gradients))
+            found.append(
+                (tiles.multiply_tiles(x, packed), tiles.multiply_deep(y, packed), *gradients)
+            )
         finally:
             torch.set_num_threads(threads)
     for others in found[1:]:
@@ -115,10 +122,10 @@ def test_the_number_of_threads_does_not_matter() -> None:
 def test_what_is_kept_is_for_this_update_only() -> None:
     w = torch.randn(32, 32)
     with tiles.keep_packed():
-        first = tiles.pack([w])
+        first = tiles.pack_tiles([w])
         w += 1
-        assert tiles.pack([w]) is first
-    assert not torch.equal(tiles.pack([w]).ahead, first.ahead)
+        assert tiles.pack_tiles([w]) is first
+    assert not torch.equal(tiles.pack_tiles([w]).ahead, first.ahead)
 
 
 @pytest.mark.parametrize(
@@ -126,4 +133,4 @@ def test_what_is_kept_is_for_this_update_only() -> None:
 )
 def test_other_operands_are_refused(wrong: Tensor) -> None:
     with pytest.raises(AssertionError):
-        tiles.multiply(wrong, tiles.pack([torch.randn(3, 8)], [torch.randn(3)]))
+        tiles.multiply_tiles(wrong, tiles.pack_tiles([torch.randn(3, 8)], [torch.randn(3)]))

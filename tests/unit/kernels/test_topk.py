@@ -8,7 +8,8 @@ import torch
 from glassformer.kernels import native, topk
 
 pytestmark = pytest.mark.skipif(
-    native.load("top") is None, reason=f"no native kernels: {native.explain('top')}"
+    native.load_library("top") is None,
+    reason=f"no native kernels: {native.explain_compiler('top')}",
 )
 
 

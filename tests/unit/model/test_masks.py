@@ -7,7 +7,7 @@ import torch
 from glassformer.config import Model
 from glassformer.model import Transformer
 from glassformer.model.masks import cached_mask, causal_mask, padding_mask
-from glassformer.tap import record
+from glassformer.tap import record as watch
 
 
 def test_padding() -> None:
@@ -38,7 +38,7 @@ def test_the_decoder_looks_neither_ahead_nor_at_padding() -> None:
     """In training too; memory's padding is hidden from both sides."""
     settings = Model(d_model=8, d_ff=8, heads=2, encoder_layers=1, decoder_layers=1)
     source_BS, target_BT = torch.tensor([[5, 2, 0]]), torch.tensor([[1, 5, 0, 0]])
-    with record(Transformer(settings, 9, 9)) as (view, trace):
+    with watch(Transformer(settings, 9, 9)) as (view, trace):
         view(source_BS, target_BT)
     seen = {
         name: (trace[f"{name}.weights"][0] > 0)[0].tolist()

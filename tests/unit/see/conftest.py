@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from glassformer.config import Config
-from glassformer.directory import Tokenizers, build
+from glassformer.directory import Tokenizers, build_model
 from glassformer.see import Trace, record
 from glassformer.text import Tokenizer
 from glassformer.translator import Translator
@@ -39,7 +39,7 @@ def make() -> Make:
         config = Config.read(
             {"model": SHAPE | settings, "decode": {"beam": 3, "max_extra": 3, "max_ratio": 0.5}}
         )
-        model = build(config, Tokenizers(tokenizer, tokenizer))
+        model = build_model(config, Tokenizers(tokenizer, tokenizer))
         with torch.no_grad():
             for parameter in model.parameters():
                 if parameter.dim() == 1:

@@ -13,8 +13,8 @@ import pytest
 import torch
 
 from glassformer.config import EOS
-from glassformer.see import Trace, compare, record
-from glassformer.see.edit import prepare, read_edits
+from glassformer.see import Trace, compare_traces, record
+from glassformer.see.edit import prepare_edits, read_edits
 from glassformer.see.uncached import Uncached
 from glassformer.translator import Translator
 
@@ -82,7 +82,7 @@ def test_edited_decoding_equals_the_edited_pass(translator: Translator, edit: Ed
 @pytest.mark.parametrize("place", range(len(EDITS)), ids=lambda place: name_edit(EDITS[place]))
 def test_a_search_reads_again_only_what_it_must(translator: Translator, place: int) -> None:
     """The source once; what is written again and again only where an edit must see it."""
-    with prepare(translator, TEXT, "", [EDITS[place]]).network() as network:
+    with prepare_edits(translator, TEXT, "", [EDITS[place]]).network() as network:
         assert isinstance(network, Uncached) == (place in READ_AGAIN)
         heard, own = list[torch.Size](), getattr(network, "network", network)
         hooks = [
@@ -226,7 +226,7 @@ def test_edits_follow_each_other(translator: Translator, plain: Trace) -> None:
 
 
 def test_before_and_after(translator: Translator, plain: Trace) -> None:
-    found = compare(translator, TEXT, [SILENT])
+    found = compare_traces(translator, TEXT, [SILENT])
     assert found.before.translation == plain.translation
     assert found.after.translation == record(translator, TEXT, edits=[SILENT]).translation
     moved = [name for name, apart in found.differences.items() if apart]
@@ -242,7 +242,7 @@ def test_before_and_after(translator: Translator, plain: Trace) -> None:
 
 
 def test_a_word_of_other_length_is_compared_where_it_can_be(translator: Translator) -> None:
-    found = compare(translator, TEXT, [{"do": "word", "word": "cat", "by": "old tree"}])
+    found = compare_traces(translator, TEXT, [{"do": "word", "word": "cat", "by": "old tree"}])
     assert found.differences["memory"] is None and found.differences["logits"]
 
 
@@ -258,7 +258,9 @@ def test_a_word_of_other_length_is_compared_where_it_can_be(translator: Translat
 def test_a_word_is_replaced_as_it_is(
     translator: Translator, text: str, word: str, by: str, made: str
 ) -> None:
-    assert prepare(translator, text, "", [{"do": "word", "word": word, "by": by}]).text == made
+    assert (
+        prepare_edits(translator, text, "", [{"do": "word", "word": word, "by": by}]).text == made
+    )
 
 
 @pytest.mark.parametrize(

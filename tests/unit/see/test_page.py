@@ -14,7 +14,7 @@ import pytest
 from safetensors.numpy import load
 
 from glassformer.see import Trace, page
-from glassformer.see.page import Page, build_page
+from glassformer.see.page import SavedPage, build_page
 
 SCRIPT = 'let closing = "</script>";'
 
@@ -103,4 +103,4 @@ def test_what_is_not_built_is_said(trace: Trace, monkeypatch: pytest.MonkeyPatch
     monkeypatch.undo()
     monkeypatch.setattr(page, "files", lambda _: Path("nowhere"))
     with pytest.raises(ValueError, match="make web"):
-        Page(build_page(trace))
+        SavedPage(build_page(trace))

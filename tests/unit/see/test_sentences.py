@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from glassformer.config import Decode
-from glassformer.see import Trace, compare
+from glassformer.see import Trace, compare_traces
 from glassformer.see.summary import summarise
 from glassformer.translator import Translator
 
@@ -70,7 +70,7 @@ def test_what_is_forced_is_in_the_whole(demo: Translator) -> None:
 
 def test_an_edit_changes_the_chosen_sentence(demo: Translator) -> None:
     edits = [{"do": "word", "word": "cat", "by": "dog"}]
-    found = compare(demo, " ".join(SENTENCES[:2]), edits, sentence=1, level="attention")
+    found = compare_traces(demo, " ".join(SENTENCES[:2]), edits, sentence=1, level="attention")
     assert found.before.text == SENTENCES[1]
     assert found.after.text == "The dog bites the dog."
     assert found.after.whole_translation.startswith(demo.translate(SENTENCES[:1])[0])

@@ -15,7 +15,7 @@ import pytest
 pytest.importorskip("fastapi", reason="the extra `serve` is not installed")
 
 from glassformer.serve.limits import Limits
-from glassformer.serve.running import make_service, prepare
+from glassformer.serve.running import make_service, prepare_server
 from glassformer.serve.service import Service
 
 TOKEN = "secret"
@@ -69,7 +69,7 @@ class Client:
 
 
 def start(service: Service, **how: Any) -> Iterator[Client]:
-    ready = prepare(service, port=0, token=TOKEN, **how)
+    ready = prepare_server(service, port=0, token=TOKEN, **how)
     thread = threading.Thread(target=ready.run)
     thread.start()
     while not ready.server.started and thread.is_alive():

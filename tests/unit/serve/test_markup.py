@@ -15,14 +15,14 @@ from hypothesis import strategies as st
 pytest.importorskip("fastapi", reason="the extra `serve` is not installed")
 
 from glassformer.serve.markup import read_markup
-from glassformer.serve.placing import Link, find_words
+from glassformer.serve.placing import Link, find_marked_words
 
 PAGES = tomllib.loads(Path(__file__).with_name("pages.toml").read_text(encoding="utf-8"))["page"]
 TAG = re.compile(r"<[^<>]*>")
 
 
 def link(text: str, order: list[int] | None = None) -> list[Link]:
-    places = order or [*range(len(find_words(text)))]
+    places = order or [*range(len(find_marked_words(text)))]
     return [(source, target, 1.0) for target, source in enumerate(places)]
 
 
@@ -36,7 +36,7 @@ def turn(page: str) -> str:
     """The words of each run in reverse."""
     read, written = read_markup(page), []
     for run in read.runs:
-        words = [run.text[slice(*span)] for span in find_words(run.text)]
+        words = [run.text[slice(*span)] for span in find_marked_words(run.text)]
         order = [*range(len(words))][::-1]
         written.append(run.write(" ".join(words[::-1]), link(run.text, order)))
     return read.fill(written)

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from glassformer.data.demo import pairs
 from glassformer.text import sentences
 from glassformer.text.sentences import split_sentences
-from glassformer.text.spacing import join
+from glassformer.text.spacing import join_sentences
 
 # Each row is one text; its sentences stand between bars.
 TEXTS = """
@@ -102,7 +102,7 @@ def test_sentences_and_white_space_are_the_whole_text(text: str, language: str |
         assert text[start:end] == text[start:end].strip()
         at = end
     assert text[at:].strip() == ""
-    assert join(text, spans, [text[slice(*span)] for span in spans]) == (text, spans)
+    assert join_sentences(text, spans, [text[slice(*span)] for span in spans]) == (text, spans)
 
 
 @given(ANY_TEXT)

@@ -11,7 +11,7 @@ from glassformer.text.spacing import (
     close_up_with_spans,
     is_eastern,
     is_unspaced,
-    join,
+    join_sentences,
 )
 
 MIXED = st.text(st.sampled_from("我爱ア。，「Aa1 \t\u3000\u00a0\u2028한ü"))
@@ -91,6 +91,6 @@ def test_languages(language: str | None, expected: bool) -> None:
 def test_join(
     text: str, spans: list[tuple[int, int]], translations: list[str], joined: str
 ) -> None:
-    found, places = join(text, spans, translations)
+    found, places = join_sentences(text, spans, translations)
     assert found == joined
     assert [found[start:end] for start, end in places] == translations

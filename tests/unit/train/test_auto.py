@@ -14,15 +14,15 @@ import pytest
 
 from glassformer.cli.train import read_recipe
 from glassformer.config import SIZES, Config
-from glassformer.data.corpus import find
+from glassformer.data.corpus import find_data
 from glassformer.train import train
 from glassformer.train.auto import (
     Extent,
-    choose,
     choose_again,
+    choose_settings,
     estimate_speed,
     measure_extent,
-    render,
+    render_choices,
 )
 from glassformer.train.machine import Machine
 
@@ -49,7 +49,7 @@ KEYS = {
 
 def ask(pairs: int, machine: Machine = LAPTOP, **given: Any) -> tuple[Config, dict[str, str]]:
     extent = Extent(pairs, pairs * 16, 150)
-    config, choices = choose(Config.read({"size": "auto", **given}), extent, machine)
+    config, choices = choose_settings(Config.read({"size": "auto", **given}), extent, machine)
     assert {each.key for each in choices} | {"train.minutes"} == KEYS
     return config, {each.key: each.why for each in choices}
 
@@ -120,11 +120,11 @@ def test_a_size_by_hand_keeps_the_recipe(pairs: int) -> None:
     extent = Extent(pairs, pairs * 16, 150)
     given = read_recipe(None, None, None, None, [], size=free.size)
     assert given == read_recipe(free.size, None, None, None, [])
-    found, choices = choose(given, extent, LAPTOP)
+    found, choices = choose_settings(given, extent, LAPTOP)
     assert found == free
     assert [each.key for each in choices if each.is_yours] == ["size"]
     other = "base" if free.size != "base" else "tiny"
-    config, _ = choose(read_recipe(None, None, None, None, [], size=other), extent, LAPTOP)
+    config, _ = choose_settings(read_recipe(None, None, None, None, [], size=other), extent, LAPTOP)
     assert config.size == other and not config.is_open
     assert all(getattr(config.model, name) == value for name, value in SIZES[other].items())
     assert (config.model.norm, config.train.optimizer, config.train.schedule) == (
@@ -198,22 +198,26 @@ def test_left_open_it_stays_open_in_its_file(tmp_path: Path) -> None:
 
 def test_the_extent_is_about_right(data: Path) -> None:
     """Against the tokens that tokenizers made: 29,000 pairs hold some 450,000 a side."""
-    extent = measure_extent(find([data / "multi30k" / "train"], "en", "de").train)
+    extent = measure_extent(find_data([data / "multi30k" / "train"], "en", "de").train)
     assert extent.pairs == 29_000 and 80 < extent.alphabet < 250
     assert 350_000 < extent.tokens < 600_000
-    chinese = measure_extent(islice(find([data / "tatoeba_en_zh" / "train"], "en", "zh").train, 99))
+    chinese = measure_extent(
+        islice(find_data([data / "tatoeba_en_zh" / "train"], "en", "zh").train, 99)
+    )
     assert 99 * 5 < chinese.tokens < 99 * 12
 
 
 def test_every_character_finds_room() -> None:
-    config, _ = choose(Config.read({"size": "auto"}), Extent(5000, 50_000, 6000), LAPTOP)
+    config, _ = choose_settings(Config.read({"size": "auto"}), Extent(5000, 50_000, 6000), LAPTOP)
     assert config.text.vocabulary >= 256 + 3 + 6000 + 1000
 
 
 def test_the_table_says_why() -> None:
     extent = Extent(29_000, 450_000, 100)
-    config, choices = choose(Config.read({"size": "auto", "train": {"minutes": 3}}), extent, LAPTOP)
-    head, *rows = render(choices, extent, LAPTOP).splitlines()
+    config, choices = choose_settings(
+        Config.read({"size": "auto", "train": {"minutes": 3}}), extent, LAPTOP
+    )
+    head, *rows = render_choices(choices, extent, LAPTOP).splitlines()
     assert "29,000 pairs" in head and "2 cores" in head and "bf16" in head and "--set" in head
     assert len(rows) == len(choices) and all(len(row.split()) > 2 for row in rows[:2])
     minutes = next(row for row in rows if "train.minutes" in row)

@@ -9,9 +9,16 @@ import pytest
 
 from glassformer.config import BOS, EOS, PAD
 from glassformer.data.batches import Batch, Batches
-from glassformer.data.store import Store, build
+from glassformer.data.store import Store, build_store
 from glassformer.text import Tokenizer
-from glassformer.train.distributed import LAUNCH, ProcessGroup, join, sign, was_begun_by, weightless
+from glassformer.train.distributed import (
+    LAUNCH,
+    ProcessGroup,
+    join_group,
+    sign,
+    was_begun_by,
+    weightless,
+)
 from glassformer.train.micro_batching import MicroBatching
 
 LINES = [" ".join("abcdefgh"[: 1 + n % 8]) for n in range(60)]
@@ -21,7 +28,7 @@ LINES = [" ".join("abcdefgh"[: 1 + n % 8]) for n in range(60)]
 def batches(tmp_path_factory: pytest.TempPathFactory) -> Batches:
     folder = tmp_path_factory.mktemp("store")
     tokenizer = Tokenizer.train(LINES, 300)
-    build(folder / "s", [(x, x[::-1]) for x in LINES], tokenizer, tokenizer, max_length=50)
+    build_store(folder / "s", [(x, x[::-1]) for x in LINES], tokenizer, tokenizer, max_length=50)
     return Batches(Store.open(folder / "s"), batch_tokens=96, seed=3)
 
 
@@ -114,10 +121,10 @@ def test_alone_there_is_nothing_to_tell() -> None:
 def test_without_torchrun_we_are_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("RANK", "WORLD_SIZE", "TORCHELASTIC_RESTART_COUNT"):
         monkeypatch.delenv(name, raising=False)
-    with join("cpu") as group:
+    with join_group("cpu") as group:
         assert group == ProcessGroup()
     monkeypatch.setenv("WORLD_SIZE", "4")  # alone, this says nothing
-    with join("cpu") as group:
+    with join_group("cpu") as group:
         assert group.size == 1
 
 

@@ -12,7 +12,7 @@ from glassformer.model import Transformer
 from glassformer.model.attention import MultiHeadAttention
 from glassformer.model.feed_forward import FeedForward
 from glassformer.tap import tap
-from glassformer.train.equivalence import SAME, check_shortcuts, compare
+from glassformer.train.equivalence import SAME, check_shortcuts, compare_paths
 
 CPU = torch.device("cpu")
 
@@ -27,7 +27,7 @@ def make(norm: str = "post") -> Transformer:
 def test_what_is_unchanged_keeps_its_shortcuts(norm: str, precision: str) -> None:
     model, said = make(norm), []
     check_shortcuts(model, CPU, precision, said.append)
-    assert said == [] and model.training and compare(model, precision) < SAME[precision]
+    assert said == [] and model.training and compare_paths(model, precision) < SAME[precision]
     assert all(module.recorder is None for module in model.modules() if hasattr(module, "recorder"))
     assert {module.p for module in model.modules() if isinstance(module, Dropout)} >= {0.3}
 
@@ -56,7 +56,7 @@ def test_what_was_changed_goes_without(changed: type, precision: str) -> None:
             if changed is Cosine:
                 module.to_query.weight.data.mul_(9)
     check_shortcuts(model, CPU, precision, said.append)
-    assert len(said) == 1 and compare(model, precision) < SAME[precision]
+    assert len(said) == 1 and compare_paths(model, precision) < SAME[precision]
     ids = torch.tensor([[5, 6, 7]])
     model.train().read(ids, ids).sum().backward()
     assert all(p.grad is not None for p in model.decoder.parameters())

@@ -16,7 +16,7 @@ import pytest
 from glassformer.tensors import load_tensors, save_tensors
 from glassformer.train.card import read_facts, write_card
 from glassformer.train.checkpoint import MOMENTS
-from glassformer.train.health import Finding, examine_machine, examine_model
+from glassformer.train.health import HealthFinding, examine_machine, examine_model
 from glassformer.train.machine import Machine, count_cores, list_versions, look_at_machine
 
 GOOD = Machine("a processor", 4, 4, "AVX512", True, True, "cpu", (), 16.0, 100.0, False)
@@ -28,7 +28,7 @@ def model(tmp_path: Path, parent: Path) -> Path:
     return Path(shutil.copytree(parent, tmp_path / "m"))
 
 
-def find(findings: list[Finding], about: str) -> Finding:
+def find(findings: list[HealthFinding], about: str) -> HealthFinding:
     return next(each for each in findings if each.about == about)
 
 

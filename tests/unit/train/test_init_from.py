@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from glassformer.config import Config
-from glassformer.directory import Tokenizers, build, load_model
+from glassformer.directory import Tokenizers, build_model, load_model
 from glassformer.tensors import load_tensors
 from glassformer.train import resume, train
 from glassformer.train.card import read_facts
@@ -47,7 +47,7 @@ def test_known_tokens_keep_their_vectors_and_new_ones_get_a_mean(
     train(config, other_corpus, tmp_path / "m", parent=parent, new_tokens=True, quiet=True)
     _, old, network = load_model(parent)
     new = Tokenizers.load(tmp_path / "m")
-    made = build(config, new)
+    made = build_model(config, new)
     adopt(made, tmp_path / "m" / "run", new)
     before, after = network.output_table.weight, made.output_table.weight
     kept = fresh = 0

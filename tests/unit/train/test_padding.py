@@ -14,7 +14,7 @@ from glassformer.train.distributed import ALONE
 from glassformer.train.log import Reporter
 from glassformer.train.loop import Loop
 from glassformer.train.padding import choose_padding
-from glassformer.train.preparation import RUN, open_run, prepare
+from glassformer.train.preparation import RUN, open_run, prepare_run
 
 RELU, CPU = Model(d_model=16, d_ff=32, heads=2), torch.device("cpu")
 
@@ -47,7 +47,7 @@ def run(tmp_path: Path) -> Path:
 
 def open_loop(run: Path) -> Loop:
     report = Reporter(quiet=True)
-    return Loop(run, prepare(run, report), report, "cpu", ALONE)
+    return Loop(run, prepare_run(run, report), report, "cpu", ALONE)
 
 
 @pytest.mark.parametrize("wanted", [1, 4])

@@ -17,8 +17,8 @@ from glassformer.train.plan import (
     FEW,
     SAMPLE,
     Costs,
-    Limits,
     Plan,
+    PlanLimits,
     begin,
     describe_start,
     read_plan,
@@ -34,7 +34,7 @@ class World:
     """A training in which nothing happens but that time passes, as `Loop` lets it pass."""
 
     def __init__(self, seconds: float, update: Cost, **how: Any):
-        self.limits = Limits(
+        self.limits = PlanLimits(
             seconds, how.get("valid", 1000), how.get("every"), how.get("has_parent", False)
         )
         self.seconds, self.cost = seconds, update
@@ -136,7 +136,7 @@ def test_the_schedule_ends_with_the_updates_and_has_no_jumps() -> None:
 
 
 def test_given_steps_stand_for_themselves() -> None:
-    plan = Plan.of_steps(4669, Limits(None, 1014, None))
+    plan = Plan.of_steps(4669, PlanLimits(None, 1014, None))
     assert all(plan.position(step) == step for step in range(4670))
     assert not any(plan.is_due(step) for step in range(1, 4670))
     assert plan.list_validations() == [467 * n for n in range(1, 10)] + [4669]
@@ -162,15 +162,15 @@ def test_a_parent_is_compared_with_the_last() -> None:
 
 @pytest.mark.parametrize(("update", "is_told"), [(0.1, False), (1.0, True)])
 def test_too_little_time_is_told_with_what_is_enough(update: float, is_told: bool) -> None:
-    limits, costs = Limits(120, 1000, None), Costs(update, 0.001, 0.3, 0.5)
+    limits, costs = PlanLimits(120, 1000, None), Costs(update, 0.001, 0.3, 0.5)
     plan = begin(limits, 6.0, costs)
     assert (plan.planned < FEW) == is_told
     said = describe_start(plan, 6.0, Train())
     assert ("Fewer than 200" in said) == is_told
     if is_told:
         enough = float(said.partition("on this machine, ")[2].split()[0])
-        assert begin(Limits(60 * enough, 1000, None), 6.0, costs).planned >= FEW
-        assert begin(Limits(60 * 0.6 * enough, 1000, None), 6.0, costs).planned < FEW
+        assert begin(PlanLimits(60 * enough, 1000, None), 6.0, costs).planned >= FEW
+        assert begin(PlanLimits(60 * 0.6 * enough, 1000, None), 6.0, costs).planned < FEW
 
 
 def test_a_plan_is_read_as_it_was_written(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import torch
 
 from glassformer.config import EOS, Decode
-from glassformer.data.store import Store, build
+from glassformer.data.store import Store, build_store
 from glassformer.decode.rules import longest_output
 from glassformer.directory import load_model
 from glassformer.text import Tokenizer
@@ -18,7 +18,7 @@ from glassformer.train.validation import validate
 
 def make_store(folder: Path, pairs: list[tuple[str, str]]) -> Store:
     tokenizer = Tokenizer.train([text for pair in pairs for text in pair], 300)
-    build(folder / "store", pairs, tokenizer, tokenizer, max_length=1000)
+    build_store(folder / "store", pairs, tokenizer, tokenizer, max_length=1000)
     return Store.open(folder / "store")
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from glassformer.config import Config
 from glassformer.train.log import Reporter
-from glassformer.train.preparation import open_run, prepare
+from glassformer.train.preparation import open_run, prepare_run
 
 SETTINGS = {"text": {"vocabulary": 320}, "train": {"seed": 3}}
 
@@ -18,7 +18,7 @@ def test_spaces_of_the_source(tmp_path: Path, language: str, is_closed: bool) ->
     (tmp_path / "pairs.tsv").write_text("我 喜欢 学习\t我 爱 AI\n" * 40, encoding="utf-8")
     config = Config.read({**SETTINGS, "data": {"source_lang": language, "target_lang": "zh"}})
     open_run(tmp_path, config, [tmp_path / "pairs.tsv"], [tmp_path / "pairs.tsv"])
-    prepared = prepare(tmp_path, Reporter(quiet=True))
+    prepared = prepare_run(tmp_path, Reporter(quiet=True))
     tokenizers, store = prepared.tokenizers, prepared.store
     source = tokenizers.source.decode(store.source(0, 0).tolist())
     assert source == ("我喜欢学习" if is_closed else "我 喜欢 学习")

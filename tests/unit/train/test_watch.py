@@ -13,12 +13,12 @@ import pytest
 import torch
 
 from glassformer.config import Config
-from glassformer.directory import Tokenizers, build
+from glassformer.directory import Tokenizers, build_model
 from glassformer.tensors import load_tensors
 from glassformer.train import resume, train
 from glassformer.train.checkpoint import checkpoints
 from glassformer.train.updates import Updater
-from glassformer.train.watch import MOST_BYTES, Watch, plan, read_snapshots
+from glassformer.train.watch import MOST_BYTES, Watch, plan_snapshots, read_snapshots
 from glassformer.translator import Translator
 
 Settings = Callable[..., Config]
@@ -32,7 +32,7 @@ def read_lines(out: Path, name: str) -> list[dict[str, Any]]:
 def load_translator(out: Path, name: str) -> Translator:
     """The last checkpoint, rather than the best model."""
     config, tokenizers = Config.load(out / "config.toml"), Tokenizers.load(out)
-    model = build(config, tokenizers)
+    model = build_model(config, tokenizers)
     path = checkpoints(out / "run" / "checkpoints")[-1] / f"{name}.safetensors"
     model.load_state_dict(load_tensors(path))
     return Translator(config, tokenizers, model)
@@ -63,9 +63,9 @@ def test_it_does_not_change_the_weights(
 
 
 def test_snapshots_are_taken_when_planned(watched: Path) -> None:
-    assert plan(9, [3, 6]) == [0, 1, 2, 3, 4, 6, 8, 9]
-    assert [each.step for each in read_snapshots(watched / "run")] == plan(9, [3, 6])
-    assert plan(1, []) == [0, 1] and plan(2, []) == [0, 1, 2]
+    assert plan_snapshots(9, [3, 6]) == [0, 1, 2, 3, 4, 6, 8, 9]
+    assert [each.step for each in read_snapshots(watched / "run")] == plan_snapshots(9, [3, 6])
+    assert plan_snapshots(1, []) == [0, 1] and plan_snapshots(2, []) == [0, 1, 2]
 
 
 def test_a_snapshot_is_what_the_model_says(watched: Path) -> None:

@@ -17,10 +17,10 @@ from random import Random
 from typing import Any, Literal, NamedTuple, TypeVar, get_args
 
 from glassformer.data.demo.grammar import Grammar
-from glassformer.data.demo.parser import parse
-from glassformer.data.demo.rules import Part, Tree
+from glassformer.data.demo.parser import parse_phrase
+from glassformer.data.demo.rules import PhraseTree, RulePart
 from glassformer.data.demo.spelling import LANGUAGES, Style, close, undress
-from glassformer.data.demo.words import Choices, read
+from glassformer.data.demo.words import WordChoices, read
 
 __all__ = [
     "LANGUAGES",
@@ -89,7 +89,7 @@ def pairs(
     """
     _check(source_lang, target_lang, split)
 
-    def make(tree: Tree, rng: Random) -> tuple[str, str]:
+    def make(tree: PhraseTree, rng: Random) -> tuple[str, str]:
         chance = rng.random()
         style = next(style for bound, style in DRESSES if chance < bound)
         style = style._replace(capital=style.capital or source_lang == "zh")
@@ -149,13 +149,15 @@ def split_of(sentence: str, language: str) -> Split | None:
     return _split(trees[0].key()) if trees else None
 
 
-def _read(sentence: str, language: str) -> Iterator[Tree]:
+def _read(sentence: str, language: str) -> Iterator[PhraseTree]:
     text, _ = undress(sentence, language)
     for start in dict.fromkeys((text[:1], text[:1].lower(), text[:1].upper())):
-        yield from parse(_grammar(), start + text[1:], language)
+        yield from parse_phrase(_grammar(), start + text[1:], language)
 
 
-def _trees(rng: Random, source: str, split: Split, category: str = "sentence") -> Iterator[Tree]:
+def _trees(
+    rng: Random, source: str, split: Split, category: str = "sentence"
+) -> Iterator[PhraseTree]:
     while True:
         tree = _grammar().draw(rng, source, category)
         if _split(tree.key()) == split:
@@ -163,7 +165,7 @@ def _trees(rng: Random, source: str, split: Split, category: str = "sentence") -
 
 
 def _distinct(
-    first: Iterable[T], trees: Iterator[Tree], count: int, make: Callable[[Tree], T]
+    first: Iterable[T], trees: Iterator[PhraseTree], count: int, make: Callable[[PhraseTree], T]
 ) -> list[T]:
     found = dict.fromkeys(first)
     idle = 0  # draws in a row that brought nothing new
@@ -186,10 +188,10 @@ def _split(key: tuple[str, ...]) -> Split:
     return "test" if part == 0 else "valid" if part == 1 else "train"
 
 
-def _say(tree: Tree, language: str, style: Style, rng: Random | None = None) -> str:
+def _say(tree: PhraseTree, language: str, style: Style, rng: Random | None = None) -> str:
     """With `rng` as a source, in any wording; else in the preferred one."""
 
-    def pick(choices: Choices[Any]) -> int:
+    def pick(choices: WordChoices[Any]) -> int:
         if rng is None or choices.drawn == 1 or rng.random() >= SYNONYM:
             return 0
         return 1 + int(rng.random() * (choices.drawn - 1))
@@ -197,16 +199,16 @@ def _say(tree: Tree, language: str, style: Style, rng: Random | None = None) -> 
     return close(_grammar().say(tree, language, pick), language, style, careless=rng is not None)
 
 
-def _item(tree: Tree, source: str, rng: Random) -> PronounItem:
+def _item(tree: PhraseTree, source: str, rng: Random) -> PronounItem:
     who, where, why = (tree.children[slot].head for slot in ("who", "where", "why"))
     side = tree.rule.sides["fr"].options[0]
-    agrees = next(part.agrees for part in side if isinstance(part, Part) and part.name == "why")
+    agrees = next(part.agrees for part in side if isinstance(part, RulePart) and part.name == "why")
     other = "where" if agrees == "who" else "who"
     turned = [
-        part._replace(agrees=other) if isinstance(part, Part) and part.name == "why" else part
+        part._replace(agrees=other) if isinstance(part, RulePart) and part.name == "why" else part
         for part in side
     ]
-    rule = replace(tree.rule, sides={"fr": Choices((turned,), 1)})
+    rule = replace(tree.rule, sides={"fr": WordChoices((turned,), 1)})
     feminine = "f" in tree.children[agrees].head.tags
     return PronounItem(
         source=_say(tree, source, Style(), rng),

@@ -14,7 +14,7 @@ REHEARSAL = (200, 800)  # questions of a kind: to see how far it is, and to be s
 
 
 @dataclass(frozen=True)
-class Mark:
+class ExamMark:
     """Of how many questions how many were answered right, and the wrong answers."""
 
     asked: int
@@ -30,7 +30,7 @@ class Mark:
 
 def mark_exact(
     translate: Translate, source: str, target: str, count: int, split: Split = "test"
-) -> Mark:
+) -> ExamMark:
     """Held-out sentences whose translation is, letter by letter, one that the grammar allows."""
     return _mark(
         translate,
@@ -39,7 +39,7 @@ def mark_exact(
     )
 
 
-def mark_notes(translate: Translate, source: str, target: str) -> Mark:
+def mark_notes(translate: Translate, source: str, target: str) -> ExamMark:
     """The sentences of the notes, likewise."""
     return _mark(
         translate,
@@ -48,7 +48,7 @@ def mark_notes(translate: Translate, source: str, target: str) -> Mark:
     )
 
 
-def mark_pronouns(translate: Translate, source: str, count: int, split: Split = "test") -> Mark:
+def mark_pronouns(translate: Translate, source: str, count: int, split: Split = "test") -> ExamMark:
     """Held-out riddles in whose French translation `it` is the right one of il and elle."""
     items = {item.source: item for item in pronoun_items(count, SEED, split, source)}
     return _mark(translate, list(items), lambda text, said: items[text].is_resolved_by(said))
@@ -58,7 +58,7 @@ def speak(note: Note, language: str) -> str:
     return str(getattr(note, language))
 
 
-def has_passed(exact: Mark, resolved: Mark) -> bool:
+def has_passed(exact: ExamMark, resolved: ExamMark) -> bool:
     """Return whether a model has reached GOAL."""
     return all(mark.share >= share for mark, share in zip((exact, resolved), GOAL, strict=True))
 
@@ -78,6 +78,8 @@ def rehearse(translate: Translate, source: str, target: str) -> tuple[bool, str]
     return is_ready, f"{exact} new sentences and {resolved} new riddles are right"
 
 
-def _mark(translate: Translate, sources: list[str], is_right: Callable[[str, str], bool]) -> Mark:
+def _mark(
+    translate: Translate, sources: list[str], is_right: Callable[[str, str], bool]
+) -> ExamMark:
     answers = zip(sources, translate(sources), strict=True)
-    return Mark(len(sources), [each for each in answers if not is_right(*each)])
+    return ExamMark(len(sources), [each for each in answers if not is_right(*each)])

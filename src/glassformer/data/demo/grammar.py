@@ -9,40 +9,42 @@ from random import Random
 from typing import Any, TypeVar
 
 from glassformer.data.demo import rules, words
-from glassformer.data.demo.rules import Rule, Tree, Wants
-from glassformer.data.demo.spelling import join
-from glassformer.data.demo.words import PLAIN, Agreement, Choices, Word
+from glassformer.data.demo.rules import PhraseTree, Rule, Wants
+from glassformer.data.demo.spelling import join_spelled
+from glassformer.data.demo.words import PLAIN, Agreement, LexiconWord, WordChoices
 
 UNLIKE = 0.85  # how often a slot that should be unlike another one has to be
 T = TypeVar("T")
-Pick = Callable[[Choices[Any]], int]  # which synonym, which side; 0 is the preferred one
+Pick = Callable[[WordChoices[Any]], int]  # which synonym, which side; 0 is the preferred one
 
 
 class Grammar:
     """The lexicon and the rules, to draw trees and to say them; `parser` reads them back."""
 
     def __init__(self) -> None:
-        self.lexicon, self.function = words.load()
-        self.rules = rules.load(words.read("rules.toml"))
+        self.lexicon, self.function = words.load_lexicon()
+        self.rules = rules.load_rules(words.read("rules.toml"))
         self._options: dict[tuple[str, Wants, str], tuple[list[Any], list[float]]] = {}
         for name in self.rules.keys() & set().union(*self.function.values()):
             raise ValueError(f"rules.toml: {name!r} names a category and a function word")
 
-    def draw(self, rng: Random, source: str, category: str = "sentence") -> Tree:
+    def draw(self, rng: Random, source: str, category: str = "sentence") -> PhraseTree:
         """A tree by weight, without what the language `source` cannot tell from its twin."""
         while True:  # where nothing fits a slot, or a word comes twice, start again
             tree = self._draw(rng, source, category, ())
-            if isinstance(tree, Tree) and len(used := tree.words()) == len(set(used)):
+            if isinstance(tree, PhraseTree) and len(used := tree.words()) == len(set(used)):
                 return tree
 
-    def _draw(self, rng: Random, source: str, category: str, wants: Wants) -> Tree | Word | None:
+    def _draw(
+        self, rng: Random, source: str, category: str, wants: Wants
+    ) -> PhraseTree | LexiconWord | None:
         options, weights = self._fitting(category, wants, source)
         if not options:
             return None
-        choice: Word | Rule = options[bisect(weights, rng.random() * weights[-1])]
-        if isinstance(choice, Word):
+        choice: LexiconWord | Rule = options[bisect(weights, rng.random() * weights[-1])]
+        if isinstance(choice, LexiconWord):
             return choice
-        children: dict[str, Tree | Word] = {}
+        children: dict[str, PhraseTree | LexiconWord] = {}
         for name, slot in choice.slots.items():
             asked = slot.tags + (wants if name == choice.head else ())
             if slot.fits:
@@ -75,11 +77,11 @@ class Grammar:
         slot = rule.slots[rule.head]
         return bool(self._fitting(slot.category, slot.tags + wants, source)[0])
 
-    def say(self, tree: Tree, language: str, pick: Pick = lambda choices: 0) -> str:
+    def say(self, tree: PhraseTree, language: str, pick: Pick = lambda choices: 0) -> str:
         """The sentence, spelled, without capital letter and full stop."""
-        return join(self._say(tree, language, PLAIN, pick), language)
+        return join_spelled(self._say(tree, language, PLAIN, pick), language)
 
-    def _say(self, tree: Tree, language: str, own: Agreement, pick: Pick) -> str:
+    def _say(self, tree: PhraseTree, language: str, own: Agreement, pick: Pick) -> str:
         children, function = tree.children, self.function[language]
         said = []
         for part in _choose(tree.rule.sides[language], pick):
@@ -89,7 +91,7 @@ class Grammar:
             name, form, agrees = part
             agreement = (children[agrees].agreement or own) if agrees else own
             child = children.get(name)
-            if isinstance(child, Word):
+            if isinstance(child, LexiconWord):
                 said.append(agreement.choose(_choose(child.synonyms[language], pick)[form]))
             elif child:
                 if not agrees and name != tree.rule.head:  # only the head agrees with the whole
@@ -101,14 +103,14 @@ class Grammar:
                 said.append(agreement.choose(function[name]))
         return "".join(said)
 
-    def ways(self, tree: Tree, language: str) -> list[str]:
+    def ways(self, tree: PhraseTree, language: str) -> list[str]:
         """Every way to say a tree, the preferred one first."""
         found: dict[str, None] = {}
         path: list[int] = []  # the choices made, in the order in which `say` asks for them
         while True:
             sizes: list[int] = []
 
-            def pick(choices: Choices[Any], sizes: list[int] = sizes) -> int:
+            def pick(choices: WordChoices[Any], sizes: list[int] = sizes) -> int:
                 sizes.append(len(choices.options))
                 if len(sizes) > len(path):
                     path.append(0)
@@ -122,5 +124,5 @@ class Grammar:
             path[-1] += 1
 
 
-def _choose(choices: Choices[T], pick: Pick) -> T:
+def _choose(choices: WordChoices[T], pick: Pick) -> T:
     return choices.options[pick(choices) if len(choices.options) > 1 else 0]

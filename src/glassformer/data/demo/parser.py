@@ -10,14 +10,14 @@ from collections.abc import Iterator
 from functools import cache
 
 from glassformer.data.demo.grammar import Grammar
-from glassformer.data.demo.rules import Rule, Side, Tree
-from glassformer.data.demo.spelling import join, loosen
-from glassformer.data.demo.words import Word
+from glassformer.data.demo.rules import PhraseTree, Rule, Side
+from glassformer.data.demo.spelling import join_spelled, loosen
+from glassformer.data.demo.words import LexiconWord
 
-Found = dict[str, Tree | Word]
+Found = dict[str, PhraseTree | LexiconWord]
 
 
-def parse(grammar: Grammar, text: str, language: str) -> Iterator[Tree]:
+def parse_phrase(grammar: Grammar, text: str, language: str) -> Iterator[PhraseTree]:
     """Every tree of which `text`, without capital letter and full stop, is a way to say it."""
     for loose in loosen(text, language):
         for tree, end in _Parser(grammar, loose, language).category("sentence", 0):
@@ -28,9 +28,9 @@ def parse(grammar: Grammar, text: str, language: str) -> Iterator[Tree]:
 class _Parser:
     def __init__(self, grammar: Grammar, text: str, language: str) -> None:
         self.grammar, self.text, self.language = grammar, text, language
-        self.memo: dict[tuple[str, int], list[tuple[Tree, int]]] = {}
+        self.memo: dict[tuple[str, int], list[tuple[PhraseTree, int]]] = {}
 
-    def category(self, name: str, start: int) -> list[tuple[Tree, int]]:
+    def category(self, name: str, start: int) -> list[tuple[PhraseTree, int]]:
         """The trees of a category that begin at `start`, and where each ends."""
         if (name, start) not in self.memo:
             self.memo[name, start] = [
@@ -63,7 +63,7 @@ class _Parser:
 
     def _options(
         self, category: str, form: str, start: int
-    ) -> Iterator[tuple[Tree | Word | None, int]]:
+    ) -> Iterator[tuple[PhraseTree | LexiconWord | None, int]]:
         if category in self.grammar.rules:
             yield from self.category(category, start)
             return
@@ -75,9 +75,9 @@ class _Parser:
 @cache
 def _spellings(
     grammar: Grammar, language: str, category: str, form: str
-) -> list[tuple[str, Word | None]]:
+) -> list[tuple[str, LexiconWord | None]]:
     """The spellings of a form of all words of a category, or of a function word (None)."""
-    cells: list[tuple[str, Word | None]]
+    cells: list[tuple[str, LexiconWord | None]]
     if words := grammar.lexicon.get(category):
         cells = [
             (cell, word)
@@ -95,7 +95,7 @@ def _spellings(
 
 @cache
 def _loose(text: str, language: str) -> str:
-    return loosen(join(text, language), language)[0] if text.strip() else ""
+    return loosen(join_spelled(text, language), language)[0] if text.strip() else ""
 
 
 def _fits(rule: Rule, found: Found) -> bool:

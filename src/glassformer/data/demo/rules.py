@@ -29,12 +29,12 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from glassformer.data.demo.spelling import LANGUAGES
-from glassformer.data.demo.words import PLAIN, Agreement, Choices, Word
+from glassformer.data.demo.words import PLAIN, Agreement, LexiconWord, WordChoices
 
 Wants = tuple[frozenset[str], ...]  # a head shares a tag with each
 
 
-class Part(NamedTuple):
+class RulePart(NamedTuple):
     """`{name.form~agrees}` in a side."""
 
     name: str
@@ -42,7 +42,7 @@ class Part(NamedTuple):
     agrees: str
 
 
-Side = list[str | Part]
+Side = list[str | RulePart]
 _PART = re.compile(r"\{(\w+)(?:\.(\w+))?(?:~(\w+))?\}")
 _SLOT = re.compile(r"(\w+)((?: [\w|]+)*?)(?: for (\w+))?(?: unlike (\w+))?")
 _KEYS = {"with", "head", "weight", "agree", "hidden", "key", "all", *LANGUAGES}
@@ -66,34 +66,34 @@ class Rule:
     agree: dict[str, Any]
     hidden: frozenset[str]
     key: tuple[str, ...]
-    sides: dict[str, Choices[Side]]
+    sides: dict[str, WordChoices[Side]]
     renames: bool  # only another name for its one child
 
-    def grow(self, children: dict[str, Tree | Word]) -> Tree:
+    def grow(self, children: dict[str, PhraseTree | LexiconWord]) -> PhraseTree:
         """Put this rule over its children."""
-        if self.renames and isinstance(child := next(iter(children.values())), Tree):
+        if self.renames and isinstance(child := next(iter(children.values())), PhraseTree):
             return child
         agreement = children[self.head].agreement if self.head else None
         if self.agree:
             agreement = (agreement or PLAIN)._replace(**self.agree)
-        return Tree(self, children, agreement)
+        return PhraseTree(self, children, agreement)
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class Tree:
+class PhraseTree:
     rule: Rule
-    children: dict[str, Tree | Word]
+    children: dict[str, PhraseTree | LexiconWord]
     agreement: Agreement | None  # None: it takes its parent's
 
     @property
-    def head(self) -> Word:
+    def head(self) -> LexiconWord:
         """The word that speaks for the whole."""
         return self.children[self.rule.head].head
 
-    def words(self) -> list[Word]:
-        found: list[Word] = []
+    def words(self) -> list[LexiconWord]:
+        found: list[LexiconWord] = []
         for child in self.children.values():
-            found += child.words() if isinstance(child, Tree) else [child]
+            found += child.words() if isinstance(child, PhraseTree) else [child]
         return found
 
     def key(self) -> tuple[str, ...]:
@@ -103,7 +103,7 @@ class Tree:
         return tuple(sorted({word.name for word in self.words()}))
 
 
-def load(table: dict[str, list[dict[str, Any]]]) -> dict[str, list[Rule]]:
+def load_rules(table: dict[str, list[dict[str, Any]]]) -> dict[str, list[Rule]]:
     """The rules of `rules.toml` by category."""
     return {name: [_rule(name, entry) for entry in entries] for name, entries in table.items()}
 
@@ -120,12 +120,12 @@ def _rule(category: str, entry: dict[str, Any]) -> Rule:
             raise wrong(f"cannot read the slot {text!r}")
         tags = tuple(frozenset(tag.split("|")) for tag in match[2].split())
         slots[name] = Slot(match[1], tags, match[3] or "", match[4] or "")
-    sides: dict[str, Choices[Side]] = {}
+    sides: dict[str, WordChoices[Side]] = {}
     for language in LANGUAGES:
         texts = entry.get("all") or entry[language]
-        sides[language] = Choices.read([texts] if isinstance(texts, str) else texts, _side)
+        sides[language] = WordChoices.read([texts] if isinstance(texts, str) else texts, _side)
         for side in sides[language].options:
-            if missing := slots.keys() - {part.name for part in side if isinstance(part, Part)}:
+            if missing := slots.keys() - {part.name for part in side if isinstance(part, RulePart)}:
                 raise wrong(f"the {language} side leaves {sorted(missing)[0]!r} out")
     return Rule(
         category,
@@ -145,6 +145,6 @@ def _side(text: str) -> Side:
     at = 0
     for match in _PART.finditer(text):
         side += [text[at : match.start()]] if match.start() > at else []
-        side.append(Part(match[1], match[2] or "", match[3] or ""))
+        side.append(RulePart(match[1], match[2] or "", match[3] or ""))
         at = match.end()
     return [*side, text[at:]] if at < len(text) else side

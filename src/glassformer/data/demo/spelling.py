@@ -35,7 +35,7 @@ _WHOLE = {"du": "de le", "au": "à le", "aux": "à les"}
 _CONTRACTED = re.compile(r"\b(?:du|aux?)\b")
 
 
-def join(text: str, language: str) -> str:
+def join_spelled(text: str, language: str) -> str:
     """Spell a string of words as the language does."""
     if language == "zh":
         return _SPACE.sub("", text)

@@ -15,14 +15,14 @@ from glassformer.data.demo.spelling import LANGUAGES
 T = TypeVar("T")
 
 
-class Choices(NamedTuple, Generic[T]):
+class WordChoices(NamedTuple, Generic[T]):
     """Ways to say the same, the preferred one first; from `drawn` on they are only understood."""
 
     options: tuple[T, ...]
     drawn: int
 
     @classmethod
-    def read(cls, texts: Sequence[str], make: Callable[[str], T]) -> Choices[T]:
+    def read(cls, texts: Sequence[str], make: Callable[[str], T]) -> WordChoices[T]:
         """A text that begins with `?` is understood and never drawn."""
         drawn = sum(not text.startswith("?") for text in texts)
         return cls(tuple(make(text.removeprefix("?")) for text in texts), drawn)
@@ -56,17 +56,17 @@ PLAIN = Agreement()
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class Word:
+class LexiconWord:
     """A word of all three languages; each language may have synonyms, the preferred one first."""
 
     name: str
     tags: frozenset[str]
     hidden: frozenset[str]  # languages that cannot tell this word from its twin
     agreement: Agreement | None
-    synonyms: dict[str, Choices[Forms]]
+    synonyms: dict[str, WordChoices[Forms]]
 
     @property
-    def head(self) -> Word:
+    def head(self) -> LexiconWord:
         return self
 
 
@@ -75,7 +75,7 @@ def read(name: str) -> dict[str, Any]:
     return tomllib.loads(files(__package__).joinpath(name).read_text(encoding="utf-8"))
 
 
-def load() -> tuple[dict[str, list[Word]], dict[str, dict[str, tuple[str, ...]]]]:
+def load_lexicon() -> tuple[dict[str, list[LexiconWord]], dict[str, dict[str, tuple[str, ...]]]]:
     """The lexicon by category, and each language's function words."""
     table = read("lexicon.toml")
     small = table.pop("function")
@@ -92,7 +92,7 @@ def load() -> tuple[dict[str, list[Word]], dict[str, dict[str, tuple[str, ...]]]
     return lexicon, function
 
 
-def _words(category: str, title: str, lines: str) -> Iterator[Word]:
+def _words(category: str, title: str, lines: str) -> Iterator[LexiconWord]:
     paradigms = PARADIGMS.get(category, {})
     for line in filter(str.strip, lines.splitlines()):
         columns = [column.strip() for column in line.split("|")]
@@ -100,7 +100,7 @@ def _words(category: str, title: str, lines: str) -> Iterator[Word]:
             raise ValueError(f"lexicon.toml, {category} {title}: not three or four columns: {line}")
         texts = [column.split(", ") for column in columns[:3]]
         synonyms = {
-            language: Choices.read(column, paradigms.get(language, plain))
+            language: WordChoices.read(column, paradigms.get(language, plain))
             for language, column in zip(LANGUAGES, texts, strict=True)
         }
         marks = {*title.split(), *"".join(columns[3:]).split()}
@@ -108,11 +108,11 @@ def _words(category: str, title: str, lines: str) -> Iterator[Word]:
         tags = frozenset(mark for mark in marks if mark[0] != "-")
         name = re.split("[ /]", texts[0][0])[0] if paradigms else texts[0][0]
         if category != "noun":
-            yield Word(name, tags, hidden, None, synonyms)
+            yield LexiconWord(name, tags, hidden, None, synonyms)
             continue
         feminine = texts[1][0].endswith(" f")
         sex = int(feminine) if tags & {"person", "kin"} else 2
         measure = synonyms["zh"].options[0]["measure"][0]
         tags |= {name, "f" if feminine else "m", "count" if measure else "mass"}
         agreement = Agreement(feminine=feminine, sex=sex, measure=measure)
-        yield Word(name, tags, hidden, agreement, synonyms)
+        yield LexiconWord(name, tags, hidden, agreement, synonyms)

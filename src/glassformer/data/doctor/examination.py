@@ -14,7 +14,7 @@ from .function_words import NAMES
 from .languages import Contrast, Tongue
 from .lengths import find_outliers
 from .order import Misalignment
-from .partners import Gathered, compare, describe, explain_inequality
+from .partners import Gathered, compare_partners, describe_misalignment, explain_inequality
 from .ragged import Array, Block
 from .repeats import Repeats, hash_lines, join_words
 from .report import KINDS, Example, Finding, Report
@@ -173,7 +173,7 @@ class _Examiner:
         self.found["duplicate"], self.found["near-duplicate"] = exact.tolist(), near.tolist()
         evidence = np.zeros(0)
         if self.gathered:
-            evidence, misalignments = compare(*self.gathered)
+            evidence, misalignments = compare_partners(*self.gathered)
             self._note_slips(misalignments, names)
         explained = {place for kind in EXPLAINING for place in self.found[kind]}
         lengths = [np.concatenate(side) for side in zip(*self.lengths, strict=True)]
@@ -192,7 +192,9 @@ class _Examiner:
             self.found["misalignment"] += range(
                 misalignment.line, end if misalignment.offset else lost
             )
-        shown = [describe(misalignment, names) for misalignment in misalignments[:EXAMPLES]]
+        shown = [
+            describe_misalignment(misalignment, names) for misalignment in misalignments[:EXAMPLES]
+        ]
         self.about["misalignment"] = "; ".join(shown) + "; ..." * (len(misalignments) > EXAMPLES)
 
     def check_codes(self, codes: Sequence[str | None]) -> None:

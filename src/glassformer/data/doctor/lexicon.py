@@ -23,7 +23,7 @@ STEADY = 3.0  # nats that lengths say at most
 
 
 @dataclass(frozen=True, eq=False)
-class Side:
+class LexiconSide:
     """All lines of one side."""
 
     known: Ragged
@@ -37,7 +37,9 @@ class Side:
 class Lexicon:
     """Evidence in nats that lines translate each other: positive for, negative against."""
 
-    def __init__(self, source: Side, target: Side, sizes: tuple[int, int], offsets: Array) -> None:
+    def __init__(
+        self, source: LexiconSide, target: LexiconSide, sizes: tuple[int, int], offsets: Array
+    ) -> None:
         """Learn from source line i and target line i + offsets[i]; `sizes` of vocabularies."""
         self.source, self.target = source, target
         i = np.arange(len(source))

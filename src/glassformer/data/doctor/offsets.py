@@ -13,7 +13,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from .lexicon import Lexicon, Side, fit_lengths
+from .lexicon import Lexicon, LexiconSide, fit_lengths
 from .order import FARTHEST, REACH, Misalignment, find_split
 from .ragged import Array
 from .words import Vocabulary
@@ -32,13 +32,15 @@ WINDOW = 30  # lines in which the place of a change is looked for again
 Vocabularies = tuple[Vocabulary, Vocabulary]
 
 
-def choose_reach(source: Side, target: Side) -> int:
+def choose_reach(source: LexiconSide, target: LexiconSide) -> int:
     """Return how many lines one side may be ahead of the other."""
     lines = min(len(source), len(target))
     return min(REACH + abs(len(source) - len(target)), FARTHEST, lines // 3)
 
 
-def weigh_surface(source: Side, target: Side, vocabularies: Vocabularies, reach: int) -> Array:
+def weigh_surface(
+    source: LexiconSide, target: LexiconSide, vocabularies: Vocabularies, reach: int
+) -> Array:
     """Return what lengths and shared words say for each offset from -reach and each source line."""
     words = list(_share_words(source, target, vocabularies))
     offsets = np.zeros(len(source), np.int64)
@@ -50,11 +52,11 @@ def weigh_surface(source: Side, target: Side, vocabularies: Vocabularies, reach:
             row, column = np.nonzero(np.abs(offset) <= reach)
             np.add.at(evidence, (offset[row, column] + reach, ours[row]), max(weight, 0.0))
         evidence = np.minimum(evidence, CLEAREST)
-        offsets = find_path(evidence)
+        offsets = find_offset_path(evidence)
     return evidence
 
 
-def _weigh_lengths(source: Side, target: Side, offsets: Array, reach: int) -> Array:
+def _weigh_lengths(source: LexiconSide, target: LexiconSide, offsets: Array, reach: int) -> Array:
     """Return the evidence of lengths, with their ratio as it is along the path of `offsets`."""
     partners = np.arange(len(source)) + offsets
     inside = (partners >= 0) & (partners < len(target))
@@ -70,13 +72,13 @@ def _weigh_lengths(source: Side, target: Side, offsets: Array, reach: int) -> Ar
     return evidence
 
 
-def _lines_inside(source: Side, target: Side, offset: int) -> Array:
+def _lines_inside(source: LexiconSide, target: LexiconSide, offset: int) -> Array:
     """Return the source lines that have a target line at this offset."""
     return np.arange(max(0, -offset), max(0, -offset, min(len(source), len(target) - offset)))
 
 
 def _share_words(
-    source: Side, target: Side, vocabularies: Vocabularies
+    source: LexiconSide, target: LexiconSide, vocabularies: Vocabularies
 ) -> Iterator[tuple[Array, Array]]:
     """Yield, for each word that both sides have, its lines on either side."""
     numbers = [vocabulary.numbers for vocabulary in vocabularies]
@@ -113,7 +115,7 @@ def weigh_words(lexicon: Lexicon, surface: Array, path: Array, reach: int) -> Ar
     return evidence
 
 
-def find_path(evidence: Array) -> Array:
+def find_offset_path(evidence: Array) -> Array:
     """Return the offset of each line: the path with the most evidence, less CHANGE each change."""
     count, lines = evidence.shape
     came = np.zeros((lines, count), np.int16)

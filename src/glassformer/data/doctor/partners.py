@@ -6,19 +6,19 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from .lexicon import Lexicon, Side
+from .lexicon import Lexicon, LexiconSide
 from .offsets import (
     FEWEST,
     SMALL,
     choose_reach,
     drop_chance,
-    find_path,
+    find_offset_path,
     list_slips,
     weigh_surface,
     weigh_words,
 )
 from .order import Misalignment, find_misalignments, guess_offsets
-from .ragged import Array, Block, Ragged, cut
+from .ragged import Array, Block, Ragged, cut_ragged
 from .sample import Sample, Texts
 from .words import Vocabulary, split_words
 
@@ -41,16 +41,16 @@ class Gathered:
         self.rare.append(rare)
         self.lengths.append(np.fromiter(map(len, texts), np.int32, len(texts)))
 
-    def side(self) -> Side:
+    def side(self) -> LexiconSide:
         """All that was gathered; nothing is left here, for it may be much."""
-        found = Side(
+        found = LexiconSide(
             Ragged.stack(self.known), Ragged.stack(self.rare), np.concatenate(self.lengths)
         )
         self.known, self.rare, self.lengths = [], [], []
         return found
 
 
-def compare(source: Gathered, target: Gathered) -> tuple[Array, list[Misalignment]]:
+def compare_partners(source: Gathered, target: Gathered) -> tuple[Array, list[Misalignment]]:
     """Evidence that the lines of each number are partners, and the misalignments."""
     sides = source.side(), target.side()
     vocabularies = source.vocabulary, target.vocabulary
@@ -62,10 +62,10 @@ def compare(source: Gathered, target: Gathered) -> tuple[Array, list[Misalignmen
         return straight, find_misalignments(lexicon, straight)
     reach = choose_reach(*sides)
     surface = weigh_surface(*sides, vocabularies, reach)
-    path = find_path(surface)
+    path = find_offset_path(surface)
     lexicon = Lexicon(*sides, sizes, path)
     evidence = weigh_words(lexicon, surface, path, reach)
-    path = drop_chance(find_path(evidence), surface, evidence)
+    path = drop_chance(find_offset_path(evidence), surface, evidence)
     return lexicon.judge(lines, lines), list_slips(path, evidence)
 
 
@@ -79,12 +79,12 @@ def explain_inequality(
         return ValueError(f"{names[counts.index(0)]}: the file is empty")
     sides = [Gathered(words) for words in sample.words]
     for side, texts in zip(sides, (source, target), strict=True):
-        for block in cut(texts, BLOCK):
+        for block in cut_ragged(texts, BLOCK):
             side.add(block, split_words(Block(block)))
-    evidence, misalignments = compare(*sides)
+    evidence, misalignments = compare_partners(*sides)
     where = ""
     if misalignments:
-        where = f"; {describe(misalignments[0], names)}"
+        where = f"; {describe_misalignment(misalignments[0], names)}"
     elif evidence[-LAST:].sum() > SURE:
         where = f"; they fit up to line {min(counts):,}, so the lines after it are too many"
     return ValueError(
@@ -93,7 +93,7 @@ def explain_inequality(
     )
 
 
-def describe(misalignment: Misalignment, names: Sequence[str]) -> str:
+def describe_misalignment(misalignment: Misalignment, names: Sequence[str]) -> str:
     """Which lines have no partner; line numbers from 1."""
     own, other = (names[0], names[1]) if misalignment.lost < 0 else (names[1], names[0])
     line = misalignment.line + 1 + (misalignment.before if misalignment.lost > 0 else 0)

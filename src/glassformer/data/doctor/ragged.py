@@ -96,7 +96,7 @@ class Block:
         return np.unique(self.line[chosen]).tolist() if chosen.any() else []
 
 
-def cut(items: Iterable[str], size: int) -> Iterable[list[str]]:
+def cut_ragged(items: Iterable[str], size: int) -> Iterable[list[str]]:
     block: list[str] = []
     for item in items:
         block.append(item)

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from .ragged import Array, Block, cut
+from .ragged import Array, Block, cut_ragged
 from .words import DIGITS, split_words
 
 
@@ -34,7 +34,7 @@ def join_words(words: Sequence[Sequence[str]]) -> list[str]:
 
 def hash_lines(lines: Iterable[str]) -> frozenset[int]:
     """What lines are, but for case and punctuation; not of lines without a word."""
-    blocks = cut(lines, 10_000)
+    blocks = cut_ragged(lines, 10_000)
     return frozenset(
         hash(line) for block in blocks for line in join_words(split_words(Block(block))) if line
     )

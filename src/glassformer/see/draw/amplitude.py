@@ -50,7 +50,7 @@ def _draw_examples(page: Page, x: float, y: float) -> None:
     title = page.say("for comparison, d = 512:", "作为参照，d = 512：")
     page.text(x, y, title, size=theme.SMALL, bold=True)
     rows = (
-        (np.linalg.norm(waves.encode([7], 512)), "place", "位置"),
+        (np.linalg.norm(waves.encode_waves([7], 512)), "place", "位置"),
         (np.sqrt(512.0), "word, N(0, 1/d) at the start", "词，初始 N(0, 1/d)"),
         (512 * np.sqrt(2 / (32000 + 512)), "word, Xavier, V = 32,000", "词，Xavier，V = 32000"),
     )

@@ -32,7 +32,7 @@ MAXIMUM, COLOURS = 1600, 256  # pixels of the longer side; colours of a .gif
 
 
 @dataclass
-class Step:
+class AnimationStep:
     """What appears together, and the sentence that says why."""
 
     caption: str
@@ -53,7 +53,7 @@ class Drawing(Figure):
 class Animation:
     """Steps of one figure, which is complete when nobody plays it."""
 
-    def __init__(self, figure: Figure, steps: Sequence[Step], captions: Sequence[Text]):
+    def __init__(self, figure: Figure, steps: Sequence[AnimationStep], captions: Sequence[Text]):
         self.figure, self.steps, self.captions = figure, steps, captions
 
     def __len__(self) -> int:
@@ -138,7 +138,7 @@ class Animation:
         images[0].save(
             buffer, "GIF", save_all=True, append_images=rest, duration=lengths, loop=0, disposal=1
         )
-        write_bytes(path, buffer.getvalue())
+        write_animation(path, buffer.getvalue())
 
     def _write_mp4(self, path: Path) -> None:
         try:
@@ -194,7 +194,7 @@ def save_figure(figure: Figure, path: Path | str, *, dpi: float = 144) -> None:
     dates = {"svg": {"Date": None}, "pdf": {"CreationDate": None}, "png": {}}
     with rc_context(EXACT):
         figure.savefig(buffer, format=kind, dpi=dpi, metadata=dates[kind])
-    write_bytes(path, buffer.getvalue())
+    write_animation(path, buffer.getvalue())
 
 
 def _to_png(figure: Figure) -> bytes:
@@ -204,7 +204,7 @@ def _to_png(figure: Figure) -> bytes:
     return buffer.getvalue()
 
 
-def write_bytes(path: Path, data: bytes) -> None:
+def write_animation(path: Path, data: bytes) -> None:
     if not path.parent.is_dir():
         raise ValueError(f"{path}: there is no folder {path.parent}")
     part = path.with_name(f".{path.name}.part")

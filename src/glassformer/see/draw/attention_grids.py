@@ -29,7 +29,7 @@ THUMB, GAP = 62.0, 7.0
 MOST, COLUMNS = 64, 26  # tokens drawn on a side, columns of the weighted sums
 
 
-def roll_out(layers: list[Array]) -> list[Array]:
+def roll_out_layers(layers: list[Array]) -> list[Array]:
     """Attention rollout (Abnar and Zuidema 2020): mean over heads, half of it the residual
     connection, multiplied from the lowest layer up to each; L x L."""
     half = 0.5 * np.eye(layers[0].shape[1])
@@ -57,7 +57,7 @@ def draw_overview(
     rows = [[weights.mean(0), weights.max(0)] for weights in layers]
     if kind == "self_attention":
         derived.append("rollout")
-        for row, rolled in zip(rows, roll_out(layers), strict=True):
+        for row, rolled in zip(rows, roll_out_layers(layers), strict=True):
             row.append(rolled)
     for number, (weights, row) in enumerate(zip(layers, rows, strict=True)):
         _draw_layer(page, number, weights, row, mask)

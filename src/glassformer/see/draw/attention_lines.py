@@ -51,7 +51,7 @@ def draw_one_head(
     return page.finish(title, _describe(page, attention, [head]))
 
 
-def draw_two_heads(
+def draw_lines_of_two_heads(
     trace: Any,
     *,
     lang: str = "en",
@@ -73,7 +73,7 @@ def draw_two_heads(
     return page.finish(title, _describe(page, attention, shown))
 
 
-def draw_all_heads(
+def draw_lines_of_all_heads(
     trace: Any,
     *,
     lang: str = "en",

@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 from . import theme
 from .animate import Animation
 from .canvas import Page
-from .fonts import measure
+from .fonts import measure_width
 from .selection import balance, elide, show_token, tell_left_out
 
 WIDE, HIGH = 80.0, 34.0  # of a candidate, with the gap below it
@@ -39,14 +39,14 @@ FATES = {
 }
 
 
-class Tree(NamedTuple):
+class BeamTree(NamedTuple):
     """The search that is drawn, and the name by which the numbers of the picture refer to it."""
 
     search: Any
     name: str
 
 
-class Parent(NamedTuple):
+class ParentBox(NamedTuple):
     """The right end of a hypothesis that goes on, and whether it is the chosen one."""
 
     x: float
@@ -54,13 +54,13 @@ class Parent(NamedTuple):
     best: bool
 
 
-def find_tree(trace: Any) -> Tree:
+def find_tree(trace: Any) -> BeamTree:
     """Return the search of a recording, or a beam search where that kept one hypothesis only."""
     if trace.search is None:
         raise ValueError("this recording was given its translation: nothing was searched for")
     if is_beam(trace.search) or trace.beam_search is None:
-        return Tree(trace.search, "trace.search")
-    return Tree(trace.beam_search, "trace.beam_search")
+        return BeamTree(trace.search, "trace.search")
+    return BeamTree(trace.beam_search, "trace.beam_search")
 
 
 def is_beam(search: Any) -> bool:
@@ -68,7 +68,7 @@ def is_beam(search: Any) -> bool:
     return search.settings.search == "beam" and search.settings.beam > 1
 
 
-def find_path(search: Any) -> list[int]:
+def find_branch(search: Any) -> list[int]:
     """The place of the chosen hypothesis among what each step considered."""
     if search.chosen is None:
         return []
@@ -127,11 +127,11 @@ def draw_beam_tree(
     far as where the chosen translation ends. Where the translation was found greedily, a beam
     search is made for the picture."""
     page, tree = Page(lang, ax), find_tree(trace)
-    search, path, role = tree.search, find_path(tree.search), theme.role("decoder")
+    search, path, role = tree.search, find_branch(tree.search), theme.role("decoder")
     steps = min(steps or len(path) or len(search.steps), len(search.steps))
     places = elide(steps, MOST, 4)
     root = page.box(-84, -13, 64, 26, fill=role.fill, edge=role.ink, label="<s>", bold=True)
-    parents = {0: Parent(root.right, root.centre[1], True)}
+    parents = {0: ParentBox(root.right, root.centre[1], True)}
     for place, number in enumerate(places):
         if number is None:
             parents = _skip(page, tree, path, (places[place - 1] or 0, places[place + 1] or 0))
@@ -175,7 +175,7 @@ def _name_search(page: Page, settings: Any) -> str:
     return page.say(*{"greedy": ("greedy", "贪婪"), "sample": ("sample", "采样")}[settings.search])
 
 
-def _say_how(page: Page, trace: Any, tree: Tree) -> str:
+def _say_how(page: Page, trace: Any, tree: BeamTree) -> str:
     """Return a sentence where the tree is not that of the recorded search, or is no tree."""
     name = _name_search(page, trace.search.settings)
     if tree.search is not trace.search:
@@ -192,7 +192,9 @@ def _say_how(page: Page, trace: Any, tree: Tree) -> str:
     )
 
 
-def _skip(page: Page, tree: Tree, path: list[int], around: tuple[int, int]) -> dict[int, Parent]:
+def _skip(
+    page: Page, tree: BeamTree, path: list[int], around: tuple[int, int]
+) -> dict[int, ParentBox]:
     """Leave steps out, but draw what lives on after the last of them; return where that goes on.
 
     around: the steps that are drawn before and after.
@@ -210,12 +212,12 @@ def _skip(page: Page, tree: Tree, path: list[int], around: tuple[int, int]) -> d
 
 def _draw_step(
     page: Page,
-    tree: Tree,
+    tree: BeamTree,
     number: int,
     chosen: int | None,
     shown: list[int],
-    parents: Mapping[int, Parent],
-) -> dict[int, Parent]:
+    parents: Mapping[int, ParentBox],
+) -> dict[int, ParentBox]:
     """Draw one column of the tree, with lines where the parents are drawn; return where each row
     goes on."""
     step, found = tree.search.steps[number], {}
@@ -226,7 +228,7 @@ def _draw_step(
     for i, y in heights.items():
         _draw_candidate(page, tree, (number, i), (x, y), i == chosen)
         if step[i].row is not None:
-            found[step[i].row] = Parent(x + WIDE, y, i == chosen)
+            found[step[i].row] = ParentBox(x + WIDE, y, i == chosen)
     return found
 
 
@@ -235,7 +237,7 @@ def _draw_lines(
     step: Any,
     chosen: int | None,
     heights: Mapping[int, float],
-    parents: Mapping[int, Parent],
+    parents: Mapping[int, ParentBox],
 ) -> float:
     """Join each candidate to its parent, by a vertical line of that parent's own; return where the
     column of candidates begins."""
@@ -259,7 +261,7 @@ def _draw_lines(
 
 
 def _draw_candidate(
-    page: Page, tree: Tree, which: tuple[int, int], place: tuple[float, float], best: bool
+    page: Page, tree: BeamTree, which: tuple[int, int], place: tuple[float, float], best: bool
 ) -> None:
     """Draw the box of one candidate: its token and the log-probability so far."""
     (number, i), (x, y) = which, place
@@ -296,10 +298,10 @@ def _draw_key(page: Page, fates: set[str], y: float) -> None:
             page.box(x, y, 14, 12, fill=fill, edge=edge, dashed=dashed, round=3)
             label = page.say(*words)
             page.text(x + 19, y + 6, label, size=theme.SMALL, color=theme.SOFT)
-            x += 40 + measure(label, theme.SMALL)
+            x += 40 + measure_width(label, theme.SMALL)
 
 
-def _draw_endings(page: Page, tree: Tree, y: float) -> None:
+def _draw_endings(page: Page, tree: BeamTree, y: float) -> None:
     """The hypotheses that ended, best first: score, log-probability, text."""
     search = tree.search
     heads = (

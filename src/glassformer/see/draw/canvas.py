@@ -20,8 +20,8 @@ from matplotlib.path import Path
 from matplotlib.text import Text
 
 from . import theme
-from .animate import Animation, Drawing, Step
-from .fonts import check_language, choose_font, direct, make_writable, measure, shorten
+from .animate import Animation, AnimationStep, Drawing
+from .fonts import check_language, choose_font, direct, make_writable, measure_width, shorten_text
 from .layout import lay_out
 
 Point = tuple[float, float]
@@ -86,7 +86,7 @@ class Page:
         self.left = self.top = float("inf")
         self.right = self.bottom = float("-inf")
         self.cells: Counter[str] = Counter()
-        self.steps: list[Step] = []
+        self.steps: list[AnimationStep] = []
         self.resting = True
 
     def say(self, en: str, zh: str) -> str:
@@ -100,7 +100,7 @@ class Page:
 
     def step(self, en: str, zh: str) -> None:
         """What is drawn from here on appears with this sentence, if the picture moves."""
-        self.steps.append(Step(self.say(en, zh), []))
+        self.steps.append(AnimationStep(self.say(en, zh), []))
         self.resting = False
 
     def rest(self) -> None:
@@ -142,7 +142,7 @@ class Page:
         """Write; what is wider than `width` ends in an ellipsis. Several lines are welcome."""
         lines = [direct(line) for line in make_writable(text).split("\n")]
         if width is not None:
-            lines = [shorten(line, width, size, bold, mono) for line in lines]
+            lines = [shorten_text(line, width, size, bold, mono) for line in lines]
         shown = "\n".join(lines)
         lone = va == "center" and len(lines) == 1 and not (rotation or math)
         sits = "baseline" if lone else "center_baseline" if va == "center" else va
@@ -162,7 +162,7 @@ class Page:
             fontproperties=choose_font(shown, size, bold, mono),
             parse_math=math,
         )
-        long = max(measure(line, size, bold, mono, math) for line in lines)
+        long = max(measure_width(line, size, bold, mono, math) for line in lines)
         high = size * 1.35 * len(lines)
         place = {"left": 0.0, "center": 0.5, "right": 1.0, "top": 0.0, "bottom": 1.0}
         left, top = -long * place[ha], -high * place.get(va, 0.5)

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from . import theme
 from .canvas import Page, Rect
-from .fonts import measure, shorten
+from .fonts import measure_width, shorten_text
 
 Array = NDArray[Any]
 CELL = (30.0, 20.0)  # width and height of a cell with a number in it
@@ -295,8 +295,8 @@ def tokens(
     fill, ink, _ = theme.role(role)
     places, height = [], size * 2
     for i, text in enumerate(texts):
-        shown = shorten(text, widest, size, mono=True)
-        width = measure(shown, size, mono=True) + 8
+        shown = shorten_text(text, widest, size, mono=True)
+        width = measure_width(shown, size, mono=True) + 8
         if upright:
             rect = Rect(x, y + i * (step or height + 2), widest + 8, height)
         else:

@@ -12,7 +12,7 @@ from . import theme
 from .canvas import Page, Rect
 from .cells import find_limit, heat, legend
 from .charts import Chart
-from .meaning import compare
+from .meaning import compare_meanings
 from .reencode import Fetch, read_again
 from .selection import Array, find_output, find_query, show_tokens
 
@@ -57,7 +57,7 @@ def draw_context(
     names = ["source_embedding.embedded", "source_embedding.sum"]
     names += [find_output(trace, "encoder", i) for i in range(count)]
     pairs = [(trace[name][place], second(name)[second_place]) for name in names]
-    cosines = [float(compare(*pair)) for pair in pairs]
+    cosines = [float(compare_meanings(*pair)) for pair in pairs]
     _draw_cosines(page, cosines)
     _draw_strips(page, pairs[0][0], pairs[-1], (trace.text.strip(), said))
     if place == second_place:

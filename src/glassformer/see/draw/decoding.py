@@ -11,7 +11,7 @@ from . import theme
 from .animate import Animation
 from .canvas import Page, Rect
 from .cells import find_limit, heat, legend, tokens
-from .fonts import measure
+from .fonts import measure_width
 from .selection import (
     Array,
     balance,
@@ -57,7 +57,9 @@ def draw_first_word(trace: Any, *, lang: str = "en", ax: Axes | None = None) -> 
         f"编码器的 {settings.encoder_layers} 层一次读完全句。",
     )
     box = Rect(0, 0, 170, high + 34)
-    draw_layers(page, box, "encoder", settings.encoder_layers, page.say("ENCODER", "编码器"))
+    draw_decoder_layers(
+        page, box, "encoder", settings.encoder_layers, page.say("ENCODER", "编码器")
+    )
     page.arrow((85, high + 66), (85, high + 38), width=1.8)
     page.step(
         "What comes out at its top is the memory: one vector a token.",
@@ -84,9 +86,11 @@ def draw_first_word(trace: Any, *, lang: str = "en", ax: Axes | None = None) -> 
     page.step(
         "The begin mark goes in, and the first word comes out.", "输入句首标记，输出第一个词。"
     )
-    draw_layers(page, right, "decoder", settings.decoder_layers, page.say("DECODER", "解码器"))
+    draw_decoder_layers(
+        page, right, "decoder", settings.decoder_layers, page.say("DECODER", "解码器")
+    )
     begin = trace.target[0].text
-    x = right.centre[0] - measure(begin, theme.SMALL, mono=True) / 2 - 4
+    x = right.centre[0] - measure_width(begin, theme.SMALL, mono=True) / 2 - 4
     place = tokens(page, x, high + 70, [begin], role="decoder")[0]
     page.arrow((right.centre[0], place.y - 2), (right.centre[0], right.bottom + 4), width=1.8)
     _draw_output(page, trace, right)
@@ -111,7 +115,7 @@ def tell_last_norm(page: Page, trace: Any) -> str:
     )
 
 
-def draw_layers(page: Page, box: Rect, side: str, count: int, label: str) -> None:
+def draw_decoder_layers(page: Page, box: Rect, side: str, count: int, label: str) -> None:
     role = theme.role(side)
     page.box(*box, fill=role.fill, edge=role.ink, line=1.8, round=10, layer=1)
     page.text(box.centre[0], box.y + 13, label, bold=True, ha="center", color=role.ink)

@@ -144,7 +144,7 @@ def _has_bold(family: str) -> bool:
 
 
 @lru_cache(maxsize=16384)
-def measure(
+def measure_width(
     text: str, size: float, bold: bool = False, mono: bool = False, math: bool = False
 ) -> float:
     """How wide a text is, in points."""
@@ -161,9 +161,9 @@ def wrap(text: str, width: float, size: float, bold: bool = False) -> list[str]:
     for word in re.findall(
         r"[\u3000-\u9fff\uff00-\uffef]|[^\s\u3000-\u9fff\uff00-\uffef]+|\s+", text
     ):
-        if lines[-1] and measure(lines[-1] + word.rstrip(), size, bold) > width:
+        if lines[-1] and measure_width(lines[-1] + word.rstrip(), size, bold) > width:
             lines.append("")
-        while len(word) > 1 and measure(word.rstrip(), size, bold) > width:
+        while len(word) > 1 and measure_width(word.rstrip(), size, bold) > width:
             end = max(1, count_fitting(word, width, size, bold))
             lines[-1:], word = [word[:end], ""], word[end:]
         lines[-1] += word if lines[-1] else word.lstrip()
@@ -176,9 +176,11 @@ def wrap_most(text: str, width: float, size: float, most: int) -> str:
     return "\n".join(lines if len(lines) <= most else [*lines[: most - 1], f"{lines[most - 1]}…"])
 
 
-def shorten(text: str, width: float, size: float, bold: bool = False, mono: bool = False) -> str:
+def shorten_text(
+    text: str, width: float, size: float, bold: bool = False, mono: bool = False
+) -> str:
     """As much of a text as fits, ending in an ellipsis if that is not all."""
-    if measure(text, size, bold, mono) <= width:
+    if measure_width(text, size, bold, mono) <= width:
         return text
     end = count_fitting(text, width, size, bold, mono, "…")
     return f"{text[:end].rstrip()}…"
@@ -186,11 +188,11 @@ def shorten(text: str, width: float, size: float, bold: bool = False, mono: bool
 
 def shorten_start(text: str, width: float, size: float) -> str:
     """As much of the end of a text as fits, after an ellipsis if that is not all."""
-    if measure(text, size) <= width:
+    if measure_width(text, size) <= width:
         return text
 
     def fits(start: int) -> bool:
-        return measure(f"…{text[start:].lstrip()}", size) <= width
+        return measure_width(f"…{text[start:].lstrip()}", size) <= width
 
     start = bisect_left(range(len(text)), True, key=fits)
     return f"…{text[start:].lstrip()}"
@@ -202,6 +204,6 @@ def count_fitting(
     """How many characters of a text that is too wide fit, with the mark behind them."""
 
     def is_over(end: int) -> bool:
-        return measure(f"{text[:end].rstrip()}{mark}", size, bold, mono) > width
+        return measure_width(f"{text[:end].rstrip()}{mark}", size, bold, mono) > width
 
     return max(0, bisect_left(range(len(text)), True, key=is_over) - 1)

@@ -11,7 +11,7 @@ from typing import Any
 
 from matplotlib.figure import Figure
 
-from .animate import Animation, save_figure, write_bytes
+from .animate import Animation, save_figure, write_animation
 from .pictures import PICTURES, Picture, draw, find_picture
 
 FEW = 5  # pictures named of those left out for one reason
@@ -69,7 +69,7 @@ def gallery(
         count = f"{len(left_out)} of {len(pictures)} pictures are left out"
         warnings.warn(f"{count}: {_group_reasons(left_out)}", stacklevel=2)
     page = folder / "index.html"
-    write_bytes(page, _make_page(trace, made, left_out, lang).encode())
+    write_animation(page, _make_page(trace, made, left_out, lang).encode())
     return [*files, page]
 
 

@@ -17,7 +17,7 @@ Array = NDArray[Any]
 ROW = 32.0  # height of a row
 
 
-class Table:
+class KeyTable:
     """Keys below each other; a column for each thing that is done to them."""
 
     def __init__(self, page: Page, trace: Any, look: Look):

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from . import theme
 from .canvas import Page
 from .charts import dots
-from .fonts import measure
+from .fonts import measure_width
 from .selection import find_query, show_token, show_tokens
 
 Array = NDArray[Any]
@@ -40,7 +40,7 @@ def draw_map(
     named = [i for i, text in enumerate(texts) if i >= FIRST_TEXT and text.strip().isalpha()]
     named = [i for i in named if len(texts[i].strip()) > 1]
     named = named if len(named) > 2 else [token.id for token in trace.source]
-    cosine = compare(table[named], table[own][None])
+    cosine = compare_meanings(table[named], table[own][None])
     near = [i for i in (named[k] for k in np.argsort(-cosine)) if i != own][:8]
     points, share = _project(table, named)
     page.box(0, 0, WIDE, TALL, fill="#fbfcfd", edge=theme.FAINT, round=6, layer=0)
@@ -81,7 +81,7 @@ def _list_neighbours(page: Page, table: Array, texts: list[str], near: list[int]
     title = page.say(f"nearest to “{word}”", f"离“{word}”最近")
     page.text(WIDE + 36, 10, title, bold=True)
     for row, i in enumerate(near):
-        y, value = 36 + row * 24.0, float(compare(table[i], table[own]))
+        y, value = 36 + row * 24.0, float(compare_meanings(table[i], table[own]))
         a, b = (f"trace['source_embedding.table.weight'][{k}]" for k in (i, own))
         page.text(WIDE + 116, y, show_token(texts[i]), mono=True, ha="right", width=84)
         ink = theme.role("words").ink
@@ -102,7 +102,7 @@ def _draw_words(
     for i in dict.fromkeys(wanted):
         text = show_token(texts[i])
         x, y = (float(v) for v in points[i])
-        width = measure(text, theme.SMALL, i == own)
+        width = measure_width(text, theme.SMALL, i == own)
         box = (x - 2, y - 6, x + width + 8, y + 6)
         if box[2] > WIDE or any(
             box[0] < t[2] and t[0] < box[2] and box[1] < t[3] and t[1] < box[3] for t in taken
@@ -114,7 +114,7 @@ def _draw_words(
         page.text(x + 5, y, text, size=theme.SMALL, color=color, bold=i == own)
 
 
-def compare(a: Array, b: Array) -> Array:
+def compare_meanings(a: Array, b: Array) -> Array:
     """The cosine of each row of one with that of the other."""
     a, b = a.astype(float), b.astype(float)
     cosine: Array = (a * b).sum(-1) / np.linalg.norm(a, axis=-1) / np.linalg.norm(b, axis=-1)

@@ -7,7 +7,7 @@ from typing import Any
 
 from . import theme
 from .canvas import Page
-from .fonts import measure
+from .fonts import measure_width
 from .selection import find_query, show_tokens
 
 ROWS, COLUMNS = 14, 30  # merges and symbols that are shown of a word
@@ -33,7 +33,7 @@ def draw_merges(page: Page, word: Any, number: int, x: float, y: float) -> None:
     ink, symbols = theme.role("words"), [text.replace(" ", "▁") for text in word.symbols[:COLUMNS]]
     edges = [x]
     for text in symbols:
-        edges.append(edges[-1] + max(17.0, measure(text, theme.TEXT, mono=True) + 8))
+        edges.append(edges[-1] + max(17.0, measure_width(text, theme.TEXT, mono=True) + 8))
     place = {0, len(symbols)} | {*range(1, len(symbols))}
     merges = [(n, m) for n, m in enumerate(word.merges) if m.place < len(symbols)]
     page.text(

@@ -120,7 +120,7 @@ _ALL = (
     Picture("V24", "One encoding by hand", "手算位置编码", wave_pictures.draw_one_word, needs=""),
     Picture("V25", "Position 0", "位置 0", wave_pictures.draw_position_0, needs=""),
     Picture("V26", "Properties", "性质", position_facts.draw_properties, needs=""),
-    Picture("V27", "Code and picture", "代码与图", wave_pictures.draw_code, needs=""),
+    Picture("V27", "Code and picture", "代码与图", wave_pictures.draw_wave_code, needs=""),
     Picture(
         "V28",
         "Without positions, no order",
@@ -158,8 +158,14 @@ _ALL = (
     Picture("V48", "Formulas and tensors", "公式与张量", splitting.draw_formulas),
     # A.7 Attention on a sentence
     Picture("V49", "Where a word looks", "一个词看向哪里", attention_lines.draw_one_head, needs=""),
-    Picture("V50", "Two heads", "两个头", attention_lines.draw_two_heads, needs=""),
-    Picture("V51", "All heads at once", "所有的头一起", attention_lines.draw_all_heads, needs=""),
+    Picture("V50", "Two heads", "两个头", attention_lines.draw_lines_of_two_heads, needs=""),
+    Picture(
+        "V51",
+        "All heads at once",
+        "所有的头一起",
+        attention_lines.draw_lines_of_all_heads,
+        needs="",
+    ),
     Picture("V52", "Layer, attention, heads", "层、注意力、头", selectors.draw_selectors, needs=""),
     Picture("V53", "Every head at a glance", "每个头一览", attention_grids.draw_overview, needs=""),
     Picture("V54", "Alignment", "对齐", attention_grids.draw_alignment, needs=""),

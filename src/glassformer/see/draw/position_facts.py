@@ -59,7 +59,7 @@ def draw_properties(trace: Any, *, lang: str = "en", shift: int = 5) -> Figure:
     """Near places are alike; a shift is a rotation; each pair has its own pace."""
     page = Page(lang)
     d_model, wide, tall = 512, 300.0, 170.0
-    table = waves.encode(np.arange(101), d_model)
+    table = waves.encode_waves(np.arange(101), d_model)
     cosine = table @ table[0] / (d_model / 2)
     assert np.allclose(cosine[[1, 2, 10, 50]], [0.973, 0.905, 0.679, 0.512], atol=6e-4)
     page.text(0, -16, page.say("1  neighbours are alike", "1  相邻位置相似"), bold=True)
@@ -111,10 +111,10 @@ def draw_properties(trace: Any, *, lang: str = "en", shift: int = 5) -> Figure:
 
 def _draw_rotation(page: Page, x: float, shift: int) -> None:
     """PE(p + k) = R PE(p), the same R for every p."""
-    rate = waves.rates(512)[40]
+    rate = waves.wave_rates(512)[40]
     c, s = np.cos(shift * rate), np.sin(shift * rate)
     rotation = np.array([[c, s], [-s, c]])
-    pair = waves.encode([7, 7 + shift], 512)[:, 80:82]
+    pair = waves.encode_waves([7, 7 + shift], 512)[:, 80:82]
     assert np.allclose(rotation @ pair[0], pair[1])
     page.text(
         x,
@@ -161,9 +161,9 @@ def _draw_paces(page: Page, x: float, y: float) -> None:
         bold=True,
     )
     for row, i in enumerate((0, 32, 96, 160)):
-        length = 2 * np.pi / waves.rates(512)[i]
+        length = 2 * np.pi / waves.wave_rates(512)[i]
         top = y + row * 44
-        values = np.sin(np.linspace(0, 100, 700) * waves.rates(512)[i])
+        values = np.sin(np.linspace(0, 100, 700) * waves.wave_rates(512)[i])
         page.text(
             x + 62,
             top + 16,

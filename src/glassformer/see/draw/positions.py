@@ -11,7 +11,7 @@ from . import theme
 from .canvas import Page
 from .cells import heat, legend, matrix, strip
 from .selection import show_tokens
-from .waves import encode
+from .waves import encode_waves
 
 WORKED: dict[str, list[list[float]]] = {  # E-PE: three positions of width 4
     "interleaved": [
@@ -91,7 +91,7 @@ def draw_four_wide(trace: Any, *, lang: str = "en") -> Figure:
         ),
     }
     for column, (layout, expected) in enumerate(WORKED.items()):
-        values = encode([0, 1, 2], 4, layout)
+        values = encode_waves([0, 1, 2], 4, layout)
         assert np.allclose(values, expected, atol=6e-5), layout
         x = column * 330.0
         page.text(x, -24, titles[layout], bold=True)
@@ -144,7 +144,7 @@ def _draw_table(
         page,
         0,
         y,
-        encode(np.arange(positions), d_model, layout),
+        encode_waves(np.arange(positions), d_model, layout),
         width,
         height,
         role="places",

@@ -20,7 +20,7 @@ WIDEST = 12  # columns of a distribution; of a larger vocabulary, the tokens of 
 
 
 @dataclass(frozen=True)
-class Sentence:
+class RunSentence:
     source: str
     reference: str
     source_tokens: list[str]
@@ -28,10 +28,10 @@ class Sentence:
 
 
 @dataclass(frozen=True)
-class Watched:
+class RunSnapshots:
     """A training seen from beside; arrays by the names of its snapshots."""
 
-    sentences: list[Sentence]
+    sentences: list[RunSentence]
     vocabulary: list[str]
     steps: list[int]
     snapshots: list[Mapping[str, Array]]
@@ -76,7 +76,7 @@ class Watched:
         return [self.vocabulary[id].strip(" ") or "▁" for id in self.columns(sentence)]
 
 
-def read_watched(path: Path | str | None = None) -> Watched:
+def read_watched(path: Path | str | None = None) -> RunSnapshots:
     """path: a model directory, its `run` or `run/watch`; None: the toy. ValueError without one."""
     if path is None:
         return _read_toy()
@@ -86,7 +86,7 @@ def read_watched(path: Path | str | None = None) -> Watched:
         raise ValueError(f"{path}: no watched training here: train with train.watch=3")
     from ...text import Tokenizer
 
-    sentences = read_typed(folder / "sentences.json", list[Sentence])
+    sentences = read_typed(folder / "sentences.json", list[RunSentence])
     files = sorted(folder.glob("*.safetensors"))
     if not sentences or not files:
         raise ValueError(f"{folder}: nothing was kept of this training")
@@ -95,7 +95,7 @@ def read_watched(path: Path | str | None = None) -> Watched:
     tokenizer = next((h / n for h in homes for n in names if (h / n).is_file()), None)
     if tokenizer is None:
         raise ValueError(f"{folder.parent}: there is no tokenizer.json")
-    return Watched(
+    return RunSnapshots(
         sentences,
         list(Tokenizer.load(tokenizer).vocabulary),
         [int(file.stem) for file in files],
@@ -124,10 +124,10 @@ def _read_lines(path: Path) -> list[dict[str, float]]:
 
 
 @lru_cache(maxsize=1)
-def _read_toy() -> Watched:
+def _read_toy() -> RunSnapshots:
     told: dict[str, Any] = json.loads(TOY.read_text(encoding="utf-8"))
-    return Watched(
-        [Sentence(**each) for each in told["sentences"]],
+    return RunSnapshots(
+        [RunSentence(**each) for each in told["sentences"]],
         told["vocabulary"],
         [each["step"] for each in told["snapshots"]],
         [

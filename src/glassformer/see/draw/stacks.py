@@ -12,7 +12,7 @@ from . import theme
 from .animate import Animation
 from .canvas import Page, Rect
 from .cells import find_limit, heat, legend
-from .decoding import choose_layers, draw_layers, fan_out, tell_last_norm
+from .decoding import choose_layers, draw_decoder_layers, fan_out, tell_last_norm
 from .selection import count_layers, find_output, show_tokens
 
 
@@ -165,7 +165,7 @@ def draw_memory_to_all(trace: Any, *, lang: str = "en", ax: Axes | None = None) 
         )
         + 44
     )
-    draw_layers(
+    draw_decoder_layers(
         page,
         Rect(0, 0, 170, high),
         "encoder",
@@ -184,7 +184,9 @@ def draw_memory_to_all(trace: Any, *, lang: str = "en", ax: Axes | None = None) 
         color=theme.role("memory").ink,
     )
     legend(page, 206, memory.bottom + 8, "signed", limit)
-    draw_layers(page, right, "decoder", settings.decoder_layers, page.say("DECODER", "解码器"))
+    draw_decoder_layers(
+        page, right, "decoder", settings.decoder_layers, page.say("DECODER", "解码器")
+    )
     fan_out(page, trace, memory, right)
     return page.finish(
         page.say(

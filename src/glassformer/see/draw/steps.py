@@ -10,7 +10,7 @@ import numpy as np
 from . import theme
 from .animate import Animation
 from .canvas import Page
-from .key_table import Table
+from .key_table import KeyTable
 from .selection import choose_look
 
 SCORES, SCALED, WEIGHTS, WEIGHTED, SUM = range(5)  # how far the table is drawn
@@ -35,7 +35,7 @@ def _make_step(stage: int) -> Callable[..., Animation]:
         query: int | str | None = None,
     ) -> Animation:
         page, look = Page(lang), choose_look(trace, layer, head, query, lang)
-        table = Table(page, trace, look)
+        table = KeyTable(page, trace, look)
         table.draw_query()
         table.draw_keys()
         table.draw_scores(stage == SCORES)

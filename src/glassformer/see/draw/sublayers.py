@@ -11,8 +11,8 @@ from matplotlib.collections import LineCollection
 from matplotlib.figure import Figure
 
 from ..catalogue import look_up
-from ..expression import parse
-from ..recompute import Along, Where, evaluate
+from ..expression import parse_equation
+from ..recompute import Along, Where, evaluate_expression
 from . import theme
 from .animate import Animation
 from .canvas import Colour, Page, Rect
@@ -307,6 +307,6 @@ def _activate(activation: str, x: Array) -> Array:
     """Return the activation of numbers, by the equation of the catalogue."""
     entry = look_up("encoder.0.feed_forward.hidden")
     assert entry
-    _, right = parse(entry.choose_equation({"activation": activation}))
+    _, right = parse_equation(entry.choose_equation({"activation": activation}))
     where: Where = {"q": 0, "f": Along(0, np.arange(len(x)))}
-    return evaluate(right, where, lambda name: x[None], {}).cells
+    return evaluate_expression(right, where, lambda name: x[None], {}).cells

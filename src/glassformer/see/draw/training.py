@@ -14,18 +14,18 @@ from .animate import Animation
 from .canvas import Page, Rect
 from .cells import heat, legend
 from .charts import Chart
-from .runs import Watched, read_watched
+from .runs import RunSnapshots, read_watched
 from .selection import Array, pick
 
 Place = Path | str | None
 
 
-def _open(watch: Place, sentence: int) -> tuple[Watched, int]:
+def _open(watch: Place, sentence: int) -> tuple[RunSnapshots, int]:
     run = read_watched(watch)
     return run, pick(sentence, len(run.sentences), "sentence")
 
 
-def _say_where(page: Page, watch: Place, run: Watched, sentence: int) -> str:
+def _say_where(page: Page, watch: Place, run: RunSnapshots, sentence: int) -> str:
     each = run.sentences[sentence]
     own = page.say(
         "A model of five words and three marks, trained for these pictures",
@@ -37,7 +37,7 @@ def _say_where(page: Page, watch: Place, run: Watched, sentence: int) -> str:
 
 def draw_grid(
     page: Page,
-    run: Watched,
+    run: RunSnapshots,
     values: Array,
     sentence: int,
     x: float,
@@ -97,12 +97,12 @@ def draw_grid(
     return rect
 
 
-def fit_grid(run: Watched, sentence: int) -> tuple[float, float]:
+def fit_grid(run: RunSnapshots, sentence: int) -> tuple[float, float]:
     wide = min(48.0, 560 / len(run.columns(sentence)))
     return wide, 26.0 if len(run.sentences[sentence].reference_tokens) <= 14 else 18.0
 
 
-def make_target(run: Watched, sentence: int, smoothing: float) -> Array:
+def make_target(run: RunSnapshots, sentence: int, smoothing: float) -> Array:
     """What training asks for: all on the right token, but `smoothing` spread over all tokens."""
     columns, wanted = run.columns(sentence), run.wanted(sentence)
     hit = np.array([[float(id == column) for column in columns] for id in wanted])
@@ -390,7 +390,9 @@ def draw_learning(
     )
 
 
-def _name_rows(page: Page, run: Watched, sentence: int, x: float, y: float, high: float) -> None:
+def _name_rows(
+    page: Page, run: RunSnapshots, sentence: int, x: float, y: float, high: float
+) -> None:
     for i, text in enumerate(run.sentences[sentence].reference_tokens):
         page.text(
             x - 5,
@@ -403,7 +405,9 @@ def _name_rows(page: Page, run: Watched, sentence: int, x: float, y: float, high
         )
 
 
-def _name_columns(page: Page, run: Watched, sentence: int, x: float, y: float, wide: float) -> None:
+def _name_columns(
+    page: Page, run: RunSnapshots, sentence: int, x: float, y: float, wide: float
+) -> None:
     for j, text in enumerate(run.names(sentence) if wide >= 9 else ()):
         page.text(
             x + (j + 0.5) * wide + 1,

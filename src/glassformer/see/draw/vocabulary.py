@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 from . import theme
 from .canvas import Page
 from .cells import matrix
-from .fonts import measure
+from .fonts import measure_width
 from .selection import find_query, show_tokens
 
 TOY = ("a", "am", "I", "thanks", "student", "<eos>")
@@ -91,7 +91,7 @@ def draw_one_hot(trace: Any, *, lang: str = "en") -> Figure:
     formula = r"\Vert e_i - e_j\Vert=\sqrt{2}\approx"
     page.formula(356, 128, formula, ha="left")
     page.number(
-        361 + measure(f"${formula}$", 12, math=True),
+        361 + measure_width(f"${formula}$", 12, math=True),
         128,
         float(np.sqrt(2)),
         "worked",

@@ -12,15 +12,15 @@ from . import theme, waves
 from .canvas import Page
 from .cells import heat, legend, matrix
 from .positions import WORKED
-from .waves import encode, rates
+from .waves import encode_waves, wave_rates
 
 
 def draw_waves(trace: Any, *, lang: str = "en") -> Figure:
     """Dimensions 4 to 7 of 20, over a hundred positions."""
     page = Page(lang)
     d_model, wide, tall = 20, 560.0, 220.0
-    values = encode(np.arange(0, 100, 0.25), d_model)
-    lengths = 2 * np.pi / rates(d_model)[[2, 3]]
+    values = encode_waves(np.arange(0, 100, 0.25), d_model)
+    lengths = 2 * np.pi / wave_rates(d_model)[[2, 3]]
     assert np.allclose(lengths, [39.6, 99.6], atol=0.1)
     for level in (-1, 0, 1):
         page.line(
@@ -93,7 +93,7 @@ def draw_one_word(trace: Any, *, lang: str = "en") -> Figure:
     columns = (40.0, 120.0, 220.0, 350.0, 480.0)
     for x, head in zip(columns, heads, strict=True):
         page.formula(x, 0, head, size=11, color=theme.role("places").ink)
-    values = encode([1], 4)[0]
+    values = encode_waves([1], 4)[0]
     assert np.allclose(values, WORKED["interleaved"][1], atol=6e-5)
     for dimension, value in enumerate(values):
         i, y = dimension // 2, 34 + dimension * 30.0
@@ -152,7 +152,7 @@ def draw_one_word(trace: Any, *, lang: str = "en") -> Figure:
 def draw_position_0(trace: Any, *, lang: str = "en") -> Figure:
     """Position 0: every sine is 0, every cosine is 1."""
     page = Page(lang)
-    values = encode([0], 512)[0]
+    values = encode_waves([0], 512)[0]
     page.text(8 * 46 + 22, 17, "…", size=16, color=theme.SOFT, ha="center")
     role = theme.role("places")
     for place, i in [*enumerate(range(8)), (9, 510), (10, 511)]:
@@ -171,10 +171,12 @@ def draw_position_0(trace: Any, *, lang: str = "en") -> Figure:
     )
 
 
-def draw_code(trace: Any, *, lang: str = "en", positions: int = 20, d_model: int = 64) -> Figure:
+def draw_wave_code(
+    trace: Any, *, lang: str = "en", positions: int = 20, d_model: int = 64
+) -> Figure:
     """The few lines that make the table, beside the table that they make."""
     page = Page(lang)
-    parts = (inspect.getsource(waves.rates), "\n", inspect.getsource(waves.encode))
+    parts = (inspect.getsource(waves.wave_rates), "\n", inspect.getsource(waves.encode_waves))
     lines = "".join(parts).splitlines()
     ink = theme.role("places")
     page.box(0, -10, 520, len(lines) * 14 + 20, fill="#fafbfc", edge=theme.FAINT, round=6)
@@ -190,7 +192,7 @@ def draw_code(trace: Any, *, lang: str = "en", positions: int = 20, d_model: int
             page,
             x,
             y,
-            waves.encode(np.arange(positions), d_model, layout),
+            waves.encode_waves(np.arange(positions), d_model, layout),
             wide,
             tall,
             role="places",
@@ -201,7 +203,7 @@ def draw_code(trace: Any, *, lang: str = "en", positions: int = 20, d_model: int
         page.text(
             x - 6, y + tall - 4, str(positions - 1), size=theme.TINY, color=theme.SOFT, ha="right"
         )
-        last = waves.rates(d_model, "paper" if row == 0 else "tensor2tensor")[-1]
+        last = waves.wave_rates(d_model, "paper" if row == 0 else "tensor2tensor")[-1]
         page.number(
             x + wide,
             y + tall + 12,

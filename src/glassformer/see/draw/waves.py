@@ -12,19 +12,19 @@ from numpy.typing import ArrayLike, NDArray
 
 from ...config import Positions
 from ..catalogue import look_up
-from ..expression import parse
-from ..recompute import Along, evaluate
+from ..expression import parse_equation
+from ..recompute import Along, evaluate_expression
 
 Array = NDArray[Any]
 
 
-def rates(d_model: int, grid: str = "paper") -> Array:
+def wave_rates(d_model: int, grid: str = "paper") -> Array:
     """Radians a position for each frequency; Tensor2Tensor's grid ends at 1/10000 exactly."""
     steps = d_model / 2 if grid == "paper" else max(d_model // 2 - 1, 1)
     return 10000.0 ** (-np.arange(d_model // 2) / steps)
 
 
-def encode(positions: ArrayLike, d_model: int, layout: str = "interleaved") -> Array:
+def encode_waves(positions: ArrayLike, d_model: int, layout: str = "interleaved") -> Array:
     """L D. "interleaved": the paper's. "concatenated": Tensor2Tensor's, in layout and grid."""
     grid = "paper" if layout == "interleaved" else "tensor2tensor"
     settings = vars(Positions.model_validate({"layout": layout, "grid": grid}))
@@ -32,8 +32,10 @@ def encode(positions: ArrayLike, d_model: int, layout: str = "interleaved") -> A
     for name, position in (("angle", np.asarray(positions, dtype=float)), ("places", None)):
         entry = look_up(f"source_embedding.{name}")
         assert entry
-        _, right = parse(entry.choose_equation(settings))
+        _, right = parse_equation(entry.choose_equation(settings))
         along = np.arange(len(made["angle"])) if position is None else position
         where = {"q": Along(0, along), "d": Along(1, np.arange(d_model))}
-        made[name] = evaluate(right, where, made.__getitem__, settings | {"D": d_model}).cells
+        made[name] = evaluate_expression(
+            right, where, made.__getitem__, settings | {"D": d_model}
+        ).cells
     return made["places"]

@@ -19,7 +19,7 @@ LABELS = {
 }
 
 
-class Wiring:
+class WiringPicture:
     """Layers upwards; beside each arrow the vector of one token that passes there."""
 
     def __init__(self, page: Page, trace: Any):
@@ -154,7 +154,7 @@ class Wiring:
 def draw_two_layers(trace: Any, *, lang: str = "en") -> Figure:
     """Encoders and decoders 0 and 1 as this model has them, and the way to a word."""
     page = Page(lang)
-    wiring = Wiring(page, trace)
+    wiring = WiringPicture(page, trace)
     left, _ = wiring.tower(0, "encoder")
     x = 360.0
     right, crosses = wiring.tower(x, "decoder")

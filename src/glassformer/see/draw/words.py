@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 from . import theme
 from .canvas import Page
 from .cells import find_limit, heat, legend, span, strip
-from .fonts import measure, wrap_most
+from .fonts import measure_width, wrap_most
 from .merging import choose_word, draw_merges
 from .selection import find_query, show_tokens, tell_left_out
 
@@ -30,7 +30,7 @@ def draw_tokens(trace: Any, *, lang: str = "en", query: int | str | None = None)
     for token in trace.source[:MOST]:
         marked = token.text.replace(" ", "▁")
         mark = token.start == token.end
-        width = max(30.0, measure(marked, 10, mono=True) + 12)
+        width = max(30.0, measure_width(marked, 10, mono=True) + 12)
         if x + width > ACROSS + 60:
             x, y = 60.0, y + 78
         page.box(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from glassformer.data.demo import NOTES, accepted, pairs, pronoun_items, split_of
-from glassformer.data.demo.exam import Mark, mark_exact, mark_notes, mark_pronouns, speak
+from glassformer.data.demo.exam import ExamMark, mark_exact, mark_notes, mark_pronouns, speak
 
 
 def know(sources: list[str]) -> list[str]:
@@ -61,4 +61,4 @@ def test_notes_are_asked_in_any_language() -> None:
 
 
 def test_a_mark_without_a_mistake() -> None:
-    assert str(Mark(1_500, [])) == "100.0 % of 1,500"
+    assert str(ExamMark(1_500, [])) == "100.0 % of 1,500"

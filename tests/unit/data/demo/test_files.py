@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from glassformer.data.corpus import find
+from glassformer.data.corpus import find_data
 from glassformer.data.demo import split_of
 from glassformer.data.demo.files import write_pairs
 
 
 def test_the_files_are_read_like_anybodys(tmp_path: Path) -> None:
     write_pairs(tmp_path / "pairs", "en", "zh", {"train": 60, "valid": 20})
-    found = find([tmp_path / "pairs"], "en", "zh")
+    found = find_data([tmp_path / "pairs"], "en", "zh")
     assert found.valid is not None
     train, valid = list(found.train), list(found.valid)
     assert len(train) == 60 and len(valid) == 20

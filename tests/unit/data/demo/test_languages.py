@@ -12,8 +12,8 @@ from glassformer.data import demo
 from glassformer.data.demo import LANGUAGES, NOTES, Note, accepted, split_of
 from glassformer.data.demo.grammar import Grammar
 from glassformer.data.demo.inflect import PARADIGMS
-from glassformer.data.demo.parser import parse
-from glassformer.data.demo.spelling import Style, close, join, undress
+from glassformer.data.demo.parser import parse_phrase
+from glassformer.data.demo.spelling import Style, close, join_spelled, undress
 
 DIRECTIONS = list(permutations(LANGUAGES, 2))
 
@@ -27,7 +27,9 @@ def test_sentences_written_by_hand(sentence: dict[str, str], grammar: Grammar) -
     for source, target in DIRECTIONS:
         assert sentence[target] in accepted(sentence[source], source, target)
     text, style = undress(sentence["en"], "en")
-    trees = [tree for t in (text, text[0].lower() + text[1:]) for tree in parse(grammar, t, "en")]
+    trees = [
+        tree for t in (text, text[0].lower() + text[1:]) for tree in parse_phrase(grammar, t, "en")
+    ]
     for language in ("fr", "zh"):  # and it is what the grammar prefers to say
         said = {close(grammar.say(tree, language), language, style) for tree in trees}
         assert sentence[language] in said
@@ -40,7 +42,9 @@ def test_notes(note: Note, grammar: Grammar) -> None:
     for language in LANGUAGES:
         assert split_of(getattr(note, language), language) == note.split
     text, style = undress(note.en, "en")
-    trees = [tree for t in (text, text[0].lower() + text[1:]) for tree in parse(grammar, t, "en")]
+    trees = [
+        tree for t in (text, text[0].lower() + text[1:]) for tree in parse_phrase(grammar, t, "en")
+    ]
     for language in LANGUAGES:
         said = {close(grammar.say(tree, language), language, style) for tree in trees}
         assert getattr(note, language) in said
@@ -192,11 +196,17 @@ def test_chinese_spelling(chinese: list[str]) -> None:
 
 
 def test_join_spells_what_meets() -> None:
-    assert join("de le animal", "fr") == "de l'animal"
-    assert join("de le chat et à les *hérisson ne est", "fr") == "du chat et aux hérisson n'est"
-    assert join("le vieux>vieil ami, le vieux>vieil chat", "fr") == "le vieil ami, le vieux chat"
-    assert join("le IA que je ai", "fr") == "l'IA que j'ai"
-    assert join("a European animal and a animal", "en") == "a European animal and an animal"
+    assert join_spelled("de le animal", "fr") == "de l'animal"
+    assert (
+        join_spelled("de le chat et à les *hérisson ne est", "fr")
+        == "du chat et aux hérisson n'est"
+    )
+    assert (
+        join_spelled("le vieux>vieil ami, le vieux>vieil chat", "fr")
+        == "le vieil ami, le vieux chat"
+    )
+    assert join_spelled("le IA que je ai", "fr") == "l'IA que j'ai"
+    assert join_spelled("a European animal and a animal", "en") == "a European animal and an animal"
     lower = Style(capital=False, stop=False)
     assert [close("I am", "en", lower), close("I am", "en", lower, careless=True)] == [
         "I am",

@@ -18,7 +18,7 @@ import pytest
 from glassformer.data import demo
 from glassformer.data.demo import LANGUAGES, NOTES, accepted, pronoun_items, split_of
 from glassformer.data.demo.grammar import Grammar
-from glassformer.data.demo.rules import Part, Tree, load
+from glassformer.data.demo.rules import PhraseTree, RulePart, load_rules
 
 DIRECTIONS = list(permutations(LANGUAGES, 2))
 
@@ -83,10 +83,10 @@ def test_every_word_and_every_rule_is_used(grammar: Grammar) -> None:
     unused = {word for words in grammar.lexicon.values() for word in words}
     rules = {rule for rules in grammar.rules.values() for rule in rules if not rule.renames}
 
-    def walk(tree: Tree) -> None:
+    def walk(tree: PhraseTree) -> None:
         rules.discard(tree.rule)
         for child in tree.children.values():
-            walk(child) if isinstance(child, Tree) else unused.discard(child)
+            walk(child) if isinstance(child, PhraseTree) else unused.discard(child)
 
     for language in LANGUAGES:
         rng = Random(language)
@@ -107,7 +107,7 @@ def test_the_tables_hold_nothing_idle(grammar: Grammar) -> None:
     for language, table in grammar.function.items():
         sides = [side for rule in rules for side in rule.sides[language].options]
         assert table.keys() <= {
-            part.name for side in sides for part in side if isinstance(part, Part)
+            part.name for side in sides for part in side if isinstance(part, RulePart)
         }
     drawn = {slot.category for rule in rules for slot in rule.slots.values()} | {"sentence"}
     assert drawn == grammar.rules.keys() | grammar.lexicon.keys()
@@ -158,8 +158,8 @@ def test_errors_name_what_is_wrong(grammar: Grammar) -> None:
     with pytest.raises(ValueError, match="count=2: the built-in corpus yields only about 1"):
         demo._distinct([], repeat(grammar.draw(Random(0), "en")), 2, lambda tree: "always the same")
     with pytest.raises(ValueError, match="unknown key 'wiht'"):
-        load({"np": [{"all": "x", "wiht": {}}]})
+        load_rules({"np": [{"all": "x", "wiht": {}}]})
     with pytest.raises(ValueError, match="the fr side leaves 'noun' out"):
-        load({"np": [{"with": {"noun": "noun"}, "en": "{noun}", "fr": "", "zh": "{noun}"}]})
+        load_rules({"np": [{"with": {"noun": "noun"}, "en": "{noun}", "fr": "", "zh": "{noun}"}]})
     with pytest.raises(ValueError, match="cannot read the slot 'noun of verb!'"):
-        load({"np": [{"with": {"noun": "noun of verb!"}, "all": "{noun}"}]})
+        load_rules({"np": [{"with": {"noun": "noun of verb!"}, "all": "{noun}"}]})

@@ -11,8 +11,13 @@ from hypothesis import strategies as st
 
 from glassformer.data.demo import pairs
 from glassformer.data.doctor.order import Misalignment, guess_offsets
-from glassformer.data.doctor.partners import Gathered, compare, describe, explain_inequality
-from glassformer.data.doctor.ragged import Block, Cross, Ragged, cut
+from glassformer.data.doctor.partners import (
+    Gathered,
+    compare_partners,
+    describe_misalignment,
+    explain_inequality,
+)
+from glassformer.data.doctor.ragged import Block, Cross, Ragged, cut_ragged
 from glassformer.data.doctor.words import split_words
 
 COUNT = 3000
@@ -32,7 +37,7 @@ def _compare(source: list[str], target: list[str]) -> tuple[np.ndarray, list[Mis
         for start in range(0, len(texts), 700):
             side.add(texts[start : start + 700], words[start : start + 700])
         gathered.append(side)
-    return compare(*gathered)
+    return compare_partners(*gathered)
 
 
 def test_words() -> None:
@@ -132,11 +137,15 @@ def test_the_error_names_counts_and_line(sides: tuple[list[str], list[str]]) -> 
 
 def test_a_later_misalignment_counts_lines_of_its_own_file() -> None:
     assert (
-        describe(Misalignment(10, 2, 5), ("s", "t")) == "lines 13 to 15 of t without partner in s"
+        describe_misalignment(Misalignment(10, 2, 5), ("s", "t"))
+        == "lines 13 to 15 of t without partner in s"
     )
-    assert describe(Misalignment(10, 2, 1), ("s", "t")) == "line 11 of s without partner in t"
+    assert (
+        describe_misalignment(Misalignment(10, 2, 1), ("s", "t"))
+        == "line 11 of s without partner in t"
+    )
 
 
 def test_blocks() -> None:
-    assert list(cut(iter("abcde"), 2)) == [["a", "b"], ["c", "d"], ["e"]]
-    assert list(cut([], 2)) == []
+    assert list(cut_ragged(iter("abcde"), 2)) == [["a", "b"], ["c", "d"], ["e"]]
+    assert list(cut_ragged([], 2)) == []

@@ -10,7 +10,7 @@ import pytest
 
 from glassformer.data.doctor import Report, examine, explain_inequality
 from glassformer.data.doctor.order import Misalignment
-from glassformer.data.doctor.partners import Gathered, compare
+from glassformer.data.doctor.partners import Gathered, compare_partners
 from glassformer.data.doctor.ragged import Block
 from glassformer.data.doctor.words import split_words
 from glassformer.data.files import read_lines
@@ -98,7 +98,7 @@ def _list_slips(*sides: list[str]) -> list[Misalignment]:
     gathered = [Gathered(split_words(Block(side))) for side in sides]
     for each, side in zip(gathered, sides, strict=True):
         each.add(side, split_words(Block(side)))
-    return compare(*gathered)[1]
+    return compare_partners(*gathered)[1]
 
 
 def test_all_at_once(texts: tuple[Sides, list[str]]) -> None:

@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from glassformer.config import Config, Decode
-from glassformer.directory import Tokenizers, build
+from glassformer.directory import Tokenizers, build_model
 from glassformer.see import Trace, record
 from glassformer.text import Tokenizer
 from glassformer.translator import Translator
@@ -39,7 +39,7 @@ def see() -> Callable[..., Trace]:
         torch.manual_seed(3)
         config = Config.read({"model": SHAPES[shape]})
         tokenizers = Tokenizers(tokenizer, tokenizer)
-        model = build(config, tokenizers)
+        model = build_model(config, tokenizers)
         for parameter in model.parameters():
             if parameter.dim() == 1:
                 torch.nn.init.normal_(parameter, mean=0.5, std=0.3)

@@ -18,13 +18,17 @@ from matplotlib.figure import Figure
 from matplotlib.text import Text
 
 from glassformer.config import Config, Decode
-from glassformer.directory import Tokenizers, build
+from glassformer.directory import Tokenizers, build_model
 from glassformer.see.draw import theme
 from glassformer.see.draw.aligning import find_aligner, measure_information
 from glassformer.see.draw.animate import Animation
-from glassformer.see.draw.attention_grids import roll_out
-from glassformer.see.draw.attention_lines import draw_all_heads, draw_one_head, draw_two_heads
-from glassformer.see.draw.beams import draw_beam_tree, find_path
+from glassformer.see.draw.attention_grids import roll_out_layers
+from glassformer.see.draw.attention_lines import (
+    draw_lines_of_all_heads,
+    draw_lines_of_two_heads,
+    draw_one_head,
+)
+from glassformer.see.draw.beams import draw_beam_tree, find_branch
 from glassformer.see.draw.canvas import spell_number
 from glassformer.see.draw.choosing import cut_off
 from glassformer.see.draw.code import BLOCKS, MODEL, read_code
@@ -84,7 +88,7 @@ def make(tokenizer: Tokenizer) -> Callable[[str, str], Trace]:
         torch.manual_seed(3)
         config = Config.read({"model": SHAPES[shape]})
         pair = Tokenizers(tokenizer, tokenizer)
-        model = build(config, pair)
+        model = build_model(config, pair)
         with torch.no_grad():
             model.output_table.weight.mul_(3)
         translator = Translator(config, pair, model, device="cpu")
@@ -184,7 +188,7 @@ def test_a_long_recording_stays_a_page(tokenizer: Tokenizer) -> None:
     torch.manual_seed(3)
     pair = Tokenizers(tokenizer, tokenizer)
     config = Config.read({"model": SHAPES["post"]})
-    translator = Translator(config, pair, build(config, pair), device="cpu")
+    translator = Translator(config, pair, build_model(config, pair), device="cpu")
     text = " ".join(f"{LINES[2]} {LINES[0]}" for _ in range(5))
     trace = record(translator, text, decode=Decode(beam=3, max_ratio=0, max_extra=100))
     assert len(trace.source) > 60 and len(trace.target) > 60
@@ -199,7 +203,7 @@ def test_of_very_many_tokens_those_drawn_can_be_read(tokenizer: Tokenizer) -> No
     """No name stands on another, and what is left out is said."""
     pair = Tokenizers(tokenizer, tokenizer)
     config = Config.read({"model": SHAPES["post"]})
-    translator = Translator(config, pair, build(config, pair), device="cpu")
+    translator = Translator(config, pair, build_model(config, pair), device="cpu")
     text = " ".join([LINES[0]] * 40)
     trace = record(translator, text, target=text)
     assert len(trace.source) > 200
@@ -261,7 +265,7 @@ def test_the_head_that_is_asked_for_is_kept(trace: Trace) -> None:
 
 def test_rollout_rows_sum_to_one(trace: Trace) -> None:
     layers = [trace[f"encoder.{n}.self_attention.weights"] for n in range(2)]
-    first, both = roll_out(layers)
+    first, both = roll_out_layers(layers)
     mixed = [(weights.mean(0) + np.eye(len(first))) / 2 for weights in layers]
     np.testing.assert_allclose(first, mixed[0], atol=1e-6)
     np.testing.assert_allclose(both, mixed[1] @ mixed[0], atol=1e-6)
@@ -270,7 +274,7 @@ def test_rollout_rows_sum_to_one(trace: Trace) -> None:
 
 def test_the_path_through_the_tree_spells_the_translation(trace: Trace) -> None:
     assert trace.search is not None
-    path = find_path(trace.search)
+    path = find_branch(trace.search)
     ids = [step[place].id for step, place in zip(trace.search.steps, path, strict=False)]
     assert ids == [token.id for token in trace.predicted]
 
@@ -344,8 +348,8 @@ def json_loss(run: Any) -> float:
     [
         (lambda t: draw_one_head(t, head=9), "head"),
         (lambda t: draw_one_head(t, layer=7), "layer"),
-        (lambda t: draw_two_heads(t, query="zebra"), "zebra"),
-        (lambda t: draw_all_heads(t, side="middle"), "side"),
+        (lambda t: draw_lines_of_two_heads(t, query="zebra"), "zebra"),
+        (lambda t: draw_lines_of_all_heads(t, side="middle"), "side"),
         (lambda t: draw(t, "V54", head="best"), "head=best"),
         (lambda t: draw(t, "V65", sublayer="cross_attention"), "sublayer"),
         (lambda t: draw(t, "V86", watch="nowhere"), "nowhere"),

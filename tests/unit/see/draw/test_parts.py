@@ -21,9 +21,9 @@ from glassformer.see.draw.charts import spell_rounded
 from glassformer.see.draw.fonts import (
     find_family,
     make_writable,
-    measure,
-    shorten,
+    measure_width,
     shorten_start,
+    shorten_text,
     wrap,
 )
 from glassformer.see.draw.order import attend_first, compare_orders
@@ -88,8 +88,8 @@ def test_a_character_without_a_font_is_said() -> None:
     with pytest.warns(UserWarning, match="apt install fonts-noto-core"):
         assert make_writable("a\U0001accb") == "a[1ACCB]"
     with pytest.warns(UserWarning, match="U\\+1ACCC"):
-        width = measure("a\U0001accc", 9)
-    assert width == measure("a[1ACCC]", 9)
+        width = measure_width("a\U0001accc", 9)
+    assert width == measure_width("a[1ACCC]", 9)
 
 
 def test_our_words_run_from_left_to_right_around_others() -> None:
@@ -106,40 +106,54 @@ def test_our_words_run_from_left_to_right_around_others() -> None:
         f"{one} {other}.",
         "a → b",
     ]
-    assert measure(shown[0], 9) == pytest.approx(measure(f"{one} → {other}", 9), abs=0.1)
+    assert measure_width(shown[0], 9) == pytest.approx(
+        measure_width(f"{one} → {other}", 9), abs=0.1
+    )
 
 
 def test_text_fits() -> None:
-    assert measure(shorten("a long text", 30, 9), 9) <= 30 and shorten("a", 30, 9) == "a"
-    assert shorten("wide", 1, 9) == "…" and wrap("wide", 1, 9) == [*"wide"]
+    assert (
+        measure_width(shorten_text("a long text", 30, 9), 9) <= 30
+        and shorten_text("a", 30, 9) == "a"
+    )
+    assert shorten_text("wide", 1, 9) == "…" and wrap("wide", 1, 9) == [*"wide"]
     chinese = ["我们今天去看电影"] if find_family("我") else []
     for text in ("a sentence of some words", "Donaudampfschifffahrt", *chinese):
         for width in range(10, 90, 7):
-            ends = [n for n in range(len(text)) if measure(f"{text[:n].rstrip()}…", 9) <= width]
-            fits = measure(text, 9) <= width
-            assert shorten(text, width, 9) == (text if fits else f"{text[: max(ends)].rstrip()}…")
+            ends = [
+                n for n in range(len(text)) if measure_width(f"{text[:n].rstrip()}…", 9) <= width
+            ]
+            fits = measure_width(text, 9) <= width
+            assert shorten_text(text, width, 9) == (
+                text if fits else f"{text[: max(ends)].rstrip()}…"
+            )
             last = shorten_start(text, width, 9)
-            assert measure(last, 9) <= width and text.endswith(last.removeprefix("…").lstrip())
-            assert (last == text) == fits and measure(last, 9) > min(width, measure(text, 9)) - 16
+            assert measure_width(last, 9) <= width and text.endswith(
+                last.removeprefix("…").lstrip()
+            )
+            assert (last == text) == fits and measure_width(last, 9) > min(
+                width, measure_width(text, 9)
+            ) - 16
 
 
 def test_a_text_without_end_is_cut_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     calls: list[str] = []
     monkeypatch.setattr(
-        "glassformer.see.draw.fonts.measure", lambda text, *_: calls.append(text) or len(text) * 5.0
+        "glassformer.see.draw.fonts.measure_width",
+        lambda text, *_: calls.append(text) or len(text) * 5.0,
     )
-    assert shorten("x" * 5000, 100, 9) == "x" * 19 + "…"
+    assert shorten_text("x" * 5000, 100, 9) == "x" * 19 + "…"
     assert len(calls) < 20
     assert wrap("x" * 60, 100, 9) == ["x" * 19] * 3 + ["x" * 3]
     assert len(calls) < 60
     lines = wrap("one two three four", 50, 9)
     assert len(lines) > 1 and " ".join(lines) == "one two three four"
-    assert max(measure(line, 9) for line in lines) <= 50
+    assert max(measure_width(line, 9) for line in lines) <= 50
 
 
 def test_a_word_longer_than_a_line_is_broken() -> None:
     lines = wrap("a " + "mmmmmmmm" * 4 + " b", 60, 9)
-    assert max(measure(line, 9) for line in lines) <= 60
+    assert max(measure_width(line, 9) for line in lines) <= 60
     assert "".join(lines).replace(" ", "") == "a" + "m" * 32 + "b"
 
 
@@ -177,11 +191,13 @@ def test_scales_are_symmetric_and_never_empty() -> None:
 def test_waves_are_the_models(d_model: int, layout: str, grid: str) -> None:
     settings = Positions(layout=layout, grid=grid, max_positions=100)
     expected = sinusoids(settings, d_model).numpy()
-    assert np.allclose(waves.encode(range(100), d_model, layout), expected, atol=1e-9)
+    assert np.allclose(waves.encode_waves(range(100), d_model, layout), expected, atol=1e-9)
 
 
 def test_the_layouts_differ_in_more_than_order() -> None:
-    paper, other = (np.sort(waves.encode([50], 512, n)) for n in ("interleaved", "concatenated"))
+    paper, other = (
+        np.sort(waves.encode_waves([50], 512, n)) for n in ("interleaved", "concatenated")
+    )
     assert np.abs(paper - other).max() > 0.01
 
 

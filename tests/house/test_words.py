@@ -1,0 +1,82 @@
+"""The field's words: one name for one thing, docstrings that are sentences, no private language."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections import defaultdict
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+PACKAGE = Path(__file__).parents[2] / "src" / "glassformer"
+TREES = {
+    str(path.relative_to(PACKAGE)): ast.parse(path.read_text(encoding="utf-8"))
+    for path in sorted(PACKAGE.rglob("*.py"))
+}
+FRAGMENT = re.compile(r"(Of|As|With|To|Where|What)\b")
+# What was called so is called otherwise: see the glossary in CONTRIBUTING.md.
+FORMER_CLASSES = {"Road", "Past", "Written", "Live", "Desk", "Shelf", "Interpreter", "Refusal"}
+FORMER_CLASSES |= {"Team", "Room", "Slip", "Drift", "Tally", "Piece", "Pieces", "Parent"}
+FORMER_FILES = {"guard", "waiting", "faithful", "choosing", "top", "past", "mistakes", "blank"}
+FORMER_FILES |= {"shelf", "desk", "live", "whole", "meeting", "room", "pace", "stopping", "trouble"}
+FORMER_FILES |= {"roads", "pieces", "overhearing", "refusal", "interpreter", "remembered", "memory"}
+FORMER_PARTS = {"piece", "pieces", "slope", "slopes", "road", "roads", "shelf", "desk", "seats"}
+
+
+def list_documented(tree: ast.Module) -> Iterator[ast.AST]:
+    kinds = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Module
+    yield from (node for node in ast.walk(tree) if isinstance(node, kinds))
+
+
+@pytest.mark.parametrize("name", TREES)
+def test_docstrings_are_sentences(name: str) -> None:
+    fragments = [
+        (getattr(node, "name", "module"), text.splitlines()[0])
+        for node in list_documented(TREES[name])
+        if (text := ast.get_docstring(node)) and FRAGMENT.match(text)  # type: ignore[arg-type]
+    ]
+    assert not fragments
+
+
+def find_twice(kind: type | tuple[type, ...]) -> dict[str, list[str]]:
+    """Verbs of the command line are called as what they call; bench is a program of its own."""
+    places = defaultdict(list)
+    for name, tree in TREES.items():
+        if name.startswith(("cli/", "bench/")):
+            continue
+        for node in tree.body:
+            if isinstance(node, kind) and not node.name.startswith("_"):  # type: ignore[attr-defined]
+                places[node.name].append(name)  # type: ignore[attr-defined]
+    return {name: files for name, files in places.items() if len(files) > 1}
+
+
+def test_no_class_has_the_name_of_another() -> None:
+    assert find_twice(ast.ClassDef) == {}
+
+
+def test_no_public_function_has_the_name_of_another() -> None:
+    found = find_twice((ast.FunctionDef, ast.AsyncFunctionDef))
+    assert found.pop("record") == ["see/recording.py", "tap.py"]  # of a text; of any network
+    assert found == {}
+
+
+def test_former_names_are_gone() -> None:
+    classes = {
+        node.name
+        for tree in TREES.values()
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ClassDef)
+    }
+    assert not classes & FORMER_CLASSES
+    assert not {Path(name).stem for name in TREES} & FORMER_FILES
+    names = {
+        part
+        for path, tree in TREES.items()
+        if path != "former_names.py"
+        for node in ast.walk(tree)
+        if (name := getattr(node, "id", None) or getattr(node, "arg", None))
+        for part in str(name).lower().split("_")
+    }
+    assert not names & FORMER_PARTS
