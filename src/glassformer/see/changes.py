@@ -68,7 +68,7 @@ class Changes:
         heads, head = self._check_heads(block, head or 0)[0], head
         if head is not None:
             head = self._check_heads(block, head)[1]
-        op = self._check_window(heads.removesuffix("heads") + "weights")
+        op = self._check_window(heads.removesuffix("context") + "weights")
         key = _check_position(key, op, 2, f"key of {block}")
         if query is not None:
             query = _check_position(query, op, 1, f"query of {block}")

@@ -6,7 +6,7 @@ from .document import LEVELS, Level
 
 WINDOWS: dict[Level, set[str]] = {
     "attention": {"weights", "mask"},
-    "states": {"query", "key", "value", "heads", "sum", "normed", "memory", "last"},
+    "states": {"query", "key", "value", "context", "sum", "normed", "memory", "last"},
 }
 
 

@@ -17,7 +17,7 @@ def draw_amplitude(trace: Any, *, lang: str = "en") -> Figure:
     page = Page(lang)
     texts, d = show_tokens(trace.source), trace.settings.d_model
     shown = list(range(len(texts))) if len(texts) <= 24 else [*range(23), len(texts) - 1]
-    names = {"words": ("word, times √d", "词 × √d"), "places": ("place", "位置")}
+    names = {"embedded": ("word, times √d", "词 × √d"), "positions": ("place", "位置")}
     lengths = {name: np.linalg.norm(trace[f"source_embedding.{name}"], axis=1) for name in names}
     unit = 300 / max(float(values.max()) for values in lengths.values())
     for row, i in enumerate(shown):

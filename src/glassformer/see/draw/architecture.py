@@ -114,7 +114,7 @@ class Blueprint:
         )
         self.at = "embedding"
         same = not source and trace.settings.tie == "three-way"
-        self.part(x, 0, 30, "words", name, 0 if same else count_parameters(trace, table))
+        self.part(x, 0, 30, "embedded", name, 0 if same else count_parameters(trace, table))
         if same:
             page.text(
                 x + WIDE + 26,
@@ -132,8 +132,8 @@ class Blueprint:
             18,
             18,
             round=9,
-            edge=theme.role("places").ink,
-            fill=theme.role("places").fill,
+            edge=theme.role("positions").ink,
+            fill=theme.role("positions").fill,
             label="+",
             size=12,
         )
@@ -144,10 +144,10 @@ class Blueprint:
             page.say("positions", "位置"),
             size=theme.SMALL,
             ha="center",
-            color=theme.role("places").ink,
+            color=theme.role("positions").ink,
         )
         page.arrow(
-            (away, -53), (middle + (-11 if source else 11), -53), color=theme.role("places").ink
+            (away, -53), (middle + (-11 if source else 11), -53), color=theme.role("positions").ink
         )
         return -62.0
 

@@ -258,7 +258,7 @@ def draw_weighted_sum(
     layer, head = find_aligner(trace, layer, head)
     attention = find_attention(trace, "decoder", layer, "cross_attention")
     head = pick(head, trace.settings.heads, "head")
-    weights, read = (trace[f"{attention.name}.{w}"][head] for w in ("weights", "heads"))
+    weights, read = (trace[f"{attention.name}.{w}"][head] for w in ("weights", "context"))
     wide, values = 34.0, trace[f"{attention.name}.value"][head]
     shown = elide(len(weights), COLUMNS, 5)
     columns = [t for t in shown if t is not None]

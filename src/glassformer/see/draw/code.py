@@ -130,7 +130,7 @@ def draw_code(trace: Any, *, lang: str = "en", ax: Axes | None = None, layer: in
 
 def _find_windows(line: str, name: str) -> list[str]:
     if name == "sinusoids":
-        return ["places"] if line.strip().startswith("return") else []
+        return ["positions"] if line.strip().startswith("return") else []
     return re.findall(r'tap\(self, "(\w+)"', line)
 
 

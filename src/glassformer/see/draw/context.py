@@ -157,9 +157,9 @@ def _draw_strips(
             label,
             size=theme.SMALL,
             width=WIDE,
-            color=theme.role("memory" if line else "words").ink,
+            color=theme.role("memory" if line else "embedded").ink,
         )
-        heat(page, 0, y, values[None], WIDE, 16, role="memory" if line else "words", limit=own)
+        heat(page, 0, y, values[None], WIDE, 16, role="memory" if line else "embedded", limit=own)
     for x, top_limit, label in (
         (0, limit, page.say("after the last layer", "最后一层之后")),
         (250, find_limit(row), page.say("the row of E", "E 的那一行")),

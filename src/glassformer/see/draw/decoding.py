@@ -51,7 +51,7 @@ def draw_first_word(trace: Any, *, lang: str = "en", ax: Axes | None = None) -> 
         )
         + 10
     )
-    tokens(page, 0, high + 70, shown, size=theme.SMALL, role="words", widest=60)
+    tokens(page, 0, high + 70, shown, size=theme.SMALL, role="embedded", widest=60)
     page.step(
         f"The {settings.encoder_layers} encoder layers read all of it at once.",
         f"编码器的 {settings.encoder_layers} 层一次读完全句。",
@@ -244,8 +244,8 @@ def draw_following_words(
                 top,
                 wide - 6,
                 20,
-                fill=role.fill if lit else theme.role("words").fill,
-                edge=role.ink if lit else theme.role("words").ink,
+                fill=role.fill if lit else theme.role("embedded").fill,
+                edge=role.ink if lit else theme.role("embedded").ink,
                 line=2 if lit else 0.8,
                 round=3,
             )

@@ -23,7 +23,7 @@ def draw_two_heads(
     attention = find_attention(trace, "encoder", layer)
     x = trace[find_input(trace, "encoder", attention.layer, "self_attention")]
     chosen = pick_heads(trace, range(min(2, trace.settings.heads)) if heads is None else heads)
-    source = panel(page, 0, 0, x, "words", "X")
+    source = panel(page, 0, 0, x, "embedded", "X")
     left = source.right + 80
     tall, short = span(trace.settings.d_model), span(len(x))
     wide = span(trace.settings.width)

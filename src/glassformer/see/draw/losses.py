@@ -116,7 +116,7 @@ def draw_teacher_forcing(
     """V90: what is fed, what is predicted, what should have come; all rows at once."""
     page, wide = Page(lang, ax), 76.0
     lines = (
-        (page.say("fed", "输入"), "words"),
+        (page.say("fed", "输入"), "embedded"),
         (page.say("most probable", "最可能"), "softmax"),
         (page.say("wanted", "目标"), "decoder"),
     )

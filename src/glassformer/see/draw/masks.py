@@ -197,7 +197,7 @@ def draw_causal_mask(trace: Any, *, lang: str = "en", ax: Axes | None = None) ->
 def draw_worked_mask(trace: Any, *, lang: str = "en", ax: Axes | None = None) -> Figure:
     """V57: the worked example, from X to the answer; asks nothing of the recording."""
     page = Page(lang, ax)
-    roles = ("words", "linear", "key", "scores", "scores", "scores", "weights", "heads")
+    roles = ("embedded", "linear", "key", "scores", "scores", "scores", "weights", "heads")
     x, y = 70.0, 0.0
     for (name, values), role in zip(work_out().items(), roles, strict=True):
         if name in ("QKᵀ / √3", "· V"):

@@ -43,7 +43,7 @@ def draw_projections(trace: Any, *, lang: str = "en", layer: int = 0, head: int 
             trace[f"{attention.name}.{projection}"][head],
         )
         limits[1:] = max(limits[1], find_limit(weight)), max(limits[2], find_limit(result))
-        left = panel(page, 0, y, x, "words", "X")
+        left = panel(page, 0, y, x, "embedded", "X")
         middle = panel(
             page, left.right + 50, y, weight, projection, f"W^{letter}_{{{head}}}", learned=True
         )
@@ -108,7 +108,7 @@ def _list_stages(trace: Any, name: str, head: int) -> tuple[list[Any], list[Any]
     """Up to the scaled scores; from the mask, if it hides anything, to Z. Signs are alone."""
     q, k, v, z, scores, weights = (
         trace[f"{name}.{window}"][head]
-        for window in ("query", "key", "value", "heads", "scores", "weights")
+        for window in ("query", "key", "value", "context", "scores", "weights")
     )
     hidden = ~np.broadcast_to(get_mask(trace, name), scores.shape)
     raw, scaled = scores * np.sqrt(trace.settings.width), r"QK^\top/\sqrt{d_k}"

@@ -84,7 +84,7 @@ def _list_neighbours(page: Page, table: Array, texts: list[str], near: list[int]
         y, value = 36 + row * 24.0, float(compare_meanings(table[i], table[own]))
         a, b = (f"trace['source_embedding.table.weight'][{k}]" for k in (i, own))
         page.text(WIDE + 116, y, show_token(texts[i]), mono=True, ha="right", width=84)
-        ink = theme.role("words").ink
+        ink = theme.role("embedded").ink
         page.box(WIDE + 124, y - 5, max(90 * value, 0.5), 10, fill=ink, edge=None, round=0)
         page.number(WIDE + 130 + 90 * max(value, 0), y, value, _cosine_of(a, b), ha="left")
 
@@ -109,7 +109,7 @@ def _draw_words(
         ):
             continue
         taken.append(box)
-        color = "#b03030" if i == own else theme.role("words").ink if i in near else theme.SOFT
+        color = "#b03030" if i == own else theme.role("embedded").ink if i in near else theme.SOFT
         page.box(x - 2, y - 2, 4, 4, round=2, fill=color, edge=None, layer=4)
         page.text(x + 5, y, text, size=theme.SMALL, color=color, bold=i == own)
 

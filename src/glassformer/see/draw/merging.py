@@ -30,7 +30,7 @@ def choose_word(trace: Any, query: int | str | None) -> int:
 
 def draw_merges(page: Page, word: Any, number: int, x: float, y: float) -> None:
     """The symbols of a word, and below them a row for each merge, its outcome lit."""
-    ink, symbols = theme.role("words"), [text.replace(" ", "▁") for text in word.symbols[:COLUMNS]]
+    ink, symbols = theme.role("embedded"), [text.replace(" ", "▁") for text in word.symbols[:COLUMNS]]
     edges = [x]
     for text in symbols:
         edges.append(edges[-1] + max(17.0, measure_width(text, theme.TEXT, mono=True) + 8))
@@ -77,7 +77,7 @@ def _draw_row(
     page: Page, symbols: list[str], edges: list[float], gaps: list[int], y: float, closed: int
 ) -> None:
     """What stands between the gaps that are still open."""
-    ink = theme.role("words")
+    ink = theme.role("embedded")
     for left, right in pairwise(gaps):
         lit = left < closed < right
         text = "".join(symbols[left:right])

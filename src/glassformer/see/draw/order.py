@@ -29,7 +29,7 @@ def compare_orders(trace: Any, count: int) -> list[tuple[Array, Array]]:
     """
     words, places = (
         np.asarray(trace[f"source_embedding.{name}"][:count], dtype=float)
-        for name in ("words", "places")
+        for name in ("embedded", "positions")
     )
     return [
         (attend_first(trace, words + extra), attend_first(trace, words[::-1] + extra)[::-1])
@@ -76,7 +76,7 @@ def _draw_case(
             page.text(x - 5, middle, text, size=theme.TINY, mono=True, ha="right", width=70)
     apart = float(np.abs(pair[0] - pair[1]).max())
     same = apart < 1e-9 * max(1.0, limit)
-    color = theme.role("words").ink if same else theme.role("softmax").ink
+    color = theme.role("embedded").ink if same else theme.role("softmax").ink
     page.text(360, y + tall / 2, "=" if same else "≠", size=20, ha="center", color=color, bold=True)
     before = page.say("largest difference of the same token: ", "同一词元的最大差异：")
     page.number(80, y + tall + 14, apart, "computed", ha="left", color=theme.SOFT, before=before)

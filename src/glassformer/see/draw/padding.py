@@ -120,8 +120,8 @@ def _draw_two(page: Page, whole: list[str], padded: list[str], cell: float, size
                 -128 + row * 26,
                 cell - 1,
                 22,
-                fill=theme.PAPER if out else theme.role("words").fill,
-                edge=theme.role("words").ink if not out else theme.FAINT,
+                fill=theme.PAPER if out else theme.role("embedded").fill,
+                edge=theme.role("embedded").ink if not out else theme.FAINT,
                 hatch="/////" if out else None,
                 round=2,
             )
@@ -153,7 +153,7 @@ def draw_longest(
     for i in shown:
         row, column = divmod(i - first, columns)
         x, y, out = column * wide, row * 44.0, i >= longest
-        role = theme.role("plain" if out else "words")
+        role = theme.role("plain" if out else "embedded")
         page.box(x, y, wide - 5, 22, fill=role.fill, edge=theme.FAINT if out else role.ink)
         page.text(
             x + wide / 2 - 2.5,
@@ -202,7 +202,7 @@ def draw_batch(trace: Any, *, lang: str = "en", ax: Axes | None = None) -> Figur
     for row, length in enumerate(lengths):
         shown = _end(texts[:length]) + ["<pad>"] * (total - length)
         for j, text in enumerate(shown):
-            out, role = j >= length, theme.role("words")
+            out, role = j >= length, theme.role("embedded")
             page.box(
                 j * wide,
                 row * 30,

@@ -75,13 +75,13 @@ def draw_properties(trace: Any, *, lang: str = "en", shift: int = 5) -> Figure:
     )
     page.line(
         [(i * wide / 100, tall * (1 - v) / 0.75) for i, v in enumerate(cosine)],
-        color=theme.role("places").ink,
+        color=theme.role("positions").ink,
         width=2,
     )
     for i, dx, dy in ((1, 8, 2), (2, 8, 4), (10, 8, -8), (50, 0, -8)):
         x, y = i * wide / 100, tall * (1 - float(cosine[i])) / 0.75
         page.box(
-            x - 2.5, y - 2.5, 5, 5, round=2.5, fill=theme.role("places").ink, edge=None, layer=6
+            x - 2.5, y - 2.5, 5, 5, round=2.5, fill=theme.role("positions").ink, edge=None, layer=6
         )
         page.number(
             x + dx,
@@ -128,13 +128,13 @@ def _draw_rotation(page: Page, x: float, shift: int) -> None:
     y = 42.0
     matrix(page, x, y, rotation, "linear", "worked", cell=(54, 30), digits=3)
     page.text(x + 124, y + 30, "×", size=14, color=theme.SOFT, ha="center")
-    matrix(page, x + 140, y, pair[0][:, None], "places", "worked", cell=(54, 30), digits=3)
+    matrix(page, x + 140, y, pair[0][:, None], "positions", "worked", cell=(54, 30), digits=3)
     page.text(x + 210, y + 30, "=", size=14, color=theme.SOFT, ha="center")
-    matrix(page, x + 226, y, pair[1][:, None], "places", "worked", cell=(54, 30), digits=3)
+    matrix(page, x + 226, y, pair[1][:, None], "positions", "worked", cell=(54, 30), digits=3)
     page.formula(x + 54, y - 14, rf"R_{{{shift}}}", color=theme.role("linear").ink)
-    page.formula(x + 167, y - 14, r"\mathrm{PE}(7)", size=11, color=theme.role("places").ink)
+    page.formula(x + 167, y - 14, r"\mathrm{PE}(7)", size=11, color=theme.role("positions").ink)
     page.formula(
-        x + 253, y - 14, rf"\mathrm{{PE}}({7 + shift})", size=11, color=theme.role("places").ink
+        x + 253, y - 14, rf"\mathrm{{PE}}({7 + shift})", size=11, color=theme.role("positions").ink
     )
     page.text(
         x,
@@ -233,7 +233,7 @@ def _draw_lengths(page: Page, rect: Rect) -> None:
     for right, asked, length in ((*found["lengths"][str(n)], n) for n in lengths):
         x, y = chart.at(length, 100 * right / asked)
         page.box(
-            x - 2.5, y - 2.5, 5, 5, round=2.5, fill=theme.role("places").ink, edge=None, layer=6
+            x - 2.5, y - 2.5, 5, 5, round=2.5, fill=theme.role("positions").ink, edge=None, layer=6
         )
     near, far = (
         np.sum([found["lengths"][str(n)] for n in lengths if (n > found["seen"]) == beyond], 0)
@@ -248,7 +248,7 @@ def _draw_lengths(page: Page, rect: Rect) -> None:
             digits=1,
             size=13,
             bold=True,
-            color=theme.role("places").ink,
+            color=theme.role("positions").ink,
         )
         page.text(
             x,

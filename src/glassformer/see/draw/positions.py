@@ -27,7 +27,7 @@ def draw_sum(trace: Any, *, lang: str = "en") -> Figure:
     """Word + place = what the first layer reads, for the first three tokens."""
     page = Page(lang)
     texts = show_tokens(trace.source)[:3]
-    names = ("sum", "places", "words")
+    names = ("sum", "positions", "embedded")
     for column, text in enumerate(texts):
         x = column * 186.0
         page.text(x + 60, 168, text, mono=True, size=11, bold=True, ha="center", width=150)
@@ -100,7 +100,7 @@ def draw_four_wide(trace: Any, *, lang: str = "en") -> Figure:
             x + 20,
             0,
             values,
-            "places",
+            "positions",
             "worked",
             cell=(56, 34),
             digits=4,
@@ -147,7 +147,7 @@ def _draw_table(
         encode_waves(np.arange(positions), d_model, layout),
         width,
         height,
-        role="places",
+        role="positions",
         scale="wave",
         limit=1.0,
     )
@@ -197,7 +197,7 @@ def draw_concatenated(
     y = _draw_table(page, 0, positions, d_model, "concatenated", 220)
     page.line([(256, -14), (256, 222)], color="#d03030", dashed=True, width=1.0, layer=6)
     for x, name in ((128, "sin"), (384, "cos")):
-        page.text(x, -10, name, ha="center", bold=True, color=theme.role("places").ink)
+        page.text(x, -10, name, ha="center", bold=True, color=theme.role("positions").ink)
     page.text(260, -10, page.say("the seam", "接缝"), size=theme.SMALL, color="#b02020")
     legend(page, 0, y + 8, "wave", 1.0, digits=0, label=page.say("value of the wave", "波的取值"))
     return page.finish(
@@ -215,9 +215,9 @@ def draw_concatenated(
 def draw_interleaved(trace: Any, *, lang: str = "en") -> Figure:
     """The paper's: sine and cosine of each frequency beside each other; large and small."""
     page = Page(lang)
-    page.text(0, -12, "20 × 512", bold=True, color=theme.role("places").ink)
+    page.text(0, -12, "20 × 512", bold=True, color=theme.role("positions").ink)
     y = _draw_table(page, 0, 20, 512, "interleaved", 220)
-    page.text(0, y + 18, "10 × 64", bold=True, color=theme.role("places").ink)
+    page.text(0, y + 18, "10 × 64", bold=True, color=theme.role("positions").ink)
     y = _draw_table(page, y + 30, 10, 64, "interleaved", 120)
     legend(page, 0, y + 8, "wave", 1.0, digits=0, label=page.say("value of the wave", "波的取值"))
     return page.finish(

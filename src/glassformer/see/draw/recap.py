@@ -75,7 +75,7 @@ def _draw_sentence(
         page.text(x_of[0], y + 8 + place * 13.0, text, size=theme.SMALL, mono=True, width=84)
     name = find_input(trace, "encoder", attention.layer, "self_attention")
     x = panel(
-        page, x_of[1], y, trace[name], "words", "X", width=104, height=min(span(len(texts)), 110)
+        page, x_of[1], y, trace[name], "embedded", "X", width=104, height=min(span(len(texts)), 110)
     )
     if attention.layer == 0 and trace.settings.encoder_layers > 1:
         above = find_input(trace, "encoder", 1, "self_attention")

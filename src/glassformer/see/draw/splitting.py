@@ -115,7 +115,7 @@ def draw_formulas(trace: Any, *, lang: str = "en", layer: int = 0, head: int = 0
     name, h = attention.name, head
     source = find_input(trace, "encoder", attention.layer, "self_attention")
     panels = [
-        ("Q=K=V=X", trace[source], "words", source, False),
+        ("Q=K=V=X", trace[source], "embedded", source, False),
         *(
             (
                 f"W^{p[0].upper()}_{{{h}}}",

@@ -23,7 +23,7 @@ def draw_shapes(trace: Any, *, lang: str = "en", ax: Axes | None = None) -> Figu
     texts = show_tokens(trace.source)
     shown = texts if n <= 5 else [*texts[:4], "…", texts[-1]]
     stages = (
-        (page.say("tokens", "词元"), "words", f"{n}"),
+        (page.say("tokens", "词元"), "embedded", f"{n}"),
         (page.say("x: word + place", "x：词 + 位置"), "sum", f"{n} × {d}"),
         (
             page.say("self-attention: all look at all", "自注意力：彼此相看"),

@@ -24,8 +24,8 @@ class Role(NamedTuple):
 
 
 ROLES = {
-    "words": Role("#c9efc4", "#2a7d25", "x"),
-    "places": Role("#fcf3bd", "#806800", "p"),
+    "embedded": Role("#c9efc4", "#2a7d25", "x"),
+    "positions": Role("#fcf3bd", "#806800", "p"),
     "sum": Role("#e6f7bf", "#557300", "x"),
     "query": Role("#ecd0f5", "#9224b0", "q"),
     "key": Role("#ffdcb3", "#a65a00", "k"),

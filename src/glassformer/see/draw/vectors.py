@@ -24,7 +24,7 @@ def _draw_paths(page: Page, trace: Any, count: int, layer: int) -> float:
     name = f"encoder.{layer}"
     wide, texts = STEP, show_tokens(trace.source)
     stages = (
-        (0, "words", "x", find_input(trace, "encoder", layer, "self_attention")),
+        (0, "embedded", "x", find_input(trace, "encoder", layer, "self_attention")),
         (110, "heads", "z", f"{name}.self_attention.output"),
         (220, "residual", "r", find_output(trace, "encoder", layer)),
     )
@@ -154,7 +154,7 @@ def draw_step_1(
     for column, i in enumerate(chosen):
         x = column * 190.0
         page.text(x + 60, -34, look.keys[i], mono=True, bold=True, ha="center", width=150)
-        strip(page, x, -14, trace[tensor][i], "words", (tensor, (i,)), letter="x")
+        strip(page, x, -14, trace[tensor][i], "embedded", (tensor, (i,)), letter="x")
     told = (
         ("The query: x times W_Q.", "查询：x 乘以 W_Q。"),
         ("The key: x times W_K.", "键：x 乘以 W_K。"),

@@ -63,9 +63,9 @@ def draw_vocabulary(trace: Any, *, lang: str = "en", query: int | str | None = N
     page.text(
         0, -14, page.say("this model's, around one token", "本模型的词表，某个词元附近"), bold=True
     )
-    _draw_vocabulary(page, 0, 0, rows, sorted(near).index(token.id), "words")
+    _draw_vocabulary(page, 0, 0, rows, sorted(near).index(token.id), "embedded")
     page.text(320, -14, page.say("a toy of six words", "六个词的玩具词表"), bold=True)
-    _draw_vocabulary(page, 320, 0, [(str(i), w) for i, w in enumerate(TOY)], 1, "words")
+    _draw_vocabulary(page, 320, 0, [(str(i), w) for i, w in enumerate(TOY)], 1, "embedded")
     return page.finish(
         page.say("The vocabulary: each token has a number", "词表：每个词元都有编号"),
         page.say(
@@ -80,7 +80,7 @@ def draw_one_hot(trace: Any, *, lang: str = "en") -> Figure:
     page = Page(lang)
     values = np.eye(len(ANIMALS))
     matrix(
-        page, 70, 0, values, "words", "worked", cell=(26, 22), digits=0, scale="share", limit=1.6
+        page, 70, 0, values, "embedded", "worked", cell=(26, 22), digits=0, scale="share", limit=1.6
     )
     for i, word in enumerate(ANIMALS):
         page.text(64, i * 22 + 11, word, mono=True, ha="right")
@@ -111,7 +111,7 @@ def draw_one_hot_of_am(trace: Any, *, lang: str = "en") -> Figure:
     """The toy vocabulary's "am" is [0, 1, 0, 0, 0, 0]."""
     page = Page(lang)
     for i, word in enumerate(TOY):
-        ink = theme.role("words")
+        ink = theme.role("embedded")
         page.box(
             i * 74.0,
             0,

@@ -92,7 +92,7 @@ def draw_one_word(trace: Any, *, lang: str = "en") -> Figure:
     heads = ("i", r"2i/d", r"10000^{2i/d}", r"pos / 10000^{2i/d}", r"\sin,\ \cos")
     columns = (40.0, 120.0, 220.0, 350.0, 480.0)
     for x, head in zip(columns, heads, strict=True):
-        page.formula(x, 0, head, size=11, color=theme.role("places").ink)
+        page.formula(x, 0, head, size=11, color=theme.role("positions").ink)
     values = encode_waves([1], 4)[0]
     assert np.allclose(values, WORKED["interleaved"][1], atol=6e-5)
     for dimension, value in enumerate(values):
@@ -131,13 +131,13 @@ def draw_one_word(trace: Any, *, lang: str = "en") -> Figure:
         size=11,
         mono=True,
     )
-    matrix(page, 560, 48, values[None], "places", "worked", digits=4, cell=(52, 30), size=9)
+    matrix(page, 560, 48, values[None], "positions", "worked", digits=4, cell=(52, 30), size=9)
     page.text(
         664,
         30,
         page.say("the encoding of “love”", "“love”的位置编码"),
         size=theme.SMALL,
-        color=theme.role("places").ink,
+        color=theme.role("positions").ink,
         ha="center",
     )
     return page.finish(
@@ -154,7 +154,7 @@ def draw_position_0(trace: Any, *, lang: str = "en") -> Figure:
     page = Page(lang)
     values = encode_waves([0], 512)[0]
     page.text(8 * 46 + 22, 17, "…", size=16, color=theme.SOFT, ha="center")
-    role = theme.role("places")
+    role = theme.role("positions")
     for place, i in [*enumerate(range(8)), (9, 510), (10, 511)]:
         x = place * 46.0
         page.formula(x + 23, -12, r"\cos 0" if i % 2 else r"\sin 0", size=10, color=role.ink)
@@ -178,7 +178,7 @@ def draw_wave_code(
     page = Page(lang)
     parts = (inspect.getsource(waves.wave_rates), "\n", inspect.getsource(waves.encode_waves))
     lines = "".join(parts).splitlines()
-    ink = theme.role("places")
+    ink = theme.role("positions")
     page.box(0, -10, 520, len(lines) * 14 + 20, fill="#fafbfc", edge=theme.FAINT, round=6)
     for place, line in enumerate(lines):
         page.text(12, place * 14.0 + 8, line, mono=True, size=7.5)
@@ -195,7 +195,7 @@ def draw_wave_code(
             waves.encode_waves(np.arange(positions), d_model, layout),
             wide,
             tall,
-            role="places",
+            role="positions",
             scale="wave",
             limit=1.0,
         )

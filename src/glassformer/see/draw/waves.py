@@ -29,7 +29,7 @@ def encode_waves(positions: ArrayLike, d_model: int, layout: str = "interleaved"
     grid = "paper" if layout == "interleaved" else "tensor2tensor"
     settings = vars(Positions.model_validate({"layout": layout, "grid": grid}))
     made: dict[str, Array] = {}
-    for name, position in (("angle", np.asarray(positions, dtype=float)), ("places", None)):
+    for name, position in (("angle", np.asarray(positions, dtype=float)), ("positions", None)):
         entry = look_up(f"source_embedding.{name}")
         assert entry
         _, right = parse_equation(entry.choose_equation(settings))
@@ -38,4 +38,4 @@ def encode_waves(positions: ArrayLike, d_model: int, layout: str = "interleaved"
         made[name] = evaluate_expression(
             right, where, made.__getitem__, settings | {"D": d_model}
         ).cells
-    return made["places"]
+    return made["positions"]

@@ -20,7 +20,7 @@ MOST, LINES = 120, 8  # tokens that are shown, and lines of their text
 def draw_tokens(trace: Any, *, lang: str = "en", query: int | str | None = None) -> Figure:
     """The text, its tokens with their places in it, their ids, and how those of one word came."""
     page = Page(lang)
-    ink = theme.role("words")
+    ink = theme.role("embedded")
     page.text(0, 0, page.say("text", "文本"), color=theme.SOFT)
     lines = wrap_most(trace.text, ACROSS, 11, LINES).split("\n")
     for line, text in enumerate(lines):
@@ -98,15 +98,15 @@ def draw_lookup(trace: Any, *, lang: str = "en", query: int | str | None = None)
         lit = first + row == token.id
         color, y = theme.INK if lit else theme.SOFT, 34 + row * 20.0
         page.text(163, y, str(first + row), size=theme.TINY, ha="right", bold=lit, color=color)
-    heat(page, 168, 24, rows, wide, around * 20, role="words", limit=limit, learned=True)
-    page.formula(168 + wide / 2, 10, "E", color=theme.role("words").ink)
+    heat(page, 168, 24, rows, wide, around * 20, role="embedded", limit=limit, learned=True)
+    page.formula(168 + wide / 2, 10, "E", color=theme.role("embedded").ink)
     page.text(
         168 + wide / 2,
         24 + around * 20 + 10,
         f"{len(table)} × {table.shape[1]}",
         size=theme.TINY,
         ha="center",
-        color=theme.role("words").ink,
+        color=theme.role("embedded").ink,
     )
     own = 24 + (token.id - first) * 20.0
     page.box(165, own - 1, wide + 6, 22, fill="none", edge="#d03030", line=2, round=2, layer=7)
@@ -116,7 +116,7 @@ def draw_lookup(trace: Any, *, lang: str = "en", query: int | str | None = None)
         168 + wide + 50,
         14 + around * 10,
         table[token.id],
-        "words",
+        "embedded",
         (name, (token.id,)),
         digits=3,
         cell=(40, 22),
@@ -139,7 +139,7 @@ def _draw_one_hot(
     page: Page, right: float, middle: float, first: int, count: int, own: int
 ) -> None:
     """Draw the numbers of the one-hot row that meet the rows drawn, each below its id."""
-    ink, wide = theme.role("words"), 24.0
+    ink, wide = theme.role("embedded"), 24.0
     left = right - count * wide
     label = page.say("one-hot, a row", "独热行向量")
     page.text((left + right) / 2, middle - 32, label, size=theme.SMALL, color=ink.ink, ha="center")
@@ -165,8 +165,8 @@ def draw_word_vectors(trace: Any, *, lang: str = "en") -> Figure:
     for i in range(shown):
         page.text(84, i * 34.0 + 10, texts[i], mono=True, ha="right", width=84, bold=True)
         page.arrow((90, i * 34.0 + 10), (112, i * 34.0 + 10))
-        rect = strip(page, 140, i * 34.0, trace[tensor][i], "words", (tensor, (i,)), cell=(40, 22))
-        page.formula(127, i * 34.0 + 11, f"x_{{{i}}}", color=theme.role("words").ink)
+        rect = strip(page, 140, i * 34.0, trace[tensor][i], "embedded", (tensor, (i,)), cell=(40, 22))
+        page.formula(127, i * 34.0 + 11, f"x_{{{i}}}", color=theme.role("embedded").ink)
         heat(
             page,
             rect.right + 44,
@@ -174,7 +174,7 @@ def draw_word_vectors(trace: Any, *, lang: str = "en") -> Figure:
             trace[tensor][i : i + 1],
             330,
             22,
-            role="words",
+            role="embedded",
             limit=find_limit(trace[tensor]),
         )
     page.text(
@@ -215,7 +215,7 @@ def draw_sentence_matrix(trace: Any, *, lang: str = "en") -> Figure:
     values = trace[name][:MOST]
     step = max(7.0, min(18.0, 480 / len(texts)))
     wide = max(260.0, span(values.shape[1]) * 1.6)
-    heat(page, 0, 0, values, wide, len(texts) * step, role="words")
+    heat(page, 0, 0, values, wide, len(texts) * step, role="embedded")
     for i, text in enumerate(texts):
         page.text(
             -6,

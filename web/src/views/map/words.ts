@@ -50,8 +50,8 @@ const NAMES = {
   cross_attention: ["cross-attention", "交叉注意力"],
   feed_forward: ["feed-forward", "前馈网络"],
   ids: ["ids", "编号"],
-  words: ["words", "词"],
-  places: ["positions", "位置"],
+  embedded: ["embedded", "词嵌入"],
+  positions: ["positions", "位置"],
   sum: ["sum", "和"],
   normed: ["norm", "归一化"],
   query: ["queries Q", "查询 Q"],
@@ -61,7 +61,7 @@ const NAMES = {
   mask: ["mask", "掩码"],
   masked: ["masked scores", "掩码后的得分"],
   weights: ["weights", "权重"],
-  heads: ["what heads read", "各头所读"],
+  context: ["context", "上下文"],
   inner: ["widened", "展宽"],
   hidden: ["bent", "弯折"],
   memory: ["memory", "记忆"],
@@ -96,8 +96,8 @@ export function nameOf(id: string): string {
 }
 
 const SIGNS: Record<string, string> = {
-  ids: "id", words: "E[id]", places: "sin cos", sum: "+", query: "x·W", key: "x·W", value: "x·W", scores: "q·k",
-  mask: "0/1", masked: "−∞", weights: "softmax", heads: "Σ α·v", output: "[h]·W", inner: "x·W", logits: "x·W",
+  ids: "id", embedded: "E[id]", positions: "sin cos", sum: "+", query: "x·W", key: "x·W", value: "x·W", scores: "q·k",
+  mask: "0/1", masked: "−∞", weights: "softmax", context: "Σ α·v", output: "[h]·W", inner: "x·W", logits: "x·W",
   probabilities: "softmax", choice: "argmax",
 };
 
