@@ -30,7 +30,10 @@ def choose_word(trace: Any, query: int | str | None) -> int:
 
 def draw_merges(page: Page, word: Any, number: int, x: float, y: float) -> None:
     """The symbols of a word, and below them a row for each merge, its outcome lit."""
-    ink, symbols = theme.role("embedded"), [text.replace(" ", "▁") for text in word.symbols[:COLUMNS]]
+    ink, symbols = (
+        theme.role("embedded"),
+        [text.replace(" ", "▁") for text in word.symbols[:COLUMNS]],
+    )
     edges = [x]
     for text in symbols:
         edges.append(edges[-1] + max(17.0, measure_width(text, theme.TEXT, mono=True) + 8))

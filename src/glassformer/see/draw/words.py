@@ -165,7 +165,9 @@ def draw_word_vectors(trace: Any, *, lang: str = "en") -> Figure:
     for i in range(shown):
         page.text(84, i * 34.0 + 10, texts[i], mono=True, ha="right", width=84, bold=True)
         page.arrow((90, i * 34.0 + 10), (112, i * 34.0 + 10))
-        rect = strip(page, 140, i * 34.0, trace[tensor][i], "embedded", (tensor, (i,)), cell=(40, 22))
+        rect = strip(
+            page, 140, i * 34.0, trace[tensor][i], "embedded", (tensor, (i,)), cell=(40, 22)
+        )
         page.formula(127, i * 34.0 + 11, f"x_{{{i}}}", color=theme.role("embedded").ink)
         heat(
             page,
