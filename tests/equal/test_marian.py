@@ -67,7 +67,7 @@ def texts(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[list[str
     tokens = []
     for side, lines in TEXT.items():
         model = learn(iter(lines), folder / side, 60)
-        tokens.append([model.id_to_token(id) for id in range(3, model.get_token_size())])
+        tokens.append([model.id_to_piece(id) for id in range(3, model.get_piece_size())])
     return folder, tokens
 
 
