@@ -8,7 +8,7 @@ PYTHONS := python3 python3.14 python3.13 python3.12 python3.11 python
 TORCH_CPU := https://download.pytorch.org/whl/cpu
 
 .DEFAULT_GOAL := help
-.PHONY: help venv install demo web test load fuzz faults check clean
+.PHONY: help venv install demo web test load fuzz faults mutants check clean
 
 help: ## say what there is to make
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-8s %s\n", $$1, $$2 }' Makefile
@@ -35,6 +35,9 @@ load: $(VENV)/installed-load ## the server under load, beside CTranslate2: 15 mi
 
 fuzz: $(VENV)/installed-load ## whatever is sent to the server, it answers: 10 minutes
 	$(PY) tests/load/fuzz.py
+
+mutants: $(VENV)/installed-dev ## whether tests notice small wrong changes; writes docs/reliability.md
+	$(PY) -m tests.mutation --page $(ARGS)
 
 check: $(VENV)/installed-dev ## style, types and the rules of the house
 	$(PY) -m ruff check

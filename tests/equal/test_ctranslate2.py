@@ -142,7 +142,9 @@ def test_what_computes_something_else_is_not_written(
     monkeypatch.chdir(tmp_path)
     assert main(["export", str(folder), "--out", "new/out"]) == 2
     assert not list((tmp_path / "new").iterdir())
-    with pytest.raises(ValueError, match=r"^not exported: in float32, .* differ by \S+ nats a token"):
+    with pytest.raises(
+        ValueError, match=r"^not exported: in float32, .* differ by \S+ nats a token"
+    ):
         bridge.export_ctranslate2(folder, tmp_path / "out", texts=LINES)
 
 

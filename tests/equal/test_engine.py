@@ -106,6 +106,19 @@ def test_forced_beginnings(sources: list[list[int]]) -> None:
     same(find(pack(network), sources, "beam", prefixes=prefixes, budget=300), expected)
 
 
+@pytest.mark.parametrize("precision", ["fp32", *COARSE])
+def test_epsilon_is_added_to_the_variance(sources: list[list[int]], precision: str) -> None:
+    """One as large as the variance itself: beside the root it would halve what is under it."""
+    network = build(norm_epsilon=1.0)
+    targets = [best.tokens for best in find(network, sources, "greedy")]
+    with torch.inference_mode():
+        exact, ours = (
+            torch.tensor([x for row in score_targets(each, sources, targets) for x in row])
+            for each in (network, pack(network, precision))
+        )
+    assert (exact - ours).abs().mean() < (1e-5 if precision == "fp32" else 0.1)
+
+
 @pytest.mark.parametrize("precision", COARSE)
 @pytest.mark.parametrize("setting", SETTINGS)
 def test_coarse_numbers_are_close(sources: list[list[int]], setting: str, precision: str) -> None:

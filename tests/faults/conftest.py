@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from damage.ledger import FAILED, PASSED, ROOT, Ledger, Parts
+from damage.ledger import FAILED, PASSED, ROOT, Ledger, Parts, write_page
 from damage.processes import Zygote
 from damage.trainings import Trainings
 
@@ -62,8 +62,7 @@ def pytest_runtest_makereport(
 def pytest_sessionfinish(session: pytest.Session) -> None:
     if PARTS in session.config.stash:
         page = Path(session.config.getoption("--reliability"))
-        text = session.config.stash[PARTS].render()
-        page.write_text(text, encoding="utf-8", newline="\n")
+        write_page(page, session.config.stash[PARTS].render())
 
 
 @pytest.fixture(scope="session")

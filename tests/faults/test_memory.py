@@ -250,6 +250,7 @@ def test_a_training_goes_on_with_less_and_remembers(
         (out / "run/config.toml").read_text(encoding="utf-8").replace("steps = 20", "steps = 30"),
         encoding="utf-8",
     )
+    monkeypatch.undo()  # the first limit would raise before this one counts
     refused = refuse_above(monkeypatch, cells=kept["most_cells"])
     resume(out, quiet=True, accept_changed_settings=True)
     assert not refused

@@ -25,6 +25,7 @@ begins anew. A line counts the tries that ended as it says; the others, if any, 
 
 """
 TABLES = ["Kill and resume", "Disks", "Damaged files", "Memory", "Numbers gone wrong", "Bad input"]
+MUTATIONS = "\n## Mutations\n"  # from here on, the page is written by `python -m tests.mutation`
 PASSED, FAILED = "passed", "failed"
 
 
@@ -110,6 +111,13 @@ class Parts:
             if name in tables:
                 text += render_table(name, tables[name])
         return text + describe_runs(passed)
+
+
+def write_page(page: Path, text: str) -> None:
+    """Write all of the page but what mutation tests have written at its end."""
+    before = page.read_text(encoding="utf-8") if page.is_file() else ""
+    _, title, rest = before.partition(MUTATIONS)
+    page.write_text(text + title + rest, encoding="utf-8", newline="\n")
 
 
 def add_up(notes: list[dict[str, Any]]) -> dict[str, dict[str, Line]]:

@@ -96,6 +96,31 @@ def test_exact_stops_early_all_the_same(oracle: Any) -> None:
     assert sum(call.startswith("step") for call in network.calls) < 30
 
 
+def count_steps(network: Any, settings: Decode, n_best: int) -> int:
+    network.calls.clear()
+    search(network, [[3, 2]], settings, n_best=n_best)
+    return sum(call.startswith("step") for call in network.calls)
+
+
+def test_exact_stops_at_a_tie(oracle: Any) -> None:
+    """Log-probabilities only fall: a hypothesis that is no better than the worst wanted is late."""
+    even = oracle(
+        vocabulary=4, spread=0.0
+    )  # after each step the best alive ties with the best done
+    assert count_steps(even, Decode(beam=2, length_penalty="none", max_extra=30), n_best=1) == 1
+    silent = oracle(vocabulary=3)  # nothing but EOS: nobody lives, and one of two is missing
+    assert count_steps(silent, Decode(beam=2, max_extra=30), n_best=2) == 1
+
+
+@pytest.mark.parametrize("least", [1, 2, 5])
+def test_min_length_is_the_least_number_of_tokens(oracle: Any, least: int) -> None:
+    """EOS not counted: where EOS is by far the likeliest, it comes as soon as it may."""
+    settings = Decode(beam=3, min_length=least, max_ratio=0, max_extra=9)
+    found = search(oracle(eos=30.0), [[3, 2], [4, 2]], settings, n_best=3)
+    assert {len(hypotheses[0].tokens) for hypotheses in found} == {least}
+    assert all(len(h.tokens) >= least for hypotheses in found for h in hypotheses)
+
+
 @pytest.mark.parametrize(
     "settings", [Decode(beam=1, stop="first"), Decode(beam=1, length_penalty="none")]
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -9,6 +10,7 @@ import torch
 
 from glassformer.config import Decode
 from glassformer.decode import Budget, Hypothesis, NotFiniteError, search
+from glassformer.decode.thread_pool import share
 
 SEARCHES = {
     "greedy": Decode(search="greedy"),
@@ -103,6 +105,22 @@ def test_lengths_are_kept(oracle: Any, sources: Any, settings: Decode) -> None:
         assert best.finished and len(best.tokens) == 4
 
 
+@pytest.mark.parametrize("workers", [1, 2, 5])
+def test_workers_divide_the_threads_and_give_them_back(workers: int) -> None:
+    """PyTorch counts threads for each thread by itself; what a new one gets is asked in one."""
+    seen: list[int] = []
+
+    def look() -> None:
+        with ThreadPoolExecutor(1) as pool:
+            seen.append(pool.submit(torch.get_num_threads).result())
+
+    torch.set_num_threads(4)  # `one_thread` puts it back
+    share(lambda: seen.append(torch.get_num_threads()), workers, lambda: None)
+    assert seen == [max(1, 4 // workers)] * workers
+    look()
+    assert seen.pop() == 4 == torch.get_num_threads()
+
+
 def test_no_ngram_comes_twice(oracle: Any, sources: Any, settings: Decode) -> None:
     network = oracle(eos=-3.0)
     prefixes = [[3, 4, 3]] * len(sources)
@@ -157,6 +175,25 @@ def test_where_memory_runs_out_fewer_are_at_work(
     refused.clear()
     assert search(network, sources, settings, **how) == plenty
     assert not refused
+
+
+@pytest.mark.parametrize("workers", [1, 3])
+def test_another_error_is_not_taken_for_want_of_memory(
+    oracle: Any, sources: Any, workers: int
+) -> None:
+    """It ends the search, even if a second try would do."""
+    network = oracle()
+    step, errors = network.step, [RuntimeError("shapes cannot be multiplied")]
+
+    def fail_once(*given: Any) -> torch.Tensor:
+        if errors:
+            raise errors.pop()
+        found: torch.Tensor = step(*given)
+        return found
+
+    network.step = fail_once
+    with pytest.raises(RuntimeError, match="shapes cannot be multiplied"):
+        search(network, sources, Decode(max_extra=9), workers=workers)
 
 
 def test_a_sentence_without_room_is_named(oracle: Any, settings: Decode) -> None:

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from glassformer.config import Model
-from glassformer.engine import choice, measurement_cache
+from glassformer.engine import choice, measurement_cache, weights
 from glassformer.engine.choice import build_engine, is_close, time_precisions
 from glassformer.engine.engine import Engine
 from glassformer.kernels.int8 import can_decode
@@ -32,6 +32,15 @@ def read():
 
 def say(monkeypatch, **seconds: float) -> None:
     monkeypatch.setattr(choice, "time_precisions", lambda settings, vocabulary: seconds)
+
+
+def test_int8_is_for_processors(read, monkeypatch) -> None:
+    monkeypatch.setattr(weights, "choose_device", torch.device)
+    network = Transformer(SETTINGS, 50, 50)
+    for precision in ("auto", "fp32", "bf16"):
+        weights.Weights(network, SETTINGS, lambda *texts: [], device="cuda", precision=precision)
+    with pytest.raises(ValueError, match="int8 is for processors, not cuda: use bf16"):
+        weights.Weights(network, SETTINGS, lambda *texts: [], device="cuda", precision="int8")
 
 
 def test_without_examples_auto_is_fp32(read, monkeypatch) -> None:
@@ -61,6 +70,25 @@ def test_a_loss_is_measured_once(read, monkeypatch) -> None:
     assert is_close(engine, SETTINGS, read, EXAMPLES, "c")
     monkeypatch.setattr(choice, "_measure", lambda *given: pytest.fail("measured again"))
     assert is_close(engine, SETTINGS, read, EXAMPLES, "c")
+
+
+@pytest.mark.parametrize(
+    ("shift", "sway", "wanted"),
+    [
+        (0.019, 0.0, True),
+        (0.021, 0.0, False),
+        (-0.021, 0.0, False),
+        (0.0, 0.14, True),
+        (0.0, 0.16, False),
+    ],
+)
+def test_how_much_may_be_lost(read, monkeypatch, shift, sway, wanted) -> None:
+    """In nats a token: 0.02 of the loss, 0.15 of a token's log-probability; see docs/benchmarks."""
+    exact = torch.linspace(-3, -1, 40)
+    coarse = exact + shift + sway * torch.tensor([1.0, -1.0]).repeat(20)
+    taken = iter((exact, coarse))
+    monkeypatch.setattr(choice, "_measure", lambda *given: next(taken))
+    assert is_close(Engine(SETTINGS, read), SETTINGS, read, EXAMPLES, "e") == wanted
 
 
 def test_logits_that_are_no_numbers_are_not_close(read) -> None:

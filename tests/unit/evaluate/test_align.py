@@ -17,14 +17,15 @@ from glassformer.evaluate.align import (
     AlignmentCandidate,
     Pair,
     align_pairs,
+    choose_units,
     list_candidates,
     read_pair,
     weigh_links,
 )
-from glassformer.evaluate.aligner import Aligner
+from glassformer.evaluate.aligner import Aligner, Direction
 from glassformer.evaluate.choice import AlignmentChoice, load_choice, save_choice
 from glassformer.evaluate.choosing import choose_alone, choose_by_gold, find_anchors
-from glassformer.evaluate.links import Gold, measure_links
+from glassformer.evaluate.links import Gold, GoldSet, measure_links
 from glassformer.tap import record as watch
 from glassformer.text import Tokenizer
 from glassformer.translator import Translator
@@ -106,6 +107,12 @@ def test_alignments_equal_loops(translator: Translator) -> None:
     assert len(seen) > 4  # heads differ, or this test would say little
 
 
+def test_a_unit_that_looks_at_no_word_has_no_link() -> None:
+    """What is looked at besides words, the last column, is never chosen, and gives no link."""
+    weights = np.array([[0.2, 0.3, 0.5], [0.0, 0.0, 1.0], [0.6, 0.4, 0.0], [0.0, 0.0, 0.0]])
+    assert choose_units(weights).tolist() == [[0, 1], [0, 0], [1, 0], [0, 0]]
+
+
 def test_weights_of_a_row_sum_to_1(translator: Translator) -> None:
     pairs = read(translator, TEXTS)
     for _, weights in weigh_links(translator, pairs, list_candidates(translator.config.model)):
@@ -159,6 +166,21 @@ def test_anchors_stand_once_on_each_side(translator: Translator) -> None:
     assert sorted(find_anchors(pair)) == [(1, 3), (2, 0), (4, 7)]
 
 
+def test_anchors_choose_where_there_are_enough(translator: Translator) -> None:
+    """The score is the share of them that the chosen head links."""
+    pairs = read(translator, [(f"a cat {n} runs", f"un chat {n} court") for n in range(10, 40)])
+    assert choose_alone(translator, pairs[1:]).chosen_by == "information"
+    choice = choose_alone(translator, pairs)
+    found = align_pairs(translator, pairs, choice.candidate)
+    hits = sum((2, 2) in each.links for each in found)
+    assert (choice.chosen_by, choice.of) == ("anchors", 30)
+    assert choice.score == pytest.approx(hits / 30) and hits > 0
+    others = (
+        align_pairs(translator, pairs, each) for each in list_candidates(translator.config.model)
+    )
+    assert hits == max(sum((2, 2) in each.links for each in links) for links in others)
+
+
 def test_a_choice_is_remembered_until_the_weights_change(
     translator: Translator, tmp_path: Path
 ) -> None:
@@ -169,6 +191,37 @@ def test_a_choice_is_remembered_until_the_weights_change(
     assert kept is not None and kept.candidate == choice.candidate and kept.score == 0.5
     (tmp_path / "model.safetensors").write_bytes(b"others")
     assert load_choice(tmp_path, translator) is None
+
+
+@pytest.mark.parametrize(
+    ("known", "alone", "with_gold"),
+    [
+        (None, "agreement", "gold"),
+        ("information", "agreement", "gold"),
+        ("anchors", "agreement", "gold"),
+        ("agreement", "kept", "gold"),
+        ("gold", "kept", "gold"),
+        ("hand", "kept", "kept"),
+    ],
+)
+def test_a_better_choice_takes_the_place_of_a_worse_one(
+    translator: Translator, tmp_path: Path, known: Any, alone: str, with_gold: str
+) -> None:
+    """By hand before gold, gold before what is remembered, agreement before one model alone."""
+    texts = [TEXTS[0], TEXTS[2]]
+    choice = (
+        AlignmentChoice(layer=1, head=2, row="predicts", chosen_by=known, of=77) if known else None
+    )
+    side = Direction(tmp_path, translator, choice)
+    aligner = Aligner(side, side, SPACED, "union")
+    links = tuple(Gold(frozenset({(0, 0)}), frozenset({(0, 0)})) for _ in texts)
+    for wanted, gold in ((alone, None), (with_gold, GoldSet(links, 0, ()))):
+        found = aligner.choose(texts, gold).choices
+        assert len(found) == 2
+        for each in found:
+            assert (
+                each == choice if wanted == "kept" else each.chosen_by == wanted and each.of != 77
+            )
 
 
 @pytest.mark.parametrize(

@@ -118,3 +118,10 @@ def test_tokens_are_shared_out_by_their_characters() -> None:
     assert together.members == ((0, 1), (2,)) and together.share.tolist() == [[1, 0], [0, 1]]
     across = share_out(((0, 1), (1, 3)), [(0, 2), (2, 3)])
     assert across.share.tolist() == [[0.5, 0.5], [0, 1]]
+
+
+def test_grow_diag_grows_from_what_it_has_added() -> None:
+    """Along a chain of which only the first link is in both; what touches nothing stays out."""
+    chain = frozenset((n, n) for n in range(5))
+    one, other = chain | {(9, 9)}, frozenset({(0, 0)})
+    assert join_links(one, other, "grow-diag") == join_links(other, one, "grow-diag") == chain

@@ -118,6 +118,25 @@ def test_chinese_is_cut_into_characters() -> None:
     assert found["TER"].value == pytest.approx(100 / 6)
 
 
+@pytest.mark.parametrize(
+    ("language", "edits"),
+    [
+        ("ja", "1 edits for 6 words"),
+        ("jpn_Jpan", "1 edits for 6 words"),
+        ("zh-Hant", "1 edits for 6 words"),
+        ("ko", "1 edits for 1 words"),
+        ("de", "1 edits for 1 words"),
+        (None, "1 edits for 1 words"),
+    ],
+)
+def test_ter_counts_characters_where_words_have_no_spaces(language: str | None, edits: str) -> None:
+    """One of six characters is wrong: one word in six, or the one word there is."""
+    found = score_quality(
+        ["日本語学字院"], [["日本語学校院"]], target_lang=language, metrics=("TER",)
+    )
+    assert found["TER"].detail.startswith(edits)
+
+
 def test_tokenize_overrules_the_language() -> None:
     found = score_quality(
         ["我喜欢"], [["我喜欢"]], target_lang="zh", tokenize="char", metrics=("BLEU",)

@@ -8,6 +8,7 @@ import pytest
 import torch
 from torch import Tensor
 
+from glassformer.kernels import dropout
 from glassformer.kernels.dropout import STEPS, Dropout, seed_dropout
 
 SHAPES = [(1,), (7,), (3, 5), (2, 3, 129), (0, 4)]
@@ -18,9 +19,12 @@ def drop(x: Tensor, p: float = 0.3, key: tuple[int, ...] = (1,)) -> Tensor:
     return Dropout(p)(x)
 
 
+@pytest.mark.parametrize("is_in_c", [True, False])
 @pytest.mark.parametrize("p", [0.1, 0.3, 0.5, 0.9, 1 / STEPS])
-def test_the_share_that_is_kept(p: float) -> None:
+def test_the_share_that_is_kept(p: float, is_in_c: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     """Within 5 standard deviations of the binomial distribution."""
+    if not is_in_c:
+        monkeypatch.setattr(dropout, "_open", lambda: None)
     count = 400_000
     kept = int(drop(torch.ones(count), p).count_nonzero())
     share = round((1 - p) * STEPS) / STEPS
@@ -52,8 +56,14 @@ def test_infinity_and_nan_are_dropped_like_any_other() -> None:
         assert 0 < int((found == 0).sum()) < 1000
 
 
-@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
-def test_the_gradient_is_masked_and_scaled_alike(dtype: torch.dtype) -> None:
+@pytest.mark.parametrize("is_in_c", [True, False])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float16])
+def test_the_gradient_is_masked_and_scaled_alike(
+    dtype: torch.dtype, is_in_c: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In C, in its twin where there is no compiler, and in fp16, for which there is only a twin."""
+    if not is_in_c:
+        monkeypatch.setattr(dropout, "_open", lambda: None)
     x = torch.randn(6, 11, dtype=dtype).t().requires_grad_()  # not contiguous
     gradient = torch.randn(6, 11, dtype=dtype).t()
     found = drop(x)

@@ -44,6 +44,30 @@ def make(shape: tuple[int, ...], dtype: torch.dtype) -> tuple[list[Tensor], Tens
     return operands, mask, torch.randn(b, h, q, k).to(dtype)
 
 
+@pytest.mark.parametrize(
+    ("changes", "wanted"),
+    [
+        ({}, True),
+        ({"x": torch.ones(2, 3, 4, 5, dtype=torch.float64)}, False),
+        ({"memory": torch.ones(2, 3, 6, 5, dtype=torch.bfloat16)}, False),
+        ({"x": torch.ones(2, 3, 0, 5)}, False),
+        ({"memory": torch.ones(2, 3, 0, 5)}, False),
+        ({"mask": torch.ones(4, 6, dtype=torch.bool)}, False),
+        ({"mask": torch.ones(2, 3, 4, 6, dtype=torch.bool)}, False),
+        ({"mask": torch.ones(2, 1, 4, 6)}, False),
+        ({"mask": torch.ones(2, 1, 4, 6, dtype=torch.bool, device="meta")}, False),
+        ({"x": torch.ones(2, 3, 4, 5, device="meta")}, False),
+    ],
+)
+def test_what_it_cannot_do_is_left_to_its_twin(changes: dict[str, Tensor], wanted: bool) -> None:
+    given = {
+        "x": torch.ones(2, 3, 4, 5),
+        "memory": torch.ones(2, 3, 6, 5),
+        "mask": torch.ones(2, 1, 4, 6, dtype=torch.bool),
+    }
+    assert heads.can_attend_heads(**given | changes) == wanted
+
+
 @BOTH
 @pytest.mark.parametrize("lay", ["turned", "every other", "one column", "one row", "one for all"])
 def test_a_mask_may_lie_anyhow(lay: str, dtype: torch.dtype) -> None:

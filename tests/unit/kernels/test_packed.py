@@ -11,6 +11,14 @@ from glassformer.kernels.packed import ACTIVATIONS, ROWS, Fp32, can_multiply, pa
 COARSE = [each for each in ("bf16", "int8") if can_multiply(each)]
 
 
+def test_a_product_that_is_there_is_used() -> None:
+    """Where it is taken for absent, nothing but speed tells."""
+    if torch.ops.mkldnn._is_mkldnn_bf16_supported():
+        assert can_multiply("bf16")
+    if torch.backends.cpu.get_cpu_capability() == "AVX512":
+        assert can_multiply("int8")
+
+
 @pytest.fixture
 def numbers() -> tuple[torch.Tensor, ...]:
     torch.manual_seed(0)

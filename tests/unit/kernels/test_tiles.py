@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import ctypes
+import mmap
+import os
+
 import pytest
 import torch
 from torch import Tensor
@@ -100,6 +104,40 @@ def test_rows_may_lie_apart_and_nothing_else_is_read() -> None:
         strict=True,
     ):
         assert torch.equal(found, expected)
+
+
+@pytest.mark.parametrize("rows", [1, 31, 33, 70])
+def test_nothing_behind_the_last_row_is_read(rows: int) -> None:
+    """Operands that end where a page begins that may not be touched: whoever does, dies of it."""
+    if not hasattr(os, "fork"):
+        pytest.skip("a process that may die is forked")
+    pid = os.fork()
+    if pid == 0:
+        code = 1
+        try:
+            torch.set_num_threads(1)
+            x, y = (end_at_a_wall(rows, width) for width in (50, 41))
+            packed = tiles.pack_tiles([torch.randn(41, 50)], [torch.randn(41)])
+            assert tiles.multiply_tiles(x, packed).shape == (rows, 41)
+            assert tiles.multiply_back(y, packed).shape == (rows, 50)
+            assert tiles.multiply_turned(y, x)[0].shape == (41, 50)
+            code = 0
+        finally:
+            os._exit(code)
+    assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
+
+
+def end_at_a_wall(rows: int, width: int) -> Tensor:
+    size = 2 * rows * width
+    whole = -(-size // mmap.PAGESIZE) * mmap.PAGESIZE
+    room = mmap.mmap(-1, whole + mmap.PAGESIZE)
+    start = ctypes.addressof(ctypes.c_char.from_buffer(room))
+    libc = ctypes.CDLL(None)
+    assert libc.mprotect(ctypes.c_void_p(start + whole), mmap.PAGESIZE, 0) == 0
+    found = torch.frombuffer(
+        room, dtype=torch.bfloat16, count=rows * width, offset=whole - size
+    ).view(rows, width)
+    return found.normal_()
 
 
 def test_the_number_of_threads_does_not_matter() -> None:

@@ -12,6 +12,7 @@ from glassformer.serve import auth
 from glassformer.serve.api_error import ApiError
 from glassformer.serve.limits import Limits
 from glassformer.serve.rate_limit import Access
+from glassformer.serve.requests import check_characters, check_text
 from glassformer.serve.running import make_service
 
 from .conftest import TOKEN, Client, start
@@ -37,6 +38,16 @@ def test_the_address_of_the_terminal_gives_a_cookie(client: Client) -> None:
     assert client.ask("/api/models", Authorization="", Cookie=f"{name}x").status == 401
     wrong = client.ask("/?token=wrong", Authorization="")
     assert wrong.status == 200 and "Set-Cookie" not in wrong.headers
+
+
+def test_nothing_but_the_whole_token_opens(client: Client) -> None:
+    """Neither what it begins with, nor what begins with it."""
+    name = client.ask(f"/?token={TOKEN}", Authorization="").headers["Set-Cookie"].partition("=")[0]
+    for given in (*(TOKEN[:size] for size in range(len(TOKEN))), f"{TOKEN}x", TOKEN.upper()):
+        for headers in ({"Authorization": f"Bearer {given}"}, {"Cookie": f"{name}={given}"}):
+            found = client.ask("/api/models", **{"Authorization": "", **headers})
+            assert found.status == 401, headers
+        assert "Set-Cookie" not in client.ask(f"/?token={given}", Authorization="").headers, given
 
 
 def test_addresses_that_were_joined_carelessly(client: Client) -> None:
@@ -101,6 +112,20 @@ def test_large_bodies(client: Client) -> None:
         assert b" 413 " in sock.recv(1000)
 
 
+@pytest.mark.parametrize("size", [9, 10, 11])
+def test_a_limit_is_the_most_that_is_taken(size: int) -> None:
+    for check in (
+        lambda: check_characters(size, 10),
+        lambda: check_text("é" * size, Limits(characters=10)),
+    ):
+        if size <= 10:
+            check()
+        else:
+            with pytest.raises(ApiError, match=r"11.*10") as caught:
+                check()
+            assert caught.value.status == 400
+
+
 def test_slow_bodies(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(auth, "SLOWEST", 0.2)
     with socket.create_connection(("127.0.0.1", client.port), timeout=20) as sock:
@@ -144,9 +169,10 @@ def test_keys() -> None:
     with pytest.raises(ApiError, match="contact the server operator") as caught:
         access.check("", "")
     assert caught.value.status == 400
-    with pytest.raises(ApiError, match="Invalid API key") as caught:
-        access.check("three", "")
-    assert caught.value.status == 403
+    for wrong in ("three", "tw", "twoo", "one two", "TWO"):
+        with pytest.raises(ApiError, match="Invalid API key") as caught:
+            access.check(wrong, "")
+        assert caught.value.status == 403
 
 
 def test_rate(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -151,6 +151,7 @@ def test_too_late(run: Callable[..., Any]) -> None:
         assert await first == ["FIRST"]
         with pytest.raises(ApiError, match="waited longer"):
             await late
+        assert batcher.waiting == 0
 
     run(work, seconds=0.1)
     assert echo.batches == [["first"]]
@@ -201,12 +202,13 @@ def test_who_left_is_not_translated(run: Callable[..., Any]) -> None:
     async def work(batcher: Batcher) -> None:
         first = asyncio.ensure_future(ask(batcher, echo, "first"))
         await asyncio.to_thread(echo.begun.wait, 10)
-        left = asyncio.ensure_future(ask(batcher, echo, "left"))
+        left = asyncio.ensure_future(ask(batcher, echo, "left", "left too"))
         await asyncio.sleep(0)
         left.cancel()
         await asyncio.sleep(0)
         echo.gate.set()
         assert await first and await ask(batcher, echo, "last") == ["LAST"]
+        assert batcher.waiting == 0
 
     run(work)
     assert echo.batches == [["first"], ["last"]]

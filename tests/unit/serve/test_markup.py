@@ -78,6 +78,7 @@ def test_every_tag_once(page: dict[str, str]) -> None:
             "je <b>ne <i>sais</i> pas</b>",
         ),
         ("<b>all of it</b>.", "tout", [(0, 0)], "<b>tout</b>"),
+        ("<b>The cat</b>", "le gros chat", [(0, 0)], "<b>le gros chat</b>"),
         ("no <b>link</b>", "sans lien", [], "sans <b></b>lien"),
         ("no <a href=x>link</a>", "sans lien", [], "sans <a href=x>lien</a>"),
         ("<a href=x>no</a> link", "sans lien", [(1, 1)], "<a href=x>sans</a> lien"),
@@ -107,6 +108,30 @@ def test_the_surest_words_keep_a_tag_together() -> None:
     (run,) = read_markup("it was too <b>wide</b>").runs
     links = [(3, 0, 0.3), (1, 1, 0.9), (2, 2, 0.9), (3, 3, 0.9)]
     assert run.write("qu'elle était trop large", links) == "qu'elle était trop <b>large</b>"
+
+
+@pytest.mark.parametrize(
+    ("tag", "is_read"),
+    [
+        ("span translate=no", False),
+        ("span translate='no'", False),
+        ('div TRANSLATE="NO"', False),
+        ("span class=notranslate", False),
+        ('div class="big notranslate"', False),
+        ("p lang=en class='notranslate big'", False),
+        ("code", False),
+        ("pre", False),
+        ("span translate=yes", True),
+        ('div class="translate"', True),
+        ('span class="big" title="notranslate"', True),
+        ("b", True),
+    ],
+)
+def test_what_is_marked_as_not_to_be_translated_is_no_text(tag: str, is_read: bool) -> None:
+    name = tag.partition(" ")[0]
+    runs = read_markup(f"<p>the cat</p><{tag}>Cat <i>Inc</i></{name}><p>the dog</p>").runs
+    assert ("Inc" in " ".join(run.text for run in runs)) == is_read
+    assert runs[0].text == "the cat" and runs[-1].text == "the dog"
 
 
 def test_entities_are_written_as_they_were() -> None:

@@ -19,13 +19,13 @@ SHAPE: dict[str, Any] = {"d_model": 16, "d_ff": 24, "heads": 2, "dropout": 0.0}
 VOCABULARY = 40
 
 
-def make_updater(**settings: Any) -> Updater:
+def make_updater(train: Train | None = None, **settings: Any) -> Updater:
     torch.manual_seed(1)
     shape = Model(**SHAPE | settings, encoder_layers=1, decoder_layers=1)
     model = Transformer(shape, VOCABULARY, VOCABULARY)
     if model.output_bias is not None:
         torch.nn.init.normal_(model.output_bias)
-    return Updater(model, Train(), torch.device("cpu"), "fp32")
+    return Updater(model, train or Train(), torch.device("cpu"), "fp32")
 
 
 def make_batch(seed: int, rows: int = 3) -> Batch:
@@ -102,6 +102,29 @@ def test_micro_batches_add_up_to_one_batch() -> None:
     assert one.loss == pytest.approx(two.loss, rel=1e-5)
     assert one.gradient_norm == pytest.approx(two.gradient_norm, rel=1e-4)
     assert (one.source_tokens, one.target_tokens) == (two.source_tokens, two.target_tokens)
+
+
+@pytest.mark.parametrize("share", [0.3, 0.7, 1.5])
+def test_the_gradient_is_clipped_at_the_norm_that_was_set(share: float) -> None:
+    """What the optimizer gets has the norm `clip`, or its own where that is smaller."""
+    whole = make_updater(Train(clip=None)).update(1, 1e-3, [make_batch(0)]).gradient_norm
+    updater, norms = make_updater(Train(clip=share * whole)), []
+    updater.optimizer.register_step_pre_hook(lambda *_: norms.append(updater._norm().item()))
+    outcome = updater.update(1, 1e-3, [make_batch(0)])
+    assert outcome.gradient_norm == pytest.approx(whole, rel=1e-4)
+    assert norms == [pytest.approx(min(share, 1.0) * whole, rel=1e-3)]
+
+
+def test_the_average_forgets_its_beginning_sooner_than_ema_says() -> None:
+    """Its decay at update n is the smaller of `ema` and (1 + n) / (10 + n), as in TensorFlow."""
+    updater = make_updater(Train(ema=0.9))
+    for step, decay in ((1, 2 / 11), (2, 3 / 12), (70, 71 / 80), (81, 0.9), (5000, 0.9)):
+        before = [p.clone() for p in updater.best_model.parameters()]
+        updater.update(step, 1e-2, [make_batch(step)])
+        for old, new, found in zip(
+            before, updater.model.parameters(), updater.best_model.parameters(), strict=True
+        ):
+            torch.testing.assert_close(found, decay * old + (1 - decay) * new, rtol=0, atol=1e-6)
 
 
 def test_a_gradient_that_is_not_finite_moves_nothing() -> None:

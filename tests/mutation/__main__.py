@@ -1,0 +1,260 @@
+"""Mutation tests: whether the nearest tests notice small wrong changes of the core.
+
+    python -m tests.mutation --sample 70
+
+Lines of the core are drawn with a seed, and of each line one change. The same seed draws the same
+mutants in the same order, so a larger sample goes on where a smaller one ended; what was tried
+with the same sources and tests is not tried again (build/mutation). Survivors are printed: each
+wants a test, or a line in equivalent.toml that says why no test can tell. The score goes into
+docs/reliability.md with --page.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import shutil
+import subprocess
+import tomllib
+from collections import Counter
+from collections.abc import Iterator
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+from .nearest import NATIVE, ROOT, SOURCES, find_nearest, list_libraries
+from .operators import Mutant, list_mutants
+from .trials import BROKEN, Trial, run
+
+HERE = Path(__file__).parent
+PAGE = ROOT / "docs" / "reliability.md"
+TITLE = "## Mutations\n"
+CORE = (
+    "model/*.py",
+    "decode/*.py",
+    "engine/*.py",
+    "kernels/*.py",
+    "kernels/native/*.[ch]",
+    "text/*.py",
+    "evaluate/*.py",
+    "translat*.py",
+    *(
+        f"train/{name}.py"
+        for name in ("averaging", "checkpoint", "loop", "optimizer", "room", "schedule", "updates")
+    ),
+    *(
+        f"serve/{name}.py"
+        for name in ("access", "batching", "guard", "limits", "markup", "placing", "requests")
+    ),
+)
+TEXT = f"""{TITLE}
+Small wrong changes of the core, one at a time: a comparison, a sign, a constant off by one, two
+arguments swapped, a statement left out. `python -m tests.mutation` draws them with a seed and runs
+the nearest tests with each. What no test can tell is listed in `tests/mutation/equivalent.toml`.
+
+| part | tried | noticed |
+|---|--:|--:|
+{{rows}}| all | {{tried}} | {{killed}} ({{share:.0f}} %) |
+
+Seed {{seed}}.
+"""
+SECONDS = 60  # of tests for one mutant, as long as one file is enough
+SLACK, GRACE = 5, 60  # a trial may take so many times as long as the tests do, and so many seconds
+
+
+def list_core() -> list[Mutant]:
+    """Return all mutants there are, but for those that are known to change nothing."""
+    known = {
+        (each["path"], each["before"], each["after"])
+        for each in tomllib.loads((HERE / "equivalent.toml").read_text("utf-8"))["mutant"]
+    }
+    found = []
+    for path in sorted({path for pattern in CORE for path in SOURCES.glob(pattern)}):
+        name, text = path.relative_to(SOURCES).as_posix(), path.read_text(encoding="utf-8")
+        lines = find_compiled(path) if path.parent == NATIVE else None
+        found += [
+            each
+            for each in list_mutants(name, text, lines)
+            if (each.path, each.before, each.after) not in known
+        ]
+    return found
+
+
+def find_compiled(path: Path) -> set[int]:
+    """Return the lines of a C source or header that this machine's compiler reads."""
+    lines = set[int]()
+    if shutil.which("cc") is None:  # nothing of it is compiled here
+        return lines
+    for library in list_libraries(path.name):
+        command = ["cc", "-E", "-std=gnu11", "-march=native", "-fopenmp", str(NATIVE / library)]
+        said = subprocess.run(command, capture_output=True, encoding="utf-8", check=True).stdout
+        number, is_here = 0, False
+        for line in said.splitlines():
+            if line.startswith("# "):
+                number = int(line.split()[1])
+                is_here = Path(line.split('"')[1]).name == path.name
+                continue
+            if is_here and line.strip():
+                lines.add(number)
+            number += 1
+    return lines
+
+
+def draw(mutants: list[Mutant], seed: int) -> list[Mutant]:
+    """Return one mutant of each line, in an order that only the seed and the lines decide."""
+
+    def place(*what: object) -> str:
+        return sha256(repr((seed, *what)).encode()).hexdigest()
+
+    chosen: dict[tuple[str, int], Mutant] = {}
+    for each in sorted(mutants, key=lambda each: place("which", each.id)):
+        chosen.setdefault((each.path, each.line), each)
+    return sorted(chosen.values(), key=lambda each: place("order", each.id))
+
+
+class Memory:
+    """What came of trials, in one file; a trial is known by the sources and tests it was about."""
+
+    def __init__(self, file: Path) -> None:
+        self.file, self.known = file, dict[str, dict[str, Any]]()
+        file.parent.mkdir(parents=True, exist_ok=True)
+        if file.is_file():
+            for line in file.read_text(encoding="utf-8").splitlines():
+                told = json.loads(line)
+                self.known[told["key"]] = told
+
+    def put(self, key: str, **told: Any) -> None:
+        self.known[key] = {"key": key, **told}
+        with self.file.open("a", encoding="utf-8") as file:
+            file.write(json.dumps(self.known[key]) + "\n")
+
+
+def make_key(name: str, path: str | None, tests: list[str]) -> str:
+    digest = sha256(name.encode())
+    for file in [*([SOURCES / path] if path else ()), *(ROOT / "tests" / each for each in tests)]:
+        digest.update(file.read_bytes())
+    return digest.hexdigest()[:24]
+
+
+class Campaign:
+    """A sample of mutants, tried one after the other."""
+
+    def __init__(self, memory: Memory, folder: Path, jobs: int) -> None:
+        self.memory, self.folder, self.jobs = memory, folder, jobs
+
+    def time_tests(self, tests: list[str]) -> None:
+        """Run each file of tests with nothing changed: how long it takes, and whether it passes."""
+        keys = {test: make_key(f"test {test}", None, [test]) for test in tests}
+        trials = [
+            Trial(test, [f"tests/{test}"], 600.0)
+            for test in tests
+            if keys[test] not in self.memory.known
+        ]
+        for number, each in enumerate(run(trials, self.folder, self.jobs) if trials else (), 1):
+            self.memory.put(keys[each.name], status=each.status, seconds=each.seconds)
+            said = "" if each.status == 0 else f" does not pass here: {_last_line(each.log)}"
+            print(f"{number}/{len(trials)} {each.name} {each.seconds:.0f} s{said}", flush=True)
+
+    def choose(self, mutant: Mutant) -> tuple[list[str], float]:
+        """Return the nearest tests that pass and together take seconds, and these."""
+        chosen, seconds = list[str](), 0.0
+        for test in find_nearest(mutant.path):
+            told = self.memory.known.get(make_key(f"test {test}", None, [test]))
+            if told is None or told["status"]:
+                continue
+            if not chosen or seconds + told["seconds"] <= SECONDS:
+                chosen.append(test)
+                seconds += told["seconds"]
+        return chosen, seconds
+
+    def try_all(self, mutants: list[Mutant]) -> Iterator[tuple[Mutant, dict[str, Any]]]:
+        """Yield each mutant with what came of it; those without tests live without a trial."""
+        trials, by_key = list[Trial](), dict[str, Mutant]()
+        for mutant in mutants:
+            tests, seconds = self.choose(mutant)
+            key = make_key(mutant.id, mutant.path, tests)
+            if key in self.memory.known:
+                yield mutant, self.memory.known[key]
+            elif not tests:
+                yield mutant, {"outcome": "survived", "tests": []}
+            else:
+                source = SOURCES / mutant.path
+                text = mutant.apply(source.read_text(encoding="utf-8"))
+                place = source.relative_to(ROOT).as_posix()
+                limit, paths = SLACK * seconds + GRACE, [f"tests/{test}" for test in tests]
+                trials.append(Trial(key, paths, limit, {place: text}, source.parent == NATIVE))
+                by_key[key] = mutant
+        for each in run(trials, self.folder, self.jobs) if trials else ():
+            mutant, tests = by_key[each.name], [test.removeprefix("tests/") for test in each.tests]
+            outcome = {0: "survived", BROKEN: "broken"}.get(each.status, "killed")  # type: ignore[call-overload]
+            by = "took too long" if each.status is None else _last_line(each.log)
+            told = {"outcome": outcome, "by": by, "tests": tests, "seconds": each.seconds}
+            self.memory.put(each.name, path=mutant.path, after=mutant.after, **told)
+            yield mutant, told
+
+
+def _last_line(log: str) -> str:
+    lines = [line for line in log.splitlines() if line.startswith(("FAILED", "ERROR", "E "))]
+    return (lines or log.splitlines() or [""])[-1][:200]
+
+
+def describe(killed: Counter[str], tried: Counter[str], seed: int) -> str:
+    """Return the section of docs/reliability.md."""
+    rows = "".join(f"| {part} | {tried[part]} | {killed[part]} |\n" for part in sorted(tried))
+    share = 100 * killed.total() / max(1, tried.total())
+    return TEXT.format(
+        rows=rows, tried=tried.total(), killed=killed.total(), share=share, seed=seed
+    )
+
+
+def write_section(page: Path, section: str) -> None:
+    """Put the section at the end of the page, in place of the one there was."""
+    before = page.read_text(encoding="utf-8").partition(TITLE)[0].rstrip("\n")
+    page.write_text(f"{before}\n\n{section}", encoding="utf-8", newline="\n")
+
+
+def main() -> None:
+    about = (__doc__ or "").partition("\n\n")
+    parser = argparse.ArgumentParser("python -m tests.mutation", description=about[0])
+    parser.add_argument("--sample", type=int, default=70, help="mutants to try (70)")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument(
+        "--only", default="", help="files whose path begins so, decode/ for example"
+    )
+    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
+    parser.add_argument("--folder", type=Path, default=ROOT / "build" / "mutation")
+    parser.add_argument("--page", action="store_true", help="write docs/reliability.md")
+    parser.add_argument("--list", action="store_true", help="print the mutants, try none")
+    given = parser.parse_args()
+    sample = [each for each in draw(list_core(), given.seed) if each.path.startswith(given.only)]
+    sample = sample[: given.sample]
+    if given.list:
+        for each in sample:
+            print(f"{each.path}:{each.line}\n  - {each.before}\n  + {each.after}")
+        return
+    os.nice(10)
+    campaign = Campaign(Memory(given.folder / "trials.jsonl"), given.folder, given.jobs)
+    campaign.time_tests(sorted({t for each in sample for t in find_nearest(each.path)[:5]}))
+    killed, tried, survivors = Counter[str](), Counter[str](), list[Mutant]()
+    for mutant, told in campaign.try_all(sample):
+        part = mutant.path.partition("/")[0].removesuffix(".py")
+        part = "kernels in C" if mutant.path.endswith((".c", ".h")) else part
+        print(f"{told['outcome']:<8} {mutant.path}:{mutant.line}  {mutant.after}", flush=True)
+        if told["outcome"] == "broken":
+            continue
+        tried[part] += 1
+        killed[part] += told["outcome"] == "killed"
+        if told["outcome"] == "survived":
+            survivors.append(mutant)
+    for each in survivors:
+        print(f"\n{each.path}:{each.line} lived through {', '.join(campaign.choose(each)[0])}")
+        print(f"  - {each.before}\n  + {each.after}")
+    section = describe(killed, tried, given.seed)
+    print("\n" + section.partition("\n\n")[2].partition("\n\n")[2])
+    if given.page:
+        write_section(PAGE, section)
+
+
+if __name__ == "__main__":
+    main()

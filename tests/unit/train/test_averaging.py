@@ -1,0 +1,59 @@
+"""The mean of several checkpoints: its weights, and what is said of it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import torch
+
+from glassformer.config import Config
+from glassformer.tensors import load_tensors
+from glassformer.train import train
+from glassformer.train.averaging import average
+from glassformer.train.card import read_facts
+from glassformer.train.log import Reporter
+from glassformer.train.preparation import prepare_run
+
+from .conftest import LINES, Settings, write_pairs
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory, settings: Settings) -> Path:
+    folder = tmp_path_factory.mktemp("kept")
+    corpus = write_pairs(folder, "a", [f"{line} {number}" for line in LINES for number in range(9)])
+    train(settings(checkpoint_every=3, keep=2), corpus, folder / "m", quiet=True)
+    return folder / "m"
+
+
+def test_weights_are_the_mean_of_the_latest(run: Path, tmp_path: Path) -> None:
+    kept = sorted((run / "run/checkpoints").iterdir())
+    assert len(kept) == 2
+    for last in (1, 2):
+        out = tmp_path / str(last)
+        found = average(run, out, last, device="cpu")
+        parts = [load_tensors(path / "weights.safetensors") for path in kept[-last:]]
+        for name, tensor in load_tensors(out / "model.safetensors").items():
+            wanted = sum(part[name].double() for part in parts) / last
+            torch.testing.assert_close(tensor.double(), wanted, rtol=1e-6, atol=1e-7)
+        sources, references = prepare_run(run, Reporter(quiet=True)).valid
+        assert len(sources) > 1 and found.sample[:2] == (sources[0], references[0])
+        facts = read_facts(out)
+        assert facts["training"]["mean_of"] == [int(path.name) for path in kept[-last:]]
+        assert facts["training"]["best_step"] == int(kept[-1].name)
+        assert facts["scores"] == pytest.approx(found.values())
+        assert Config.load(out / "config.toml").model == Config.load(run / "config.toml").model
+
+
+@pytest.mark.parametrize("last", [-1, 0, 3])
+def test_no_more_than_there_are(run: Path, tmp_path: Path, last: int) -> None:
+    with pytest.raises(ValueError, match=f"keeps 2 checkpoints, so last={last} is not possible"):
+        average(run, tmp_path / "out", last)
+    assert not (tmp_path / "out").exists()
+
+
+def test_nothing_is_written_over(run: Path) -> None:
+    with pytest.raises(ValueError, match="holds a model already: choose another --out"):
+        average(run, run, 1)
+    with pytest.raises(ValueError, match="holds no training with checkpoints"):
+        average(run / "run", run, 1)
