@@ -28,7 +28,7 @@ WORD = re.compile(r"[^\W\d_]+")
 
 
 class Familiarity:
-    """The properties of a model that texts are checked against: language, characters, confidence."""
+    """A check of texts against the language, the characters and the usual confidence of a model."""
 
     def __init__(self, translator: Translator) -> None:
         code = translator.config.data.source_lang or ""

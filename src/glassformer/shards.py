@@ -200,7 +200,7 @@ def _run(
     threads: int,
     address: str | None,
 ) -> Iterator[int]:
-    """Translate the shards with Ray; yield the number of lines of each that is done, in any order."""
+    """Translate the shards with Ray; yield the number of lines of each as it is done."""
     ray = _start(address, workers * threads)
     try:
         ray.data.DataContext.get_current().enable_progress_bars = False

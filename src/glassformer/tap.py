@@ -1,6 +1,6 @@
-"""Named taps in a forward pass, at which tensors can be recorded and edited.
+"""Taps: named windows in a forward pass, at which tensors can be recorded and edited.
 
-Without a recorder a tap costs one attribute test. Recording runs on a view: new module objects
+Without a recorder a window costs one attribute test. Recording runs on a view: new module objects
 around the same parameters, each carrying the recorder. The model itself is not changed, so other
 threads keep the fused kernels and their results bit for bit, and recordings can be nested.
 """
@@ -21,7 +21,7 @@ Net = TypeVar("Net", bound=nn.Module)
 
 
 class Watchable(nn.Module):
-    """A module with taps. `recorder` is set on the modules of a view, not on those of a model."""
+    """A module with windows. `recorder` is set on the modules of a view, not on a model's own."""
 
     recorder: Recorder | None = None
 
@@ -32,7 +32,7 @@ def tap(owner: Watchable, name: str, x: Tensor) -> Tensor:
 
 
 class Recorder:
-    """A recorder of the tensors at the taps of one view, which also replaces those to edit."""
+    """A recorder of the tensors at the windows of one view, which also replaces those to edit."""
 
     def __init__(self, keep: Callable[[str], bool], edit: Mapping[str, Edit]):
         self.keep, self.edit = keep, edit
@@ -51,7 +51,7 @@ class Recorder:
 
 
 def view_with(model: Net, recorder: Recorder) -> Net:
-    """Return a view of a model whose taps pass their tensors to `recorder`."""
+    """Return a view of a model whose windows pass their tensors to `recorder`."""
     return _view(model, recorder, "", {})
 
 
@@ -76,10 +76,10 @@ def record(
 ) -> Iterator[tuple[Net, Trace]]:
     """Yield (view, trace): run the view; trace maps each full name to a list of one tensor a call.
 
-    A full name is the dotted path of the module and the tap's own name, as in
+    A full name is the dotted path of the module and the window's own name, as in
     `decoder.2.cross_attention.weights`. `keep` says by name what is stored; `edit` maps full
     names to functions whose result replaces the tensor. A view is always in eval mode.
-    ValueError at the end if a tap to edit was not passed.
+    ValueError at the end if a window to edit was not passed.
     """
     recorder = Recorder(keep, edit or {})
     yield view_with(model, recorder), recorder.trace

@@ -60,7 +60,7 @@ class Translator:
 
     @property
     def model(self) -> Transformer:
-        """Return the network, in the precision of scoring and recording."""
+        """Return the network, for scoring and recording."""
         return self.weights.network
 
     @property
@@ -286,7 +286,7 @@ class Translator:
 
     @property
     def budget(self) -> int:
-        """Return the most tokens in a batch, padding included; fewer after running out of memory."""
+        """Return the most tokens in a batch, padding included; it falls when memory runs out."""
         return self.room.tokens
 
     def describe(self) -> dict[str, Any]:
@@ -319,7 +319,7 @@ class Translator:
     def _prefixes(
         self, texts: Sequence[str], prefixes: Sequence[str], spans: Sequence[Sequence[Span]]
     ) -> list[list[int]]:
-        """Return the ids of a prefix for each part: of the text's prefix for its first, else none."""
+        """Return the prefix of each part as ids: that of the text for its first part, else none."""
         if len(prefixes) != len(texts):
             raise ValueError(f"{len(texts)} texts but {len(prefixes)} prefixes")
         parts = [
