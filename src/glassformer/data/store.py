@@ -80,7 +80,7 @@ class Store:
 
     @classmethod
     def open(cls, folder: Path | str) -> Store:
-        """Return the store in `folder`. ValueError if it is not a complete store of this version."""
+        """Return the store in `folder`. ValueError if it is incomplete or of another version."""
         with suppress(OSError, ValueError):
             index = read_json(Path(folder) / INDEX)
             check_type(index, Index, INDEX)
