@@ -196,7 +196,7 @@ def _split(key: tuple[str, ...]) -> Split:
 
 
 def _say(tree: PhraseTree, language: str, style: Style, rng: Random | None = None) -> str:
-    """Return the sentence of a tree: in any wording if `rng` is given, else in the preferred one."""
+    """Return the sentence of a tree: any wording if `rng` is given, else the preferred one."""
 
     def pick(choices: WordChoices[Any]) -> int:
         if rng is None or choices.drawn == 1 or rng.random() >= SYNONYM:

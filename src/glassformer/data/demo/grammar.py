@@ -58,7 +58,7 @@ class Grammar:
         return choice.grow(children)
 
     def _fitting(self, category: str, wants: Wants, source: str) -> tuple[list[Any], list[float]]:
-        """Return the words or rules whose head has the wanted tags, and their cumulative weights."""
+        """Return the words or rules whose head has the wanted tags, with cumulative weights."""
         key = (category, wants, source)
         if key not in self._options:
             found: list[Any]

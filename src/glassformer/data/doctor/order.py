@@ -49,7 +49,7 @@ def guess_offsets(source: Array, target: Array) -> Array:
 
 
 def _best_offset(ours: Array, theirs: Array, start: int, reach: int, usual: int) -> int:
-    """Return the offset at which lengths correlate best, if it is surely better than the usual."""
+    """Return the offset at which lengths correlate best, or `usual` if it is not surely better."""
     low = start - reach
     padded = np.full(len(ours) + 2 * reach, np.mean(theirs) if len(theirs) else 0.0)
     first, last = max(low, 0), min(low + len(padded), len(theirs))

@@ -43,7 +43,7 @@ class Vocabulary:
         return len(self.numbers)
 
     def look_up(self, lines: Sequence[Sequence[str]]) -> tuple[Ragged, Ragged]:
-        """Return the known words of each line as numbers, and the hashes of the others, each once."""
+        """Return the known words of each line as numbers, and the others as hashes, each once."""
         known, rare = [], []
         get = self.numbers.get
         for words in lines:
