@@ -40,7 +40,7 @@ LOST = ("closed by peer", "connection reset", "broken pipe", "timed out", "timeo
 
 @dataclass(frozen=True)
 class ProcessGroup:
-    """The process group of a training, as one process sees it; a single one communicates nothing."""
+    """The process group of a training, as one of its processes sees it."""
 
     rank: int = 0
     size: int = 1
