@@ -57,7 +57,7 @@ def _read(file: IO[str]) -> str:
 
 def _give_back(path: Path, file: IO[str]) -> None:
     if os.name == "posix":
-        path.unlink(missing_ok=True)  # while we hold it: afterwards the file may be another process's
+        path.unlink(missing_ok=True)  # while we hold it: later it may be another process's
         file.close()
     else:  # an open file cannot be removed
         file.close()

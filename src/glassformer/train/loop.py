@@ -156,7 +156,7 @@ class Loop:
         return "parent" in self.prepared.record
 
     def _spent(self) -> float:
-        """Return the seconds that the training has taken so far, without the time it was stopped."""
+        """Return the seconds of training so far, without the time while it was stopped."""
         return self.spent_before + self.group.clock() - self.began
 
     def _fresh(self) -> Updater:

@@ -34,7 +34,7 @@ class Meter:
 
     @contextmanager
     def pause(self, is_validated: bool) -> Iterator[None]:
-        """Time the body as a pause between two updates; without validation, as part of an update."""
+        """Time the body as a pause between updates; without validation, as part of an update."""
         began, self.validating = self._now(), 0.0
         yield
         seconds = self._now() - began
