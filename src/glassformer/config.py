@@ -93,7 +93,7 @@ class Model(Settings):
 
     @property
     def width(self) -> int:
-        """K, the width of one head."""
+        """Return K, the width of one head."""
         return self.head_width or self.d_model // self.heads
 
 

@@ -83,7 +83,7 @@ def tell_return(wrong: Progress, back: Progress, why: str) -> str:
 def tell_lower_rate(progress: Progress, train: Train, d_model: int) -> str:
     """Return advice on the learning rate, for a training that ended with a lowered one."""
     lowered = find_peak(train, d_model) * progress.rate_factor
-    rate = min(lowered, usual_peak(train.optimizer, d_model))  # a rate may be bad without divergence
+    rate = min(lowered, usual_peak(train.optimizer, d_model))  # a rate may be bad and not diverge
     return (
         f"It diverged on the way and went on with {progress.rate_factor:g} times the rate: "
         f"next time begin with train.learning_rate={rate:.2g}"
@@ -107,7 +107,7 @@ def explain_divergence(
 
 
 def advise(train: Train, d_model: int) -> str:
-    """Return advice on what to change; it depends on how far the peak rate is above a usual one."""
+    """Return advice on what to change, by how far the peak rate is above a usual one."""
     peak, usual = find_peak(train, d_model), usual_peak(train.optimizer, d_model)
     if peak <= 2 * usual:
         precise = "" if train.precision == "fp32" else "train.precision=fp32, or "

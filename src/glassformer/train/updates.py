@@ -106,7 +106,7 @@ class Updater:
         return replace(outcome, seconds=time.perf_counter() - began)
 
     def backward(self, batch: Batch, targets: int) -> Tensor:
-        """Add the gradient of this batch's share of the mean loss; return that share.
+        """Add the gradient of this batch's share in the mean loss; return that share.
 
         The mean is over `targets` tokens.
         """
@@ -117,7 +117,7 @@ class Updater:
         return share.detach()
 
     def find_culprits(self, step: int, batches: Sequence[Batch]) -> list[Batch]:
-        """Return the pairs, each as a batch, whose loss is not finite with that update's dropout."""
+        """Return the pairs, each as a batch, whose loss with this dropout is not finite."""
         found = []
         with torch.no_grad():
             for pair in chain.from_iterable(batch.cut(len(batch.rows)) for batch in batches):

@@ -33,7 +33,7 @@ def find_tokenizers(
 
 
 def read_pairs(train: Corpus, config: Config) -> Iterator[Pair]:
-    """Return the pairs; a Chinese or Japanese source loses the spaces, which `Translator` ignores."""
+    """Return the pairs; a Chinese or Japanese source loses its spaces, as in `Translator`."""
     if not is_unspaced(config.data.source_lang):
         return iter(train)
     return ((close_up(source), target) for source, target in train)

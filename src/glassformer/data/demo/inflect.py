@@ -103,7 +103,10 @@ def _french_adjective(text: str) -> Forms:
 
 
 def _chinese_adjective(text: str) -> Forms:
-    """Return stem, attribute (大的), usual attribute (小, 蓝), predicate (很大, 是蓝色的) and negation."""
+    """Return the forms: stem, attribute (大的), usual attribute (小, 蓝), predicate, negation.
+
+    The predicate is 很大 or 是蓝色的.
+    """
     stem, *short = text.split("/")
     coloured = stem.endswith("色")
     return {
