@@ -129,7 +129,7 @@ def take_lock(file: IO[str]) -> bool:
         else:
             import msvcrt
 
-            file.seek(1 << 30)  # a byte past the end: the text stays readable for others
+            file.seek(1 << 30)  # a byte past the end, so other processes can read the text
             msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)  # type: ignore[attr-defined]
     except (BlockingIOError, PermissionError):
         return False

@@ -30,7 +30,7 @@ from .typed_json import read_typed
 
 Render = Callable[[int, str, Judged, str], str]
 MANIFEST = "manifest.json"
-STORE = 1 << 28  # bytes of Ray's object store, if we start Ray: our objects are small
+STORE = 1 << 28  # bytes of Ray's object store, if Ray is started here: the objects are small
 
 
 @dataclass(frozen=True)

@@ -103,7 +103,7 @@ def check_finite(path: Path) -> None:
         names = list(file.keys())
     for name in names:
         tensor = view(name)
-        # One pass: a sum is finite only if all of its terms are. Few sums need a closer look.
+        # One pass: a finite sum has only finite terms. Otherwise all of them are checked.
         if not tensor.sum(dtype=torch.float32).isfinite() and not tensor.isfinite().all():
             raise ValueError(
                 f"{path}: some of {name} are not finite numbers: get the file anew, or train "

@@ -12,7 +12,7 @@ from .text import Tokenizer
 from .text.spacing import join_sentences
 from .text.unicode import Span
 
-Progress = Callable[[int], object]  # told how many more lines are done
+Progress = Callable[[int], object]  # called with how many more lines are done
 
 LINE_BREAKS = str.maketrans({c: " " for c in "\n\r\v\f\x1c\x1d\x1e\x85\u2028\u2029"})
 

@@ -144,7 +144,7 @@ def _tell_steps(made: Mapping[str, Any]) -> str:
     if steps := made.get("mean_of"):
         return f"The mean of the weights after updates {', '.join(f'{n:,}' for n in steps)}"
     if not made["best_step"]:
-        return f"The parent as it was: no validation in {made['steps']:,} updates was better"
+        return f"The initial model: no validation in {made['steps']:,} updates was better"
     best = "Best after" if made.get("is_chosen", True) else "The last of those validated,"
     return f"{best} update {made['best_step']:,} of {made['steps']:,}"
 

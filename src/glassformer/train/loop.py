@@ -52,7 +52,7 @@ from .validation import Validation, spread_sample, validate
 DEFAULT_MINUTES = 20.0
 LOG_EVERY = 20  # updates
 MEASURING = 1 / 40  # of the minutes
-NOTABLE = 0.25  # a change in the number of updates that is told
+NOTABLE = 0.25  # the least relative change in the number of updates that is reported
 ENOUGH_TO_CHOOSE = 100  # sentences of the validation text: with fewer, chance would choose
 
 
@@ -87,7 +87,7 @@ class Loop:
         self.progress = Progress()
         self.spent_before = 0.0  # seconds, until this process took over
         self.can_choose = len(prepared.valid[0]) >= ENOUGH_TO_CHOOSE
-        self.culprits: list[dict[str, Any]] = []  # pairs of the latest update gone wrong
+        self.culprits: list[dict[str, Any]] = []  # pairs without a finite loss in the latest skipped update
         self.stopped = self.is_asked_to_stop = False
 
     def run(self) -> Progress:

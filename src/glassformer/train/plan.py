@@ -24,7 +24,7 @@ from ..disk import read_json, write_json
 from .schedule import warmup_of
 
 PLAN = "plan.json"  # in the run's folder
-VALIDATIONS = 10  # in a training that does not say how many
+VALIDATIONS = 10  # in a training without validate_every
 FEW = 200  # updates: with fewer, next to nothing is learned
 SAMPLE = 100  # sentences of an early validation
 LATE = 0.5  # of the schedule: validations from here on are compared with each other

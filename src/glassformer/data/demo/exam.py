@@ -18,7 +18,7 @@ class ExamMark:
     """The result of one kind of questions: how many were asked, and the wrong answers."""
 
     asked: int
-    wrong: list[tuple[str, str]]  # a source, and what was said
+    wrong: list[tuple[str, str]]  # a source, and its wrong translation
 
     @property
     def share(self) -> float:

@@ -10,7 +10,7 @@ from .lexicon import Lexicon
 from .ragged import Array
 
 SEGMENT = 1_000  # lines whose lengths are compared at once
-REACH = 100  # lines that one side may be ahead of the other, beyond the difference of the counts
+REACH = 100  # lines by which the sides may be shifted, beyond the difference of their counts
 FARTHEST = 2_000
 CERTAIN = 4.0  # standard errors by which another offset must be better
 ALARM = 60.0  # nats by which the summed evidence falls: there may be a misalignment
