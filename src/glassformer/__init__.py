@@ -1,6 +1,6 @@
-"""Train, run and see through your own translation Transformer.
+"""Train, run and look inside your own translation Transformer.
 
-Each name is imported when it is first asked for, so that `import glassformer` costs nothing.
+Each name is imported at its first use, so that `import glassformer` takes no time.
 `train` and `evaluate` are packages: `from glassformer.train import train`.
 """
 

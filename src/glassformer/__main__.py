@@ -1,4 +1,4 @@
-"""`python -m glassformer`: the command line without the installed script."""
+"""The command line as `python -m glassformer`, without the installed script."""
 
 import sys
 

@@ -1,7 +1,7 @@
-"""Every setting of a model and of its training, one TOML file in, one out. Imports no torch.
+"""The settings of a model and of its training, read from and written to one TOML file.
 
-An unknown key is an error that names the nearest right one; a setting that is None is left out
-of the file. Where a default is not the paper's, its line says so.
+This module does not import torch. An unknown key is an error that names the nearest known one; a
+setting that is None is left out of the file. Where a default is not the paper's, its line says so.
 """
 
 from __future__ import annotations
@@ -19,13 +19,14 @@ from .former_names import rename_settings
 from .sizes import SIZES as SIZES
 from .validation_errors import explain_error
 
-# What nobody means: settings come from files of others too, and memory is taken as they say.
+# Upper bounds. A settings file may come from somebody else, and its numbers decide how much memory
+# is allocated.
 WIDE, MANY = 1 << 17, 10**7
 
 PAD, BOS, EOS = 0, 1, 2  # the ids that are not text: padding, begin and end of a sentence
 
 
-# What only one kind of search looks at, and that search.
+# The settings that only one kind of search uses, and that search.
 SEARCH_OF = {
     "beam": "beam",
     "stop": "beam",
@@ -36,13 +37,13 @@ SEARCH_OF = {
 
 
 class Settings(BaseModel):
-    """One table of the file: frozen, and no unknown key gets in."""
+    """The base class of each table of the file: frozen, and unknown keys are refused."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
 
 class Positions(Settings):
-    """How a position becomes a vector (3.5); see `model/positions.py`."""
+    """The settings of the positional encoding (3.5); see `model/positions.py`."""
 
     layout: Literal["interleaved", "concatenated", "learned"] = "interleaved"
     grid: Literal["paper", "tensor2tensor"] = "paper"  # exponents 2i/d, or i/(d/2-1)
@@ -59,7 +60,7 @@ class Positions(Settings):
 
 
 class Model(Settings):
-    """The shape of the network. Defaults: the paper's base model (table 3)."""
+    """The shape of the network. The defaults are the paper's base model (table 3)."""
 
     d_model: int = Field(512, ge=2, le=WIDE)
     d_ff: int = Field(2048, ge=1, le=MANY)
@@ -92,38 +93,38 @@ class Model(Settings):
 
     @property
     def width(self) -> int:
-        """K, the width of one head."""
+        """Return K, the width of one head."""
         return self.head_width or self.d_model // self.heads
 
 
 class Text(Settings):
-    """How text becomes tokens (5.1: byte-pair encoding, one vocabulary for both sides)."""
+    """The settings of the tokenizer (5.1: byte-pair encoding, one vocabulary for both sides)."""
 
     vocabulary: int = Field(8000, ge=300, le=MANY)  # tokens in all, control ids and bytes included
     shared: bool = True  # one vocabulary for both sides
     dropout: float = Field(0.0, ge=0, lt=1)  # subword sampling: the chance that a merge is skipped
-    samples: int = Field(8, ge=1, le=1000)  # segmentations kept a side; epoch e reads e mod K
-    # A source of more tokens is translated in parts; None: the 99th percentile of the training's.
+    samples: int = Field(8, ge=1, le=1000)  # K, segmentations kept a side; epoch e reads e mod K
+    # A source of more tokens is translated in parts. None: the 99th percentile of the training text
     split_above: int | None = Field(None, ge=1)
 
 
 class Data(Settings):
-    """What the pairs are. Paths are given at the command line and never stored here."""
+    """The settings of the sentence pairs. Paths are given on the command line, not stored here."""
 
     source_lang: str | None = None
     target_lang: str | None = None
-    # tokens; longer pairs are left out, counted and said
+    # tokens; longer pairs are left out, and their number is reported
     max_length: int = Field(256, ge=1, le=WIDE)
 
 
 class Train(Settings):
-    """The paper's section 5."""
+    """The settings of training (section 5 of the paper)."""
 
     seed: int = Field(1, ge=0, lt=1 << 63)
     steps: int | None = Field(None, ge=1, le=10**9)
     minutes: float | None = Field(None, gt=0, le=10**7)  # instead of steps; turned into steps
     batch_tokens: int = Field(4096, ge=16, le=10**9)  # a side of a micro-batch, with padding
-    pad_to: int | None = Field(None, ge=1, le=64)  # lengths, to a multiple; None: as suits products
+    pad_to: int | None = Field(None, ge=1, le=64)  # a multiple for lengths; None: what is fastest
     gradient_accumulation: int = Field(1, ge=1, le=10**6)  # micro-batches summed into one update
     optimizer: Literal["adam", "muon"] = "adam"
     learning_rate: float | None = Field(None, gt=0)  # the peak; None: (d_model * warmup) ** -0.5
@@ -135,7 +136,7 @@ class Train(Settings):
     epsilon: float = Field(1e-9, gt=0)
     weight_decay: float = Field(0.0, ge=0)
     label_smoothing: float = Field(0.1, ge=0, lt=1)
-    rdrop_alpha: float = Field(0.0, ge=0, le=1000)  # R-Drop's alpha: each batch is read twice
+    rdrop_alpha: float = Field(0.0, ge=0, le=1000)  # R-Drop's alpha: two forward passes a batch
     max_grad_norm: float | None = Field(1.0, gt=0)  # largest gradient norm; not in the paper
     precision: Literal["auto", "fp32", "bf16"] = "auto"
     ema: float | None = Field(None, gt=0, lt=1)  # decay of a moving average of the weights
@@ -145,7 +146,7 @@ class Train(Settings):
     best_by: Literal["bleu", "chrf", "loss"] = "bleu"
     patience: int | None = Field(None, ge=1)  # validations without a better score before stopping
     freeze: tuple[str, ...] = ()  # parts that are not trained, like "encoder" or "decoder.0"
-    watch: int = Field(3, ge=0)  # sentences looked at on the way, kept in run/watch; 0: none
+    watch: int = Field(3, ge=0)  # sentences recorded during training, in run/watch; 0: none
     shard: bool = False  # with torchrun: spread one model over all processes, to save memory
 
     @model_validator(mode="after")
@@ -158,7 +159,7 @@ class Train(Settings):
 
 
 class Decode(Settings):
-    """How words are chosen; `translate` starts from it. Beam 4 and alpha 0.6 in the paper (6.1)."""
+    """The settings of the search: the defaults of `translate`. The paper has beam 4, alpha 0.6."""
 
     search: Literal["beam", "greedy", "sample"] = "beam"
     beam: int = Field(5, ge=1, le=1000)
@@ -176,12 +177,12 @@ class Decode(Settings):
     def override(
         self, given: Decode | Mapping[str, Any] | None = None, n_best: int | None = None
     ) -> Decode:
-        """Return these settings, one by one replaced by those that are given.
+        """Return these settings, with those that are given in the place of ours.
 
-        A setting that only one search looks at turns that search on, unless `search` is given as
-        well. Several translations need a beam, and at least as wide a one. Of a `Decode`, what it
-        was made with is given; the rest of it is only default. The command line, Python, the
-        server and `see` all choose their search here. ValueError names what is wrong.
+        A setting that only one search uses selects that search, unless `search` is given as well.
+        `n_best` translations need a beam of at least that width. If `given` is a `Decode`, the
+        settings that it was made with count as given, and its defaults do not. The command line,
+        Python, the server and `see` all choose their search here. ValueError names what is wrong.
         """
         if isinstance(given, Decode):
             given = {} if given is self else given.model_dump(exclude_unset=True)
@@ -198,10 +199,10 @@ class Decode(Settings):
 
 
 class Config(Settings):
-    """Everything. `size` is where the shape in `model` started from; `model` has the last word.
+    """All settings. `size` gives the defaults of `model`; what `model` sets itself overrides them.
 
-    What is not set is the paper's. With the recipe auto, which the size auto needs, it is chosen
-    when a training knows its corpus: see `train/auto.py`.
+    A setting that is not given has the paper's value. With the recipe auto, which the size auto
+    needs, training chooses it once it knows the corpus: see `train/auto.py`.
     """
 
     recipe: Literal["auto", "paper"] | None = None  # None: the paper's, but for the size auto
@@ -229,7 +230,7 @@ class Config(Settings):
 
     @property
     def is_open(self) -> bool:
-        """Whether settings are still to be chosen for a corpus and a machine."""
+        """Return whether settings are still to be chosen for a corpus and a machine."""
         return self.recipe == "auto" or self.size == "auto"
 
     @classmethod
@@ -251,7 +252,10 @@ class Config(Settings):
     def read(
         cls, raw: Mapping[str, Any], changes: Sequence[str] = (), name: str = "settings"
     ) -> Config:
-        """Check a nested mapping, with `changes` applied on top."""
+        """Return the settings of a nested mapping, with `changes` applied on top.
+
+        ValueError, in one sentence that begins with `name`, if one is unknown or has a bad value.
+        """
         merged = rename_settings(raw)
         for change in changes:
             _apply(merged, change)
@@ -262,7 +266,7 @@ class Config(Settings):
             raise ValueError(f"{name}: {explain_error(error, Config)}") from None
 
     def changed(self, **tables: Mapping[str, Any]) -> Config:
-        """The same settings but for these: `config.changed(train={"steps": 10})`."""
+        """Return a copy with some settings changed: `config.changed(train={"steps": 10})`."""
         raw = self.model_dump(exclude_none=True, exclude_unset=True)
         for table, values in tables.items():
             raw[table] = {**raw.get(table, {}), **values}

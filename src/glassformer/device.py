@@ -1,4 +1,4 @@
-"""Where the work is done, and in what precision."""
+"""The choice of device and precision, and the memory of the process."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ TRIM_THRESHOLD, MMAP_THRESHOLD = -1, -3  # of mallopt, in glibc's malloc.h
 
 
 def choose_device(name: str = "auto") -> torch.device:
-    """The device of that name; "auto" takes a GPU where there is one."""
+    """Return the device of that name; "auto" is a GPU where there is one. ValueError if absent."""
     there = {
         "cuda": torch.cuda.is_available(),
         "mps": torch.backends.mps.is_available(),
@@ -30,7 +30,7 @@ def choose_device(name: str = "auto") -> torch.device:
 
 
 def choose_precision(name: str, device: torch.device) -> str:
-    """ "auto" is bf16 where the hardware multiplies in it, and fp32 elsewhere."""
+    """Return the precision to use; "auto" is bf16 where the hardware is faster in it, else fp32."""
     if name not in PRECISIONS:
         raise ValueError(f"precision={name}: one of {', '.join(PRECISIONS)}")
     if name != "auto":
@@ -39,7 +39,7 @@ def choose_precision(name: str, device: torch.device) -> str:
 
 
 def has_bf16(device: torch.device) -> bool:
-    """Whether matrix products in bf16 are faster than in fp32 here."""
+    """Return whether matrix products in bf16 are faster than in fp32 on this device."""
     if device.type == "cuda":
         return torch.cuda.is_bf16_supported(including_emulation=False)
     if device.type == "cpu":
@@ -49,9 +49,9 @@ def has_bf16(device: torch.device) -> bool:
 
 
 def _lets_onednn_use_bf16() -> bool:
-    """Return False where ONEDNN_MAX_CPU_ISA holds the library of matrix products to less.
+    """Return False where the variable ONEDNN_MAX_CPU_ISA forbids oneDNN to use bf16 instructions.
 
-    It would then imitate bf16, thirty times more slowly than fp32.
+    oneDNN would then emulate bf16, thirty times more slowly than fp32.
     """
     return torch.backends.mkldnn.is_available() and bool(
         torch.ops.mkldnn._is_mkldnn_bf16_supported()
@@ -59,14 +59,14 @@ def _lets_onednn_use_bf16() -> bool:
 
 
 def autocast(precision: str, device: torch.device) -> AbstractContextManager[object]:
-    """Within it, matrix products are made in that precision."""
+    """Return a context in which matrix products are computed in that precision."""
     if precision == "fp32":
         return nullcontext()
     return torch.autocast(device.type, torch.bfloat16)
 
 
 def free_memory() -> None:
-    """Give back what was needed and is no more, also what `keep_memory` has kept."""
+    """Return unused memory to the system, also what `keep_memory` has kept."""
     gc.collect()
     with suppress(OSError, AttributeError, TypeError):  # of glibc alone
         ctypes.CDLL(None).malloc_trim(0)
@@ -75,10 +75,11 @@ def free_memory() -> None:
 
 
 def keep_memory() -> None:
-    """Let this process keep what it frees, instead of handing it back to the system.
+    """Let this process keep the memory that it frees, instead of returning it to the system.
 
-    The C library of Linux returns large blocks at once, and getting one again costs a page fault
-    for every 4 KiB of it: a tenth of the time of a training on a processor. Elsewhere, nothing.
+    The C library of Linux returns large blocks at once, and allocating one again costs a page fault
+    for every 4 KiB of it: a tenth of the time of training on a CPU. On other systems this does
+    nothing.
     """
     try:
         set_option = ctypes.CDLL(None).mallopt

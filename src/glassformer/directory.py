@@ -1,10 +1,10 @@
-"""A model directory: all that raw text in, raw text out needs, and no pickle anywhere.
+"""A model directory: all files that translating raw text needs, without any pickle.
 
-model.safetensors   the weights, each once however often it is tied; fp32, or fp16 to be small
+model.safetensors   the weights, a tied one only once; fp32, or fp16 to save space
 config.toml         every setting
 tokenizer.json      or tokenizer.source.json and tokenizer.target.json
-card.md             what it was made from, and how good it is
-golden.json         a few inputs with what they must give
+card.md             the data that the model was trained on, and its scores
+golden.json         a few inputs with their expected translations
 """
 
 from __future__ import annotations
@@ -39,15 +39,15 @@ from .text import Tokenizer
 from .typed_json import check_type
 
 WEIGHTS, CONFIG, CARD, GOLDEN = "model.safetensors", "config.toml", "card.md", "golden.json"
-SHIPPED = Path(__file__).parent / "models"  # those that come with the package, found by name
-ORIGIN = "origin"  # what is noted beside the weights
+SHIPPED = Path(__file__).parent / "models"  # the models that come with the package
+ORIGIN = "origin"  # the key of the note beside the weights
 FREE = ("dropout", "attention_dropout", "activation_dropout")  # of [model]: they have no weights
 SHARED, SEPARATE = "tokenizer.json", ("tokenizer.source.json", "tokenizer.target.json")
 
 
 @dataclass(frozen=True)
 class Tokenizers:
-    """The source's and the target's; one and the same where the vocabulary is shared."""
+    """The tokenizers of both sides; one and the same object if the vocabulary is shared."""
 
     source: Tokenizer
     target: Tokenizer
@@ -68,14 +68,14 @@ class Tokenizers:
 
 
 def build_model(config: Config, tokenizers: Tokenizers) -> Transformer:
-    """A network with fresh weights, as wide as the settings and the vocabularies say."""
+    """Return a network with fresh weights, shaped by the settings and the vocabulary sizes."""
     return Transformer(config.model, len(tokenizers.source), len(tokenizers.target))
 
 
 def locate(model: Path | str) -> Path:
-    """The folder of a model: a path, or the name of one that comes with the package.
+    """Return the folder of a model, given as a path or as the name of a model in the package.
 
-    A model of that name in the working directory goes first.
+    A model of that name in the working directory takes precedence.
     """
     folder, shipped = Path(model), SHIPPED / model
     is_here = any((folder / name).exists() for name in (CONFIG, WEIGHTS))
@@ -91,7 +91,7 @@ def save_model(
     *,
     half: bool = False,
 ) -> None:
-    """Write all that translating needs; each file is whole or not there. `half`: in fp16."""
+    """Write a model directory; each file is written whole or not at all. `half`: in fp16."""
     folder.mkdir(parents=True, exist_ok=True)
     tokenizers.save(folder)
     write_text(folder / CONFIG, config.to_toml())
@@ -100,9 +100,10 @@ def save_model(
 
 
 def open_model(model: Path | str) -> tuple[Config, Tokenizers, dict[str, torch.Size]]:
-    """Read all but the weights, and see that these are there, with the names and shapes returned.
+    """Read a model directory except for its weights; return settings, tokenizers and weight shapes.
 
-    ValueError, in one sentence, if it is no model directory or not whole.
+    The weights are checked to have these names and shapes, and finite values. ValueError, in one
+    sentence, if it is not a complete model directory.
     """
     folder = locate(model)
     for name in (CONFIG, WEIGHTS):
@@ -116,7 +117,7 @@ def open_model(model: Path | str) -> tuple[Config, Tokenizers, dict[str, torch.S
     tokenizers = Tokenizers.load(folder)
     layers = config.model.encoder_layers + config.model.decoder_layers
     held = len(tensors_in(folder / WEIGHTS))
-    if layers > held:  # before so many are built, if only in thought
+    if layers > held:  # checked before a meta model of so many layers is built
         raise ValueError(f"{folder / CONFIG}: {layers} layers, but {WEIGHTS} has {held} tensors")
     wanted = find_shapes(config.model, len(tokenizers.source), len(tokenizers.target))
     check_tensors(folder / WEIGHTS, wanted)
@@ -126,7 +127,7 @@ def open_model(model: Path | str) -> tuple[Config, Tokenizers, dict[str, torch.S
 
 
 def _check_origin(folder: Path, config: Config, tokenizers: Tokenizers) -> None:
-    """ValueError if tokens or settings are not those of the weights, as far as these tell."""
+    """Raise ValueError if tokenizers or settings differ from those noted beside the weights."""
     path = folder / WEIGHTS
     then = check_type(read_notes(path).get(ORIGIN, {}), dict[str, Any], f"{path}: {ORIGIN}")
     for name, value in _tell_origin(config, tokenizers).items():
@@ -136,7 +137,7 @@ def _check_origin(folder: Path, config: Config, tokenizers: Tokenizers) -> None:
 
 
 def _tell_origin(config: Config, tokenizers: Tokenizers) -> dict[str, Any]:
-    """What the weights mean nothing without, though no shape may tell."""
+    """Return what the weights depend on although no shape shows it: tokenizers and settings."""
     both = [tokenizers.source.vocabulary, tokenizers.target.vocabulary]
     model = config.model.model_dump(exclude={*FREE, "positions"})
     model |= config.model.positions.model_dump(exclude={"longest"})
@@ -144,7 +145,10 @@ def _tell_origin(config: Config, tokenizers: Tokenizers) -> dict[str, Any]:
 
 
 def load_model(model: Path | str) -> tuple[Config, Tokenizers, Transformer]:
-    """Read a model directory, into fp32. ValueError, in one sentence, if it is not one or whole."""
+    """Return settings, tokenizers and network of a model directory, the weights in fp32.
+
+    ValueError, in one sentence, if it is not a complete model directory.
+    """
     config, tokenizers, wanted = open_model(model)
     weights = load_tensors(locate(model) / WEIGHTS, wanted)
     network = build_model(config, tokenizers)
@@ -153,7 +157,7 @@ def load_model(model: Path | str) -> tuple[Config, Tokenizers, Transformer]:
 
 
 def _suggest(folder: Path) -> str:
-    """For a folder that is not there: the shipped model that may be meant."""
+    """Return a hint at the shipped model that may be meant, if the folder does not exist."""
     names = sorted(path.name for path in SHIPPED.glob("*"))
     near = [] if folder.exists() else get_close_matches(str(folder), names, 1)
     return f" (did you mean {near[0]}?)" if near else ""

@@ -1,4 +1,4 @@
-"""Files that are whole or not there, whatever happens; and reading files that may not be ours."""
+"""Atomic writing of files and folders, and careful reading of files from unknown sources."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any, TextIO
 
-MOST_TEXT = 1 << 28  # bytes of a file that is read as a whole and is no tensors
+MOST_TEXT = 1 << 28  # bytes: the largest file without tensors that is read as a whole
 PARTIAL, FORMER = ".partial", ".former"
-# What systems answer that have no way, and no need, to sync a folder.
+# The errors of systems that cannot sync a folder, and do not need to.
 CANNOT_SYNC = {errno.EINVAL, errno.ENOTSUP, errno.EBADF, errno.EACCES, errno.EPERM}
 CACHE = "GLASSFORMER_CACHE"  # an environment variable: where the cache is kept instead
 
 
 def find_cache() -> Path:
-    """Where this system keeps what can be made again. RuntimeError: nobody knows the home."""
+    """Return the cache folder of this system. RuntimeError if the home folder is unknown."""
     if chosen := os.environ.get(CACHE):
         return Path(chosen)
     if sys.platform == "win32":
@@ -31,7 +31,7 @@ def find_cache() -> Path:
 
 
 def write_bytes(path: Path, data: bytes) -> None:
-    """The whole file or none of it. When this returns, the disk has it."""
+    """Write a file, whole or not at all, and wait until it is on the disk."""
     partial = path.with_name(path.name + PARTIAL)
     try:
         with partial.open("wb") as file:
@@ -40,14 +40,14 @@ def write_bytes(path: Path, data: bytes) -> None:
             os.fsync(file.fileno())
         os.replace(partial, path)
     except OSError as error:
-        with suppress(OSError):  # on a full disk this is room for others
+        with suppress(OSError):  # on a full disk this frees space
             partial.unlink(missing_ok=True)
         raise name_file(error, path) from None
     sync_folder(path.parent)
 
 
 def write_text(path: Path, text: str) -> None:
-    """The whole file or none of it. When this returns, the disk has it."""
+    """Write a file of UTF-8, whole or not at all, and wait until it is on the disk."""
     write_bytes(path, text.encode())
 
 
@@ -56,7 +56,7 @@ def write_json(path: Path, value: Any) -> None:
 
 
 def sync_folder(folder: Path) -> None:
-    """Wait until the disk knows which files a folder holds: fsync of a file does not see to it."""
+    """Wait until the list of files in a folder is on the disk; fsync of a file does not do this."""
     if os.name != "posix":
         return
     opened = os.open(folder, os.O_RDONLY)
@@ -70,22 +70,22 @@ def sync_folder(folder: Path) -> None:
 
 
 def sync_file(path: Path) -> None:
-    """Wait until the disk has what was written to a file."""
+    """Wait until what was written to a file is on the disk."""
     with path.open("r+b") as file:
         os.fsync(file.fileno())
 
 
 def sync_files(folder: Path) -> None:
-    """Wait until the disk has every file of a folder, and the folder."""
+    """Wait until every file of a folder, and the folder itself, is on the disk."""
     for path in sorted(folder.iterdir()):
         sync_file(path)
     sync_folder(folder)
 
 
 def put_folder(finished: Path, path: Path) -> None:
-    """A folder whose files the disk has takes the place of another, or of none.
+    """Rename the folder `finished`, whose files are on the disk, to `path`, and replace that.
 
-    Killed between the two renames, it is `path` with FORMER at its end that is still there.
+    If the process is killed between the two renames, the former folder is `path` + FORMER.
     """
     former = path.with_name(path.name + FORMER)
     if path.exists():
@@ -98,7 +98,7 @@ def put_folder(finished: Path, path: Path) -> None:
 
 @contextmanager
 def prepare_beside(path: Path) -> Iterator[Path]:
-    """A folder beside `path` to prepare it in, empty whatever a killed process has left there."""
+    """Yield an empty folder beside `path` to prepare it in, and remove that folder afterwards."""
     scratch = path.with_name(path.name + PARTIAL)
     shutil.rmtree(scratch, ignore_errors=True)
     scratch.mkdir(parents=True)
@@ -109,7 +109,7 @@ def prepare_beside(path: Path) -> Iterator[Path]:
 
 
 def drop_folder(path: Path) -> None:
-    """Remove a folder so that no half of it is ever found under its name."""
+    """Remove a folder; it is renamed first, so that no half of it is found under its name."""
     former = path.with_name(path.name + FORMER)
     shutil.rmtree(former, ignore_errors=True)
     os.replace(path, former)
@@ -117,7 +117,10 @@ def drop_folder(path: Path) -> None:
 
 
 def take_lock(file: IO[str]) -> bool:
-    """Whether the file is ours now; until it is closed, or this process ends, however it does."""
+    """Lock an open file and return whether that worked.
+
+    The lock ends when the file is closed or when this process ends, even if it is killed.
+    """
     try:
         if os.name == "posix":
             import fcntl
@@ -126,7 +129,7 @@ def take_lock(file: IO[str]) -> bool:
         else:
             import msvcrt
 
-            file.seek(1 << 30)  # a byte past the end: the text stays readable for others
+            file.seek(1 << 30)  # a byte past the end, so other processes can read the text
             msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)  # type: ignore[attr-defined]
     except (BlockingIOError, PermissionError):
         return False
@@ -134,7 +137,7 @@ def take_lock(file: IO[str]) -> bool:
 
 
 def is_still(path: Path, file: IO[str]) -> bool:
-    """Whether the open file has that name, and not another by now, or none."""
+    """Return whether `path` still names the open file: it may have been renamed or removed."""
     try:
         return os.path.samestat(path.stat(), os.fstat(file.fileno()))
     except FileNotFoundError:
@@ -142,7 +145,7 @@ def is_still(path: Path, file: IO[str]) -> bool:
 
 
 def open_alone(path: Path) -> TextIO:
-    """An empty file to write text to. ValueError if another process is at it."""
+    """Return an empty, locked file to write text to. ValueError if another process holds it."""
     while True:
         file = path.open("a+", encoding="utf-8", newline="\n")
         if not take_lock(file):
@@ -156,19 +159,19 @@ def open_alone(path: Path) -> TextIO:
 
 
 def name_file(error: OSError, path: Path) -> OSError:
-    """The error, with the file that a user knows instead of none or a temporary one."""
+    """Return the error with the file that a user knows, instead of a temporary one or none."""
     return OSError(error.errno, error.strerror or str(error), str(path))
 
 
 def check_file_size(path: Path) -> None:
-    """Raise ValueError if a file that is to be read as a whole is too large to be what it seems."""
+    """Raise ValueError if a file is larger than MOST_TEXT, and so must be damaged."""
     size = path.stat().st_size
     if size > MOST_TEXT:
         raise ValueError(f"{path}: damaged ({size:,} bytes; at most {MOST_TEXT:,} make sense)")
 
 
 def read_text(path: Path) -> str:
-    """ValueError if it is no file, not UTF-8, or too large to be what it is taken for."""
+    """Return the text of a file. ValueError if it is no file, not UTF-8, or too large."""
     if path.exists() and not path.is_file():  # a pipe or a device would never end
         raise ValueError(f"{path} is no file")
     check_file_size(path)
@@ -179,7 +182,7 @@ def read_text(path: Path) -> str:
 
 
 def read_json(path: Path) -> Any:
-    """ValueError, in one sentence, if it is not JSON."""
+    """Return the value in a JSON file. ValueError, in one sentence, if it is not JSON."""
     try:
         return json.loads(read_text(path))
     except json.JSONDecodeError as error:

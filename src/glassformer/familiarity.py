@@ -1,8 +1,9 @@
-"""Whether a text is of a kind that a model knows: a network translates anything, known or not.
+"""A check that a text is of the kind that a model was trained on.
 
-Three signs tell: characters that its training text did not have, another language than it
-translates from, and tokens that it gives much less probability than usual. The right translation
-is not known here. How often the signs are right and wrong is in docs/corpus.md.
+A network translates any text, so three signs are checked: characters that the training text did
+not have, a language other than the model's source language, and tokens that get much less
+probability than usual. The right translation is not known here. docs/corpus.md says how often the
+signs are right and wrong.
 """
 
 from __future__ import annotations
@@ -21,13 +22,13 @@ from .translation import Problem, Translation
 from .translator import Translator
 
 # Chosen by `benchmarks/familiarity.py`.
-SHARE = 0.6  # of its usual confidence: a model that has less is unsure
+SHARE = 0.6  # of its usual confidence: below this, a model is unsure
 LEAST = 2  # function words of another language, and none of its own
 WORD = re.compile(r"[^\W\d_]+")
 
 
 class Familiarity:
-    """What is known of a model: its source language, its characters, its usual confidence."""
+    """A check of texts against the language, the characters and the usual confidence of a model."""
 
     def __init__(self, translator: Translator) -> None:
         code = translator.config.data.source_lang or ""
@@ -39,7 +40,7 @@ class Familiarity:
         )
 
     def find_problems(self, source: str, found: Translation) -> Iterator[Problem]:
-        """Yield what says that the model does not know such a text."""
+        """Yield each sign that the model was not trained on such a text."""
         if not has_letters(source):
             return
         if unknown := self.tokenizer.find_unknown(source):
@@ -53,13 +54,13 @@ class Familiarity:
 
 
 def measure_confidence(found: Translation) -> float:
-    """Return the geometric mean of the probabilities of the tokens, ends included."""
+    """Return the geometric mean of the probabilities of the tokens, end marks included."""
     tokens = len(found.token_log_probs)
     return math.exp(found.log_prob / tokens) if tokens else 1.0
 
 
 def measure_usual(folder: Path, tokenizers: Tokenizers) -> float | None:
-    """Return the mean confidence in the sentences that a model brings along; None without any."""
+    """Return the mean confidence in the translations in golden.json; None without the file."""
     try:
         lines = read_json(folder / GOLDEN)["lines"]
         given = [(line["translation"], float(line["log_prob"])) for line in lines]
@@ -73,7 +74,7 @@ def measure_usual(folder: Path, tokenizers: Tokenizers) -> float | None:
 
 
 def find_other_language(text: str, own: str) -> str | None:
-    """Return the code of another language, if the function words of a text are only its."""
+    """Return the code of another language, if the text has function words of that language only."""
     if own not in WORDS:
         return None
     words = {word.lower() for word in WORD.findall(text)}

@@ -1,7 +1,7 @@
-"""What files written by earlier versions call by other names: they are read all the same.
+"""The former names of settings, weights and keys, so that files of earlier versions can be read.
 
-One line for each name that changed. A model directory, a recipe, a checkpoint and a recording are
-translated as they are read; what is written has the new names.
+Each name that changed has one line. The names in a model directory, a recipe, a checkpoint or a
+recording are replaced as it is read; what is written has the new names.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ TENSORS = (
     (re.compile(r"_attention\.heads$"), "_attention.context"),
 )
 
-# Keys of JSON files: recordings, progress, what a training was begun with.
+# The keys of JSON files: recordings, progress, the settings that a training was begun with.
 KEYS = {
     "piece_log_prob": "token_log_prob",
     "source_pieces": "source_tokens",
@@ -73,7 +73,7 @@ def rename_tensor(name: str) -> str:
 
 
 def rename_keys(value: Any) -> Any:
-    """Return a JSON value whose objects have today's keys, however deep they lie."""
+    """Return a JSON value with today's keys in all of its objects, at any depth."""
     if isinstance(value, dict):
         return {KEYS.get(key, key): rename_keys(each) for key, each in value.items()}
     if isinstance(value, list):

@@ -1,4 +1,4 @@
-"""A network with names and shapes, but nothing in it."""
+"""A meta model: a network whose weights have names and shapes, but no values."""
 
 from typing import Any
 
@@ -12,8 +12,8 @@ FILLING = {"normal_", "uniform_", "kaiming_uniform_"}
 
 
 def make_meta_model(settings: Model, source: int, target: int) -> Transformer:
-    """With vocabularies of so many tokens: however large, it takes no memory."""
-    if settings.positions.layout != "learned":  # a table that is computed is no weight
+    """Return a network without values, for vocabularies of so many tokens; it takes no memory."""
+    if settings.positions.layout != "learned":  # a computed table is no weight
         short = settings.positions.model_copy(update={"max_positions": 2})
         settings = settings.model_copy(update={"positions": short})
     with torch.device("meta"), _Unfilled():
@@ -21,13 +21,16 @@ def make_meta_model(settings: Model, source: int, target: int) -> Transformer:
 
 
 def find_shapes(settings: Model, source: int, target: int) -> dict[str, torch.Size]:
-    """Of all its weights, by name."""
+    """Return the shapes of all weights of such a network, by name."""
     weights = make_meta_model(settings, source, target).state_dict()
     return {name: tensor.shape for name, tensor in weights.items()}
 
 
 class _Unfilled(TorchFunctionMode):
-    """To fill weights on "meta", PyTorch would import 800 modules: 75 MB and more than a second."""
+    """A mode in which weights are not initialized.
+
+    To initialize weights on "meta", PyTorch would import 800 modules: 75 MB and more than a second.
+    """
 
     def __torch_function__(
         self, func: Any, types: Any, args: Any = (), kwargs: dict[str, Any] | None = None

@@ -1,6 +1,6 @@
-"""What a folder is that is no model of ours: told by its files, with what to do about it.
+"""Messages for a folder that is not a model directory: which toolkit wrote it, and what to do.
 
-Only names, the beginnings of small files and JSON are read; nothing is loaded.
+Only file names, the beginnings of small files and JSON are read; nothing is loaded.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any
 
 HUB_NAME = re.compile(r"[\w-][\w.-]*/[\w.-]*[\w-]")
 SMALL = 1 << 20  # bytes of a file that is read here
-POINTER = b"version https://git-lfs.github.com/"  # what git leaves in the place of a large file
+POINTER = b"version https://git-lfs.github.com/"  # git's placeholder for a large file begins so
 NOT_READ = "Its weights cannot be imported"
 TRAIN = "train a model here on the same text (glassformer train)"
 
@@ -21,7 +21,7 @@ Names = set[str]
 
 
 def recognise(path: Path) -> str | None:
-    """Return what a path is and what to do, in one or two sentences; None if nothing is known."""
+    """Return what a path is and what to do with it, in one or two sentences; None if unknown."""
     if not path.exists():
         return _recognise_name(path)
     folder = path if path.is_dir() else path.parent
@@ -35,7 +35,10 @@ def recognise(path: Path) -> str | None:
 
 
 def _recognise_name(path: Path) -> str | None:
-    """A name of the Hugging Face hub has one slash and no folder before it."""
+    """Return advice if the path looks like a name of the Hugging Face hub; else None.
+
+    Such a name has one slash, and the part before it is no folder here.
+    """
     name = path.as_posix()
     if not HUB_NAME.fullmatch(name) or path.parent.exists():
         return None
@@ -47,7 +50,7 @@ def _recognise_name(path: Path) -> str | None:
 
 
 def _recognise_file(path: Path, names: Names) -> str | None:
-    """One file of a checkpoint in the place of its folder."""
+    """Return advice if the path is one file of a model, given instead of its folder."""
     if path.name in ("model.safetensors", "config.toml", "config.json", "pytorch_model.bin"):
         return f"{path} is one file of a model: name its folder, {path.parent}"
     if path.suffix == ".argosmodel":
@@ -158,7 +161,7 @@ def _is_sockeye(folder: Path, names: Names) -> str | None:
 
 
 def _tell(folder: Path, what: str, why: str = "") -> str:
-    """One sentence for what has no import, and one for what to do."""
+    """Return one sentence on what cannot be imported, and one on what to do."""
     reason = f" ({why})" if why else ""
     return (
         f"{folder} is {what}. {NOT_READ}{reason}: import takes MarianMT checkpoints of Hugging "
@@ -181,7 +184,7 @@ LOOKS: tuple[Callable[[Path, Names], str | None], ...] = (
 
 
 def _read_json(path: Path) -> dict[str, Any]:
-    """Return what is in a small file; nothing if it is no object."""
+    """Return the JSON object in a small file; an empty one if there is none."""
     try:
         found = json.loads(path.read_text(encoding="utf-8")) if _is_small(path) else None
     except (OSError, ValueError, RecursionError):
@@ -194,7 +197,7 @@ def _is_small(path: Path) -> bool:
 
 
 def is_pointer(path: Path) -> bool:
-    """Return whether git left a few lines in the place of a large file."""
+    """Return whether a file is a Git LFS pointer, the placeholder for a large file."""
     if not _is_small(path):
         return False
     with path.open("rb") as file:

@@ -1,4 +1,4 @@
-"""Names that people bring from other toolkits, and what each is called here: other_names.toml."""
+"""Names of settings in other toolkits, and our name for each: the table is other_names.toml."""
 
 from __future__ import annotations
 
@@ -12,29 +12,29 @@ TABLE = Path(__file__).with_name("other_names.toml")
 
 
 class Ours(NamedTuple):
-    """What stands here for a name of another toolkit, and how it differs, in whole sentences."""
+    """Our names for a name of another toolkit, and how they differ, in whole sentences."""
 
     names: tuple[str, ...]  # settings, options of the command line, or one value
     note: str
 
 
 def find_name(theirs: str) -> Ours | None:
-    """Return the settings or options that are called so elsewhere; None if nothing is known."""
+    """Return our settings or options for a name of another toolkit; None if it is unknown."""
     return _read_names().get(spell_name(theirs))
 
 
 def find_value(setting: str, theirs: object) -> Ours | None:
-    """Return the value of a setting that is called so elsewhere; None if nothing is known."""
+    """Return our value of a setting for a value of another toolkit; None if it is unknown."""
     return _read_values().get((setting, spell_name(str(theirs))))
 
 
 def spell_name(name: str) -> str:
-    """Return a name as the table has it: without "-" before it, with "-" for "_"."""
+    """Return a name as the table spells it: without leading "-", with "-" for "_"."""
     return name.strip().lstrip("-").replace("_", "-").casefold()
 
 
 def suggest_names(names: tuple[str, ...] | list[str], note: str = "") -> str:
-    """Return the question that names ours."""
+    """Return the question "did you mean ...?" with our names."""
     return f"did you mean {' or '.join(names)}?" + (f" {note}" if note else "")
 
 

@@ -1,8 +1,8 @@
-"""Telling that memory ran out from all else that can go wrong. Imports no torch."""
+"""A test that tells running out of memory from other errors. It does not import torch."""
 
 from __future__ import annotations
 
-# What torch, its allocators, oneDNN, the C++ library and the system say when memory is gone.
+# What torch, its allocators, oneDNN, the C++ library and the system say when memory runs out.
 SIGNS = (
     "out of memory",
     "not enough memory",
@@ -18,8 +18,11 @@ SIGNS = (
 
 
 def is_out_of_memory(error: BaseException) -> bool:
-    """On a GPU torch has an error of its own for it, on a processor a plain RuntimeError; an import
-    fails to map a library, and C code that has no room for its error ends without one."""
+    """Return whether an error means that memory ran out.
+
+    On a GPU torch has an error class for it, on a CPU it raises a plain RuntimeError. An import
+    fails to map a library. C code that cannot allocate even its error raises a SystemError.
+    """
     if isinstance(error, MemoryError):
         return True
     said = str(error).lower()

@@ -1,6 +1,6 @@
-"""What is wrong with a translation as far as its face shows, and a second, safer try.
+"""The quality check: find visible faults of a translation, and search again with more care.
 
-Nothing here knows the right translation: it compares what comes out with what went in.
+The right translation is not known here: a translation is compared with its source alone.
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ from .translation import Problem, Progress, Translation, assemble, take_apart
 from .translator import Choice, Translator
 from .validation_errors import check_list
 
-# How much confidence a problem leaves, at most. The last four say that the text is not of a kind
-# that the model knows, or is too long for it: another search does not help.
+# The highest confidence that each problem allows. The last four mean that the model was not trained
+# on such text, or that the text is too long for it: another search does not help.
 CAPS = {"empty": 0.0, "loop": 0.1, "copy": 0.2, "short": 0.3, "long": 0.3, "cut": 0.3, "lost": 0.5}
 CAPS |= {"unknown": 0.5, "language": 0.2, "unsure": 1.0, "parts": 1.0}
 
-# Where benchmarks/guards.py has next to no false alarm: the counts are in docs/corpus.md.
+# With these limits, benchmarks/guards.py finds next to no false alarms: see docs/corpus.md.
 LONGEST_UNIT, OFTEN, LEAST_LOOP = 80, 3, 12  # characters; times; characters
-LEAST_COPY, ALIKE = 4, 0.7  # words; the share of them
-LEAST_LENGTH, SHORT, LONG = 15, 0.4, 3.0  # as `measure` has it; times the source's length
+LEAST_COPY, ALIKE = 4, 0.7  # words; the share of them that is the same
+LEAST_LENGTH, SHORT, LONG = 15, 0.4, 3.0  # as `measure_text` counts; times the source's length
 IDEOGRAPH = 3  # letters of an alphabet that one ideograph or syllable is worth
 SPELLED_OUT = 12  # numbers up to it may come out as words
 
@@ -47,7 +47,7 @@ PLACEHOLDER = re.compile(
 
 @dataclass(frozen=True)
 class Judged:
-    """The translations of a text, best first, with what is wrong with the first."""
+    """The translations of a text, best first, with the problems of the first one."""
 
     best: list[Translation]
     problems: tuple[Problem, ...]
@@ -71,12 +71,12 @@ def search_checked(
     progress: Progress | None = None,
     **how: Any,
 ) -> list[Judged]:
-    """Return what `Translator.search` finds, judged sentence by sentence.
+    """Return the translations that `Translator.search` finds, each sentence checked for problems.
 
-    The command line, `Translator.translate`, `evaluate` and the server all translate here, so
-    that the same text has the same answer. again: a sentence that looks wrong is searched for
-    again with more care, and the better of both is taken. What was sampled, or is one of several
-    translations, is left as it is.
+    The command line, `Translator.translate`, `evaluate` and the server all call this function, so
+    the same text has the same translation everywhere. again: a sentence that has problems is
+    translated again by a more careful search, and the better translation is taken. Sampled
+    translations, and those for n_best > 1, are not searched for again.
     """
     check_list("texts", texts)
     decode = translator.config.decode.override(decode, n_best)
@@ -90,9 +90,9 @@ def search_checked(
 
 
 def judge(text: str, best: list[Translation], knows: Familiarity | None = None) -> Judged:
-    """Return the translations of a text with what is wrong with the best, sentence by sentence.
+    """Return the translations of a text with the problems of the best, sentence by sentence.
 
-    knows: the model that translated, if it is to be said what that does not know.
+    knows: the model that translated, to report also text that it was not trained on.
     """
     problems: list[Problem] = []
     for part, (source, found) in enumerate(_list_sentences(text, best[0])):
@@ -104,7 +104,7 @@ def judge(text: str, best: list[Translation], knows: Familiarity | None = None) 
 
 
 def _list_sentences(text: str, found: Translation) -> list[tuple[str, Translation]]:
-    """Return each part that was translated on its own, and what came of it."""
+    """Return the source and the translation of each part that was translated on its own."""
     if not found.parts:
         return [(text, found)]
     sources = cut_spans(text, [part.source for part in found.parts])
@@ -112,7 +112,7 @@ def _list_sentences(text: str, found: Translation) -> list[tuple[str, Translatio
 
 
 def _note_parts(judged: Judged) -> Judged:
-    """Return the same with a problem where a whole line was wanted, but was too long."""
+    """Return the same; add a problem if the line was too long to be translated as a whole."""
     if len(judged.best[0].parts) < 2:
         return judged
     said = f"too long to be translated whole: in {len(judged.best[0].parts)} parts"
@@ -137,7 +137,7 @@ def find_problems(source: str, found: Translation) -> Iterator[Problem]:
 
 
 def count_repeats(text: str) -> int:
-    """How often some stretch of text comes in a row, if that is often and long; 1 if not."""
+    """Return how often a stretch of text is repeated in a row; 1 if seldom, or if it is short."""
     codes = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), np.uint32)
     most = 1
     for unit in range(1, min(LONGEST_UNIT, len(codes) // OFTEN) + 1):
@@ -145,7 +145,7 @@ def count_repeats(text: str) -> int:
         if len(differs) - np.count_nonzero(differs) < (OFTEN - 1) * unit:
             continue
         ends = np.concatenate(([-1], np.flatnonzero(differs), [len(differs)]))
-        run = int(np.diff(ends).max()) - 1  # characters that are those of a unit before
+        run = int(np.diff(ends).max()) - 1  # characters equal to those one unit before
         times = run // unit + 1
         if times >= OFTEN and run + unit >= LEAST_LOOP:
             most = max(most, times)
@@ -164,7 +164,7 @@ def is_copy(source: str, target: str) -> bool:
 
 
 def measure_text(text: str) -> int:
-    """The length in letters of an alphabet."""
+    """Return the length of a text in letters of an alphabet; a wide character is IDEOGRAPH."""
     letters = sum(1 for c in text if not c.isspace())
     return letters + (IDEOGRAPH - 1) * len(WIDE.findall(text))
 
@@ -178,7 +178,7 @@ def _compare_lengths(source: int, target: int) -> Iterator[Problem]:
 
 
 def list_lost(source: str, target: str) -> list[str]:
-    """Numbers, addresses and placeholders that the source has more often."""
+    """Return the numbers, addresses and placeholders that the source has more often."""
     source, target = _spell_digits(source), _spell_digits(target)
     lost: list[str] = []
     for pattern in (ADDRESS, PLACEHOLDER):
@@ -195,7 +195,7 @@ def list_lost(source: str, target: str) -> list[str]:
 
 
 def _list_numbers(text: str) -> Iterator[str]:
-    """Each number as its digits, and together with up to three behind it: 1 234 567,50."""
+    """Yield each group of digits, alone and joined with up to three after it: 1 234 567,50."""
     for run in GROUPS.findall(text):
         groups = re.findall(r"\d+", run)
         for first in range(len(groups)):
@@ -203,7 +203,7 @@ def _list_numbers(text: str) -> Iterator[str]:
 
 
 def _spell_digits(text: str) -> str:
-    """In NFKC, the digits of any script as 0 to 9."""
+    """Return a text in NFKC, with the digits of any script written as 0 to 9."""
     return "".join(str(decimal(c)) if c.isdecimal() else c for c in normalize("NFKC", text))
 
 
@@ -213,7 +213,7 @@ def _cap_confidence(found: Translation, problems: Sequence[Problem]) -> float:
 
 @dataclass
 class _Doubtful:
-    """A sentence that looks wrong: which text's, and which of its parts."""
+    """A sentence with problems: the line and the part that it is, and its translation."""
 
     line: int
     part: int
@@ -231,7 +231,7 @@ def _search_again(
     prefixes: Sequence[str] | None,
     how: dict[str, Any],
 ) -> None:
-    """Put better translations of the sentences that look wrong into `judged`, if there are any."""
+    """Search again for the sentences with problems, and put better translations into `judged`."""
     doubtful = [
         _Doubtful(line, part, source, prefixes[line] if prefixes and not part else "", found, wrong)
         for line, (text, each) in enumerate(zip(texts, judged, strict=True))
@@ -259,7 +259,10 @@ def _search_again(
 def _plan(
     decode: Decode, doubtful: Sequence[_Doubtful]
 ) -> Iterator[tuple[Decode, list[_Doubtful]]]:
-    """A wider beam for all; without repetition where there was one or the end did not come."""
+    """Yield the settings of each second search with its sentences.
+
+    All get a wider beam. Repetition is forbidden for sentences that have one or were too long.
+    """
     beam = {"search": "beam", "beam": max(5, decode.beam), "stop": "exact"}
     is_endless = [
         bool({"loop", "long", "cut"} & {p.kind for p in each.problems}) for each in doubtful
@@ -274,7 +277,7 @@ def _plan(
 
 
 def _choose(former: _Doubtful, others: list[Translation]) -> Translation | None:
-    """The best of a second search, if less is wrong with it."""
+    """Return the best translation of a second search, if its problems weigh less; else None."""
     weights = [_weigh([*find_problems(former.source, other)]) for other in others]
     least = min(weights)  # the first of equals
     return others[weights.index(least)] if least < _weigh(former.problems) else None

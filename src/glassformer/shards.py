@@ -1,9 +1,9 @@
-"""Translating a corpus that is too much for one machine: files in, files out, by Ray Data.
+"""Translation of large files in shards, by many processes or machines, with Ray Data.
 
-The text is cut into shards of whole lines. Workers, on this machine or a cluster, translate a shard
-each and write it beside the output, and when all are there they are put together in order. What is
-written stays: a run that was stopped goes on with the shards that are missing. On a cluster all
-machines need to see the text, the model and the output under the same paths.
+The text is cut into shards of whole lines. Each worker, on this machine or a cluster, translates
+one shard at a time and writes it beside the output; when all are there, they are joined in order.
+Finished shards are kept: a run that was stopped goes on with those that are missing. On a cluster
+all machines need to see the text, the model and the output under the same paths.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ from .typed_json import read_typed
 
 Render = Callable[[int, str, Judged, str], str]
 MANIFEST = "manifest.json"
-STORE = 1 << 28  # bytes that a Ray of our own keeps for passing objects: ours are small
+STORE = 1 << 28  # bytes of Ray's object store, if Ray is started here: the objects are small
 
 
 @dataclass(frozen=True)
 class Shard:
-    """Lines of a file: `first` counts from 0, `start` and `stop` are bytes."""
+    """A range of lines of a file; `first` counts from 0, `start` and `stop` are in bytes."""
 
     number: int
     first: int
@@ -46,14 +46,14 @@ class Shard:
 
 @dataclass(frozen=True)
 class ShardJob:
-    """What every worker has to know; all of it decides what is written."""
+    """The settings that every worker needs; each of them affects what is written."""
 
     model: str
     source: str
     decode: dict[str, Any]
     n_best: int
     split: bool
-    again: bool  # what looks wrong is searched for again
+    again: bool  # sentences with problems are searched for again
     seed: int
     precision: str
     device: str
@@ -72,9 +72,9 @@ def translate_shards(
 ) -> int:
     """Translate the file `job.source` into `out`, and return how many shards were there already.
 
-    address: of a Ray cluster that runs; None starts one here for as long as it takes. render: makes
-    the output for a line of its number (from 1), text, translations and precision; it has to be
-    importable by the workers. progress hears of finished lines.
+    address: that of a running Ray cluster; None starts Ray here, and stops it at the end. render:
+    makes the output line from its number (from 1), text, translations and precision; the workers
+    have to be able to import it. progress: called with the number of further finished lines.
     ValueError if `out` was begun with other settings, or Ray is not installed.
     """
     if Path(job.source).suffix == ".gz":
@@ -93,7 +93,7 @@ def translate_shards(
 
 
 def cut_file(source: Path, lines: int) -> Iterator[Shard]:
-    """The shards of a file. ValueError, naming the line, for what is no UTF-8."""
+    """Yield the shards of a file. ValueError, naming the line, if it is not UTF-8."""
     number = first = start = stop = count = 0
     with source.open("rb") as file:
         raws, same = tee(file)
@@ -115,7 +115,7 @@ def read_shard(source: Path, shard: Shard) -> list[str]:
 
 
 def _begin(parts: Path, job: ShardJob, shard_lines: int, render: Render) -> None:
-    """Make the folder, or see that it was made for the same work."""
+    """Make the folder; if it is there, raise ValueError unless it was made for the same job."""
     model = locate(job.model) / WEIGHTS
     wanted = {
         **asdict(job),
@@ -141,7 +141,7 @@ def _name(parts: Path, number: int) -> Path:
 
 
 def join_shards(parts: Path, numbers: list[int], out: Path) -> None:
-    """Put the parts together in order, and remove them."""
+    """Join the translated shards in order into `out`, and remove them."""
     partial = out.with_name(f"{out.name}.partial")
     with partial.open("wb") as whole:
         for number in numbers:
@@ -154,7 +154,7 @@ def join_shards(parts: Path, numbers: list[int], out: Path) -> None:
 
 
 class Worker:
-    """Holds the model in a process of its own and translates a shard at a time."""
+    """A worker process of Ray: it holds the model and translates one shard at a time."""
 
     def __init__(self, job: ShardJob, parts: str, render: Render, threads: int):
         import torch
@@ -168,7 +168,7 @@ class Worker:
     def __call__(self, batch: dict[str, Any]) -> dict[str, Any]:
         for values in zip(*(batch[each.name] for each in fields(Shard)), strict=True):
             shard = Shard(*map(int, values))
-            if not _name(self.parts, shard.number).is_file():  # a shard may be dealt out twice
+            if not _name(self.parts, shard.number).is_file():  # Ray may assign a shard twice
                 self.translate(shard)
         return {"lines": batch["lines"]}
 
@@ -200,7 +200,7 @@ def _run(
     threads: int,
     address: str | None,
 ) -> Iterator[int]:
-    """How many lines are done, shard by shard, in any order."""
+    """Translate the shards with Ray; yield the number of lines of each as it is done."""
     ray = _start(address, workers * threads)
     try:
         ray.data.DataContext.get_current().enable_progress_bars = False
@@ -220,7 +220,7 @@ def _run(
 
 
 def _start(address: str | None, cpus: int) -> Any:
-    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # nothing is told to anybody
+    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # Ray sends no usage statistics
     os.environ.setdefault("RAY_BACKEND_LOG_LEVEL", "fatal")
     try:
         import ray
@@ -241,7 +241,7 @@ def _start(address: str | None, cpus: int) -> Any:
 
 @contextmanager
 def _hush() -> Iterator[None]:
-    """Nothing on stderr, not even from C++: Ray says there what level its log has."""
+    """Discard what is written to stderr, also by C++: Ray reports the level of its log there."""
     sys.stderr.flush()
     kept, nowhere = os.dup(2), os.open(os.devnull, os.O_WRONLY)
     try:

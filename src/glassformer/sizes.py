@@ -1,4 +1,4 @@
-"""The shapes that a model can start from, by name."""
+"""The named sizes of a model, such as tiny and base, with their shapes."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""Named windows in a forward pass. They cost one attribute test when nobody looks.
+"""Taps: named windows in a forward pass, at which tensors can be recorded and edited.
 
-Recording runs on a view: new module objects around the same parameters, each carrying the
-recorder. The model itself is never touched: other threads keep their fused path bit for bit,
-and recordings nest.
+Without a recorder a window costs one attribute test. Recording runs on a view: new module objects
+around the same parameters, each carrying the recorder. The model itself is not changed, so other
+threads keep the fused kernels and their results bit for bit, and recordings can be nested.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ class Watchable(nn.Module):
 
 
 def tap(owner: Watchable, name: str, x: Tensor) -> Tensor:
-    """Offer `x` to whoever is recording; return it, or the recorder's edit of it."""
+    """Pass `x` to the recorder, if there is one; return `x`, or the recorder's edit of it."""
     return x if owner.recorder is None else owner.recorder(owner, name, x)
 
 
 class Recorder:
-    """Keeps what passes the windows of one view, and edits what it was told to edit."""
+    """A recorder of the tensors at the windows of one view, which also replaces those to edit."""
 
     def __init__(self, keep: Callable[[str], bool], edit: Mapping[str, Edit]):
         self.keep, self.edit = keep, edit
@@ -51,12 +51,12 @@ class Recorder:
 
 
 def view_with(model: Net, recorder: Recorder) -> Net:
-    """Return a view of a model whose windows `recorder` sees."""
+    """Return a view of a model whose windows pass their tensors to `recorder`."""
     return _view(model, recorder, "", {})
 
 
 def _view(module: Net, recorder: Recorder, name: str, seen: dict[nn.Module, nn.Module]) -> Net:
-    """The same parameters and buffers in new module objects; a module shared stays shared."""
+    """Return the same parameters and buffers in new module objects; shared modules stay shared."""
     if module not in seen:
         seen[module] = twin = copy(module)
         twin.__dict__ = dict(module.__dict__, recorder=recorder, training=False)
@@ -74,12 +74,12 @@ def record(
     keep: Callable[[str], bool] = lambda name: True,
     edit: Mapping[str, Edit] | None = None,
 ) -> Iterator[tuple[Net, Trace]]:
-    """Yield (view, trace): run the view; trace maps each full name to one tensor a call.
+    """Yield (view, trace): run the view; trace maps each full name to a list of one tensor a call.
 
     A full name is the dotted path of the module and the window's own name, as in
     `decoder.2.cross_attention.weights`. `keep` says by name what is stored; `edit` maps full
-    names to functions whose answer takes the value's place. A view is always in eval mode.
-    ValueError at the end if a name to edit never came by.
+    names to functions whose result replaces the tensor. A view is always in eval mode.
+    ValueError at the end if a window to edit was not passed.
     """
     recorder = Recorder(keep, edit or {})
     yield view_with(model, recorder), recorder.trace

@@ -1,4 +1,4 @@
-"""Weights in a file: safetensors, each once however often it is tied, with notes beside them."""
+"""Reading and writing weights as safetensors, a tied weight only once, with notes beside them."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ def save_tensors(
     dtype: torch.dtype | None = None,
     notes: Mapping[str, Any] | None = None,
 ) -> None:
-    """As safetensors; a tensor under several names is written once and the names are noted.
+    """Write tensors as safetensors; one that has several names is written once, with its aliases.
 
-    Further `notes` go into one entry with them: several would be written in any order.
+    `notes` and aliases share one metadata entry, since several would be written in any order.
     """
     first: dict[tuple[int, torch.Size], str] = {}
     aliases: dict[str, str] = {}
@@ -48,8 +48,10 @@ def save_tensors(
 
 
 def load_tensors(path: Path, shapes: Mapping[str, torch.Size] | None = None) -> dict[str, Tensor]:
-    """Read what `save_tensors` wrote. With `shapes`, names and shapes must be just those, and
-    nothing is read before they are."""
+    """Return the tensors of a file by name, a tied one under each of its names.
+
+    With `shapes`, ValueError unless names and shapes are exactly those; this is checked first.
+    """
     if shapes is not None:
         check_tensors(path, shapes)
     with _opened(path) as (file, aliases):
@@ -58,21 +60,21 @@ def load_tensors(path: Path, shapes: Mapping[str, torch.Size] | None = None) -> 
 
 
 def read_tensors(path: Path) -> Callable[[str], Tensor]:
-    """Return a function that gives a copy of each of the weights, in fp32."""
+    """Return a function from the name of a weight to a copy of it in fp32."""
     view = _map_tensors(path)
     return lambda name: view(name).to(torch.float32, copy=True)
 
 
 def _map_tensors(path: Path) -> Callable[[str], Tensor]:
-    """Return a function that gives each of the weights as it lies in the file.
+    """Return a function from the name of a weight to a view of it, in the file's number format.
 
-    The file is mapped into memory and now and then let go, so that little of it stays there.
-    ValueError if another has come in its place meanwhile.
+    The file is mapped into memory, and mapped anew after MAPPED bytes, so that little of it stays
+    in memory. ValueError if the file was replaced meanwhile.
     """
     with _opened(path) as (_, aliases):
         pass
     file: Any = None
-    there, read_since = path.stat().st_ino, 0  # bytes, since it was mapped
+    there, read_since = path.stat().st_ino, 0  # bytes read since the file was mapped
 
     def read(name: str) -> Tensor:
         nonlocal file, read_since
@@ -101,7 +103,7 @@ def check_finite(path: Path) -> None:
         names = list(file.keys())
     for name in names:
         tensor = view(name)
-        # One pass: a sum is finite only if all of its terms are. Few sums need a closer look.
+        # One pass: a finite sum has only finite terms. Otherwise all of them are checked.
         if not tensor.sum(dtype=torch.float32).isfinite() and not tensor.isfinite().all():
             raise ValueError(
                 f"{path}: some of {name} are not finite numbers: get the file anew, or train "
@@ -110,7 +112,7 @@ def check_finite(path: Path) -> None:
 
 
 def check_tensors(path: Path, shapes: Mapping[str, torch.Size]) -> None:
-    """ValueError unless the file has tensors of just these names and shapes, all of floats."""
+    """Raise ValueError unless a file has exactly these names and shapes, and only floats."""
     with _opened(path) as (file, aliases):
         slices = {name: file.get_slice(name) for name in file.keys()}  # noqa: SIM118
         found = {name: torch.Size(each.get_shape()) for name, each in slices.items()}
@@ -123,20 +125,23 @@ def check_tensors(path: Path, shapes: Mapping[str, torch.Size]) -> None:
 
 
 def tensors_in(path: Path) -> list[str]:
-    """The names of the weights, tied ones under each of their names."""
+    """Return the names of the weights, tied ones under each of their names."""
     with _opened(path) as (file, aliases):
         return [*file.keys(), *aliases]
 
 
 def read_notes(path: Path) -> dict[str, Any]:
-    """What was written beside the weights."""
+    """Return the notes that were written beside the weights."""
     with _opened(path) as (file, _):
         return _read_notes(path, file)
 
 
 @contextmanager
 def _opened(path: Path) -> Iterator[tuple[Any, dict[str, str]]]:
-    """A safetensors file, and which of its tensors have further names. ValueError if damaged."""
+    """Yield an open safetensors file and its aliases, further name to stored name.
+
+    ValueError if the file is damaged.
+    """
     with _explained(path), safe_open(path, "pt") as file:
         aliases = _read_notes(path, file)[ALIASES]
         found = {rename_tensor(name): rename_tensor(other) for name, other in aliases.items()}
@@ -144,7 +149,7 @@ def _opened(path: Path) -> Iterator[tuple[Any, dict[str, str]]]:
 
 
 class _Renamed:
-    """An open safetensors file whose tensors go by today's names."""
+    """An open safetensors file that finds its tensors by today's names."""
 
     def __init__(self, file: Any):
         self.file = file
@@ -183,7 +188,7 @@ def _explained(path: Path) -> Iterator[None]:
 
 
 def _difference(found: Mapping[str, torch.Size], wanted: Mapping[str, torch.Size]) -> str:
-    """The first thing in which the weights do not fit the settings."""
+    """Return, in words, the first difference between the weights and the settings."""
     name = sorted(k for k in {*found, *wanted} if found.get(k) != wanted.get(k))[0]
     if name not in wanted:
         return f"{name} is no weight of a model with these settings"

@@ -1,4 +1,4 @@
-"""What translating gives: text, what the network thinks of it, and the parts it is made of."""
+"""The results of translating: text, the log-probabilities of its tokens, and its parts."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from .text import Tokenizer
 from .text.spacing import join_sentences
 from .text.unicode import Span
 
-Progress = Callable[[int], object]  # told how many more lines are done
+Progress = Callable[[int], object]  # called with how many more lines are done
 
 LINE_BREAKS = str.maketrans({c: " " for c in "\n\r\v\f\x1c\x1d\x1e\x85\u2028\u2029"})
 
 
 @dataclass(frozen=True)
 class Part:
-    """A sentence or clause that was translated on its own; natural logarithms."""
+    """A sentence or clause that was translated on its own; logarithms are natural."""
 
     source: Span  # in the text, in characters
     target: Span  # in the translation, in characters
@@ -31,29 +31,29 @@ class Part:
 
 @dataclass(frozen=True)
 class Translation:
-    """The translation of a text, with what the model thinks of it; natural logarithms."""
+    """The translation of a text, with its log-probabilities; logarithms are natural."""
 
     text: str
     tokens: list[str]
     log_prob: float  # the sum of the parts'
     score: float  # the sum of the parts'
-    token_log_probs: list[float]  # of each part one a token, and its end's
-    finished: bool  # whether every part is
+    token_log_probs: list[float]  # for each part, one a token and then its end mark's
+    finished: bool  # whether every part is finished
     parts: list[Part]
 
 
 @dataclass(frozen=True)
 class Problem:
-    """Something that looks wrong with a translation, or with its text for this model."""
+    """A problem with a translation, or with its source text for this model."""
 
-    kind: str  # one of `guard.CAPS`
+    kind: str  # one of `quality_check.CAPS`
     said: str  # for people
-    part: int = 0  # of the translation's parts
+    part: int = 0  # the index of the translation's part
 
 
 @dataclass(frozen=True)
 class Scored:
-    """How probable a given translation is; natural logarithms."""
+    """The log-probability of a given translation; logarithms are natural."""
 
     log_prob: float
     tokens: list[str]
@@ -64,7 +64,10 @@ Ranked = TypeVar("Ranked", bound=Hypothesis | Translation)
 
 
 def combine(found: Iterable[Sequence[Ranked]], number: int) -> list[tuple[Ranked, ...]]:
-    """The best ways to take one hypothesis of each part: few that were cut, then a high sum."""
+    """Return the best `number` combinations of one hypothesis for each part.
+
+    Fewer unfinished hypotheses are better; among equals, a higher sum of scores.
+    """
     best: list[tuple[int, float, tuple[Ranked, ...]]] = [(0, 0.0, ())]
     for hypotheses in found:
         longer: list[tuple[int, float, tuple[Ranked, ...]]] = [
@@ -79,7 +82,7 @@ def combine(found: Iterable[Sequence[Ranked]], number: int) -> list[tuple[Ranked
 def compose(
     text: str, spans: Sequence[Span], found: Sequence[Hypothesis], target: Tokenizer
 ) -> Translation:
-    """Return one hypothesis for each span of `text`, together; see `assemble`."""
+    """Return the translation of `text` made of one hypothesis for each span; see `assemble`."""
     return assemble(text, spans, [_read(each, target) for each in found])
 
 
@@ -96,9 +99,10 @@ def _read(found: Hypothesis, target: Tokenizer) -> Translation:
 
 
 def assemble(text: str, spans: Sequence[Span], found: Sequence[Translation]) -> Translation:
-    """Return a translation for each span of `text`, together; what was around them stays.
+    """Return the translation of `text` made of one translation for each span.
 
-    One line gives one line: line breaks become spaces. Blank text gives the empty one.
+    The text between the spans is kept. One line gives one line: line breaks become spaces. Blank
+    text gives the empty one.
     """
     joined, places = join_sentences(
         text if text.strip() else "", spans, [each.text for each in found]
@@ -120,7 +124,7 @@ def assemble(text: str, spans: Sequence[Span], found: Sequence[Translation]) -> 
 
 
 def take_apart(found: Translation) -> list[Translation]:
-    """Return the translations of the parts, each as if it were alone."""
+    """Return the translation of each part by itself."""
     log_probs = iter(found.token_log_probs)
     return [
         Translation(
@@ -137,7 +141,10 @@ def take_apart(found: Translation) -> list[Translation]:
 
 
 def count_text_lines(progress: Progress, lines: int, parts: int) -> Progress:
-    """A function that is told of parts and tells `progress` of lines."""
+    """Return a function that is called with numbers of done parts, and calls `progress` with lines.
+
+    `lines` is the number of all lines, `parts` that of all parts.
+    """
     done = 0
 
     def tell(more: int) -> None:

@@ -1,4 +1,4 @@
-"""The data's way: text -> sentences -> tokens -> ids -> network -> search -> ids -> text."""
+"""The translator of a model: text -> sentences -> tokens -> ids -> network -> search -> text."""
 
 from __future__ import annotations
 
@@ -26,16 +26,16 @@ from .validation_errors import check_list
 
 __all__ = ["Part", "Progress", "Scored", "Translation", "Translator"]
 
-Choice = Decode | Mapping[str, Any] | None  # settings of a search, in the place of a model's own
-PART = 1 << 40  # sampling is keyed by line + PART * part: more lines than that has no text
+Choice = Decode | Mapping[str, Any] | None  # settings of a search that override the model's own
+PART = 1 << 40  # sampling is keyed by line + PART * part; no text has so many lines
 
 
 class Translator:
-    """A model directory, ready for text.
+    """A loaded model with its tokenizers, which translates and scores text.
 
-    `how`: `device` is auto, cpu, cuda or mps; `precision`, of translating, is auto (the fastest
-    here that loses nothing worth mentioning), fp32, bf16 or int8; `threads` and `workers` say how
-    a processor is used. See `engine.Weights`; `holding` may be another kind of them.
+    `how`: `device` is auto, cpu, cuda or mps; `precision`, that of translating, is auto (the
+    fastest on this device with next to no loss of quality), fp32, bf16 or int8; `threads` and
+    `workers` say how a CPU is used. See `engine.Weights`; `holding` may be a subclass of it.
     """
 
     def __init__(
@@ -54,23 +54,23 @@ class Translator:
 
     @classmethod
     def load(cls, folder: Path | str, **how: Any) -> Translator:
-        """Raises ValueError if `folder` is no whole model directory."""
+        """Return the translator of a model directory. ValueError if it is not a complete one."""
         config, tokenizers, _ = open_model(folder)
         return cls(config, tokenizers, locate(folder), **how)
 
     @property
     def model(self) -> Transformer:
-        """The network to look into."""
+        """Return the network, for scoring and recording."""
         return self.weights.network
 
     @property
     def precision(self) -> str:
-        """Of translating; "auto" is decided when it is first wanted."""
+        """Return the precision of translating; "auto" is decided at its first use."""
         return self.weights.precision
 
     @property
     def exact_precision(self) -> str:
-        """Of scoring and looking inside: fp32, unless bf16 was asked for."""
+        """Return the precision of scoring and recording: fp32, unless bf16 was asked for."""
         return self.weights.exact
 
     @overload
@@ -102,9 +102,9 @@ class Translator:
     ) -> str | list[str]:
         """Return the translation of a text, or of each text of a list in order.
 
-        It is what the command line and the server answer. again: a sentence whose translation
-        looks wrong is searched for again with more care, as `guard.search` does; without it, take
-        the best that `search` finds. The rest is as in `search`.
+        The command line and the server return the same. again: a sentence whose translation has
+        problems is translated again by a more careful search, see `quality_check.search_checked`;
+        without it, this is the best that `search` finds. The rest is as in `search`.
         """
         if isinstance(texts, str):
             return self.translate([texts], again=again, **_in_lists(how))[0]
@@ -151,12 +151,12 @@ class Translator:
     ) -> list[Translation] | list[list[Translation]]:
         """Return the `n_best` translations of a text, or of each text of a list, best first.
 
-        decode: settings in the place of the model's own, one by one; see `Decode.override`.
-        prefixes: how each translation begins, that is, its first part. split: translate the parts
-        of a text, as `split` has them, one by one, and keep what is around them; the n best are
-        the best combinations. Without it a text is one part, unless it is too long for the model.
-        What has no letter or digit stays as it is. Sampling is keyed by `seed` and by the number
-        of the line, counted from `first_line`.
+        decode: settings that override the model's own, one by one; see `Decode.override`.
+        prefixes: the text that each translation, that is, its first part, begins with. split:
+        translate the parts of a text, as `split` returns them, one by one, and keep the text
+        between them; the n best are the best combinations. Without it a text is one part, unless
+        it is too long for the model. Text without a letter or digit is not translated. Sampling is
+        keyed by `seed` and by the number of the line, counted from `first_line`.
         """
         if isinstance(texts, str):
             told = {"decode": decode, "n_best": n_best, "split": split, "seed": seed}
@@ -196,10 +196,11 @@ class Translator:
         ]
 
     def split(self, text: str) -> list[Span]:
-        """Return what of a text is translated on its own: sentences, and clauses of long ones.
+        """Return the spans that are translated on their own: sentences, and clauses of long ones.
 
-        Long is a sentence of more tokens than nearly all in training (text.split_above). A line
-        break ends a sentence. Between the spans is what has no letter or digit, and stays.
+        A sentence is long if it has more than text.split_above tokens: more than nearly all of the
+        training text. A line break ends a sentence. Between the spans there are no letters or
+        digits; that text is kept.
         """
         most = min(self.config.text.split_above or self.longest, self.longest - 1)
         spans: list[Span] = []
@@ -216,17 +217,17 @@ class Translator:
         return [span for span in spans if has_letters(text[slice(*span)])]
 
     def _keep_whole(self, text: str) -> list[Span]:
-        """Return one span, the whole text; its parts only where the model cannot read as much."""
+        """Return the whole text as one span, or its parts if it is too long for the model."""
         if not has_letters(text):
             return []
         return [(0, len(text))] if self._count(text) < self.longest else self.split(text)
 
     def _count(self, text: str) -> int:
-        """Return how many source tokens a text has, the end mark left out."""
+        """Return the number of source tokens of a text, without the end mark."""
         return len(self._encode([text])[0])
 
     def read(self, text: str) -> Tokens:
-        """The source tokens of a text, and where in it each comes from."""
+        """Return the source tokens of a text, with the span of the text that each comes from."""
         if not is_unspaced(self.config.data.source_lang):
             return self.tokenizers.source.tokens(text)
         closed, origins = close_up_with_spans(text)
@@ -275,21 +276,21 @@ class Translator:
         ]
 
     def see(self, text: str, **how: Any) -> Any:
-        """A recording of one sentence's translation, a `Trace`; `how` as in `see.record`."""
+        """Return a recording of the translation of one sentence, a `Trace`; see `see.record`."""
         return import_module(".see", __package__).record(self, text, **how)
 
     @property
     def longest(self) -> int:
-        """The most tokens a side, the end mark included."""
+        """Return the most tokens that a side may have, the end mark included."""
         return self.config.model.positions.max_positions
 
     @property
     def budget(self) -> int:
-        """Tokens at work at once, padding included; fewer once memory has run out."""
+        """Return the most tokens in a batch, padding included; it falls when memory runs out."""
         return self.room.tokens
 
     def describe(self) -> dict[str, Any]:
-        """Sizes and settings, for people and programs."""
+        """Return sizes and settings, for people and programs."""
         parameters = sum(p.numel() for p in self.model.parameters())
         return {
             "parameters": parameters,
@@ -318,7 +319,7 @@ class Translator:
     def _prefixes(
         self, texts: Sequence[str], prefixes: Sequence[str], spans: Sequence[Sequence[Span]]
     ) -> list[list[int]]:
-        """One for each part: the first of a text begins as wanted, the others as they like."""
+        """Return the prefix of each part as ids: that of the text for its first part, else none."""
         if len(prefixes) != len(texts):
             raise ValueError(f"{len(texts)} texts but {len(prefixes)} prefixes")
         parts = [

@@ -1,6 +1,6 @@
-"""JSON files whose content must have a certain shape, whoever wrote them and whatever befell them.
+"""Reading of JSON files whose content must be of a given type, even if they may be damaged.
 
-The shape is any type that pydantic knows: a model, a dataclass, `dict[str, str]`.
+The type is any that pydantic knows: a model, a dataclass, `dict[str, str]`.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ T = TypeVar("T")
 
 
 def read_typed(path: Path, kind: type[T]) -> T:
-    """Return what a JSON file holds. Raise ValueError, in one sentence, if it is no `kind`.
+    """Return the value in a JSON file. Raise ValueError, in one sentence, if it is no `kind`.
 
     Fields may have the names that earlier versions wrote; keys of a `dict` are left as they are.
     """

@@ -1,4 +1,4 @@
-"""A mistake in settings or arguments, said so that it can be mended."""
+"""Messages for validation errors in settings or arguments, which say how to correct them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .other_names import find_name, find_value, spell_name, suggest_names
 
 
 def explain_error(error: ValidationError, settings: type[BaseModel]) -> str:
-    """What is wrong with the first bad key, and what would be right, in one sentence."""
+    """Return one sentence on the first bad key: what is wrong, and what would be right."""
     first = error.errors()[0]
     where = [str(part) for part in first["loc"]]
     if first["type"] == "extra_forbidden":
@@ -25,7 +25,7 @@ def explain_error(error: ValidationError, settings: type[BaseModel]) -> str:
 
 
 def _suggest_setting(where: list[str], settings: type[BaseModel]) -> str:
-    """Return the question that names what was meant, or what there is in this table."""
+    """Return a question with the setting that was probably meant, or a list of known settings."""
     table, names = ".".join([*where[:-1], ""]), list_settings(settings)
     if elsewhere := find_settings(where[-1], names):
         return suggest_names(elsewhere[:1])
@@ -44,20 +44,20 @@ def find_settings(name: str, settings: list[str]) -> list[str]:
 
 
 def check_list(name: str, texts: object) -> None:
-    """Raise ValueError for one text: its characters would be taken for the texts of a list."""
+    """Raise ValueError for one text instead of a list: each character would become a text."""
     if isinstance(texts, (str, bytes)):
         raise ValueError(f"{name} is one text, where a list of texts is needed: write [text]")
 
 
 def name_place(error: ValidationError) -> str:
-    """Where the first thing wrong is, and what it is, without the value: it may be huge."""
+    """Return where the first error is, and what it is, without the value, which may be huge."""
     first = error.errors(include_input=False, include_url=False)[0]
     message = first["msg"].removeprefix("Value error, ")
     return ": ".join(filter(None, (".".join(map(str, first["loc"])), message)))
 
 
 def list_settings(table: type[BaseModel], prefix: str = "") -> list[str]:
-    """Return every setting, as table.name."""
+    """Return the names of all settings, as table.name."""
     names: list[str] = []
     for name, field in table.model_fields.items():
         kind = field.annotation

@@ -1,1 +1,1 @@
-"""Files to batches (5.1): find and read pairs, keep their ids, cut them into batches."""
+"""The data of a training (5.1): find and read sentence pairs, store their ids, make batches."""

@@ -19,26 +19,27 @@ FEW_SHAPES, ROWS = 4, 8
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """B pairs of one epoch, int64, padded on the right with PAD."""
+    """A batch of B sentence pairs as token ids, int64, padded on the right with PAD."""
 
     source_BS: Integers  # tokens, EOS
     target_BT: Integers  # BOS, tokens, EOS; the decoder reads [:, :-1] and predicts [:, 1:]
-    rows: Integers  # which pairs of the store
+    rows: Integers  # the numbers of the pairs in the store
     number: int = 0  # among the micro-batches of its update
-    part: tuple[int, int] | None = None  # of a batch cut by rows: its first row, and all its rows
+    part: tuple[int, int] | None = None  # of a batch cut by rows: first row, rows of the whole
 
     @property
     def cells(self) -> int:
-        """Tokens of both sides, padding included: what memory goes by."""
+        """Return the number of tokens of both sides, padding included: memory grows with it."""
         return self.source_BS.size + self.target_BT.size
 
     def numbered(self, number: int) -> Batch:
         return replace(self, number=number)
 
     def cut(self, tokens: int) -> list[Batch]:
-        """Runs of rows about equally long, padded as before; none at all for some if rows are few.
+        """Return the batch cut by rows into `tokens` parts of about equally many rows.
 
-        A row keeps its place in the whole, so that it loses the same values to dropout.
+        The padding stays. If there are few rows, some parts are empty. `part` keeps the position of
+        each row in the whole, so that dropout removes the same values.
         """
         first, whole = self.part or (0, len(self.rows))
         ends = [len(self.rows) * n // tokens for n in range(tokens + 1)]
@@ -55,12 +56,12 @@ class Batch:
 
 
 class Batches:
-    """The pairs of an epoch sorted by length, cut where a batch is full, in random order.
+    """The batches of every epoch: pairs are sorted by length, cut into batches, and shuffled.
 
     A batch of B pairs has B * longest <= batch_tokens; a source counts its EOS, a target one
     control id, as the decoder reads it. A pair that is longer still is a batch by itself. Lengths
-    are rounded up to multiples of `pad_to` and B down to ROWS, so that few shapes occur: where
-    matrix products are prepared for each shape, that costs more than the padding.
+    are rounded up to multiples of `pad_to` and B down to multiples of ROWS, so that few shapes
+    occur: where a matrix product is prepared for each shape, that costs more than the padding.
     """
 
     def __init__(
@@ -68,10 +69,10 @@ class Batches:
     ) -> None:
         self._store, self._budget, self._seed, self._pad_to = store, batch_tokens, seed, pad_to
         self._cuts: dict[int, Integers] = {}  # one for each segmentation of the store
-        self._plan: tuple[int, Integers, Integers] | None = None  # that of the latest epoch
+        self._plan: tuple[int, Integers, Integers] | None = None  # epoch, order, turns
 
     def count(self, epoch: int) -> int:
-        """Batches in this epoch."""
+        """Return the number of batches in an epoch."""
         return len(self._cut(epoch)) - 1
 
     def batch(self, epoch: int, index: int) -> Batch:
@@ -81,9 +82,10 @@ class Batches:
         return self._read(epoch, order, int(turns[index]))
 
     def worst(self) -> tuple[Batch, Batch]:
-        """The batch with most cells, padding included, and that with the longest side.
+        """Return the batch with most cells, padding included, and that with the longest side.
 
-        Of all segmentations. Which of the two needs more memory depends on the network: try both.
+        They are the worst of all segmentations. Which of the two needs more memory depends on the
+        network: try both.
         """
         most, longest = [], []
         for epoch in range(self._store.samples):
@@ -103,7 +105,10 @@ class Batches:
         return first, self._read(epoch, self._planned(epoch)[0], number)
 
     def place(self, step: int, accumulate: int = 1) -> tuple[int, int]:
-        """Epoch and index of the first of the `accumulate` batches of update `step`, from 0 on."""
+        """Return epoch and index of the first of the `accumulate` batches of update `step`.
+
+        Updates are counted from 0.
+        """
         samples = self._store.samples
         rounds, index = divmod(step * accumulate, sum(map(self.count, range(samples))))
         epoch = rounds * samples
@@ -113,11 +118,11 @@ class Batches:
         return epoch, index
 
     def places(self, step: int, accumulate: int = 1) -> list[tuple[int, int]]:
-        """Epoch and index of every batch of update `step`, from 0 on."""
+        """Return epoch and index of every batch of update `step`, counted from 0."""
         return [self.place(step * accumulate + n) for n in range(accumulate)]
 
     def from_step(self, step: int, accumulate: int = 1) -> Iterator[Batch]:
-        """The batches from update `step` on, without end."""
+        """Yield the batches from update `step` on, without end."""
         epoch, first = self.place(step, accumulate)
         while True:
             for index in range(first, self.count(epoch)):
@@ -125,7 +130,7 @@ class Batches:
             epoch, first = epoch + 1, 0
 
     def _cut(self, epoch: int) -> Integers:
-        """Where each batch starts among the sorted pairs, and where the last one ends."""
+        """Return where each batch starts among the sorted pairs, and where the last one ends."""
         segmentation = epoch % self._store.samples
         if segmentation not in self._cuts:
             longest = np.sort(np.maximum(*self._store.lengths(epoch)))
@@ -134,10 +139,11 @@ class Batches:
         return self._cuts[segmentation]
 
     def _planned(self, epoch: int) -> tuple[Integers, Integers]:
-        """The pairs of an epoch, sorted; and the batches of them in the order of their turns.
+        """Return the pairs of an epoch, sorted, and the numbers of its batches in random order.
 
-        Sorted by the longer side, then by how much longer the source is: up for one length and
-        down for the next, so that pairs at the seam are alike. Equal ones are in random order.
+        Pairs are sorted by their longer side, then by how much longer the source is: ascending for
+        one length and descending for the next, so that neighbours of unequal length are alike too.
+        Equal pairs are in random order.
         """
         if self._plan is None or self._plan[0] != epoch:
             source, target = (side.astype(np.int64) for side in self._store.lengths(epoch))
@@ -149,7 +155,7 @@ class Batches:
         return self._plan[1:]
 
     def _shuffle(self, count: int, epoch: int, stream: int) -> Integers:
-        """A permutation, made of raw bits: NumPy promises that those stay the same for ever."""
+        """Return a permutation made of raw bits, which NumPy promises never to change."""
         bits = np.random.PCG64(np.random.SeedSequence((self._seed, epoch, stream)))
         return np.argsort(bits.random_raw(count), kind="stable")
 
@@ -164,7 +170,10 @@ class Batches:
 
 
 def cut_batches(longest: Integers, budget: int) -> Integers:
-    """Where to cut ascending lengths so that count * last <= budget, each run as long as can be."""
+    """Return where to cut ascending lengths into runs, each with count * last <= budget.
+
+    Each run is as long as the budget allows, but for rounding down to a multiple of ROWS.
+    """
     starts = [0]
     while (start := starts[-1]) < len(longest):
         window = longest[start : start + max(1, budget // int(longest[start]))]
@@ -177,12 +186,12 @@ def cut_batches(longest: Integers, budget: int) -> Integers:
 
 
 def round_up(lengths: Integers, step: int) -> Integers:
-    """To the next multiple of `step`."""
+    """Return lengths rounded up to multiples of `step`."""
     return -(-lengths // step) * step
 
 
 def _frame(rows: Sequence[Ids], begin: list[int], pad_to: int) -> Integers:
-    """Rows of equal width: `begin`, tokens, EOS, padding."""
+    """Return rows of equal width, each `begin`, tokens, EOS, padding."""
     first, read = len(begin), np.array(max(map(len, rows)) + 1)
     width = first + int(round_up(read, pad_to))
     framed = np.full((len(rows), width), PAD, dtype=np.int64)

@@ -1,4 +1,4 @@
-"""Sentence pairs, found in the files by what a user would type."""
+"""Parallel corpora: sentence pairs in files, found by a prefix, a folder or file names."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from .zipped import find_members
 
 @dataclass(frozen=True, eq=False)
 class Corpus:
-    """Pairs in two line-aligned files or in one table. To iterate is to read the files anew."""
+    """A parallel corpus in two line-aligned files or one table; each iteration reads the files."""
 
     files: tuple[Path, ...]
     source_lang: str | None = None
@@ -37,11 +37,11 @@ class Corpus:
         return pairs if self.chosen is None else compress(pairs, self.chosen)
 
     def sides(self) -> tuple[Iterable[str], Iterable[str]]:
-        """Each side for itself; to iterate is to read anew."""
+        """Return the source and the target texts; each iteration reads the files."""
         return _Side(self, 0), _Side(self, 1)
 
     def fingerprints(self) -> tuple[Fingerprint, ...]:
-        """What the files hold. ValueError if one is empty, or two are of unequal length."""
+        """Return the fingerprints of the files. ValueError if one is empty, or lengths differ."""
         prints = tuple(take_fingerprint(path) for path in self.files)
         counts = [each.lines for each in prints]
         if 0 in counts:
@@ -64,7 +64,7 @@ class _Side:
 
 @dataclass(frozen=True)
 class FoundCorpora:
-    """What `find` found; only a folder may have something to validate on."""
+    """The corpora that `find_data` found; only a folder may have a validation corpus."""
 
     train: Corpus
     valid: Corpus | None = None
@@ -75,13 +75,13 @@ def find_data(
     source_lang: str | None = None,
     target_lang: str | None = None,
 ) -> FoundCorpora:
-    """The corpus that `data` means.
+    """Return the corpus that `data` names, and its validation corpus if there is one.
 
-    Two files, source first, of which one may be "-", the standard input; one .tsv, .csv, .jsonl
-    or .tmx; a .zip of two files that end in the languages; "-", TSV on the standard input; a prefix
-    (D/train means D/train.en and D/train.de, or D/train.tsv); or a folder, which means its
-    prefix `train` and, to validate on, `valid` or `dev`. Each file may be a .gz of that name.
-    ValueError if there is none: it says what was looked for.
+    `data` is one of: two files, source first, of which one may be "-", the standard input; one
+    .tsv, .csv, .jsonl or .tmx; a .zip of two files that end in the languages; "-", TSV on the
+    standard input; a prefix (D/train means D/train.en and D/train.de, or D/train.tsv); a folder,
+    which means its prefix `train` and, for validation, `valid` or `dev`. Each file may be a .gz of
+    that name. ValueError if there is none: it says what was looked for.
     """
     paths = [data] if isinstance(data, str | Path) else list(data)
     langs = (source_lang, target_lang)
@@ -168,7 +168,10 @@ def _existing(path: Path) -> Path:
 
 
 def _keep_input(name: str) -> Path:
-    """The standard input in a file, for it is read more than once; gone when Python ends."""
+    """Copy the standard input to a file, since it is read more than once; return the path.
+
+    The file is removed when Python ends.
+    """
     folder = Path(tempfile.mkdtemp(prefix="glassformer-"))
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     with (folder / name).open("wb") as kept, open_bytes(STANDARD) as stream:

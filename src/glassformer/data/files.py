@@ -1,4 +1,4 @@
-"""Lines of text as they lie in files, plain or gzipped."""
+"""Reading of lines from files: plain, gzipped, in a .zip or from the standard input."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ STANDARD = Path("-")  # stands for the standard input where a file is read
 
 @dataclass(frozen=True, slots=True)
 class Fingerprint:
-    """What a file held: its name, lines, bytes as it lies on the disk, and their SHA-256."""
+    """The fingerprint of a file: its name, its lines, its bytes on the disk and their SHA-256."""
 
     name: str
     lines: int
@@ -30,9 +30,9 @@ class Fingerprint:
 
 @contextmanager
 def open_bytes(path: Path) -> Iterator[BinaryIO]:
-    """The bytes of a file, unpacked if its name ends in .gz, or leads into a .zip.
+    """Yield a stream of the bytes of a file, decompressed if it is a .gz or a member of a .zip.
 
-    "-" is the standard input; it can be read once.
+    "-" is the standard input; it can be read once. ValueError if the file is damaged.
     """
     if path == STANDARD:
         if sys.__stdin__ is None:
@@ -54,7 +54,10 @@ def open_bytes(path: Path) -> Iterator[BinaryIO]:
 
 
 def decode_lines(stream: Iterable[bytes], name: str) -> Iterator[str]:
-    r"""Lines of UTF-8, cut at "\n" only; without a BOM at the start or a "\r" at their end."""
+    r"""Yield lines of UTF-8, cut at "\n" only, without a BOM at the start or a "\r" at their end.
+
+    ValueError, with the line number, if a line is not UTF-8.
+    """
     for number, raw in enumerate(stream, 1):
         try:
             line = raw.decode("utf-8-sig" if number == 1 else "utf-8")
@@ -67,7 +70,7 @@ def decode_lines(stream: Iterable[bytes], name: str) -> Iterator[str]:
 
 
 def name_input(path: Path) -> str:
-    """Return what a user knows the file as."""
+    """Return the name of a file for messages."""
     return "standard input" if path == STANDARD else str(path)
 
 
@@ -82,7 +85,7 @@ def count_lines(path: Path) -> int:
 
 
 def take_fingerprint(path: Path) -> Fingerprint:
-    """Of a file as it is stored; of a member of a .zip as it is inside."""
+    """Return the fingerprint of a file as it is stored, or of a member of a .zip decompressed."""
     digest, size = sha256(), 0
     with open_bytes(path) if split_member(path) else path.open("rb") as stored:
         while block := stored.read(1 << 20):

@@ -1,4 +1,4 @@
-"""A validation set taken from the training text, with nothing of it left behind."""
+"""A validation set held out of the training text, with no overlap between the two."""
 
 from __future__ import annotations
 
@@ -19,10 +19,11 @@ Integers = npt.NDArray[np.int64]
 
 
 def hold_out(corpus: Corpus, seed: int) -> tuple[Corpus, Corpus]:
-    """Part a whole corpus into one to train on and one to validate on, by a seed.
+    """Split a whole corpus by a seed; return the training corpus and the validation corpus.
 
-    Pairs that share a source or a target, whatever its case and spacing, stay together, directly
-    or through others. `valid.chosen` says which pairs were held out: min(2000, 5 %), at least one.
+    Pairs that share a source or a target, whatever its case and spacing, directly or through other
+    pairs, are never split. `chosen` of the validation corpus says which pairs were held out:
+    min(2000, 5 %), at least one. ValueError if nothing can be held out.
     """
     places, sources, targets = array("q"), array("Q"), array("Q")
     total = 0
@@ -38,7 +39,7 @@ def hold_out(corpus: Corpus, seed: int) -> tuple[Corpus, Corpus]:
 
 
 def leave_out(corpus: Corpus, pairs: Iterable[tuple[str, str]]) -> Corpus:
-    """What of a whole corpus shares neither source nor target with any of `pairs`."""
+    """Return the pairs of a whole corpus that share neither source nor target with `pairs`."""
     sources, targets = (set(map(_hash, side)) for side in zip(*pairs, strict=True))
     chosen = [_hash(x) not in sources and _hash(y) not in targets for x, y in corpus]
     return replace(corpus, chosen=np.array(chosen, dtype=bool))
@@ -50,7 +51,10 @@ def _hash(text: str) -> int:
 
 
 def _components(sides: Iterable[npt.ArrayLike]) -> Integers:
-    """For each pair, a pair that stands for all those which it is connected to (union-find)."""
+    """Return the connected component of each pair, as the number of one of its pairs (union-find).
+
+    Pairs are connected if they have the same text on a side.
+    """
     parent: list[int] = []
 
     def root(pair: int) -> int:
@@ -69,7 +73,10 @@ def _components(sides: Iterable[npt.ArrayLike]) -> Integers:
 
 
 def _choose(label: Integers, seed: int) -> npt.NDArray[np.bool_]:
-    """Whole components, small ones in random order, up to the number wanted."""
+    """Return which pairs are held out: small components in random order, up to the number wanted.
+
+    `label` is the component of each pair.
+    """
     wanted = max(1, min(MOST_PAIRS, int(LARGEST_SHARE * len(label))))
     names, sizes = np.unique(label, return_counts=True)
     if not len(names):

@@ -1,4 +1,4 @@
-"""Ids on the disk: made once, mapped into memory, so that a corpus may be larger than memory."""
+"""A store of token ids on the disk, mapped into memory: a corpus may be larger than memory."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ SIDES = ("source", "target")
 Progress = Callable[[int, int | None], None]  # pairs done; pairs in all, if that is known
 Ids = npt.NDArray[np.unsignedinteger[Any]]
 Offsets = npt.NDArray[np.int64]
-Segmentations = list[list[list[int]]]  # K of them, each of the same texts
+Segmentations = list[list[list[int]]]  # K segmentations of the same texts
 Encoder = Callable[[list[str]], Segmentations]
 
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """What became of the pairs. `surrogates` counts characters, in all pairs that were read."""
+    """The numbers of pairs kept and left out; `surrogates` counts characters in all pairs read."""
 
     kept: int = 0
     empty: int = 0
@@ -59,7 +59,7 @@ class Counts:
 
 
 class Index(BaseModel):
-    """What must be in INDEX for the other files to be read."""
+    """The part of the INDEX file that is needed to read the other files."""
 
     format: Literal[1]  # FORMAT
     ids: Literal["uint16", "uint32"]
@@ -68,10 +68,10 @@ class Index(BaseModel):
 
 
 class Store:
-    """Pairs as ids, without control ids, in K segmentations; epoch e reads number e mod K."""
+    """A store of pairs as ids, without control ids, in K segmentations; epoch e reads e mod K."""
 
     def __init__(self, folder: Path, index: dict[str, Any]) -> None:
-        self.index = index  # the settings, counts and fingerprints given to `build`
+        self.index = index  # the settings, counts and fingerprints of `build_store`
         self.counts = Counts(**index["counts"])
         self.samples: int = index["samples"]
         self._sides = [
@@ -80,7 +80,7 @@ class Store:
 
     @classmethod
     def open(cls, folder: Path | str) -> Store:
-        """ValueError if `folder` is not a whole store of this version."""
+        """Return the store in `folder`. ValueError if it is incomplete or of another version."""
         with suppress(OSError, ValueError):
             index = read_json(Path(folder) / INDEX)
             check_type(index, Index, INDEX)
@@ -99,7 +99,7 @@ class Store:
         return ids[offsets[pair] : offsets[pair + 1]]
 
     def lengths(self, epoch: int) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int32]]:
-        """Tokens of each source, and of each target."""
+        """Return the number of tokens of each source, and of each target."""
         source, target = (side[epoch % self.samples][1] for side in self._sides)
         return np.diff(source).astype(np.int32), np.diff(target).astype(np.int32)
 
@@ -118,11 +118,12 @@ def build_store(
     total: int | None = None,
     progress: Progress | None = None,
 ) -> Counts:
-    """Encode `pairs` into `folder`, which appears when all is done; a store there before goes.
+    """Encode `pairs` into a new store in `folder`; return how many were kept and left out.
 
-    With dropout, `samples` segmentations of each side are kept. Left out are pairs with an empty
-    side, and those with more than `max_length` tokens in any segmentation of either side.
-    ValueError if no pair is left.
+    The folder appears when all is done, and replaces a store that was there. With dropout,
+    `samples` segmentations of each side are kept. Pairs with an empty side are left out, and those
+    with more than `max_length` tokens in any segmentation of either side. ValueError if no pair is
+    left.
     """
     tokenizers = (source_tokenizer, target_tokenizer)
     samples = samples if dropout else 1
@@ -161,7 +162,7 @@ def _fill(
     max_length: int,
     ids: np.dtype[Any],
 ) -> Iterator[Counts]:
-    """Write chunk after chunk; say of each what became of it."""
+    """Encode and write chunk after chunk; yield the counts of each."""
     remaining = iter(pairs)
     while chunk := list(islice(remaining, CHUNK)):
         sides, counted = _encode(chunk, encoders, max_length)
@@ -186,7 +187,7 @@ def _encoder(tokenizer: Tokenizer, samples: int, dropout: float, seed: str) -> E
 def _encode(
     chunk: list[Pair], encoders: list[Encoder], max_length: int
 ) -> tuple[list[Segmentations], Counts]:
-    """The ids of those pairs that can be used, for each side; and what became of all."""
+    """Return the ids of the pairs that are kept, for each side, and the counts of all pairs."""
     whole = [pair for pair in chunk if pair[0].strip() and pair[1].strip()]
     sides = [encode([pair[side] for pair in whole]) for side, encode in enumerate(encoders)]
     fits = [
@@ -200,7 +201,10 @@ def _encode(
 
 
 def _append(folder: Path, side: str, k: int, rows: list[list[int]], ids: np.dtype[Any]) -> None:
-    """Ids lie end to end; pair i has those from offset i to offset i + 1."""
+    """Append rows to the files of one side in segmentation `k`.
+
+    The ids are concatenated; pair i has those from offset i to offset i + 1.
+    """
     ends = np.cumsum([len(row) for row in rows], dtype=np.int64)
     with _path(folder, side, k, "ids").open("ab") as file:
         ends += file.tell() // ids.itemsize
@@ -212,7 +216,10 @@ def _append(folder: Path, side: str, k: int, rows: list[list[int]], ids: np.dtyp
 
 
 def _map(folder: Path, side: str, k: int, index: dict[str, Any]) -> tuple[Ids, Offsets]:
-    """The two files of one side in one segmentation. ValueError if they are not whole."""
+    """Return ids and offsets of one side in one segmentation, mapped into memory.
+
+    ValueError if a file was cut short.
+    """
     offsets = np.memmap(_path(folder, side, k, "offsets"), np.int64, "r")
     ids = np.memmap(_path(folder, side, k, "ids"), np.dtype(index["ids"]), "r")
     if len(offsets) != index["counts"]["kept"] + 1 or offsets[-1] != len(ids):
@@ -226,7 +233,7 @@ def _path(folder: Path, side: str, k: int, what: str) -> Path:
 
 @contextmanager
 def _growing(folder: Path) -> Iterator[Path]:
-    """A folder beside `folder` that takes its place at the end; after an error it is gone."""
+    """Yield a folder beside `folder` that replaces it at the end, and is removed after an error."""
     if folder.exists() and not (folder / INDEX).is_file():
         raise ValueError(f"{folder}: exists and is no store of ids, so it is not replaced")
     partial = folder.with_name(folder.name + PARTIAL)

@@ -1,4 +1,4 @@
-"""Pairs in one file: TSV, CSV, JSONL or TMX, each also gzipped."""
+"""Reading of sentence pairs from one file: TSV, CSV, JSONL or TMX, each also gzipped."""
 
 from __future__ import annotations
 
@@ -13,25 +13,25 @@ from .files import read_lines
 from .tmx import read_tmx
 
 Pair = tuple[str, str]
-Names = tuple[list[str], list[str]]  # what the source may be called, and the target
+Names = tuple[list[str], list[str]]  # the possible names of the source column, and the target's
 
 KINDS = (".tsv", ".csv", ".jsonl", ".tmx")
-SHOWN = 8  # keys of an object without the right ones
+SHOWN = 8  # keys of an object that a message lists
 
 
 def table_kind(path: Path) -> str | None:
-    """One of KINDS; None for any other file."""
+    """Return the kind of a table, one of KINDS; None for any other file."""
     suffix = Path(path.name.removesuffix(".gz")).suffix
     return suffix if suffix in KINDS else None
 
 
 def read_table(path: Path, source_lang: str | None, target_lang: str | None) -> Iterator[Pair]:
-    """The pairs of a table.
+    """Yield the pairs of a table.
 
-    The columns or keys are those called like the languages, or "source" and "target"; a .tsv or
-    .csv without such a first row has them in its first two columns. A line break inside a field
-    becomes a space; a blank line is an empty pair. A .tmx has its languages inside. ValueError
-    names file and line.
+    The columns or keys are named like the languages, or "source" and "target"; in a .tsv or .csv
+    without such a header row, they are the first two columns. A line break inside a field becomes a
+    space; a blank line is an empty pair. A .tmx names its languages itself. ValueError names file
+    and line.
     """
     if table_kind(path) == ".tmx":
         yield from read_tmx(path, source_lang, target_lang)
@@ -64,7 +64,7 @@ def _read_columns(path: Path, names: Names) -> Iterator[Pair]:
 
 
 def _read_rows(path: Path) -> Iterator[tuple[int, list[str]]]:
-    """The line where a row ends, and its cells. In TSV a quote is a character like any other."""
+    """Yield the line number where each row ends, and its cells. TSV has no quoting."""
     if table_kind(path) == ".tsv":
         for number, line in enumerate(read_lines(path), 1):
             yield number, line.split("\t")
@@ -101,7 +101,7 @@ def _read_objects(path: Path, names: Names) -> Iterator[Pair]:
 
 
 def _find_both(cells: Sequence[str], names: Names) -> tuple[int, int] | None:
-    """Where the two sides are, if `cells` names both."""
+    """Return the indices of source and target in `cells`, if both are named there; else None."""
     known = [cell.strip().casefold() for cell in cells]
     source, target = (
         next((known.index(name) for name in side if name in known), None) for side in names

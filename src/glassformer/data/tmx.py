@@ -1,4 +1,4 @@
-"""Translation memories (TMX): the pairs of two languages, without inline markup."""
+"""Reading of translation memories (TMX): the pairs of two languages, without inline markup."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from xml.parsers.expat import ExpatError, ParserCreate
 from .files import open_bytes
 
 CHUNK = 1 << 16  # bytes
-NATIVE = {"bpt", "ept", "it", "ph", "ut"}  # elements that hold codes of a document, and no text
+NATIVE = {"bpt", "ept", "it", "ph", "ut"}  # elements that hold markup of a document, no text
 SPACE = re.compile(r"[ \t\r\n]+")
 
 Unit = dict[str, str]  # language to text
 
 
 def read_tmx(path: Path, source: str | None, target: str | None) -> Iterator[tuple[str, str]]:
-    """The pairs of two languages; en means en-GB as well, where a unit has no en.
+    """Yield the pairs of two languages; en means en-GB as well, if a unit has no en.
 
-    Units without either are left out; white space becomes one space. ValueError for what is not
-    XML, declares entities (nothing is ever expanded or fetched), or has no such pair.
+    Units that lack one of the two are left out; white space becomes one space. ValueError if the
+    file is not XML, declares entities (nothing is ever expanded or fetched), or has no such pair.
     """
     if not (source and target):
         raise ValueError(f"{path}: a .tmx has many languages: say --source-lang and --target-lang")
@@ -66,15 +66,15 @@ def _read_units(path: Path) -> Iterator[Unit]:
 
 
 class _Reader:
-    """Gathers units while the parser goes through the file."""
+    """The handlers of the XML parser, which collect translation units."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
         self.units: list[Unit] = []
         self.unit: Unit = {}
         self.lang = ""
-        self.text: list[str] | None = None  # of the segment that is open
-        self.native = 0  # elements open that hold no text
+        self.text: list[str] | None = None  # the text of the open segment
+        self.native = 0  # how many open elements are in NATIVE
 
     def start(self, name: str, attributes: dict[str, str]) -> None:
         if name == "tu":

@@ -1,4 +1,4 @@
-"""Moses files in a zip, as OPUS gives them: two members, such as X.de-en.de and X.de-en.en."""
+"""Reading of Moses files in a .zip from OPUS: two members, such as X.de-en.de and X.de-en.en."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Member = tuple[Path, str]
 
 
 def split_member(path: Path) -> Member | None:
-    """A.zip/B/C.en as A.zip and B/C.en; None if the path leads into no zip."""
+    """Return archive and member of a path, A.zip and B/C.en for A.zip/B/C.en; None for others."""
     for parent in path.parents:
         if parent.suffix == ".zip" and parent.is_file():
             return parent, path.relative_to(parent).as_posix()
@@ -37,8 +37,10 @@ def open_member(archive: Path, name: str) -> Iterator[BinaryIO]:
 
 
 def find_members(archive: Path, source: str | None, target: str | None) -> tuple[Path, Path]:
-    """The two members that differ only in the language at their end. ValueError if there are
-    none, or several such pairs."""
+    """Return the paths of the two members whose names differ only in the language at their end.
+
+    ValueError if there are none, or several such pairs.
+    """
     if not (source and target):
         raise ValueError(f"{archive}: say which of its languages: --source-lang and --target-lang")
     if not is_zipfile(archive):

@@ -1,4 +1,4 @@
-"""The paper's section 5: a corpus in, a model directory out."""
+"""Training (section 5 of the paper): from a parallel corpus to a model directory."""
 
 from .averaging import average
 from .goal import Goal

@@ -1,8 +1,8 @@
-"""Settings for a corpus and a machine: the recipe `auto`, of any size or of one that is chosen.
+"""The recipe `auto`: the choice of settings, and of the size if wanted, for a corpus and a machine.
 
-Every rule is one line of `choose`, its reason beside it; what is set by hand is kept, and what
-comes after it follows. The rules are anchored in one measured point: Multi30k, 29,000 pairs, size
-tiny with pre-norm, 8,000 tokens, dropout 0.3, 4,096 tokens a side in a batch, Muon, some 4,700
+Every rule is one line of `choose_settings`, with its reason beside it. A setting given by hand is
+kept, and later rules depend on it. The rules start from one measured point: Multi30k, 29,000 pairs,
+size tiny with pre-norm, 8,000 tokens, dropout 0.3, 4,096 tokens a side in a batch, Muon, some 4,700
 updates in ten minutes on two cores.
 """
 
@@ -17,9 +17,9 @@ from ..config import SIZES, Config
 from .machine import Machine
 from .schedule import usual_peak
 
-# One core's, with bf16 and without; where no C compiler is found they take up to twice as long.
+# The speed of one core, with bf16 and without; without a C compiler, up to twice as slow.
 CORE_FLOPS = {True: 1.2e12, False: 1e11}  # of matrix products
-CORE_SECONDS = {True: 2.5e-8, False: 4.4e-8}  # other work for one number of a layer's width
+CORE_SECONDS = {True: 2.5e-8, False: 4.4e-8}  # other work, for each dimension of a layer's width
 GPU_FLOPS, GPU_PIECES = 2e13, 4e5  # reached by a GPU; small networks do not fill it
 REFERENCE = 30_000  # pairs of the measured point
 MILLION = 10**6
@@ -28,14 +28,14 @@ NEEDED = {  # pairs, and tokens a side to be seen in training
     "base": (1 * MILLION, 100 * MILLION),
     "small": (60_000, 12 * MILLION),
 }
-MOST_MINUTES = 240  # that we decide on alone
-SPACED = 0.1  # of the characters are spaces where words are written apart
+MOST_MINUTES = 240  # the most that the recipe chooses
+SPACED = 0.1  # the least share of spaces in a text whose words are separated by spaces
 CHARACTERS_PER_PIECE = {True: 4.0, False: 1.5}  # with spaces, and without
 
 
 @dataclass(frozen=True)
 class Extent:
-    """How much text there is."""
+    """The size of a corpus."""
 
     pairs: int
     tokens: int  # a side, about
@@ -51,7 +51,7 @@ class ChosenSetting:
 
 
 def measure_extent(pairs: Iterable[tuple[str, str]]) -> Extent:
-    """Reads every pair once."""
+    """Return the size of a corpus; every pair is read once."""
     count, tokens, alphabet = 0, 0.0, set[str]()
     letters, spaces = [0, 0], [0, 0]
     for pair in pairs:
@@ -67,7 +67,7 @@ def measure_extent(pairs: Iterable[tuple[str, str]]) -> Extent:
 
 
 class ChosenSettings:
-    """The table as it grows: what is given by hand stands, and is said to be."""
+    """The table of chosen settings; a setting given by hand is kept, and marked as yours."""
 
     def __init__(self, given: dict[str, Any]):
         self.given, self.rows = given, list[ChosenSetting]()
@@ -95,7 +95,7 @@ class ChosenSettings:
 def choose_settings(
     config: Config, extent: Extent, machine: Machine
 ) -> tuple[Config, list[ChosenSetting]]:
-    """All settings, and how the chosen ones came about."""
+    """Return all settings, and the table of the chosen ones with their reasons."""
     given = config.model_dump(exclude_unset=True, exclude_none=True, exclude={"recipe"})
     if config.size == "auto":
         del given["size"]
@@ -138,9 +138,9 @@ def choose_settings(
 
 
 def choose_again(config: Config, updates: int, chosen: Collection[str]) -> Config:
-    """Return the settings with what hangs on the number of updates, now that it was measured.
+    """Return the settings with those that depend on the number of updates, now it is measured.
 
-    `chosen` are the names of those that `choose` chose: what was set by hand stands.
+    `chosen` are the names that `choose_settings` chose; settings given by hand are kept.
     """
     found = dict(zip(("warmup", "ema"), _follow(updates), strict=True))
     return config.changed(train={k: v for k, v in found.items() if f"train.{k}" in chosen})
@@ -161,7 +161,7 @@ def _add_model(choices: ChosenSettings, passes: float) -> None:
 def _choose_size(
     given: dict[str, Any], vocabulary: int, extent: Extent, machine: Machine
 ) -> tuple[str, float, float]:
-    """The largest size that has pairs and time enough; the passes it makes, and their minutes."""
+    """Return the largest size with enough pairs and time, its passes over the pairs and minutes."""
     wanted = _clamp(40 * math.sqrt(REFERENCE / extent.pairs), 3, 60)
     sizes = (given["size"],) if "size" in given else (*NEEDED, "tiny")
     for size in sizes:
@@ -183,7 +183,10 @@ def _explain_size(size: str) -> str:
 
 
 def estimate_speed(shape: dict[str, Any], vocabulary: int, machine: Machine) -> float:
-    """Source and target tokens a second in training; right within a factor of two or so."""
+    """Return an estimate of the source and target tokens a second in training.
+
+    It is right within a factor of about two.
+    """
     d, f = shape["d_model"], shape["d_ff"]
     encoder = shape["encoder_layers"] * (4 * d * d + 2 * d * f)
     decoder = shape["decoder_layers"] * (8 * d * d + 2 * d * f) + d * vocabulary
@@ -202,7 +205,7 @@ def _choose_batch(tokens: int, machine: Machine) -> int:
 
 
 def render_choices(choices: list[ChosenSetting], extent: Extent, machine: Machine) -> str:
-    """The table, for people."""
+    """Return the table as text."""
     cores = f"{machine.threads} core{'s' if machine.threads > 1 else ''}"
     where = cores if machine.device == "cpu" else machine.device
     precision = "bf16" if machine.has_bf16 else "fp32"

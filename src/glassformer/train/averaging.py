@@ -1,4 +1,4 @@
-"""The mean of several checkpoints (paper 6.1)."""
+"""Checkpoint averaging: a model whose weights are the mean of several checkpoints (paper 6.1)."""
 
 from __future__ import annotations
 
@@ -18,9 +18,10 @@ from .validation import Validation, validate
 
 
 def average(run: Path | str, out: Path | str, last: int, *, device: str = "auto") -> Validation:
-    """Write a model directory whose weights are the mean of a training's `last` checkpoints.
+    """Write a model directory whose weights are the mean of the `last` checkpoints of a training.
 
-    Returns how good it is on the training's own validation text.
+    Return its scores on the validation text of that training. ValueError if there are not so many
+    checkpoints, or if `out` holds a model.
     """
     run, out = Path(run), Path(out)
     kept = checkpoints(run / RUN / CHECKPOINTS)
@@ -43,7 +44,7 @@ def average(run: Path | str, out: Path | str, last: int, *, device: str = "auto"
 
 
 def _mean(folders: list[Path]) -> dict[str, torch.Tensor]:
-    """Of each weight; one that has several names stays one."""
+    """Return the mean of each weight; a tied weight stays one tensor under all of its names."""
     sums: dict[str, torch.Tensor] = {}
     for path in folders:
         check_finite(path / "weights.safetensors")
@@ -57,7 +58,7 @@ def _mean(folders: list[Path]) -> dict[str, torch.Tensor]:
 
 
 def _describe(out: Path, facts: dict[str, Any], steps: list[int], found: Validation) -> None:
-    """The card of the training, with what is new."""
+    """Write the model card: the facts of the training, with new scores and digests."""
     if not facts.keys() >= NEEDED:  # the training was stopped before it had a model
         said = ", ".join(map(str, steps))
         write_text(out / CARD, f"# Model card\n\nThe mean of the weights after updates {said}.\n")

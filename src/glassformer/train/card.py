@@ -1,4 +1,4 @@
-"""What a model says of itself: card.md, for people, with the same facts at its head for programs.
+"""The model card, card.md: text for people, with the same facts at its head for programs.
 
 The head is YAML whose values are JSON, one fact a line between two lines of `---`.
 """
@@ -26,7 +26,7 @@ HASHED = (WEIGHTS, CONFIG, SHARED, *SEPARATE)
 
 
 class Origin(BaseModel):
-    """The model that a training started from, what that was made from, and so on."""
+    """The model that a training started from, the data of that model, and its own origin."""
 
     name: str
     sha256: str
@@ -48,7 +48,7 @@ class Training(BaseModel):
 
 
 class Facts(TypedDict, total=False):
-    """What is known of a model. Any of it may be missing in a card that was edited by hand."""
+    """The facts in a model card. Any of them may be missing in a card that was edited by hand."""
 
     language: tuple[str | None, str | None]
     parameters: int
@@ -63,11 +63,11 @@ class Facts(TypedDict, total=False):
     sha256: dict[str, str]
 
 
-NEEDED = Facts.__annotations__.keys() - {"parent"}  # to write a card
+NEEDED = Facts.__annotations__.keys() - {"parent"}  # without these, no card can be written
 
 
 def hash_file(path: Path) -> str:
-    """Return the SHA-256. ValueError, before all of it is read, for a size that cannot be right."""
+    """Return the SHA-256 of a file. ValueError, before it is read, if its size cannot be right."""
     if path.suffix == ".safetensors":
         check_whole(path)
     else:
@@ -77,7 +77,7 @@ def hash_file(path: Path) -> str:
 
 
 def hash_files(folder: Path) -> dict[str, str]:
-    """The SHA-256 of each file that decides how a model translates."""
+    """Return the SHA-256 of each file that affects how a model translates."""
     return {name: hash_file(folder / name) for name in HASHED if (folder / name).is_file()}
 
 
@@ -87,9 +87,9 @@ def write_card(folder: Path, facts: Mapping[str, Any]) -> None:
 
 
 def read_facts(folder: Path) -> dict[str, Any]:
-    """The facts at the head of a card; none where there is no card, or it has no such head.
+    """Return the facts at the head of a card; an empty dict if there is no card or no such head.
 
-    ValueError, in one sentence, for a line that is no fact, or a fact that is not as in `Facts`.
+    ValueError, in one sentence, for a line that is no fact, or a fact that does not fit `Facts`.
     """
     card = folder / CARD
     lines = read_text(card).splitlines() if card.is_file() else []
@@ -144,7 +144,7 @@ def _tell_steps(made: Mapping[str, Any]) -> str:
     if steps := made.get("mean_of"):
         return f"The mean of the weights after updates {', '.join(f'{n:,}' for n in steps)}"
     if not made["best_step"]:
-        return f"The parent as it was: no validation in {made['steps']:,} updates was better"
+        return f"The initial model: no validation in {made['steps']:,} updates was better"
     best = "Best after" if made.get("is_chosen", True) else "The last of those validated,"
     return f"{best} update {made['best_step']:,} of {made['steps']:,}"
 
@@ -160,7 +160,7 @@ def _list_files(data: list[dict[str, Any]]) -> str:
 
 
 def _tell_parent(parent: dict[str, Any] | None, frozen: list[str]) -> str:
-    """What the training began with, and what that was made from."""
+    """Return the text on the model that the training started from, and on the data of that."""
     if parent is None:
         return ""
     told = f"\nTrained from {parent['name']} (weights sha256 {parent['sha256']}), "

@@ -1,12 +1,12 @@
-"""Where a training stands, on disk: safetensors and JSON, each checkpoint whole or not there.
+"""Checkpoints: the state of a training on disk, as safetensors and JSON, written atomically.
 
 00000120/                    after 120 updates
     weights.safetensors . averaged.safetensors . optimizer.safetensors
     config.toml              the settings it was made with
     progress.json            the rest of its state, and the SHA-256 of the other files
 
-It is written as 00000120.partial and gets its name when the disk has all of it; only then is an
-earlier one removed. One that is not as it was written becomes 00000120.damaged.
+A checkpoint is written as 00000120.partial and renamed when all of it is on the disk; only then is
+an earlier one removed. A damaged checkpoint is renamed to 00000120.damaged.
 """
 
 from __future__ import annotations
@@ -38,39 +38,39 @@ HEAD, MOMENTS = "progress.json", "optimizer.safetensors"
 
 @dataclass
 class Progress:
-    """The part of a training's state that is not tensors."""
+    """The state of a training without its tensors."""
 
     step: int = 0  # updates done
     best: float | None = None  # of the score that `train.best_by` names; larger is better
     best_step: int = 0
     validations_since_best: int = 0
-    skipped: int = 0  # latest updates in a row left out: no finite gradient
+    skipped: int = 0  # latest updates in a row without a finite gradient: they are left out
     skipped_in_all: int = 0
-    rate_factor: float = 1.0  # on the learning rate: lower once numbers have gone wrong
-    goings_back: int = 0  # to a checkpoint, without one further on since
-    trouble_step: int = 0  # where they have gone wrong latest
-    most_cells: int | None = None  # of a batch at once: what memory has room for
+    rate_factor: float = 1.0  # on the learning rate: below 1 after a divergence
+    goings_back: int = 0  # returns to a checkpoint since a later checkpoint was written
+    trouble_step: int = 0  # the update of the latest divergence
+    most_cells: int | None = None  # of a micro-batch that fits into memory; None: of any size
     source_tokens: int = 0  # seen in training, padding not counted, eos counted
     target_tokens: int = 0
     cpu_seconds: float = 0.0
     seconds: float = 0.0  # of updates
-    spent: float = 0.0  # seconds since the training began, all included, while it was not stopped
-    best_sentences: int = 0  # that the best score is of; 0: none is there, or it was not said
-    scored_sentences: int = 0  # that `scores` are of
-    parent_loss: float | None = None  # where no model is chosen: none that is worse is kept
+    spent: float = 0.0  # seconds of the whole training, without the time while it was stopped
+    best_sentences: int = 0  # sentences of the best score; 0: there is none, or it is unknown
+    scored_sentences: int = 0  # sentences of `scores`
+    parent_loss: float | None = None  # of the initial model, if it must be beaten to keep another
     scores: dict[str, float] = field(default_factory=dict)  # of the best validation
     signature: str = ""  # of its BLEU
     detector: DivergenceDetector = field(default_factory=DivergenceDetector)
 
     def troubles(self) -> dict[str, float]:
-        """What has gone wrong so far, if anything, for whoever reads the metrics."""
+        """Return the traces of divergence and of lack of memory so far, for the metrics."""
         told = {"skipped": self.skipped_in_all, "most_cells": self.most_cells or 0}
         lower = {"rate_factor": self.rate_factor} if self.rate_factor != 1 else {}
         return {name: value for name, value in told.items() if value} | lower
 
 
 def checkpoints(folder: Path) -> list[Path]:
-    """All of them, the oldest first."""
+    """Return all checkpoints in a folder, the oldest first."""
     found = [path for path in folder.glob("*") if path.name.isdigit() and path.is_dir()]
     return sorted(found, key=lambda path: int(path.name))
 
@@ -84,7 +84,7 @@ def save_checkpoint(
     keep: int,
     config: Config | None = None,
 ) -> Path:
-    """Write a checkpoint if it is not there, and forget all but the latest `keep`."""
+    """Write a checkpoint if it is not there, remove all but the latest `keep`; return its path."""
     path = folder / f"{progress.step:08d}"
     _sweep(folder)
     if not path.is_dir():
@@ -122,7 +122,7 @@ def load_checkpoint(
     averaged: nn.Module | None,
     optimizer: torch.optim.Optimizer,
 ) -> Progress:
-    """Put model, average and optimizer where they stood. ValueError if a file is damaged."""
+    """Load model, average and optimizer; return the progress. ValueError if a file is damaged."""
     progress = _read_progress(path)
     shapes = {name: tensor.shape for name, tensor in model.state_dict().items()}
     model.load_state_dict(load_tensors(path / "weights.safetensors", shapes))
@@ -142,9 +142,9 @@ def load_checkpoint(
 
 
 def set_damaged_aside(folder: Path, say: Callable[[str], None]) -> None:
-    """So that the latest checkpoint is one that is as it was written; those of format 1 pass.
+    """Rename damaged checkpoints, so that the latest one is intact; format 1 cannot be checked.
 
-    ValueError where none is left.
+    ValueError if none is left.
     """
     found = checkpoints(folder)
     for path in reversed(found):
@@ -163,7 +163,7 @@ def set_damaged_aside(folder: Path, say: Callable[[str], None]) -> None:
 
 
 def settings_of(path: Path) -> Config | None:
-    """Those that a checkpoint was made with; None in format 1."""
+    """Return the settings that a checkpoint was made with; None in format 1."""
     return Config.load(path / CONFIG) if (path / CONFIG).is_file() else None
 
 
@@ -185,7 +185,7 @@ def _take_progress(path: Path, head: dict[str, Any]) -> Progress:
     if isinstance(detector, dict) and detector.keys() == {
         x.name for x in fields(DivergenceDetector)
     }:
-        values["detector"] = detector  # one of earlier says nothing of the losses before it
+        values["detector"] = detector  # that of an earlier version is dropped
     return check_type(values, Progress, str(path / HEAD))
 
 
@@ -201,7 +201,7 @@ def _digests(folder: Path) -> dict[str, str]:
 
 
 def find_damage(path: Path) -> str:
-    """What of a checkpoint is not as it was written; empty if all is."""
+    """Return, in words, what of a checkpoint is not as it was written; "" if all is intact."""
     try:
         head = _read_head(path)
         wanted = check_type(head.get("sha256", {}), dict[str, str], f"{path / HEAD}: sha256")
@@ -222,14 +222,14 @@ def find_damage(path: Path) -> str:
 
 
 def _sweep(folder: Path) -> None:
-    """Remove what a kill left half written or half removed."""
+    """Remove what a killed process left half written or half removed."""
     for end in (PARTIAL, FORMER):
         for path in folder.glob(f"*{end}"):
             shutil.rmtree(path, ignore_errors=True)
 
 
 def _moments(model: nn.Module, optimizer: torch.optim.Optimizer) -> dict[str, Tensor]:
-    """What the optimizer remembers of every parameter, as `exp_avg.encoder.0. ...`."""
+    """Return the state of the optimizer by parameter, named like `exp_avg.encoder.0. ...`."""
     return {
         f"{key}.{name}": tensor
         for name, parameter in model.named_parameters()

@@ -1,9 +1,9 @@
-"""Many processes at one training, started by torchrun: who does what, and what they tell.
+"""Distributed training: the process group that torchrun starts, and its communication.
 
-Every process makes the same updates of the same weights. The unit is the update: its micro-batches
-are dealt out, each process sums the gradients of its share, and the sums are added up; loss and
-gradients are divided by the target tokens of all, so that it does not matter who did what.
-What is told travels as JSON in tensors; nothing is pickled.
+Every process makes the same updates of the same weights. In each update the micro-batches are
+distributed, each process sums the gradients of its own, and the sums are added up (all-reduce).
+Loss and gradients are divided by the target tokens of all processes, so the result does not depend
+on the distribution. Messages are JSON in tensors; nothing is pickled.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from ..disk import write_text
 from .rendezvous import meet
 
 LAUNCH = "launch"  # in the run's folder
-PATIENCE = timedelta(minutes=30)  # for the slowest of us, preparation apart
+PATIENCE = timedelta(minutes=30)  # the timeout of communication, but for preparation
 PREPARATION = timedelta(days=7)
 BUCKET = 1 << 23  # values added up in one message
 TOLD = ("RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT")
@@ -40,22 +40,22 @@ LOST = ("closed by peer", "connection reset", "broken pipe", "timed out", "timeo
 
 @dataclass(frozen=True)
 class ProcessGroup:
-    """The processes of one training, seen from one of them; alone, there is nothing to do."""
+    """The process group of a training, as one of its processes sees it."""
 
     rank: int = 0
     size: int = 1
     local_rank: int = 0  # among those on this machine
     local_size: int = 1
-    attempt: int = 0  # how often torchrun has started us anew
-    patient: Any = None  # the same processes, for what takes long
+    attempt: int = 0  # how often torchrun has restarted the processes
+    patient: Any = None  # the same processes with a long timeout
 
     @property
     def is_first(self) -> bool:
-        """The first alone speaks and writes."""
+        """Return whether this is the first process, the only one that reports and writes."""
         return self.rank == 0
 
     def choose_device(self, name: str) -> torch.device:
-        """Each process of a machine has a GPU of its own."""
+        """Return the device of this process; each process of a machine has its own GPU."""
         device = choose_device(name)
         if self.size > 1 and device.type == "cuda" and device.index is None:
             if self.local_rank >= torch.cuda.device_count():
@@ -70,10 +70,11 @@ class ProcessGroup:
     def deal(
         self, batches: Batches, step: int, gradient_accumulation: int, even: bool = False
     ) -> list[Batch]:
-        """Our share of update `step`, counted from 0.
+        """Return this process's share of update `step`, counted from 0.
 
-        Micro-batches go round while there is one for everybody; each of those left over is cut
-        by rows for all. With `even`, everybody gets as many, if need be one that weighs nothing.
+        Micro-batches are distributed in turn while there is one for each process; each of those
+        left over is cut by rows for all. With `even`, all processes get equally many, if need be a
+        weightless one.
         """
         places = list(enumerate(batches.places(step, gradient_accumulation)))
         whole = len(places) - len(places) % self.size
@@ -89,7 +90,7 @@ class ProcessGroup:
         return mine
 
     def add(self, tensors: Sequence[Tensor]) -> None:
-        """Put into each tensor the sum of everybody's, in place."""
+        """Replace each tensor by its sum over all processes, in place."""
         if self.size == 1:
             return
         with listening():
@@ -106,14 +107,14 @@ class ProcessGroup:
                     each.copy_(summed.view_as(each))
 
     def align(self, tensors: Iterable[Tensor]) -> None:
-        """Let all have what the first has: unlike machines round differently."""
+        """Copy the tensors of the first process to all, since unlike machines round differently."""
         if self.size > 1:
             with listening():
                 for each in tensors:
                     dist.broadcast(each.detach(), 0)
 
     def sum(self, *numbers: float) -> list[float]:
-        """The sum of everybody's, of each of these."""
+        """Return the sum of each number over all processes."""
         if self.size == 1:
             return list(numbers)
         told = torch.tensor(numbers, dtype=torch.float64)
@@ -122,11 +123,11 @@ class ProcessGroup:
         return told.tolist()
 
     def clock(self) -> float:
-        """The first one's time, so that all decide alike."""
+        """Return the time of the first process, so that all decide alike."""
         return self.sum(time.perf_counter() if self.is_first else 0.0)[0]
 
     def gather(self, value: Any) -> list[Any]:
-        """What each of us says, in the order of their ranks; anything that JSON can say."""
+        """Return the values of all processes, in the order of their ranks; any JSON value."""
         if self.size == 1:
             return [value]
         said = json.dumps(value).encode()
@@ -141,7 +142,7 @@ class ProcessGroup:
 
     @contextmanager
     def first_of_all(self) -> Iterator[None]:
-        """What is inside, the first does alone; the others follow when that went well."""
+        """Run the body in the first process; the others run it after that, unless it failed."""
         if not self.is_first and self._wait(0.0):
             raise ValueError("the first process of this training has ended, and says why")
         try:
@@ -154,7 +155,7 @@ class ProcessGroup:
             self._wait(0.0)
 
     def _wait(self, failures: float) -> float:
-        """For as long as it takes to prepare a corpus; how many have failed."""
+        """Wait for all processes, with the long timeout; return how many have failed."""
         if self.size == 1:
             return failures
         told = torch.tensor(failures)
@@ -168,7 +169,7 @@ ALONE = ProcessGroup()
 
 @contextmanager
 def join_group(device: str) -> Iterator[ProcessGroup]:
-    """The group that torchrun has started us in, or nobody but us."""
+    """Yield the process group that torchrun started, or one of this process alone."""
     told = {name: os.environ.get(name, "") for name in TOLD}
     attempt = int(os.environ.get("TORCHELASTIC_RESTART_COUNT", "0"))
     if not all(told.values()) or told["WORLD_SIZE"] == "1":
@@ -189,13 +190,13 @@ def join_group(device: str) -> Iterator[ProcessGroup]:
 
 
 def sign(group: ProcessGroup, run: Path) -> None:
-    """Write down who began this, for when torchrun starts us anew after one of us has died."""
+    """Write down which launch began this training, for a restart by torchrun."""
     if os.environ.get("TORCHELASTIC_RUN_ID"):
         write_text(run / LAUNCH, _name_launch())
 
 
 def check_shared(group: ProcessGroup, run: Path) -> None:
-    """ValueError where the others do not see what the first has prepared."""
+    """Raise ValueError if this process does not see the folder that the first one has prepared."""
     if not group.is_first and not run.is_dir():
         raise ValueError(
             f"{run} is not there on {platform.node()}: all machines of a training have to share "
@@ -204,20 +205,20 @@ def check_shared(group: ProcessGroup, run: Path) -> None:
 
 
 def was_begun_by(group: ProcessGroup, run: Path) -> bool:
-    """Whether this very launch began it: then it goes on, where another would be refused."""
+    """Return whether this very launch began the training: then a restart may go on with it."""
     note = run / LAUNCH
     return group.attempt > 0 and note.is_file() and note.read_text("utf-8") == _name_launch()
 
 
 def _name_launch() -> str:
-    """The name that was given to torchrun, or which process it is."""
+    """Return the run id that was given to torchrun, or else its machine and process id."""
     name = os.environ.get("TORCHELASTIC_RUN_ID", "none")
     return f"{platform.node()} {os.getppid()}" if name == "none" else name
 
 
 @contextmanager
 def listening() -> Iterator[None]:
-    """OSError, in one sentence, where another process does not answer any more."""
+    """Raise OSError, in one sentence, if another process no longer answers in the body."""
     try:
         yield
     except RuntimeError as error:
@@ -227,7 +228,7 @@ def listening() -> Iterator[None]:
 
 
 def weightless(batch: Batch) -> Batch:
-    """One row in which nothing is to be predicted: work that adds nothing."""
+    """Return a batch of one row with no target token: its loss and gradients are zero."""
     source, target = (
         np.full((1, side.shape[1]), PAD) for side in (batch.source_BS, batch.target_BT)
     )
@@ -236,7 +237,7 @@ def weightless(batch: Batch) -> Batch:
 
 
 def _fill_buckets(tensors: Sequence[Tensor]) -> Iterator[list[Tensor]]:
-    """Enough of them for a message, in order."""
+    """Yield the tensors in order, in lists of up to BUCKET values for one message each."""
     bucket: list[Tensor] = []
     for each in tensors:
         if bucket and sum(x.numel() for x in bucket) + each.numel() > BUCKET:

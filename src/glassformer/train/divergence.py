@@ -1,9 +1,9 @@
-"""Noticing a divergence by the loss of every update, a number that is read in any case.
+"""Detection of divergence from the loss of every update.
 
-An update is bad whose loss or gradient is not finite, or whose loss is far above that of a uniform
-distribution: IN_A_ROW of them are a divergence. So is a loss that has risen from its lowest and
-stays up: of the latest WINDOW updates, ENOUGH are above a line, and it is not falling. A spike that
-heals is neither.
+An update is bad if its loss or gradient is not finite, or if its loss is far above that of a
+uniform distribution: IN_A_ROW bad updates are a divergence. A loss that has risen and stays high is
+one too: of the latest WINDOW updates, ENOUGH are above a line, and the loss is not falling. A spike
+from which the loss recovers is no divergence.
 """
 
 from __future__ import annotations
@@ -16,16 +16,18 @@ FAR = 2.0  # times the loss of a uniform distribution, or of the first update wh
 WINDOW, ENOUGH = 20, 15  # latest updates; how many of them are above the line
 RISE = 1.0  # nats from the lowest loss to the line, at least
 SHARE = 1 / 3  # of the way from the lowest loss back to that of a uniform distribution, at least
-HEALING = 0.1  # of a rise that the later half of the window is below the earlier: it is falling
+HEALING = 0.1  # of the rise: if the later half of the window is so much lower, the loss is falling
 
 
 @dataclass
 class DivergenceDetector:
-    """Decides by numbers alone, and is all numbers: a checkpoint holds it, and a resumed training
-    decides as an uninterrupted one would."""
+    """A detector of divergence, whose state is stored in each checkpoint.
+
+    A resumed training therefore decides as an uninterrupted one would.
+    """
 
     uniform: float = 0.0  # the loss of a uniform distribution: ln V
-    about: str = ""  # which data and settings the losses are of
+    about: str = ""  # the digest of the data and settings that the losses belong to
     first: float | None = None  # loss
     lowest: float = 0.0  # median of WINDOW losses; before there are so many, the first loss
     recent: list[float] = field(default_factory=list)  # finite losses of the latest updates
@@ -34,8 +36,7 @@ class DivergenceDetector:
     def observe(self, loss: float) -> str:
         """Take the loss of one more update, NaN if its gradient is not finite.
 
-        Return why the training has diverged, in words that a sentence can go on with; "" if it has
-        not.
+        Return why the training has diverged, as a clause; "" if it has not.
         """
         is_finite = math.isfinite(loss)
         if is_finite:
@@ -49,22 +50,22 @@ class DivergenceDetector:
 
     @property
     def ceiling(self) -> float:
-        """The loss above which an update is bad."""
+        """Return the loss above which an update is bad."""
         return FAR * max(self.uniform, self.first or 0.0)
 
     @property
     def line(self) -> float:
-        """The loss above which a training is no longer as good as it was."""
+        """Return the loss above which the loss counts as risen."""
         return self.lowest + max(RISE, SHARE * (self.uniform - self.lowest))
 
     @property
     def is_blown_up(self) -> bool:
-        """Whether the latest finite loss is far above that of a uniform distribution."""
+        """Return whether the latest finite loss is far above that of a uniform distribution."""
         return bool(self.bad and self.recent and self.recent[-1] > self.ceiling)
 
     @property
     def is_suspicious(self) -> bool:
-        """Whether the weights of now may be those of a divergence, though none is certain yet."""
+        """Return whether the training may be diverging, though this is not certain yet."""
         latest = self.recent[-IN_A_ROW:]
         return bool(self.bad) or (len(latest) == IN_A_ROW and min(latest) > self.line)
 

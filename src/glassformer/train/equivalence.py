@@ -1,7 +1,8 @@
-"""Whether the shortcuts of training compute what `model/` says: somebody may have changed it.
+"""A check that the fast kernels of training compute the same as the plain code in `model/`.
 
-While nobody watches, kernels stand in for attention, feed-forward and residual connections.
-Here one small batch goes both ways; where they part, the training goes the readable way.
+Without a recorder, kernels replace attention, feed-forward and residual connections. A user may
+have changed `model/`, so one small batch is computed both ways; if the results differ, training
+uses the plain code.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ SAME = {"fp32": 1e-3, "bf16": 5e-2}  # of the largest number; kernels round in a
 def check_shortcuts(
     model: Transformer, device: torch.device, precision: str, say: Callable[[str], object]
 ) -> None:
-    """Leave them out, and say so, if they are not what the model says. It is still on the CPU."""
+    """Turn the kernels off, and report it, if they differ from the model, which is on the CPU."""
     precision = precision if device.type == "cpu" else "fp32"
     if compare_paths(model, precision) <= SAME[precision]:
         return
@@ -35,13 +36,16 @@ def check_shortcuts(
 
 
 def _look_away(_: Watchable, __: str, x: Tensor) -> Tensor:
-    """Somebody watches, so no shortcut is taken; but nothing is kept."""
+    """Return `x` unchanged: a recorder that keeps nothing, whose presence turns the kernels off."""
     return x
 
 
 @torch.no_grad()
 def compare_paths(model: Transformer, precision: str) -> float:
-    """How far apart the decoder's outputs are, as a share of the largest; without dropout."""
+    """Return the largest difference of the decoder's outputs, as a share of the largest output.
+
+    It is computed without dropout; infinite if an output is NaN.
+    """
     ids = torch.Generator().manual_seed(1)
     source_BS = torch.randint(FIRST, LAST, (2, 7), generator=ids)
     target_BT = torch.randint(FIRST, LAST, (2, 5), generator=ids)

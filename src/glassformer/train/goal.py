@@ -13,14 +13,14 @@ Examine = Callable[[Translator], tuple[bool, str]]  # whether the exam is passed
 
 WARM = 3  # the first updates also prepare what later ones use
 FEWEST, ENOUGH = 8, 1.5  # updates and seconds, before a forecast is made
-LATEST = 50  # updates that a forecast looks at
-EXAM = 20  # updates take about as long as one validation with its exam, until one was timed
+LATEST = 50  # updates that a forecast is made from
+EXAM = 20  # the time of a validation with its exam, in updates, until one was timed
 
 
 class Forecast:
-    """Says how long the rest of a training takes, from the median of the latest updates.
+    """A forecast of the remaining time of a training, from the median of the latest updates.
 
-    A disturbance that passes does not move the median, and one that stays soon does.
+    A short disturbance does not change the median; a lasting one soon does.
     """
 
     def __init__(self) -> None:
@@ -37,7 +37,7 @@ class Forecast:
 
     @property
     def is_sure(self) -> bool:
-        """Whether enough was timed."""
+        """Return whether enough updates were timed for a forecast."""
         return len(self.updates) >= FEWEST and self.timed >= ENOUGH
 
     @property
@@ -52,10 +52,10 @@ class Forecast:
 
 
 class Goal:
-    """Ends a training once its model passes an exam or its minutes are over.
+    """A goal that ends a training once its model passes an exam or its minutes are over.
 
-    The minutes begin with the first update, which is always made. One goal may serve a training
-    and what goes on with it. It is for a single process.
+    The minutes begin with the first update, which is always made. The same goal may be used when
+    the training is resumed. It works for a single process only.
     """
 
     def __init__(
@@ -69,13 +69,13 @@ class Goal:
 
     @property
     def is_over(self) -> bool:
-        """Whether the training ends here."""
+        """Return whether the training is to end."""
         return self.is_reached or self.is_out_of_time
 
     def note(self, seconds: float, updates: int, exams: int) -> str:
         """Take one update into account; `updates` and `exams` are those to come.
 
-        Return the forecast as soon as there is one, and once only; else nothing.
+        Return the forecast in words when it is first possible; "" before and after that.
         """
         self.latest = self.clock()
         if self.began is None:

@@ -1,4 +1,4 @@
-"""A few inputs with what they must give: written when a training ends, compared by `doctor`."""
+"""The file golden.json: a few inputs with their translations, which `doctor` compares."""
 
 from __future__ import annotations
 
@@ -16,18 +16,21 @@ TOLERANCE = 1e-3  # of a log-probability; processors differ by about 1e-5
 
 
 def write_golden(folder: Path, sources: Sequence[str]) -> None:
-    """Greedy, in fp32 on a CPU."""
+    """Write the first few sources with their greedy translations, computed in fp32 on a CPU."""
     lines = make_golden(folder, sources)
     write_json(folder / GOLDEN, {"search": "greedy", "precision": "fp32", "lines": lines})
 
 
 def make_golden(folder: Path, sources: Sequence[str]) -> list[dict[str, Any]]:
-    """Return the first few sources with what the model in `folder` makes of them."""
+    """Return the first few sources with the translations of the model in `folder`."""
     return _translate(folder, sources[:LINES])
 
 
 def check_golden(folder: Path) -> list[str]:
-    """What does not come out as it did; empty if everything does. ValueError without the file."""
+    """Return, in words, each translation that differs from golden.json.
+
+    ValueError if that file is missing or damaged.
+    """
     try:
         expected = read_json(folder / GOLDEN)["lines"][:MOST_LINES]
         found = _translate(folder, [line["source"] for line in expected])

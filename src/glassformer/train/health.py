@@ -1,4 +1,4 @@
-"""What `glassformer doctor` says: of this machine, and of a model directory."""
+"""The checks of `glassformer doctor`: of this machine, and of a model directory."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ LITTLE_MEMORY, LITTLE_DISK = 2.0, 2.0  # GiB
 
 @dataclass(frozen=True)
 class HealthFinding:
-    """One thing looked at; `advice` where something can be done, `is_wrong` where it must be."""
+    """The result of one check; `advice` if something can be improved, `is_wrong` if it must be."""
 
     about: str
     said: str
@@ -30,7 +30,10 @@ class HealthFinding:
 def examine_machine(
     machine: Machine, versions: Mapping[str, str | None], kernels: str = ""
 ) -> list[HealthFinding]:
-    """kernels: why some of those in C are missing."""
+    """Return the results of all checks of this machine.
+
+    kernels: why some of the kernels in C are missing; "" if none is.
+    """
     return [
         HealthFinding("processor", f"{machine.processor}, {machine.cores} cores"),
         _examine_threads(machine),
@@ -94,7 +97,7 @@ def _examine_room(about: str, gib: float | None, least: float, advice: str) -> H
 
 
 def examine_model(model: Path | str) -> list[HealthFinding]:
-    """Whether it is whole, unchanged, and translates as it did when it was made."""
+    """Return the results of all checks of a model: complete, unchanged, same translations."""
     folder = locate(model)
     if not folder.is_dir():
         raise ValueError(f"{folder}: no such folder")
@@ -135,7 +138,7 @@ def _examine_file(path: Path, known: str | None) -> HealthFinding:
 
 
 def _examine_run(run: Path) -> Iterator[HealthFinding]:
-    """The checkpoints of its training, where they are there, and what was set aside."""
+    """Yield the result for each checkpoint of its training, and for those set aside."""
     found = checkpoints(run / CHECKPOINTS)
     for path in found:
         about = f"checkpoint {int(path.name):,}"

@@ -1,4 +1,4 @@
-"""Starting from what another training has learned: its weights, its tokens, its settings."""
+"""Initialization of a training from another model: its weights, its tokens and its settings."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from ..model import Transformer
 from ..text import Tokenizer
 from .card import hash_file, read_facts
 
-PARENT = "parent"  # the copy in the run's folder: once begun, a run needs the original no more
+PARENT = "parent"  # the copy in the run's folder: a run that has begun does not need the original
 SCHEDULE = ("steps", "minutes", "warmup", "validate_every", "checkpoint_every", "freeze")
 TOKENIZER = ("vocabulary", "shared")  # of [text]
 
 
 @dataclass(frozen=True)
 class InitModel:
-    """A model directory to start from; `has_new_tokens`: its tokens are learned anew."""
+    """A model directory to start from; `has_new_tokens`: the new model gets its own vocabulary."""
 
     folder: Path
     config: Config
@@ -36,7 +36,7 @@ class InitModel:
 
     @classmethod
     def load(cls, folder: Path | str, config: Config, has_new_tokens: bool) -> InitModel:
-        """ValueError if `folder` is no model directory, or if `config` does not fit it."""
+        """Return the model in `folder`. ValueError if it is none, or if `config` does not fit."""
         parent = cls(locate(folder), *load_model(folder), has_new_tokens)
         fixed = {"model": parent._fixed_shape()}
         if not has_new_tokens:
@@ -49,13 +49,13 @@ class InitModel:
         return parent
 
     def save(self, run: Path) -> None:
-        """Keep in the run's folder what starting needs."""
+        """Copy the model, and its tokenizers if they are kept, into the run's folder."""
         save_model(run / PARENT, self.config, self.tokenizers, self.model.state_dict())
         if not self.has_new_tokens:
             self.tokenizers.save(run)
 
     def provenance(self) -> dict[str, Any]:
-        """Which model it is, and what that one was made from."""
+        """Return the name and digest of the model, its data, and its own origin."""
         facts = read_facts(self.folder)
         return {
             "name": self.folder.resolve().name,
@@ -81,18 +81,21 @@ class InitModel:
 
 
 def inherit(folder: Path | str, changes: Sequence[str] = ()) -> Config:
-    """The settings of a model, `changes` on top, for a training from it: all but its schedule."""
+    """Return the settings for a training from a model: its own, without those of its schedule.
+
+    `changes` are applied on top.
+    """
     raw = load_model(folder)[0].model_dump(exclude_none=True)
     raw["train"] = {name: value for name, value in raw["train"].items() if name not in SCHEDULE}
-    raw["text"].pop("split_above", None)  # that was of the parent's corpus
+    raw["text"].pop("split_above", None)  # it depends on the corpus
     return Config.read(raw, changes)
 
 
 def adopt(model: Transformer, run: Path, tokenizers: Tokenizers) -> None:
-    """Give a fresh model the weights of the parent kept in `run`, if there is one.
+    """Initialize a fresh model with the weights of the initial model kept in `run`, if any.
 
-    A token that the parent knows keeps its vectors; a new one gets the mean of the vectors of
-    the tokens into which the parent cuts it.
+    A token that the initial model knows keeps its embeddings; a new one gets the mean of the
+    embeddings of the tokens into which the initial tokenizer splits it.
     """
     if not (run / PARENT).is_dir():
         return
@@ -107,7 +110,7 @@ def adopt(model: Transformer, run: Path, tokenizers: Tokenizers) -> None:
 
 
 def _carry(rows: Tensor, known: Tokenizer, new: Tokenizer) -> Tensor:
-    """The rows of one vocabulary, for another."""
+    """Return the embeddings (or biases) of one vocabulary remapped to another."""
     if known.vocabulary == new.vocabulary:
         return rows
     ids = {token: id for id, token in enumerate(known.vocabulary)}
@@ -123,17 +126,17 @@ def count_known(known: Tokenizer, new: Tokenizer) -> int:
 
 
 def check_parts(config: Config) -> None:
-    """ValueError where `train.freeze` names what a model with these settings does not have."""
+    """Raise ValueError if `train.freeze` names a part that a model with these settings lacks."""
     if config.train.freeze:
         size = config.text.vocabulary
         freeze(make_meta_model(config.model, size, size), config.train.freeze)
 
 
 def freeze(model: nn.Module, parts: Sequence[str]) -> None:
-    """Leave `parts`, modules or parameters by their dotted names, as they are in training.
+    """Exclude `parts`, modules or parameters by their dotted names, from training.
 
-    A matrix that is tied is frozen under each of its names. ValueError for an unknown name, and
-    where nothing is left to train.
+    A tied matrix is frozen if any of its names is given. ValueError for an unknown name, or if
+    nothing is left to train.
     """
     parameters = dict(model.named_parameters(remove_duplicate=False))
     paths = {name.rsplit(".", cut)[0] for name in parameters for cut in range(name.count(".") + 1)}

@@ -1,4 +1,4 @@
-"""What a training leaves on the disk while it runs; written by the first of a group alone."""
+"""The files that a training writes while it runs; only the first process of a group writes."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ from .watch import plan_snapshots as plan_snapshots
 
 
 class Journal:
-    """Metrics, snapshots, checkpoints and the best model."""
+    """The writer of metrics, snapshots, checkpoints and the best model."""
 
     def __init__(self, out: Path, prepared: Prepared, config: Config, group: ProcessGroup):
         self.out, self.folder, self.config, self.group = out, out / RUN, config, group
         self.prepared = prepared
 
     def open(self, step: int, plan: Plan) -> None:
-        """Go on after `step`: what is written behind it goes."""
+        """Continue after `step`: remove the metrics and snapshots of later updates."""
         prepared, steps = self.prepared, plan.planned
         every = plan.limits.validate_every or -(-steps // plan.validations)
         watched = prepared.tokenizers, prepared.valid, steps, every
@@ -40,7 +40,7 @@ class Journal:
             self.watch.begin(step)
 
     def follow(self, plan: Plan) -> None:
-        """Take snapshots when the plan, as it is now, validates."""
+        """Plan the snapshots by the validations of the latest plan."""
         self.watch.follow(plan_snapshots(plan.latest.steps, plan.list_validations()))
 
     def write(self, step: int, values: Mapping[str, Any]) -> None:
@@ -64,7 +64,7 @@ class Journal:
             save_model(self.out, self.config, self.prepared.tokenizers, weights)
 
     def save(self, progress: Progress, updater: Updater, is_last: bool = False) -> None:
-        """A checkpoint, but none of weights that may be what goes wrong."""
+        """Write a checkpoint, unless the training may be diverging; the last one always."""
         train = self.config.train
         if progress.detector.is_suspicious and not is_last:
             return
@@ -74,6 +74,6 @@ class Journal:
         if self.group.is_first:
             for lines in (self.metrics.path, self.watch.folder / GRADIENTS):
                 if lines.is_file():
-                    sync_file(lines)  # the disk has all up to here before it has the checkpoint
+                    sync_file(lines)  # on the disk before the checkpoint is
             folder = self.folder / CHECKPOINTS
             checkpoint.save_checkpoint(folder, progress, *state, train.keep, self.config)

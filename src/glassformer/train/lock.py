@@ -1,5 +1,4 @@
-"""One training a folder: the system keeps the lock, so that it ends with the process, killed or
-not."""
+"""The lock that allows one training a folder; the system releases it when the process ends."""
 
 from __future__ import annotations
 
@@ -12,14 +11,14 @@ from typing import IO
 
 from ..disk import is_still, take_lock
 
-LOCK = "lock"  # says who holds it, for people
+LOCK = "lock"  # the file, which names the process that holds the lock
 
 
 @contextmanager
 def hold_lock(folder: Path) -> Iterator[None]:
-    """`folder` is ours meanwhile, and is made if need be. ValueError if another has it.
+    """Hold the lock of `folder`, which is made if need be. ValueError if another process holds it.
 
-    Of the processes of one distributed training, the first holds it for all.
+    In a distributed training, the first process holds the lock for all.
     """
     if int(os.environ.get("RANK") or 0) > 0:
         yield
@@ -32,7 +31,7 @@ def hold_lock(folder: Path) -> Iterator[None]:
     finally:
         _give_back(folder / LOCK, file)
         for each in made:
-            with suppress(OSError):  # something came to be in it
+            with suppress(OSError):  # it is no longer empty
                 each.rmdir()
 
 
@@ -48,7 +47,7 @@ def _open(path: Path) -> IO[str]:
             file.write(f"process {os.getpid()} on {platform.node()}\n")
             file.flush()
             return file
-        file.close()  # who had the lock has just removed its file
+        file.close()  # the process that had the lock has just removed the file
 
 
 def _read(file: IO[str]) -> str:
@@ -58,7 +57,7 @@ def _read(file: IO[str]) -> str:
 
 def _give_back(path: Path, file: IO[str]) -> None:
     if os.name == "posix":
-        path.unlink(missing_ok=True)  # while it is ours: afterwards it may be another's
+        path.unlink(missing_ok=True)  # while we hold it: later it may be another process's
         file.close()
     else:  # an open file cannot be removed
         file.close()

@@ -1,4 +1,4 @@
-"""What a training says: bars for people, metrics.jsonl and TensorBoard for programs."""
+"""The output of a training: progress bars for people, metrics.jsonl and TensorBoard."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ Advance = Callable[..., None]  # advance(done, total=None, note="")
 
 
 class Reporter:
-    """Speaks on stderr: a bar with ETA for every phase on a terminal, plain lines elsewhere."""
+    """A reporter on stderr: progress bars with ETA on a terminal, plain lines elsewhere."""
 
     def __init__(self, quiet: bool = False):
         self.console = Console(stderr=True, quiet=quiet, soft_wrap=True, highlight=False)
@@ -37,7 +37,7 @@ class Reporter:
 
     @contextmanager
     def phase(self, name: str, total: int | None = None) -> Iterator[Advance]:
-        """A stretch of work; call what is yielded with how much is done."""
+        """Show the progress of a phase; call the yielded function with how much is done."""
         if not (self.console.is_terminal and sys.stderr.isatty()):
             yield self._lines(name, total)
             return
@@ -60,7 +60,7 @@ class Reporter:
 
     @contextmanager
     def counting(self, name: str, total: int) -> Iterator[Callable[[int], None]]:
-        """A phase that is told how many more are done."""
+        """Show the progress of a phase; call the yielded function with how many more are done."""
         done = 0
         with self.phase(name, total) as advance:
 
@@ -92,7 +92,7 @@ class Reporter:
 
 
 class MetricsLog:
-    """`metrics.jsonl`, one object a line, and the same numbers for TensorBoard if installed."""
+    """A writer of metrics.jsonl, one object a line, and of TensorBoard events if installed."""
 
     def __init__(self, folder: Path, step: int):
         self.path = folder / "metrics.jsonl"
@@ -110,14 +110,14 @@ class MetricsLog:
 
 
 def cut_after(path: Path, step: int) -> None:
-    """Drop the lines after `step`: they are from a run that was cut short, and are made again."""
+    """Remove the lines after `step`: they are from an interrupted run, and are written again."""
     kept = []
     if path.is_file():
         for line in path.read_text(encoding="utf-8", errors="replace").split("\n"):
             try:
                 is_old = json.loads(line)["step"] <= step
             except (ValueError, KeyError, TypeError, RecursionError):
-                continue  # cut in two by a kill, or never on the disk when the power went
+                continue  # incomplete, after a kill or a loss of power
             if is_old:
                 kept.append(line + "\n")
     write_text(path, "".join(kept))

@@ -52,14 +52,14 @@ from .validation import Validation, spread_sample, validate
 DEFAULT_MINUTES = 20.0
 LOG_EVERY = 20  # updates
 MEASURING = 1 / 40  # of the minutes
-NOTABLE = 0.25  # a change in the number of updates that is told
+NOTABLE = 0.25  # the least relative change in the number of updates that is reported
 ENOUGH_TO_CHOOSE = 100  # sentences of the validation text: with fewer, chance would choose
 
 
 class Loop:
-    """One training, from wherever it stands to its end.
+    """The training loop, from the latest checkpoint, if any, to the end.
 
-    Each process of a group goes through it and decides the same; the first alone writes.
+    Each process of a group runs it and makes the same decisions; only the first one writes.
     """
 
     def __init__(
@@ -72,7 +72,7 @@ class Loop:
         began: float | None = None,
         goal: Goal | None = None,
     ):
-        """`began`: when the minutes began to count, by time.perf_counter; now, if not given."""
+        """Set up the loop; `began` is the time.perf_counter() from which minutes count, or now."""
         now = time.perf_counter()
         self.began = group.sum((now if began is None else began) if group.is_first else 0.0)[0]
         self.out, self.folder, self.report, self.group = out, out / RUN, report, group
@@ -87,11 +87,11 @@ class Loop:
         self.progress = Progress()
         self.spent_before = 0.0  # seconds, until this process took over
         self.can_choose = len(prepared.valid[0]) >= ENOUGH_TO_CHOOSE
-        self.culprits: list[dict[str, Any]] = []  # pairs of the latest update gone wrong
+        self.culprits: list[dict[str, Any]] = []  # pairs without a finite loss in the latest skipped update
         self.stopped = self.is_asked_to_stop = False
 
     def run(self) -> Progress:
-        """Train until the last step, early stopping or a signal; say what comes of it."""
+        """Train until the last step, early stopping or a signal; return the progress."""
         self._go_on_from_checkpoint()
         self.spent_before = self.progress.spent
         if not self.can_choose:
@@ -103,7 +103,7 @@ class Loop:
             self._probe()
             self._settle_plan()
             progress = self._train()
-        free_memory()  # what comes now translates
+        free_memory()  # for the translations that follow
         return progress
 
     def _train(self) -> Progress:
@@ -111,7 +111,7 @@ class Loop:
         journal.open(self.progress.step, self.plan)
         journal.look(self.progress.step, self.updater)
         if self._has_parent and not self.progress.step:
-            self._validate()  # what the parent can do, to know whether anything was gained
+            self._validate()  # the scores of the initial model, for comparison
         with listen_for_stop(self._stop), self.report.phase("training", self.steps) as advance:
             while self.progress.step < self.steps and not (self.stopped or self._is_over()):
                 step = self.progress.step + 1
@@ -119,7 +119,7 @@ class Loop:
                     outcome = self._update()
                 if self.progress.step < step:  # gone back
                     continue
-                self._settle_again(step)  # first: what follows asks for the number of updates
+                self._settle_again(step)  # first, since the rest needs the number of updates
                 journal.note(step, norms, outcome.gradient_norm)
                 if step % LOG_EVERY == 0 or step == self.steps:
                     journal.write(step, self._values(outcome))
@@ -130,7 +130,7 @@ class Loop:
         return self.progress
 
     def _pause(self, step: int, outcome: Outcome) -> None:
-        """Between two updates: snapshot, validation and checkpoint, each if it is time for it."""
+        """Make a snapshot, a validation and a checkpoint between two updates, as each is due."""
         every, is_validated = self.config.train.checkpoint_every, self.plan.is_validated(step)
         is_validated |= self._has_time_run_out(outcome)
         with self.meter.pause(is_validated):
@@ -148,7 +148,7 @@ class Loop:
 
     @property
     def steps(self) -> int:
-        """Updates in all, as they are planned now."""
+        """Return the number of updates in all, by the latest plan."""
         return self.plan.at(self.progress.step).steps
 
     @property
@@ -156,11 +156,11 @@ class Loop:
         return "parent" in self.prepared.record
 
     def _spent(self) -> float:
-        """Return the seconds that the training has taken so far."""
+        """Return the seconds of training so far, without the time while it was stopped."""
         return self.spent_before + self.group.clock() - self.began
 
     def _fresh(self) -> Updater:
-        """A model as the seed makes it, or as its parent is."""
+        """Return an updater of a fresh model, made by the seed or from the initial model."""
         torch.manual_seed(self.config.train.seed)
         model = build_model(self.config, self.prepared.tokenizers)
         adopt(model, self.folder, self.prepared.tokenizers)
@@ -176,25 +176,25 @@ class Loop:
             self.report.say(f"Going on after update {self.progress.step:,}")
         key = sign_learning(self.config, self.prepared.record)
         recovery.recall_return(self.folder, self.progress, key)
-        if self.progress.detector.about != key:  # losses of other data or settings say nothing
+        if self.progress.detector.about != key:  # losses of other data or settings do not compare
             uniform = math.log(len(self.prepared.tokenizers.target))
             self.progress.detector = DivergenceDetector(uniform, key)
 
     def _probe(self) -> None:
-        """The batches that need most memory come first: it runs out now or never."""
+        """Try the batches that need most memory first: if memory suffices, it does for all."""
         shares = max(1, self.group.size // self.config.train.gradient_accumulation)
         self.updater.probe([batch.cut(shares)[-1] for batch in self.batches.worst()])
         self._say_room()
 
     def _say_room(self) -> None:
-        """Batches that have to be cut are told of once, and remembered."""
+        """Report once that batches are split to fit into memory, and note it in the progress."""
         most, progress = self.room.most_cells, self.progress
         if most and most != progress.most_cells:
             progress.most_cells = most
             self.report.say(self.room.describe(progress.step + 1))
 
     def _settle_plan(self) -> None:
-        """Say how many updates there will be: as set, as planned before, or as time allows."""
+        """Set the plan of updates: as given, as written before, or as the minutes allow."""
         train = self.config.train
         minutes = None if train.steps else train.minutes or DEFAULT_MINUTES
         limits = PlanLimits(
@@ -221,7 +221,7 @@ class Loop:
         update = time_updates(self.updater, self._deal, self.report, most, clock)
         began = clock()
         found = self._translate_sample(min(SAMPLE, limits.valid), 0)
-        pause = clock() - began  # as a first guess, for all that it has not measured too
+        pause = clock() - began  # also the first guess for the costs that were not measured
         self.updater = self._fresh()
         costs = Costs(update, pause / found.sentences, pause, pause)
         plan = begin(limits, self._spent(), costs)
@@ -234,7 +234,7 @@ class Loop:
         return plan
 
     def _settle_again(self, step: int) -> None:
-        """Plan the rest of the minutes anew, if it is time to."""
+        """Plan the rest of the updates again, if the plan says that this is due."""
         limits = self.plan.limits
         if limits.seconds is None or not self.plan.is_due(step):
             return
@@ -260,7 +260,7 @@ class Loop:
         )
 
     def _deal(self, step: int) -> list[Batch]:
-        """Our share of update `step`, counted from 1."""
+        """Return this process's micro-batches of update `step`, counted from 1."""
         gradient_accumulation = self.config.train.gradient_accumulation
         return self.group.deal(
             self.batches, step - 1, gradient_accumulation, self.updater.is_sharded
@@ -286,7 +286,7 @@ class Loop:
         return outcome
 
     def _watch_for_divergence(self, outcome: Outcome) -> None:
-        """Go back if the training has diverged, or may have and ends without a model."""
+        """Go back if the training has diverged, or if it ends without a model and may have."""
         progress = self.progress
         why = progress.detector.observe(outcome.loss if outcome.is_finite else math.nan)
         ends_without = progress.step == self.steps and progress.best is None
@@ -296,7 +296,7 @@ class Loop:
             self._go_back(why)
 
     def _skip(self, batches: list[Batch]) -> None:
-        """Count an update that was left out, for it had no finite gradient; tell of the first."""
+        """Count an update that was left out, having no finite gradient; report the first."""
         progress, tokenizers = self.progress, self.prepared.tokenizers
         progress.skipped += 1
         progress.skipped_in_all += 1
@@ -307,7 +307,10 @@ class Loop:
             self.culprits = found
 
     def _go_back(self, why: str) -> None:
-        """To the latest checkpoint, and on from there with a lower rate."""
+        """Return to the latest checkpoint and continue with a lower learning rate.
+
+        ValueError if this was done TRIES times before.
+        """
         wrong, config = self.progress, self.config
         if wrong.goings_back >= recovery.TRIES:
             shape = config.model.d_model
@@ -373,7 +376,7 @@ class Loop:
         self.report.say(found.describe(progress.step, self._tell(found, is_best)))
         if self.goal is not None:
             self._take_exam(self.goal)
-            is_kept = True  # it is the latest model that has to pass
+            is_kept = True  # the exam is taken by the latest model
         if is_kept:
             progress.best_step = progress.step
             progress.scores, progress.signature = found.values(), found.signature
@@ -382,17 +385,17 @@ class Loop:
             self._try_the_end()
 
     def _try_the_end(self) -> None:
-        """Find out, once, how long it takes to end a training: nothing is written."""
+        """Measure once how long the end of a training takes; nothing is written."""
         if self.meter.is_on and not self.meter.has_ended:
             with self.meter.end():
                 if self.group.is_first:
                     make_golden(self.out, self.prepared.valid[0])
 
     def _count(self, found: Validation, score: float) -> bool:
-        """Say whether a score is the best, and count the validations since.
+        """Return whether a score is the best so far, and count the validations since the best.
 
-        One of more sentences takes the place of all before it; one of fewer cannot be compared.
-        Whatever its score, a network is of no use whose loss is far above that of a guess.
+        A score of more sentences replaces all before it; one of fewer cannot be compared. A model
+        whose loss is far above that of a uniform distribution is worse than others at any score.
         """
         progress, ceiling = self.progress, self.progress.detector.ceiling
         if progress.best is None:
@@ -413,7 +416,7 @@ class Loop:
         return is_best
 
     def _is_worth_keeping(self, loss: float) -> bool:
-        """Say so of every model, if none is chosen, but not where its parent was better."""
+        """Return whether to keep a model where none is chosen: if the initial one is not better."""
         if self.progress.detector.is_blown_up:
             return False
         if self._has_parent and not self.progress.step:
@@ -427,7 +430,7 @@ class Loop:
         return of + (", best so far" if is_best and self.can_choose else "")
 
     def _has_time_run_out(self, outcome: Outcome) -> bool:
-        """Tell the goal, if there is one, of an update; return whether that was the last."""
+        """Report an update to the goal, if there is one; return whether its time is over."""
         if self.goal is None:
             return False
         if told := self.goal.note(outcome.seconds, *self._to_come()):

@@ -1,4 +1,4 @@
-"""What this machine has to compute with."""
+"""The machine that training runs on: processor, GPUs, memory, and installed versions."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ GIB = 2**30
 
 @dataclass(frozen=True)
 class Machine:
-    """Sizes in GiB; memory is None where the system does not tell."""
+    """The properties of a machine; sizes in GiB, and memory is None if it is unknown."""
 
     processor: str
     cores: int  # that this process may use
@@ -38,7 +38,7 @@ class Machine:
     device: str  # that "auto" takes
     gpus: tuple[str, ...]
     memory: float | None
-    disk: float  # free, where we are
+    disk: float  # free space of the folder
     has_nvidia_driver: bool
 
     def to_json(self) -> dict[str, Any]:
@@ -63,7 +63,7 @@ def look_at_machine(folder: Path | None = None) -> Machine:
 
 
 def list_versions() -> dict[str, str | None]:
-    """Of everything we stand on; None: not installed, and not needed."""
+    """Return the versions of Python and the packages in use; None for one not installed."""
     found: dict[str, str | None] = {"glassformer": __version__}
     found["python"] = platform.python_version()
     for name in (*NEEDED, *OPTIONAL):
@@ -75,7 +75,7 @@ def list_versions() -> dict[str, str | None]:
 
 
 def describe_machine() -> dict[str, Any]:
-    """What decides whether a resumed training is the same bit for bit."""
+    """Return the properties on which a bit-for-bit identical resumed training depends."""
     return {
         "torch": torch.__version__,
         "threads": torch.get_num_threads(),
@@ -87,7 +87,7 @@ def describe_machine() -> dict[str, Any]:
 
 
 def count_cores() -> int:
-    """Those that the system lets us have; a container may be given less than the machine."""
+    """Return how many cores this process may use; a container may have fewer than the machine."""
     if hasattr(os, "sched_getaffinity"):
         cores = len(os.sched_getaffinity(0))
     else:
@@ -117,7 +117,7 @@ def _list_gpus() -> list[str]:
 
 
 def _measure_memory() -> float | None:
-    """All that this process may ever have."""
+    """Return the memory, in GiB, that this process may use at most; None if it is unknown."""
     if "SC_PHYS_PAGES" not in getattr(os, "sysconf_names", {}):
         return None
     memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
@@ -128,7 +128,7 @@ def _measure_memory() -> float | None:
 
 
 def _list_limits() -> Iterator[Path]:
-    """Where Linux keeps the limits of the control groups that we are in."""
+    """Yield the files in which Linux keeps the memory limits of our control groups."""
     ours, root = Path("/proc/self/cgroup"), Path("/sys/fs/cgroup")
     if not ours.is_file():
         return
@@ -143,10 +143,10 @@ def _list_limits() -> Iterator[Path]:
 
 @contextmanager
 def limit_memory(device: torch.device, processes: int = 1) -> Iterator[None]:
-    """Let the system refuse memory that is not there, instead of killing us when we use it.
+    """Limit the memory of this process, so that running out of it raises an error.
 
-    Only a refusal can be answered with a smaller batch. On Linux and its processors; `processes`
-    share what there is.
+    Otherwise the system would kill the process, and no smaller batch could be tried. This works
+    for CPUs on Linux; `processes` share the memory of the machine.
     """
     most = _measure_memory()
     if most is None or sys.platform != "linux" or device.type != "cpu":
@@ -154,7 +154,7 @@ def limit_memory(device: torch.device, processes: int = 1) -> Iterator[None]:
         return
     import resource
 
-    # Counted is what was asked for, not what is used: threads have asked for stacks.
+    # The limit counts allocated memory, used or not: threads have allocated stacks.
     pages = Path("/proc/self/statm").read_text(encoding="utf-8").split()
     unused = max(0, int(pages[5]) - int(pages[1])) * resource.getpagesize()
     share = int(most * GIB) // processes + unused

@@ -1,4 +1,4 @@
-"""What updates and validations of a training take, the latest ones counting most."""
+"""Measurement of the time that updates and validations take; the latest count most."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ WINDOW = 4  # updates
 
 
 class Meter:
-    """Measures what `plan` asks for; with no costs to begin with, it does not look at the clock."""
+    """A meter of the costs that `plan` needs; without initial costs, it measures nothing."""
 
     def __init__(self, costs: Costs | None, clock: Callable[[], float]):
         self.is_on = costs is not None
         self.clock = clock
         self.costs = costs or Costs(0.0, 0.0, 0.0, 0.0)
         self.seconds, self.updates = self.costs.update, 1.0
-        self.fresh = 0  # updates since those before were last made to count less
-        self.validating = 0.0  # seconds, in the pause at hand
+        self.fresh = 0  # updates since the weight of older ones was last halved
+        self.validating = 0.0  # seconds, in the current pause
         self.has_ended = False
 
     @contextmanager
     def update(self) -> Iterator[None]:
-        """Count what is inside as one update."""
+        """Time the body as one update."""
         began = self._now()
         yield
         self.seconds += self._now() - began
@@ -34,7 +34,7 @@ class Meter:
 
     @contextmanager
     def pause(self, is_validated: bool) -> Iterator[None]:
-        """Time what stands between two updates; without a validation it belongs to the update."""
+        """Time the body as a pause between updates; without validation, as part of an update."""
         began, self.validating = self._now(), 0.0
         yield
         seconds = self._now() - began
@@ -45,7 +45,7 @@ class Meter:
 
     @contextmanager
     def validation(self, sentences: int) -> Iterator[None]:
-        """Time a validation of so many sentences."""
+        """Time the body as a validation of so many sentences."""
         began = self._now()
         yield
         seconds = self._now() - began
@@ -54,7 +54,7 @@ class Meter:
 
     @contextmanager
     def end(self) -> Iterator[None]:
-        """Time what is inside as the end of a training, tried once before; it is no pause."""
+        """Time the body as the end of a training, which is tried once; the pause excludes it."""
         began = self._now()
         yield
         self.has_ended = True
@@ -63,12 +63,12 @@ class Meter:
         self.costs = replace(self.costs, end=seconds)
 
     def read(self) -> Costs:
-        """Return the costs; if enough updates are new, those up to here count half from here on."""
+        """Return the costs; if enough updates are new, halve the weight of all up to now."""
         found = replace(self.costs, update=self.seconds / self.updates)
         if self.fresh >= WINDOW:
             self.seconds, self.updates, self.fresh = self.seconds / 2, self.updates / 2, 0
         return found
 
     def _now(self) -> float:
-        """Return the time; all processes of a training have to ask."""
+        """Return the time; all processes of a group have to call this together."""
         return self.clock() if self.is_on else 0.0

@@ -1,6 +1,6 @@
-"""Micro-batching: a batch that does not fit in memory is cut by rows, and its parts go in turn.
+"""Micro-batching: a batch that does not fit in memory is cut by rows and processed part by part.
 
-The update stays the same up to rounding: a row keeps its width, and what dropout takes from it.
+The update stays the same up to rounding: each row keeps its padding and its dropout mask.
 """
 
 from __future__ import annotations
@@ -13,17 +13,17 @@ from ..data.batches import Batch
 from ..device import free_memory
 
 PRIVATE = {"flags": mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS} if hasattr(mmap, "MAP_PRIVATE") else {}
-RESERVED = 128 << 20  # bytes of memory for all that is no batch: threads, logs, files
+RESERVED = 128 << 20  # bytes of memory for other uses than batches: threads, logs, files
 
 
 class MicroBatching:
-    """How much of a batch is done at once; None: all of it."""
+    """The limit of cells that are processed at once; `most_cells` None: whole batches."""
 
     def __init__(self, most_cells: int | None = None):
         self.most_cells = most_cells
 
     def fit(self, batch: Batch) -> list[Batch]:
-        """The batch, or parts of it that have room; without those that have no row."""
+        """Return the batch as parts that fit into memory; none if it has no rows."""
         rows = len(batch.rows)
         if not rows:
             return []
@@ -33,7 +33,7 @@ class MicroBatching:
         return batch.cut(-(-rows // fitting))
 
     def shrink(self, batch: Batch) -> None:
-        """There was no room for this one. ValueError if it is a single pair."""
+        """Lower the limit after memory ran out on a batch. ValueError if it is a single pair."""
         rows = len(batch.rows)
         if rows == 1:
             longest = max(batch.source_BS.shape[1], batch.target_BT.shape[1] - 1)
@@ -53,7 +53,9 @@ class MicroBatching:
 
 @contextmanager
 def reserve() -> Iterator[None]:
-    """Take memory away while it is tried what has room. It comes from the system, not from the
-    heap, and goes back there: the heap keeps what it has had."""
+    """Reserve RESERVED bytes while the body tests whether batches fit into memory.
+
+    They are mapped from the system and returned to it; the heap of this process is not used.
+    """
     with mmap.mmap(-1, RESERVED, **PRIVATE):
         yield

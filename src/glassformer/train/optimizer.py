@@ -1,5 +1,7 @@
-"""Adam (paper 5.3); and Muon (Jordan et al., 2024), which moves a layer's matrices in all
-directions alike and so learns the same from fewer updates."""
+"""The optimizers: Adam (paper 5.3), and Muon (Jordan et al., 2024), which needs fewer updates.
+
+Muon orthogonalizes the updates of matrices, so that they are equally large in all directions.
+"""
 
 from __future__ import annotations
 
@@ -14,16 +16,17 @@ from torch.optim.adam import adam
 from ..config import Train
 from .sharding import spread_like, whole
 
-# a x + b x³ + c x⁵ pulls singular values of (0, 1] to about 1; the faster the steeper at 0.
+# Coefficients of a x + b x³ + c x⁵ (Newton-Schulz), which moves singular values of (0, 1] to about
+# 1; the steeper it is at 0, the fewer rounds are needed.
 A, B, C = 3.4445, -4.7750, 2.0315
 ROUNDS = 5
 MOMENTUM = 0.95
-FACTOR = "factor"  # of a group of parameters: its rate is that many times the common one
-SCALE = 0.2  # root mean square of a step per rate: that of Adam, so that one rate serves both
+FACTOR = "factor"  # the key of a parameter group: its rate is that many times the common one
+SCALE = 0.2  # root mean square of a step over the rate: as in Adam, so that one rate serves both
 
 
 def make_optimizer(model: nn.Module, train: Train, precision: str) -> torch.optim.Optimizer:
-    """What `train.optimizer` names, for all parameters that are to be trained."""
+    """Return the optimizer that `train.optimizer` names, for all parameters to be trained."""
     wanted = [(name, p) for name, p in model.named_parameters() if p.requires_grad]
     tables = [p for name, p in wanted if is_table(name)]
     rest = [p for name, p in wanted if not is_table(name)]
@@ -53,13 +56,19 @@ def is_table(name: str) -> bool:
 
 
 def is_in_stack(name: str) -> bool:
-    """Embeddings are tables of rows, not maps between directions: they stay with Adam."""
+    """Return whether a parameter belongs to encoder or decoder layers; Muon is for those alone.
+
+    Embeddings are tables of rows, not maps between directions, so Adam updates them.
+    """
     return name.startswith(("encoder.", "decoder."))
 
 
 class Muon(torch.optim.Optimizer):
-    """Adam for all but `matrices`; these step by their average gradient with its singular values
-    set to about 1. Weight decay is decoupled, as in AdamW."""
+    """The Muon optimizer for `matrices`, and Adam for all other parameters.
+
+    A step of Muon is the moving average of the gradient with its singular values set to about 1.
+    Weight decay is decoupled, as in AdamW.
+    """
 
     def __init__(
         self, groups: list[dict[str, Any]], matrices: list[nn.Parameter], train: Train, as_in: str
@@ -85,7 +94,7 @@ class Muon(torch.optim.Optimizer):
             self._adam([p for p in group["params"] if p.grad is not None], group["lr"])
 
     def _turn(self, matrices: list[Tensor], rate: float) -> None:
-        """Step matrices of one shape, N of them, as one batch."""
+        """Update N matrices of one shape as one batch."""
         states = [self.state[p] for p in matrices]
         for p, state in zip(matrices, states, strict=True):
             state.setdefault("momentum", torch.zeros_like(p))
@@ -129,7 +138,10 @@ class Muon(torch.optim.Optimizer):
 
 
 def make_orthogonal(matrices: Tensor) -> Tensor:
-    """The same singular vectors, and singular values between 0.6 and 1.3 but for tiny ones."""
+    """Return matrices with the same singular vectors and singular values between 0.6 and 1.3.
+
+    Tiny singular values may stay smaller.
+    """
     if matrices.size(1) > matrices.size(2):
         return make_orthogonal(matrices.mT).mT
     norms = torch.linalg.vector_norm(matrices, dim=(1, 2), keepdim=True, dtype=torch.float32)

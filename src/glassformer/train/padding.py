@@ -1,4 +1,4 @@
-"""What lengths in a batch are padded to."""
+"""The choice of the multiple that lengths in a batch are padded to."""
 
 from __future__ import annotations
 
@@ -15,7 +15,10 @@ from .distributed import ProcessGroup
 
 
 def choose_padding(model: Model, device: torch.device, precision: str) -> int:
-    """1 where no matrix product is prepared for its shape: in C on tiles, in fp32 by MKL."""
+    """Return the multiple: 1 if matrix products are not prepared for each shape, else FEW_SHAPES.
+
+    They are not with our kernels in C on tiles, and in fp32 with MKL.
+    """
     if device.type != "cpu":
         return FEW_SHAPES
     is_in_c = precision == "bf16" and has_tiles() and model.activation == "relu"
@@ -26,9 +29,9 @@ def choose_padding(model: Model, device: torch.device, precision: str) -> int:
 def settle_padding(
     folder: Path, config: Config, device: torch.device, precision: str, group: ProcessGroup
 ) -> Config:
-    """Write the choice down in the run's folder: resumed, a training has the same batches.
+    """Return the settings with `pad_to` chosen, and write them to the run's folder.
 
-    The first process of a group chooses for all.
+    So a resumed training has the same batches. The first process of a group chooses for all.
     """
     if config.train.pad_to is not None:
         return config
@@ -40,6 +43,6 @@ def settle_padding(
 
 
 def make_batches(train: Train, store: Store) -> Batches:
-    """Those that these settings ask for; `pad_to` is settled by then."""
+    """Return the batches for these settings, in which `pad_to` must be set."""
     assert train.pad_to is not None
     return Batches(store, batch_tokens=train.batch_tokens, seed=train.seed, pad_to=train.pad_to)

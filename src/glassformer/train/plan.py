@@ -1,13 +1,13 @@
-"""How many updates fit into the minutes that were asked for, settled again while training goes on.
+"""The plan of a training in minutes: the number of updates, decided again during training.
 
-The first decision follows a measurement. Each later one follows what updates and validations have
-taken since, on a clock that began with the training and stands still while it is stopped. Every
-decision is written to run/plan.json with the update after which it holds: a training that is
-resumed takes those which are there as they are, and so comes to the same weights.
+The first decision follows a measurement. Each later one follows the time that updates and
+validations have taken since then, on a clock that began with the training and stands still while
+it is stopped. Every decision is written to run/plan.json with the update after which it holds; a
+resumed training uses the decisions in that file, and so gets the same weights.
 
 The learning rate and the moving average follow the first decision. When the number of updates
-changes, the rest of the schedule is stretched over the rest of the updates: `position` says for
-which planned update an update stands.
+changes, the rest of the schedule is stretched over the remaining updates: `position` maps an update
+to a planned one.
 """
 
 from __future__ import annotations
@@ -24,20 +24,20 @@ from ..disk import read_json, write_json
 from .schedule import warmup_of
 
 PLAN = "plan.json"  # in the run's folder
-VALIDATIONS = 10  # in a training that does not say how many
+VALIDATIONS = 10  # in a training without validate_every
 FEW = 200  # updates: with fewer, next to nothing is learned
 SAMPLE = 100  # sentences of an early validation
 LATE = 0.5  # of the schedule: validations from here on are compared with each other
 LATE_SHARE = 0.02  # of the whole time for one of them
 MOST_SHARE = 0.25  # of the whole time for all validations, as far as fewer of them can help
-MOST_OF_REST = 0.5  # of the time left: validations that take more are not made, but for the last
-REVIEWS = 10  # a decision is looked at again after such a part of the updates left,
-LEAST_REVIEWS = 50  # and after such a part of all
+MOST_OF_REST = 0.5  # of the time left: if validations would take more, only the last is made
+REVIEWS = 10  # a decision is reviewed after this fraction (1 / 10) of the remaining updates,
+LEAST_REVIEWS = 50  # or after this fraction (1 / 50) of all updates, if that is sooner
 
 
 @dataclass(frozen=True)
 class Costs:
-    """Seconds, as measured so far."""
+    """The measured times of a training, in seconds."""
 
     update: float
     sentence: float  # of the validation text, translated and scored
@@ -47,28 +47,28 @@ class Costs:
 
 @dataclass(frozen=True)
 class Decision:
-    """What holds after update `step`."""
+    """A decision on the number of updates, which holds after update `step`."""
 
     step: int
     steps: int  # updates in all
     review: int  # the update after which this is decided again
     sentences: int  # of each late validation
-    is_only_last: bool = False  # of the validations that were to come, only the last is made
+    is_only_last: bool = False  # of the coming validations, only the last is made
     costs: Costs | None = None  # None: nothing depends on time
 
 
 @dataclass(frozen=True)
 class PlanLimits:
-    """What does not change while a training goes on. `seconds` is None where steps were given."""
+    """The limits that stay the same throughout a training; `seconds` is None if steps are given."""
 
     seconds: float | None
     valid: int  # sentences of the validation text
     validate_every: int | None  # updates
-    has_parent: bool = False  # which is validated before the first update
+    has_parent: bool = False  # an initial model, which is validated before the first update
 
 
 class Plan:
-    """The decisions of a training, and what follows from them for each update."""
+    """The plan of a training: its decisions, and what follows from them for each update."""
 
     def __init__(self, limits: PlanLimits, decisions: Sequence[Decision], validations: int):
         self.limits, self.validations = limits, validations  # in all, if not every so many updates
@@ -85,13 +85,13 @@ class Plan:
         return cls(replace(limits, validate_every=every), [first], VALIDATIONS)
 
     def add(self, decision: Decision) -> None:
-        """Let a decision hold from its step on."""
+        """Add a decision, which holds from its step on."""
         self.starts.append(self.position(decision.step))
         self.decisions.append(decision)
 
     @property
     def planned(self) -> int:
-        """The updates of the first decision: the schedule is made for as many."""
+        """Return the number of updates of the first decision, which the schedule is made for."""
         return self.decisions[0].steps
 
     @property
@@ -103,7 +103,7 @@ class Plan:
         return self.decisions[self._index(step)]
 
     def position(self, step: int) -> float:
-        """Return the planned update for which update `step` stands: `planned`, for the last one."""
+        """Return the planned update that update `step` corresponds to: `planned` for the last."""
         index = self._index(step)
         start, each = self.starts[index], self.decisions[index]
         if step == each.step:
@@ -111,11 +111,11 @@ class Plan:
         return start + (self.planned - start) * (step - each.step) / (each.steps - each.step)
 
     def is_due(self, step: int) -> bool:
-        """Say whether the number of updates is to be decided again after update `step`."""
+        """Return whether the number of updates is to be decided again after update `step`."""
         return self.limits.seconds is not None and self.latest.review == step < self.latest.steps
 
     def is_validated(self, step: int) -> bool:
-        """Say whether a validation follows update `step`."""
+        """Return whether a validation follows update `step`."""
         if step == self.at(step).steps:
             return True
         if self.limits.validate_every:
@@ -125,7 +125,7 @@ class Plan:
         return self._count(step) > self._count(step - 1)
 
     def list_validations(self) -> list[int]:
-        """Return the updates that a validation follows, if the latest decision stands."""
+        """Return the updates that a validation follows, by the latest decision."""
         steps, every = self.latest.steps, self.limits.validate_every
         if every:
             return [*range(every, steps, every), steps]
@@ -141,7 +141,7 @@ class Plan:
         return min(SAMPLE, self.limits.valid) if is_early else self.at(step).sentences
 
     def is_late(self, step: int) -> bool:
-        """Say whether a validation after update `step` is compared with those that follow."""
+        """Return whether a validation after update `step` is late: compared with later ones."""
         return self._count(step) > LATE * self.validations
 
     def _index(self, step: int) -> int:
@@ -153,7 +153,7 @@ class Plan:
 
 
 def begin(limits: PlanLimits, spent: float, costs: Costs) -> Plan:
-    """Return the plan of a training of which only the costs are known yet."""
+    """Return the first plan of a training, from the measured costs."""
     assert limits.seconds is not None
     one = costs.pause + min(SAMPLE, limits.valid) * costs.sentence
     validations = max(1, min(VALIDATIONS, int(MOST_SHARE * limits.seconds / one)))
@@ -162,9 +162,9 @@ def begin(limits: PlanLimits, spent: float, costs: Costs) -> Plan:
 
 
 def settle_again(plan: Plan, step: int, left: float, costs: Costs) -> Decision:
-    """Decide after update `step` how many updates the `left` seconds have room for."""
+    """Return the decision after update `step` on how many updates fit into `left` seconds."""
     limits = plan.limits
-    is_fixed = step and (limits.has_parent or plan.is_late(step))  # others were that many
+    is_fixed = step and (limits.has_parent or plan.is_late(step))  # to stay comparable
     sentences = plan.latest.sentences if is_fixed else _afford(limits, costs)
     late = costs.pause + sentences * costs.sentence
     room, update, is_only_last = left - costs.end - late, costs.update, False
@@ -180,7 +180,7 @@ def settle_again(plan: Plan, step: int, left: float, costs: Costs) -> Decision:
 
 
 def _cost_before_last(plan: Plan, step: int, costs: Costs, late: float) -> float:
-    """Return the seconds of the validations to come, without the last."""
+    """Return the seconds that the coming validations take, without the last."""
     done = plan.position(step) / plan.planned if step else 0.0
     coming = [n / plan.validations for n in range(1, plan.validations)]
     early = costs.pause + min(SAMPLE, plan.limits.valid) * costs.sentence
@@ -195,7 +195,7 @@ def _afford(limits: PlanLimits, costs: Costs) -> int:
 
 
 def describe_start(plan: Plan, spent: float, train: Train) -> str:
-    """Return what is said of the first decision."""
+    """Return the message on the first decision."""
     costs, limits = plan.latest.costs, plan.limits
     assert costs and limits.seconds is not None
     minutes = limits.seconds / 60
@@ -214,7 +214,7 @@ def describe_start(plan: Plan, spent: float, train: Train) -> str:
 
 
 def write_plan(folder: Path, plan: Plan) -> None:
-    """Write the decisions down in the run's folder."""
+    """Write the decisions to the run's folder."""
     decisions = [asdict(each) for each in plan.decisions]
     write_json(folder / PLAN, {"validations": plan.validations, "decisions": decisions})
 

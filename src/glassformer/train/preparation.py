@@ -1,16 +1,16 @@
-"""From files to a store of ids: everything a training needs, kept in its folder.
+"""The preparation of a training: validation text, tokenizers and a store of ids in its folder.
 
-OUT/                the model directory, filled at each best validation
-OUT/run/            what only the training needs; `--resume` reads nothing else
-    run.json        where the data lay, and on what this runs
+OUT/                the model directory, written at each best validation
+OUT/run/            the files that only training needs; `--resume` reads nothing else
+    run.json        the paths of the data, and the machine
     config.toml     the settings
-    plan.json       with minutes: how many updates they were to make, as decided on the way
+    plan.json       with minutes: the decisions on the number of updates
     tokenizer*.json . store/ . valid.source . valid.target
-    parent/         the model it starts from, if any
+    parent/         the initial model, if any
     lock            while it is being trained
     checkpoints/ . metrics.jsonl . tensorboard/
-    returned.json   after a divergence: where the training went back to, and with which rate
-    watch/          how the model changed: see watch.py
+    returned.json   after a divergence: the checkpoint that the training went back to, and the rate
+    watch/          snapshots during training: see watch.py
 """
 
 from __future__ import annotations
@@ -46,11 +46,11 @@ from .vocabulary import find_tokenizers, read_pairs
 RUN, RECORD, CHECKPOINTS = "run", "run.json", "checkpoints"
 VALID = ("valid.source", "valid.target")
 LEAST_EXTRA = 5  # tokens
-MARGIN = 1.1  # of length, for what was not in the training
+MARGIN = 1.1  # a factor on lengths, for sentences unlike those of the training
 
 
 class Record(BaseModel):
-    """What run.json says; the last two once the data have been read."""
+    """The content of run.json; the last two fields are there once the data have been read."""
 
     data: list[str] = Field(min_length=1)
     valid: list[str] | None
@@ -68,13 +68,13 @@ class Record(BaseModel):
 
 @dataclass(frozen=True)
 class Prepared:
-    """What the loop works on."""
+    """The input of the training loop."""
 
     config: Config
     tokenizers: Tokenizers
     store: Store
     valid: tuple[list[str], list[str]]
-    usual_extra: int  # decode.max_extra with which hardly any translation would be cut off
+    usual_extra: int  # a decode.max_extra that cuts off hardly any translation
     record: dict[str, Any]
 
 
@@ -85,7 +85,7 @@ def open_run(
     valid: Sequence[str | Path] | None,
     parent: InitModel | None = None,
 ) -> None:
-    """Begin a training in `out`: write down what it is to do. ValueError if one is there."""
+    """Begin a training in `out`: write its settings and data paths. ValueError if one is there."""
     folder = out / RUN
     if (folder / RECORD).exists():
         raise ValueError(f"{out} holds a training already: train --resume {out}, or another --out")
@@ -110,7 +110,7 @@ def open_run(
 
 
 def close_run(out: Path) -> None:
-    """Take back what `open_run` began; first what makes it a training, lest a kill leave half."""
+    """Undo `open_run`; run.json is removed first, so that a kill leaves no half training."""
     (out / RUN / RECORD).unlink()
     shutil.rmtree(out / RUN)
     if not any(out.iterdir()):
@@ -118,7 +118,10 @@ def close_run(out: Path) -> None:
 
 
 def prepare_run(out: Path, report: Reporter) -> Prepared:
-    """Do what is not done yet: validation text, tokenizers, store. Killed anywhere, it goes on."""
+    """Return the input of the loop; first make validation text, tokenizers and store, if missing.
+
+    If this is killed at any point, calling it again goes on.
+    """
     folder, record = out / RUN, read_record(out)
     config = Config.load(folder / CONFIG)
     if "fingerprints" not in record:
@@ -136,21 +139,21 @@ def prepare_run(out: Path, report: Reporter) -> Prepared:
 
 
 def find_ratio(store: Store, decode: Decode) -> float:
-    """decode.max_ratio with which hardly any translation of the training would be cut off."""
+    """Return a decode.max_ratio that cuts off hardly any target of the training text."""
     source, target = (np.maximum(lengths, 1) for lengths in store.lengths(0))
     needed = float(np.percentile((target + 1 - decode.max_extra) / source, 99.9))
     return max(decode.max_ratio, math.ceil(MARGIN * needed))
 
 
 def find_extra(store: Store, decode: Decode) -> int:
-    """Return the least decode.max_extra with which hardly any target of the training is cut off."""
+    """Return the least decode.max_extra that cuts off hardly any target of the training text."""
     source, target = store.lengths(0)
     needed = float(np.percentile(target + 1 - decode.max_ratio * source, 99.9))
     return min(decode.max_extra, max(LEAST_EXTRA, math.ceil(MARGIN * needed)))
 
 
 def read_record(out: Path) -> dict[str, Any]:
-    """ValueError if no training was begun in `out`."""
+    """Return the content of run.json. ValueError if no training was begun in `out`."""
     path = out / RUN / RECORD
     if not path.is_file():
         raise ValueError(f"{out} holds no training to resume: it has no {RUN}/{RECORD}")
@@ -160,7 +163,7 @@ def read_record(out: Path) -> dict[str, Any]:
 
 
 def read_valid(folder: Path) -> tuple[list[str], list[str]]:
-    """ValueError if the two files do not have equally many lines."""
+    """Return the validation text. ValueError if its two files do not have equally many lines."""
     source, target = (list(read_lines(folder / name)) for name in VALID)
     if len(source) != len(target):
         raise ValueError(
@@ -207,7 +210,7 @@ def encode_corpus(
     prints: Sequence[Fingerprint],
     report: Reporter,
 ) -> Counts:
-    """Fill the store; one that is there makes room."""
+    """Write the store of a training, replacing one that is there; return the counts of pairs."""
     with report.phase("encoding", prints[0].lines) as advance:
         return build_store(
             folder / "store",
@@ -227,19 +230,19 @@ def encode_corpus(
 def _settle(
     folder: Path, config: Config, train: Corpus, report: Reporter
 ) -> tuple[Config, list[str]]:
-    """Choose what is left to us, once, say why, and write it down; return also what was chosen."""
+    """Choose the open settings, report the reasons, and write them; return also their names."""
     extent, machine = measure_extent(train), look_at_machine(folder)
     config, choices = choose_settings(config, extent, machine)
     report.say(render_choices(choices, extent, machine))
     chosen = [each.key for each in choices if not each.is_yours]
-    # Before the settings, which then are open no more: a kill in between loses neither.
+    # Written before the settings, which are then no longer open: a kill in between loses neither.
     write_json(folder / RECORD, {**read_record(folder.parent), "chosen": chosen})
     write_text(folder / CONFIG, config.to_toml())
     return config, chosen
 
 
 def _check(train: Corpus, valid: Corpus | None, config: Config, report: Reporter) -> None:
-    """Say what is wrong with the pairs, as far as a quick look shows; none is left out for it."""
+    """Report the errors that a quick examination of the pairs finds; none is left out for them."""
     with report.phase("checking"):
         found = examine(
             *train.sides(),

@@ -1,4 +1,4 @@
-"""A model without its training: a copy to hand on, and what lies in the folder `run`."""
+"""Publishing: a copy of a model without its training, and the size of what is left behind."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from .health import examine_model
 from .preparation import CHECKPOINTS, RUN, VALID
 
 PUBLISHED = (WEIGHTS, CONFIG, SHARED, *SEPARATE, CARD, GOLDEN, ALIGNMENT)
-STORE = "store"  # of `run`: the text of the training, as ids
+STORE = "store"  # a folder in `run`: the training text as ids
 
 
 @dataclass(frozen=True)
 class Contents:
-    """Bytes in the folder `run` of a model, by what they are."""
+    """The sizes in bytes of the folder `run` of a model, by kind of file."""
 
     checkpoints: int
     training_text: int
@@ -42,7 +42,7 @@ class Contents:
 
 @dataclass(frozen=True)
 class Published:
-    """A copy: its files with their bytes, what was left behind, and what can be read in it."""
+    """A published copy: its files with their bytes, what was left behind, and what it reveals."""
 
     files: dict[str, int]
     run: Contents | None
@@ -60,10 +60,10 @@ class Published:
 
 
 def publish_model(model: Path | str, out: Path) -> Published:
-    """Copy what translating needs, and no text of the training, to the new folder `out`.
+    """Copy the files that translating needs, without the training text, to a new folder `out`.
 
-    ValueError if `out` is there, or if `doctor` would find something wrong with the copy; then
-    nothing is written.
+    ValueError if `out` is there, or if `doctor` would find an error in the copy; then nothing is
+    written.
     """
     folder = locate(model)
     if out.exists():
@@ -87,7 +87,7 @@ def publish_model(model: Path | str, out: Path) -> Published:
 
 
 def measure_run(folder: Path) -> Contents | None:
-    """Return what the training has left in a model's folder; None if nothing."""
+    """Return the sizes of the training's files in a model's folder; None if there are none."""
     run = folder / RUN
     if not run.is_dir():
         return None
@@ -106,7 +106,7 @@ def say_size(size: int) -> str:
 
 
 def _list_revealed(folder: Path) -> Iterator[str]:
-    """Yield what a reader of the files learns of the training text."""
+    """Yield one sentence for each thing that the files reveal of the training text."""
     names = [str(each["name"]) for each in read_facts(folder).get("data", ())]
     if names:
         yield f"{CARD} names the files of the training ({', '.join(names)}) with lines and SHA-256"

@@ -1,9 +1,10 @@
-"""Numbers gone wrong: what is done about updates that are not finite, and about a divergence.
+"""Recovery from divergence and from updates whose loss or gradient is not finite.
 
 An update without a finite gradient is left out. When a training has diverged (see `divergence`), it
-goes back to its latest checkpoint, or to its beginning, and on with CUT times the rate; when that
-has not helped TRIES times, it ends. `returned.json` in the run's folder holds the latest return
-until a further checkpoint does, so that a training that is killed in between goes on alike.
+goes back to its latest checkpoint, or to its beginning, and continues with CUT times the learning
+rate; after TRIES returns it ends with an error. `returned.json` in the run's folder holds the
+latest return until a later checkpoint does, so that a training that is killed in between resumes
+the same way.
 """
 
 from __future__ import annotations
@@ -26,13 +27,13 @@ from .updates import Updater
 
 TRIES = 3
 CUT = 0.5
-SHOWN = 5  # sentence pairs of a batch that went wrong
+SHOWN = 5  # sentence pairs whose loss is not finite
 RETURNED = "returned.json"
 KEPT = ("skipped_in_all", "goings_back", "trouble_step", "rate_factor")  # of a return
 
 
 def learn_from(wrong: Progress, back: Progress) -> None:
-    """What a training keeps in mind when it goes back to where it stood before."""
+    """Copy into the progress `back` what a training keeps of `wrong` when it goes back."""
     back.skipped_in_all = wrong.skipped_in_all
     back.cpu_seconds, back.seconds = wrong.cpu_seconds, wrong.seconds
     back.goings_back, back.trouble_step = wrong.goings_back + 1, wrong.step
@@ -43,10 +44,10 @@ def learn_from(wrong: Progress, back: Progress) -> None:
 def find_culprits(
     updater: Updater, step: int, batches: Sequence[Batch], tokenizers: Tokenizers
 ) -> list[dict[str, Any]]:
-    """The first few pairs that have no finite loss, by their numbers in the store and in words.
+    """Return the first few pairs whose loss is not finite: their numbers in the store, their texts.
 
-    There is none where a gradient is at fault, or the network, so that most pairs have no finite
-    loss, or where it takes all processes to tell.
+    The list is empty if only a gradient is not finite, if most pairs have no finite loss, so that
+    the network is at fault, or if the model is sharded.
     """
     found = [] if updater.is_sharded else updater.find_culprits(step, batches)
     if len(found) > max(1, sum(len(batch.rows) for batch in batches) // 2):
@@ -80,9 +81,9 @@ def tell_return(wrong: Progress, back: Progress, why: str) -> str:
 
 
 def tell_lower_rate(progress: Progress, train: Train, d_model: int) -> str:
-    """Return what to set next time, for a training that came to its end at a lower rate."""
+    """Return advice on the learning rate, for a training that ended with a lowered one."""
     lowered = find_peak(train, d_model) * progress.rate_factor
-    rate = min(lowered, usual_peak(train.optimizer, d_model))  # one that did not blow up may be bad
+    rate = min(lowered, usual_peak(train.optimizer, d_model))  # a rate may be bad and not diverge
     return (
         f"It diverged on the way and went on with {progress.rate_factor:g} times the rate: "
         f"next time begin with train.learning_rate={rate:.2g}"
@@ -92,7 +93,7 @@ def tell_lower_rate(progress: Progress, train: Train, d_model: int) -> str:
 def explain_divergence(
     progress: Progress, why: str, pairs: Sequence[Mapping[str, Any]], train: Train, d_model: int
 ) -> str:
-    """Return why a training that cannot be helped ends, and which learning rate is plausible."""
+    """Return the error message for a training that still diverges, with a plausible rate."""
     shown = (
         f", as with the pair {shorten_sentence(pairs[0]['source'])}"
         if pairs and progress.skipped
@@ -106,7 +107,7 @@ def explain_divergence(
 
 
 def advise(train: Train, d_model: int) -> str:
-    """Return what to change, by how far the highest rate is above a usual one."""
+    """Return advice on what to change, by how far the peak rate is above a usual one."""
     peak, usual = find_peak(train, d_model), usual_peak(train.optimizer, d_model)
     if peak <= 2 * usual:
         precise = "" if train.precision == "fp32" else "train.precision=fp32, or "
@@ -123,7 +124,7 @@ def advise(train: Train, d_model: int) -> str:
 
 @dataclass(frozen=True)
 class Return:
-    """Where a training went back to, of which data and settings, and with which rate it went on."""
+    """The latest return of a training: its step, the digest of data and settings, and the rate."""
 
     step: int
     key: str
@@ -134,15 +135,15 @@ class Return:
 
 
 def note_return(folder: Path, back: Progress, key: str) -> None:
-    """Write down that a training went back to where `back` is; `key`: its data and settings."""
+    """Write returned.json: the training went back to `back`; `key` is a digest of its settings."""
     kept = {name: getattr(back, name) for name in KEPT}
     write_json(folder / RETURNED, asdict(Return(back.step, key, **kept)))
 
 
 def recall_return(folder: Path, progress: Progress, key: str) -> None:
-    """Let a training that stands where it last went back to have the rate that it went on with.
+    """Restore the lowered rate and the counts, if the progress is at the step of the latest return.
 
-    With other data or settings, those of `key`, it gets a new try instead.
+    `key` is a digest of data and settings: if these have changed, nothing is restored.
     """
     if not (folder / RETURNED).is_file():
         return

@@ -1,7 +1,8 @@
-"""How the processes of a group find each other, also when torchrun starts them anew.
+"""The rendezvous: how the processes of a group find each other, also after a restart by torchrun.
 
-Its store outlives them, and with it the addresses of processes that are dead by then; nor does it
-tell them all the same number of attempts. So they agree on a word that was never used before.
+The store of torchrun outlives the processes, so it may hold addresses of dead ones; and torchrun
+does not give all processes the same number of attempts. So the processes agree on a new random key,
+here called a word, as the prefix of their part of the store.
 """
 
 from __future__ import annotations
@@ -17,14 +18,17 @@ WORD = "glassformer word"
 
 
 def meet(patience: timedelta) -> tuple[Store, int, int]:
-    """A store of our own, our rank and how many we are."""
+    """Return a store with a prefix for this start, the rank of this process and the group size."""
     store, rank, size = next(rendezvous("env://", timeout=patience))
     word = propose(store, size, patience) if rank == 0 else agree(store, rank, patience)
     return PrefixStore(word, store), rank, size
 
 
 def propose(store: Store, size: int, patience: timedelta) -> str:
-    """The first says a word, waits until all have heard it, and takes it back."""
+    """Publish a new word as rank 0; return it when all other ranks have acknowledged it.
+
+    The word is removed from the store then.
+    """
     word = uuid.uuid4().hex
     store.set(WORD, word)
     store.wait([f"{word} heard {rank}" for rank in range(1, size)], patience)
@@ -35,7 +39,11 @@ def propose(store: Store, size: int, patience: timedelta) -> str:
 
 
 def agree(store: Store, rank: int, patience: timedelta) -> str:
-    """The others take the word that is said until all have heard it: an earlier one may be left."""
+    """Acknowledge the published word as another rank, and return it once all ranks have done so.
+
+    A word of an earlier start may be left in the store: the process follows the word as it changes.
+    OSError after `patience`.
+    """
     until = time.monotonic() + patience.total_seconds()
     while time.monotonic() < until:
         store.wait([WORD], patience)

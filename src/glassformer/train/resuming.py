@@ -1,4 +1,4 @@
-"""Going on with what has changed meanwhile: settings, data, damaged files."""
+"""The checks before a training is resumed: changed settings, changed data, damaged files."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ from .preparation import (
     read_valid,
 )
 
-# Settings by the tables and names they begin with; what is in neither list changes what is learned
-# from here on, and goes only where that was said to be meant.
+# Settings, by prefixes of their names. A setting in none of these lists changes what is learned
+# from here on: it can be changed only with --accept-changed-settings.
 SAFE = (
     "decode.",
     "text.split_above",
@@ -64,7 +64,7 @@ def look_before(
     accept_data: bool = False,
     accept_settings: bool = False,
 ) -> None:
-    """Make a run ready to go on, or say in one ValueError why it cannot."""
+    """Make a run ready to be resumed. ValueError, in one sentence, if it cannot be."""
     folder, record = out / RUN, read_record(out)
     set_damaged_aside(folder / CHECKPOINTS, report.say)
     _check_settings(folder, record, report, changes, accept_settings)
@@ -75,7 +75,10 @@ def look_before(
 def _check_settings(
     folder: Path, record: dict[str, Any], report: Reporter, changes: Sequence[str], accepted: bool
 ) -> None:
-    """Against those of the last checkpoint, so that a change by hand in the file counts as well."""
+    """Compare the settings with those of the last checkpoint; report changes or raise ValueError.
+
+    So a change by hand in the settings file counts as well.
+    """
     found = checkpoints(folder / CHECKPOINTS)
     now = _apply_changes(folder / CONFIG, changes)
     then = (settings_of(found[-1]) if found else None) or Config.load(folder / CONFIG)
@@ -97,7 +100,7 @@ def _check_settings(
 
 
 def _apply_changes(path: Path, changes: Sequence[str]) -> Config:
-    """Return the settings of a run with `changes` on top; steps take the place of its minutes."""
+    """Return the settings of a run with `changes` on top; given steps replace its minutes."""
     config = Config.load(path)
     if any(change.partition("=")[0].strip() == "train.steps" for change in changes):
         config = config.changed(train={"minutes": None})
@@ -106,7 +109,7 @@ def _apply_changes(path: Path, changes: Sequence[str]) -> Config:
 
 
 def compare_settings(then: Config, now: Config) -> dict[str, tuple[Any, Any]]:
-    """The settings that differ, by their dotted names."""
+    """Return the old and the new value of each setting that differs, by its dotted name."""
     old, new = _flatten(then.model_dump(mode="json")), _flatten(now.model_dump(mode="json"))
     names = [name for name in {**old, **new} if old.get(name) != new.get(name)]
     return {n: (old.get(n), new.get(n)) for n in names if n != "text.split_above"}
@@ -115,7 +118,7 @@ def compare_settings(then: Config, now: Config) -> dict[str, tuple[Any, Any]]:
 def sign_learning(config: Config, record: dict[str, Any]) -> str:
     """Return a digest of the data and of the settings that decide what is learned from them.
 
-    How long a training goes on is none of these.
+    The duration of the training is not one of these.
     """
     flat = _flatten(config.model_dump(mode="json"))
     told = {n: value for n, value in flat.items() if not n.startswith((*SAFE, *DURATION))}
@@ -134,7 +137,7 @@ def _flatten(raw: dict[str, Any], above: str = "") -> dict[str, Any]:
 
 
 def _find_reason(name: str) -> str | None:
-    """Why a setting cannot change; empty if it can where that is said; None if it just can."""
+    """Return why a setting cannot change; "" if it must be accepted, None if it is safe."""
     if name.startswith(SAFE):
         return None
     return next((why for start, why in INCOMPATIBLE.items() if name.startswith(start)), "")
@@ -145,7 +148,10 @@ def show_changes(value: Any) -> str:
 
 
 def _check_data(folder: Path, record: dict[str, Any], report: Reporter, accepted: bool) -> None:
-    """Whether the files are those that the store was made of. Without them the store will do."""
+    """Compare the data files with those that the store was made of, and encode changed ones again.
+
+    If the files are gone, the store is used. ValueError if they changed and this was not accepted.
+    """
     config = Config.load(folder / CONFIG)
     train = _find_again(record, config)
     if train is None:
@@ -173,7 +179,7 @@ def _check_data(folder: Path, record: dict[str, Any], report: Reporter, accepted
 
 
 def _find_again(record: dict[str, Any], config: Config) -> Corpus | None:
-    """The training text, where its files are still there; the standard input is read once."""
+    """Return the training text; None if its files are gone or it was the standard input."""
     try:
         return None if record["data"] == ["-"] else find_corpora(record, config)[0]
     except (ValueError, OSError):
@@ -191,7 +197,7 @@ def _tell_change(old: Fingerprint | None, new: Fingerprint) -> str:
 def _encode_again(
     folder: Path, config: Config, train: Corpus, record: dict[str, Any], report: Reporter
 ) -> None:
-    """With the tokens that the model knows; what was held out to validate on stays held out."""
+    """Encode the text again with the same tokenizers; held-out pairs stay held out."""
     prints = train.fingerprints()
     if find_corpora(record, config)[1] is None:
         train = leave_out(train, zip(*read_valid(folder), strict=True))

@@ -1,4 +1,4 @@
-"""The learning rate of each update (paper 5.3), and two schedules that end at their low point."""
+"""Learning-rate schedules: that of the paper (5.3), and cosine and linear decay."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ import math
 from ..config import Train
 
 PAPER_WARMUP = 4000
-PEAKS = {"adam": 0.5, "muon": 1.0}  # over the width of the model: the highest rate of size auto
+PEAKS = {"adam": 0.5, "muon": 1.0}  # divided by d_model: the highest rate of the recipe auto
 
 
 def warmup_of(train: Train, steps: int) -> int:
-    """Updates until the peak: as set, else the paper's 4000 or a tenth of a shorter training."""
+    """Return the warm-up updates: as set, else the paper's 4000 or a tenth of a short training."""
     return train.warmup or max(1, min(PAPER_WARMUP, steps // 10))
 
 
 def usual_peak(optimizer: str, d_model: int) -> float:
-    """Return the highest rate that the size `auto` chooses."""
+    """Return the highest rate that the recipe `auto` chooses."""
     return PEAKS[optimizer] / d_model
 
 
@@ -27,11 +27,11 @@ def find_peak(train: Train, d_model: int, steps: int | None = None) -> float:
 
 
 def rate(step: float, train: Train, d_model: int, steps: int) -> float:
-    """The rate of update `step`, counted from 1, of `steps`; a training that is planned again
-    (plan.py) asks for what lies between two updates.
+    """Return the rate of update `step`, counted from 1, of `steps`.
 
-    Linear up to the peak, then: inverse_sqrt, as step ** -0.5 (the paper's equation 3 where the
-    peak is not set); cosine or linear, down to final_rate * peak at the last update.
+    The rate rises linearly to the peak, then falls: with inverse_sqrt as step ** -0.5 (the paper's
+    equation 3 if the peak is not set); with cosine or linear, down to final_rate * peak at the last
+    update. `step` may be a fraction, in a training that was planned again (plan.py).
     """
     warmup = warmup_of(train, steps)
     peak = find_peak(train, d_model, steps)

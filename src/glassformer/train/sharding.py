@@ -1,7 +1,8 @@
-"""A model, its gradients and its optimizer spread over a group (FSDP2), where one GPU is too small.
+"""Sharding of a model, its gradients and its optimizer over a process group (FSDP2).
 
-Each layer is a group of its own, gathered when its turn comes; whatever is tied, and all else, is
-in the root's group. What is written to the disk is whole, as if nothing had been spread.
+This is for models that are too large for one GPU. Each layer is a unit of its own, gathered when it
+is computed; all other weights, also tied ones, are in the root unit. Files hold whole tensors, as
+without sharding.
 """
 
 from __future__ import annotations
@@ -15,12 +16,15 @@ from torch import Tensor, nn
 
 from ..model import Transformer
 
-ENTRANCES = ("read", "start", "step")  # of the network: forward, and the search protocol
-LAYER_ENTRANCES = ("remember", "step")  # of a decoder layer
+ENTRANCES = ("read", "start", "step")  # methods of the network: forward, and the search protocol
+LAYER_ENTRANCES = ("remember", "step")  # methods of a decoder layer
 
 
 def shard(model: Transformer, device: torch.device, size: int) -> Transformer:
-    """Keep 1/size of every parameter here; gradients come out as the mean of everybody's."""
+    """Shard a model in place, 1/size of every parameter a process, and return it.
+
+    Its gradients become the mean of those of all processes.
+    """
     from torch.distributed.device_mesh import init_device_mesh
     from torch.distributed.fsdp import fully_shard, register_fsdp_forward_method
 
@@ -41,12 +45,12 @@ def is_spread(tensor: Tensor) -> bool:
 
 
 def whole(tensor: Tensor) -> Tensor:
-    """All of it, gathered if it is spread: then everybody has to ask."""
+    """Return the whole tensor; if it is sharded, all processes have to call this together."""
     return tensor.full_tensor() if is_spread(tensor) else tensor  # type: ignore[attr-defined]
 
 
 def spread_like(tensor: Tensor, model: Tensor) -> Tensor:
-    """Our part of a tensor that everybody has whole, if `model` is spread."""
+    """Return this process's shard of a whole tensor, sharded like `model`, if that is sharded."""
     if not is_spread(model):
         return tensor
     from torch.distributed.tensor import DTensor, Replicate
@@ -58,19 +62,19 @@ def spread_like(tensor: Tensor, model: Tensor) -> Tensor:
 
 
 def local(tensors: Iterable[Tensor]) -> list[Tensor]:
-    """The parts that are here."""
+    """Return the shards of this process, and unsharded tensors as they are."""
     return [each.to_local() if is_spread(each) else each for each in tensors]  # type: ignore[attr-defined]
 
 
 class Moments:
-    """What an optimizer remembers, by parameter: the part of one that a checkpoint asks for."""
+    """The state of an optimizer by parameter: the only part of it that a checkpoint needs."""
 
     def __init__(self) -> None:
         self.state: dict[nn.Parameter, dict[str, Tensor]] = defaultdict(dict)
 
 
 def imitate(model: Transformer) -> Transformer:
-    """The same modules without numbers, but for those that no checkpoint has."""
+    """Return a copy of a model on "meta", without values except those of non-persistent buffers."""
     plain = copy.deepcopy(model).to("meta")
     for path, module in model.named_modules():
         for name in module._non_persistent_buffers_set:
@@ -80,7 +84,7 @@ def imitate(model: Transformer) -> Transformer:
 
 
 def collect(model: Transformer, plain: Transformer) -> Transformer:
-    """The whole model, on the CPU; `plain` is what `imitate` made of it before it was spread."""
+    """Return the whole model on the CPU; `plain` is its copy by `imitate` from before sharding."""
     found = copy.deepcopy(plain)
     weights = {name: whole(tensor).cpu() for name, tensor in model.state_dict().items()}
     found.load_state_dict(weights, assign=True)
@@ -97,7 +101,7 @@ def collect_moments(optimizer: torch.optim.Optimizer, model: nn.Module, twin: nn
 
 @torch.no_grad()
 def spread_model(model: nn.Module, twin: nn.Module) -> None:
-    """Put into the model that is spread what its whole twin has."""
+    """Copy the weights of a whole twin into the sharded model."""
     for p, same in zip(model.parameters(), twin.parameters(), strict=True):
         p.copy_(spread_like(same.detach(), p))
 

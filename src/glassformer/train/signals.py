@@ -1,4 +1,4 @@
-"""Ctrl-C and SIGTERM end a training after the update at hand; a second one at once."""
+"""Signals: Ctrl-C or SIGTERM ends a training after the current update; a second one at once."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from types import FrameType
 
 @contextmanager
 def listen_for_stop(stop: Callable[[], None]) -> Iterator[None]:
-    """Call `stop` at the first signal; where there is no main thread, there are no signals."""
+    """Call `stop` at the first signal during the body; outside the main thread, do nothing."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return

@@ -1,4 +1,4 @@
-"""Where an updater stands, as one process alone would have it: what checkpoints are made of."""
+"""Saving and loading the state of an updater as whole tensors, also if the model is sharded."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .updates import Updater
 
 
 def collect_all(updater: Updater) -> tuple[Transformer, Transformer | None, Any]:
-    """Model, average and optimizer; all of a group have to ask."""
+    """Return whole model, average and optimizer; all processes have to call this together."""
     model, averaged, optimizer = updater.model, updater.averaged, updater.optimizer
     if updater.plain is None:
         models = [each for each in (model, averaged) if each]
@@ -28,20 +28,20 @@ def collect_all(updater: Updater) -> tuple[Transformer, Transformer | None, Any]
 
 
 def collect_best(updater: Updater) -> Transformer:
-    """`updater.best_model`, whole; all have to ask."""
+    """Return `updater.best_model` unsharded; all processes have to call this together."""
     best = updater.best_model
     return best if updater.plain is None else collect(best, updater.plain)
 
 
 def go_to(path: Path, updater: Updater) -> Progress:
-    """Put an updater where a checkpoint stood."""
+    """Load a checkpoint into an updater, and return its progress."""
     model, averaged, optimizer = updater.model, updater.averaged, updater.optimizer
     if updater.plain is None:
         return checkpoint.load_checkpoint(path, model, averaged, optimizer)
     twin = copy.deepcopy(updater.plain).to_empty(device="cpu")
     average = copy.deepcopy(twin) if averaged else None
     moments = Moments()
-    likewise: Any = moments  # of an optimizer, a checkpoint asks for no more
+    likewise: Any = moments  # the only part of an optimizer that loading uses
     progress = checkpoint.load_checkpoint(path, twin, average, likewise)
     spread_model(model, twin)
     if averaged and average:

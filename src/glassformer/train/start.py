@@ -1,4 +1,4 @@
-"""Starting a training, going on with one, and what is written when it ends."""
+"""Starting and resuming a training, and the files that are written when it ends."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ from .resuming import look_before
 
 @dataclass(frozen=True)
 class Summary:
-    """How a training ended."""
+    """The outcome of a training."""
 
     out: Path
     progress: Progress
     steps: int
     is_finished: bool
     text: str  # for people
-    is_first: bool = True  # of the processes of this training: the one that speaks
+    is_first: bool = True  # the first process of the group, which alone reports
 
     def to_json(self) -> dict[str, Any]:
         told = asdict(self.progress)
@@ -63,11 +63,11 @@ def train(
     began: float | None = None,
     goal: Goal | None = None,
 ) -> Summary:
-    """Train a model of `data` into the model directory `out`.
+    """Train a model on `data`, write it to the model directory `out`, and return the outcome.
 
-    `data` and `valid` are as `data.corpus.find` takes them; without `valid`, and where the data
-    folder has none, pairs are held out. `parent` is a model directory to start from, with its
-    tokens or, if `new_tokens`, with tokens learned from `data`; `parent.inherit` has its settings.
+    `data` and `valid` are as for `data.corpus.find_data`; without `valid`, and if the data folder
+    has none, pairs are held out. `parent` is a model directory to start from, with its tokens or,
+    if `new_tokens`, with tokens learned from `data`; `init_from.inherit` returns its settings.
     `began` is the time.perf_counter() from which train.minutes count, if it is not now.
     `goal` can end the training before its last update.
     Raises ValueError, in one sentence, for bad input.
@@ -81,7 +81,7 @@ def train(
             check_shared(group, out / RUN)
             if not group.is_first:
                 prepared = prepare_run(out, report)
-            elif was_begun_by(group, out / RUN):  # by torchrun, after one of us has died
+            elif was_begun_by(group, out / RUN):  # a restart by torchrun, after a process died
                 look_before(out, report)
                 prepared = prepare_run(out, report)
             else:
@@ -103,7 +103,7 @@ def _begin(
     try:
         sign(group, out / RUN)
         return prepare_run(out, report)
-    except (ValueError, OSError):  # nothing was made of these data: `out` is free again
+    except (ValueError, OSError):  # nothing was trained: leave `out` as it was
         close_run(out)
         raise
 
@@ -119,12 +119,12 @@ def resume(
     began: float | None = None,
     goal: Goal | None = None,
 ) -> Summary:
-    """Go on with the training in `out`, from its latest checkpoint, to the same weights bit for
-    bit as if it had never stopped (on the same machine, torch and number of threads).
+    """Resume the training in `out` from its latest checkpoint, and return the outcome.
 
-    ValueError if its data or settings are no longer what they were, unless that was accepted;
-    `changes` are settings to change, like `train.steps=500`; `began` and `goal` are as `train`
-    takes them.
+    The weights are the same, bit for bit, as if it had never stopped (on the same machine, torch
+    and number of threads). ValueError if its data or settings have changed, unless that is
+    accepted; `changes` are settings to change, like `train.steps=500`; `began` and `goal` are as
+    for `train`.
     """
     out, began = Path(out), time.perf_counter() if began is None else began
     accepted = {"accept_data": accept_changed_data, "accept_settings": accept_changed_settings}
@@ -154,7 +154,7 @@ def _run(
     loop = Loop(out, prepared, report, device, group, began, goal)
     try:
         progress = loop.run()
-    except OSError as error:  # a full disk, most likely; what was saved is whole
+    except OSError as error:  # a full disk, most likely; what was saved is intact
         said = f"{error.strerror or error}; then go on with: glassformer train --resume {out}"
         raise OSError(error.errno, said, error.filename or str(out)) from None
     is_finished = not loop.stopped or progress.step >= loop.steps
@@ -174,7 +174,7 @@ def _run(
 
 
 def _tell_scores(progress: Progress, loop: Loop) -> str:
-    """Return which model was kept, and how good it is."""
+    """Return, in words, which model was kept, and its scores."""
     scores = ", ".join(f"{name} {value:.2f}" for name, value in progress.scores.items())
     valid, scored = len(loop.prepared.valid[0]), progress.scored_sentences
     on = "the validation text" if scored >= valid else f"{scored:,} of {valid:,} validation pairs"
@@ -183,7 +183,7 @@ def _tell_scores(progress: Progress, loop: Loop) -> str:
 
 
 def _say_differences(prepared: Prepared, report: Reporter) -> None:
-    """Bit for bit holds only on the machine that began."""
+    """Report how the machine differs from that which began: weights will then differ slightly."""
     then, now = prepared.record["machine"], describe_machine()
     for name in now:
         if then.get(name) != now[name]:
@@ -194,7 +194,7 @@ def _say_differences(prepared: Prepared, report: Reporter) -> None:
 
 
 def _describe(out: Path, prepared: Prepared, progress: Progress, loop: Loop) -> None:
-    """The card, and a few inputs with what they must give."""
+    """Write the model card and golden.json."""
     write_golden(out, prepared.valid[0])
     data, train = loop.config.data, loop.config.train
     training = {

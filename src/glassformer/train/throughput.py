@@ -1,4 +1,4 @@
-"""How long an update takes here: what turns minutes into a first number of updates."""
+"""Measurement of throughput: the time of an update, which turns minutes into updates."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ def measure_pace(
 ) -> float:
     """Return the seconds that an update takes.
 
-    `update` is told its number, makes it and returns how many tokens it saw: longer batches take
-    longer. It is called for ENOUGH seconds and FEWEST + WARM times, or for `most` seconds, at least
-    twice. `clock`: where several processes measure together, they look at the same one.
+    `update` makes the update of a given number and returns its number of tokens, since longer
+    batches take longer. It is called for ENOUGH seconds and FEWEST + WARM times, or for `most`
+    seconds, at least twice. `clock`: processes that measure together have to share one.
     """
     clock = clock or time.perf_counter
     seconds: list[float] = []
@@ -48,7 +48,7 @@ def time_updates(
     most: float,
     clock: Callable[[], float],
 ) -> float:
-    """Return the seconds that an update takes here; the model is not fresh any more then."""
+    """Return the seconds that an update takes; this changes the state of the updater."""
     with report.phase("measuring") as advance:
 
         def update(number: int) -> int:

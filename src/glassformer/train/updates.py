@@ -1,4 +1,4 @@
-"""One update of the weights (paper 5): forward, backward, Adam, average.
+"""One update of the weights (paper 5): forward, backward, optimizer step, moving average.
 
 Letters: B sentences; T target positions; N target positions that are not padding; D model width.
 """
@@ -36,7 +36,7 @@ from .sharding import imitate, local, shard, whole
 
 @dataclass(frozen=True)
 class Outcome:
-    """What one update saw, in all processes."""
+    """The outcome of one update, over all processes."""
 
     loss: float  # nats a target token, smoothing included
     gradient_norm: float  # before clipping
@@ -50,10 +50,10 @@ class Outcome:
 
 
 class Updater:
-    """A model with its optimizer and, where `train.ema` is set, the moving average of its weights.
+    """A model with its optimizer and, if `train.ema` is set, the moving average of its weights.
 
-    The randomness of an update is a function of (seed, step, micro-batch, row) alone, so that
-    nothing between updates can disturb it, and it does not matter who does which rows.
+    The randomness of an update is a function of (seed, step, micro-batch, row) alone, so it does
+    not depend on what happens between updates, or on which process computes which rows.
     """
 
     def __init__(
@@ -76,16 +76,16 @@ class Updater:
 
     @property
     def best_model(self) -> Transformer:
-        """What validation and translation use."""
+        """Return the model that validation and translation use: the average, if there is one."""
         return self.model if self.averaged is None else self.averaged
 
     def update(
         self, step: int, rate: float, batches: Sequence[Batch], planned: float = 1.0
     ) -> Outcome:
-        """Update number `step`, counted from 1, from the summed gradient of all micro-batches.
+        """Make update `step`, counted from 1, from the summed gradient of all micro-batches.
 
-        `batches` are this process's share of them. The moving average forgets as much as in
-        `planned` updates: see `Plan.position`.
+        `batches` are this process's share of them. The moving average decays as in `planned`
+        updates: see `Plan.position`.
         """
         began = time.perf_counter()
         self.model.train()
@@ -94,7 +94,7 @@ class Updater:
         sources, targets = map(int, self.group.sum(sources, targets))
         loss = self._gather(step, batches, targets)
         norm = self._norm()
-        read = torch.stack((loss, whole(norm))).tolist()  # a GPU is waited for here alone
+        read = torch.stack((loss, whole(norm))).tolist()  # the only wait for a GPU
         outcome = Outcome(read[0], read[1], sources, targets)
         if outcome.is_finite:
             if self.train.max_grad_norm and outcome.gradient_norm > self.train.max_grad_norm:
@@ -106,7 +106,10 @@ class Updater:
         return replace(outcome, seconds=time.perf_counter() - began)
 
     def backward(self, batch: Batch, targets: int) -> Tensor:
-        """Add the gradient of this batch's share in the mean over `targets` tokens; the share."""
+        """Add the gradient of this batch's share in the mean loss; return that share.
+
+        The mean is over `targets` tokens.
+        """
         share = self._measure(batch) / targets
         (
             share * self.group.size if self.is_sharded else share
@@ -114,7 +117,7 @@ class Updater:
         return share.detach()
 
     def find_culprits(self, step: int, batches: Sequence[Batch]) -> list[Batch]:
-        """The pairs, each by itself, whose loss is not finite, with the dropout of that update."""
+        """Return the pairs, each as a batch, whose loss with this dropout is not finite."""
         found = []
         with torch.no_grad():
             for pair in chain.from_iterable(batch.cut(len(batch.rows)) for batch in batches):
@@ -124,9 +127,9 @@ class Updater:
         return found
 
     def _measure(self, batch: Batch) -> Tensor:
-        """The summed loss of a batch; with `rdrop_alpha`, of two readings of it."""
+        """Return the summed loss of a batch; with `rdrop_alpha`, that of two forward passes."""
         wanted, smoothing = batch.target_BT[:, 1:].ravel(), self.train.label_smoothing
-        places = np.flatnonzero(wanted != PAD)  # numbers: on CPUs masks go back slowly
+        places = np.flatnonzero(wanted != PAD)  # indices: on CPUs the backward of masks is slow
         sides = batch.source_BS, batch.target_BT, places, wanted[places]
         source_BS, target_BT, token_N, wanted_N = map(self._send, sides)
         with autocast(self.precision, self.device):
@@ -144,24 +147,24 @@ class Updater:
             return (loss + self.train.rdrop_alpha / 2 * apart) / 2
 
     def _send(self, ids: npt.NDArray[np.int64]) -> Tensor:
-        """To the device, without waiting for it."""
+        """Return ids as a tensor on the device, without waiting for the copy to a GPU."""
         here = torch.from_numpy(ids)
         if self.device.type != "cuda":
             return here.to(self.device)
         return here.pin_memory().to(self.device, non_blocking=True)
 
     def _find_logits(self, y_ND: Tensor) -> tuple[Tensor, Tensor]:
-        """What the logits are the product of."""
+        """Return the two factors of the logits, with the output bias as one more column."""
         table_VD, bias_V = self.model.output_table.weight, self.model.output_bias
         if bias_V is None:
             return y_ND, table_VD
-        # one more column, beside a width of ones
+        # the bias is one more column of the table, the states get a column of ones
         return pad(y_ND, (0, 1), value=1.0), torch.cat((table_VD, bias_V[:, None]), dim=1)
 
     def probe(self, batches: Sequence[Batch]) -> None:
-        """Go through the batches that need most memory, and leave no trace.
+        """Try the batches that need most memory; weights and gradients stay as they were.
 
-        What the optimizer will remember is there too.
+        The future state of the optimizer is allocated meanwhile.
         """
         self.model.train()
         ballast = [] if self.optimizer.state else self._imitate_optimizer()
@@ -181,11 +184,11 @@ class Updater:
         return model.to(self.device)
 
     def _gather(self, step: int, batches: Sequence[Batch], targets: int) -> Tensor:
-        """The loss of all; the sum of all gradients is then with the parameters.
+        """Return the loss over all processes, and leave the summed gradients in the parameters.
 
-        Where memory runs out, everything is done again, in smaller parts.
+        If memory runs out, everything is computed again in smaller parts.
         """
-        # What is spread comes and goes, and its parameters are not always the same tensors.
+        # Sharded parameters are gathered and freed, so they are not always the same tensors.
         with nullcontext() if self.is_sharded else keep_packed():
             while (loss := self._try(step, batches, targets)) is None:
                 self.optimizer.zero_grad()
@@ -194,7 +197,7 @@ class Updater:
         return loss
 
     def _try(self, step: int, batches: Sequence[Batch], targets: int) -> Tensor | None:
-        """Our share of the loss; None if there was no room, which then has shrunk."""
+        """Return this process's share of the loss; None if memory ran out: then lower the limit."""
         loss = torch.zeros((), device=self.device)
         at_work = None
         try:
@@ -205,7 +208,7 @@ class Updater:
         except (RuntimeError, MemoryError) as error:
             if at_work is None or not is_out_of_memory(error):
                 raise
-            if self.is_sharded:  # the others wait for us inside their layers
+            if self.is_sharded:  # the other processes wait inside their layers
                 raise ValueError("there is not enough memory: lower train.batch_tokens") from None
         else:
             return loss
@@ -213,7 +216,7 @@ class Updater:
         return None
 
     def _gradients(self) -> list[Tensor]:
-        """One for each parameter; of zeros where our share had none."""
+        """Return a gradient for each trained parameter; zeros if our share gave none."""
         for p in self.model.parameters():
             if p.requires_grad and p.grad is None:
                 p.grad = torch.zeros_like(p)
@@ -223,14 +226,14 @@ class Updater:
         gradients = [p.grad for p in self.model.parameters() if p.grad is not None]
         if self.device.type != "cpu" or self.is_sharded or not gradients:
             return nn.utils.get_total_norm(gradients)
-        flat = [gradient.flatten() for gradient in gradients]  # a product is twice as fast
+        flat = [gradient.flatten() for gradient in gradients]  # dot is twice as fast
         return torch.stack([gradient.dot(gradient) for gradient in flat]).sum().sqrt()
 
     def _step(self, step: int, rate: float, planned: float = 1.0) -> None:
         set_rate(self.optimizer, rate)
         self.optimizer.step()
         if self.averaged is not None and self.train.ema:
-            # Early on, the average forgets its random beginning faster than `ema` says.
+            # Early on, the decay is stronger than `ema`, to forget the random initial weights.
             decay = min(self.train.ema, (1 + step) / (10 + step)) ** planned
             with torch.no_grad():
                 torch._foreach_lerp_(

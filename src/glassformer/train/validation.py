@@ -1,4 +1,4 @@
-"""How good the model is now: real decoding, through the one scoring path."""
+"""Validation: loss, BLEU and chrF of a model on the validation text, by a greedy search."""
 
 from __future__ import annotations
 
@@ -22,8 +22,10 @@ METRICS = ("BLEU", "chrF2")
 
 
 def search_greedily(decode: Decode, most_extra: int | None = None) -> Decode:
-    """Return a greedy search for validation, which goes on as long as the model's own, if
-    `most_extra` is not less."""
+    """Return the settings of a greedy search with the length limits of the model's own search.
+
+    `most_extra` replaces a larger `max_extra`.
+    """
     extra = decode.max_extra if most_extra is None else min(most_extra, decode.max_extra)
     longest = {"max_ratio": decode.max_ratio, "max_extra": extra}
     return Decode().override({"search": "greedy", **longest})
@@ -31,7 +33,7 @@ def search_greedily(decode: Decode, most_extra: int | None = None) -> Decode:
 
 @dataclass(frozen=True)
 class Validation:
-    """Scores on the validation text, greedy."""
+    """The scores of a model on the validation text, by a greedy search."""
 
     bleu: float
     chrf: float
@@ -43,11 +45,11 @@ class Validation:
 
     @property
     def is_finite(self) -> bool:
-        """Whether there are a loss and translations: a network that has diverged has neither."""
+        """Return whether loss and translations exist: those of a diverged network may not."""
         return math.isfinite(self.loss) and not self.failure
 
     def by(self, name: str) -> float:
-        """The score of that name, turned so that larger is better."""
+        """Return the score of that name; the loss is negated, so that larger is better."""
         return {"bleu": self.bleu, "chrf": self.chrf, "loss": -self.loss}[name]
 
     def values(self) -> dict[str, float]:
@@ -66,7 +68,7 @@ class Validation:
 
 
 class Spread(Weights):
-    """Of a network that is spread over a group: it is not moved, nor packed for speed."""
+    """The weights of a network sharded over a group: they are neither moved nor packed."""
 
     @cached_property
     def network(self) -> Transformer:
@@ -93,14 +95,12 @@ def validate(
 ) -> Validation:
     """Translate and score the validation text; `turn` chooses the sample that is shown.
 
-    `most_extra` takes the place of a larger `decode.max_extra`.
-
-    The processes of a group share the sentences, but where the model itself is spread over them:
-    then each step needs all, and all do the same.
+    `most_extra` replaces a larger `decode.max_extra`. The processes of a group share the sentences,
+    unless the model is sharded: then each step needs all processes, and all compute the same.
     """
     sources, references = valid
     is_spread = config.train.shard and group.size > 1
-    workers = 1 if is_spread else None  # one thread at a time can ask the others for their parts
+    workers = 1 if is_spread else None  # only one thread can gather shards
     how: dict[str, Any] = {"device": device, "precision": precision, "workers": workers}
     holding = Spread if is_spread else Weights
     translator = Translator(config, tokenizers, model, holding=holding, **how)
@@ -110,7 +110,7 @@ def validate(
     try:
         best = translator.search(sources[ours], decode=decode, split=False, progress=progress)
         found = [each.text for (each,) in best]
-    except NotFiniteError as error:  # of a training that has diverged, which is not to end by it
+    except NotFiniteError as error:  # a diverged training must not end here
         found, failure = [""] * len(sources[ours]), str(error)
     scores = translator.score(sources[ours], references[ours])
     scored = [(each.log_prob, len(each.token_log_probs)) for each in scores]
@@ -133,7 +133,7 @@ def validate(
 
 
 def spread_sample(valid: tuple[list[str], list[str]], count: int) -> tuple[list[str], list[str]]:
-    """Return `count` pairs of a validation text, from all over it."""
+    """Return `count` evenly spread pairs of a validation text."""
     total = len(valid[0])
     places = [number * total // count for number in range(count)]
     source, target = ([side[place] for place in places] for side in valid)
@@ -141,7 +141,7 @@ def spread_sample(valid: tuple[list[str], list[str]], count: int) -> tuple[list[
 
 
 def _merge(dealt: list[list[T]]) -> list[T]:
-    """What was dealt out in turns, in order again."""
+    """Return the items that were distributed in turn, in their original order."""
     merged: list[T | None] = [None] * sum(map(len, dealt))
     for rank, each in enumerate(dealt):
         merged[rank :: len(dealt)] = each

@@ -1,4 +1,4 @@
-"""The tokens of a training: learned from its text, or those of the model that it starts from."""
+"""The tokenizers of a training: learned from its text, or those of the initial model."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from .log import Reporter
 def find_tokenizers(
     folder: Path, train: Corpus, config: Config, record: dict[str, Any], report: Reporter
 ) -> Tokenizers:
-    """The parent's, or new ones."""
+    """Return the tokenizers of the initial model if they are kept, or else new ones."""
     parent = record.get("parent")
     if parent and parent["tokens"] == "kept":
         return Tokenizers.load(folder)
@@ -33,14 +33,14 @@ def find_tokenizers(
 
 
 def read_pairs(train: Corpus, config: Config) -> Iterator[Pair]:
-    """The pairs, a Chinese or Japanese source without the spaces that `Translator` ignores."""
+    """Return the pairs; a Chinese or Japanese source loses its spaces, as in `Translator`."""
     if not is_unspaced(config.data.source_lang):
         return iter(train)
     return ((close_up(source), target) for source, target in train)
 
 
 def _train_tokenizers(folder: Path, train: Corpus, config: Config, report: Reporter) -> Tokenizers:
-    """Learn the tokens; the lines are counted on a bar as they are read."""
+    """Train the tokenizers on the text and save them; a progress bar counts the lines."""
     with report.phase("vocabulary") as advance:
 
         def counted(lines: Iterable[str]) -> Iterable[str]:

@@ -1,14 +1,14 @@
-"""How a model changes while it learns: run/watch/, to be looked at afterwards.
+"""Snapshots of a model during training, kept in run/watch/ to be examined later.
 
 gradients.jsonl        each noted step: the norm of the gradient of every block, before clipping
-sentences.json         what is looked at: the first validation pairs that are not long
+sentences.json         the watched sentences: the first validation pairs that are not long
 00000008.safetensors   after 8 updates, of the weights that validation uses, per sentence n:
                        n.<attention>.weights H Q M, of one pass over the reference, and either
                        n.log_probabilities T V or, with a vocabulary over WHOLE, n.top_ids and
                        n.top_log_probabilities T K, n.reference_log_probabilities T, n.entropy T
 00000008.json          the translations, greedy
 
-Row t of a distribution is about token t of the reference, the last about its end. Logarithms are
+Row t of a distribution predicts token t of the reference, the last row its end. Logarithms are
 natural, numbers fp16, ids int32. Snapshots are taken at steps 0, 1, 2, 4, 8 ... and at each
 validation: as many of them, and of as many sentences, as fit into MOST_BYTES.
 """
@@ -46,12 +46,12 @@ LONGEST = 48  # tokens a side
 NOTES, EVERY = 500, 20  # lines of gradients in a long training; updates between them in a short one
 GREEDY = Decode().override(
     {"search": "greedy", "max_extra": 10}
-)  # an untrained model does not know when to stop
+)  # an untrained model seldom predicts the end
 
 
 @dataclass(frozen=True)
 class Watched:
-    """A sentence with its reference, in tokens: what the model reads and has to predict."""
+    """A watched sentence with its reference, as text and as tokens."""
 
     source: str
     reference: str
@@ -61,7 +61,7 @@ class Watched:
 
 @dataclass(frozen=True)
 class Told:
-    """What lies beside the tensors of a snapshot."""
+    """The content of the JSON file beside the tensors of a snapshot."""
 
     step: int
     translations: list[str]
@@ -75,7 +75,7 @@ class Snapshot:
 
 
 class Watch:
-    """Looks at a training from beside: nothing here draws a random number or sets a weight."""
+    """A recorder of snapshots; it draws no random number and changes no weight."""
 
     def __init__(
         self,
@@ -95,12 +95,12 @@ class Watch:
         self.follow(planned)
 
     def follow(self, planned: Sequence[int]) -> None:
-        """Take the snapshots at these steps, or at as many of them as there is room for."""
+        """Plan snapshots at these steps, or at as many of them as MOST_BYTES allows."""
         stride = -(-len(planned) // max(1, self.room))
         self.steps = set(planned[::stride]) if self.sentences else set()
 
     def begin(self, step: int) -> None:
-        """Go on after `step`: what was seen behind it goes, for a lower rate leads elsewhere."""
+        """Continue after `step`: remove later snapshots, since a lower rate makes others."""
         if self.config.train.watch:
             self.folder.mkdir(exist_ok=True)
             for path in self.folder.glob("*.safetensors"):
@@ -112,7 +112,7 @@ class Watch:
 
     @contextmanager
     def listen(self, step: int, updater: Updater) -> Iterator[dict[str, float]]:
-        """Around update number `step`: yields what will be the clipped norm of each block."""
+        """Yield a dict that the body, update `step`, fills with the clipped norm of each block."""
         norms: dict[str, float] = {}
         if not self.config.train.watch or (step % self.every and step not in self.steps):
             yield norms
@@ -134,9 +134,9 @@ class Watch:
                 file.write(json.dumps(line) + "\n")
 
     def look(self, step: int, model: Transformer) -> None:
-        """Take a snapshot, if it is time for one and it is not there yet.
+        """Take a snapshot, if one is due and not there yet.
 
-        There is none of a network whose logits are not finite.
+        A network whose logits are not finite gets none.
         """
         path = self.folder / f"{step:08d}.safetensors"
         if step not in self.steps or path.is_file():
@@ -161,7 +161,7 @@ class Watch:
     def _look_at(
         self, each: Watched, model: Transformer, device: torch.device
     ) -> dict[str, Tensor]:
-        """One forced pass over the reference."""
+        """Return the tensors of one teacher-forced pass over the reference."""
         source = [*self.tokenizers.source.encode(each.source), EOS]
         target = self.tokenizers.target.encode(each.reference)
         ids = [torch.tensor([row], device=device) for row in (source, [BOS, *target])]
@@ -181,7 +181,7 @@ class Watch:
         }
 
     def _choose(self, sources: Sequence[str], references: Sequence[str]) -> list[Watched]:
-        """The first pairs of which no side is long."""
+        """Return the first pairs of which no side is long, as many as `train.watch`."""
         found: list[Watched] = []
         for pair in zip(sources, references, strict=True):
             if len(found) == self.config.train.watch:
@@ -196,7 +196,7 @@ class Watch:
         return found
 
     def _count_bytes(self, each: Watched) -> int:
-        """Of a snapshot of one sentence."""
+        """Return the size in bytes of a snapshot of one sentence."""
         s, t = len(each.source_tokens), len(each.reference_tokens)
         model, vocabulary = self.config.model, len(self.tokenizers.target)
         weights = model.encoder_layers * s * s + model.decoder_layers * t * (s + t)
@@ -205,7 +205,7 @@ class Watch:
 
 
 def plan_snapshots(steps: int, validations: Iterable[int]) -> list[int]:
-    """0, 1, 2, 4, 8 ..., each validation and the end."""
+    """Return the steps of snapshots: 0, 1, 2, 4, 8 ..., each validation and the end."""
     doubling = [1 << n for n in range(steps.bit_length())]
     return sorted({0, *doubling, *validations, steps})
 
@@ -215,7 +215,7 @@ def is_attention(name: str) -> bool:
 
 
 def measure_blocks(model: nn.Module) -> dict[str, float]:
-    """The norm of the gradient of each block: `encoder.0`, `decoder_norm`, `source_embedding`."""
+    """Return the gradient norm of each block: `encoder.0`, `decoder_norm`, `source_embedding`."""
     blocks: dict[str, list[Tensor]] = defaultdict(list)
     for name, parameter in model.named_parameters():
         if parameter.grad is not None:
@@ -225,7 +225,7 @@ def measure_blocks(model: nn.Module) -> dict[str, float]:
 
 
 def read_snapshots(run: Path) -> Iterator[Snapshot]:
-    """Those of one training, the oldest first; `run` is the folder `run` in its model directory."""
+    """Yield the snapshots of a training, the oldest first; `run` is the folder in its directory."""
     for path in sorted((run / WATCH).glob("*.safetensors")):
         told = read_typed(path.with_suffix(".json"), Told)
         yield Snapshot(told.step, told.translations, load_tensors(path))

@@ -1,4 +1,4 @@
-"""How much of the built-in corpus a model has understood, on sentences that it never saw."""
+"""An exam of a model on sentences of the built-in corpus that were not in its training text."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from dataclasses import dataclass
 from glassformer.data.demo import NOTES, Note, Split, accepted, pairs, pronoun_items
 
 Translate = Callable[[list[str]], Sequence[str]]
-SEED = 2026  # of what is asked
-GOAL = (0.98, 0.99)  # shares of a model that has understood it: sentences, riddles
-REHEARSAL = (200, 800)  # questions of a kind: to see how far it is, and to be sure
+SEED = 2026  # of the questions
+GOAL = (0.98, 0.99)  # the shares of right answers to pass: sentences, riddles
+REHEARSAL = (200, 800)  # questions of each kind: first a few, then enough to be sure
 
 
 @dataclass(frozen=True)
 class ExamMark:
-    """Of how many questions how many were answered right, and the wrong answers."""
+    """The result of one kind of questions: how many were asked, and the wrong answers."""
 
     asked: int
-    wrong: list[tuple[str, str]]  # a source, and what was said
+    wrong: list[tuple[str, str]]  # a source, and its wrong translation
 
     @property
     def share(self) -> float:
@@ -31,7 +31,7 @@ class ExamMark:
 def mark_exact(
     translate: Translate, source: str, target: str, count: int, split: Split = "test"
 ) -> ExamMark:
-    """Held-out sentences whose translation is, letter by letter, one that the grammar allows."""
+    """Test on held-out sentences: a translation is right if it is one that the grammar allows."""
     return _mark(
         translate,
         [pair[0] for pair in pairs(source, target, count, SEED, split)],
@@ -40,7 +40,7 @@ def mark_exact(
 
 
 def mark_notes(translate: Translate, source: str, target: str) -> ExamMark:
-    """The sentences of the notes, likewise."""
+    """Test on the sentences of NOTES: a translation is right if the grammar allows it."""
     return _mark(
         translate,
         [speak(note, source) for note in NOTES],
@@ -49,7 +49,7 @@ def mark_notes(translate: Translate, source: str, target: str) -> ExamMark:
 
 
 def mark_pronouns(translate: Translate, source: str, count: int, split: Split = "test") -> ExamMark:
-    """Held-out riddles in whose French translation `it` is the right one of il and elle."""
+    """Test on held-out riddles: a French translation is right if it has the right pronoun."""
     items = {item.source: item for item in pronoun_items(count, SEED, split, source)}
     return _mark(translate, list(items), lambda text, said: items[text].is_resolved_by(said))
 
@@ -64,9 +64,9 @@ def has_passed(exact: ExamMark, resolved: ExamMark) -> bool:
 
 
 def rehearse(translate: Translate, source: str, target: str) -> tuple[bool, str]:
-    """Ask what a model is asked in the end, but of the validation split.
+    """Give a model the questions of the exam, but from the validation split.
 
-    Return whether it makes half the mistakes that GOAL allows, or fewer, and the shares in words.
+    Return whether it makes at most half the mistakes that GOAL allows, and the shares in words.
     """
     for count in REHEARSAL:
         exact = mark_exact(translate, source, target, count, "valid")

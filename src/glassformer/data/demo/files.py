@@ -1,4 +1,4 @@
-"""The built-in corpus as anybody's data: two files that go line by line, for each split."""
+"""Writing of the built-in corpus to files: two line-aligned files for each split."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ SEED = 1
 
 
 def write_pairs(folder: Path, source: str, target: str, counts: Mapping[Split, int]) -> None:
-    """So many pairs of each split, as FOLDER/train.en and FOLDER/train.fr and so on."""
+    """Write `counts` pairs of each split to a new folder, as train.en, train.fr and so on."""
     found = {split: pairs(source, target, count, SEED, split) for split, count in counts.items()}
     folder.mkdir(parents=True)
     for split, drawn in found.items():

@@ -1,4 +1,4 @@
-"""A weighted synchronous grammar: one tree, said in three languages."""
+"""A weighted synchronous grammar: each tree has sentences in three languages."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from glassformer.data.demo.rules import PhraseTree, Rule, Wants
 from glassformer.data.demo.spelling import join_spelled
 from glassformer.data.demo.words import PLAIN, Agreement, LexiconWord, WordChoices
 
-UNLIKE = 0.85  # how often a slot that should be unlike another one has to be
+UNLIKE = 0.85  # how often the key `unlike` of a slot is enforced
 T = TypeVar("T")
 Pick = Callable[[WordChoices[Any]], int]  # which synonym, which side; 0 is the preferred one
 
 
 class Grammar:
-    """The lexicon and the rules, to draw trees and to say them; `parser` reads them back."""
+    """The lexicon and the rules: they draw trees and generate sentences; `parser` parses them."""
 
     def __init__(self) -> None:
         self.lexicon, self.function = words.load_lexicon()
@@ -29,7 +29,7 @@ class Grammar:
             raise ValueError(f"rules.toml: {name!r} names a category and a function word")
 
     def draw(self, rng: Random, source: str, category: str = "sentence") -> PhraseTree:
-        """A tree by weight, without what the language `source` cannot tell from its twin."""
+        """Return a random tree, by weight, without what is hidden in the language `source`."""
         while True:  # where nothing fits a slot, or a word comes twice, start again
             tree = self._draw(rng, source, category, ())
             if isinstance(tree, PhraseTree) and len(used := tree.words()) == len(set(used)):
@@ -58,7 +58,7 @@ class Grammar:
         return choice.grow(children)
 
     def _fitting(self, category: str, wants: Wants, source: str) -> tuple[list[Any], list[float]]:
-        """The words or rules whose head has what is wanted, with their cumulative weights."""
+        """Return the words or rules whose head has the wanted tags, with cumulative weights."""
         key = (category, wants, source)
         if key not in self._options:
             found: list[Any]
@@ -78,7 +78,7 @@ class Grammar:
         return bool(self._fitting(slot.category, slot.tags + wants, source)[0])
 
     def say(self, tree: PhraseTree, language: str, pick: Pick = lambda choices: 0) -> str:
-        """The sentence, spelled, without capital letter and full stop."""
+        """Return the sentence of a tree, spelled, without capital letter and full stop."""
         return join_spelled(self._say(tree, language, PLAIN, pick), language)
 
     def _say(self, tree: PhraseTree, language: str, own: Agreement, pick: Pick) -> str:
@@ -104,9 +104,9 @@ class Grammar:
         return "".join(said)
 
     def ways(self, tree: PhraseTree, language: str) -> list[str]:
-        """Every way to say a tree, the preferred one first."""
+        """Return every sentence of a tree in a language, the preferred one first."""
         found: dict[str, None] = {}
-        path: list[int] = []  # the choices made, in the order in which `say` asks for them
+        path: list[int] = []  # the choices made, in the order in which `say` calls `pick`
         while True:
             sizes: list[int] = []
 

@@ -1,4 +1,4 @@
-"""The forms of a word, from its column of the lexicon."""
+"""Inflection: the forms of a word, made from its column of the lexicon."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ ENGLISH = {
     "think": "thought",
     "write": "wrote",
 }
-# The present and the participle: of irregular verbs, and the endings of the regular ones.
+# The present and the participle of irregular verbs; below, the endings of regular ones.
 FRENCH = {
     "acheter": "achète achètes achète achetons achetez achètent acheté",
     "apprendre": "apprends apprends apprend apprenons apprenez apprennent appris",
@@ -92,7 +92,7 @@ def _english_adjective(text: str) -> Forms:
 
 
 def _french_adjective(text: str) -> Forms:
-    """Masculine, feminine, and their plurals; the regular ones add -e and -s."""
+    """Return masculine, feminine and their plurals; regular adjectives add -e and -s."""
     cells = text.split("/")
     masculine, _, _ = cells[0].partition(">")
     if len(cells) == 1:
@@ -103,7 +103,10 @@ def _french_adjective(text: str) -> Forms:
 
 
 def _chinese_adjective(text: str) -> Forms:
-    """Stem, attribute (大的), the usual one (小, 蓝), predicate (很大, 是蓝色的), its negation."""
+    """Return the forms: stem, attribute (大的), usual attribute (小, 蓝), predicate, negation.
+
+    The predicate is 很大 or 是蓝色的.
+    """
     stem, *short = text.split("/")
     coloured = stem.endswith("色")
     return {
@@ -116,7 +119,7 @@ def _chinese_adjective(text: str) -> Forms:
 
 
 def _english_verb(text: str) -> Forms:
-    """Base, past and -ing form; the regular ones are made here."""
+    """Return base, present, past and -ing form; those of regular verbs are made by rule."""
     base, rest = text, ENGLISH.get(text, "").split()
     stem = base.removesuffix("e")
     third = _plural(base, "en")
@@ -131,7 +134,10 @@ def _english_verb(text: str) -> Forms:
 
 
 def _french_verb(text: str) -> Forms:
-    """`to` is the preposition governed; with être, the participle agrees with the subject."""
+    """Return the forms of a verb; `to` is the preposition that it governs.
+
+    With être, the participle agrees with the subject.
+    """
     head, _, preposition = text.partition(" + ")
     infinitive, _, auxiliary = head.partition(" ")
     *present, participle = FRENCH.get(infinitive, "").split() or _conjugate(infinitive)
@@ -149,7 +155,7 @@ def _french_verb(text: str) -> Forms:
 
 
 def _conjugate(infinitive: str) -> list[str]:
-    """A regular verb; g and c stay soft before o: mangeons, commençons."""
+    """Return present and participle of a regular verb; g and c stay soft: mangeons, commençons."""
     stem, ending = infinitive[:-2], infinitive[-2:]
     forms = [stem + part.strip("-") for part in ENDINGS[ending].split()]
     if ending == "er":
@@ -157,7 +163,7 @@ def _conjugate(infinitive: str) -> list[str]:
     return forms
 
 
-# category -> language -> what reads the column; where nothing is said, a word has one form.
+# category -> language -> the function that reads the column; without one, a word has one form.
 PARADIGMS: dict[str, dict[str, Callable[[str], Forms]]] = {
     "noun": {"en": _english_noun, "fr": _french_noun, "zh": _chinese_noun},
     "adjective": {"en": _english_adjective, "fr": _french_adjective, "zh": _chinese_adjective},

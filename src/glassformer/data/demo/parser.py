@@ -1,7 +1,7 @@
-"""Reading a sentence back: every tree that can be said so.
+"""A parser of the built-in grammar, which finds every tree of a sentence.
 
-Matches top-down and blind to agreement, on text without spaces and elisions; saying the tree then
-checks what was ignored.
+It matches top-down and ignores agreement, on text without spaces and elisions; generating the
+sentences of a tree then checks what was ignored.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ Found = dict[str, PhraseTree | LexiconWord]
 
 
 def parse_phrase(grammar: Grammar, text: str, language: str) -> Iterator[PhraseTree]:
-    """Every tree of which `text`, without capital letter and full stop, is a way to say it."""
+    """Yield every tree of a sentence, which is given without capital letter and full stop."""
     for loose in loosen(text, language):
         for tree, end in _Parser(grammar, loose, language).category("sentence", 0):
             if end == len(loose) and text in grammar.ways(tree, language):
@@ -31,7 +31,7 @@ class _Parser:
         self.memo: dict[tuple[str, int], list[tuple[PhraseTree, int]]] = {}
 
     def category(self, name: str, start: int) -> list[tuple[PhraseTree, int]]:
-        """The trees of a category that begin at `start`, and where each ends."""
+        """Return the trees of a category that begin at `start`, and where each ends."""
         if (name, start) not in self.memo:
             self.memo[name, start] = [
                 (rule.grow({slot: found[slot] for slot in rule.slots}), end)
@@ -76,7 +76,10 @@ class _Parser:
 def _spellings(
     grammar: Grammar, language: str, category: str, form: str
 ) -> list[tuple[str, LexiconWord | None]]:
-    """The spellings of a form of all words of a category, or of a function word (None)."""
+    """Return the spellings of a form, each with its word: of all words of a category.
+
+    For a function word or a measure word, the word is None.
+    """
     cells: list[tuple[str, LexiconWord | None]]
     if words := grammar.lexicon.get(category):
         cells = [

@@ -1,4 +1,4 @@
-"""Rules, and the trees that grow from them.
+"""The rules of the built-in grammar, and the trees that are built with them.
 
 A rule gives a category (`np`) one right-hand side per language, all over the same slots:
 
@@ -11,15 +11,15 @@ A rule gives a category (`np`) one right-hand side per language, all over the sa
 
 with    what a slot may hold, a word or a tree: `noun count` has a head that is tagged count,
         `for noun` shares a tag with the slot noun, `unlike who` mostly not the gender of who
-head    the slot that speaks for the whole: its tags, gender, person and number are the tree's
-agree   what the rule lays down itself, such as plural
-key     what the sentence is about, for the split; else all its words
-hidden  languages that could not tell this rule from its twin, when they are the source
+head    the slot whose tags, gender, person and number are those of the whole tree
+agree   agreement that the rule sets itself, such as plural
+key     the slots whose words decide the split; without it, all words do
+hidden  source languages in which the rule is not used, since it would say the same as another rule
 
 `{slot.form}` is a form of the word, `{slot~other}` agrees with the slot `other`; without `~` a slot
-agrees with the tree it stands in. A name that is no slot is a function word, `{measure}` the
+agrees with the tree that contains it. A name that is no slot is a function word, `{measure}` the
 Chinese measure word. A list offers several sides, the preferred one first; a side that begins with
-? is understood but never said. `all` is one side for all languages.
+? is parsed but never generated. `all` is one side for all languages.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ Wants = tuple[frozenset[str], ...]  # a head shares a tag with each
 
 
 class RulePart(NamedTuple):
-    """`{name.form~agrees}` in a side."""
+    """A placeholder of a side, `{name.form~agrees}`."""
 
     name: str
     form: str
@@ -49,7 +49,7 @@ _KEYS = {"with", "head", "weight", "agree", "hidden", "key", "all", *LANGUAGES}
 
 
 class Slot(NamedTuple):
-    """`category tag tag|tag for fits unlike unlike`: what a slot may hold."""
+    """A slot and what it may hold: `category tag tag|tag for fits unlike unlike`."""
 
     category: str
     tags: Wants
@@ -67,10 +67,10 @@ class Rule:
     hidden: frozenset[str]
     key: tuple[str, ...]
     sides: dict[str, WordChoices[Side]]
-    renames: bool  # only another name for its one child
+    renames: bool  # the rule is only another name of its one child
 
     def grow(self, children: dict[str, PhraseTree | LexiconWord]) -> PhraseTree:
-        """Put this rule over its children."""
+        """Return the tree of this rule with the given children."""
         if self.renames and isinstance(child := next(iter(children.values())), PhraseTree):
             return child
         agreement = children[self.head].agreement if self.head else None
@@ -87,7 +87,7 @@ class PhraseTree:
 
     @property
     def head(self) -> LexiconWord:
-        """The word that speaks for the whole."""
+        """Return the head word, whose tags and agreement are those of the tree."""
         return self.children[self.rule.head].head
 
     def words(self) -> list[LexiconWord]:
@@ -97,14 +97,14 @@ class PhraseTree:
         return found
 
     def key(self) -> tuple[str, ...]:
-        """What the sentence is about; equal keys stay on one side of the split."""
+        """Return the content words that decide the split; equal keys are in the same split."""
         if self.rule.key:
             return tuple(self.children[slot].head.name for slot in self.rule.key)
         return tuple(sorted({word.name for word in self.words()}))
 
 
 def load_rules(table: dict[str, list[dict[str, Any]]]) -> dict[str, list[Rule]]:
-    """The rules of `rules.toml` by category."""
+    """Return the rules of `rules.toml` by category."""
     return {name: [_rule(name, entry) for entry in entries] for name, entries in table.items()}
 
 

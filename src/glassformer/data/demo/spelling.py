@@ -1,6 +1,6 @@
-"""What happens to words when they meet in a sentence: l'animal, du, an apple, 动物 without spaces.
+"""Spelling of words next to each other: l'animal, du, an apple, 动物 without spaces.
 
-`join` writes words together, `loosen` takes them apart again so that a parser can match them,
+`join_spelled` spells joined words, `loosen` undoes this so that a parser can match them, and
 `close` gives a sentence its capital letter and its full stop.
 """
 
@@ -16,7 +16,7 @@ ENDS = ("?", "!", "？", "！")
 
 
 class Style(NamedTuple):
-    """How a sentence is dressed; a translation is dressed like its source."""
+    """The style of a sentence: its capital and its full stop; a translation has its source's."""
 
     capital: bool = True
     stop: bool = True
@@ -24,7 +24,7 @@ class Style(NamedTuple):
 
 # A mute h counts as a vowel; the tables write an aspirated one as dictionaries do: *hibou.
 _VOWEL = "[aeiouhàâéèêëîïôœùAEIOUÉ]"
-_CHOICE = re.compile(rf"([^\s']+)>([^\s']+)( {_VOWEL})?")  # "ce>cet": the second before a vowel
+_CHOICE = re.compile(rf"([^\s']+)>([^\s']+)( {_VOWEL})?")  # "ce>cet": cet before a vowel
 _ELISION = re.compile(rf"\b(l|d|n|j|qu)[ea] (?={_VOWEL})")
 _CONTRACTIONS = {"de le": "du", "de les": "des", "à le": "au", "à les": "aux"}
 _CONTRACTION = re.compile(r"\b(?:de|à) les?\b")
@@ -36,7 +36,7 @@ _CONTRACTED = re.compile(r"\b(?:du|aux?)\b")
 
 
 def join_spelled(text: str, language: str) -> str:
-    """Spell a string of words as the language does."""
+    """Return a string of words in the spelling of the language."""
     if language == "zh":
         return _SPACE.sub("", text)
     text = _SPACE.sub(" ", text).strip().replace(" ,", ",")
@@ -50,7 +50,7 @@ def join_spelled(text: str, language: str) -> str:
 
 
 def loosen(text: str, language: str) -> list[str]:
-    """Undo `join` as far as matching needs: no spaces, no elisions; "des" may hide "de les"."""
+    """Return texts without spaces and elisions for matching; "des" may also be "de les"."""
     text = text.lower()
     if language == "fr":
         text = _APART.sub(r"\1e ", text)
@@ -68,7 +68,7 @@ def loosen(text: str, language: str) -> list[str]:
 
 
 def close(text: str, language: str, style: Style, careless: bool = False) -> str:
-    """Give a joined sentence its first letter and its last mark; `careless` writes i for I."""
+    """Return a joined sentence with its capital and full stop; `careless` writes i for I."""
     if style.capital:
         text = text[:1].upper() + text[1:]
     elif careless and text.startswith("I "):
@@ -77,7 +77,7 @@ def close(text: str, language: str, style: Style, careless: bool = False) -> str
 
 
 def undress(sentence: str, language: str) -> tuple[str, Style]:
-    """Split a sentence into its words and its dress: `close`, the other way round."""
+    """Return the words and the style of a sentence: the inverse of `close`."""
     text = ("" if language == "zh" else " ").join(sentence.replace("’", "'").split())
     stop = text.endswith((STOPS[language], *ENDS))
     return text.removesuffix(STOPS[language]), Style(not text[:1].islower(), stop)

@@ -1,4 +1,4 @@
-"""The lexicon: words of three languages, what they go with and what they agree with."""
+"""The lexicon: words of three languages, with their tags and their agreement."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ T = TypeVar("T")
 
 
 class WordChoices(NamedTuple, Generic[T]):
-    """Ways to say the same, the preferred one first; from `drawn` on they are only understood."""
+    """Synonyms, the preferred one first; those from `drawn` on are parsed but never generated."""
 
     options: tuple[T, ...]
     drawn: int
 
     @classmethod
     def read(cls, texts: Sequence[str], make: Callable[[str], T]) -> WordChoices[T]:
-        """A text that begins with `?` is understood and never drawn."""
+        """Return the choices; a text that begins with `?` is parsed but never generated."""
         drawn = sum(not text.startswith("?") for text in texts)
         return cls(tuple(make(text.removeprefix("?")) for text in texts), drawn)
 
 
 class Agreement(NamedTuple):
-    """What a noun phrase asks of the words around it."""
+    """The agreement that a noun phrase requires of the words around it."""
 
     person: int = 3
     plural: bool = False
@@ -38,7 +38,7 @@ class Agreement(NamedTuple):
     measure: str = "个"  # the Chinese measure word
 
     def choose(self, cells: tuple[str, ...]) -> str:
-        """The cell that agrees: a paradigm's length says what it varies with."""
+        """Return the cell that agrees; the number of cells says what they vary with."""
         match len(cells):
             case 1:
                 return cells[0]
@@ -57,11 +57,11 @@ PLAIN = Agreement()
 
 @dataclass(frozen=True, eq=False, slots=True)
 class LexiconWord:
-    """A word of all three languages; each language may have synonyms, the preferred one first."""
+    """A word in all three languages; each may have synonyms, the preferred one first."""
 
     name: str
     tags: frozenset[str]
-    hidden: frozenset[str]  # languages that cannot tell this word from its twin
+    hidden: frozenset[str]  # source languages that do not distinguish it from another word
     agreement: Agreement | None
     synonyms: dict[str, WordChoices[Forms]]
 
@@ -76,7 +76,7 @@ def read(name: str) -> dict[str, Any]:
 
 
 def load_lexicon() -> tuple[dict[str, list[LexiconWord]], dict[str, dict[str, tuple[str, ...]]]]:
-    """The lexicon by category, and each language's function words."""
+    """Return the lexicon by category, and the function words of each language."""
     table = read("lexicon.toml")
     small = table.pop("function")
     lexicon = {

@@ -1,4 +1,4 @@
-"""What is wrong with a parallel corpus, and where: to be known before anything is trained."""
+"""Checks of a parallel corpus that find errors, and where they are, before training."""
 
 from .examination import examine
 from .mending import fix

@@ -1,4 +1,4 @@
-"""Characters that do not belong: broken encoding, foreign scripts, letters that look alike."""
+"""Checks of characters: broken encoding, foreign scripts, look-alike letters."""
 
 from __future__ import annotations
 
@@ -42,14 +42,14 @@ SCRIPTS = {
 }
 NAMES = ("none", *SCRIPTS)
 LATIN, GREEK, CYRILLIC = (NAMES.index(name) for name in ("Latin", "Greek", "Cyrillic"))
-HOME = 0.2  # the least share of the letters of a side that a script has which is at home there
+HOME = 0.2  # the least share of the letters of a side for a script to be one of its own
 
 # Signs of text that was decoded wrongly: controls, surrogates, U+FFFD, a BOM, private use.
 BROKEN = "0-8 B-C E-1F 7F-9F D800-DFFF E000-F8FF FEFF-FEFF FFFD-FFFF"
 REMOVABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ufeff]")
 LOST = re.compile("[\ud800-\udfff\ufffd\ufffe\uffff\ue000-\uf8ff]")
 
-# UTF-8 read as Latin-1 or Windows-1252: what such a first byte, and a later one, came to look like.
+# Mojibake, UTF-8 read as Latin-1 or Windows-1252: the characters that its bytes became.
 _LATER = "\u0080-\u00bf" + "".join(
     bytes([byte]).decode("cp1252")
     for byte in range(0x80, 0xA0)
@@ -60,7 +60,7 @@ MOJIBAKE = re.compile(
     f"|\u00e2[{_LATER}]{{2}}|(?:[\u00e0-\u00ef][{_LATER}]{{2}}){{2,}}|\u00f0\u0178[{_LATER}]{{2}}"
 )
 
-# Letters of one script that are drawn like those of another.
+# Letters of one script that look like letters of another.
 TO_LATIN = str.maketrans(
     "аеорсухіјѕԁһАВЕЅІЈКМНОРСТУХ" + "οΑΒΕΖΗΙΚΜΝΟΡΤΥΧ",
     "aeopcyxijsdhABESIJKMHOPCTYX" + "oABEZHIKMNOPTYX",
@@ -72,7 +72,7 @@ WORD = re.compile(r"[^\W\d_]{2,}")
 
 @cache
 def script_table() -> Array:
-    """The number of the script of each code point, in NAMES."""
+    """Return the script of each code point, as an index into NAMES."""
     table = np.zeros(0x110000, np.uint8)
     for number, ranges in enumerate(SCRIPTS.values(), 1):
         _mark(table, ranges, number)
@@ -81,7 +81,7 @@ def script_table() -> Array:
 
 @cache
 def _broken_table() -> Array:
-    """1 for what is broken by itself; 2 and 4 for the first and later half of mojibake."""
+    """Return flags of each code point: 1 broken, 2 first and 4 later character of mojibake."""
     table = np.zeros(0x110000, np.uint8)
     _mark(table, BROKEN, 1)
     later = re.compile(f"[{_LATER}]")
@@ -98,9 +98,9 @@ def _mark(table: Array, ranges: str, value: int) -> None:
 
 @cache
 def lower_table() -> Array:
-    """Each code point in lower case, where that is one code point too."""
+    """Return each code point in lower case, if that is one code point too."""
     table = np.arange(0x110000, dtype=np.uint32)
-    for code in range(0x20000):  # there is no case beyond
+    for code in range(0x20000):  # no code point beyond has case
         lower = chr(code).lower()
         if len(lower) == 1:
             table[code] = ord(lower)
@@ -109,7 +109,7 @@ def lower_table() -> Array:
 
 @cache
 def word_table() -> Array:
-    """The same, with a space for punctuation, symbols, separators and controls."""
+    """Return `lower_table` with a space for punctuation, symbols, separators and controls."""
     apart = [code for code in range(0x110000) if category(chr(code))[0] in "PSZC"]
     table = lower_table().copy()
     table[apart] = ord(" ")
@@ -117,27 +117,27 @@ def word_table() -> Array:
 
 
 def count_scripts(block: Block) -> Array:
-    """How many letters of each script (columns, by NAMES) each line (rows) has."""
+    """Return how many letters of each script (columns, by NAMES) each line (rows) has."""
     key = block.line * len(NAMES) + script_table()[block.codes]
     return np.bincount(key, minlength=block.size * len(NAMES)).reshape(block.size, -1)
 
 
 def find_home(counts: Array) -> frozenset[int]:
-    """The scripts that a side is written in."""
+    """Return the scripts that a side is written in."""
     letters = counts[:, 1:].sum(0)
     home = {int(each) + 1 for each in np.flatnonzero(letters > HOME * max(letters.sum(), 1))}
     return frozenset(home | ({NAMES.index("Han")} if NAMES.index("Kana") in home else set()))
 
 
 def find_foreign(counts: Array, home: frozenset[int]) -> Array:
-    """Lines most of whose letters are of a script that is not at home."""
+    """Return the lines with most of their letters in a script that the side is not written in."""
     letters = counts[:, 1:].sum(1)
     at_home = counts[:, sorted(home)].sum(1)
     return np.flatnonzero((letters > 1) & (2 * at_home < letters)) if home else np.zeros(0, int)
 
 
 def find_broken(block: Block, texts: list[str]) -> list[int]:
-    """Lines whose encoding was damaged somewhere on the way."""
+    """Return the lines whose encoding is broken."""
     if int(block.codes.max(initial=0)) < 0x7F and not REMOVABLE.search("".join(texts)):
         return []
     marks = _broken_table()[block.codes]
@@ -148,7 +148,7 @@ def find_broken(block: Block, texts: list[str]) -> list[int]:
 
 
 def repair_encoding(text: str) -> str | None:
-    """The text with what can be undone undone; None if characters are lost for good."""
+    """Return the text with its encoding repaired; None if characters are lost."""
     text = REMOVABLE.sub("", MOJIBAKE.sub(_decode_again, text))
     return None if LOST.search(text) else text
 
@@ -164,14 +164,14 @@ def _decode_again(found: re.Match[str]) -> str:
 
 
 def find_lookalikes(counts: Array, texts: list[str]) -> list[int]:
-    """Lines with a word that is a word of one script only if letters of another are replaced."""
+    """Return the lines with a word that mixes scripts and can be written in one."""
     foreign = counts[:, GREEK] + counts[:, CYRILLIC]
     suspects = np.flatnonzero((counts[:, LATIN] > 0) & (foreign > 0)).tolist()
     return [number for number in suspects if repair_lookalikes(texts[number]) != texts[number]]
 
 
 def repair_lookalikes(text: str) -> str:
-    """Each such word in the script that most of its letters have."""
+    """Return the text with each such word in one script, if possible that of most letters."""
     return WORD.sub(lambda word: _unmix(word[0]), text)
 
 

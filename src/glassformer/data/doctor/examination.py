@@ -1,4 +1,4 @@
-"""Look at every pair of a corpus. The text is read three times and not kept, save a sample."""
+"""The examination of every pair of a corpus; only a sample of the text is kept in memory."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ from .sample import Sample, Texts
 from .words import split_words
 
 BLOCK = 5_000  # pairs at a time
-AGAINST = -5.0  # nats: such lines are no translations of each other
-COPIED = 12  # characters that a copy has at least: names and cries are often the same
+AGAINST = -5.0  # nats: lines with less evidence are no translations of each other
+COPIED = 12  # the least characters of a copy: names and interjections are often the same
 EXAMPLES = 3
-# Where lines are known not to be partners, no further reason is sought.
+# The findings that explain why lines are no partners: these lines get no further finding.
 EXPLAINING = ("misalignment", "swapped", "language", "script", "copy", "empty")
 SIDES = ("source", "target")
 
-# What a terminal obeys, or cannot show.
+# The control characters and those that a terminal cannot show.
 UNSHOWN = re.compile("[\x00-\x08\x0a-\x1f\x7f-\x9f\u202a-\u202e\ud800-\udfff\ufeff]")
 
 Pairs = tuple[list[str], list[str]]
@@ -46,11 +46,11 @@ def examine(
     names: tuple[str, str] = ("the source", "the target"),
     progress: Callable[[int], None] | None = None,
 ) -> Report:
-    """Find what is wrong with a parallel corpus, and where.
+    """Return a report of the errors in a parallel corpus.
 
     `held_out` are other corpora by name, of which no line should be in this one. Unless
     `thorough`, lines are not compared with their partners by their words, which takes most of
-    the time. ValueError if a side is empty, or has more lines: it says where a line was lost.
+    the time. ValueError if a side is empty, or one has more lines: it says where a line was lost.
     """
     sample = Sample(source, target)
     if sample.counts[0] != sample.counts[1] or not sample.counts[0]:
@@ -76,7 +76,7 @@ def _spell_out(character: re.Match[str]) -> str:
 
 
 class _Examiner:
-    """What is known of a corpus, and what has been found so far."""
+    """The state of an examination: the statistics of the corpus, and the findings so far."""
 
     def __init__(
         self, sample: Sample, held_out: Mapping[str, tuple[Texts, Texts]], thorough: bool
@@ -100,7 +100,7 @@ class _Examiner:
         self.about: dict[str, str] = {}  # a kind of finding as a whole
 
     def look_at(self, pairs: Pairs) -> None:
-        """Everything that one block of pairs shows."""
+        """Examine one block of pairs, and note the findings."""
         blocks = [Block(texts) for texts in pairs]
         words = [split_words(block) for block in blocks]
         plain = [join_words(lines) for lines in words]
@@ -122,7 +122,7 @@ class _Examiner:
         self.seen += blocks[0].size
 
     def _note(self, kind: str, numbers: Sequence[int], note: str = "") -> None:
-        """Something was found in pairs of this block."""
+        """Note a finding in the pairs of this block that have these numbers."""
         places = [self.seen + int(number) for number in numbers]
         self.found[kind] += places
         if note and len(self.found[kind]) < 2 * BLOCK:  # only the first are shown
@@ -149,7 +149,7 @@ class _Examiner:
         }
         self._note("copy", sorted(copies))
         like = [self.contrast.judge(block) for block in blocks]
-        # Of two sides that both seem wrong, one may be less clear.
+        # If both sides seem to be in the wrong language, one may be less clear.
         swapped = (like[0] < -0.5) & (like[1] > 0.5) & (like[1] - like[0] > 2)
         self._note("swapped", np.flatnonzero(swapped).tolist())
         for side, wrong in enumerate((like[0] < -1, like[1] > 1)):
@@ -168,7 +168,7 @@ class _Examiner:
                     self._note("leak", [number], name)
 
     def conclude(self, names: tuple[str, str]) -> None:
-        """What only all pairs together show."""
+        """Note the findings that need all pairs: repeats, misalignments, lengths, mismatches."""
         exact, near = self.repeats.find()
         self.found["duplicate"], self.found["near-duplicate"] = exact.tolist(), near.tolist()
         evidence = np.zeros(0)
@@ -198,7 +198,7 @@ class _Examiner:
         self.about["misalignment"] = "; ".join(shown) + "; ..." * (len(misalignments) > EXAMPLES)
 
     def check_codes(self, codes: Sequence[str | None]) -> None:
-        """Are the sides in the languages that they are said to be in?"""
+        """Note a finding if a side is not in the language that it is said to be in."""
         seen = [tongue.code for tongue in self.tongues]
         wrong = [
             f"the {side} looks {NAMES[code]}, not {NAMES[said]}"

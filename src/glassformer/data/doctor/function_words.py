@@ -1,4 +1,4 @@
-"""A few of the commonest words of some languages: enough to tell which one a line is in."""
+"""The commonest words of some languages, enough to identify the language of a line."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ NAMES = {
     "zh": "Chinese",
 }
 
-# Where the script alone decides.
+# The scripts that identify a language by themselves.
 BY_SCRIPT = {
     "Kana": "ja",
     "Han": "zh",

@@ -1,4 +1,4 @@
-"""Which language a line is in: trigrams learned from the corpus, function words for its name."""
+"""Language identification of lines, by trigrams learned from the corpus and function words."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from .ragged import Array, Block
 BUCKETS = 1 << 16  # for trigrams, hashed
 CLEAR, EACH = 6.0, 0.25  # nats for a whole line, and for each of its trigrams
 SEEDS = 30  # lines from which trigrams of another language can be learned
-ENOUGH = 2_000  # lines to see which language they are in
-COMMON = 0.4  # a word so often beside words of the side's own language is at home there
+ENOUGH = 2_000  # lines that identify the language of a side
+COMMON = 0.4  # a word is one of the side's language if such a share of its lines is in that
 
 
 class Contrast:
-    """Trigrams of two kinds of text: nats for the first (positive) or the second (negative)."""
+    """A trigram classifier of two kinds of text: nats for the first (+) or the second (-)."""
 
     def __init__(self, first: Sequence[str], second: Sequence[str]) -> None:
         counts = [
@@ -29,11 +29,11 @@ class Contrast:
             for texts in (first, second)
         ]
         shares = [count / count.sum() for count in counts]
-        # A character is in three trigrams, so each says a third.
+        # A character is in three trigrams, so each counts a third.
         self.evidence = (np.log(shares[0]) - np.log(shares[1])) / 3
 
     def judge(self, block: Block) -> Array:
-        """For each line: above 1 if it is clearly of the first kind, below -1 of the second."""
+        """Return a score for each line: over 1 clearly the first kind, below -1 the second."""
         found = np.bincount(
             block.line[2:], self.evidence[_hash_trigrams(block)], minlength=block.size
         )
@@ -41,7 +41,10 @@ class Contrast:
 
 
 def _part(mixed: Sequence[str], others: Sequence[str]) -> Contrast:
-    """Contrast a language with others, of which the clearest are still mixed into it."""
+    """Return a classifier of a language against `others`, whose lines are partly in `mixed`.
+
+    The lines of `mixed` that are clearly like `others` are moved there first.
+    """
     is_own = Contrast(mixed, others).judge(Block(mixed)) > -1
     return Contrast(
         [*compress(mixed, is_own)],
@@ -57,7 +60,7 @@ def _hash_trigrams(block: Block) -> Array:
 
 
 class Tongue:
-    """The language of one side, and how lines of another are told from it."""
+    """The language of one side, with classifiers that find lines in other languages."""
 
     def __init__(
         self, texts: Sequence[str], words: Sequence[Sequence[str]], scripts: Array
@@ -78,7 +81,7 @@ class Tongue:
         }
 
     def find_others(self, block: Block, words: Sequence[Sequence[str]]) -> dict[int, str]:
-        """Lines in another language, and its code."""
+        """Return the lines that are in another language, with its code."""
         found = dict[int, str]()
         for number, line in enumerate(words):
             code = self._name(line)
@@ -89,7 +92,7 @@ class Tongue:
         return found
 
     def _find_strange_words(self, words: Sequence[Sequence[str]]) -> dict[str, list[str]]:
-        """Function words of other languages that are no words of this one too."""
+        """Return the function words of other languages that are no words of this one."""
         strange: dict[str, list[str]] = {}
         for code, theirs in WORDS.items():
             for word in theirs - self.own if code != self.code else ():
@@ -105,7 +108,7 @@ class Tongue:
         }
 
     def _name(self, words: Sequence[str]) -> str | None:
-        """The language of which a line has two function words, while none is of its own side."""
+        """Return the language of which a line has two function words, if it has none of its own."""
         here = self.strange.keys() & words
         if len(here) < 2:
             return None
@@ -117,7 +120,7 @@ class Tongue:
 
 
 def identify(words: Sequence[Sequence[str]], scripts: Array) -> str | None:
-    """The language most lines are in, if it is one that we know."""
+    """Return the code of the language that most lines are in; None if it is unknown."""
     letters = scripts[:, 1:].sum(0)
     by_script = {SCRIPTS.index(script): code for script, code in BY_SCRIPT.items()}
     for number, code in by_script.items():  # kana before Han: Japanese has both

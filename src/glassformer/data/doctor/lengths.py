@@ -1,4 +1,4 @@
-"""Pairs of which one side is far too long for the other."""
+"""A check for pairs of which one side is far too long for the other."""
 
 from __future__ import annotations
 
@@ -7,13 +7,16 @@ import numpy as np
 from .ragged import Array
 
 FAR = 6.0  # robust standard deviations
-LEAST = 0.7  # and in the logarithm of the ratio: twice what is usual
-SHORT = 20  # characters: below, on both sides, any ratio can be right
-FEW = 100  # pairs of a size that say how much their ratio varies
+LEAST = 0.7  # the least difference of log ratios: a factor of two
+SHORT = 20  # characters: if both sides are shorter, any ratio can be right
+FEW = 100  # the fewest pairs of a size from which the spread of their ratio is taken
 
 
 def find_outliers(source: Array, target: Array) -> Array:
-    """Pairs whose log ratio of characters lies far from the median of pairs of their size."""
+    """Return the pairs whose log ratio of characters is far from the median of all pairs.
+
+    What is far depends on the spread among pairs of their size.
+    """
     whole = (source > 0) & (target > 0)
     ratio = np.log(target + 3.0) - np.log(source + 3.0)
     size = np.where(whole, np.log2(source + target + 1).astype(int), -1)
@@ -30,5 +33,5 @@ def find_outliers(source: Array, target: Array) -> Array:
 
 
 def _spread(ratio: Array, usual: float) -> float:
-    """A standard deviation, were the ratios normal; few wild ones change nothing."""
+    """Return a robust estimate of the standard deviation, by the median absolute deviation."""
     return 1.4826 * float(np.median(np.abs(ratio - usual)))

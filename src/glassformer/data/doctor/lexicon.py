@@ -1,7 +1,7 @@
-"""Which words translate which, learned from the pairs themselves; so, which lines are partners.
+"""A translation lexicon learned from the corpus itself, which says which lines are partners.
 
-IBM model 1 (Brown et al. 1993) in both directions. Each half of the lines, the even and the odd,
-has a lexicon of its own that judges the other half: no pair vouches for itself.
+It is IBM model 1 (Brown et al. 1993) in both directions. Each half of the lines, the even and the
+odd, has a lexicon of its own that judges the other half, so that no pair is judged by itself.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ LEARNED = 50_000  # pairs that a half is learned from, at most
 LONGEST = 2_500  # words times words of a pair to learn from
 AT_ONCE = 2_000  # pairs
 BY_CHANCE = 0.1  # the probability that a word has no partner in the other line
-DISCOUNT = 0.5  # off each count: what was seen once means little
+DISCOUNT = 0.5  # subtracted from each count: a single occurrence means little
 RARE = 4.0  # nats for each rare word that both lines have: a number, a name, an address
-STEADY = 3.0  # nats that lengths say at most
+STEADY = 3.0  # the most nats from lengths
 
 
 @dataclass(frozen=True, eq=False)
 class LexiconSide:
-    """All lines of one side."""
+    """All lines of one side: their known words, their rare words and their lengths."""
 
     known: Ragged
     rare: Ragged
@@ -35,7 +35,7 @@ class LexiconSide:
 
 
 class Lexicon:
-    """Evidence in nats that lines translate each other: positive for, negative against."""
+    """A lexicon that gives the evidence, in nats, that lines translate each other."""
 
     def __init__(
         self, source: LexiconSide, target: LexiconSide, sizes: tuple[int, int], offsets: Array
@@ -58,7 +58,7 @@ class Lexicon:
         )
 
     def judge(self, i: Array, j: Array) -> Array:
-        """The evidence that source line i[k] and target line j[k] are partners."""
+        """Return the evidence that source line i[k] and target line j[k] are partners."""
         i, j = np.asarray(i), np.asarray(j)
         found = np.zeros(len(i), np.float32)
         for half in (0, 1):
@@ -80,7 +80,7 @@ class Lexicon:
 
 
 class _Half:
-    """Translation probabilities in both directions, for the word pairs seen together."""
+    """The translation probabilities of half the lines, in both directions, by word pair."""
 
     def __init__(
         self, source: Ragged, target: Ragged, sizes: tuple[int, int], i: Array, j: Array
@@ -103,7 +103,7 @@ class _Half:
         cross = Cross.of(source, target, i, j)
         key = cross.left.astype(np.int64) * self.width + cross.right
         place = np.minimum(np.searchsorted(self.keys, key), len(self.keys) - 1)
-        place = np.where(self.keys[place] == key, place, -1)  # the last entry is for the unseen
+        place = np.where(self.keys[place] == key, place, -1)  # the last entry is for unseen pairs
         left = _weigh(self.to_left[place], cross.left_slot, cross.left, self.left_share)
         right = _weigh(self.to_right[place], cross.right_slot, cross.right, self.right_share)
         return 0.5 * (
@@ -113,14 +113,17 @@ class _Half:
 
 
 def _share(words: Array, slots: Array, size: int) -> Array:
-    """How often each word comes, of all."""
+    """Return the relative frequency of each word."""
     first = np.unique(slots, return_index=True)[1]
     counts = np.bincount(words[first], minlength=max(size, 1)) + 0.5
     return np.asarray(counts / counts.sum())
 
 
 def _learn(place: Array, slot: Array, given: Array, keys: int, size: int) -> Array:
-    """P(word | the other side's word) for each key, by expectation maximisation; 0 at the end."""
+    """Return P(word | word of the other side) for each key, by expectation maximisation.
+
+    A 0 is appended, for unseen pairs.
+    """
     weight: Array = np.ones(keys)
     total: Array = np.bincount(given, weight, minlength=size)
     for _ in range(ITERATIONS):
@@ -132,12 +135,12 @@ def _learn(place: Array, slot: Array, given: Array, keys: int, size: int) -> Arr
 
 
 def _weigh(probability: Array, slot: Array, word: Array, share: Array) -> Array:
-    """For each slot: how much likelier its word is beside that line than in any."""
+    """Return, for each slot, how much likelier its word is beside that line than in any line."""
     return np.bincount(slot, probability / share[word])
 
 
 def _sum_up(weights: Array, owner: Array, size: Array, other_size: Array) -> Array:
-    """The evidence of each pair; a line without known words opposite says nothing."""
+    """Return the evidence of each pair, 0 if the other line has no known words."""
     filled = np.zeros(len(owner))
     filled[: len(weights)] = weights
     opposite = np.maximum(other_size, 1)[owner]

@@ -1,4 +1,4 @@
-"""The corpus without what was found."""
+"""Repair of a corpus: leave out or mend the pairs in a report."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ LEFT_OUT = (
 
 
 def fix(source: Texts, target: Texts, report: Report) -> Iterator[tuple[str, str]]:
-    """The pairs that are left, in order, mended as each kind's advice says."""
+    """Yield the pairs that are left, in order, mended as the advice of each finding says."""
     marks = {kind: np.zeros(report.pairs, bool) for kind in ("out", "exchanged", "mixed", "broken")}
     names = dict.fromkeys(LEFT_OUT, "out")
     names |= {"swapped": "exchanged", "look-alike": "mixed", "encoding": "broken"}

@@ -1,9 +1,9 @@
-"""By how many lines the sides of a small corpus are shifted: the best path of offsets.
+"""Alignment of a small corpus: a search for the offset between the sides at each line.
 
-A path has one offset for each source line and pays for each change. It is found by dynamic
-programming (Viterbi) over evidence, offsets x lines: first that of lengths and of words that both
-sides have, such as names, numbers and cognates; then, with the words that translate each other
-along the first path, that of the lexicon as well.
+A path has one offset for each source line, and each change has a cost. It is found by dynamic
+programming (Viterbi) over evidence, offsets x lines. The first path uses the evidence of lengths
+and of words that both sides have, such as names, numbers and cognates; the second also that of a
+lexicon which is learned along the first path.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ from .ragged import Array
 from .words import Vocabulary
 
 SMALL = 20_000  # lines: the evidence of so many fits into memory
-FEWEST = 30  # lines; in fewer, anything may be chance
+FEWEST = 30  # lines; with fewer, any result may be chance
 CHANGE = 25.0  # nats by which the lines after a change must fit better
-OUTSIDE = -3.0  # nats: no line is there
-CLEAREST = 6.0  # nats that a line says at most
-COGNATE = 4  # letters that a word has at least to count as the same on both sides
-SHARED = 0.3  # how often a word that both sides have comes from the partner, at a guess
-PARTNERS = 0.1  # nats a line of the surface alone: partners have mostly 0.3, others 0
-NEAR = 2  # offsets tried with the lexicon on both sides of each that the first path has
-WINDOW = 30  # lines in which the place of a change is looked for again
+OUTSIDE = -3.0  # nats where the target has no line
+CLEAREST = 6.0  # the most nats of one line
+COGNATE = 4  # the fewest letters of a word that counts as the same on both sides
+SHARED = 0.3  # how often a word that both sides have is in the partner line, by a guess
+PARTNERS = 0.1  # nats a line from the surface alone: partners have mostly 0.3, others 0
+NEAR = 2  # offsets tried with the lexicon, below and above each of the first path
+WINDOW = 30  # lines before and after a change in which its best line is searched for
 
 Vocabularies = tuple[Vocabulary, Vocabulary]
 
@@ -41,7 +41,7 @@ def choose_reach(source: LexiconSide, target: LexiconSide) -> int:
 def weigh_surface(
     source: LexiconSide, target: LexiconSide, vocabularies: Vocabularies, reach: int
 ) -> Array:
-    """Return what lengths and shared words say for each offset from -reach and each source line."""
+    """Return the evidence of lengths and shared words, by offset from -reach and source line."""
     words = list(_share_words(source, target, vocabularies))
     offsets = np.zeros(len(source), np.int64)
     for _ in range(2):  # the spread of lengths is known only once the lines are beside each other
@@ -104,7 +104,7 @@ def _share_words(
 def weigh_words(lexicon: Lexicon, surface: Array, path: Array, reach: int) -> Array:
     """Return the evidence of the lexicon and of the surface together, near the offsets of a path.
 
-    Elsewhere nothing is there.
+    At other offsets it is so low that no path goes there.
     """
     evidence = np.full(surface.shape, OUTSIDE - CLEAREST)
     near = {int(each) + step for each in {0, *path} for step in range(-NEAR, NEAR + 1)}
@@ -135,8 +135,10 @@ def find_offset_path(evidence: Array) -> Array:
 
 
 def drop_chance(path: Array, surface: Array, evidence: Array) -> Array:
-    """Return the path without offsets at which lines are no partners: where nothing fits, any
-    offset may be the best."""
+    """Return the path without offsets at which lines are no partners.
+
+    Where no offset fits, any may be the best by chance; such lines get the offset before them.
+    """
     kept, reach, usual = path.copy(), len(surface) // 2, 0
     for start, end in pairwise(_list_changes(path)):
         offset = int(path[start])

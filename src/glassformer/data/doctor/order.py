@@ -1,4 +1,4 @@
-"""Where the two sides misalignment against each other: a line lost or added on one side."""
+"""Misalignments of a large corpus: a search for lines lost or added on one side."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from .lexicon import Lexicon
 from .ragged import Array
 
 SEGMENT = 1_000  # lines whose lengths are compared at once
-REACH = 100  # lines that one side may be ahead of the other, beyond the difference of the counts
+REACH = 100  # lines by which the sides may be shifted, beyond the difference of their counts
 FARTHEST = 2_000
 CERTAIN = 4.0  # standard errors by which another offset must be better
-ALARM = 60.0  # nats of evidence against, in a row: something has misaligned
-STRONGEST = 10.0  # nats that one line counts at most
+ALARM = 60.0  # nats by which the summed evidence falls: there may be a misalignment
+STRONGEST = 10.0  # the most nats of one line
 PROBE = 40  # lines on which another offset is tried
-ENOUGH = 2.0  # nats a line for another offset
-TRIALS = 20_000  # offsets tried without finding a misalignment, then no more are
+ENOUGH = 2.0  # the fewest nats a line for another offset to be accepted
+TRIALS = 20_000  # offsets tried without finding a misalignment, before the search ends
 
 
 @dataclass(frozen=True)
 class Misalignment:
-    """From source line `line` on (from 0), its partner is `offset` lines further down."""
+    """A misalignment: from source line `line` on (from 0), partners are `offset` lines later."""
 
     line: int
     before: int
@@ -30,12 +30,12 @@ class Misalignment:
 
     @property
     def lost(self) -> int:
-        """Lines without partner; they are in the target if positive, in the source if negative."""
+        """Return how many lines have no partner: positive in the target, negative in the source."""
         return self.offset - self.before
 
 
 def guess_offsets(source: Array, target: Array) -> Array:
-    """For each source line, by how much its partner seems shifted: from lengths (characters)."""
+    """Return the probable offset of each source line's partner, from lengths in characters."""
     offsets = np.zeros(len(source), np.int64)
     reach = min(REACH + abs(len(source) - len(target)), FARTHEST)
     logs = [np.log(side + 3.0) for side in (source, target)]
@@ -49,7 +49,7 @@ def guess_offsets(source: Array, target: Array) -> Array:
 
 
 def _best_offset(ours: Array, theirs: Array, start: int, reach: int, usual: int) -> int:
-    """The offset at which lengths correlate best; the usual one unless another is surely better."""
+    """Return the offset at which lengths correlate best, or `usual` if it is not surely better."""
     low = start - reach
     padded = np.full(len(ours) + 2 * reach, np.mean(theirs) if len(theirs) else 0.0)
     first, last = max(low, 0), min(low + len(padded), len(theirs))
@@ -88,7 +88,7 @@ def find_misalignments(lexicon: Lexicon, straight: Array) -> list[Misalignment]:
 
 
 def _next_alarm(lexicon: Lexicon, straight: Array, start: int, offset: int) -> int | None:
-    """The first line where evidence has fallen far below its best since `start`."""
+    """Return the first line where the summed evidence is far below its best since `start`."""
     stop = min(len(lexicon.source), len(lexicon.target) - offset)
     total = best = 0.0
     for low in range(start, stop, 10 * SEGMENT):
@@ -107,7 +107,7 @@ def _next_alarm(lexicon: Lexicon, straight: Array, start: int, offset: int) -> i
 def _explain(
     lexicon: Lexicon, start: int, alarm: int, offset: int, reach: int
 ) -> Misalignment | None:
-    """The misalignment behind an alarm: which offset holds from there on, and since which line."""
+    """Return the misalignment that causes an alarm: its new offset and its line; None if none."""
     lines = np.arange(alarm, min(alarm + PROBE, len(lexicon.source)))
     if len(lines) < 4:
         return None
@@ -125,7 +125,7 @@ def _explain(
 
 
 def find_split(before: Array, after: Array, gap: int) -> int:
-    """Return how many lines fit best as before; `gap` lines behind them fit nowhere."""
+    """Return how many lines have the offset before the change; the next `gap` have no partner."""
     count = len(before)
     behind = np.append(np.cumsum(after[::-1])[::-1], 0.0)  # evidence from each line on
     ahead = np.append(0.0, np.cumsum(before))  # evidence up to each line
@@ -134,7 +134,7 @@ def find_split(before: Array, after: Array, gap: int) -> int:
 
 
 def _judge(lexicon: Lexicon, lines: Array, offset: int) -> Array:
-    """Evidence at an offset; outside of the target there is only evidence against."""
+    """Return the evidence of lines at an offset; it is -STRONGEST where the target has no line."""
     partners = lines + offset
     inside = (partners >= 0) & (partners < len(lexicon.target))
     evidence = np.full(len(lines), -STRONGEST)

@@ -1,4 +1,4 @@
-"""Both sides line against line, by their words."""
+"""Comparison of the two sides line by line, by their words."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ from .sample import Sample, Texts
 from .words import Vocabulary, split_words
 
 BLOCK = 5_000  # lines at a time
-LAST, SURE = 20, 40.0  # the last lines fit, if together they have so many nats
+LAST, SURE = 20, 40.0  # lines at the end; the nats that they need together to be partners
 
 
 class Gathered:
-    """The words of a side, as numbers, gathered block by block."""
+    """The words of one side as numbers, collected block by block."""
 
     def __init__(self, sample: Sequence[Sequence[str]]) -> None:
         self.vocabulary = Vocabulary(sample)
@@ -42,7 +42,7 @@ class Gathered:
         self.lengths.append(np.fromiter(map(len, texts), np.int32, len(texts)))
 
     def side(self) -> LexiconSide:
-        """All that was gathered; nothing is left here, for it may be much."""
+        """Return all lines that were collected, and forget them here to save memory."""
         found = LexiconSide(
             Ragged.stack(self.known), Ragged.stack(self.rare), np.concatenate(self.lengths)
         )
@@ -51,7 +51,7 @@ class Gathered:
 
 
 def compare_partners(source: Gathered, target: Gathered) -> tuple[Array, list[Misalignment]]:
-    """Evidence that the lines of each number are partners, and the misalignments."""
+    """Return the evidence that lines of the same number are partners, and the misalignments."""
     sides = source.side(), target.side()
     vocabularies = source.vocabulary, target.vocabulary
     sizes = len(vocabularies[0]), len(vocabularies[1])
@@ -72,7 +72,7 @@ def compare_partners(source: Gathered, target: Gathered) -> tuple[Array, list[Mi
 def explain_inequality(
     source: Texts, target: Texts, names: tuple[str, str] = ("the source", "the target")
 ) -> ValueError:
-    """The error for sides of unequal length: both counts, and where they misalignment first."""
+    """Return the error for sides of unequal length: both counts and the first misalignment."""
     sample = Sample(source, target)
     counts = sample.counts
     if 0 in counts:
@@ -94,7 +94,7 @@ def explain_inequality(
 
 
 def describe_misalignment(misalignment: Misalignment, names: Sequence[str]) -> str:
-    """Which lines have no partner; line numbers from 1."""
+    """Return, in words, which lines have no partner; line numbers count from 1."""
     own, other = (names[0], names[1]) if misalignment.lost < 0 else (names[1], names[0])
     line = misalignment.line + 1 + (misalignment.before if misalignment.lost > 0 else 0)
     lines = f"line {line:,}"

@@ -1,4 +1,4 @@
-"""Lines of unequal length as flat arrays, so that numpy can work on all of them at once."""
+"""Ragged arrays: lines of unequal length as flat arrays, processed by numpy all at once."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ import numpy as np
 import numpy.typing as npt
 
 Array = npt.NDArray[Any]
-MARGIN = "\n\n"  # before each line of a Block: what a trigram sees at the start
+MARGIN = "\n\n"  # before each line of a Block, for the trigrams at its start
 
 
 @dataclass(frozen=True, eq=False)
 class Ragged:
-    """Line i has the values from starts[i] to starts[i + 1]."""
+    """A ragged array: line i has the values from starts[i] to starts[i + 1]."""
 
     values: Array
     starts: Array
@@ -41,9 +41,10 @@ class Ragged:
 
 @dataclass(frozen=True, eq=False)
 class Cross:
-    """Every value of one line with every value of its partner, for many pairs end to end.
+    """The cross products of many pairs of lines: each value of a line with each of its partner's.
 
-    A slot is one value of one of these lines: `slot_owner` says of which pair.
+    The pairs are concatenated. A slot is one value of one of these lines; `left_owner` and
+    `right_owner` are the pairs that the slots belong to.
     """
 
     pair: Array
@@ -78,7 +79,7 @@ class Cross:
 
 
 class Block:
-    """Some lines as code points, each after a MARGIN; `line` says to which line each belongs."""
+    """A block of lines as code points, each after a MARGIN; `line` is the line of each one."""
 
     def __init__(self, texts: Sequence[str]) -> None:
         self.size = len(texts)
@@ -89,7 +90,7 @@ class Block:
         self.line = np.repeat(np.arange(self.size), self.lengths + len(MARGIN))
 
     def count(self, chosen: Array) -> Array:
-        """Of each line, how many code points are chosen, by a mask."""
+        """Return how many code points of each line are chosen by a mask."""
         return np.bincount(self.line[chosen], minlength=self.size)
 
     def lines_with(self, chosen: Array) -> list[int]:

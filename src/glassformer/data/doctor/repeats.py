@@ -1,4 +1,4 @@
-"""What is there more than once: pairs, and lines of the text that a model is tested on."""
+"""Checks for repeats: pairs that occur twice, and lines of the validation or test text."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from .words import DIGITS, split_words
 
 
 class Repeats:
-    """Hashes of all pairs, as they are and without case, punctuation and digits."""
+    """The hashes of all pairs, as they are and without case, punctuation and digits."""
 
     def __init__(self) -> None:
         self.exact, self.loose = array("q"), array("q")
 
     def add(self, sides: Sequence[Sequence[str]], plain: Sequence[Sequence[str]]) -> None:
-        """A block of both sides, and of both sides as `join_words` gives them."""
+        """Add a block of pairs; `plain` are both sides as `join_words` returns them."""
         self.exact.extend(map(hash, zip(*sides, strict=True)))
         self.loose.extend(map(hash, zip(*map(_hide_digits, plain), strict=True)))
 
     def find(self) -> tuple[Array, Array]:
-        """Pairs that are there before, exactly; and those that nearly are."""
+        """Return the pairs that repeat an earlier one exactly, and those that nearly do."""
         exact, loose = (_find_later(hashes) for hashes in (self.exact, self.loose))
         return np.flatnonzero(exact), np.flatnonzero(loose & ~exact)
 
@@ -33,7 +33,7 @@ def join_words(words: Sequence[Sequence[str]]) -> list[str]:
 
 
 def hash_lines(lines: Iterable[str]) -> frozenset[int]:
-    """What lines are, but for case and punctuation; not of lines without a word."""
+    """Return the hashes of lines without case and punctuation; lines without words are left out."""
     blocks = cut_ragged(lines, 10_000)
     return frozenset(
         hash(line) for block in blocks for line in join_words(split_words(Block(block))) if line
@@ -45,7 +45,7 @@ def _hide_digits(lines: Sequence[str]) -> list[str]:
 
 
 def _find_later(hashes: array[int]) -> Array:
-    """True for each value that is not the first of its kind."""
+    """Return a mask of the values that occurred before."""
     later = np.ones(len(hashes), bool)
     later[np.unique(np.array(hashes, np.int64), return_index=True)[1]] = False
     return later

@@ -1,4 +1,4 @@
-"""What was found: to print, to keep, and to mend by."""
+"""The report of an examination: findings with examples and advice, as text or JSON."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from .ragged import Array
 
 SHOWN = 20  # line numbers
 
-# Each kind of finding, worst first: what it is, and what to do.
+# Each kind of finding, worst first, with its meaning and advice.
 KINDS = {
     "sides": (
         "a side is not in the language that it is said to be in",
@@ -69,11 +69,11 @@ KINDS = {
         "often meant; --fix keeps them",
     ),
 }
-# What a script should stop at: one is too many of these, or a larger share than this of the pairs.
+# The findings that a script should stop at: if their share of the pairs is larger than this.
 SERIOUS = {"sides": 0.0, "misalignment": 0.0, "leak": 0.0} | dict.fromkeys(
     ("mismatch", "swapped", "language", "script", "encoding", "copy", "length"), 0.05
 )
-HARMLESS = ("empty", "duplicate", "near-duplicate")  # training leaves out the empty itself
+HARMLESS = ("empty", "duplicate", "near-duplicate")  # training leaves out empty pairs itself
 
 
 @dataclass(frozen=True)
@@ -86,7 +86,7 @@ class Example:
 
 @dataclass(frozen=True, eq=False)
 class Finding:
-    """Pairs that have one thing wrong with them."""
+    """A finding: all pairs that have one kind of error."""
 
     kind: str  # one of KINDS
     places: Array  # the pairs, from 0
@@ -100,7 +100,7 @@ class Finding:
 
     @property
     def lines(self) -> list[int]:
-        """The first line numbers, from 1."""
+        """Return the first line numbers, counted from 1."""
         return [int(place) + 1 for place in self.places[:SHOWN]]
 
     @property
@@ -113,7 +113,7 @@ class Finding:
 
     @property
     def is_serious(self) -> bool:
-        """Whether a script should stop at it."""
+        """Return whether a script should stop at this finding."""
         return self.share > SERIOUS.get(self.kind, 1.0)
 
     def to_json(self) -> dict[str, Any]:
@@ -132,11 +132,11 @@ class Finding:
 
 @dataclass(frozen=True, eq=False)
 class Report:
-    """All findings, worst first."""
+    """The report of a corpus, with all findings, worst first."""
 
     pairs: int
     findings: list[Finding]
-    languages: tuple[str | None, str | None]  # what the sides seem to be in
+    languages: tuple[str | None, str | None]  # as identified; None: unknown
     thorough: bool  # whether lines were compared with their partners by their words
 
     @property
@@ -147,7 +147,7 @@ class Report:
         return next((each for each in self.findings if each.kind == kind), None)
 
     def warnings(self) -> list[str]:
-        """A line for each finding that can harm a model."""
+        """Return one line of text for each finding that can harm a model."""
         return [
             f"{each.count:,} of {self.extent}, from line {each.lines[0]:,} on: "
             f"{each.meaning}" + (f" ({each.note})" if each.note else "")

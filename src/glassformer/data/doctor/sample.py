@@ -1,4 +1,4 @@
-"""Evenly spread lines of both sides, to learn from."""
+"""A sample of evenly spread pairs, from which statistics of the corpus are learned."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Texts = Iterable[str]  # to be read several times
 
 
 class Sample:
-    """Some pairs, and how many lines there are in all on each side."""
+    """A sample of the pairs, and the number of lines of each side."""
 
     def __init__(self, source: Texts, target: Texts) -> None:
         kept: list[tuple[str | None, str | None]] = []

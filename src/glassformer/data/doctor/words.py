@@ -1,4 +1,4 @@
-"""A line as words: for hashing, for function words and for the lexicon."""
+"""Splitting of lines into words, for hashing, for function words and for the lexicon."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ import numpy as np
 from .characters import word_table
 from .ragged import MARGIN, Block, Ragged
 
-STEM = 5  # letters: inflections of a word are taken for one
-MOST, RAREST = 20_000, 3  # words a lexicon knows (16 bits), and how often each is seen at least
+STEM = 5  # letters: words with the same stem count as one
+MOST, RAREST = 20_000, 3  # the most words of a vocabulary (16 bits), and the least count of each
 
 # Scripts written without spaces: every character is a word.
 UNSPACED = re.compile("([\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3005-\u30ff\u3400-\u9fff])")
@@ -22,7 +22,7 @@ DIGITS = re.compile(r"\d+")
 
 
 def split_words(block: Block) -> list[list[str]]:
-    """The words of each line, without case and punctuation."""
+    """Return the words of each line, without case and punctuation."""
     codes = word_table()[block.codes]
     codes[block.starts - len(MARGIN)] = ord("\n")  # the only line breaks left
     joined = codes.tobytes().decode("utf-32-le")
@@ -32,7 +32,7 @@ def split_words(block: Block) -> list[list[str]]:
 
 
 class Vocabulary:
-    """The commoner words of one side, by number; other words become a hash."""
+    """The vocabulary of one side: its common words have numbers; other words become hashes."""
 
     def __init__(self, lines: Iterable[Sequence[str]]) -> None:
         counts = Counter(stem for words in lines for stem in {word[:STEM] for word in words})
@@ -43,7 +43,7 @@ class Vocabulary:
         return len(self.numbers)
 
     def look_up(self, lines: Sequence[Sequence[str]]) -> tuple[Ragged, Ragged]:
-        """The known words of each line as numbers, and the hashes of the others; each once."""
+        """Return the known words of each line as numbers, and the others as hashes, each once."""
         known, rare = [], []
         get = self.numbers.get
         for words in lines:
