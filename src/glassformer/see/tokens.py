@@ -41,7 +41,8 @@ def read_target(
 ) -> tuple[list[Token], list[Token]]:
     """Return the rows of the decoder, and the token that each row predicts.
 
-    `text` is what the tokens spell, without white space around it.
+    Both are the same tokens, shifted by one. `text` is what the tokens spell, without outer white
+    space.
     """
     spans = _locate(tokenizer, ids, text)
     written = [

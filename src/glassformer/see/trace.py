@@ -191,7 +191,7 @@ class Trace:
     def picture(self, id: str, **options: Any) -> Any:
         """Draw one of the pictures: `trace.picture("V49", layer=-1, query="it").save("it.svg")`.
 
-        A notebook displays it. options: those of the picture's function, such as layer, head, lang.
+        A notebook displays it. options: those of its function, such as layer, head, lang, ax.
         """
         from .draw import draw
 
