@@ -143,7 +143,7 @@ def _set_stack(spec: Any, layers: Any, last_norm: nn.Module) -> None:
 
 
 def _set_attention(spec: Any, attention: MultiHeadAttention, norm: nn.LayerNorm) -> None:
-    """Set the weights of attention: W_Q, W_K and W_V are joined, in cross-attention the last two."""
+    """Set the weights of attention. W_Q, W_K and W_V are one matrix, or W_K and W_V across."""
     _set_norm(spec.layer_norm, norm)
     inward = [attention.to_query, attention.to_key, attention.to_value]
     if len(spec.linear) == 3:

@@ -99,7 +99,10 @@ def choose_by_parity(tokenizer: Tokenizer, longest: int, texts: Sequence[str] | 
 
 
 def ask_model(network: Transformer, sources: Rows, progress: Progress | None = None) -> Answers:
-    """Translate with our model and return its answers; `progress` is called during each search."""
+    """Return the translations of our model, computed in fp32 on the plain path.
+
+    `progress` is called for each sentence, once in each search.
+    """
     translations = {name: translate_with(network, sources, name, progress) for name in SEARCHES}
     return Answers(sources, translations, score_tokens(network, sources, translations["greedy"]))
 

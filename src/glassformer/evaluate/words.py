@@ -34,7 +34,7 @@ def find_words(text: str, by_character: bool) -> tuple[Span, ...]:
 
 
 def is_read_by_character(language: str | None, texts: Iterable[str]) -> bool:
-    """Return whether each character is a word: the language has no spaces, and `texts` neither."""
+    """Return whether each character is a word: neither language nor `texts` have spaces."""
     return is_unspaced(language) and not any(text.split()[1:] for text in texts)
 
 
