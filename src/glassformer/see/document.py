@@ -30,7 +30,7 @@ class Merge(Settings):
     """One merge of byte-pair encoding: it joins two neighbouring symbols of a word."""
 
     rank: int  # of the merge, from 0: what was learned first is done first
-    place: int  # index of the second of the two symbols
+    place: int  # index in `symbols` of the symbol after the gap that it closes
 
 
 class WordMerges(Settings):
