@@ -1,1 +1,1 @@
-"""Models of others, in and out: one file a format, each with an equality test."""
+"""Import and export of models in other formats; tests compare each with our own model."""

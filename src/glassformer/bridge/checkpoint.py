@@ -1,4 +1,4 @@
-"""The weights of a MarianMT checkpoint, under our names."""
+"""Read the weights of a MarianMT checkpoint, and rename them to ours."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ..model import Transformer
 from ..other_folders import is_pointer, tell_pointer
 from ..tensors import load_tensors
 
-NEVER = -200.0  # a bias that leaves a token no share of the probability that fp32 could tell
+NEVER = -200.0  # a bias that makes a token's probability 0 in fp32
 
 ATTENTION = {
     "to_query": "q_proj",
@@ -36,7 +36,10 @@ Weights = dict[str, Tensor]
 
 
 def read_weights(folder: Path) -> tuple[Path, Weights]:
-    """And the file that they came from. A pickle is read as data; what would run is refused."""
+    """Return the file that has the weights, and the weights by name.
+
+    A pickle is read as data only. Raises ValueError if it is anything else, or if there is no file.
+    """
     path, old = folder / "model.safetensors", folder / "pytorch_model.bin"
     for pointer in filter(is_pointer, (path, old)):
         raise ValueError(tell_pointer(pointer))
@@ -46,7 +49,7 @@ def read_weights(folder: Path) -> tuple[Path, Weights]:
         raise ValueError(f"{folder} has no weights: neither {path.name} nor {old.name}")
     try:
         found = torch.load(old, map_location="cpu", weights_only=True)
-    except Exception as error:  # whatever a pickle that is none makes of itself
+    except Exception as error:  # a file that is no pickle may raise anything
         raise ValueError(f"{old}: damaged, or more than weights: {error}".split("\n")[0]) from None
     if not isinstance(found, dict) or not all(isinstance(x, Tensor) for x in found.values()):
         raise ValueError(f"{old}: not weights by their names")
@@ -54,9 +57,10 @@ def read_weights(folder: Path) -> tuple[Path, Weights]:
 
 
 def rename(path: Path, found: Weights, rows: list[list[int]], network: Transformer) -> Weights:
-    """Under the names of `network`, in its order of ids, in fp32.
+    """Return the weights under the names of `network`, in its order of ids, in fp32.
 
-    `rows`: for source and target, the row of the checkpoint that each id takes.
+    `rows`: for source and target, the row of the checkpoint's table for each of our ids.
+    Raises ValueError if weights are missing, left over, of another shape, or not finite.
     """
     output = TARGET if network.settings.tie != "none" else ("lm_head.weight",)
     tables = {
@@ -99,7 +103,7 @@ def _take(path: Path, found: Weights, *names: str) -> Tensor:
 
 
 def _choose(path: Path, found: Tensor, rows: list[int]) -> Tensor:
-    """One row for each of our ids."""
+    """Return one row for each of our ids. Raises ValueError if the table has another size."""
     if len(found) != max(rows) + 1:
         raise ValueError(f"{path}: {len(found)} rows for {max(rows) + 1} tokens")
     return found[rows]

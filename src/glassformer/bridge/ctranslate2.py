@@ -1,6 +1,6 @@
-"""Export to CTranslate2, the C++ engine that many already run; what is written has been compared.
+"""Export of models to CTranslate2, a C++ inference engine; each export is compared with ours.
 
-The folder holds CTranslate2's own files, the tokenizer, the settings, the card, and parity.json.
+The folder has CTranslate2's own files, the tokenizer, the settings, the card, and parity.json.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ from .parity import Parity, Progress, ask_model, choose_by_parity, compare_model
 if TYPE_CHECKING:
     from ctranslate2.specs import TransformerSpec
 
-# float16 and bfloat16 are for GPUs: on a processor CTranslate2 computes them in float32.
+# float16 and bfloat16 are for GPUs; on a CPU, CTranslate2 computes in float32 instead.
 QUANTIZATIONS = ("float32", "int8", "int16", "float16", "bfloat16")
 ACTIVATIONS = {"relu": "RELU", "silu": "SWISH", "gelu": "GELU"}
-REACH = 2048  # positions written at least: beyond its table CTranslate2 gives up
+REACH = 2048  # positions that the table has at least: beyond it, CTranslate2 fails
 PARITY = "parity.json"
 
 
@@ -43,10 +43,10 @@ def export_ctranslate2(
     texts: Sequence[str] | None = None,
     progress: Progress | None = None,
 ) -> Parity:
-    """Write `model` for CTranslate2 to the new folder `out`, unless it computes something else.
+    """Write `model` for CTranslate2 to the new folder `out`; return the comparison with ours.
 
-    Compared on `texts`, the first 200; on random tokens if there are none. ValueError where the
-    difference is larger than rounding explains; then there is no `out`.
+    They are compared on the first 200 of `texts`, or on random tokens without texts. Raises
+    ValueError if the difference is larger than rounding explains; then nothing is written.
     """
     if quantization not in QUANTIZATIONS:
         known = ", ".join(QUANTIZATIONS)
@@ -97,7 +97,7 @@ def _write(
 def describe_ctranslate2(
     settings: Model, network: Transformer, tokenizers: Tokenizers
 ) -> TransformerSpec:
-    """The network in CTranslate2's terms."""
+    """Return CTranslate2's specification of the network, with the weights and vocabularies."""
     from ctranslate2.specs import common_spec, transformer_spec
 
     shape: dict[str, Any] = {
@@ -122,7 +122,7 @@ def describe_ctranslate2(
     spec.register_target_vocabulary(list(target))
     spec.config.bos_token = spec.config.decoder_start_token = target[BOS]
     spec.config.eos_token = target[EOS]
-    spec.config.unk_token = "<unk>" if "<unk>" in target else target[BOS]  # ours know no unknown
+    spec.config.unk_token = "<unk>" if "<unk>" in target else target[BOS]  # ours need no <unk>
     spec.config.add_source_eos = True
     spec.config.layer_norm_epsilon = settings.norm_epsilon
     return spec
@@ -143,7 +143,7 @@ def _set_stack(spec: Any, layers: Any, last_norm: nn.Module) -> None:
 
 
 def _set_attention(spec: Any, attention: MultiHeadAttention, norm: nn.LayerNorm) -> None:
-    """Self-attention has W_Q, W_K and W_V in one matrix, cross-attention the last two."""
+    """Set the weights of attention. W_Q, W_K and W_V are one matrix, or W_K and W_V across."""
     _set_norm(spec.layer_norm, norm)
     inward = [attention.to_query, attention.to_key, attention.to_value]
     if len(spec.linear) == 3:
@@ -159,7 +159,7 @@ def _set_feed_forward(spec: Any, feed_forward: FeedForward, norm: nn.LayerNorm) 
 
 
 def _set_embedding(spec: Any, table: Any, embedding: Embedding, settings: Model) -> None:
-    """CTranslate2 scales by √d_model by itself; the positions are given as a table."""
+    """Set embedding and table of positions; CTranslate2 itself scales by √d_model."""
     table.weight = _numbers(embedding.table.weight)
     positions_LD = embedding.positions_LD
     if settings.positions.layout != "learned":
@@ -179,5 +179,5 @@ def _set_norm(spec: Any, norm: nn.LayerNorm) -> None:
 
 
 def _numbers(x: Tensor) -> np.ndarray[Any, np.dtype[np.float32]]:
-    """A copy: quantising overwrites."""
+    """Return a copy of a tensor as float32 NumPy array, because quantising overwrites it."""
     return x.detach().to(torch.float32, copy=True).numpy()

@@ -1,8 +1,8 @@
-"""Import of a MarianMT checkpoint as Hugging Face keeps it: the OPUS-MT models.
+"""Import of MarianMT checkpoints in Hugging Face's format, such as the OPUS-MT models.
 
-Our ids begin with <pad>, <s>, </s>; then come its tokens in their order. Its decoder starts with
-what it calls <pad>, whose row becomes our <s>. What it computes stays the same but for one
-choice, the grid of the positions; see `Import`.
+Our ids begin with <pad>, <s>, </s>; then come the checkpoint's tokens in their order. Its decoder
+starts with its <pad>, whose row becomes our <s>. The model computes the same as before, except
+for one choice, the grid of the positions; see `Import`.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ MOST = 50  # sentences on which the two grids are compared
 
 @dataclass(frozen=True)
 class Import:
-    """What came in, and how much the choice of the positional grid matters.
+    """The result of an import, and the effect of the choice of positional grid.
 
     Marian trains with exponents i/(d/2-1) ("marian"); `transformers` computes with 2i/d.
     """
@@ -40,7 +40,7 @@ class Import:
     grid: str
     parameters: int
     sentences: int
-    mean_difference: float  # of a token's log-probability under the two grids
+    mean_difference: float  # of a token's log-probability between the two grids
     largest_difference: float
 
     def __str__(self) -> str:
@@ -54,9 +54,10 @@ class Import:
 def import_marian(
     folder: Path, out: Path, *, grid: str = "transformers", texts: Sequence[str] | None = None
 ) -> Import:
-    """Make the new model directory `out`. ValueError, in one sentence, for what cannot be read.
+    """Make the new model directory `out` from a checkpoint.
 
-    The two grids are compared on `texts`, the first 50; on random tokens if there are none.
+    The two grids are compared on the first 50 of `texts`, or on random tokens without texts.
+    Raises ValueError, in one sentence, for a checkpoint that cannot be imported.
     """
     if grid not in GRIDS:
         raise ValueError(f"grid={grid}: one of {', '.join(GRIDS)}")
@@ -88,7 +89,10 @@ Its licence, its data and its scores are those of that model; nothing was traine
 
 
 def _read_settings(folder: Path) -> dict[str, Any]:
-    """Read config.json. ValueError that says what the folder is, if no MarianMT checkpoint."""
+    """Return the settings of config.json.
+
+    Raises ValueError that says what the folder is if it is no MarianMT checkpoint.
+    """
     path = folder / "config.json"
     raw = read_typed(path, dict[str, Any]) if path.is_file() else {}
     if raw.get("model_type") != "marian" or (folder / "model.bin").is_file():
@@ -146,7 +150,7 @@ def _translate_settings(folder: Path, raw: Mapping[str, Any], grid: str) -> Conf
 
 
 def _read_languages(path: Path) -> dict[str, str]:
-    """Those that are codes: a model for many has names like "ROMANCE"."""
+    """Return the languages that are codes; a multilingual model has names like "ROMANCE"."""
     raw = read_typed(path, dict[str, Any]) if path.is_file() else {}
     found = {side: raw.get(side) for side in ("source_lang", "target_lang")}
     return {
@@ -157,7 +161,7 @@ def _read_languages(path: Path) -> dict[str, str]:
 
 
 def _read_tokens(folder: Path, raw: Mapping[str, Any]) -> tuple[Tokenizers, list[list[int]]]:
-    """Both tokenizers, and for each side the row of its table that each of our ids takes."""
+    """Return both tokenizers, and for each side the row of its table for each of our ids."""
     names = ["vocab.json", "vocab.json"]
     if (folder / "target_vocab.json").is_file():
         names[1] = "target_vocab.json"
@@ -184,7 +188,7 @@ def _compare_grids(
     sources: list[list[int]],
     grid: str,
 ) -> Import:
-    """Greedy translations, under both."""
+    """Score the greedy translations under both grids, and return the difference."""
     (other,) = GRIDS.keys() - {grid}
     positions = {**config.model.positions.model_dump(), "grid": GRIDS[other]}
     twin = build_model(config.changed(model={"positions": positions}), tokenizers).eval()

@@ -1,4 +1,4 @@
-"""Whether an exported model still says the same: log-probabilities, and translations."""
+"""Compare an exported model with the original: log-probabilities and translations."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from ..text import Tokenizer
 MOST = 200  # sentences
 SOURCE, OUTPUT = 60, 100  # tokens of a random source and of a translation, at most
 ROUNDING = 1e-5  # of the largest log-probability; at least of 1
-COARSE = 0.05  # nats a token that quantised weights may be off, on average
-PARTED = 0.01  # of the beams may have parted at a tie that the ends do not show
+COARSE = 0.05  # nats a token by which quantised weights may differ, on average
+PARTED = 0.01  # share of beam searches that may differ by a tie that the results do not show
 TIE = 1e-4  # translations this close in log-probability are equally good
 SEARCHES = {
     name: Decode(search=name, beam=5, length_penalty="none", max_ratio=0, max_extra=OUTPUT)
@@ -28,20 +28,20 @@ SEARCHES = {
 }
 
 Rows = list[list[int]]
-Progress = Callable[[int], object]  # told how many more are done
+Progress = Callable[[int], object]  # called with the number of further sentences done
 
 
 @dataclass(frozen=True)
 class Parity:
-    """What a comparison on so many sentences found; log-probabilities are natural."""
+    """The result of a comparison; log-probabilities are natural logarithms."""
 
     quantization: str
     sentences: int
     tokens: int
     largest_difference: float  # of the log-probability of a token
     mean_difference: float
-    allowed: float  # of the largest; quantised: of the mean
-    different: dict[str, int]  # translations that are another's, ties apart, by search
+    allowed: float  # limit of the largest difference; quantised: of the mean
+    different: dict[str, int]  # translations that differ, not counting ties, by search
     ties: dict[str, int]
 
     @property
@@ -49,7 +49,7 @@ class Parity:
         return self.quantization == "float32"
 
     def check(self) -> None:
-        """ValueError if the export is another model than the one it was made from."""
+        """Raise ValueError if the export differs from the model by more than is allowed."""
         found = self.largest_difference if self.is_exact else self.mean_difference
         if not found <= self.allowed:  # not a number is not allowed
             raise ValueError(
@@ -76,7 +76,7 @@ class Parity:
 
 @dataclass(frozen=True)
 class Answers:
-    """What a model says, to be compared with: ids, EOS not included."""
+    """The translations of our model, as ids without EOS, and their log-probabilities."""
 
     sources: Rows
     translations: dict[str, Rows]  # by search
@@ -84,7 +84,10 @@ class Answers:
 
 
 def choose_by_parity(tokenizer: Tokenizer, longest: int, texts: Sequence[str] | None) -> Rows:
-    """The ids to compare on: of the first texts that are not empty, or without texts random."""
+    """Return the source ids for the comparison: the first non-empty texts, or random ids.
+
+    Raises ValueError if all texts are empty.
+    """
     if texts is None:
         random, most = Random(1), min(SOURCE, longest - 1)
         ids = range(EOS + 1, len(tokenizer))
@@ -96,7 +99,10 @@ def choose_by_parity(tokenizer: Tokenizer, longest: int, texts: Sequence[str] | 
 
 
 def ask_model(network: Transformer, sources: Rows, progress: Progress | None = None) -> Answers:
-    """In fp32, by the plain path. `progress` hears of each sentence once a search."""
+    """Return the translations of our model, computed in fp32 on the plain path.
+
+    `progress` is called for each sentence, once in each search.
+    """
     translations = {name: translate_with(network, sources, name, progress) for name in SEARCHES}
     return Answers(sources, translations, score_tokens(network, sources, translations["greedy"]))
 
@@ -104,7 +110,7 @@ def ask_model(network: Transformer, sources: Rows, progress: Progress | None = N
 def compare_models(
     folder: Path, quantization: str, network: Transformer, tokenizers: Tokenizers, wanted: Answers
 ) -> Parity:
-    """Ask CTranslate2 the same."""
+    """Translate and score the same with CTranslate2, and return the comparison."""
     exact = quantization == "float32"
     longest = min(OUTPUT, _reach(network))
     theirs = _Theirs(folder, "float32" if exact else "default", tokenizers, longest)
@@ -136,7 +142,7 @@ def compare_models(
 
 
 def _is_tie(left: list[int], right: list[int], ours: list[float], theirs: list[float]) -> bool:
-    """Equally probable as a whole, or (greedy) where they part."""
+    """Return whether two translations are equally probable, as a whole or where they part."""
     pairs = zip([*left, EOS], [*right, EOS], strict=False)
     part = next(place for place, (one, other) in enumerate(pairs) if one != other)
     return min(abs(sum(ours) - sum(theirs)), abs(ours[part] - theirs[part])) <= TIE
@@ -157,7 +163,7 @@ def translate_with(
 
 
 def _reach(network: Transformer) -> int:
-    """The most tokens of a translation that can be scored: BOS goes before it."""
+    """Return the most tokens of a translation that can be scored; BOS takes one position."""
     return network.settings.positions.max_positions - 1
 
 
@@ -167,7 +173,7 @@ def score_tokens(network: Transformer, rows: Rows, targets: Rows) -> list[list[f
 
 
 class _Theirs:
-    """CTranslate2, speaking ids."""
+    """A CTranslate2 model with ids instead of tokens as input and output."""
 
     def __init__(self, folder: Path, precision: str, tokenizers: Tokenizers, longest: int) -> None:
         from ctranslate2 import Translator
@@ -186,7 +192,7 @@ class _Theirs:
 
     def search(self, rows: Rows, name: str) -> Rows:
         options: dict[str, Any] = {"beam_size": 1}
-        if name == "beam":  # until nothing can get better, as ours
+        if name == "beam":  # stop when nothing can get better, as ours does
             beam = SEARCHES[name].beam
             options = {"beam_size": beam, "length_penalty": 0, "patience": 100}
         found = self.engine.translate_batch(

@@ -1,4 +1,4 @@
-"""SentencePiece's .spm files, read without SentencePiece."""
+"""Read SentencePiece's .spm files without SentencePiece."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 
 from ..text.unigram import Unigram
 
-# Of sentencepiece_model.proto: the kinds of a model, the kinds of a token, and field numbers.
+# From sentencepiece_model.proto: the types of a model, the types of a token, and field numbers.
 UNIGRAM = 1
 NORMAL, UNKNOWN, CONTROL, UNUSED = 1, 2, 3, 5
 PIECES, TRAINER, NORMALIZER = 1, 2, 3
@@ -19,14 +19,14 @@ Value = int | bytes
 
 @dataclass(frozen=True)
 class Sentencepiece:
-    """What decides how a text is cut: ln p of each token, and a compiled normaliser."""
+    """A unigram model of SentencePiece: ln p of each token, and a compiled normaliser."""
 
     scores: Mapping[str, float]
     charsmap: bytes
 
     @classmethod
     def read(cls, path: Path) -> Sentencepiece:
-        """ValueError for what is no such file, and for models that are cut in another way."""
+        """Read a file. Raises ValueError if it is damaged, or no unigram model that we support."""
         try:
             return cls(*_parse(path.read_bytes()))
         except (struct.error, IndexError, KeyError, UnicodeDecodeError, TypeError):
@@ -35,9 +35,10 @@ class Sentencepiece:
             raise ValueError(f"{path}: {error}") from None
 
     def to_tokenizer(self, vocabulary: Sequence[str]) -> Unigram:
-        """With the ids of a network: `vocabulary` is in their order, and has the last word.
+        """Return a tokenizer with the ids of a network; `vocabulary` is in their order.
 
-        What only one of the two has is unknown, or never comes from a text.
+        A token that only the file has becomes unknown; one that only the vocabulary has never
+        results from a text.
         """
         scores = [self.scores.get(token) for token in vocabulary]
         return Unigram(vocabulary, scores, self.charsmap)
@@ -72,7 +73,7 @@ def _bytes(value: Value) -> bytes:
 
 
 def _fields(message: bytes) -> Iterator[tuple[int, Value]]:
-    """Number and value of each field of a message in Protocol Buffers' wire format."""
+    """Yield number and value of each field of a message in Protocol Buffers' wire format."""
     at = 0
 
     def varint() -> int:

@@ -1,2 +1,5 @@
-"""How good a translation is: scores and their signatures, significance, references from files;
-and which word of it stands for which of the source (`aligner`)."""
+"""Evaluation of translations: scores with signatures, significance, references, word alignment.
+
+quality        BLEU, chrF and TER; `significance` compares two systems; `references` reads files
+aligner        word alignments of texts, from the cross-attention of a model
+"""

@@ -1,8 +1,9 @@
-"""Word alignments read off one head of cross-attention.
+"""Word alignments from one head of cross-attention.
 
-A word of the translation stands for the source word that its head looks at most, summed over the
-tokens of the source word and averaged over those of its own. Two rows of the decoder may tell:
-the one that predicts a token, and the one after it, which reads the token (Chen et al. 2020).
+A word of the translation is linked to the source word with most attention: the weights are summed
+over the tokens of the source word and averaged over those of the target word. They may come from
+two rows of the decoder: the one that predicts a token, or the one after it, whose input is the
+token ("reads"; Chen et al. 2020).
 
 Letters: B sentences; H heads; T rows of the decoder; S source; C candidates.
 """
@@ -29,11 +30,11 @@ Row = Literal["reads", "predicts"]
 
 
 class AlignmentCandidate(NamedTuple):
-    """Where an alignment may be read."""
+    """A layer, head and row of the decoder from which an alignment may be read."""
 
     layer: int  # of the decoder
     head: int | None  # None: the mean of all
-    row: Row  # of a token: the one that reads it, or the one that predicts it
+    row: Row  # of a token: the one whose input it is ("reads"), or the one that predicts it
 
     def __str__(self) -> str:
         heads = "the mean of all heads" if self.head is None else f"head {self.head}"
@@ -95,7 +96,7 @@ def list_candidates(settings: Model) -> list[AlignmentCandidate]:
 def align_pairs(
     translator: Translator, pairs: Sequence[Pair], candidate: AlignmentCandidate
 ) -> list[Aligned]:
-    """The links of each pair; none where a pair has no words, or is too long for the model."""
+    """Return the links of each pair; a pair without words or too long for the model has none."""
     found = [
         Aligned(pair.source.spans, pair.target.spans, {}, not is_too_long(translator, pair))
         for pair in pairs
@@ -108,8 +109,11 @@ def align_pairs(
 def weigh_links(
     translator: Translator, pairs: Sequence[Pair], candidates: Sequence[AlignmentCandidate]
 ) -> Iterator[tuple[int, Array]]:
-    """The attention between the units of each pair, with its number: candidates x target units x
-    (source units and, last, none). In any order, without those that have no words or are too long.
+    """Yield the number of each pair with the attention between its units, in any order.
+
+    The shape is candidates x target units x (source units + 1); the last column is attention to no
+    word. Pairs without words, or too long for the model, are left out. Raises ValueError if the
+    attention is not finite.
     """
     names = {f"decoder.{each.layer}.cross_attention.weights" for each in candidates}
     for batch in _batch(translator, pairs):
@@ -127,7 +131,7 @@ def weigh_links(
 
 
 def _batch(translator: Translator, pairs: Sequence[Pair]) -> Iterator[list[int]]:
-    """Numbers of pairs of similar length, no more than the machine holds at once."""
+    """Yield batches of numbers of pairs, of similar length and within the translator's budget."""
     fit = (
         (max(len(pair.source_ids), len(pair.target_ids) + 1), number)
         for number, pair in enumerate(pairs)
@@ -146,7 +150,7 @@ def _batch(translator: Translator, pairs: Sequence[Pair]) -> Iterator[list[int]]
 def _merge(
     pair: Pair, layers: dict[str, Tensor], place: int, candidates: Sequence[AlignmentCandidate]
 ) -> Array:
-    """From tokens to units: summed over the tokens that are read, averaged over those that read."""
+    """Return attention between units: summed over a key's tokens, averaged over a query's."""
     tokens, keys = len(pair.target_ids), len(pair.source_ids)
     owned = pair.source.share
     rest = np.append(1 - owned.sum(1, keepdims=True), [[1.0]], 0)  # white space, and EOS
@@ -164,7 +168,10 @@ def _merge(
 
 
 def choose_units(weights: Array) -> Array:
-    """Where each target unit looks most, as 0 and 1; nowhere, if that is at none of the words."""
+    """Return 1 at the source unit with most attention from each target unit, and 0 elsewhere.
+
+    A target unit without attention to any word has no 1.
+    """
     best = weights[..., :-1].argmax(-1)
     chosen = np.zeros_like(weights[..., :-1])
     np.put_along_axis(chosen, best[..., None], 1, -1)
@@ -172,7 +179,7 @@ def choose_units(weights: Array) -> Array:
 
 
 def _name(pair: Pair, weights: Array) -> Iterator[tuple[Link, float]]:
-    """The links between words of one candidate's units."""
+    """Yield the links between words, with their weights, for one candidate's units."""
     for t, s in np.argwhere(choose_units(weights)).tolist():
         for j in pair.target.members[t]:
             for i in pair.source.members[s]:
@@ -180,7 +187,7 @@ def _name(pair: Pair, weights: Array) -> Iterator[tuple[Link, float]]:
 
 
 def spread_links(pair: Pair, chosen: Array) -> Array:
-    """Links between units, T x S, as links between words, source words first; any axes before."""
+    """Return links between units, ... T x S, as links between words, ... source x target words."""
     sides = [
         np.zeros((len(side.members), len(side.spans)), np.float32)
         for side in (pair.source, pair.target)

@@ -1,4 +1,4 @@
-"""Texts in, word alignments out: one model or one for each direction, with the heads chosen."""
+"""Word alignments of texts, by one model or by one for each direction, with chosen heads."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from .choosing import choose_alone, choose_by_agreement, choose_by_gold
 from .links import GoldSet, Joining, join_links
 from .words import find_words, is_read_by_character
 
-SAMPLE = 500  # pairs by which a head is chosen, where there is no gold
+SAMPLE = 500  # pairs on which a head is chosen if there is no gold
 TextPair = tuple[str, str]
 
 
 @dataclass(frozen=True)
 class Direction:
-    """A model that aligns, where it lies, and where in it the alignment is read."""
+    """A model for one direction, its folder, and the head that its alignments are read from."""
 
     folder: Path
     translator: Translator
     choice: AlignmentChoice | None = None
-    is_new: bool = False  # chosen just now, not remembered
+    is_new: bool = False  # the choice was made now, not loaded
 
     def take(self, choice: AlignmentChoice) -> Direction:
         return replace(self, choice=choice, is_new=True)
@@ -37,9 +37,9 @@ class Direction:
 
 @dataclass(frozen=True)
 class Aligner:
-    """`forward` translates the source to the target; `backward`, if any, the target to the source.
+    """An aligner of texts. `forward` translates source to target; `backward`, if any, the reverse.
 
-    by_character: of source and target, whether a word is one character.
+    by_character: for source and target, whether each character is a word.
     """
 
     forward: Direction
@@ -57,7 +57,10 @@ class Aligner:
         how: Joining = "grow-diag",
         device: str = "auto",
     ) -> Aligner:
-        """With what is remembered of the models' heads; `texts` show how words are written."""
+        """Load models with their stored choices of a head; `texts` show how words are written.
+
+        Raises ValueError if the models are not of opposite directions.
+        """
         forward, backward = _load(model, device), _load(reverse, device) if reverse else None
         data = forward.translator.config.data
         if backward:
@@ -77,18 +80,21 @@ class Aligner:
         return [each.choice for each in self.directions if each.choice]
 
     def count_words(self, texts: Sequence[TextPair]) -> list[tuple[int, int]]:
-        """Of source and target."""
+        """Return the number of source and target words of each pair."""
         one, other = self.by_character
         return [(len(find_words(s, one)), len(find_words(t, other))) for s, t in texts]
 
     def take(self, layer: int, head: int | None, row: Row) -> Aligner:
-        """Read the forward model there. ValueError if there is no such head."""
+        """Return an aligner that reads this head of the forward model.
+
+        Raises ValueError if there is no such head.
+        """
         where = find_choice_file(AlignmentCandidate(layer, head, row), self.forward.translator)
         choice = AlignmentChoice(**where._asdict(), chosen_by="hand")
         return replace(self, forward=replace(self.forward, choice=choice))
 
     def remember(self) -> Iterator[tuple[Path, str]]:
-        """Store what was measured in the model directories; yield those that cannot be written."""
+        """Store measured choices in the model directories; yield files that cannot be written."""
         for each in self.directions:
             if each.is_new and each.choice and each.choice.chosen_by != "information":
                 try:
@@ -97,7 +103,7 @@ class Aligner:
                     yield each.folder / ALIGNMENT, str(error.strerror)
 
     def read(self, texts: Sequence[TextPair]) -> list[list[Pair]]:
-        """In tokens and words, for each direction."""
+        """Return the pairs in tokens and words, for each direction."""
         there, back = self.by_character, self.by_character[::-1]
         pairs = [[read_pair(self.forward.translator, *text, there) for text in texts]]
         if self.backward:
@@ -106,8 +112,11 @@ class Aligner:
         return pairs
 
     def choose(self, texts: Sequence[TextPair], gold: GoldSet | None = None) -> Aligner:
-        """With a head for each direction: the one taken by hand; else by gold, if given; else the
-        one remembered; else by agreement, if there are two directions; else alone."""
+        """Return an aligner with a head for each direction.
+
+        It is the one taken by hand; else chosen by gold, if given; else the stored one; else chosen
+        by agreement, if there are two directions; else by this direction alone.
+        """
         texts = texts if gold else texts[:SAMPLE]
         pairs, sides = self.read(texts), self.directions
         if gold:
@@ -127,7 +136,7 @@ class Aligner:
         return replace(self, forward=chosen[0], backward=chosen[1] if len(chosen) > 1 else None)
 
     def align(self, texts: Sequence[TextPair]) -> list[Aligned]:
-        """One for each pair of texts, without links where one is empty or too long."""
+        """Return the alignment of each pair of texts, without links if one is empty or too long."""
         pairs = self.read(texts)
         found = [each.align(of) for each, of in zip(self.directions, pairs, strict=True)]
         if len(found) == 1:
@@ -155,7 +164,7 @@ def _is(direction: Direction, *ways: str) -> bool:
 
 
 def _join(one: Aligned, other: Aligned, how: Joining) -> Aligned:
-    """Links of both directions; the weight is that of the first that has the link."""
+    """Return the joined links of both directions, with the forward weight, else the backward."""
     back = {(i, j): weight for (j, i), weight in other.weights.items()}
     both = join_links(one.links, frozenset(back), how)
     weights = {link: one.weights.get(link, back.get(link, 0.0)) for link in sorted(both)}

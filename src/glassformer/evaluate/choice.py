@@ -1,4 +1,4 @@
-"""Which head of cross-attention aligns: chosen once, and remembered in the model directory."""
+"""The choice of the head that aligns words, made once and stored in the model directory."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ ALIGNMENT = "alignment.json"
 
 
 class AlignmentChoice(Settings):
-    """A head of cross-attention, and how well it did."""
+    """A head of cross-attention, how it was chosen, and its score."""
 
     layer: int
     head: int | None
@@ -24,7 +24,7 @@ class AlignmentChoice(Settings):
     chosen_by: Literal["gold", "agreement", "anchors", "information", "hand"]
     measure: str = ""  # what `score` is
     score: float | None = None
-    of: int = 0  # sentences, or anchors
+    of: int = 0  # the number of sentences or anchors that were scored
     weights_sha256: str | None = None
 
     @property
@@ -41,13 +41,16 @@ class AlignmentChoice(Settings):
 
 
 def save_choice(choice: AlignmentChoice, model: Path | str) -> None:
-    """Remember it in the model directory. OSError where that may not be written to."""
+    """Write the choice to the model directory. Raises OSError if that is not writable."""
     known = choice.model_copy(update={"weights_sha256": _hash_weights(locate(model))})
     write_json(locate(model) / ALIGNMENT, known.model_dump(mode="json"))
 
 
 def load_choice(model: Path | str, translator: Translator) -> AlignmentChoice | None:
-    """What was remembered; None where nothing was, or the weights have changed since."""
+    """Return the stored choice; None if there is none, or if the weights have changed since.
+
+    Raises ValueError for a damaged file, or a head that the model does not have.
+    """
     folder = locate(model)
     path = folder / ALIGNMENT
     if not path.is_file():
@@ -66,7 +69,10 @@ def _hash_weights(folder: Path) -> str:
 def find_choice_file(
     where: AlignmentCandidate, translator: Translator, before: str = ""
 ) -> AlignmentCandidate:
-    """Layer and head counted from 0. ValueError where the model has no such head."""
+    """Return the candidate with layer and head counted from 0.
+
+    Raises ValueError if the model has no such head.
+    """
     settings, (layer, head, row) = translator.config.model, where
     for name, number, count in (
         ("layer", layer, settings.decoder_layers),

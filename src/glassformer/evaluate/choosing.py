@@ -1,8 +1,8 @@
-"""Which head of cross-attention aligns best, measured.
+"""Choose the head of cross-attention that aligns words best.
 
-Best of all by gold; else by how far the two directions agree (Chen et al. 2020); else by anchors,
-words that stand once in both sentences, such as numbers and names; and where there are too few of
-those, by how much a head's rows tell apart.
+The best measure is gold alignments; next is how far two directions agree (Chen et al. 2020); next
+are anchors, words that stand once in both sentences, such as numbers and names. If there are too
+few anchors, the measure is the mutual information of a head's rows and keys.
 
 Letters: C candidates; S source; T target.
 """
@@ -28,15 +28,18 @@ from .choice import AlignmentChoice
 from .links import Errors, Gold, Link
 from .words import Array
 
-ENOUGH = 30  # anchors below which their share says little
+ENOUGH = 30  # with fewer anchors, their share says little
 LONG = 4  # characters of a word that is the same in both languages by more than chance
 
 
 def choose_by_gold(
     translator: Translator, pairs: Sequence[Pair], gold: Sequence[Gold]
 ) -> AlignmentChoice:
-    """The head with the lowest AER. The score is the AER of what each half of the sentences would
-    have chosen, on the other half, so that no head is praised for its luck."""
+    """Return the head with the lowest AER on all sentences.
+
+    The score is held out: each half of the sentences chooses a head, and its AER is measured on
+    the other half.
+    """
     candidates = list_candidates(translator.config.model)
     halves = [
         [Errors(len(gold[n::2]), 0, _count_sure(gold[n::2]), 0, 0)] * len(candidates)
@@ -62,7 +65,10 @@ def _count_sure(gold: Sequence[Gold]) -> int:
 
 
 def _measure(pair: Pair, found_CST: Array, gold: Gold) -> list[Errors]:
-    """What each candidate adds to its errors; the sure links were counted before."""
+    """Return the errors of each candidate on one pair, without sentences and sure links.
+
+    Those are counted beforehand.
+    """
     shape = found_CST.shape[1:]
     sure, possible = (
         np.array([link in links for link in np.ndindex(shape)]).reshape(shape)
@@ -76,7 +82,7 @@ def _measure(pair: Pair, found_CST: Array, gold: Gold) -> list[Errors]:
 def choose_by_agreement(
     translators: tuple[Translator, Translator], pairs: Sequence[Sequence[Pair]]
 ) -> tuple[AlignmentChoice, AlignmentChoice]:
-    """A head of each direction: the two whose links have most in common (F1)."""
+    """Return a head for each direction: the two whose links agree most (F1)."""
     candidates = [list_candidates(each.config.model) for each in translators]
     both = np.zeros((len(candidates[0]), len(candidates[1])))
     sums = np.zeros_like(both)
@@ -110,7 +116,7 @@ def _flatten(
 
 
 def choose_alone(translator: Translator, pairs: Sequence[Pair]) -> AlignmentChoice:
-    """By anchors, or by information where there are fewer than `ENOUGH`."""
+    """Return the head chosen by anchors, or by information if there are fewer than `ENOUGH`."""
     candidates = list_candidates(translator.config.model)
     hits, anchors = np.zeros(len(candidates)), 0
     told, sentences = np.zeros(len(candidates)), 0
@@ -131,7 +137,7 @@ def choose_alone(translator: Translator, pairs: Sequence[Pair]) -> AlignmentChoi
 
 
 def find_anchors(pair: Pair) -> list[Link]:
-    """Words that stand exactly once on each side: those with a digit, and long ones."""
+    """Return links of words that stand exactly once on each side, with a digit or long."""
     sides = []
     for text, words in zip(pair.texts, (pair.source, pair.target), strict=True):
         bare = [_bare(text[start:end]) for start, end in words.spans]
@@ -143,7 +149,7 @@ def find_anchors(pair: Pair) -> list[Link]:
 
 
 def _bare(word: str) -> str:
-    """Without what hangs on it: `2017,` and `2017` are one word."""
+    """Return a word without punctuation around it, case-folded: `2017,` and `2017` are equal."""
     inside = [n for n, c in enumerate(word) if unicodedata.category(c)[0] in "LNM"]
     return word[inside[0] : inside[-1] + 1].casefold() if inside else ""
 
@@ -153,7 +159,7 @@ def _tells(word: str) -> bool:
 
 
 def _measure_information(weights_CTS: Array) -> Array:
-    """Mutual information of row and key, in nats: 0 where every row looks alike."""
+    """Return the mutual information of row and key, in nats: 0 if all rows attend alike."""
 
     def entropy(share: Array) -> Array:
         return np.asarray(-(share * np.log(np.maximum(share, 1e-30))).sum(-1))

@@ -1,4 +1,4 @@
-"""Word alignments: which word of a translation stands for which of the source. No torch.
+"""Word alignments as links between source and target words. Imports no torch.
 
 A link is (source word, target word), counted from 0; a text without alignment has no links.
 """
@@ -23,19 +23,19 @@ _LINK = re.compile(r"(\d+)([-p?])(\d+)")
 
 @dataclass(frozen=True)
 class Gold:
-    """What people said of one pair of sentences; what is sure is possible too."""
+    """The alignment of one pair of sentences by people; sure links are possible links too."""
 
     sure: Links
     possible: Links
 
     def turn(self) -> Gold:
-        """Of the other direction."""
+        """Return the alignment of the other direction."""
         return Gold(*(frozenset((j, i) for i, j in each) for each in (self.sure, self.possible)))
 
 
 @dataclass(frozen=True)
 class Errors:
-    """Links found beside those of people (Och and Ney 2003); shares between 0 and 1."""
+    """Counts of found links against gold (Och and Ney 2003); rates are between 0 and 1."""
 
     sentences: int
     found: int
@@ -53,7 +53,7 @@ class Errors:
 
     @property
     def aer(self) -> float:
-        """1 - (|A and S| + |A and P|) / (|A| + |S|): the alignment error rate."""
+        """Return the alignment error rate, 1 - (|A and S| + |A and P|) / (|A| + |S|)."""
         both = self.found + self.sure
         return 1 - (self.found_sure + self.found_possible) / both if both else 0.0
 
@@ -70,7 +70,7 @@ class Errors:
 
 
 def measure_links(found: Iterable[Iterable[Link]], gold: Iterable[Gold]) -> Errors:
-    """How far the links are from those of people, over all sentences together."""
+    """Return the errors of found links against gold, summed over all sentences."""
     total = Errors(0, 0, 0, 0, 0)
     for links, wanted in zip(found, gold, strict=True):
         ours = frozenset(links)
@@ -81,11 +81,11 @@ def measure_links(found: Iterable[Iterable[Link]], gold: Iterable[Gold]) -> Erro
 
 @dataclass(frozen=True)
 class GoldSet:
-    """The links of all pairs, and what is odd about the file."""
+    """The gold alignments of all pairs, and the links of the file that point beyond a sentence."""
 
     pairs: tuple[Gold, ...]
     first: int  # the number of a sentence's first word in the file
-    beyond: tuple[str, ...]  # links to words that are not there; they can only be missed
+    beyond: tuple[str, ...]  # links to words that do not exist; they always count as missed
 
 
 def read_gold(
@@ -95,12 +95,13 @@ def read_gold(
     first: int | None = None,
     swapped: bool = False,
 ) -> GoldSet:
-    """Links by people: a line for each pair of sentences, `1-2` where sure, `1p2` where possible.
+    """Read gold alignments: a line for each pair, `1-2` for a sure link, `1p2` for a possible one.
 
-    lengths: words of source and target. first: the number of the first word, 0 or 1; None: 0 if
-    any word is so numbered, else 1 if any number would be too large otherwise. swapped: the
-    target's word comes first. ValueError that names the line; also where one link in twenty is
-    beyond its sentence, for then the file counts other words or is the wrong way round.
+    lengths: the numbers of source and target words. first: the number of the first word, 0 or 1;
+    None: 0 if any word has that number, else 1 if a number would be too large otherwise. swapped:
+    the target's word comes first.
+    Raises ValueError that names the line. It is raised too if more than one link in twenty is
+    beyond its sentence, because then the file counts other words or is the wrong way round.
     """
     rows = [_read_line(path, number, line) for number, line in enumerate(read_lines(Path(path)), 1)]
     if len(rows) != len(lengths):
@@ -147,15 +148,15 @@ def _make_gold(row: _Row, first: int) -> Gold:
 
 
 def write_pharaoh(links: Iterable[Link]) -> str:
-    """`0-0 1-2`: source word and target word, counted from 0."""
+    """Return links in Pharaoh format, `0-0 1-2`: source and target words, counted from 0."""
     return " ".join(f"{i}-{j}" for i, j in sorted(links))
 
 
 def join_links(one: Links, other: Links, how: str) -> Links:
-    """The links of both directions together (Och and Ney 2003; Koehn et al. 2003).
+    """Return the joined links of two directions (Och and Ney 2003; Koehn et al. 2003).
 
-    grow-diag starts with what both say, and adds what touches it, if one says so and the source
-    or the target word has no link yet.
+    grow-diag starts with the links of both. It adds neighbours that one direction has, if their
+    source or target word has no link yet.
     """
     if how == "union":
         return one | other
@@ -164,7 +165,7 @@ def join_links(one: Links, other: Links, how: str) -> Links:
         return frozenset(joined)
     sources, targets = {i for i, _ in joined}, {j for _, j in joined}
     queue = sorted(joined)
-    for i, j in queue:  # grows while it is read
+    for i, j in queue:  # the queue grows in the loop
         for down, right in NEIGHBOURS:
             near = (i + down, j + right)
             is_open = near[0] not in sources or near[1] not in targets

@@ -1,8 +1,8 @@
 """BLEU, chrF and TER as sacreBLEU computes them, each with its signature. Imports no torch.
 
-Validation, test and the command line all score here, so that their figures agree.
+Validation, test and the command line all use this module, so that their scores agree.
 
-References are a list of reference sets; a set has one entry per sentence, None where it has no
+References are a list of reference sets. A set has one entry for each sentence, None if it has no
 reference for that sentence.
 """
 
@@ -23,10 +23,10 @@ References = Sequence[Sequence[str | None]]
 
 METRICS = ("BLEU", "chrF2", "chrF++", "TER")
 
-# sacreBLEU has more, which fetch a model from the network; we fetch nothing unasked.
+# sacreBLEU has more tokenizers, which download a model; we download nothing unasked.
 TOKENIZERS = ("13a", "intl", "zh", "ja-mecab", "ko-mecab", "char", "none")
 
-# The languages that 13a cannot cut into words, by their codes in ISO 639-1 and 639-3.
+# Languages that 13a cannot split into words, by their codes in ISO 639-1 and 639-3.
 CHINESE = {"zh", "zho", "cmn", "yue"}
 JAPANESE = {"ja", "jpn"}
 KOREAN = {"ko", "kor"}
@@ -34,7 +34,7 @@ KOREAN = {"ko", "kor"}
 
 @dataclass(frozen=True)
 class Score:
-    """One figure, in percent; `signature` says all that is needed to compute it again."""
+    """One score, in percent; `signature` has all that is needed to compute it again."""
 
     name: str
     value: float
@@ -57,7 +57,7 @@ class Quality:
         return {score.name: score for score in self.scores}[name]
 
     def to_json(self) -> dict[str, Any]:
-        """What `json.dumps` takes, every digit kept."""
+        """Return the scores for `json.dumps`, with all digits."""
         scores = {
             score.name: {"value": score.value, "signature": score.signature, "detail": score.detail}
             for score in self.scores
@@ -65,7 +65,7 @@ class Quality:
         return {"sentences": self.sentences, "exact_match": self.exact_match, "scores": scores}
 
     def __str__(self) -> str:
-        """A line a score: two decimals, the signature; details below it."""
+        """Return a line for each score, with two decimals and the signature; details follow it."""
         rows = []
         for score in self.scores:
             rows.append((score.name, f"{score.value:.2f}", score.signature))
@@ -87,13 +87,13 @@ def score_quality(
 ) -> Quality:
     """Score translations against one or more reference sets.
 
-    target_lang: a language code; it chooses how BLEU and TER cut text into words.
+    target_lang: a language code; it decides how BLEU and TER split text into words.
     tokenize: one of `TOKENIZERS` for BLEU, instead of the choice by language.
-    literature: also the figure of older papers; see `score_as_literature`.
+    literature: add the score that older papers report; see `score_as_literature`.
     metrics: some of `METRICS`; TER is slow where translations are bad, 0.1 s for a long sentence.
 
-    Raises ValueError where the numbers of lines differ, a sentence has no reference, a name is
-    unknown, or a tokeniser's package is not installed; `check_settings` tells the latter early.
+    Raises ValueError if the numbers of lines differ, a sentence has no reference, a name is
+    unknown, or a tokenizer's package is not installed; `check_settings` finds the latter early.
     """
     check_lines(hypotheses, references)
     scores = []
@@ -108,10 +108,10 @@ def score_quality(
 def score_as_literature(
     hypotheses: Sequence[str], references: References, target_lang: str | None
 ) -> Score:
-    """BLEU as papers on Multi30k and IWSLT give it (multi-bleu.perl, fairseq-generate).
+    """Return BLEU as papers on Multi30k and IWSLT report it (multi-bleu.perl, fairseq-generate).
 
-    Text is lower-cased, its punctuation normalised, and cut by the Moses tokeniser; no smoothing.
-    The German side of Multi30k test2016 then has 12103 tokens, the number those papers report.
+    Text is lower-cased, its punctuation is normalised, and the Moses tokenizer splits it; there is
+    no smoothing. The German side of Multi30k test2016 then has 12103 tokens, as in those papers.
     """
     cut, cutter = _build_moses(target_lang)
     metric = BLEU(tokenize="none", lowercase=True, smooth_method="none", force=True)
@@ -127,7 +127,7 @@ def score_as_literature(
 
 
 def score_sentences(hypotheses: Sequence[str], references: References) -> list[float]:
-    """chrF2 of each sentence by itself, 0 to 100: good enough to find the worst ones."""
+    """Return chrF2 of each sentence by itself, 0 to 100: good enough to find the worst ones."""
     check_lines(hypotheses, references)
     metric = CHRF()
     return [
@@ -137,7 +137,7 @@ def score_sentences(hypotheses: Sequence[str], references: References) -> list[f
 
 
 def exact_match(hypotheses: Sequence[str], references: References) -> float:
-    """The share of translations that equal one of their references; outer space is no matter."""
+    """Return the share of translations that equal a reference, outer white space aside."""
     check_lines(hypotheses, references)
     hits = sum(
         any(line is not None and line.strip() == hypothesis.strip() for line in lines)
@@ -147,7 +147,7 @@ def exact_match(hypotheses: Sequence[str], references: References) -> float:
 
 
 def build_metric(name: str, *, target_lang: str | None, tokenize: str | None) -> Metric:
-    """sacreBLEU's object for one of `METRICS`, cutting words as the language needs it."""
+    """Return sacreBLEU's object for one of `METRICS`, with the tokenizer for the language."""
     if name == "BLEU":
         return _build_bleu(tokenize or choose_tokenizer(target_lang))
     if name in ("chrF2", "chrF++"):
@@ -159,7 +159,7 @@ def build_metric(name: str, *, target_lang: str | None, tokenize: str | None) ->
 
 
 def choose_tokenizer(target_lang: str | None) -> str:
-    """The BLEU tokeniser for a language, as sacreBLEU chooses it; 13a where none is given."""
+    """Return the BLEU tokenizer for a language, as sacreBLEU chooses it; 13a without a language."""
     language = _primary(target_lang)
     if language in CHINESE:
         return "zh"
@@ -171,14 +171,14 @@ def choose_tokenizer(target_lang: str | None) -> str:
 def check_settings(
     *, target_lang: str | None = None, tokenize: str | None = None, literature: bool = False
 ) -> None:
-    """Raise now what `score` would raise of these after an hour of training or translating."""
+    """Raise ValueError now if `score_quality` would reject these settings later."""
     build_metric("BLEU", target_lang=target_lang, tokenize=tokenize)
     if literature:
         _build_moses(target_lang)
 
 
 def check_lines(hypotheses: Sequence[str], references: References) -> None:
-    """Raise ValueError unless each translation has a line in every set, and one reference."""
+    """Raise ValueError unless every set has as many lines, and each line has a reference."""
     check_list("hypotheses", hypotheses)
     check_list("references", references)
     if not hypotheses or not references:
@@ -197,7 +197,7 @@ def check_lines(hypotheses: Sequence[str], references: References) -> None:
 
 
 def _apply(metric: Metric, name: str, hypotheses: Sequence[str], references: References) -> Score:
-    known = cast(Sequence[Sequence[str]], references)  # its types forget that None is allowed
+    known = cast(Sequence[Sequence[str]], references)  # sacreBLEU's types lack the allowed None
     result = metric.corpus_score(hypotheses, known)
     detail = ""
     if isinstance(metric, BLEU):
@@ -215,14 +215,14 @@ def _build_bleu(tokenize: str) -> BLEU:
         raise ValueError(f"there is no tokeniser {tokenize!r}; there are {', '.join(TOKENIZERS)}")
     try:
         return BLEU(tokenize=tokenize)
-    except RuntimeError as error:  # what sacreBLEU raises where the package is absent
+    except RuntimeError as error:  # sacreBLEU raises it if the package is absent
         extra = f"glassformer[{tokenize.partition('-')[0]}]"
         message = f"the tokeniser {tokenize} is an extra: pip install '{extra}'"
         raise ValueError(message) from error
 
 
 def _build_moses(target_lang: str | None) -> tuple[Callable[[str], str], str]:
-    """A function from a line to its lower-case tokens, and its name for the signature."""
+    """Return a function from a line to its lower-case tokens, and its name for the signature."""
     language = _primary(target_lang)
     if not language or language in CHINESE | JAPANESE | KOREAN:
         raise ValueError(
@@ -244,5 +244,5 @@ def _build_moses(target_lang: str | None) -> tuple[Callable[[str], str], str]:
 
 
 def _primary(language: str | None) -> str:
-    """`zh` of `zh-Hant` and of `zh_CN`; empty where no language is given."""
+    """Return the primary subtag, `zh` of `zh-Hant` and of `zh_CN`; "" without a language."""
     return (language or "").replace("_", "-").partition("-")[0].lower()

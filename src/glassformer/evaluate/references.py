@@ -1,4 +1,4 @@
-"""Reference translations from files: one a line, or several a line."""
+"""Read reference translations from files with one or several references in each line."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from ..data.tables import table_kind
 
 
 def read_references(path: Path | str) -> list[list[str | None]]:
-    """Reference sets from one file, as `quality` wants them; .gz is unpacked.
+    """Return the reference sets of one file, as `quality` takes them; .gz is unpacked.
 
-    A plain file is one set. A .tsv file has the source in its first column and after it as many
-    references as there are for that line: one set for each such column.
+    A plain file is one set. A .tsv file has the source in its first column and references in the
+    others, as many as a line has. Each such column is a set.
 
     Raises OSError, or ValueError that names file and line.
     """

@@ -1,4 +1,4 @@
-"""Is one system better than another, or is it chance? Paired bootstrap (Koehn, 2004). No torch."""
+"""Significance of the difference between two systems: paired bootstrap (Koehn 2004). No torch."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Numbers = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Difference:
-    """Two systems by one metric.
+    """The scores of two systems by one metric, and their difference.
 
     difference: ours minus theirs; 95 % of the samples lie between `low` and `high`.
     p_value: the chance of a difference as large, either way, between systems equally good.
@@ -35,14 +35,14 @@ class Difference:
 
 @dataclass(frozen=True)
 class Comparison:
-    """The difference by each metric, and how the samples were drawn."""
+    """The differences of two systems by each metric, and how the samples were drawn."""
 
     differences: tuple[Difference, ...]
     samples: int
     seed: int
 
     def to_json(self) -> dict[str, Any]:
-        """What `json.dumps` takes, every digit kept."""
+        """Return the comparison for `json.dumps`, with all digits."""
         return asdict(self)
 
     def __str__(self) -> str:
@@ -67,11 +67,11 @@ def compare_systems(
     samples: int = 1000,
     seed: int = 12345,
 ) -> Comparison:
-    """Draw test sets with replacement from the one at hand and score both systems on each.
+    """Compare two systems on test sets drawn with replacement from the given one.
 
-    Arguments as for `score`; both systems see the same samples. The p-values are those of
-    sacreBLEU's own test with the same seed, except that a tie counts for chance: a system
-    compared with itself has p = 1.
+    The arguments are those of `score_quality`; both systems are scored on the same samples. The
+    p-values are those of sacreBLEU's own test with the same seed, except that a tie counts for
+    chance: a system compared with itself has p = 1. Raises ValueError as `score_quality` does.
     """
     check_lines(ours, references)
     check_lines(theirs, references)
@@ -92,8 +92,8 @@ def compare_systems(
 def _resample(
     metric: Metric, lines: Sequence[str], references: References, samples: int, seed: int
 ) -> Numbers:
-    """The score on the whole test set, then on each sample of it: [1 + samples]."""
-    # sacreBLEU adds up statistics of the sentences; these two methods are how its own test does it.
+    """Return the score on the whole test set, then on each sample of it: [1 + samples]."""
+    # sacreBLEU sums statistics of the sentences; its own test uses these two private methods.
     known = cast(Sequence[Sequence[str]], references)
     statistics = np.array(metric._extract_corpus_statistics(lines, known), dtype=np.float64)
     rng = np.random.default_rng(seed)

@@ -1,4 +1,4 @@
-"""The words of a text that alignments speak of, and how tokens make them up. No torch."""
+"""The words of a text, which alignments link, and their tokens. Imports no torch."""
 
 from __future__ import annotations
 
@@ -18,28 +18,28 @@ _WORD, _CHARACTER = re.compile(r"\S+"), re.compile(r"\S")
 
 @dataclass(frozen=True)
 class Words:
-    """The words of one side, and how much of each token belongs to which.
+    """The words of one side, and the share of each token that belongs to each word.
 
-    Words that no boundary between tokens separates are read as one: a unit.
+    Words that the same tokens spell are treated as one unit.
     """
 
     spans: tuple[Span, ...]  # of the words, in characters
-    share: Array  # tokens x units; a row sums to 1, or to 0 where the token is white space
+    share: Array  # tokens x units; a row sums to 1, or to 0 if the token is white space
     members: tuple[tuple[int, ...], ...]  # the words of each unit
 
 
 def find_words(text: str, by_character: bool) -> tuple[Span, ...]:
-    """What stands between white space; or every character but white space."""
+    """Return the spans of words between white space, or of each character but white space."""
     return tuple(found.span() for found in (_CHARACTER if by_character else _WORD).finditer(text))
 
 
 def is_read_by_character(language: str | None, texts: Iterable[str]) -> bool:
-    """Whether the words of a language without spaces were not cut apart beforehand."""
+    """Return whether each character is a word: neither language nor `texts` have spaces."""
     return is_unspaced(language) and not any(text.split()[1:] for text in texts)
 
 
 def share_out(spans: tuple[Span, ...], tokens: Sequence[Span]) -> Words:
-    """Which tokens each word is made of, by the characters that they have in common."""
+    """Return the words with the share of each token in them, by the characters in common."""
     starts, ends = np.array(tokens, np.float32).reshape(-1, 2).T
     firsts, lasts = np.array(spans, np.float32).reshape(-1, 2).T
     common = np.minimum.outer(ends, lasts) - np.maximum.outer(starts, firsts)

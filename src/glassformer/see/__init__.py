@@ -1,14 +1,14 @@
-"""Looking inside: one real translation recorded, every number of it explained, and what if.
+"""Look inside one real translation: record it, explain each of its numbers, and edit it.
 
-recording   run a translation and keep what passed; the only place here that runs the network
-trace       what was kept: tensors, tokens, predictions, the search; on disk, `files`
-opgraph     how each tensor is made of others, declared once; `recompute` follows it in NumPy
-explain     where one number comes from; `wording` says it as text, LaTeX and code
-notebook    how a trace shows itself there
-derive      what can be computed from a trace, and is named so
-edit        what if: a head silenced, a word swapped; `whatif` compares before and after
+recording   translate, run the network once more and keep its tensors
+trace       a recording: tensors, tokens, predictions, the search; `files` stores it on disk
+opgraph     the equation of each tensor; `recompute` evaluates equations in NumPy
+explain     how one number was computed; `wording` writes it as text, LaTeX and code
+notebook    the HTML of a trace in a notebook
+derive      tensors and measures that are computed from a trace
+edit        changes, such as a head silenced or a word swapped; `whatif` compares the results
 
-Each name is imported when it is first asked for: whoever only reads a trace needs no torch.
+Each name is imported at its first use, so that reading a trace needs no torch.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What `catalogue.toml` says of a tensor, found by its name in a recording. Imports no torch."""
+"""Entries of `catalogue.toml`, found by a tensor's name in a recording. Imports no torch."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Equations = str | Mapping[str, str]  # one, or one for each value of some settin
 
 
 class Entry(NamedTuple):
-    """One window of the network: see the head of the file."""
+    """The catalogue's entry for one window; `catalogue.toml` describes the fields at its top."""
 
     symbol: str
     shape: list[str]
@@ -24,7 +24,7 @@ class Entry(NamedTuple):
     equation: Equations = ""
 
     def choose_equation(self, values: Mapping[str, object]) -> str:
-        """Return the equation that holds with these settings; "" where there is none."""
+        """Return the equation that holds with these settings, or "" if there is none."""
         if isinstance(self.equation, str):
             return self.equation
         for condition, equation in self.equation.items():
@@ -36,7 +36,7 @@ class Entry(NamedTuple):
 
 @cache
 def read_catalogue() -> dict[str, Entry]:
-    """Return the windows of the network, each with what holds for all windows of its kind."""
+    """Return the entry of each window, completed with the fields of its kind."""
     entries = _read("glassformer", "catalogue.toml")
     kinds = {name: entry for name, entry in entries.items() if "en" not in entry}
     return {
@@ -48,13 +48,13 @@ def read_catalogue() -> dict[str, Entry]:
 
 @cache
 def read_derived() -> dict[str, Entry]:
-    """Return what follows from the windows, by kind."""
+    """Return the entries of the derived tensors, by kind."""
     return {name: Entry(**entry) for name, entry in _read(__package__, "derived.toml").items()}
 
 
 @cache
 def read_modules() -> dict[str, dict[str, str]]:
-    """Return the equations of modules that have no windows of ours, by class."""
+    """Return the equations of PyTorch's own modules, which have no windows, by class."""
     found: dict[str, dict[str, str]] = _read("glassformer", "catalogue.toml")["modules"]
     return found
 
@@ -65,13 +65,16 @@ def _read(package: str, file: str) -> dict[str, dict[str, Any]]:
 
 
 def look_up(name: str) -> Entry | None:
-    """The entry of `decoder.2.self_attention.query`; None if it is neither window nor derived."""
+    """Return the entry of a tensor such as `decoder.2.self_attention.query`.
+
+    Returns None for a name that is neither a window nor derived.
+    """
     entry = read_catalogue().get(re.sub(r"\.\d+\.", ".*.", name))
     return entry or read_derived().get(_find_kind(name, read_derived()))
 
 
 def _find_kind(name: str, kinds: Mapping[str, Any]) -> str:
-    """Return the key that is a name, or whose star stands for the beginning of it."""
+    """Return the key that equals `name`, or that matches it with * for its beginning; else ""."""
     return next((kind for kind in kinds if _is_of_kind(name, kind)), "")
 
 

@@ -1,4 +1,4 @@
-"""Edits as functions of what passes the windows, several of them one after the other.
+"""Edits of a network's tensors, composed into one function for each window.
 
 Letters: B sentences; H heads; Q query positions; M memory positions; L positions.
 """
@@ -22,7 +22,7 @@ from .wording import find_side
 
 
 class Changes:
-    """The edits of one view; new ones for each, as some remember what they saw."""
+    """The edits of one view. Each view needs new ones, because some keep tensors of the pass."""
 
     def __init__(self, settings: Model, source: int, longest: int):
         self.settings = settings
@@ -30,17 +30,20 @@ class Changes:
         self.edits: defaultdict[str, list[Edit]] = defaultdict(list)
         self.watched: set[str] = set()
         self.seen: dict[str, Tensor] = {}
-        self.is_cacheable = True  # each row of the decoder is changed alike, on its own
+        self.is_cacheable = True  # each row of the decoder is changed alike, independent of others
 
     def compose(self) -> dict[str, Edit]:
-        """One function for each window; what another one needs is remembered last."""
+        """Return one function for each window; it stores the tensors other edits need last."""
         for name in self.watched:
             self.edits[name].append(self._remember(name))
         return {name: _chain(edits) for name, edits in self.edits.items()}
 
     def _add(self, name: str, edit: Edit, *, is_alike: bool = False) -> None:
-        """`is_alike`: it does the same to each row, whatever its place. Where rows are those of
-        the source, all pass at once."""
+        """Add an edit of one window.
+
+        is_alike: it does the same to each row, whatever its position. An edit of the decoder's
+        rows that is not alike rules out the KV cache; the source's rows pass all at once.
+        """
         self.edits[name].append(edit)
         is_written = find_side(name, self.graph[name].axes[-2].dim) == "target"
         self.is_cacheable &= is_alike or not is_written
@@ -49,7 +52,7 @@ class Changes:
         self._change_block(block, head, torch.zeros_like, is_alike=True)
 
     def average(self, block: str, head: int | None) -> None:
-        """The mean over all positions; in the decoder, over those up to each."""
+        """Replace each vector by the mean over all positions; in the decoder, over those so far."""
         is_causal = block.startswith("decoder")
         change = _average_so_far if is_causal else _average
         self._change_block(block, head, change, is_alike=False)
@@ -63,7 +66,10 @@ class Changes:
         self._add(heads, lambda x: _set_head(x, head, change(x)), is_alike=is_alike)
 
     def pin(self, block: str, head: int | None, query: int | None, key: int) -> None:
-        """All attention of a query on one key; those that may not see it are left alone."""
+        """Put all attention of a query on one key.
+
+        Without `query` this holds for all queries, except those that may not attend to the key.
+        """
         block = self._check_block(block)
         heads, head = self._check_heads(block, head or 0)[0], head
         if head is not None:
@@ -86,14 +92,14 @@ class Changes:
         self._add(op.name, edit)
 
     def replace(self, name: str, position: int, head: int | None, values: Tensor) -> None:
-        """Other values in the vector of one position."""
+        """Replace the vector of one position by other values."""
         last = self._check_window(name).axes[-1]
         if last.dim != "key" and values.size(-1) != last.size:
             raise ValueError(f"{name} has {last.size} values a position, not {values.size(-1)}")
         self._change_row(name, position, head, lambda row: values[..., : row.size(-1)].to(row))
 
     def multiply(self, name: str, position: int, head: int | None, factor: float) -> None:
-        """The vector of one position, times a factor."""
+        """Multiply the vector of one position by a factor."""
         self._change_row(name, position, head, lambda row: row * factor)
 
     def _change_row(self, name: str, position: int, head: int | None, change: Edit) -> None:
@@ -115,7 +121,7 @@ class Changes:
         self._add(op.name, edit)
 
     def remove(self, what: str, name: str | None) -> None:
-        """Do without positions, scale, mask, residual or norm, everywhere or in a part."""
+        """Remove positions, scale, mask, residual or norm, everywhere or in one part."""
         found = [op for op in self._find(what) if name is None or _is_part(op.name, name)]
         if not found:
             raise ValueError(f"there is no {what} in {name}")
@@ -132,7 +138,7 @@ class Changes:
                 self._add(op.name, self._recall(source), is_alike=True)
 
     def _find(self, what: str) -> Iterator[Equation]:
-        """The windows that show what is to be taken away."""
+        """Yield the windows at which `what` can be removed."""
         for op in self.graph.values():
             yield from (op,) * {
                 "positions": op.name.endswith(".positions"),

@@ -1,4 +1,4 @@
-"""Whether a trace that was read agrees with itself: nothing later trips over it. No torch."""
+"""Check that a trace that was read from disk agrees with itself. Imports no torch."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from .levels import belongs
 from .trace import Array, Trace
 
 LONGEST = 1 << 16  # tokens a side
-GIVEN = ("input", "parameter")  # to the network: no tensors of a recording
+GIVEN = ("input", "parameter")  # kinds that the network is given: a recording does not keep them
 
 
 def find_contradiction(
     document: Document, tensors: Mapping[str, Array], vocabulary: Any
 ) -> str | None:
-    """The first thing that does not fit, in words."""
+    """Return the first contradiction as a sentence, or None if there is none."""
     return next(_find(document, tensors, vocabulary), None)
 
 
@@ -51,7 +51,11 @@ def _check_tokens(name: str, tokens: Sequence[Token], text: str, vocabulary: int
 
 
 def _check_words(document: Document) -> Iterator[str]:
-    """The merges of each word close different gaps of it, and leave the tokens of the source."""
+    """Yield contradictions of the merges.
+
+    The merges of a word close different gaps, and the symbols that are left are the source's
+    tokens.
+    """
     left = 0
     for number, word in enumerate(document.words):
         closed = [merge.place for merge in word.merges]
@@ -63,7 +67,7 @@ def _check_words(document: Document) -> Iterator[str]:
 
 
 def _check_rows(document: Document) -> Iterator[str]:
-    """One prediction a row of the decoder, each with as many texts as ids."""
+    """Yield contradictions of the rows: one prediction for each, with as many texts as ids."""
     rows = {len(document.target), len(document.predicted), len(document.predictions)}
     if len(rows) > 1:
         yield f"target, predicted and predictions have {sorted(rows)} rows"
@@ -79,7 +83,7 @@ def _check_rows(document: Document) -> Iterator[str]:
 
 
 def _check_whole(document: Document) -> Iterator[str]:
-    """The sentences lie in the text and in its translation, and one of them was recorded."""
+    """Yield contradictions of the whole text: its sentences lie in it and in its translation."""
     if (whole := document.whole) is None:
         return
     if not 0 <= whole.chosen < len(whole.sentences):

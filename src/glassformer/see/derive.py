@@ -1,9 +1,9 @@
-"""What is computed from a trace rather than recorded, each with its definition. No torch.
+"""Measures that are computed from a trace, each with its definition. Imports no torch.
 
-One cell at a time, `trace.explain` tells how it was made; also of these, which any trace computes
-when asked: `X.masked`, scores with -inf where the mask hides; `X.contributions`, Z_h W_O,h of
-each head h; `X.mean` and `X.deviation` of each LayerNorm; `probabilities`, and `choice`, the most
-probable token of each row.
+Other derived tensors need no function: `trace[name]` computes them, and `trace.explain` explains
+their cells. They are `X.masked`, the scores with -inf where the mask hides a key;
+`X.contributions`, Z_h W_O,h of each head h; `X.mean` and `X.deviation` of each LayerNorm;
+`probabilities`; and `choice`, the most probable token of each row.
 
 Letters: H heads; Q query positions; M key positions; S source; T rows of the decoder; D d_model;
 V vocabulary.
@@ -20,32 +20,33 @@ from .trace import Array, Trace
 
 
 def entropy(weights: Array) -> Array:
-    """-Σ w ln w over the keys: 0 where all attention is on one, ln n where n share it alike."""
+    """Return -Σ w ln w over the keys: 0 if one key has all attention, ln n if n share it alike."""
     logs = np.log(weights, out=np.zeros_like(weights), where=weights > 0)
     return -(weights * logs).sum(-1)
 
 
 def mean_over_heads(weights_HQM: Array) -> Array:
-    """Q M; rows still sum to 1."""
+    """Return the mean of the attention of all heads, Q M; rows still sum to 1."""
     return weights_HQM.mean(0)
 
 
 def max_over_heads(weights_HQM: Array) -> Array:
-    """Q M; rows no longer sum to 1."""
+    """Return the largest attention of any head, Q M; rows no longer sum to 1."""
     return weights_HQM.max(0)
 
 
 def weigh_values(trace: Trace, block: str) -> Array:
-    """Weight times the length of the value that it is given to, H Q M (Kobayashi et al. 2020)."""
+    """Return each weight times the norm of its value vector, H Q M (Kobayashi et al. 2020)."""
     lengths_HM = np.linalg.norm(trace[f"{block}.value"], axis=-1)
     return trace[f"{block}.weights"] * lengths_HM[:, None]
 
 
 def roll_out(trace: Trace, side: str = "encoder") -> Array:
-    """Attention followed through all layers (Abnar and Zuidema 2020); rows sum to 1.
+    """Return attention rollout through all layers (Abnar and Zuidema 2020); rows sum to 1.
 
-    In each sub-layer half of a position stays what it was, half is the mean of its heads. The
-    encoder's is S S; the decoder's T (T + S): its own tokens first, then those of the source.
+    In each sub-layer a position keeps half of what it was; the other half is the mean over heads
+    of what it attends to. The encoder's result is S S; the decoder's is T (T + S), with its own
+    tokens first, then those of the source.
     """
     sources = len(trace.source)
     if side == "encoder":
@@ -66,8 +67,10 @@ def _mix(trace: Trace, side: str, layers: int, x: Array, memory: Array | None = 
 
 
 def read_lens(trace: Trace, rows: Sequence[int] | None = None) -> Array:
-    """The logit lens (nostalgebraist 2020): what each decoder layer's answer would choose if it
-    were the last; layers T V, or of these `rows` only. The last of them are the logits."""
+    """Return the logit lens: each decoder layer's output, turned into logits (nostalgebraist 2020).
+
+    The shape is layers T V, or the same for these `rows` only. The last layer's are the logits.
+    """
     window, logits = "normed" if trace.settings.norm == "post" else "sum", []
     for layer in range(trace.settings.decoder_layers):
         y = trace[f"decoder.{layer}.feed_forward_residual.{window}"]
@@ -82,10 +85,11 @@ def read_lens(trace: Trace, rows: Sequence[int] | None = None) -> Array:
 
 
 def attribute_logit(trace: Trace, row: int, token: int) -> dict[str, float]:
-    """How much each head and block wrote directly to one logit; they sum to it.
+    """Return how much each head and block adds directly to one logit; the parts sum to it.
 
-    Each LayerNorm on the way divides by the deviation that it had, so that what is written adds
-    up. `norms` is what their biases add. What a block wrote for later blocks to read is theirs.
+    Each LayerNorm divides by the deviation that it had in the recording, so that the parts add
+    up. `norms` is what the biases of the LayerNorms add. What a later block computes from an
+    earlier one counts for the later one.
     """
     written = {
         f"target_embedding.{window}": trace[f"target_embedding.{window}"][row].astype(np.float64)
@@ -110,7 +114,7 @@ def attribute_logit(trace: Trace, row: int, token: int) -> dict[str, float]:
 
 
 def _output_bias(trace: Trace) -> Array:
-    """Of each token; 0 where the model has none."""
+    """Return the output bias of each token, or one 0 if the model has none."""
     return trace["output_bias"] if trace.settings.output_bias else np.zeros(1)
 
 
@@ -132,9 +136,9 @@ def _pass_norm(
 
 
 def group_words(tokens: Sequence[Token], text: str) -> list[list[int]]:
-    """The places of the tokens of each word; marks and punctuation stand alone.
+    """Return the indices of the tokens of each word; marks and punctuation are apart.
 
-    A word begins at a space, or where letters and digits begin or end; an apostrophe is inside.
+    A word begins at a space, or where letters and digits begin or end. An apostrophe is part of it.
     """
     groups: list[list[int]] = []
     before = None
@@ -152,7 +156,7 @@ def group_words(tokens: Sequence[Token], text: str) -> list[list[int]]:
 def merge_words(
     weights: Array, queries: Sequence[Sequence[int]], keys: Sequence[Sequence[int]]
 ) -> Array:
-    """Attention between words: summed over the tokens of a key, averaged over those of a query.
+    """Return attention between words: summed over a key's tokens, averaged over a query's.
 
     Rows still sum to 1. The last two axes are queries and keys.
     """

@@ -1,7 +1,7 @@
-"""What `trace.json` holds: a recording without its tensors. Imports no torch.
+"""The types of `trace.json`: a recording without its tensors. Imports no torch.
 
-These types are the published format: `trace-schema.json` is made from them, and a change that
-an older reader would trip over raises `VERSION`.
+These types are the published format. `trace-schema.json` is made from them, docstrings included,
+and a change that an older reader cannot read raises `VERSION`.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ LEVELS: tuple[Level, ...] = ("attention", "states", "everything")
 
 
 class Token(Settings):
-    """A token, and which characters of its text it stands for; a mark stands for none."""
+    """A token and the span of characters that it stands for; the span of a mark is empty."""
 
     text: str
     id: int
@@ -27,21 +27,21 @@ class Token(Settings):
 
 
 class Merge(Settings):
-    """A gap between two symbols of a word that is closed."""
+    """One merge of byte-pair encoding: it joins two neighbouring symbols of a word."""
 
     rank: int  # of the merge, from 0: what was learned first is done first
-    place: int  # of the symbol before which the gap was
+    place: int  # index in `symbols` of the symbol after the gap that it closes
 
 
 class WordMerges(Settings):
-    """How byte-pair encoding made one word's tokens."""
+    """The steps by which byte-pair encoding made the tokens of one word."""
 
     symbols: tuple[str, ...]  # its characters, or the bytes of those that are no token
     merges: tuple[Merge, ...]  # in the order in which they were done
 
 
 class Prediction(Settings):
-    """What the network expects after one token of the decoder's input; natural logarithms."""
+    """The distribution of the token after one row of the decoder; natural logarithms."""
 
     log_prob: float  # of the token that came
     rank: int  # of that token, from 0
@@ -49,15 +49,15 @@ class Prediction(Settings):
     ids: tuple[int, ...]  # the most probable, best first
     texts: tuple[str, ...]
     log_probs: tuple[float, ...]
-    draw_prob: float | None = None  # with which a sample draws the token that came
+    draw_prob: float | None = None  # the probability with which sampling draws the token that came
     draw_probs: tuple[float, ...] = ()  # and those of `ids`; empty where nothing was sampled
 
 
 class Considered(Settings):
-    """A way to continue a hypothesis that the search looked at, and what became of it."""
+    """A continuation of a hypothesis that the search considered, and what became of it."""
 
     parent: int  # the row that it continues
-    row: int | None  # the row that it is in the next step, if it lives on
+    row: int | None  # its row in the next step, if it is kept
     id: int
     text: str
     token_log_prob: float
@@ -78,7 +78,7 @@ class FoundHypothesis(Settings):
 
 
 class Search(Settings):
-    """How the translation was found, step by step. The n-th step continues n + prefix tokens."""
+    """The search for the translation, step by step; the n-th step continues n + prefix tokens."""
 
     settings: Decode
     seed: int
@@ -89,7 +89,7 @@ class Search(Settings):
 
 
 class Sentence(Settings):
-    """A sentence of a longer text: which characters of it, and which of its translation."""
+    """The span of a sentence in a longer text, and its span in the translation of that text."""
 
     source: tuple[int, int]
     target: tuple[int, int]
@@ -105,7 +105,7 @@ class Whole(Settings):
 
 
 class Numerics(Settings):
-    """In what the translation was made, in what it was recorded, and how far they are apart."""
+    """The precision of the translation and of the recording, and how far the two differ."""
 
     decoded_in: str
     recorded_in: str
@@ -115,14 +115,14 @@ class Numerics(Settings):
 
 
 class Noticed(Settings):
-    """Something that looks wrong with the translation, as `translate --json` has it."""
+    """A problem that the quality check found in the translation, as in `translate --json`."""
 
     kind: str
     said: str
 
 
 class Stored(Settings):
-    """A tensor on disk."""
+    """The file, shape and axes of a tensor on disk."""
 
     file: str
     shape: tuple[int, ...]
@@ -130,22 +130,22 @@ class Stored(Settings):
 
 
 class Module(Settings):
-    """A module as it was called."""
+    """A module of the network, and the tensors that it was called with."""
 
     kind: str  # its class
-    inputs: dict[str, str]  # the tensor that each argument was, by name
+    inputs: dict[str, str]  # the name of the tensor that each argument was
     constants: dict[str, float | None]  # its numbers; None: what it could have and has not
 
 
 class Wiring(Settings):
-    """Which tensor feeds which module; see `wiring`."""
+    """The tensors that feed each module; see `wiring`."""
 
-    windows: dict[str, str]  # in order; the module of PyTorch's whose answer it shows, or ""
+    windows: dict[str, str]  # in order; the PyTorch module whose output the window shows, or ""
     modules: dict[str, Module]
 
 
 class Document(Settings):
-    """One recorded translation, but for the numbers, which lie beside it as safetensors."""
+    """One recorded translation without its tensors, which are stored beside it as safetensors."""
 
     schema_version: Literal[2] = 2
     glassformer: str  # the version that recorded it
@@ -153,8 +153,8 @@ class Document(Settings):
     translation: str
     source: tuple[Token, ...]
     words: tuple[WordMerges, ...] = ()  # of the source; none where tokens are not made by merges
-    target: tuple[Token, ...]  # the rows of the decoder: BOS, and what was written
-    predicted: tuple[Token, ...]  # what came after each of them
+    target: tuple[Token, ...]  # the rows of the decoder: BOS, then the tokens of the translation
+    predicted: tuple[Token, ...]  # the token that came after each of them
     settings: Model
     source_vocabulary: int
     target_vocabulary: int

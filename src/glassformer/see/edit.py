@@ -1,7 +1,7 @@
-"""What if: changes to a sentence and to what passes the windows, as JSON that replays.
+"""Edits of a sentence and of the network's tensors, written as JSON.
 
 {"do": "silence", "name": "encoder.1.self_attention", "head": 2}     without "head": the block
-{"do": "mean", "name": "decoder.0.cross_attention", "head": 0}       the mean in place of each
+{"do": "mean", "name": "decoder.0.cross_attention", "head": 0}       the mean over positions
 {"do": "pin", "name": "decoder.1.cross_attention", "head": 0, "query": 3, "key": 5}
 {"do": "row", "name": "memory", "position": 2, "factor": 0.5}        or "values": [...]
 {"do": "swap", "name": "memory", "position": 2, "sentence": "a dog", "other": 1}
@@ -9,9 +9,9 @@
 {"do": "prefix", "text": "Das"}
 {"do": "without", "what": "scale", "name": "decoder.1"}              without "name": everywhere
 
-An edit is a function of the value and of what the pass has seen so far, in absolute positions,
-so that a step of edited decoding equals its row of the edited pass. The one exception is the
-mask: without it a row sees what comes after, which decoding has not written yet.
+An edit is a function of a tensor and of tensors earlier in the same pass. Positions are
+absolute, so that a step of edited decoding equals its row of the edited pass. The one exception
+is the mask: without it a row attends to later tokens, which decoding has not written yet.
 """
 
 from __future__ import annotations
@@ -109,17 +109,17 @@ _ADAPTER: TypeAdapter[Change] = TypeAdapter(Change)
 
 @dataclass(frozen=True)
 class Edited:
-    """A sentence and a network as the edits have them."""
+    """A sentence and a network with edits applied."""
 
     translator: Translator
     text: str
     prefix: str | Sequence[int]
     edits: tuple[dict[str, Any], ...]
-    vectors: Mapping[int, Tensor]  # what "swap" takes from other sentences, by number of edit
+    vectors: Mapping[int, Tensor]  # the vectors of each "swap", by number of the edit
     source: int  # tokens of the sentence, EOS included
 
     def functions(self) -> dict[str, Edit]:
-        """New ones for each view: they remember what they saw."""
+        """Return new functions for one view; they keep tensors of its pass, so never share them."""
         return self._read().compose()
 
     def _read(self) -> Changes:
@@ -134,8 +134,10 @@ class Edited:
 
     @contextmanager
     def network(self) -> Iterator[Network[Any]]:
-        """What a search asks: the model itself, or an edited view; one that reads again what is
-        written where an edit must see that."""
+        """Yield the network for a search: the model itself, or a view with the edits.
+
+        The view decodes without a KV cache if an edit does not change all rows alike.
+        """
         changes = self._read()
         if not (functions := changes.compose()):
             yield self.translator.model
@@ -145,7 +147,10 @@ class Edited:
 
 
 def read_edits(path: Path | str) -> list[dict[str, Any]]:
-    """A JSON list of edits, or an object with one under "edits"."""
+    """Return the edits of a JSON file: a list, or an object with a list under "edits".
+
+    Raises ValueError if the file is neither.
+    """
     try:
         check_file_size(Path(path))
         found = json.loads(Path(path).read_text(encoding="utf-8"))
@@ -163,7 +168,10 @@ def prepare_edits(
     prefix: str | Sequence[int],
     edits: Iterable[Mapping[str, Any]],
 ) -> Edited:
-    """Check the edits, and do those that change the text. ValueError naming the edit, from 1."""
+    """Check the edits, and apply those that change the text.
+
+    Raises ValueError that names the wrong edit, counted from 1.
+    """
     plain, vectors = [dict(edit) for edit in edits], {}
     for number, edit in enumerate(plain):
         change = _check(number, edit)
@@ -177,12 +185,15 @@ def prepare_edits(
             vectors[number] = _borrow(translator, number, change)
     source = len(read_source(translator, text))
     edited = Edited(translator, text, prefix, tuple(plain), vectors, source)
-    edited.functions()  # says now what is wrong
+    edited.functions()  # raises now if an edit is wrong
     return edited
 
 
 def _replace_word(text: str, word: str, by: str) -> tuple[str, int]:
-    """Wherever a word stands by itself, and how often; Chinese ones stand between others."""
+    """Replace a word wherever it is not part of another; return the text and how often it was.
+
+    Chinese words are written without spaces, so they are replaced everywhere.
+    """
     letter = rf"[^\W{EAST}]"
     before = "" if is_eastern(word[0]) else rf"(?<!{letter})"
     after = "" if is_eastern(word[-1]) else rf"(?!{letter})"
@@ -202,7 +213,7 @@ def _check(number: int, edit: dict[str, Any]) -> Change:
 
 
 def _borrow(translator: Translator, number: int, change: Swap) -> Tensor:
-    """The vector of the other sentence."""
+    """Return the vector that a swap takes from another sentence."""
     from .recording import record
 
     try:

@@ -1,7 +1,7 @@
-"""Where one number comes from: the cells it is made of, and the arithmetic between them.
+"""Explain how one number was computed: its equation, with the cells that enter it.
 
-An equation is read as `scale` times a sum of terms, plus `bias`; below a fraction's bar there may
-be a sum of its own, and around all of it a function, such as a root. Imports no torch.
+An equation is read as `scale` times a sum of terms, plus `bias`. The denominator may be a sum of
+its own, and a function, such as a root, may be applied to the whole. Imports no torch.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class Cell:
 
 @dataclass(frozen=True)
 class Term:
-    """A summand, and the cells that it is made of."""
+    """A summand and the cells that it is computed from."""
 
     value: float
     operands: tuple[Cell, ...] = ()
@@ -56,18 +56,18 @@ class Term:
 
 
 class Parts(NamedTuple):
-    """A cell's equation with numbers in it: function(scale * sum(terms) + bias)."""
+    """The parts of a cell's equation, as numbers: function(scale * sum(terms) + bias)."""
 
     terms: list[Term]
     scale: float = 1.0
     bias: float = 0.0
-    divisor: tuple[Term, ...] = ()  # what is added up below the fraction's bar; part of `scale`
+    divisor: tuple[Term, ...] = ()  # the terms of the denominator; `scale` includes them
     function: str = ""
 
 
 @dataclass(frozen=True)
 class Explanation:
-    """One number, and how it was made."""
+    """One number and how it was computed."""
 
     name: str
     index: tuple[int, ...]
@@ -84,24 +84,25 @@ class Explanation:
 
     @property
     def op(self) -> Equation:
-        """The equation of its tensor."""
+        """Return the equation of the tensor."""
         return self.trace.graph[self.name]
 
     @property
     def reader(self) -> Reader:
-        """What reads the equation at this cell."""
+        """Return a reader of the equation at this cell."""
         return Reader.place(self.trace, self.op, self.index)
 
     def follow(self, term: int = 0, operand: int = 0) -> Explanation:
-        """Return how an operand of a term was made."""
+        """Return the explanation of an operand of a term."""
         cell = self.terms[term].operands[operand]
         return explain(self.trace, cell.name, cell.index)
 
     @cached_property
     def chain(self) -> list[Explanation]:
-        """From here down the largest term of each, to a row of the embedding table or a position.
+        """Return the explanations from this number down to an embedding or a position.
 
-        Of the operands of a term, one that the sentence decides goes before a learned weight.
+        Each step follows the largest term. Of its operands, it prefers one that depends on the
+        sentence to a learned weight.
         """
         steps = [self]
         while operands := _get_largest(steps[-1].terms).operands:
@@ -112,26 +113,26 @@ class Explanation:
         return steps
 
     def to_json(self) -> dict[str, Any]:
-        """The keys of `KEYS`; null for what is not finite."""
+        """Return the fields in `KEYS`, with None for numbers that are not finite."""
         shown = {key: getattr(self, key) for key in KEYS}
         for key in ("terms", "divisor"):
             shown[key] = [term.to_json() for term in shown[key]]
         return _replace_infinite(shown)
 
     def to_text(self) -> str:
-        """Return lines for a terminal: the terms with their running sum."""
+        """Return the explanation as lines for a terminal: the terms with their running sum."""
         from .wording import to_text
 
         return to_text(self)
 
     def to_latex(self) -> str:
-        """Return an `aligned` of symbol, numbers and value."""
+        """Return the explanation in LaTeX: an `aligned` of symbol, numbers and value."""
         from .wording import to_latex
 
         return to_latex(self)
 
     def to_numpy(self) -> str:
-        """Return code that computes it from `trace`, this recording, and leaves it in `value`."""
+        """Return Python code that computes the number from `trace` and assigns it to `value`."""
         from .wording import to_numpy
 
         return to_numpy(self)
@@ -141,13 +142,13 @@ class Explanation:
 
 
 def explain(trace: Trace, name: str, index: Sequence[int]) -> Explanation:
-    """Return how a cell was made.
+    """Return how a cell of a tensor was computed.
 
-    Raises ValueError for a cell that is not there, or whose operands were not recorded.
+    Raises ValueError for a cell that does not exist, or whose operands were not recorded.
     """
     from .wording import to_formula
 
-    array = trace[name]  # says what is wrong with a name
+    array = trace[name]  # raises for an unknown name
     equation = trace.graph[name]
     where = _check(name, equation, array, index)
     found = Parts([Term(float(array[where]))])
@@ -174,7 +175,7 @@ def explain(trace: Trace, name: str, index: Sequence[int]) -> Explanation:
 
 @dataclass(frozen=True)
 class Reader:
-    """Reads an equation where its letters have these values."""
+    """A reader of an equation for given values of its letters."""
 
     trace: Trace
     equation: Equation
@@ -186,7 +187,7 @@ class Reader:
         return cls(trace, equation, dict(zip(letters, index, strict=True)))
 
     def move(self, at: Mapping[str, int]) -> Reader:
-        """Return the same where some letters have other values."""
+        """Return a reader of the same equation with other values for some letters."""
         return Reader(self.trace, self.equation, {**self.at, **at})
 
     def value(self, part: Expression) -> float:
@@ -194,7 +195,7 @@ class Reader:
         return float(found.cells)
 
     def find_cells(self, part: Expression) -> tuple[Cell, ...]:
-        """Return the cells of an expression, those that a sum runs over included, each once."""
+        """Return the cells of an expression, each once, including those that a sum runs over."""
         return tuple(dict.fromkeys(self._list_cells(part)))
 
     def _list_cells(self, part: Expression) -> Iterator[Cell]:
@@ -223,7 +224,7 @@ class Reader:
         return [self.move({letter: n}) for n in range(self.equation.sizes[letter])]
 
     def take_apart(self, part: Expression) -> Parts:
-        """Return the terms of an expression, what they are multiplied by, and what is added."""
+        """Return the terms of an expression with their scale, bias, divisor and function."""
         match part:
             case Call(function, (inner,)) if any(isinstance(x, Reduction) for x in walk(inner)):
                 return self.take_apart(inner)._replace(function=function)
@@ -245,7 +246,7 @@ class Reader:
         return found._replace(scale=sign * found.scale, bias=math.fsum(rest))
 
     def _take_product(self, part: Expression) -> Parts:
-        """Return the terms of the one sum among the factors of a product, if there is one."""
+        """Return the terms of the sum among the factors of a product, or of the product if none."""
         inner, divisor = self._find_sum(part), self._find_divisor(part)
         if inner is None:
             if not divisor:
@@ -266,7 +267,7 @@ class Reader:
         return Parts(terms, scale, divisor=divisor)
 
     def _take_scaled(self, part: Expression) -> Parts:
-        """Return one term, without the factors that are the same for every cell."""
+        """Return one term; factors without a cell, the same for all cells, go into the scale."""
         factors = list(_list_factors(part))
         living = [x for _, x in factors if any(isinstance(y, Cells) for y in walk(x))]
         if len(living) != 1 or len(factors) == 1 or (False, living[0]) in factors:
@@ -284,7 +285,7 @@ class Reader:
         return [each.make_term(body, each.value(body)) for each in self._go_along(sum_.letter)]
 
     def make_term(self, part: Expression, value: float) -> Term:
-        """Return a term with its cells, and with their numbers in its text."""
+        """Return a term with its cells; its text contains their numbers."""
         from .wording import shorten_name, write_term
 
         def find(cells: Cells) -> tuple[str, float]:
@@ -295,7 +296,7 @@ class Reader:
         return Term(value, self.find_cells(part), write_term(part, find))
 
     def _find_sum(self, part: Expression) -> Expression | None:
-        """Return the factor that is a sum: over a letter, or of several addends."""
+        """Return the factor that is a sum, over a letter or of several addends; None if none is."""
         for is_above, factor in _list_factors(part):
             if is_above and (_is_sum(factor) or len(list(_list_addends(factor))) > 1):
                 return factor
@@ -306,11 +307,11 @@ class Reader:
             if not is_above and isinstance(factor, Reduction):
                 terms = tuple(self._list_terms(factor))
                 is_finite = 0 < math.fsum(term.value for term in terms) < math.inf
-                return terms if is_finite else ()  # beyond e^709 the fraction stays one number
+                return terms if is_finite else ()  # beyond e^709 the fraction is kept as one number
         return ()
 
     def find_mask(self) -> bool | None:
-        """Return whether the mask lets this cell be attended to; None where none is at work."""
+        """Return whether the mask allows attention to this cell; None if there is no mask."""
         assert self.equation.right
         for part in walk(self.equation.right):
             if isinstance(part, Call) and part.function == "where":
@@ -323,7 +324,7 @@ class Reader:
 
 
 def _list_addends(part: Expression) -> Iterator[tuple[int, Expression]]:
-    """Yield what is added up, each with its sign."""
+    """Yield the addends of an expression, each with its sign."""
     match part:
         case Operation("+", left, right):
             yield from (*_list_addends(left), *_list_addends(right))
@@ -337,7 +338,7 @@ def _list_addends(part: Expression) -> Iterator[tuple[int, Expression]]:
 
 
 def _list_factors(part: Expression) -> Iterator[tuple[bool, Expression]]:
-    """Yield what is multiplied, and whether it stands above the fraction's bar."""
+    """Yield the factors of an expression, and whether each is in the numerator."""
     match part:
         case Operation(" " | "*", left, right):
             yield from (*_list_factors(left), *_list_factors(right))
@@ -357,7 +358,7 @@ def _get_largest(terms: Sequence[Term]) -> Term:
 
 
 def _replace_infinite(value: Any) -> Any:
-    """Return JSON's null for what is not finite."""
+    """Return the value with None, JSON's null, for each number that is not finite."""
     if isinstance(value, float):
         return value if math.isfinite(value) else None
     if isinstance(value, dict):

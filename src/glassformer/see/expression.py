@@ -1,9 +1,9 @@
 """The grammar of equations: `scores[h,q,m] = sum[k] query[h,q,k] key[h,m,k] / sqrt(K)`.
 
-A small letter is an index, a capital one a size; a name with an index is a tensor's cells; any
-other name is a number of the network's settings. Factors side by side are multiplied first, so
-that `sum[k] a b / c` is the sum of all `a b`, divided by `c`. `sum[m]` and `argmax[v]` run over an
-index that is theirs alone. Imports nothing but the standard library.
+A small letter is an index; a capital letter is a size. A name with an index is a cell of a tensor;
+any other name is a number of the network's settings. Factors side by side are multiplied first,
+so that `sum[k] a b / c` is the sum of all `a b`, divided by `c`. The index of `sum[m]` or
+`argmax[v]` is bound: it has no meaning outside. Imports only the standard library.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ LEVELS = (("and",), ("<", "<=", "==", "!="), ("+", "-"), ("*", "/", "//", "%"))
 
 @dataclass(frozen=True)
 class Number:
-    """A number as it is written."""
+    """A numeric literal."""
 
     value: float
 
@@ -37,7 +37,7 @@ class Letter:
 
 @dataclass(frozen=True)
 class Constant:
-    """A size such as K, or a setting such as `eps`, before its value is known."""
+    """A size such as K, or a setting such as `eps`, whose value is not filled in yet."""
 
     name: str
 
@@ -52,7 +52,7 @@ class Cells:
 
 @dataclass(frozen=True)
 class Operation:
-    """Two expressions with a sign between them; " " multiplies what stands side by side."""
+    """An operator between two expressions; " " is the product of factors side by side."""
 
     sign: str
     left: Expression
@@ -61,7 +61,7 @@ class Operation:
 
 @dataclass(frozen=True)
 class Call:
-    """One of FUNCTIONS, applied to each cell."""
+    """A call of one of FUNCTIONS, applied to each cell."""
 
     function: str
     arguments: tuple[Expression, ...]
@@ -69,7 +69,7 @@ class Call:
 
 @dataclass(frozen=True)
 class Reduction:
-    """One of REDUCTIONS over all values of a letter."""
+    """One of REDUCTIONS, taken over all values of a letter."""
 
     kind: str
     letter: str
@@ -81,7 +81,7 @@ Expression: TypeAlias = "Number | Letter | Constant | Cells | Operation | Call |
 
 @cache
 def parse_equation(text: str) -> tuple[Cells, Expression]:
-    """Return the left and right side of an equation. Raises ValueError where it is none."""
+    """Return the left and the right side of an equation. Raises ValueError if it is malformed."""
     left, _, right = text.partition(" = ")
     made, expression = _Parser(left).read(), _Parser(right).read()
     if not isinstance(made, Cells):
@@ -90,7 +90,7 @@ def parse_equation(text: str) -> tuple[Cells, Expression]:
 
 
 class _Parser:
-    """A recursive descent over the tokens of one expression."""
+    """A recursive descent parser of one expression."""
 
     def __init__(self, text: str):
         self.text, self.tokens, self.place = text, TOKEN.findall(text), 0
@@ -111,7 +111,7 @@ class _Parser:
         return token
 
     def _operation(self, level: int) -> Expression:
-        """Read operations of one level of precedence, from left to right."""
+        """Parse operations of one level of precedence, from left to right."""
         below = self._product if level == len(LEVELS) - 1 else lambda: self._operation(level + 1)
         found = below()
         while self._peek() in LEVELS[level]:
@@ -166,14 +166,14 @@ class _Parser:
 
 
 def walk(expression: Expression) -> Iterator[Expression]:
-    """Yield an expression and all that it is made of, from left to right."""
+    """Yield an expression and all expressions inside it, from left to right."""
     yield expression
     for child in list_children(expression):
         yield from walk(child)
 
 
 def list_children(expression: Expression) -> tuple[Expression, ...]:
-    """Return the expressions directly below one."""
+    """Return the direct children of an expression."""
     match expression:
         case Operation(_, left, right):
             return left, right
@@ -185,7 +185,7 @@ def list_children(expression: Expression) -> tuple[Expression, ...]:
 
 
 def with_children(expression: Expression, children: tuple[Expression, ...]) -> Expression:
-    """Return the expression with others directly below it."""
+    """Return the expression with other direct children."""
     match expression:
         case Operation(sign):
             return Operation(sign, *children)
@@ -199,7 +199,7 @@ def with_children(expression: Expression, children: tuple[Expression, ...]) -> E
 
 
 def spell_expression(expression: Expression) -> str:
-    """Return an expression in this grammar, with all its parentheses: `parse` reads it."""
+    """Return an expression as text with all parentheses; `parse_equation` reads it back."""
     match expression:
         case Number(value):
             return "inf" if value == float("inf") else f"{value:.17g}"

@@ -1,10 +1,10 @@
-"""A trace on disk: a folder with `trace.json`, and tensors beside it, small to large.
+"""Traces on disk: a folder with `trace.json` and safetensors files, small to large.
 
 attention.safetensors    weights and masks
-states.safetensors       query, key, value, heads, residual stream and norms
+states.safetensors       query, key, value, context, residual stream and norms
 everything.safetensors   the rest
-parameters.safetensors   the model's weights, if asked for; a shared matrix once
-vocabulary.json          the texts of all target tokens, where there are logits
+parameters.safetensors   the model's weights, if `save` was told to; a shared matrix once
+vocabulary.json          the texts of all target tokens, if there are logits
 
 Imports no torch.
 """
@@ -32,15 +32,18 @@ from .levels import find_level
 from .trace import Array, Trace
 
 HEAD, PARAMETERS, VOCABULARY = "trace.json", "parameters.safetensors", "vocabulary.json"
-HALF = 2.0**-11  # half a unit in the last place of fp16, of the value itself
+HALF = 2.0**-11  # half a unit in the last place of fp16, relative to the value
 TENSORS = tuple(f"{level}.safetensors" for level in LEVELS)
-LARGEST = 65504.0  # that fp16 holds
+LARGEST = 65504.0  # the largest number of fp16
 
 Loaded = tuple[Document, dict[str, Array], dict[str, Array], list[str] | None]
 
 
 def save_trace(trace: Trace, path: Path, compact: bool, parameters: bool) -> None:
-    """The whole folder or nothing; another trace of that name makes room."""
+    """Write a trace to a folder: all of it or nothing. A trace that is there is replaced.
+
+    Raises ValueError if `path` is something else, or if there are no parameters to save.
+    """
     if path.exists() and not (path / HEAD).is_file():
         raise ValueError(f"{path} exists and is no trace: it is left as it is")
     if parameters and not trace.parameters:
@@ -69,11 +72,14 @@ def save_trace(trace: Trace, path: Path, compact: bool, parameters: bool) -> Non
 
 
 def load_trace(path: Path) -> Loaded:
-    """ValueError, in one sentence, for what `save` did not write, or not this `save`."""
+    """Read what `save_trace` wrote. Raises ValueError, in one sentence, if that is damaged.
+
+    It is raised too for a folder that is no trace, or is one of an unknown version.
+    """
     document = _read_head(path / HEAD)
     found: dict[str, Array] = {}
     for file in dict.fromkeys(stored.file for stored in document.tensors.values()):
-        if file not in TENSORS:  # so no path leads out of the folder
+        if file not in TENSORS:  # so that no path leaves the folder
             raise ValueError(f"{path / HEAD}: {file} is no file of a trace")
         found |= _read(path / file)
     for name, stored in document.tensors.items():
@@ -88,7 +94,7 @@ def load_trace(path: Path) -> Loaded:
 
 
 def fingerprint(parameters: Mapping[str, Array]) -> str | None:
-    """The SHA-256 of all weights, with their names; None where there are none."""
+    """Return the SHA-256 of all weights and their names; None if there are none."""
     digest = sha256()
     for name in sorted(parameters):
         digest.update(name.encode())
@@ -114,7 +120,7 @@ def _unpack(array: Array) -> Array:
 
 
 def _save_shared(path: Path, parameters: Mapping[str, Array]) -> None:
-    """Each matrix once; the other names of a shared one are noted."""
+    """Write each matrix once; the metadata has the other names of shared ones."""
     first: dict[tuple[int, tuple[int, ...]], str] = {}
     aliases: dict[str, str] = {}
     unique: dict[str, Array] = {}
@@ -163,7 +169,7 @@ def _read_head(path: Path) -> Document:
 
 
 def _rename(found: dict[str, Any]) -> dict[str, Any]:
-    """Return what a trace of version 1 says of itself, in today's names."""
+    """Return the document of a trace of version 1 with its names of today."""
     found = {**rename_keys(found), "schema_version": VERSION}
     if isinstance(found.get("tensors"), dict):
         found["tensors"] = {rename_tensor(name): each for name, each in found["tensors"].items()}

@@ -1,4 +1,4 @@
-"""How much a recording keeps. Each level has all of the one before."""
+"""The levels of a recording: how much it keeps. Each level includes the one before."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ WINDOWS: dict[Level, set[str]] = {
 
 
 def find_level(name: str) -> Level:
-    """The first level that keeps a tensor of this name."""
+    """Return the first level that keeps a tensor of this name."""
     window = name.rpartition(".")[2]
     return next((level for level in WINDOWS if window in WINDOWS[level]), "everything")
 

@@ -1,4 +1,4 @@
-"""What a network held most probable, while a search asks it."""
+"""A network for the search that also reports its most probable tokens."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from ..decode.sample import find_draw_probabilities
 
 
 class Overheard:
-    """A network of the search protocol; remembers what it last held most probable.
+    """A network of the search protocol that keeps its last logits.
 
-    `settings` of a sample: the probabilities are those that it draws with.
+    If `settings` say that the search samples, probabilities are those that it draws with.
     """
 
     def __init__(self, network: Any, most: int, settings: Decode) -> None:
@@ -25,12 +25,14 @@ class Overheard:
 
     def step(self, tokens_RQ: Tensor, state: Any) -> Tensor:
         logits_RQV: Tensor = self.network.step(tokens_RQ, state)
-        self.logits_RQV = logits_RQV.clone()  # the search writes on its own
+        self.logits_RQV = logits_RQV.clone()  # the search changes its logits in place
         return logits_RQV
 
     def candidates(self, step: Step) -> list[tuple[int, float]]:
-        """Ids and log-probabilities of what could have come in place of the newest token of the
-        best hypothesis, the likeliest first."""
+        """Return ids and log-probabilities of the alternatives to the best hypothesis's last token.
+
+        The likeliest is first; that token itself is among them.
+        """
         row = int(step.parent_BC[0, 0])
         last = 0 if self.logits_RQV.size(1) == 1 else int(step.before.length_B[0])
         logits_V = self.logits_RQV[row, last]

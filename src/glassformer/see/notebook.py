@@ -1,4 +1,4 @@
-"""A recording as it shows itself in a notebook: plain HTML that needs no network and no script."""
+"""The display of a recording in a notebook: plain HTML without scripts or downloads."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ COLUMNS = ("reads", "writes", "which had", "or else")
 
 
 def show_in_notebook(trace: Trace, k: int = 3) -> str:
-    """The translation, what else each step might have written, and where each step looked."""
+    """Return HTML: the translation, alternatives at each step, and the cross-attention."""
     rows = "".join(_show_step(trace, step, k) for step in range(len(trace.predicted)))
     head = "".join(f'<th style="text-align:left">{name}</th>' for name in COLUMNS)
     png = trace.picture("V54")._repr_png_()

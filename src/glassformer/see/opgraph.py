@@ -1,10 +1,10 @@
-"""How each tensor of a recording is made of others: the catalogue's equations, wired up.
+"""The graph of a recording: for each tensor, the equation that computes it from others.
 
-The catalogue says how the cells of a window are made, with names as its module has them:
-`normed`, `x`, `to_query.weight`. The wiring, recorded from the network itself, says which tensor
-each name is there. Together they are the graph: for every tensor an equation in full names, from
-which come the arithmetic of any cell, the test that recomputes every tensor, formulas, code and
-pictures. Imports no torch.
+The catalogue has the equation of each window, in the local names of its module: `normed`, `x`,
+`to_query.weight`. The wiring, recorded from the network itself, says which tensor each local name
+is. Together they make the graph: for every tensor an equation in full names. Explanations of
+cells, formulas, code, pictures and the test that recomputes every tensor are all made from it.
+Imports no torch.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ DIMS = {"H": "head", "K": "width", "D": "d_model", "F": "d_ff", "V": "vocabulary
 
 
 class Axis(NamedTuple):
-    """One axis of a tensor: its letter, what it counts, and how many there are."""
+    """One axis of a tensor: its letter, what it counts, and its size."""
 
     letter: str
     dim: str
@@ -44,13 +44,13 @@ class Axis(NamedTuple):
 
 @dataclass(frozen=True)
 class Equation:
-    """The making of one tensor. Without a right side it is given: an input, or a parameter."""
+    """The equation of one tensor; inputs and parameters have no right side."""
 
     name: str
     kind: str  # "input", "parameter", "window", or "derived" from windows and none itself
     axes: tuple[Axis, ...] = ()
     right: Expression | None = None
-    sizes: Mapping[str, int] = field(default_factory=dict)  # how far each letter runs
+    sizes: Mapping[str, int] = field(default_factory=dict)  # the number of values of each letter
     module: str = ""  # the class of the module that makes it, where that has no windows
 
     @property
@@ -67,7 +67,7 @@ class Equation:
 
     @cached_property
     def operands(self) -> tuple[str, ...]:
-        """The names of the tensors that it is made of, in the order of the equation."""
+        """Return the names of the tensors on the right side, in the order of the equation."""
         parts = walk(self.right) if self.right else ()
         return tuple(dict.fromkeys(part.name for part in parts if isinstance(part, Cells)))
 
@@ -84,7 +84,7 @@ def build_graph(
     source_vocabulary: int,
     target_vocabulary: int,
 ) -> Graph:
-    """Return the graph of a network, for a recording of so many positions."""
+    """Return the graph of a network for a recording of `source` and `target` positions."""
     sizes = {
         "S": source,
         "T": target,
@@ -99,7 +99,7 @@ def build_graph(
 
 
 class _Builder:
-    """Wires the catalogue's equations up, window by window."""
+    """A builder of the graph, window by window."""
 
     def __init__(self, settings: Model, wiring: Wiring, sizes: Mapping[str, int]):
         self.settings, self.wiring, self.sizes = settings, wiring, sizes
@@ -116,7 +116,7 @@ class _Builder:
         return self.graph
 
     def _add_window(self, name: str, maker: str) -> None:
-        """Add what a window shows: by its own equation, or by that of the module that made it."""
+        """Add a window with its own equation, or with that of the PyTorch module that made it."""
         entry = look_up(name)
         if entry is None:
             raise ValueError(f"{name} is not in the catalogue")
@@ -133,7 +133,7 @@ class _Builder:
                 self._add(f"{stem}.{part}", "derived", text, derived, maker, stem)
 
     def _add_derived(self, module: str) -> None:
-        """Add what follows from the windows of a module, as soon as all of these are there."""
+        """Add the derived tensors of a module whose windows are all in the graph."""
         for kind, entry in read_derived().items():
             name = f"{module}.{kind.rpartition('.')[2]}".lstrip(".")
             text = entry.choose_equation(self.values)
@@ -162,7 +162,7 @@ class _Builder:
         self.graph[name] = Equation(name, kind, axes, wired, sizes, made_by)
 
     def _lay_out(self, name: str, letters: list[str], shape: list[str]) -> tuple[Axis, ...]:
-        """Return the axes of a tensor, whose shape the catalogue gives in letters."""
+        """Return the axes of a tensor; the catalogue gives its shape in letters."""
         is_source = name.startswith(("source", "encoder", "memory"))
         own = "source" if is_source else "target"
         other = "source" if is_source or "cross_attention" in name else "target"
@@ -174,7 +174,7 @@ class _Builder:
         return tuple(Axis(letter, dims[size], sizes[size]) for letter, size in pairs)
 
     def _wire(self, part: Expression, module: str, stem: str) -> Expression | None:
-        """Return an expression in full names and numbers; None for what the network has not."""
+        """Return an expression in full names and numbers; None if the network lacks a part."""
         if isinstance(part, Constant):
             return Number(self._look_up(part.name, module))
         wired = [self._wire(child, module, stem) for child in list_children(part)]
@@ -189,7 +189,7 @@ class _Builder:
         return made
 
     def _resolve(self, local: str, module: str, stem: str) -> str | None:
-        """Return the full name of a tensor that a module calls so; None if it has none."""
+        """Return the full name of a module's local name; None if the network has no such tensor."""
         called = self.wiring.modules.get(module)
         full = f"{module}.{local}".lstrip(".")
         for name in (stem and f"{stem}.{local}", full):
@@ -205,7 +205,7 @@ class _Builder:
         return full
 
     def _fit(self, index: tuple[Expression, ...], name: str) -> tuple[Expression, ...]:
-        """Return an index with 0 for what goes along an axis that fits any size."""
+        """Return an index with 0 on each axis that is broadcast."""
         axes = self.graph[name].axes
         if not axes:
             return index
@@ -221,7 +221,7 @@ class _Builder:
         raise ValueError(f"{name} is neither a size nor a number of {module}")
 
     def _measure(self, right: Expression | None) -> dict[str, int]:
-        """Return how far the letters of sums run: as far as the axes that they go along."""
+        """Return the number of values of each letter of a sum: the size of the axis it indexes."""
         sizes = dict(self.defaults)
         for part in walk(right) if right else ():
             if isinstance(part, Cells):
@@ -237,7 +237,7 @@ class _Builder:
 
     @cached_property
     def defaults(self) -> dict[str, int]:
-        """How far letters run along the axes of parameters."""
+        """Return the number of values of letters along the axes of parameters."""
         h, k = self.sizes["H"], self.sizes["K"]
         return {
             "h": h,

@@ -1,4 +1,4 @@
-"""A recording as one page: the app with the recording inside it, opened without any server.
+"""A recording as one HTML page: the app with the recording inside it. It needs no server.
 
 Imports no torch.
 """
@@ -21,13 +21,13 @@ from .files import HEAD
 from .opgraph import Equation
 from .trace import Trace
 
-PLACE = "recording"  # the id of the element that holds it; the app looks for it
-HEIGHT = 780  # of it in a notebook, in pixels
-LIGHT = 16 << 20  # bytes of weights that a page carries if nobody says otherwise
+PLACE = "recording"  # the id of the element with the recording, where the app finds it
+HEIGHT = 780  # of the page in a notebook, in pixels
+LIGHT = 16 << 20  # bytes of weights that a page contains by default, at most
 
 
 class SavedPage:
-    """The app with one recording in it: it shows itself in a notebook."""
+    """The app with one recording in it; a notebook displays it."""
 
     def __init__(self, html: str):
         self.html = html
@@ -36,7 +36,7 @@ class SavedPage:
         return f"<Page of {len(self.html) / 1e6:.1f} MB: in a notebook it shows itself; or save it>"
 
     def _repr_html_(self) -> str:
-        """A frame apart from the notebook: neither can disturb the other."""
+        """Return a sandboxed frame, so that page and notebook cannot disturb each other."""
         return (
             f'<iframe srcdoc="{escape(self.html)}" width="100%" height="{HEIGHT}" '
             'sandbox="allow-scripts allow-downloads" title="glassformer" frameborder="0"></iframe>'
@@ -51,10 +51,10 @@ class SavedPage:
 
 
 def build_page(trace: Trace, *, parameters: bool | None = None, compact: bool = False) -> str:
-    """HTML that asks the network for nothing, and may not.
+    """Return the HTML of the page; its security policy forbids every download.
 
-    parameters: the weights too, so that every number explains itself; None: if they are few.
-    compact: fp16. ValueError where the app is not built.
+    parameters: include the weights, so that the page can explain every number; None: if they are
+    few. compact: fp16. Raises ValueError if the app is not built.
     """
     if parameters is None:
         parameters = 0 < sum(array.nbytes for array in trace.parameters.values()) <= LIGHT
@@ -63,7 +63,7 @@ def build_page(trace: Trace, *, parameters: bool | None = None, compact: bool = 
         f"default-src 'none'; script-src '{_hash(script)}'; style-src '{_hash(style)}'; "
         "img-src data: blob:; base-uri 'none'; form-action 'none'"
     )
-    # A data block ends at the first "</script", whatever it is part of.
+    # A data block ends at the first "</script", even inside a string.
     held = json.dumps(pack_page(trace, parameters, compact), ensure_ascii=False).replace(
         "<", r"\u003c"
     )
@@ -79,7 +79,7 @@ def build_page(trace: Trace, *, parameters: bool | None = None, compact: bool = 
 
 
 def pack_page(trace: Trace, parameters: bool, compact: bool) -> dict[str, Any]:
-    """What the page holds: trace.json, the op-graph, the catalogue, and tensors as base64."""
+    """Return the page's data: trace.json, the op-graph, the catalogue, and tensors as base64."""
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place) / "trace"
         trace.save(folder, compact=compact, parameters=parameters)
@@ -95,7 +95,7 @@ def pack_page(trace: Trace, parameters: bool, compact: bool) -> dict[str, Any]:
 
 
 def describe_equation(op: Equation) -> dict[str, Any]:
-    """Return an equation for readers in other languages: its right side in our grammar."""
+    """Return an equation as JSON, with its right side in the grammar of `expression`."""
     return {
         "name": op.name,
         "kind": op.kind,

@@ -1,4 +1,4 @@
-"""A model's weights as arrays, each made when it is first asked for."""
+"""The weights of a model as NumPy arrays, each made when it is read."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from .trace import Array
 
 
 class Parameters(Mapping[str, "Array"]):
-    """On a processor, the arrays are the weights themselves: nothing is copied."""
+    """A mapping from names of weights to arrays; on a CPU they share memory with the model."""
 
     def __init__(self, tensors: Mapping[str, Tensor]):
         self.tensors = tensors

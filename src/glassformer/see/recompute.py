@@ -1,6 +1,6 @@
-"""Equations evaluated in NumPy and float64, whole tensors at a time. Imports no torch.
+"""Evaluate equations in NumPy and float64, whole tensors at a time. Imports no torch.
 
-Plain on purpose: it is what the network's own arithmetic is held against.
+It is plain on purpose: tests compare the network's own arithmetic with it.
 """
 
 from __future__ import annotations
@@ -29,20 +29,20 @@ Fetch = Callable[[str], Array]
 
 
 class Along(NamedTuple):
-    """The values that a letter takes, and the number of the axis on which they lie."""
+    """The values of a letter, and the number of the axis along which they lie."""
 
     axis: int
     values: Array
 
 
 class Grid(NamedTuple):
-    """Numbers with one dimension for each axis in `axes`, which ascend."""
+    """An array with one dimension for each axis in `axes`, in ascending order."""
 
     axes: tuple[int, ...]
     cells: Array
 
 
-Where = Mapping[str, Along | int]  # what each letter stands for: all its values, or one
+Where = Mapping[str, Along | int]  # each letter with all its values, or with one
 
 OPERATIONS: dict[str, Callable[[Array, Array], Array]] = {
     " ": np.multiply,
@@ -71,7 +71,7 @@ FUNCTIONS: dict[str, Callable[..., Array]] = {
 
 
 def recompute(equation: Equation, fetch: Fetch) -> Array:
-    """Return all cells of a tensor, made of cells that `fetch` gives by name."""
+    """Return a tensor computed by its equation; `fetch` returns the operands by name."""
     if equation.right is None:
         return fetch(equation.name)
     letters = [axis.letter for axis in equation.axes]
@@ -89,7 +89,7 @@ def evaluate_expression(
 ) -> Grid:
     """Return the value of an expression for all values of the letters in `where`.
 
-    `sizes` says how far the letters of reductions run, and what constants are worth.
+    `sizes` has the number of values of each reduction's letter, and the values of constants.
     """
 
     def go(part: Expression) -> Grid:
@@ -124,7 +124,7 @@ def evaluate_expression(
 
 
 def list_factors(expression: Expression) -> list[Expression]:
-    """Return what stands side by side in a product."""
+    """Return the factors of a product that are written side by side."""
     match expression:
         case Operation(" ", left, right):
             return [*list_factors(left), right]
@@ -132,13 +132,13 @@ def list_factors(expression: Expression) -> list[Expression]:
 
 
 def _open(letter: str, where: Where, sizes: Mapping[str, int]) -> dict[str, Along | int]:
-    """Give a letter all its values, on an axis of its own behind all others."""
+    """Return `where` with all values of `letter`, on a new axis after all others."""
     used = [at.axis for at in where.values() if isinstance(at, Along)]
     return {**where, letter: Along(max(used, default=-1) + 1, np.arange(sizes[letter]))}
 
 
 def _take(cells: Array, index: list[Grid]) -> Grid:
-    """Return the cells at these places; an axis of length 1 fits any place."""
+    """Return the cells at an index; an axis of length 1 is broadcast."""
     cells = cells if cells.dtype in (np.bool_, np.int64) else cells.astype(np.float64)
     places = [
         Grid((), np.array(0)) if size == 1 else at
@@ -154,14 +154,14 @@ def _take(cells: Array, index: list[Grid]) -> Grid:
 
 
 def _is_whole(at: Grid, size: int) -> bool:
-    """Whether an index is one place, or all places in their order."""
+    """Return whether an index is one number, or all numbers of its axis in order."""
     return not at.axes or (
         len(at.axes) == 1 and at.cells.size == size and bool((at.cells == np.arange(size)).all())
     )
 
 
 def _spread(grid: Grid, axes: Iterable[int]) -> Array:
-    """Return the numbers with a dimension for each of `axes`, of length 1 where there is none."""
+    """Return the array with a dimension for each of `axes`, of length 1 if it had none."""
     places = tuple(slice(None) if axis in grid.axes else None for axis in axes)
     return np.asarray(grid.cells)[places]
 
@@ -172,7 +172,7 @@ def _join(function: Callable[..., Array], *grids: Grid) -> Grid:
 
 
 def _sum(factors: list[Grid], along: Along) -> Grid:
-    """Return the sum of a product over one axis: an einsum, so that matrices go at full speed."""
+    """Return the sum of a product over one axis, as an einsum: that is fast for matrices."""
     axes = tuple(sorted({axis for grid in factors for axis in grid.axes} - {along.axis}))
     if not any(along.axis in grid.axes for grid in factors):
         factors = [*factors, Grid((along.axis,), np.ones(len(along.values)))]
@@ -192,7 +192,7 @@ def _soften(
     fetch: Fetch,
     sizes: Mapping[str, int],
 ) -> Grid:
-    """Return exp(a) / sum exp(b) with the largest b taken from both: nothing overflows."""
+    """Return exp(a) / sum exp(b), with the largest b subtracted from both against overflow."""
     powers = evaluate_expression(below, inner, fetch, sizes)
     top = Grid(powers.axes[:-1], powers.cells.max(-1))
     whole = Grid(powers.axes[:-1], np.exp(powers.cells - top.cells[..., None]).sum(-1))

@@ -1,4 +1,4 @@
-"""Recording one translation: found on the fast path, then run once more with open windows.
+"""Record one translation: search on the fast path, then run once more and keep the tensors.
 
 Letters: B one sentence; S source; T rows of the decoder; V vocabulary.
 """
@@ -50,16 +50,19 @@ def record(
 ) -> Trace:
     """Translate a text, and record one sentence of it.
 
-    sentence: which, 0 the first, -1 the last; the text is split as `translate` does, and the trace
-    has the translation of all (`whole_translation`); what else is said here is about that sentence
-    alone. split=False, or a target, takes the text as one sentence.
+    sentence: the one to record, 0 the first, -1 the last. The text is split as `translate` splits
+    it, and the trace has the translation of all sentences (`whole_translation`). All other
+    arguments are about the recorded sentence alone. split=False, or a target, takes the text as
+    one sentence.
     level: attention (and the likeliest tokens), states (and query, key, value, residual stream) or
-    everything. prefix: how its translation begins, text or ids. hypothesis: which of those that
-    ended, 0 the best. target: record this translation, a text or another trace's, instead of
-    searching for one. edits: see `edit`. progress: is shown each step of the search, and ids and
-    log-probabilities of what was likeliest then, and None and [] while other sentences are
-    translated; what it raises ends the work.
+    everything. prefix: the beginning of the translation, as text or ids. hypothesis: the rank of
+    the finished hypothesis to record, 0 the best. target: record this translation, a text or
+    another trace's, instead of searching for one. edits: see `edit`.
+    progress: called at each step of the search with the step and with ids and log-probabilities of
+    its likeliest tokens; called with None and [] while other sentences are translated. An exception
+    that it raises ends the recording.
     The translation is made in the translator's precision, the recording in fp32.
+    Raises ValueError for arguments that do not fit the text, the model or each other.
     """
     if not isinstance(text, str):
         raise ValueError("text is one text, not a list: record one after the other")
@@ -95,7 +98,7 @@ def record(
         predictions = _predict(translator, passage, logits_TV)
     look = (lambda _: progress(None, [])) if progress else None
     if look and excerpt.many > 1:
-        look(0)  # the first translation of a process may take a while to begin
+        look(0)  # the first translation of a process may start slowly
     whole = translate_whole(translator, text, excerpt, passage.text, decode, seed, look)
     document = _describe(translator, edited, source, passage, level, predictions, numerics)
     return Trace(
@@ -110,7 +113,7 @@ def record(
 def _defer_beam(
     translator: Translator, edited: Edited, passage: Passage
 ) -> Callable[[], Search] | None:
-    """Return a beam search of the same sentence, to be made if a picture asks for it."""
+    """Return a function that searches the same sentence with a beam; None without a search."""
     found = passage.search
     if found is None:
         return None
@@ -130,7 +133,7 @@ def _read(translator: Translator, text: str) -> list[Token]:
 
 
 def _pass(network: Transformer, passage: Passage, device: torch.device) -> Tensor:
-    """All rows of the decoder at once; logits T V."""
+    """Return the logits of all rows of the decoder, T V, in one pass."""
     source_BS, target_BT = (
         torch.tensor([ids], device=device) for ids in (passage.source, passage.given)
     )
@@ -140,7 +143,7 @@ def _pass(network: Transformer, passage: Passage, device: torch.device) -> Tenso
 def _compare(
     translator: Translator, edited: Edited, passage: Passage, logits_TV: Tensor
 ) -> Numerics:
-    """The recording beside the translation, in the precision in which that was made."""
+    """Return how far the recording differs from a pass in the precision of the translation."""
     largest, differently = None, ()
     fast_TV = logits_TV
     if translator.exact_precision != "fp32":
@@ -194,7 +197,7 @@ def _predict(translator: Translator, passage: Passage, logits_TV: Tensor) -> tup
 def _find_draws(
     passage: Passage, log_prob_TV: Tensor, likeliest_TC: Tensor
 ) -> list[dict[str, Any]]:
-    """Return what a sample draws with, of the token that came and of the likeliest, row by row."""
+    """Return, for each row, the sampling probabilities of its token and of the likeliest."""
     if passage.search is None or passage.search.settings.search != "sample":
         return [{} for _ in passage.wanted]
     draw_TV = find_draw_probabilities(log_prob_TV, passage.search.settings)
@@ -239,7 +242,7 @@ def _describe(
 
 
 def _judge(translator: Translator, text: str, passage: Passage) -> dict[str, Any]:
-    """Return what looks wrong with a translation that was searched for."""
+    """Return confidence and problems of a translation that was searched for; {} if it was given."""
     if passage.search is None or passage.log_probs is None:
         return {}
     tokens = [translator.tokenizers.target.token(id) for id in passage.written]
@@ -253,7 +256,7 @@ def _judge(translator: Translator, text: str, passage: Passage) -> dict[str, Any
 
 
 def _to_array(name: str, values: list[Tensor]) -> Array:
-    """The one value of a name, without its batch axis; positions have none."""
+    """Return the one recorded value of a tensor without its batch axis; positions have none."""
     (value,) = values
     array: Array = (value if name.endswith(".positions") else value[0]).cpu().numpy()
     return array

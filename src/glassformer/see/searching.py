@@ -1,4 +1,4 @@
-"""The translation to be recorded: searched for on the fast path, each step kept."""
+"""Find the translation that is recorded: search on the fast path, and keep each step."""
 
 from __future__ import annotations
 
@@ -20,30 +20,30 @@ from .logits_tap import Overheard
 from .tokens import spell_word
 from .trace import Trace
 
-BEAM = 4  # of the paper, for what a search of one hypothesis cannot show
-HEARD = 5  # likeliest tokens that whoever looks on is shown of each step
+BEAM = 4  # the paper's, for pictures of a beam where the translation was searched without one
+HEARD = 5  # likeliest tokens that `progress` is given at each step
 Progress = Callable[[Step | None, list[tuple[int, float]]], object]
 
 
 @dataclass(frozen=True)
 class Passage:
-    """What goes through the network once, teacher-forced."""
+    """A sentence and its translation, for one teacher-forced pass through the network."""
 
     source: Sequence[int]  # EOS included
     written: Sequence[int]  # without BOS and EOS
     finished: bool  # False: cut at the greatest length
     text: str
-    log_probs: Sequence[float] | None = None  # as the search had them, EOS's last
+    log_probs: Sequence[float] | None = None  # of each token in the search, EOS last
     search: Search | None = None
 
     @property
     def wanted(self) -> list[int]:
-        """What each row of the decoder should predict."""
+        """Return the token that each row of the decoder should predict."""
         return [*self.written, EOS] if self.finished else [*self.written]
 
     @property
     def given(self) -> list[int]:
-        """The rows of the decoder."""
+        """Return the tokens that are the decoder's input: BOS, then all but the last wanted one."""
         return [BOS, *self.wanted[:-1]]
 
 
@@ -58,9 +58,10 @@ def find_passage(
     key: int = 0,
     progress: Progress | None = None,
 ) -> Passage:
-    """The hypothesis asked for, or the target given. ValueError where there is none such.
+    """Return the wanted hypothesis of a search, or the target if one is given.
 
-    A sample is drawn with `seed` and `key`, as that of a line is with its number.
+    Sampling draws with `seed` and `key`, as `translate` does with the number of a line.
+    Raises ValueError if there is no such hypothesis, or nothing to translate.
     """
     tokenizer = translator.tokenizers.target
     if target is not None:
@@ -97,7 +98,7 @@ def find_passage(
 def search_with_beam(
     translator: Translator, edited: Edited, source: Sequence[int], settings: Decode
 ) -> Search:
-    """Search again with a beam of 4, and otherwise as `settings` say."""
+    """Search with a beam of 4; length, stopping and repeated n-grams are as in `settings`."""
     plain = Decode(search="beam", beam=BEAM)
     kept = {
         "length_penalty",
@@ -126,7 +127,10 @@ def _search(
     key: int,
     progress: Progress | None,
 ) -> list[Step]:
-    """One that ends before so many hypotheses have is done again, for as many."""
+    """Return the steps of a search.
+
+    If it ends with too few finished hypotheses, the search is run again for as many as needed.
+    """
     most = settings.beam if settings.search == "beam" else 1
     with autocast(translator.exact_precision, translator.device), edited.network() as network:
         heard = Overheard(network, HEARD, settings) if progress else None
@@ -150,7 +154,7 @@ def _search(
 
 
 def _rank(steps: list[Step]) -> list[Hypothesis]:
-    """All that ended, the best first; what was cut comes last."""
+    """Return all hypotheses that ended, the best first, and those cut at the length limit last."""
     return sorted(
         (ended for step in steps for _, ended in endings(step)),
         key=lambda ended: (not ended.finished, -ended.score),
@@ -169,7 +173,7 @@ def _keep(
 
 
 def _force(translator: Translator, source: list[int], target: str | Trace) -> Passage:
-    """A translation that is given: as text, or as another trace has it, token by token."""
+    """Return a passage with a given translation: a text, or the tokens of another trace."""
     tokenizer = translator.tokenizers.target
     if isinstance(target, str):
         written, finished = tokenizer.encode(target), True
@@ -196,7 +200,7 @@ def _tell(tokenizer: Tokenizer, found: Hypothesis) -> FoundHypothesis:
 
 
 def _replay(tokenizer: Tokenizer, step: Step) -> tuple[Considered, ...]:
-    """The candidates of one step; the k-th that is KEPT is row k of the next."""
+    """Return the candidates of one step; the k-th that is KEPT is row k of the next."""
     told, row = [], 0
     for candidate in step.candidates(0):
         lives = candidate.fate is Fate.KEPT

@@ -1,4 +1,4 @@
-"""A text of several sentences: all of them are translated, and one is looked into."""
+"""Texts of several sentences: all are translated, and one is recorded."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from .document import Sentence, Whole
 
 @dataclass(frozen=True)
 class Excerpt:
-    """The sentence of a text that is looked into, as the encoder is given it."""
+    """The sentence of a text that is recorded, as the encoder is given it."""
 
     text: str
     number: int = 0  # among the sentences of the whole text
-    many: int = 1  # of these
-    key: int = 0  # of its samples: the same that `translate` draws with
+    many: int = 1  # the number of sentences of the whole text
+    key: int = 0  # of sampling: the same that `translate` draws with
 
 
 def choose_sentence(translator: Translator, text: str, sentence: int) -> Excerpt:
-    """Return one sentence of a text, -1 the last. ValueError where there is none such."""
+    """Return one sentence of a text; -1 is the last. Raises ValueError if it does not exist."""
     places = [
         (line, part, begin, span)
         for line, (begin, content, _) in enumerate(_read_lines(text))
@@ -51,9 +51,9 @@ def translate_whole(
     seed: int,
     progress: Progress | None = None,
 ) -> Whole | None:
-    """Translate all sentences as `translate` does, with `own` in the place of the chosen one's.
+    """Translate all sentences as `translate` does; `own` is the translation of the chosen one.
 
-    None where the text is one sentence.
+    Returns None if the text is one sentence.
     """
     if chosen.many == 1:
         return None
@@ -83,7 +83,7 @@ def translate_whole(
 
 
 def _read_lines(text: str) -> Iterator[tuple[int, str, str]]:
-    """Yield where each line begins, the line, and the line break after it."""
+    """Yield each line with the index of its first character before and its line break after it."""
     begin = 0
     for line, kept in zip(text.splitlines(), text.splitlines(keepends=True), strict=True):
         yield begin, line, kept[len(line) :]

@@ -1,4 +1,4 @@
-"""What each head matters: it is silenced, and the translation is read once more.
+"""Measure what each head contributes: silence it, and score the same translation again.
 
 Letters: B items, in each of which one of the H heads of a block is silent; T rows of the decoder;
 V vocabulary; L positions; K width of a head.
@@ -18,18 +18,18 @@ from ..translator import Translator
 from .edit import prepare_edits
 from .trace import Array, Trace
 
-TEXTUAL = ("word", "prefix")  # edits that a recording's own text and translation already have
+TEXTUAL = ("word", "prefix")  # edits that the recorded text and translation contain already
 
 
 @dataclass(frozen=True)
 class Silenced:
-    """How far a token is ahead of its rival: ln of how many times likelier it is."""
+    """The lead of a token over a rival, ln(p(token) / p(rival)), with and without each head."""
 
     step: int
     token: int  # ids
     rival: int
     lead: float  # with all heads
-    leads: dict[str, Array]  # of each block H: without each head
+    leads: dict[str, Array]  # for each block, H: the lead without each head
 
 
 def silence_each(
@@ -39,11 +39,11 @@ def silence_each(
     rival: int | None = None,
     check: Callable[[], object] = lambda: None,
 ) -> Silenced:
-    """Every head on its own, in one pass for each block; `check` is called between them.
+    """Return the lead of the token at `step` with each head silenced on its own.
 
-    rival: an id; the likeliest other token if none is given. Edits of the recording hold
-    meanwhile: what a head matters may show only when others are silent.
-    ValueError for a step or a rival that is none.
+    This takes one pass for each block; `check` is called before each. rival: an id; None: the
+    likeliest other token. Edits of the recording stay in force, because the effect of a head may
+    show only when others are silent. Raises ValueError for a wrong step or rival.
     """
     rows, size = len(trace.predicted), len(translator.tokenizers.target)
     if not -rows <= step < rows:
@@ -73,7 +73,7 @@ def silence_each(
 
 
 def _silence_own(before: Edit | None) -> Edit:
-    """Item b of the batch loses head b."""
+    """Return an edit that silences head b in item b of the batch."""
 
     def edit(x_BHLK: Tensor) -> Tensor:
         changed = x_BHLK.clone() if before is None else before(x_BHLK).clone()
@@ -85,7 +85,7 @@ def _silence_own(before: Edit | None) -> Edit:
 
 
 def _read(translator: Translator, trace: Trace, functions: dict[str, Edit], items: int) -> Tensor:
-    """Log-probabilities B T V of the recorded translation, so many times at once."""
+    """Return log-probabilities B T V of the recorded translation, in a batch of `items` copies."""
     source, target = ([token.id for token in side] for side in (trace.source, trace.target))
     with (
         torch.inference_mode(),

@@ -1,4 +1,4 @@
-"""A recording in a terminal: what was written, what else was likely, and where it looked."""
+"""The text of a recording for a terminal: translation, alternatives and cross-attention."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from .trace import Array, Trace
 if TYPE_CHECKING:
     from .whatif import EditEffect
 
-SHADES = " ▁▂▃▄▅▆▇█"  # an eighth of the attention each
+SHADES = " ▁▂▃▄▅▆▇█"  # each stands for an eighth of the attention
 ENDINGS = 5  # hypotheses that are listed
-SENTENCES = 12  # of a longer text, that are listed
+SENTENCES = 12  # sentences of a longer text that are listed
 HEIGHT = 12  # characters of a source token that are shown
-ENDLESS = 1 << 20  # columns of what is no terminal
+ENDLESS = 1 << 20  # columns if the output is no terminal
 
 
 def summarise(trace: Trace, k: int = 3, layer: int | None = None, head: int | None = None) -> str:
-    """The translation, the `k` likeliest tokens at each step, and cross-attention."""
+    """Return the translation, `k` alternatives at each step, and the cross-attention, as text."""
     shown = [_show(token.text) for token in trace.predicted]
     widest = max(map(cell_len, shown))
     doubts = [f"looks wrong: {each.said}" for each in trace.document.problems]
@@ -42,14 +42,14 @@ def summarise(trace: Trace, k: int = 3, layer: int | None = None, head: int | No
 
 
 def tell_sentence(trace: Trace) -> str:
-    """Return which sentence of a longer text is looked into, in one line; "" of a single one."""
+    """Return one line that says which sentence of a text was recorded; "" if it has only one."""
     if len(trace.sentences) == 1:
         return ""
     return f"{len(trace.sentences)} sentences; inside: {trace.sentence} {trace.text}"
 
 
 def _list_sentences(trace: Trace) -> Iterator[str]:
-    """Yield the sentences of a longer text; the one that is looked into has a mark."""
+    """Yield the sentences of a longer text as lines; the recorded one is marked."""
     if len(trace.sentences) == 1:
         return
     yield from ("", tell_sentence(trace))
@@ -62,7 +62,7 @@ def _list_sentences(trace: Trace) -> Iterator[str]:
 
 
 def _list_endings(trace: Trace) -> Iterator[str]:
-    """What the search ended with, if that is more than one; what is looked at has a mark."""
+    """Yield the final hypotheses as lines, if there are several; the recorded one is marked."""
     search = trace.search
     if search is None or len(search.hypotheses) == 1:
         return
@@ -85,7 +85,7 @@ def _draw_attention(trace: Trace, layer: int | None, head: int | None) -> Iterat
 
 
 def _stack(text: str) -> list[str]:
-    """What stands below each other: characters, with the marks that take no room of their own."""
+    """Return the characters of a text, each with its zero-width marks, to be written downwards."""
     letters: list[str] = []
     for character in text:
         if letters and not cell_len(character):
@@ -96,7 +96,7 @@ def _stack(text: str) -> list[str]:
 
 
 def _fit(keys: Sequence[list[str]], room: int) -> Iterator[slice]:
-    """As many columns as fit beside each other, then the next."""
+    """Yield slices of the keys: as many columns at a time as fit beside each other."""
     start, taken = 0, 0
     for place, key in enumerate(keys):
         wide = max(map(cell_len, key), default=0) + 1
@@ -110,7 +110,7 @@ def _fit(keys: Sequence[list[str]], room: int) -> Iterator[slice]:
 def _draw_block(
     rows: Sequence[str], widest: int, keys: Sequence[list[str]], weights: Array
 ) -> Iterator[str]:
-    """The tokens of the source upright, and a shade for each below it."""
+    """Yield the lines of one block: source tokens written downwards, shades of attention below."""
     tallest = max(map(len, keys))
     wide = [max(map(cell_len, key), default=0) for key in keys]
     upright = [[""] * (tallest - len(key)) + key for key in keys]
@@ -122,7 +122,7 @@ def _draw_block(
 
 
 def _choose(trace: Trace, layer: int | None, head: int | None) -> tuple[Array, str]:
-    """One head's weights, or the mean of several, and which they are."""
+    """Return the weights of one head, or a mean of several, and their description."""
     layers = range(trace.settings.decoder_layers)
     if layer is not None:
         if not -len(layers) <= layer < len(layers):
@@ -139,7 +139,11 @@ def _choose(trace: Trace, layer: int | None, head: int | None) -> tuple[Array, s
 
 
 def tell_comparison(found: EditEffect, k: int = 12) -> str:
-    """The translations, the tokens that lost or won most, and the tensors that moved most."""
+    """Return as text what an edit changed.
+
+    It has both translations, the probability of each token before and after, and the `k` tensors
+    that changed most.
+    """
     lines = [f"before  {found.before.translation}", f"after   {found.after.translation}", ""]
     lines.append("the translation before, token by token: probability before and after")
     for change in found.changes:
@@ -153,7 +157,7 @@ def tell_comparison(found: EditEffect, k: int = 12) -> str:
 
 
 def tell_cell(found: Explanation) -> str:
-    """One number, and the way down from it to a word."""
+    """Return the explanation of a number, and the chain from it down to a token or a position."""
     way = [
         f"  {step.name}[{','.join(map(str, step.index))}] = {step.value:.6g}"
         for step in found.chain[1:]
@@ -163,12 +167,12 @@ def tell_cell(found: Explanation) -> str:
 
 
 def _show(text: str) -> str:
-    """A token with its leading space made visible."""
+    """Return a token with its leading space made visible."""
     return text.replace(" ", "▁", 1) if text.startswith(" ") else text
 
 
 def _pad(text: str, width: int) -> str:
-    """As wide as `width` letters of a terminal: a Chinese character is as wide as two."""
+    """Return a text padded to `width` columns of a terminal; a Chinese character takes two."""
     return text + " " * (width - cell_len(text))
 
 

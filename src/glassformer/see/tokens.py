@@ -1,4 +1,4 @@
-"""Tokens with their places in a text: the source's as it was given, the target's as it came out."""
+"""Tokens of source and target with the spans of characters that they stand for."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .document import Merge, Token, WordMerges
 
 
 def read_source(translator: Translator, text: str) -> list[Token]:
-    """What the encoder reads: the tokens of a text without the white space around it, and EOS."""
+    """Return the encoder's input: the tokens of a text, stripped of outer white space, and EOS."""
     found, left = translator.read(text.strip()), len(text) - len(text.lstrip())
     tokens = [
         Token(text=token, id=id, start=left + start, end=left + end)
@@ -23,7 +23,7 @@ def read_source(translator: Translator, text: str) -> list[Token]:
 
 
 def read_words(tokenizer: Tokenizer, tokens: Sequence[Token]) -> tuple[WordMerges, ...]:
-    """How the tokens of a source came about, word by word."""
+    """Return the merges that made the tokens of a source, word by word; () without merges."""
     if not tokenizer.merges:  # they come from a unigram model
         return ()
     text = tokenizer.decode(token.id for token in tokens)
@@ -39,9 +39,10 @@ def _build(tokenizer: Tokenizer, word: str) -> WordMerges:
 def read_target(
     tokenizer: Tokenizer, ids: Sequence[int], text: str, finished: bool
 ) -> tuple[list[Token], list[Token]]:
-    """The rows of the decoder, and what each of them predicts: the same, one token later.
+    """Return the rows of the decoder, and the token that each row predicts.
 
-    `text` is what the tokens spell, without white space around it.
+    Both are the same tokens, shifted by one. `text` is what the tokens spell, without outer white
+    space.
     """
     spans = _locate(tokenizer, ids, text)
     written = [
@@ -57,14 +58,14 @@ def _mark(tokenizer: Tokenizer, id: int, place: int) -> Token:
 
 
 def spell_word(tokenizer: Tokenizer, ids: Sequence[int]) -> str:
-    """The text of the tokens of a translation."""
+    """Return the text of a translation's tokens on one line, without outer white space."""
     return tokenizer.decode(ids).translate(LINE_BREAKS).strip()
 
 
 def _locate(tokenizer: Tokenizer, ids: Sequence[int], text: str) -> Iterator[tuple[int, int]]:
-    """The tokens of one character, its bytes, share its span."""
+    """Yield the span of each token; tokens that are bytes of one character share its span."""
     spelled = [tokenizer.decode(ids[:place]) for place in range(len(ids) + 1)]
-    left = len(spelled[-1]) - len(spelled[-1].lstrip())  # white space that the text is without
+    left = len(spelled[-1]) - len(spelled[-1].lstrip())  # leading white space, which `text` lacks
     for before, after in pairwise(map(len, spelled)):
         start = before - 1 if before == after else before
         yield _clip(start - left, text), _clip(after - left, text)

@@ -1,6 +1,6 @@
 """A translation model of six words, trained in seconds: `python -m glassformer.see.toy FILE`.
 
-It writes what `draw/toy.json` is: the probabilities before, during and after training, in full.
+The output is `draw/toy.json`: the full probabilities before, during and after training.
 """
 
 from __future__ import annotations
@@ -33,7 +33,10 @@ def number(words: str, vocabulary: list[str]) -> list[int]:
 
 
 def train_toy() -> dict[str, Any]:
-    """Sentences, vocabulary, snapshots at 0, 1, 2, 4 ... and the gradient of each block."""
+    """Train the model; return its sentences, vocabulary, snapshots and gradients.
+
+    There is a snapshot at updates 0, 1, 2, 4 ..., and a gradient norm of each block at every one.
+    """
     torch.manual_seed(SEED)
     model = Transformer(SHAPE, len(SOURCE), len(TARGET))
     optimizer = torch.optim.Adam(model.parameters(), RATE, (0.9, 0.98))

@@ -1,4 +1,4 @@
-"""One translation, recorded: what every reader of it reads. Imports no torch.
+"""A recorded translation and its tensors. Imports no torch.
 
 Names are those of `catalogue.toml` with the number of the layer in place of the star; arrays
 have no batch axis. Letters: H heads, S source, T rows of the decoder, K width of a head.
@@ -28,7 +28,7 @@ Array = NDArray[Any]
 
 
 class NextToken(NamedTuple):
-    """A token that could come next."""
+    """A candidate for the next token."""
 
     text: str
     id: int
@@ -38,8 +38,8 @@ class NextToken(NamedTuple):
 class Trace:
     """A recording. `trace["decoder.2.cross_attention.weights"]` is an array, H T S.
 
-    What was not recorded but follows from it, as `trace["probabilities"]`, is computed when asked
-    for; parameters go by their names in the model, if the trace has them.
+    Derived tensors, such as `trace["probabilities"]`, are computed at their first use. Parameters
+    have their names in the model, if the trace has them. An unknown name raises ValueError.
     """
 
     def __init__(
@@ -53,7 +53,7 @@ class Trace:
         self.document, self.tensors = document, tensors
         self.parameters = {} if parameters is None else parameters
         self.vocabulary = vocabulary  # the texts of all target tokens
-        self._search_with_beam = search_with_beam  # of the same sentence, by the same model
+        self._search_with_beam = search_with_beam  # searches the same sentence with the same model
         self.text, self.translation = document.text, document.translation
         self.source: tuple[Token, ...] = document.source  # EOS included
         self.target: tuple[Token, ...] = document.target  # the decoder's rows, BOS included
@@ -70,33 +70,33 @@ class Trace:
 
     @property
     def sentences(self) -> tuple[Sentence, ...]:
-        """The sentences of the text that was given, as spans of it and of its translation."""
+        """Return the sentences of the given text, as spans of it and of its translation."""
         if whole := self.document.whole:
             return whole.sentences
         return (Sentence(source=(0, len(self.text)), target=(0, len(self.translation))),)
 
     @property
     def sentence(self) -> int:
-        """Which of the sentences was recorded, from 0."""
+        """Return the index of the sentence that was recorded, from 0."""
         return self.document.whole.chosen if self.document.whole else 0
 
     @property
     def whole_text(self) -> str:
-        """The text that was given; `text` is the sentence of it that was recorded."""
+        """Return the given text; `text` is the sentence of it that was recorded."""
         return self.document.whole.text if self.document.whole else self.text
 
     @property
     def whole_translation(self) -> str:
-        """The translation of all sentences; `translation` is that of the recorded one."""
+        """Return the translation of all sentences; `translation` is that of the recorded one."""
         return self.document.whole.translation if self.document.whole else self.translation
 
     @property
     def size(self) -> int:
-        """Bytes in memory, without the model's parameters."""
+        """Return the bytes that the tensors take in memory, without the model's parameters."""
         return sum(array.nbytes for array in (*self.tensors.values(), *self._computed.values()))
 
     def names(self) -> list[str]:
-        """What was recorded, in the order in which it was computed."""
+        """Return the names of the recorded tensors, in the order in which they were computed."""
         return list(self.tensors)
 
     def __contains__(self, name: str) -> bool:
@@ -122,8 +122,10 @@ class Trace:
 
     @cached_property
     def beam_search(self) -> Search | None:
-        """A beam search of the same sentence, made when it is first asked for; None where the
-        recording was read from disk, so that its model is not at hand."""
+        """Return a beam search of the same sentence, made at the first use.
+
+        It is None for a recording that was read from disk, because the model is not loaded.
+        """
         return self._search_with_beam() if self._search_with_beam else None
 
     @cached_property
@@ -132,17 +134,17 @@ class Trace:
 
     @cached_property
     def ids(self) -> dict[str, Array]:
-        """What the network was given."""
+        """Return the token ids that the network was given, by name."""
         sides = {"source.ids": self.source, "target.ids": self.target}
         return {name: np.array([token.id for token in side]) for name, side in sides.items()}
 
     @cached_property
     def graph(self) -> Graph:
-        """How each tensor is made of others, by name: see `opgraph`."""
+        """Return the equation of each tensor, by name; see `opgraph`."""
         return self.build_graph(len(self.source), len(self.target))
 
     def build_graph(self, source: int, target: int) -> Graph:
-        """How each tensor would be made in a recording of so many positions."""
+        """Return the graph for a recording of `source` and `target` positions."""
         from .opgraph import build_graph
 
         wiring = self.document.wiring
@@ -154,11 +156,14 @@ class Trace:
         return build_graph(self.settings, wiring, source, target, *vocabularies)
 
     def resolve(self, name: str) -> str:
-        """The full name: -1 in it is the last layer, -2 the one before."""
+        """Return the full name; in `name`, layer -1 is the last, -2 the one before."""
         return resolve(name, self.settings)
 
     def top(self, step: int, k: int = 5) -> list[NextToken]:
-        """The `k` tokens that the decoder's row `step` held most probable to come next."""
+        """Return the `k` most probable next tokens of the decoder's row `step`.
+
+        Raises ValueError for a step that does not exist, or a `k` larger than the trace keeps.
+        """
         step = _check_place(step, len(self.predictions), "step")
         kept = self.predictions[step]
         if k <= len(kept.ids):
@@ -175,7 +180,10 @@ class Trace:
         return [NextToken(self.vocabulary[id], id, float(log_probs[id])) for id in best]
 
     def explain(self, name: str, index: Sequence[int] = ()) -> Explanation:
-        """Where one number comes from: `trace.explain("memory", (3, 0))`; -1 is the last."""
+        """Return how one number was computed: `trace.explain("memory", (3, 0))`; -1 is the last.
+
+        Raises ValueError for an unknown name or an index out of range.
+        """
         from .explain import explain
 
         return explain(self, self.resolve(name), index)
@@ -183,7 +191,7 @@ class Trace:
     def picture(self, id: str, **options: Any) -> Any:
         """Draw one of the pictures: `trace.picture("V49", layer=-1, query="it").save("it.svg")`.
 
-        In a notebook it shows itself. options: those of its function, as layer, head, lang, ax.
+        A notebook displays it. options: those of its function, such as layer, head, lang, ax.
         """
         from .draw import draw
 
@@ -195,28 +203,31 @@ class Trace:
         return show_in_notebook(self)
 
     def to_json(self) -> dict[str, Any]:
-        """All but the tensors."""
+        """Return the recording without its tensors, as JSON."""
         return self.document.model_dump(mode="json", exclude={"tensors"})
 
     def save(self, path: Path | str, *, compact: bool = False, parameters: bool = False) -> None:
         """Write a folder: `trace.json`, and tensors as safetensors, small to large.
 
-        compact: fp16 in place of fp32. parameters: the model's weights too, so that every number
-        explains itself where the model is not at hand.
+        compact: fp16 instead of fp32. parameters: save the model's weights too, so that every
+        number can be explained without the model.
         """
         from .files import save_trace
 
         save_trace(self, Path(path), compact, parameters)
 
     def show(self) -> SavedPage:
-        """The app with this recording in it, in a notebook; elsewhere `show().save("it.html")`."""
+        """Return the app with this recording in it.
+
+        A notebook displays it; elsewhere, `show().save("it.html")` writes a page.
+        """
         from .page import SavedPage, build_page
 
         return SavedPage(build_page(self))
 
     @classmethod
     def load(cls, path: Path | str) -> Trace:
-        """Read what `save` wrote. ValueError, in one sentence, if it is no trace, or damaged."""
+        """Read a folder that `save` wrote. Raises ValueError if it is no trace, or damaged."""
         from .files import load_trace
 
         return cls(*load_trace(Path(path)))
@@ -231,7 +242,10 @@ class Trace:
 
 
 def resolve(name: str, settings: Model) -> str:
-    """`decoder.-1.feed_forward.output` with the number of the last layer, and today's name."""
+    """Return the full name of today of a tensor such as `decoder.-1.feed_forward.output`.
+
+    A layer counted from the end is counted from 0. Raises ValueError if there are not as many.
+    """
     name = rename_tensor(name)
     layers = {"encoder": settings.encoder_layers, "decoder": settings.decoder_layers}
     side, _, rest = name.partition(".")
@@ -246,7 +260,10 @@ def resolve(name: str, settings: Model) -> str:
 
 
 def _check_place(place: int, size: int, axis: str) -> int:
-    """A place on an axis, counted from its end if negative. ValueError where it is beyond."""
+    """Return an index counted from 0; a negative one counts from the end.
+
+    Raises ValueError if it is out of range.
+    """
     if not -size <= place < size:
         raise ValueError(f"{axis} {place} is out of range: there are {size}, 0 to {size - 1}")
     return place % size

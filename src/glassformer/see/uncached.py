@@ -1,4 +1,4 @@
-"""Decoding that reads again all that is written at each step: slow, and right under any edit.
+"""Decoding without a KV cache: it recomputes all rows at each step, so that any edit is exact.
 
 Letters: B sentences, one; R rows of a search; S source; Q new tokens; L all tokens of a row;
 D model width; V vocabulary.
@@ -17,7 +17,7 @@ from ..model.masks import padding_mask
 
 @dataclass
 class Written:
-    """The tokens of each row, all equally many: they belong to one sentence."""
+    """The state of a search: the tokens of each row, all of one length, for one sentence."""
 
     memory_BSD: Tensor
     source_mask: Tensor
@@ -27,7 +27,7 @@ class Written:
 
 
 class Uncached:
-    """The search protocol for one sentence, by full passes of the decoder."""
+    """A network of the search protocol for one sentence, with full passes of the decoder."""
 
     def __init__(self, network: Transformer):
         self.network = network

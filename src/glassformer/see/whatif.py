@@ -1,4 +1,4 @@
-"""Before and after an edit: the translation, the probabilities, and every tensor."""
+"""Compare a recording before and after edits: translation, probabilities and tensors."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .trace import Trace
 
 
 class Change(NamedTuple):
-    """What an edit did to the probability of one token of the translation before it."""
+    """The probability of one token of the original translation, before and after an edit."""
 
     token: str
     before: float
@@ -25,7 +25,7 @@ class Change(NamedTuple):
 
 @dataclass(frozen=True)
 class EditEffect:
-    """A recording, the same translation under the edits, and what the edited network says."""
+    """The effect of edits: a recording, the same translation under edits, and a new translation."""
 
     before: Trace
     forced: Trace  # edited, along the translation before: row by row the same tokens
@@ -33,7 +33,7 @@ class EditEffect:
 
     @property
     def changes(self) -> list[Change]:
-        """For each row of the decoder."""
+        """Return the change of probability at each row of the decoder."""
         rows = zip(
             self.before.predicted, self.before.predictions, self.forced.predictions, strict=True
         )
@@ -44,7 +44,7 @@ class EditEffect:
 
     @property
     def differences(self) -> dict[str, float | None]:
-        """How far each tensor moved, at most; None where it has another shape now."""
+        """Return the largest difference of each tensor; None if its shape has changed."""
         found: dict[str, float | None] = {}
         for name in self.before.names():
             one, other = self.before[name], self.forced[name]

@@ -1,7 +1,8 @@
-"""Which tensor feeds which module: recorded from the network itself, once for its settings.
+"""The wiring of a network: the tensors that feed each module, recorded once for its settings.
 
-A pass over two tokens of the smallest network of its kind is watched. A tensor is known again by
-what it is, not by its values: what a module is given is the very object that a window showed.
+It is recorded in a pass over two tokens of the smallest network of the same kind. A tensor is
+recognised by its identity, not by its values: the argument of a module is the same Python object
+that passed a window.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from ..meta_model import make_meta_model
 from ..tap import Recorder, Watchable, view_with
 from .document import Module, Wiring
 
-HIDDEN = ("recorder", "training", "dropout")  # of a module; its other numbers are constants
+HIDDEN = ("recorder", "training", "dropout")  # attributes of a module that are no constants
 
 
 @cache
@@ -49,14 +50,14 @@ def record_wiring(settings: Model) -> Wiring:
 
 
 class Wires(Recorder):
-    """Notes where each tensor came from that a module is given, or that passes a window."""
+    """A recorder that notes the origin of each tensor that feeds a module or passes a window."""
 
     def __init__(self) -> None:
         super().__init__(keep=lambda name: False, edit={})
         self.windows: dict[str, str] = {}
         self.inputs: dict[str, dict[str, str]] = {}  # of each module, by argument
         self._known: dict[int, str] = {}  # names of tensors, by identity
-        self._returned: dict[int, str] = {}  # the module of PyTorch's that made them
+        self._returned: dict[int, str] = {}  # the PyTorch module that returned each, by identity
         self._kept: list[Any] = []  # so that no identity is used twice
 
     def know(self, x: Tensor, name: str) -> None:
@@ -71,7 +72,7 @@ class Wires(Recorder):
         return x
 
     def connect(self, module: nn.Module, name: str) -> None:
-        """Have a module's arguments noted when it is called, and what it returns."""
+        """Add hooks to a module that note its arguments and its output."""
         parameters = list(inspect.signature(module.forward).parameters)
 
         def enter(module: nn.Module, arguments: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -92,7 +93,7 @@ class Wires(Recorder):
         module.register_forward_hook(leave)
 
     def _note(self, parameter: str, argument: Any, inputs: dict[str, str]) -> Any:
-        """Note what an argument is; a function is known by what it returns."""
+        """Note the name of an argument; for a function, that of the tensor it returns."""
         if callable(argument) and not isinstance(argument, Tensor):
 
             def call(*given: Any) -> Any:
@@ -107,7 +108,7 @@ class Wires(Recorder):
 
 
 def _find_constants(module: nn.Module) -> dict[str, float | None]:
-    """Return the numbers of a module, and None for what it could have and has not."""
+    """Return the numbers of a module, with None for optional ones that it lacks."""
     return {
         name: value
         for name, value in {**vars(module), **module._parameters}.items()

@@ -1,4 +1,4 @@
-"""An equation as a formula, and an explanation as text, as LaTeX and as NumPy code. No torch."""
+"""Write equations as formulas, and explanations as text, LaTeX and NumPy code. No torch."""
 
 from __future__ import annotations
 
@@ -22,10 +22,11 @@ from .opgraph import Equation
 if TYPE_CHECKING:
     from .explain import Explanation, Term
 
-SHOWN = 12  # terms written out of many
-NAMED = 3  # terms in front of the dots in LaTeX
+SHOWN = 12  # terms of a long sum that are written
+NAMED = 3  # terms before the dots in LaTeX
 
-# How tightly a sign binds; what binds less tightly than what is around it gets parentheses.
+# The precedence of each operator; an expression of lower precedence than its parent gets
+# parentheses.
 TIGHTNESS = {
     "and": 0,
     **dict.fromkeys(("<", "<=", "==", "!="), 1),
@@ -41,7 +42,7 @@ WriteCells = Callable[[Cells], str]
 
 
 def to_formula(equation: Equation) -> str:
-    """Return how any cell of a tensor is made, in letters; its name alone if nothing makes it."""
+    """Return the formula of a tensor in letters; only its name if it has no right side."""
     letters = [axis.letter for axis in equation.axes]
     name = shorten_name(equation.name, equation)
     left = f"{name}[{','.join(letters)}]" if letters else name
@@ -52,7 +53,7 @@ def to_formula(equation: Equation) -> str:
 
 
 def shorten_name(name: str, equation: Equation) -> str:
-    """Return a name without the module that it shares with the equation's own tensor."""
+    """Return a name without the module's name that it shares with the equation's tensor."""
     return name.removeprefix(equation.name.rpartition(".")[0] + ".")
 
 
@@ -65,13 +66,13 @@ def _write_letters(cells: Cells, equation: Equation) -> str:
 
 
 def spell_out(part: Expression, cells: WriteCells, around: int = 0) -> str:
-    """Return an expression as text; `cells` writes a tensor's cells."""
+    """Return an expression as text; the function `cells` writes a tensor's cells."""
     text, tightness = _write_bare(part, cells)
     return f"({text})" if tightness < around else text
 
 
 def _write_bare(part: Expression, cells: WriteCells) -> tuple[str, int]:
-    """Return the text, and how tightly it holds together."""
+    """Return an expression as text, and the precedence of its outermost operator."""
     match part:
         case Number(value):
             return ("∞" if value == float("inf") else f"{value:.12g}"), ATOM
@@ -113,7 +114,7 @@ def _write_bare(part: Expression, cells: WriteCells) -> tuple[str, int]:
 
 
 def write_term(part: Expression, found: Callable[[Cells], tuple[str, float]]) -> str:
-    """Return an expression with a cell's own place and number for each of its tensors."""
+    """Return an expression as text, with the index and the number of each cell."""
 
     def cells(inner: Cells) -> str:
         name, value = found(inner)
@@ -123,7 +124,7 @@ def write_term(part: Expression, found: Callable[[Cells], tuple[str, float]]) ->
 
 
 def to_text(found: Explanation) -> str:
-    """Return lines for a terminal: the terms with their running sum, or the largest of many."""
+    """Return an explanation as lines: the terms, or the largest of many, with a running sum."""
     index = ",".join(map(str, found.index))
     lines = [f"{found.name}[{index}] = {found.value:.6g}", *_say(found), f"  {found.formula}"]
     if found.op.right is None:
@@ -159,7 +160,7 @@ def _list_terms(terms: tuple[Term, ...]) -> Iterator[str]:
 
 
 def _say(found: Explanation) -> Iterator[str]:
-    """Yield where the cell is, in tokens, and what the tensor is, in words."""
+    """Yield the index of the cell with its tokens, and the catalogue's text about the tensor."""
     trace = found.trace
     places = []
     for axis, place in zip(found.op.axes, found.index, strict=False):
@@ -175,7 +176,7 @@ def _say(found: Explanation) -> Iterator[str]:
 
 
 def find_side(name: str, dim: str) -> str | None:
-    """Return whose tokens an axis counts: source, target, or neither."""
+    """Return whether an axis counts source or target tokens; None if neither."""
     if dim in ("source", "target"):
         return dim
     if dim not in ("query", "key"):
@@ -185,7 +186,7 @@ def find_side(name: str, dim: str) -> str | None:
 
 
 def to_latex(found: Explanation) -> str:
-    """Return an `aligned` of symbol, numbers and value; the middle of long sums is left out."""
+    """Return LaTeX: an `aligned` of symbol, numbers and value; long sums are shortened."""
     entry = look_up(found.name)
     last = found.name.rpartition(".")[2].replace("_", r"\_")
     symbol = entry.symbol if entry else rf"\mathrm{{{last}}}"
@@ -198,7 +199,7 @@ def to_latex(found: Explanation) -> str:
 
 
 class _Latex:
-    """Writes an equation with the numbers of one cell in it."""
+    """A writer of an equation in LaTeX, with the numbers of one cell."""
 
     def __init__(self, found: Explanation):
         self.reader = found.reader
@@ -249,7 +250,7 @@ def _write_number(value: float) -> str:
 
 
 def to_numpy(found: Explanation) -> str:
-    """Return code that runs where `trace` is the recording."""
+    """Return NumPy code that computes the number from a recording named `trace`."""
     equation = found.op
     lines = ["import math", "", "import numpy as np", ""]
     index = ", ".join(map(str, found.index))
@@ -293,7 +294,7 @@ def _code_bare(part: Expression, at: dict[str, str]) -> tuple[str, int]:
             return (found if name.endswith(".ids") else f"np.float64({found})"), ATOM
         case Operation("/", Call("exp", (above,)), Reduction("sum", letter, Call("exp", (below,)))):
             inner = _code(below, {key: at[key] for key in at if key != letter})
-            top = f"np.max({inner})"  # taken from both, so that nothing overflows
+            top = f"np.max({inner})"  # subtracted from both against overflow
             return f"np.exp({_code(above, at)} - {top}) / np.sum(np.exp({inner} - {top}))", 3
         case Operation("and", left, right):
             return f"({_code(left, at)}) & ({_code(right, at)})", 0

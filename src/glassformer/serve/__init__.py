@@ -1,9 +1,12 @@
-"""Over HTTP: people look inside, programs translate. Needs the extra `serve`.
+"""The HTTP server: an app that looks inside models, and an API that translates.
 
-app        all of it together; `guard` stands in front, `pages` has the web app's files
-model_pool      the models, loaded when they are asked for
-jobs       what takes a while, in threads; `streams` tells of it
-api_*      our own face: /api
+It needs the extra `serve`.
+
+app          the whole application; `auth` checks each request, `pages` serves the web app's files
+model_pool   the models, each loaded when a request needs it
+jobs         long work in threads; `streams` sends its progress as events
+api_*        our own API under /api
+libre        LibreTranslate's API; `translation_service` and `batching` translate for it
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Which word of a translation stands for which: read off the head of attention that aligns best."""
+"""Word alignments of translations, from the cross-attention head that aligns words best."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from .placing import Link, find_marked_words
 
 @dataclass(frozen=True)
 class Said:
-    """A text with its translation, and which part of one is which of the other."""
+    """A text and its translation, with the spans of corresponding parts."""
 
     source: str
     text: str
@@ -28,7 +28,7 @@ class Said:
 
 
 class Alignments:
-    """Remembers the head of each model."""
+    """An aligner of words that caches the chosen head of each model."""
 
     def __init__(self) -> None:
         self._heads = WeakKeyDictionary[Translator, AlignmentCandidate]()
@@ -37,7 +37,10 @@ class Alignments:
     def align(
         self, model: PooledModel, translator: Translator, texts: Sequence[Said]
     ) -> list[list[Link]]:
-        """Links between the words of each text and its translation, as `find_words` counts them."""
+        """Return links between the words of each text and its translation.
+
+        Words are counted as `find_marked_words` does.
+        """
         pairs, homes = list[Pair](), list[tuple[int, int, int]]()
         for number, said in enumerate(texts):
             for source, target in said.parts:
@@ -62,7 +65,10 @@ class Alignments:
     def _choose(
         self, model: PooledModel, translator: Translator, pairs: Sequence[Pair]
     ) -> AlignmentCandidate:
-        """What the model directory remembers; else what its own sentences tell."""
+        """Return the head stored with the model, else one chosen on the model's own sentences.
+
+        Without such sentences it is chosen on `pairs`.
+        """
         with self._lock:
             if translator not in self._heads:
                 known = load_choice(model.folder, translator)

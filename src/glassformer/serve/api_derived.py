@@ -1,4 +1,4 @@
-"""/api/traces/{id}/derive: what can be computed from a recording, each with its definition."""
+"""Routes /api/traces/{id}/derive: measures computed from a recording, with definitions."""
 
 from __future__ import annotations
 
@@ -21,49 +21,49 @@ router = APIRouter(tags=["derived"])
 
 
 def _entropy(trace: Trace, block: str) -> Array:
-    """How spread the attention of each head and query is: -Σ w ln w."""
+    """Return the entropy of the attention of each head and query: -Σ w ln w."""
     return derive.entropy(_weights(trace, block))
 
 
 def _mean(trace: Trace, block: str) -> Array:
-    """The mean of the attention of all heads; rows sum to 1."""
+    """Return the mean of the attention of all heads; rows sum to 1."""
     return derive.mean_over_heads(_weights(trace, block))
 
 
 def _max(trace: Trace, block: str) -> Array:
-    """The largest attention of any head; rows do not sum to 1."""
+    """Return the largest attention of any head; rows do not sum to 1."""
     return derive.max_over_heads(_weights(trace, block))
 
 
 def _values(trace: Trace, block: str) -> Array:
-    """Weight times the length of the value that it is given to (Kobayashi et al. 2020)."""
+    """Return each weight times the norm of its value vector (Kobayashi et al. 2020)."""
     _weights(trace, block)
     return derive.weigh_values(trace, block)
 
 
 def _rollout(trace: Trace, side: str = "encoder") -> Array:
-    """Attention followed through all layers (Abnar and Zuidema 2020)."""
+    """Return attention rollout through all layers (Abnar and Zuidema 2020)."""
     if side not in ("encoder", "decoder"):
         raise ApiError(400, f"side={side}: one of encoder, decoder")
     return derive.roll_out(trace, side)
 
 
 def _word_weights(trace: Trace, block: str) -> Array:
-    """Attention between words: summed over the tokens of a key, averaged over a query's."""
+    """Return attention between words: summed over a key's tokens, averaged over a query's."""
     weights = _weights(trace, block)
     queries, keys = (_group(trace, find_side(f"{block}.weights", dim)) for dim in ("query", "key"))
     return derive.merge_words(weights, queries, keys)
 
 
 def _entropies(trace: Trace) -> dict[str, Any]:
-    """The mean entropy of each head, of all blocks."""
+    """Return the mean entropy of each head, for all blocks."""
     blocks = [name.removesuffix(".weights") for name in trace.names() if name.endswith(".weights")]
     means = {block: _entropy(trace, block).mean(-1).tolist() for block in blocks}
     return {"blocks": means}
 
 
 def _lens(trace: Trace, k: str = "5") -> dict[str, Any]:
-    """The logit lens (nostalgebraist 2020): what each layer would choose if it were the last."""
+    """Return the logit lens: each layer's most probable tokens (nostalgebraist 2020)."""
     logits = derive.read_lens(trace).astype(np.float64)
     logits -= np.logaddexp.reduce(logits, axis=-1, keepdims=True)
     most = min(_number("k", k, 1), logits.shape[-1])
@@ -81,7 +81,7 @@ def _lens(trace: Trace, k: str = "5") -> dict[str, Any]:
 
 
 def _logit(trace: Trace, row: str, token: str) -> dict[str, Any]:
-    """How much each head and block wrote directly to one logit; the parts sum to it."""
+    """Return how much each head and block adds directly to one logit; the parts sum to it."""
     logits = trace["logits"]
     at = [
         _number(name, text, 0, size - 1)
@@ -106,7 +106,7 @@ DERIVED: dict[str, tuple[Callable[..., Any], tuple[str, ...]]] = {
 
 @router.get("/derive")
 def list_derived() -> dict[str, Any]:
-    """What can be derived from a recording, each with its definition."""
+    """List the measures that can be derived from a recording, each with its definition."""
     return {
         "derived": [
             {
@@ -123,7 +123,7 @@ def list_derived() -> dict[str, Any]:
 
 @router.get("/traces/{id}/derive/{what}", response_class=Response)
 def get_derived(id: str, what: str, request: Request, service: TheService) -> Response:
-    """Numbers as little-endian float32, or JSON where they have names."""
+    """Return a derived tensor as little-endian float32, or JSON if its numbers have names."""
     trace = service.recordings.find(id).trace
     if what not in DERIVED:
         raise refuse_missing("derived", what, [*DERIVED])
@@ -154,7 +154,7 @@ def _weights(trace: Trace, block: str) -> Array:
 
 
 def _group(trace: Trace, side: str | None) -> list[list[int]]:
-    """A row of the decoder is named by the token that it reads."""
+    """Return the words of one side, as groups of rows; a decoder row counts for its input token."""
     is_source = side == "source"
     tokens = trace.source if is_source else trace.target
     return derive.group_words(tokens, trace.text if is_source else trace.translation)

@@ -1,4 +1,4 @@
-"""What a request can be refused for: a status, and one sentence."""
+"""Errors of the HTTP API: a status and one sentence."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 
 class ApiError(Exception):
-    """Answered as {"error": sentence}; `retry` says in how many seconds to try again."""
+    """An error that is answered as {"error": sentence}; `retry` is Retry-After, in seconds."""
 
     def __init__(self, status: int, sentence: str, retry: int | None = None) -> None:
         super().__init__(sentence)
@@ -19,7 +19,7 @@ class ApiError(Exception):
 
 
 def refuse_missing(what: str, name: str, known: list[str]) -> ApiError:
-    """404, with the nearest name."""
+    """Return an ApiError 404 that suggests the nearest known name."""
     from difflib import get_close_matches
 
     near = get_close_matches(name, known, 1, 0.3)
@@ -28,7 +28,7 @@ def refuse_missing(what: str, name: str, known: list[str]) -> ApiError:
 
 
 def say_invalid(first: Mapping[str, Any]) -> str:
-    """The first thing that is wrong with a request, as pydantic found it, in one sentence."""
+    """Return the first validation error of a request, found by pydantic, as one sentence."""
     place = [str(part) for part in first["loc"] if part not in ("body", "query", "path", "header")]
     where = ".".join(place)
     kind, message = first["type"], first["msg"].removeprefix("Value error, ")

@@ -1,4 +1,4 @@
-"""/api/traces/{id}/heads: what each head matters to one token of a translation."""
+"""The route /api/traces/{id}/heads: the effect of each head on one token of a translation."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ router = APIRouter(tags=["traces"])
 async def weigh_heads(
     id: str, body: HeadsRequest, request: Request, service: TheService
 ) -> Response:
-    """Each head is silenced on its own, and the translation is read again.
+    """Silence each head on its own, and score the recorded translation again.
 
-    `lead`: ln of how many times likelier the token is than its rival; `leads`: the same without
-    each head, block by block.
+    `lead`: ln(p(token) / p(rival)) with all heads; `leads`: the same without each head, block by
+    block.
     """
     kept = service.recordings.find(id)
     if kept.model is None:
@@ -37,7 +37,7 @@ async def weigh_heads(
 def weigh_each_head(
     job: BackgroundJob, service: Service, kept: Recording, body: HeadsRequest
 ) -> dict[str, Any]:
-    """In a thread: one pass for each block."""
+    """Run one pass for each block, and return the leads; for a job's thread."""
     translator = service.model_pool.load(service.model_pool.find(kept.model))
     found = silence_each(translator, kept.trace, body.step, body.rival, job.check)
     token = translator.tokenizers.target.token

@@ -1,4 +1,4 @@
-"""/api/models: what can translate here, its settings, tokens and weights."""
+"""Routes /api/models: the models of this server, their settings, tokens and weights."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ router = APIRouter(tags=["models"])
 
 @router.get("/models")
 def list_models(service: TheService) -> dict[str, Any]:
-    """All models that can be asked for, loaded or not."""
+    """List all models of this server, loaded or not."""
     model_pool, limits = service.model_pool, service.limits
     names = ("characters", "seconds", "tokens", "beam", "alternatives")
     return {
@@ -36,7 +36,7 @@ def list_models(service: TheService) -> dict[str, Any]:
 
 @router.get("/models/{id}")
 def describe_model(id: str, service: TheService) -> dict[str, Any]:
-    """One model: sizes, settings, card and weights. Loads it."""
+    """Load a model, and return its sizes, settings, card and the shapes of its weights."""
     model = service.model_pool.find(id)
     translator = service.model_pool.load(model)
     weights = Parameters(translator.model.state_dict())
@@ -52,7 +52,7 @@ def describe_model(id: str, service: TheService) -> dict[str, Any]:
 
 @router.get("/models/{id}/weights/{name}", response_class=Response)
 def get_weights(id: str, name: str, service: TheService, slice: str = "") -> Response:
-    """A weight, or a part of it, as little-endian float32."""
+    """Return a weight, or a slice of it, as little-endian float32."""
     translator = service.model_pool.load(service.model_pool.find(id))
     weights = Parameters(translator.model.state_dict())
     if name not in weights.tensors:
@@ -67,7 +67,7 @@ def read_tokens(
     text: Annotated[str, Query(max_length=20_000)],
     side: Literal["source", "target"] = "source",
 ) -> dict[str, Any]:
-    """A text in tokens, and which characters each stands for."""
+    """Return the tokens of a text, with the span of characters of each."""
     translator = service.model_pool.load(service.model_pool.find(id))
     if side == "source":
         found = read_source(translator, text)[:-1]
@@ -87,7 +87,7 @@ def list_vocabulary(
     first: Annotated[int, Query(alias="from", ge=0)] = 0,
     most: Annotated[int, Query(ge=1, le=10_000)] = 100,
 ) -> dict[str, Any]:
-    """Tokens of a vocabulary: those that begin so, a leading space aside, or from an id on."""
+    """List tokens of a vocabulary from an id on that begin with `begins`, a leading space aside."""
     vocabulary = find_tokenizer(
         service.model_pool.load(service.model_pool.find(id)), side
     ).vocabulary
@@ -103,7 +103,7 @@ def list_vocabulary(
 
 @router.get("/catalogue")
 def get_catalogue() -> dict[str, Any]:
-    """What each name of a recording means, in English and Chinese."""
+    """Return the meaning of each name of a recording, in English and Chinese."""
     return {"entries": {name: entry._asdict() for name, entry in read_catalogue().items()}}
 
 
@@ -112,7 +112,7 @@ def find_tokenizer(translator: Translator, side: str) -> Any:
 
 
 def check_ids(translator: Translator, prefix: str | list[int]) -> str | list[int]:
-    """Forced tokens must be tokens."""
+    """Return the prefix. Raises ApiError 400 if an id is no token of the target vocabulary."""
     size = len(translator.tokenizers.target)
     if not isinstance(prefix, str) and any(not 2 < id < size for id in prefix):
         raise ApiError(400, f"prefix: ids of tokens go from 3 to {size - 1}")

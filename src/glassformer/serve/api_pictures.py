@@ -1,4 +1,4 @@
-"""/api/figures, /api/traces/{id}/figures: pictures of a recording."""
+"""Routes /api/figures and /api/traces/{id}/figures: pictures of a recording."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ TYPES = {
     "pdf": "application/pdf",
     "gif": "image/gif",
 }
-HIDDEN = ("ax",)  # for Python alone
+HIDDEN = ("ax",)  # options that only Python can give
 
 
 @router.get("/figures")
 def list_figures() -> dict[str, Any]:
-    """All pictures that can be drawn."""
+    """List all pictures that can be drawn."""
     from ..see.draw import PICTURES
 
     return {"figures": [_show_picture(each) for each in PICTURES.values()]}
@@ -40,7 +40,7 @@ def draw_figure(
     format: Literal["svg", "png", "pdf", "gif"] = "svg",
     lang: Literal["en", "zh"] = "en",
 ) -> Response:
-    """A picture of the recording; layer, head, query and others as the picture has them."""
+    """Draw a picture of the recording; the query has its options, such as layer, head, query."""
     from ..see.draw import Animation, draw, save_figure
     from ..see.draw.pictures import find_picture
 
@@ -75,7 +75,7 @@ def _show_picture(picture: Any) -> dict[str, Any]:
 
 
 def _read(picture: Any, name: str, value: str, service: Service) -> Any:
-    """Return an option's value; of a run or another recording, what goes by this id."""
+    """Return the value of an option; the id of a run or a recording becomes that object."""
     from ..see.draw.options import read_option
 
     if name not in picture.options or name in HIDDEN:

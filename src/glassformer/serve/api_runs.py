@@ -1,4 +1,4 @@
-"""/api/runs: trainings, under way or done, as they lie on the disk."""
+"""Routes /api/runs: training runs on disk, running or finished."""
 
 from __future__ import annotations
 
@@ -24,19 +24,19 @@ from .streams import EVENTS, HEADERS, Json, format_event
 
 router = APIRouter(prefix="/runs", tags=["runs"])
 METRICS, WATCH = "metrics.jsonl", "watch"
-EVERY = 1.0  # seconds between two looks at a training under way
+EVERY = 1.0  # seconds between two reads of a running training
 
 
 @router.get("")
 def list_runs(service: TheService) -> dict[str, Any]:
-    """The newest first."""
+    """List the training runs, the newest first."""
     found = [_summarise(id, folder) for id, folder in find_runs(service).items()]
     return {"runs": sorted(found, key=lambda run: -run["updated"])}
 
 
 @router.get("/{id}", response_class=Json)
 def get_run(id: str, service: TheService, after: int = -1) -> Response:
-    """Curves, gradients and sample translations, from the step after `after` on."""
+    """Return curves, gradients and sample translations of the steps after `after`."""
     folder = find_run(service, id)
     return Json(
         {
@@ -52,14 +52,14 @@ def get_run(id: str, service: TheService, after: int = -1) -> Response:
 async def follow_run(
     id: str, request: Request, service: TheService, after: int = -1
 ) -> StreamingResponse:
-    """The lines of a training as it writes them: the stream stays open."""
+    """Stream the lines of a training as it writes them; the stream stays open."""
     folder = find_run(service, id)
     return StreamingResponse(_follow(folder, after, service), media_type=EVENTS, headers=HEADERS)
 
 
 @router.get("/{id}/snapshots/{step}")
 def list_snapshot(id: str, step: int, service: TheService) -> dict[str, Any]:
-    """The names and shapes of what was recorded at a step."""
+    """Return the names and shapes of the tensors recorded at a step."""
     from safetensors import safe_open
 
     with safe_open(_find_snapshot(find_run(service, id), step), "np") as file:
@@ -69,7 +69,7 @@ def list_snapshot(id: str, step: int, service: TheService) -> dict[str, Any]:
 
 @router.get("/{id}/snapshots/{step}/tensors/{name}", response_class=Response)
 def get_snapshot(id: str, step: int, name: str, service: TheService, slice: str = "") -> Response:
-    """One of them, as little-endian float32."""
+    """Return one tensor of a snapshot, or a slice of it, as little-endian float32."""
     from safetensors import safe_open
 
     with safe_open(_find_snapshot(find_run(service, id), step), "np") as file:
@@ -79,7 +79,7 @@ def get_snapshot(id: str, step: int, name: str, service: TheService, slice: str 
 
 
 def find_runs(service: Service) -> dict[str, Path]:
-    """The `run` folders below the folder that was given, by an id that is safe in a path."""
+    """Return the run folders below the server's folder, by an id that is safe in a path."""
     top, found = service.runs, dict[str, Path]()
     if top is None:
         return found
@@ -125,13 +125,13 @@ def _read_snapshots(folder: Path, after: int) -> list[dict[str, Any]]:
     steps = (path for path in paths if path.stem.isdecimal() and int(path.stem) > after)
     found: list[dict[str, Any]] = []
     for path in steps:
-        with suppress(OSError, ValueError):  # it may be written just now
+        with suppress(OSError, ValueError):  # the training may be writing it
             found.append(asdict(read_typed(path, Told)))
     return found
 
 
 def _number(folder: Path) -> Iterator[dict[str, Any]]:
-    """The sentences that are watched, with the ids of their references where these can be told."""
+    """Yield the sample sentences, with the ids of their references if there is a tokenizer."""
     from ..text import Tokenizer
 
     homes = (folder, folder.parent) if folder.name == "run" else (folder,)
@@ -146,7 +146,7 @@ def _number(folder: Path) -> Iterator[dict[str, Any]]:
 
 
 def _read_lines(path: Path, after: int = -1) -> list[dict[str, Any]]:
-    """Whole lines only: a training may be writing the last."""
+    """Return the complete lines after a step; the training may be writing the last line."""
     if not path.is_file():
         return []
     text = path.read_text(encoding="utf-8", errors="replace")
@@ -164,7 +164,7 @@ def _parse(lines: list[str], after: int) -> Iterator[dict[str, Any]]:
 
 
 async def _follow(folder: Path, after: int, service: Service) -> AsyncIterator[bytes]:
-    """New lines and snapshots, once a second, until the client leaves or the server ends."""
+    """Yield new lines and snapshots once a second, until the client leaves or the server ends."""
     from anyio.to_thread import run_sync
 
     seen = {"metrics": after, "snapshot": after}

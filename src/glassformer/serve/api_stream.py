@@ -1,4 +1,4 @@
-"""/api/translate: a translation, told word by word while it is made."""
+"""The route /api/translate: a translation, streamed step by step while it is searched."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ router = APIRouter(tags=["translate"])
 async def stream_translation(
     body: StreamRequest, request: Request, service: TheService
 ) -> Response:
-    """Each step of the search: what was chosen, and what else was likely."""
+    """Translate, and stream each step of the search with its likeliest tokens."""
     check_text(body.text, service.limits)
     note_texts(request, [body.text])
     note(request, models=[service.model_pool.find(body.model).id])
@@ -39,7 +39,10 @@ async def stream_translation(
 
 
 def tell(job: BackgroundJob, service: Service, body: StreamRequest) -> dict[str, Any]:
-    """In a thread: sentence by sentence. The first begins as the request says."""
+    """Translate sentence by sentence and report each step; for a job's thread.
+
+    The request's prefix is the beginning of the first sentence's translation.
+    """
     translator = service.model_pool.load(service.model_pool.find(body.model))
     decode = read_search(translator, body.decode, service.limits)
     prefix = check_ids(translator, body.prefix)

@@ -1,4 +1,4 @@
-"""/api/traces/{id}/...: the numbers of a recording, and where each comes from."""
+"""Routes /api/traces/{id}/...: the tensors of a recording, and explanations of their cells."""
 
 from __future__ import annotations
 
@@ -26,7 +26,10 @@ Most = Annotated[int, Query(ge=1, le=100_000)]
 
 @router.get("/tensors/{name}", response_class=Response)
 def get_tensor(id: str, name: str, service: TheService, slice: str = "") -> Response:
-    """Recorded, derived, given or learned: little-endian float32."""
+    """Return a tensor of any kind, or a slice of it, as little-endian float32.
+
+    It may be recorded, derived, an input or a parameter.
+    """
     trace = service.recordings.find(id).trace
     return pack_array(cut_slice(_fetch(trace, name), slice), name)
 
@@ -38,7 +41,7 @@ def get_tensors(
     names: str = "",
     level: Literal["attention", "states", "everything"] | None = None,
 ) -> Response:
-    """Several at once, by their names or all of a level: one safetensors file."""
+    """Return several tensors, by their names or all of a level, as one safetensors file."""
     trace = service.recordings.find(id).trace
     wanted = [name for name in names.split(",") if name]
     if level:
@@ -50,7 +53,7 @@ def get_tensors(
 
 @router.get("/opgraph", response_class=Json)
 def get_opgraph(id: str, service: TheService) -> Response:
-    """How each tensor is made of others, in the order of computation."""
+    """Return the equation of each tensor, in the order of computation."""
     trace = service.recordings.find(id).trace
     return Json({"ops": [_show_op(op, trace.tensors) for op in trace.graph.values()]})
 
@@ -59,7 +62,7 @@ def get_opgraph(id: str, service: TheService) -> Response:
 def explain_cell(
     id: str, service: TheService, name: str, index: str = "", most: Most = 2048
 ) -> Response:
-    """Where one number comes from: its terms, and the way down to a word or a position."""
+    """Return how one number was computed: its terms, and the chain down to a token or position."""
     trace = service.recordings.find(id).trace
     try:
         places = [int(part) for part in index.split(",") if part.strip()]
@@ -91,7 +94,7 @@ def explain_cell(
 def get_top(
     id: str, service: TheService, step: int, k: Annotated[int, Query(ge=1, le=1000)] = 10
 ) -> dict[str, Any]:
-    """The tokens that a row of the decoder held most probable to come next."""
+    """Return the most probable next tokens of a row of the decoder."""
     choices = service.recordings.find(id).trace.top(step, k)
     return {"choices": [choice._asdict() for choice in choices]}
 
@@ -100,7 +103,7 @@ def get_top(
 def get_words(
     id: str, service: TheService, side: Literal["source", "target", "predicted"] = "source"
 ) -> dict[str, Any]:
-    """The places of the tokens of each word."""
+    """Return the indices of the tokens of each word."""
     trace = service.recordings.find(id).trace
     text = trace.text if side == "source" else trace.translation
     return {"words": group_words(getattr(trace, side), text)}
@@ -119,7 +122,7 @@ def _show_op(op: Equation, recorded: Container[str]) -> dict[str, Any]:
 
 
 def _locate(found: Explanation) -> list[dict[str, Any]]:
-    """Where the cell is on each axis, with the token there if there is one."""
+    """Return the index of the cell on each axis, with the token there if there is one."""
     trace, places = found.trace, []
     for axis, place in zip(found.op.axes, found.index, strict=False):
         side = find_side(found.name, axis.dim)
@@ -131,7 +134,10 @@ def _locate(found: Explanation) -> list[dict[str, Any]]:
 
 
 def _shorten(shown: dict[str, Any], most: int) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Of many terms the largest, in their order; of a term's many operands the first."""
+    """Return an explanation with the `most` largest terms, in order, and what was left out.
+
+    Each term keeps its first `most` operands.
+    """
     terms = [{**term, "place": place} for place, term in enumerate(shown["terms"])]
     total = sum(term["value"] for term in terms)
     kept = heapq.nlargest(most, terms, key=lambda term: abs(term["value"]))

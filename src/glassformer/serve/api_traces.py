@@ -1,4 +1,4 @@
-"""/api/trace, /api/traces: translations are recorded, kept for a while, edited, saved, read."""
+"""Routes /api/trace and /api/traces: record, list, edit, save and upload recordings."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ from .service import Service, TheService
 from .streams import Json, stream_answer
 
 router = APIRouter(tags=["traces"])
-SAVED = {"Content-Disposition": "attachment"}  # the page knows a better name than we do
+SAVED = {"Content-Disposition": "attachment"}  # the page chooses the file name
 
 
 @router.post("/trace", response_class=Json)
 async def record_trace(body: TraceRequest, request: Request, service: TheService) -> Response:
-    """Translate a text and record all of one sentence, told as it goes on, or at the end."""
+    """Translate a text and record one sentence of it; progress is streamed to who accepts it."""
     check_text(body.text, service.limits)
     note_texts(request, [body.text])
     note(request, models=[service.model_pool.find(body.model).id])
@@ -42,7 +42,7 @@ async def record_trace(body: TraceRequest, request: Request, service: TheService
 
 @router.delete("/jobs/{id}")
 async def cancel_job(id: str, service: TheService) -> dict[str, Any]:
-    """End a recording or a stream that is under way."""
+    """Cancel a running recording or stream."""
     if not service.jobs.cancel(id):
         raise ApiError(404, f"there is no job {id} any more")
     return {"cancelled": id}
@@ -50,13 +50,13 @@ async def cancel_job(id: str, service: TheService) -> dict[str, Any]:
 
 @router.get("/traces")
 def list_traces(service: TheService) -> dict[str, Any]:
-    """What is kept, the last used first."""
+    """List the recordings in memory, the last used first."""
     return {"traces": [each.describe() for each in service.recordings.list()]}
 
 
 @router.post("/traces", status_code=201)
 async def upload_trace(request: Request, service: TheService) -> dict[str, Any]:
-    """Read a saved recording: the zip of its folder."""
+    """Upload a saved recording: the zip of its folder."""
     from anyio.to_thread import run_sync
 
     data = await request.body()
@@ -66,7 +66,7 @@ async def upload_trace(request: Request, service: TheService) -> dict[str, Any]:
 
 @router.get("/traces/{id}", response_class=Json)
 def get_trace(id: str, service: TheService) -> Response:
-    """All but the numbers: `trace.json`, and where it comes from."""
+    """Return a recording without its tensors: `trace.json`, with model, request and base."""
     kept = service.recordings.find(id)
     about: dict[str, Any] = {
         "id": kept.id,
@@ -80,7 +80,7 @@ def get_trace(id: str, service: TheService) -> Response:
 
 @router.delete("/traces/{id}")
 def remove_trace(id: str, service: TheService) -> dict[str, Any]:
-    """Forget a recording."""
+    """Remove a recording from memory."""
     service.recordings.remove(id)
     return {"removed": id}
 
@@ -89,21 +89,21 @@ def remove_trace(id: str, service: TheService) -> dict[str, Any]:
 def store_trace(
     id: str, service: TheService, compact: bool = False, parameters: bool = False
 ) -> Response:
-    """The recording as a file: the zip of its folder."""
+    """Return the recording as a file: the zip of its folder."""
     data = write_archive(service.recordings.find(id).trace, compact, parameters)
     return Response(data, media_type="application/zip", headers=SAVED)
 
 
 @router.get("/traces/{id}/page", response_class=Response)
 def save_page(id: str, service: TheService, compact: bool = False) -> Response:
-    """The recording as one page that opens without a server."""
+    """Return the recording as one HTML page that needs no server."""
     page = build_page(service.recordings.find(id).trace, compact=compact)
     return Response(page, media_type="text/html; charset=utf-8", headers=SAVED)
 
 
 @router.post("/traces/{id}/edit", response_class=Json)
 async def edit_trace(id: str, body: EditRequest, request: Request, service: TheService) -> Response:
-    """Record the same sentence under edits, and compare."""
+    """Record the same sentence under edits, and compare the two."""
     kept = service.recordings.find(id)
     if kept.model is None and body.model is None:
         raise ApiError(400, "this recording was uploaded: name the model that made it")
@@ -114,7 +114,7 @@ async def edit_trace(id: str, body: EditRequest, request: Request, service: TheS
 
 
 def make_trace(job: BackgroundJob, service: Service, body: TraceRequest) -> dict[str, Any]:
-    """In a thread: the recording, kept."""
+    """Record a translation and keep it; for a job's thread."""
     model = service.model_pool.find(body.model)
     job.say("progress", stage="loading", step=0, most=None, text="")
     translator = service.model_pool.load(model)
@@ -130,7 +130,7 @@ def make_trace(job: BackgroundJob, service: Service, body: TraceRequest) -> dict
 def edit(
     job: BackgroundJob, service: Service, kept: Recording, body: EditRequest
 ) -> dict[str, Any]:
-    """In a thread: the sentence as it was, the old translation under the edits, and a new one."""
+    """Record the old translation and a new one under the edits; for a job's thread."""
     model = service.model_pool.find(body.model or kept.model)
     translator = service.model_pool.load(model)
     plain = kept.request or _describe_uploaded(kept.trace)
@@ -159,7 +159,7 @@ def _find_base(
     plain: dict[str, Any],
     model: str,
 ) -> Recording:
-    """The unedited recording; made again if it has left."""
+    """Return the unedited recording; it is made again if it is no longer in memory."""
     if not kept.trace.edits:
         return kept
     try:
@@ -198,7 +198,10 @@ def _record(
 
 
 def _tell(job: BackgroundJob, translator: Translator, stage: str) -> Any:
-    """What is shown each step: says how far it is, and stops the search if nobody waits."""
+    """Return a function that reports each step of a search as an event of the job.
+
+    It raises, which ends the search, if the job was cancelled or takes too long.
+    """
     steps = 0
 
     def say(step: Step | None, candidates: Sequence[tuple[int, float]] = ()) -> None:
@@ -221,16 +224,16 @@ def _tell(job: BackgroundJob, translator: Translator, stage: str) -> Any:
 
 
 def _read_best(step: Step) -> list[int]:
-    """The best hypothesis of a step."""
+    """Return the token ids of the best hypothesis of a step."""
     row = int(step.parent_BC[0, 0])
     before, length = step.before.tokens_BWL[0, row].tolist(), int(step.before.length_B[0])
     return [*before[len(before) - length :], int(step.token_BC[0, 0])]
 
 
 def check_text_size(translator: Translator, sentence: str, service: Service) -> None:
-    """Refuse a sentence that is too long, naming the limit that holds here."""
+    """Raise ApiError 400 that names the limit if a sentence has too many tokens."""
     tokens = len(translator.read(sentence.strip()).ids)
-    most = min(service.limits.tokens, translator.longest - 1)  # and the end mark
+    most = min(service.limits.tokens, translator.longest - 1)  # EOS takes one position
     if tokens > most:
         raise ApiError(
             400,
@@ -240,7 +243,7 @@ def check_text_size(translator: Translator, sentence: str, service: Service) -> 
 
 
 def _describe_uploaded(trace: Trace) -> dict[str, Any]:
-    """Return the request that makes an uploaded recording again."""
+    """Return a request that would make an uploaded recording again."""
     return {"text": trace.whole_text, "sentence": trace.sentence, "level": trace.level}
 
 

@@ -1,4 +1,4 @@
-"""The whole server as one application: its two faces, and what is in front of both."""
+"""The whole server as one FastAPI application: both APIs, middleware and error answers."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ from .request_log import Logged, RequestLog
 from .service import Service
 
 log = logging.getLogger("glassformer.serve")
-ABOUT = "Translate, and see through it. /api needs the token; LibreTranslate's paths do not."
+ABOUT = "Translate, and look inside. /api needs the token; LibreTranslate's paths do not."
 ERROR = {"content": {"application/json": {"schema": {"$ref": "#/components/schemas/Error"}}}}
 ERRORS: dict[int | str, dict[str, Any]] = {
     status: {"description": about, **ERROR}
@@ -70,7 +70,11 @@ def build_app(
     origins: Sequence[str] = (),
     log: RequestLog | None = None,
 ) -> FastAPI:
-    """hosts: the names that this server answers to. origins: of pages that may ask it."""
+    """Return the application.
+
+    hosts: the Host names that this server answers to. origins: of pages elsewhere that may send
+    requests.
+    """
 
     app = FastAPI(
         title="glassformer",
@@ -113,7 +117,7 @@ async def _live(app: FastAPI) -> AsyncIterator[None]:
 
 
 def _answer_errors(app: FastAPI) -> None:
-    """Every error is {"error": one sentence}."""
+    """Add handlers that answer every error as {"error": one sentence}."""
 
     @app.exception_handler(ApiError)
     async def refuse(_: Request, error: ApiError) -> Response:

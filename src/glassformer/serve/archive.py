@@ -1,4 +1,4 @@
-"""A saved recording as one file: its folder, zipped without compression."""
+"""Recordings as single files: the folder of a recording, zipped without compression."""
 
 from __future__ import annotations
 
@@ -27,7 +27,10 @@ def write_archive(trace: Trace, compact: bool, parameters: bool) -> bytes:
 
 
 def read_archive(data: bytes, most: int) -> Trace:
-    """Only the files that a recording has are looked at. ApiError if it is none, or too large."""
+    """Return the recording in a zip; other files in it are ignored.
+
+    Raises ApiError if it is no recording, or has more than `most` bytes.
+    """
     with tempfile.TemporaryDirectory() as place:
         try:
             _unpack(data, Path(place), most)

@@ -1,4 +1,4 @@
-"""Numbers on their way to a client: slices, little-endian float32, and safetensors."""
+"""Arrays for clients: slices, little-endian float32, and safetensors."""
 
 from __future__ import annotations
 
@@ -19,7 +19,10 @@ _PART = re.compile(r"\s*(-?\d{1,9})?\s*(?:(:)\s*(-?\d{1,9})?\s*(?::\s*(-?\d{1,9}
 
 
 def cut_slice(array: Array, text: str) -> Array:
-    """`0,:,3:7`, as NumPy has it. ApiError for what is no slice of this array."""
+    """Return a slice of an array, written as in NumPy: `0,:,3:7`.
+
+    Raises ApiError if the text is no slice of this array.
+    """
     if not text.strip():
         return array
     parts = text.split(",")
@@ -44,7 +47,7 @@ def _read(part: str, size: int, text: str) -> int | slice:
 
 
 def pack_array(array: Array, name: str) -> Response:
-    """The numbers as bytes, their shape as a header."""
+    """Return an answer with the array as bytes, and its shape in a header."""
     flat = np.ascontiguousarray(array, "<f4")
     shape = ",".join(map(str, array.shape))
     safe = name.encode("ascii", "replace").decode()
@@ -53,7 +56,7 @@ def pack_array(array: Array, name: str) -> Response:
 
 
 def pack_many(arrays: Mapping[str, Array]) -> Response:
-    """One safetensors file: fp32, masks as bool."""
+    """Return an answer with one safetensors file: fp32, masks as bool."""
     made = {
         name: np.ascontiguousarray(array, None if array.dtype == bool else np.float32)
         for name, array in arrays.items()

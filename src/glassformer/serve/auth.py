@@ -1,4 +1,4 @@
-"""Who may ask, and for how much: looked at before any request is answered."""
+"""Authentication of requests, and checks of their Host header and body size."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ HEADERS = {
     "X-Frame-Options": "DENY",
     "Cross-Origin-Resource-Policy": "same-origin",
 }
-SLOWEST = 20.0  # seconds in which a request's body has to arrive
+SLOWEST = 20.0  # seconds in which a request's body must arrive
 
 
 class Guard:
-    """Checks the Host header, the token of /api and the size of bodies; adds headers."""
+    """Middleware that checks Host header, the token of /api and body sizes, and adds headers."""
 
     def __init__(
         self, app: ASGIApp, *, hosts: Sequence[str], token: str, cookie: str, service: Service
@@ -42,7 +42,7 @@ class Guard:
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
-        # Clients join addresses carelessly.
+        # Clients join paths carelessly, with double or trailing slashes.
         scope["path"] = path = "/" + "/".join(part for part in scope["path"].split("/") if part)
 
         async def send_guarded(message: Message) -> None:
@@ -61,13 +61,16 @@ class Guard:
                 return
             limited = self._limit(scope, receive)
             await self.app(scope, limited, send_guarded)
-        except ApiError as refusal:  # of the body: nothing has been answered yet
+        except ApiError as refusal:  # about the body: no answer has begun yet
             if refusal.status == 413:
                 await _drain(receive, 4 * self.limits.body)
             await refuse(refusal, send_guarded)
 
     async def _let_in(self, scope: Scope, send: Send) -> bool:
-        """Whether the request has been answered here. ApiError for a stranger."""
+        """Return whether the request was answered here, by a cookie with the token.
+
+        Raises ApiError for a wrong Host header or a missing token.
+        """
         headers, path = Headers(scope=scope), scope["path"]
         if "*" not in self.hosts and _read_host(headers.get("host", "")) not in self.hosts:
             raise ApiError(421, "this server does not answer to that Host header")
@@ -94,7 +97,10 @@ class Guard:
         return hmac.compare_digest(given.encode("utf-8", "replace"), self.token.encode())
 
     async def _welcome(self, send: Send) -> None:
-        """The token becomes a cookie, and leaves the address; behind a proxy "/" is elsewhere."""
+        """Set the token as a cookie, and redirect to the address without it.
+
+        The redirect is relative, because a proxy may serve "/" under another path.
+        """
         cookie = f"{self.cookie}={self.token}; Path=/; HttpOnly; SameSite=Strict"
         headers = [(b"set-cookie", cookie.encode()), (b"content-length", b"0")]
         headers.append((b"location", b"./"))
@@ -102,7 +108,7 @@ class Guard:
         await send({"type": "http.response.body", "body": b""})
 
     def _limit(self, scope: Scope, receive: Receive) -> Receive:
-        """A body that is too large or too slow ends the request."""
+        """Return a `receive` that raises ApiError if the body is too large or too slow."""
         is_upload = scope["path"] == "/api/traces"
         most = self.limits.upload if is_upload else self.limits.body
         announced = Headers(scope=scope).get("content-length", "0")
@@ -133,7 +139,7 @@ def _is_ours(path: str) -> bool:
 
 
 async def _drain(receive: Receive, most: int) -> None:
-    """Let a client finish sending, within limits: only then does it read the answer."""
+    """Receive the rest of a body, within limits, because clients read the answer only then."""
     try:
         async with asyncio.timeout(2):
             while most > 0:
@@ -157,7 +163,7 @@ async def refuse(refusal: ApiError, send: Send) -> None:
 
 
 def _read_host(header: str) -> str:
-    """Without the port: `127.0.0.1:5000`, `[::1]:5000`."""
+    """Return a Host header without the port: of `127.0.0.1:5000`, of `[::1]:5000`."""
     if header.startswith("["):
         return header[1:].partition("]")[0].lower()
     return header.rpartition(":")[0].lower() if ":" in header else header.lower()

@@ -1,7 +1,7 @@
-"""Sentences of many requests, translated together.
+"""Dynamic batching: sentences of many requests are translated together.
 
-While a batch is under way the next one gathers, so nobody waits for company: an idle server
-answers at once, a busy one in large batches. Requests take turns, sentence by sentence.
+The next batch collects while one is translated. An idle server therefore translates at once, and
+a busy one in large batches. Requests take turns, sentence by sentence.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ Key = tuple[int, Decode, int]
 
 
 class Order:
-    """The sentences of one request, and what has been found for them."""
+    """The sentences of one request, and the translations found so far."""
 
     def __init__(
         self,
@@ -48,7 +48,7 @@ class Order:
 
     @property
     def key(self) -> Key:
-        """Orders of the same key may be translated together."""
+        """Return the key; requests with equal keys may be translated together."""
         return id(self.translator), self.decode, self.n_best
 
     def put(self, place: int, best: list[Translation]) -> None:
@@ -70,7 +70,7 @@ class Order:
 
 
 class Batcher:
-    """One thread that translates; a bounded queue before it."""
+    """A thread that translates, with a bounded queue of sentences."""
 
     def __init__(
         self, limits: Limits, observe: Callable[[int, float], object] = lambda size, seconds: None
@@ -81,14 +81,17 @@ class Batcher:
         self._wake = threading.Condition()
         self._is_closed = False
         self._told = ""  # the last internal error
-        self._pace = 0.01  # seconds a sentence, lately
+        self._pace = 0.01  # seconds for a sentence, a running average
         self._thread = threading.Thread(target=self._work, name="batcher", daemon=True)
         self._thread.start()
 
     async def search(
         self, translator: Translator, sentences: Sequence[str], decode: Decode, n_best: int = 1
     ) -> Found:
-        """Of each sentence the best. ApiError if too many wait, or if it takes too long."""
+        """Return the best translations of each sentence.
+
+        Raises ApiError if the queue is full, or if the sentences waited too long.
+        """
         if not sentences:
             return []
         order = Order(translator, sentences, decode, n_best, self.limits.seconds)
@@ -103,11 +106,11 @@ class Batcher:
         return await order.answer
 
     def say_when(self) -> int:
-        """Seconds in which half of what waits will be done."""
+        """Return the seconds after which half of the queue will be done, 1 to 60."""
         return min(60, max(1, math.ceil(self.waiting * self._pace / 2)))
 
     def close(self) -> None:
-        """Finish what was accepted."""
+        """Finish the accepted sentences, and end the thread."""
         with self._wake:
             self._is_closed = True
             self._wake.notify()
@@ -129,7 +132,7 @@ class Batcher:
                 self.observe(len(batch), seconds)
 
     def _take(self) -> list[tuple[Order, int]]:
-        """The next sentences: one of each order in turn, of all that have the first's key."""
+        """Return the next batch: one sentence of each request in turn, all with the first's key."""
         self._drop_ended()
         if not self._orders:
             return []
@@ -149,7 +152,7 @@ class Batcher:
         return batch
 
     def _drop_ended(self) -> None:
-        """Nobody waits any more for what is too late, or was cancelled."""
+        """Drop requests that were cancelled, and fail those past their deadline."""
         now, alive = time.monotonic(), deque[Order]()
         for order in self._orders:
             if order.answer.done() or now > order.deadline:
@@ -178,7 +181,7 @@ class Batcher:
             order.put(place, judged.best)
 
     def _fail(self, batch: list[tuple[Order, int]], error: Exception) -> None:
-        """One bad sentence is the fault of one request: halves are tried, and halves of these."""
+        """Translate a failed batch again in halves, so that only the request at fault fails."""
         if len(batch) > 1:
             middle = len(batch) // 2
             self._translate(batch[:middle])
@@ -188,7 +191,7 @@ class Batcher:
         if isinstance(error, ValueError):
             order.fail(ApiError(400, str(error)))
         else:
-            if repr(error) != self._told:  # once is enough: there may be thousands
+            if repr(error) != self._told:  # log an error once: there may be thousands
                 log.error("internal error", exc_info=error)
                 self._told = repr(error)
             order.fail(ApiError(500, "internal error"))

@@ -1,4 +1,4 @@
-"""Everyday words of some languages, beside their function words: a short text may have no other."""
+"""Everyday words of some languages, to detect short texts without function words."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Answers that are text go out compressed; numbers, files and event streams as they are."""
+"""Compression of answers that are text; tensors, files and event streams are sent as they are."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from .streams import EVENTS
 
-SMALLEST = 1000  # bytes that are worth it
-LEVEL = 5  # beyond it a page of the app takes longer and gets hardly smaller
-NUMBERS = re.compile(r"/(?:tensors|weights|file)(?:/|$)")  # fp32 hardly gets smaller
+SMALLEST = 1000  # bytes from which compression is worth it
+LEVEL = 5  # higher levels take longer and hardly shrink a page of the app
+NUMBERS = re.compile(r"/(?:tensors|weights|file)(?:/|$)")  # fp32 hardly shrinks
 
 
 class Compressed:
-    """Gzip for whoever accepts it."""
+    """Middleware that compresses answers with gzip for clients that accept it."""
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app

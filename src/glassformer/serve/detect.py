@@ -1,8 +1,8 @@
-"""In which of a few languages a text is: characters and the commonest words tell. No torch.
+"""Language detection among a few languages, by words and characters. Imports no torch.
 
-A language is known by its function words, by its script, and by the sentences that its models
-bring along; from these come the probabilities of its words and of its characters, each given the
-two before it. What a text has of both is added up, language by language (naive Bayes).
+The profile of a language is made from its function words, everyday words, its script, and the
+sentences that its models contain. It has probabilities of words, and of characters given the two
+before. The log-probabilities of a text's words are summed for each language (naive Bayes).
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ from ..data.doctor.function_words import BY_SCRIPT, WORDS
 from .common_words import COMMON
 
 HOMES = {code: {script} for script, code in BY_SCRIPT.items()} | {"ja": {"Kana", "Han"}}
-SHARED = {("ja", "Han")}  # where it is there alone, another language is likelier
+SHARED = {("ja", "Han")}  # scripts shared with another language, which is likelier without kana
 _WORD = re.compile(r"[^\W\d_]+")
-MOST = 2000  # characters that are looked at
-FOREIGN = math.log(1e-7)  # of a character of a script that a language is not written in
-SHARE = 0.5  # of the words of a text, about, that are function words
-MIXED = (0.6, 0.25, 0.1, 0.002)  # three characters, two, one, any
+MOST = 2000  # characters of a text that are used
+FOREIGN = math.log(1e-7)  # ln p of a character in a script that the language does not use
+SHARE = 0.5  # the weight of the word model beside the character model
+MIXED = (0.6, 0.25, 0.1, 0.002)  # weights of trigrams, bigrams, unigrams and any character
 
 
 class Profile:
-    """What is known of a language."""
+    """The statistics of one language: word counts, character n-grams and scripts."""
 
     def __init__(self, code: str, sentences: Iterable[str] = ()) -> None:
         self.base = base = re.split("[-_]", code)[0].lower()
@@ -51,7 +51,7 @@ class Profile:
         self.judge_word = lru_cache(maxsize=10_000)(self._judge_word)
 
     def judge(self, words: list[str]) -> float:
-        """The logarithm of the probability of these words."""
+        """Return the log-probability of these words, a natural logarithm."""
         return sum(map(self.judge_word, words))
 
     def _judge_word(self, word: str) -> float:
@@ -79,19 +79,19 @@ class Profile:
 
 
 class Detector:
-    """Among these languages; `sentences` of each help."""
+    """A language detector; `sentences` has its languages with sample sentences of each."""
 
     def __init__(self, sentences: Mapping[str, Iterable[str]]) -> None:
         self.profiles = {code: Profile(code, texts) for code, texts in sentences.items()}
 
     def detect(self, text: str) -> list[tuple[str, float]]:
-        """Codes with confidences, 0 to 1, the likeliest first; 0 for a text without letters."""
+        """Return codes with confidences, 0 to 1, the likeliest first; 0 without letters."""
         words = _split(text[:MOST])
         if not words or not self.profiles:
             return [(code, 0.0) for code in self.profiles]
         found = {code: profile.judge(words) for code, profile in self.profiles.items()}
         top = max(found.values())
-        # Neighbouring characters do not tell independently: evidence is tempered.
+        # Neighbouring characters are not independent, so the log-probabilities are tempered.
         powers = {code: math.exp((value - top) / 3) for code, value in found.items()}
         sure = self._know(words)
         total = sum(powers.values())
@@ -99,7 +99,7 @@ class Detector:
         return [(code, sure * power / total) for code, power in ranked]
 
     def _know(self, words: list[str]) -> float:
-        """How much of a text is in a script that any of the languages is written in."""
+        """Return the share of letters in a script that any of the languages uses."""
         homes = set[str]().union(*(profile.homes for profile in self.profiles.values()))
         letters = [letter for word in words for letter in word]
         return sum(_find_script(letter) in homes for letter in letters) / len(letters)
@@ -110,7 +110,7 @@ def _split(text: str) -> list[str]:
 
 
 def _sum_contexts(counts: Counter[str]) -> Counter[str]:
-    """How often what comes before the last character was there."""
+    """Return the count of each context: the n-gram without its last character."""
     found = Counter[str]()
     for gram, times in counts.items():
         found[gram[:-1]] += times

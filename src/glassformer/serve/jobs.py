@@ -1,4 +1,4 @@
-"""Work that takes a while: done in a thread, told of as it goes on, ended when nobody waits."""
+"""Long work in background threads that reports progress and ends if the client leaves."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ ENDS = ("done", "error")
 
 
 class Cancelled(Exception):
-    """Nobody waits for this any more."""
+    """An exception that ends a cancelled job."""
 
 
 class BackgroundJob:
-    """One token of work. The thread calls `say`; the event loop reads `events`."""
+    """A job in a thread. The thread calls `say`; the event loop reads `events`."""
 
     def __init__(self, seconds: float, forget: Callable[[str], object]) -> None:
         self.id, self.forget = secrets.token_hex(8), forget
@@ -36,7 +36,10 @@ class BackgroundJob:
         self._events: asyncio.Queue[Event] = asyncio.Queue()
 
     def say(self, event: str, **data: Any) -> None:
-        """Tell whoever waits. Ends the work if nobody does, or if it takes too long."""
+        """Send an event to the client.
+
+        Raises, which ends the job, if it was cancelled or takes too long.
+        """
         self.check()
         self._put(event, data)
 
@@ -50,7 +53,7 @@ class BackgroundJob:
         self.is_cancelled.set()
 
     def run(self, work: Callable[[BackgroundJob], dict[str, Any]]) -> None:
-        """In the thread: the work, and how it ended."""
+        """Do the work and send its result or its error; runs in the thread."""
         try:
             self.check()
             self._put("done", work(self))
@@ -68,13 +71,13 @@ class BackgroundJob:
         self._put("error", {"error": refusal.sentence, "status": refusal.status})
 
     def _put(self, event: str, data: dict[str, Any]) -> None:
-        with suppress(RuntimeError):  # the server has ended meanwhile
+        with suppress(RuntimeError):  # the event loop has ended
             if event in ENDS:
                 self._loop.call_soon_threadsafe(self.forget, self.id)
             self._loop.call_soon_threadsafe(self._events.put_nowait, (event, data))
 
     async def events(self, beat: float = 10.0) -> AsyncIterator[Event | None]:
-        """What the thread tells, to the end; None each `beat` seconds in which it tells nothing."""
+        """Yield the job's events to the end, and None after each `beat` seconds without one."""
         event = ""
         while event not in ENDS:
             try:
@@ -86,7 +89,7 @@ class BackgroundJob:
 
 
 class Jobs:
-    """A few threads, and what waits for them."""
+    """A few threads with a bounded queue of jobs."""
 
     def __init__(self, limits: Limits, threads: int = 2) -> None:
         self.limits, self.threads = limits, threads
@@ -94,7 +97,7 @@ class Jobs:
         self._open: dict[str, BackgroundJob] = {}
 
     def start(self, work: Callable[[BackgroundJob], dict[str, Any]]) -> BackgroundJob:
-        """ApiError if too many wait already."""
+        """Queue a job and return it. Raises ApiError if too many are waiting."""
         before = len(self._open) - self.threads + 1
         if before > self.limits.jobs:
             raise ApiError(503, f"{len(self._open)} jobs are waiting already", 2)
@@ -107,18 +110,18 @@ class Jobs:
 
     @property
     def waiting(self) -> int:
-        """Those that are not done yet."""
+        """Return the number of jobs that are not done."""
         return len(self._open)
 
     def cancel(self, id: str) -> bool:
-        """Whether there was such a job."""
+        """Cancel a job; return whether it existed."""
         job = self._open.get(id)
         if job:
             job.cancel()
         return job is not None
 
     def close(self) -> None:
-        """End what runs, soon."""
+        """Cancel all jobs, and wait for the threads to end."""
         for job in [*self._open.values()]:
             job.cancel()
         self._pool.shutdown(wait=True, cancel_futures=True)

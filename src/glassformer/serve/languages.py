@@ -1,4 +1,4 @@
-"""Which languages can be translated into which: with one model, or with two."""
+"""The pairs of languages that the server translates, with one model or with two."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from .model_pool import ModelPool, PooledModel, name_language
 
 
 class Languages:
-    """The languages of the models on a model_pool, by their codes."""
+    """The languages of the models in a pool, by their codes."""
 
     def __init__(self, model_pool: ModelPool) -> None:
         self.model_pool = model_pool
@@ -36,7 +36,7 @@ class Languages:
         ]
 
     def find(self, code: str) -> str:
-        """The code as we have it: "pt-BR" is also "pt". ApiError where there is none such."""
+        """Return our code of a language: "pt-BR" is also "pt". Raises ApiError if it is unknown."""
         plain = code.replace("_", "-").lower()
         for wanted in (plain, plain.partition("-")[0]):
             for known in self.codes:
@@ -45,7 +45,7 @@ class Languages:
         raise ApiError(400, f"{code} is not supported")
 
     def find_route(self, source: str, target: str) -> list[PooledModel] | None:
-        """The models to go through: none, one or two."""
+        """Return the models to use one after the other, at most two; None if there is no route."""
         if source == target:
             return []
         if direct := self.model_pool.find_pair(source, target):
@@ -65,7 +65,10 @@ class Languages:
         return route
 
     def detect(self, text: str) -> list[dict[str, Any]]:
-        """As LibreTranslate tells it: confidence in per cent, the likeliest first."""
+        """Return languages in LibreTranslate's format: confidence in per cent, the likeliest first.
+
+        Raises ApiError if no model names its languages.
+        """
         if not self.detector.profiles:
             raise ApiError(400, "auto is not supported: no model here says its languages")
         found = self.detector.detect(text)

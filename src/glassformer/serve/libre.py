@@ -1,4 +1,4 @@
-"""LibreTranslate's HTTP API: programs that speak it need not know who answers."""
+"""LibreTranslate's HTTP API, so that its clients work with this server unchanged."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ router = APIRouter(tags=["LibreTranslate"])
 
 @router.post("/translate", openapi_extra=TRANSLATE)
 async def translate(request: Request, service: TheService) -> dict[str, Any]:
-    """Translate a text, or several, from a language or from the one that is detected."""
+    """Translate one or several texts from a given or detected language."""
     given = await read_body(request)
     _check_access(service, given, request)
     for name in ("q", "source", "target"):
@@ -58,7 +58,7 @@ async def _translate(
     form: str,
     alternatives: int,
 ) -> dict[str, list[Any]]:
-    """Each answer a list, one for each text."""
+    """Return the fields of the answer, each as a list with one entry for each text."""
     languages, answer = service.languages, dict[str, list[Any]]()
     to = languages.find(target)
     if source == "auto":
@@ -88,7 +88,7 @@ async def _translate(
 
 @router.post("/detect", openapi_extra=DETECT)
 async def detect(request: Request, service: TheService) -> list[dict[str, Any]]:
-    """In which of the source languages a text is, the likeliest first."""
+    """Detect which of the source languages a text is in, the likeliest first."""
     given = await read_body(request)
     _check_access(service, given, request)
     if not given.get("q"):
@@ -105,13 +105,13 @@ def _detect(languages: Languages, texts: list[str]) -> list[list[dict[str, Any]]
 
 @router.get("/languages")
 async def list_languages(service: TheService) -> list[dict[str, Any]]:
-    """All languages, and into which each can be translated."""
+    """List all languages with the languages that each can be translated into."""
     return service.languages.describe()
 
 
 @router.get("/frontend/settings")
 async def get_settings(service: TheService) -> dict[str, Any]:
-    """What a front end has to know."""
+    """Return the settings that LibreTranslate's front end needs."""
     listed = service.languages.describe()
     names = {each["code"]: each["name"] for each in listed}
     pairs = ((each["code"], other) for each in listed for other in each["targets"])
@@ -133,24 +133,27 @@ async def get_settings(service: TheService) -> dict[str, Any]:
 
 @router.get("/health")
 async def get_health() -> dict[str, str]:
-    """Whether the server is there."""
+    """Return that the server is running, and its version."""
     return {"status": "ok", "version": __version__}
 
 
 @router.post("/suggest")
 async def suggest() -> None:
-    """LibreTranslate can collect better translations; this server does not."""
+    """Refuse suggestions: LibreTranslate can collect better translations, this server does not."""
     raise ApiError(403, "Suggestions are disabled on this server.")
 
 
 @router.post("/translate_file")
 async def translate_file() -> None:
-    """LibreTranslate can translate files; this server does not."""
+    """Refuse files: LibreTranslate can translate them, this server does not."""
     raise ApiError(403, "Files translation are disabled on this server.")
 
 
 async def read_body(request: Request) -> Mapping[str, Any]:
-    """JSON, a form, or the query: clients send all three."""
+    """Return the fields of a request from JSON, a form or the query: clients send all three.
+
+    Raises ApiError for malformed JSON.
+    """
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind == "application/json" or kind.endswith("+json"):
         try:
@@ -169,7 +172,7 @@ async def read_body(request: Request) -> Mapping[str, Any]:
 
 
 def _gather(fields: ImmutableMultiDict[str, Any]) -> dict[str, Any]:
-    """The fields that are texts; several texts under q are a list."""
+    """Return the fields that are texts; several texts under q become a list."""
     given = {name: value for name, value in fields.items() if isinstance(value, str)}
     texts = [text for text in fields.getlist("q") if isinstance(text, str)]
     texts = ["\n".join(text.splitlines()) for text in texts]
@@ -181,13 +184,13 @@ def _read_texts(q: Any, service: Service, form: str) -> list[str]:
     if not all(isinstance(text, str) for text in texts):
         raise ApiError(400, "Invalid request: q is a text, or a list of texts")
     check_characters(len(texts), limits.texts)
-    if form == "text":  # of a page, what is text is counted once it has been found
+    if form == "text":  # the text of a page is counted after the page is parsed
         check_characters(sum(map(len, texts)), limits.characters)
     return [_mend(text) for text in texts]
 
 
 def _mend(text: str) -> str:
-    """U+FFFD in place of half a character; NUL is none."""
+    """Return a text with U+FFFD for unpaired surrogates, and without NUL."""
     whole = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     return whole.replace("\0", "")
 
@@ -210,7 +213,7 @@ def _read_number(value: Any, most: int) -> int:
 
 
 def _check_access(service: Service, given: Mapping[str, Any], request: Request) -> None:
-    """ApiError for who may not ask, or has asked too often."""
+    """Raise ApiError if the client has no valid key, or has sent too many requests."""
     key = _read_key(given, request)
     if service.access.keys:
         note(request, key=name_key(key))

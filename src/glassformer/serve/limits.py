@@ -1,4 +1,4 @@
-"""How much one server takes on."""
+"""The limits of one server."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Limits:
-    """What is beyond these is refused, in one sentence that names the limit."""
+    """The limits of a server; beyond them an error names the limit in one sentence."""
 
     characters: int = 20_000  # of all texts of one request
     texts: int = 256  # in one request

@@ -1,4 +1,4 @@
-"""Where the server listens, and how long it waits for somebody to ask."""
+"""Listening sockets, and the time limit for idle connections."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from uvicorn.protocols.http.auto import AutoHTTPProtocol
 
 LOCAL = ("127.0.0.1", "localhost", "::1")
 OPEN = ("0.0.0.0", "::")
-BACKLOG = 2048  # connections that wait to be accepted
-PATIENCE = 20.0  # seconds in which a connection has to ask for something
+BACKLOG = 2048  # connections that may wait to be accepted
+PATIENCE = 20.0  # seconds in which a connection must send a request
 
 
 def listen(host: str, port: int) -> list[socket.socket]:
-    """Take the port; 0 is any. `localhost` is IPv4 and, where there is any, IPv6.
+    """Return listening sockets; port 0 is any free one.
 
-    OSError where the port is taken.
+    `localhost` is IPv4 and, if the machine has it, IPv6. Raises OSError if the port is taken.
     """
     first = bind(LOCAL[0] if host == "localhost" else host, port)
     if host == "localhost":
@@ -38,7 +38,7 @@ def bind(host: str, port: int) -> socket.socket:
         if host == "::":
             sock.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 0)
         sock.bind((host, port))
-        sock.listen(BACKLOG)  # who comes before the server is ready waits
+        sock.listen(BACKLOG)  # connections before the server is ready wait
     except OSError as error:
         sock.close()
         hint = "; --port 0 takes one that is free" if error.errno == errno.EADDRINUSE else ""
@@ -47,13 +47,16 @@ def bind(host: str, port: int) -> socket.socket:
 
 
 def name_address(host: str, port: int) -> str:
-    """What a browser on this machine opens."""
+    """Return the address that a browser on this machine opens."""
     shown = {"localhost": LOCAL[0], "0.0.0.0": LOCAL[0], "::": LOCAL[2]}.get(host, host)
     return f"http://[{shown}]:{port}" if ":" in shown else f"http://{shown}:{port}"
 
 
 def allow_files(most: int) -> None:
-    """A connection is an open file: as many as the system lets us have, if that is fewer."""
+    """Raise the limit of open files to `most`, or to the system's limit if that is lower.
+
+    Each connection is an open file.
+    """
     with suppress(ImportError, ValueError, OSError):
         import resource
 
@@ -64,7 +67,7 @@ def allow_files(most: int) -> None:
 
 
 class Connection(AutoHTTPProtocol):  # type: ignore[misc, valid-type, unused-ignore]
-    """Closed if nothing is under way, and nothing has been since the last look."""
+    """A connection that closes if it was idle for a whole interval of PATIENCE seconds."""
 
     def connection_made(self, transport: Any) -> None:
         super().connection_made(transport)

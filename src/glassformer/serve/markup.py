@@ -1,7 +1,7 @@
-"""HTML in runs of text that are translated each on its own, with the tags that are within them.
+"""Split HTML into runs of text, each translated on its own with the tags inside it.
 
-What is no text stays as it was, character by character: tags and their attributes, comments,
-scripts, code. Broken mark-up is no error: a tag without its partner keeps its place in the run.
+Everything else stays as it was, character by character: tags and their attributes, comments,
+scripts, code. Broken mark-up is no error: a tag without its partner keeps its position in the run.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _OPAQUE = "pre script style textarea template iframe object audio video noscript
 INLINE = frozenset(_INLINE.split())
 INLINE_OPAQUE = frozenset(_INLINE_OPAQUE.split())
 OPAQUE = INLINE_OPAQUE | frozenset(_OPAQUE.split())  # nothing within them is text
-POINTS = frozenset(("img", "wbr", "input"))  # in the text, and nothing within them
+POINTS = frozenset(("img", "wbr", "input"))  # inline elements without content
 _TOKEN = re.compile(
     r"(?P<rest><!--.*?(?:-->|\Z)|<!\[CDATA\[.*?(?:\]\]>|\Z)|<[!?][^>]*+(?:>|\Z))"
     r"|<(?P<end>/?)(?P<name>[A-Za-z][^\s/<>]*+)"
@@ -35,13 +35,13 @@ _UNTOUCHED = re.compile(
 _ENTITY = re.compile(r"&(?:#\d+|#[xX][0-9a-fA-F]+|[A-Za-z][A-Za-z0-9]*);")
 _SPACE = re.compile(r"\s+")
 _TIED = re.compile(r"(\S+)\u00a0(?=(\S+))")
-DEEPEST = 50  # tags within tags of one run; what is deeper stands alone
+DEEPEST = 50  # nesting of tags in one run; a deeper tag is treated as a point
 _ALWAYS = {"&": "&amp;", "<": "&lt;", ">": "&gt;"}
 
 
 @dataclass
 class Run:
-    """Text between two blocks, as it reads, and the marks in it."""
+    """The plain text between two block elements, and the inline tags in it."""
 
     text: str = ""
     marks: list[TagMark] = field(default_factory=list)
@@ -51,7 +51,10 @@ class Run:
     tied: list[tuple[str, str]] = field(default_factory=list)  # words with &nbsp; between them
 
     def write(self, said: str, links: Sequence[Link] | None) -> str:
-        """Its translation as HTML; `links` tell which words stand for which."""
+        """Return the run's translation `said` as HTML; `links` are its word alignment.
+
+        `links` is None for a run without tags.
+        """
         for left, right in self.tied:
             said = said.replace(f"{left} {right}", f"{left}\u00a0{right}")
         entities = self.entities | _ALWAYS
@@ -66,7 +69,7 @@ class Run:
 
 @dataclass
 class MarkupPage:
-    """What is left as it is, and runs, in the order of the page."""
+    """A page as a list of runs, and of strings that stay as they are, in order."""
 
     parts: list[str | Run]
 
@@ -81,7 +84,7 @@ class MarkupPage:
 
 @dataclass
 class _Token:
-    """A stretch of the page: text, a tag within a run, or what ends a run."""
+    """A part of the page: text, a tag inside a run, or something that ends a run."""
 
     raw: str
     kind: str  # text, open, close, point, break
@@ -139,7 +142,7 @@ def _read_tokens(text: str) -> Iterator[_Token]:
 
 
 def _find_close(text: str, at: int, name: str) -> int:
-    """Behind the tag that closes this element; the end of the page if none does."""
+    """Return the index after the tag that closes an element; the page's end if none does."""
     tag = re.compile(rf"<(/?){re.escape(name)}(?=[\s/>])[^>]*>", re.IGNORECASE)
     depth = 1
     for found in tag.finditer(text, at):
@@ -177,14 +180,14 @@ def _make_run(tokens: Sequence[_Token]) -> Run:
 
 
 def _close(opened: list[tuple[str, TagMark]], token: _Token, at: int, is_spaced: bool) -> None:
-    """The nearest element of that name ends, and with it what was opened within it."""
+    """Close the nearest open element of that name, and those opened inside it."""
     places = [place for place, (name, _) in enumerate(opened) if name == token.name]
     if not places:
         parent = opened[-1][1]
         if parent.close_count == DEEPEST:
             parent.children.append(TagMark(at, at, token.raw, ""))
             return
-        # It began earlier on the page: all that is before it here is in it.
+        # The element began earlier on the page, so it contains everything before this tag.
         parent.close_count += 1
         parent.children = [TagMark(parent.start, at, "", token.raw, children=parent.children)]
         return
@@ -196,7 +199,7 @@ def _close(opened: list[tuple[str, TagMark]], token: _Token, at: int, is_spaced:
 
 
 def _read_text(raw: str, run: Run, plain: set[str]) -> str:
-    """As it reads. `plain` gets the characters that the page wrote as themselves."""
+    """Return text with entities decoded; `plain` gets the characters written without entities."""
     for entity in _ENTITY.findall(raw):
         character = html.unescape(entity)
         if len(character) == 1:
@@ -206,12 +209,15 @@ def _read_text(raw: str, run: Run, plain: set[str]) -> str:
 
 
 def _join(written: str, text: str) -> str:
-    """White space counts once, wherever tags stand in it."""
+    """Return the texts joined; white space on both sides of a tag counts once."""
     return written + (text[1:] if written.endswith(" ") and text.startswith(" ") else text)
 
 
 def _trim(run: Run, written: str, tokens: Sequence[_Token]) -> None:
-    """White space around all stays as it was; that between a tag and its text goes."""
+    """Set the run's text without outer white space, and shift its marks to match.
+
+    White space at the ends of the run is kept in `before` and `after`.
+    """
     first, last = tokens[0], tokens[-1]
     run.text = written.strip()
     if first.kind == "text":
@@ -229,7 +235,7 @@ def _trim(run: Run, written: str, tokens: Sequence[_Token]) -> None:
 
 
 def _find_spaces(tokens: Sequence[_Token]) -> list[tuple[bool, bool]]:
-    """Whether the text next to each token, left and right, has white space there."""
+    """Return for each token whether the nearest text, left and right, has white space there."""
     sides = []
     for order, end in ((tokens, -1), (tokens[::-1], 0)):
         spaced, is_spaced = list[bool](), False

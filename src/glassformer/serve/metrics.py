@@ -1,4 +1,4 @@
-"""What the server has done, for Prometheus: /metrics."""
+"""Metrics of the server for Prometheus, at /metrics."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ router = APIRouter(tags=["operation"])
 
 
 class ServerMetrics:
-    """Of one server. Paths are those of the routes: what a client makes up counts as `other`."""
+    """The metrics of one server. Paths are those of the routes; unknown ones count as `other`."""
 
     def __init__(self) -> None:
         self.registry = made = CollectorRegistry()
@@ -55,7 +55,7 @@ class ServerMetrics:
 
 @router.get("/metrics", response_class=Response)
 def get_metrics(service: TheService) -> Response:
-    """In the format of Prometheus."""
+    """Return all metrics in the format of Prometheus."""
     metrics = service.metrics
     metrics.waiting.set(service.batcher.waiting)
     metrics.loaded.set(sum(map(service.model_pool.is_loaded, service.model_pool.models.values())))
@@ -64,7 +64,7 @@ def get_metrics(service: TheService) -> Response:
 
 
 class Measured:
-    """Counts and times every request."""
+    """Middleware that counts and times every request."""
 
     def __init__(self, app: ASGIApp, metrics: ServerMetrics) -> None:
         self.app, self.metrics = app, metrics

@@ -1,4 +1,4 @@
-"""Several models: read from the disk when first asked for, the least recently used put back."""
+"""A pool of models: each is loaded at its first use, and the least recently used is dropped."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ log = logging.getLogger("glassformer.serve")
 
 @dataclass(frozen=True)
 class PooledModel:
-    """A model that can be asked for. The name is that of its folder: any characters at all."""
+    """A model of the pool. Its name is that of its folder and may have any characters."""
 
     id: str  # safe in a path
     name: str
@@ -49,12 +49,12 @@ class PooledModel:
         return path.read_text(encoding="utf-8", errors="replace") if path.is_file() else ""
 
     def stamp(self) -> Stamp | None:
-        """Changes when the model is replaced; None while there is none."""
+        """Return a stamp that changes when the model's files do; None if there are none."""
         found = tuple(map(_stamp, (self.folder / n for n in (WEIGHTS, CONFIG, SHARED, *SEPARATE))))
         return found if found[0] and found[1] else None
 
     def read_golden(self) -> list[tuple[str, str]]:
-        """Sentences that the model brings along, and their translations."""
+        """Return the sentences stored with the model, and their translations."""
         try:
             lines = read_json(self.folder / GOLDEN)["lines"]
             return [(str(line["source"]), str(line["translation"])) for line in lines]
@@ -63,8 +63,11 @@ class PooledModel:
 
 
 class ModelPool:
-    """`folders`: model directories, or names of shipped models; none: all shipped ones. At most
-    `loaded` are in memory; `how` as in Translator."""
+    """A pool of models, of which at most `loaded` are in memory.
+
+    `folders`: model directories, or names of shipped models; none: all shipped ones. `how` is
+    passed to `Translator.load`. Raises ValueError if a folder is no model.
+    """
 
     def __init__(
         self,
@@ -81,7 +84,7 @@ class ModelPool:
             self._add(locate(folder))
 
     def _add(self, folder: Path) -> None:
-        """ValueError if there is no model, or a damaged one: now, not at the first request."""
+        """Add a model. Raises ValueError if it is missing or damaged."""
         data = open_model(folder)[0].data
         name = folder.resolve().name
         stem = re.sub(r"[^A-Za-z0-9_-]+", "-", name).strip("-") or "model"
@@ -95,7 +98,7 @@ class ModelPool:
         return next(iter(self.models.values()))
 
     def find(self, id: str | None) -> PooledModel:
-        """The model of this id; the first where none is named. ApiError if there is none."""
+        """Return the model of an id, or the first for None. Raises ApiError if there is none."""
         if id is None:
             return self.default
         if id not in self.models:
@@ -111,7 +114,7 @@ class ModelPool:
         return model.id in self._loaded
 
     def take(self, model: PooledModel) -> Translator | None:
-        """If it is loaded, and not replaced since: at once."""
+        """Return the translator if it is loaded and its files have not changed; else None."""
         now = model.stamp()
         with self._lock:
             translator, then = self._loaded.get(model.id, (None, None))
@@ -121,7 +124,10 @@ class ModelPool:
             return translator
 
     def load(self, model: PooledModel) -> Translator:
-        """May take a while: not for the event loop."""
+        """Return the translator, and load it if necessary; too slow for the event loop.
+
+        Raises ApiError if it cannot be loaded and was not loaded before.
+        """
         with model.lock:
             if translator := self.take(model):
                 return translator
@@ -158,5 +164,5 @@ def _stamp(path: Path) -> tuple[int, int, int] | None:
 
 
 def name_language(code: str | None) -> str | None:
-    """In English; the code itself where we have no name for it."""
+    """Return the English name of a language, or the code itself if we have no name."""
     return None if code is None else NAMES.get(re.split("[-_]", code)[0].lower(), code)

@@ -1,4 +1,4 @@
-"""The OpenAPI document: what FastAPI cannot know of our errors and of LibreTranslate's paths."""
+"""Additions to FastAPI's OpenAPI document: our errors and LibreTranslate's requests."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ ERROR = {
 
 
 def describe_api(app: FastAPI) -> dict[str, Any]:
-    """FastAPI's document, with our errors in place of its own."""
+    """Return FastAPI's document, with our errors in place of its own."""
     made = get_openapi(
         title=app.title, version=app.version, description=app.description, routes=app.routes
     )

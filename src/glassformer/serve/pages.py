@@ -1,4 +1,4 @@
-"""The web app's files, as they were built."""
+"""The files of the web app, served as they were built."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from starlette.staticfiles import StaticFiles
 from starlette.types import Receive, Scope, Send
 
 STATIC = Path(__file__).parent / "static"
-ICON = "icon.svg"  # browsers look for it whenever the address changes
+ICON = "icon.svg"  # browsers request it whenever the address changes
 UNBUILT = """<!doctype html>
 <html lang="en"><meta charset="utf-8"><title>glassformer</title>
 <h1>glassformer</h1>
@@ -25,15 +25,18 @@ UNBUILT = """<!doctype html>
 
 
 class Files(StaticFiles):
-    """What the build named after its content never changes, the icon seldom; the rest is asked for
-    each time."""
+    """Static files with cache headers.
+
+    Files that the build named after their content never change, the icon seldom; browsers check the
+    rest each time.
+    """
 
     def __init__(self, routes: Sequence[BaseRoute]) -> None:
         super().__init__(directory=STATIC)
         self.routes = routes
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """What the API has, though not for this method, is no missing file: it answers 405."""
+        """Answer 405, not 404, if the API has the path with another method; else serve it."""
         for route in self.routes:
             match, found = route.matches(scope)
             if match is Match.PARTIAL:
@@ -59,7 +62,7 @@ class Files(StaticFiles):
 
 
 def add_pages(app: FastAPI) -> None:
-    """Last: what the API has goes first."""
+    """Add the routes of the app. Call it last, because the API's routes have priority."""
     is_built = (STATIC / "index.html").is_file()
 
     @app.get("/", include_in_schema=False)

@@ -1,6 +1,6 @@
-"""Where the tags of a run go in its translation: around the words that stand for theirs.
+"""Place the tags of a run in its translation, around the words aligned with theirs.
 
-Every tag is written once, and what was nested stays nested.
+Every tag is written once, and nested tags stay nested.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from ..text.unicode import Span
 
 WORD = re.compile(rf"[{EAST}]|(?:(?![{EAST}])\w)+(?:['’](?:(?![{EAST}])\w)+)*|[^\w\s]")
 CLICKED = re.compile(r"<(a|button|label|summary)\b", re.IGNORECASE)
-Link = tuple[int, int, float]  # a word of the source, one of the translation, and how surely
+Link = tuple[int, int, float]  # a word of the source, one of the translation, and its weight
 
 
 @dataclass
 class TagMark:
-    """A tag with its partner around a stretch of the run's text; without text, a point in it."""
+    """A pair of tags around a part of the run's text; without text it is a point."""
 
     start: int
     end: int
@@ -28,9 +28,9 @@ class TagMark:
     close: str
     spaced: tuple[bool, bool] = (False, False)  # whether white space was around a point
     children: list[TagMark] = field(default_factory=list)
-    close_count: int = 0  # tags without a beginning that were found in it
-    first: int = 0  # its words in the translation
-    last: int = 0
+    close_count: int = 0  # closing tags without a partner that were found in it
+    first: int = 0  # its first word in the translation
+    last: int = 0  # the word after its last
 
     @property
     def is_point(self) -> bool:
@@ -48,7 +48,7 @@ def place_marks(
     links: Sequence[Link],
     write: Callable[[str], str],
 ) -> str:
-    """The translation with the marks in it; `write` makes text into HTML."""
+    """Return the translation with the marks in it; `write` turns text into HTML."""
     layout = _Layout(text, said, links)
     root = TagMark(0, len(text), "", "", children=[*marks], last=len(layout.words))
     layout.place(root)
@@ -56,7 +56,7 @@ def place_marks(
 
 
 class _Layout:
-    """Which words of the translation stand for which stretch of the source."""
+    """The layout of marks: which words of the translation each mark surrounds."""
 
     def __init__(self, text: str, said: str, links: Sequence[Link]) -> None:
         self.sources, self.words = find_marked_words(text), find_marked_words(said)
@@ -68,7 +68,7 @@ class _Layout:
             self.weight[target] = weight
 
     def place(self, node: TagMark) -> None:
-        """Give each child its words: those with most to say choose first."""
+        """Assign words to each child; children with more aligned words choose first."""
         own, taken = self._cover(node), bytearray(len(self.words))
         wanted = [(self._want(node, child, own), child) for child in node.children]
         for words, child in sorted(wanted, key=lambda pair: -len(pair[0])):
@@ -82,7 +82,7 @@ class _Layout:
                 self.place(child)
 
     def _want(self, node: TagMark, child: TagMark, own: range) -> list[int]:
-        """The words within the parent that stand for the child's."""
+        """Return the words inside the parent that are aligned with the child's."""
         covered, inside = self._cover(child), range(node.first, node.last)
         if covered and covered == own:
             return [*inside]
@@ -90,7 +90,7 @@ class _Layout:
         return sorted(word for word in heirs if word in inside)
 
     def _cover(self, mark: TagMark) -> range:
-        """The source words that are in it by half or more; else those that it touches."""
+        """Return the source words of which at least half is in the mark; else those it touches."""
         if mark.start >= mark.end:
             return range(0)
         first = bisect_right(self.ends, mark.start)
@@ -106,7 +106,7 @@ class _Layout:
         return (min(end, mark.end) - max(start, mark.start)) / (end - start)
 
     def _settle(self, node: TagMark, words: list[int], taken: bytearray) -> Span:
-        """The free neighbours that stand for the child most surely."""
+        """Return the free run of aligned words with the largest weight."""
         best, most = (node.first, node.first), 0.0
         for group in _group(words, taken):
             weight = sum(self.weight.get(word, 0.0) for word in group) or 1e-9
@@ -115,7 +115,7 @@ class _Layout:
         return best
 
     def _lend(self, node: TagMark, child: TagMark, taken: bytearray) -> None:
-        """A link has to be clicked: if none of the words is its own, a free neighbour's is."""
+        """Give a link, button or label without a word a free word beside it, to be clicked."""
         if child.start == child.end or not CLICKED.match(child.open):
             return
         for word in (child.first, child.first - 1):
@@ -124,7 +124,11 @@ class _Layout:
                 return
 
     def _find_point(self, node: TagMark, child: TagMark, taken: bytearray) -> int:
-        """Behind the word that stands for the source word before it, or before the next one's."""
+        """Return the position of a point in the translation.
+
+        It is after the word aligned with the source word before the point, else before the one
+        aligned with the next source word, else at a proportional position.
+        """
         before, inside = bisect_right(self.ends, child.start), range(node.first, node.last)
         if not before:
             at = node.first
@@ -137,12 +141,12 @@ class _Layout:
         else:
             at = node.first + round(before / len(self.sources) * len(inside))
         while node.first < at < node.last and taken[at - 1] and taken[at]:
-            at += 1  # not within another tag
+            at += 1  # not inside another tag
         return min(max(at, node.first), node.last)
 
 
 def _group(words: Sequence[int], taken: bytearray) -> list[list[int]]:
-    """Free neighbours; what lies between two groups is in them if they are large beside it."""
+    """Return groups of free words; a gap is bridged if it is at most half as long as the group."""
     groups: list[list[int]] = []
     for word in words:
         if taken[word]:
@@ -161,7 +165,7 @@ class _Writer:
         self.said, self.words, self.make = said, words, write
 
     def write(self, node: TagMark, begin: int, end: int) -> str:
-        """What is between two places of the translation, with the children in it."""
+        """Return the HTML between two characters of the translation, with the children in it."""
         parts, at = list[str](), begin
         for child in sorted(node.children, key=lambda child: (child.first, child.last)):
             start, stop = self._locate(child, begin, end)
@@ -187,7 +191,7 @@ class _Writer:
         )
 
     def _locate(self, child: TagMark, begin: int, end: int) -> Span:
-        """In characters."""
+        """Return the span of a child in the translation, in characters."""
         if not child.is_point:
             return self.words[child.first][0], self.words[child.last - 1][1]
         if child.spaced == (True, False) and child.first < len(self.words):

@@ -1,4 +1,4 @@
-"""API keys, and how often somebody may ask."""
+"""API keys, and a limit on the rate of requests."""
 
 from __future__ import annotations
 
@@ -14,14 +14,18 @@ REMEMBERED = 10_000  # clients
 
 
 class Access:
-    """keys: none, and anybody may ask. rate: requests a minute of one key or address; 0: any."""
+    """The check of keys and rates.
+
+    keys: the valid keys; none: no key is needed. rate: requests a minute of one key or address; 0:
+    no limit.
+    """
 
     def __init__(self, keys: Sequence[str] = (), rate: int = 0) -> None:
         self.keys, self.rate = [key.encode() for key in keys], rate
         self._left: OrderedDict[str, tuple[float, float]] = OrderedDict()  # requests, and when
 
     def check(self, key: str, address: str) -> None:
-        """ApiError for who may not ask, or has asked too often."""
+        """Raise ApiError if the key is not valid, or has sent too many requests."""
         if self.keys:
             if not key:
                 raise ApiError(400, "Please contact the server operator to get an API key")
@@ -32,7 +36,10 @@ class Access:
             self._count(key if self.keys else address)
 
     def _count(self, who: str) -> None:
-        """A bucket that holds `rate` requests and fills up in a minute."""
+        """Take one request from a token bucket that holds `rate` and refills in a minute.
+
+        Raises ApiError 429 if it is empty.
+        """
         now, full = time.monotonic(), float(self.rate)
         left, seen = self._left.pop(who, (full, now))
         left = min(full, left + (now - seen) * full / 60)

@@ -1,4 +1,4 @@
-"""Recorded translations in memory: the newest ones, as many as fit."""
+"""Recorded translations in memory, up to a number of bytes."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .api_error import ApiError
 class Recording:
     trace: Trace
     model: str | None = None  # None: it was uploaded
-    request: dict[str, Any] = field(default_factory=dict)  # what made it, but for the edits
+    request: dict[str, Any] = field(default_factory=dict)  # the request that made it, without edits
     base: str | None = None  # the id of the unedited one
     id: str = field(default_factory=lambda: secrets.token_hex(8))
 
@@ -34,7 +34,10 @@ class Recording:
 
 
 class Recordings:
-    """At most so many bytes of tensors; the least recently used leave first, never the last."""
+    """A cache of recordings with at most `most` bytes of tensors.
+
+    The least recently used are dropped first; one recording is always kept.
+    """
 
     def __init__(self, most: int) -> None:
         self.most = most
@@ -60,12 +63,12 @@ class Recordings:
             self._kept.pop(id, None)
 
     def list(self) -> list[Recording]:
-        """The last used first."""
+        """Return the recordings, the last used first."""
         with self._lock:
             return [*reversed(self._kept.values())]
 
     def _make_room(self) -> None:
-        """What was derived meanwhile counts too."""
+        """Drop recordings until the rest fits; tensors derived since count too."""
         with self._lock:
             total = sum(each.trace.size for each in self._kept.values())
             while total > self.most and len(self._kept) > 1:

@@ -1,7 +1,7 @@
-"""A log of requests, one line of JSON each: what an operator needs, and no text unless asked.
+"""A log of requests, one line of JSON for each; users' texts are logged only if that is set.
 
-A file is only ever appended to. When it has been renamed or removed, the next line begins a new
-one, so that logrotate needs neither a signal nor copytruncate.
+The file is only appended to. After it is renamed or removed, the next line starts a new file, so
+that logrotate needs neither a signal nor copytruncate.
 """
 
 from __future__ import annotations
@@ -23,14 +23,15 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from ..data.files import STANDARD
 from ..disk import is_still
 
-ENTRY = "glassformer.log"  # of the scope of a request: what is noted of it
-SHOWN = 200  # characters of a path
+ENTRY = "glassformer.log"  # the key of the log entry in a request's scope
+SHOWN = 200  # characters of a path that are logged
 
 
 class RequestLog:
-    """Where lines go: a file, or the standard output. `with_text`: the texts of users too.
+    """A log in a file or on standard output. `with_text`: log the texts of users too.
 
-    OSError if the file cannot be opened. One that fails later is said once; requests go on.
+    Raises OSError if the file cannot be opened. A later failure is reported once on standard error,
+    and requests continue.
     """
 
     def __init__(self, path: Path, *, with_text: bool = False) -> None:
@@ -41,7 +42,7 @@ class RequestLog:
             self._file = self._open()
 
     def write(self, entry: dict[str, Any]) -> None:
-        """Append one line, of ASCII alone: text of others cannot act on a terminal or end it."""
+        """Append one line of ASCII: users' text can neither end it nor control a terminal."""
         line = json.dumps(entry) + "\n"
         try:
             out = self._find_file()
@@ -54,7 +55,7 @@ class RequestLog:
             self._failed = True
 
     def _find_file(self) -> TextIO:
-        """Return the file of this name, which need not be the one that was opened."""
+        """Return the open file; it is opened again if the path is another file now."""
         if self.path == STANDARD:
             return sys.stdout
         if self._file is None or not is_still(self.path, self._file):
@@ -72,14 +73,14 @@ class RequestLog:
 
 @dataclass
 class LogEntry:
-    """What handlers know of one request."""
+    """The facts that handlers note about one request."""
 
     with_text: bool
     facts: dict[str, Any] = field(default_factory=dict)
 
 
 def note(request: Request, **facts: Any) -> None:
-    """Add facts to the line of a request; None is left out. Without a log, this does nothing."""
+    """Add facts to the log line of a request, without those that are None, if there is a log."""
     entry = request.scope.get(ENTRY)
     if entry is not None:
         entry.facts |= {name: value for name, value in facts.items() if value is not None}
@@ -94,12 +95,12 @@ def note_texts(request: Request, texts: Sequence[str]) -> None:
 
 
 def name_key(key: str) -> str | None:
-    """Return what tells keys apart in a log and gives none away: 8 digits of its SHA-256."""
+    """Return 8 digits of a key's SHA-256, which identify it in a log without revealing it."""
     return sha256(key.encode("utf-8", "replace")).hexdigest()[:8] if key else None
 
 
 class Logged:
-    """Writes a line for every request once it is answered."""
+    """Middleware that logs every request after it is answered."""
 
     def __init__(self, app: ASGIApp, log: RequestLog) -> None:
         self.app, self.log = app, log

@@ -1,4 +1,4 @@
-"""What the bodies of /api requests hold. An unknown key is an error."""
+"""The bodies of /api requests. An unknown key is an error."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Body(BaseModel):
 
 
 class TraceRequest(Body):
-    """Record a translation."""
+    """The request to record a translation."""
 
     text: str = TEXT
     model: str | None = MODEL
@@ -41,7 +41,7 @@ class TraceRequest(Body):
 
 
 class EditRequest(Body):
-    """What if: see what edits do to a recording."""
+    """The request to record a translation again under edits."""
 
     edits: list[dict[str, Any]] = Field(
         max_length=64,
@@ -51,14 +51,14 @@ class EditRequest(Body):
 
 
 class HeadsRequest(Body):
-    """What each head matters to one token of the translation."""
+    """The request to measure the effect of each head on one token of the translation."""
 
     step: int = Field(0, description="Of the translation, from 0; -1 the last.", examples=[8])
     rival: int | None = Field(None, ge=0, description="A token's id; the likeliest other if none.")
 
 
 class StreamRequest(Body):
-    """Translate, and tell of each step."""
+    """The request to translate and stream each step."""
 
     text: str = TEXT
     model: str | None = MODEL
@@ -69,7 +69,7 @@ class StreamRequest(Body):
 
 
 def read_search(translator: Translator, changes: dict[str, Any], limits: Limits) -> Decode:
-    """The model's own settings with changes, within the limits. ApiError naming what is wrong."""
+    """Return the model's search settings with changes. Raises ApiError if one is not allowed."""
     try:
         decode = translator.config.decode.override(changes)
     except ValueError as error:

@@ -1,4 +1,4 @@
-"""Start a server, and end it well: what it has taken on is finished."""
+"""Start a server, and shut it down after the requests that it has accepted."""
 
 from __future__ import annotations
 
@@ -26,19 +26,19 @@ from .request_log import RequestLog
 from .service import Service
 from .translation_service import TranslationService
 
-HEARING = 0.5  # seconds in which a connection that was accepted can still send its request
-GRACE = 30  # seconds for requests under way when the server is told to end
+HEARING = 0.5  # seconds in which an accepted connection can still send its request at shutdown
+GRACE = 30  # seconds for running requests at shutdown
 
 
 class Server(uvicorn.Server):
-    """Tells the service at once that it is to end: streams without an end close."""
+    """A uvicorn server that first tells the service to close, so that endless streams end."""
 
     def __init__(self, config: uvicorn.Config, service: Service) -> None:
         super().__init__(config)
         self.service = service
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """Nobody new; whoever has just connected is heard; then what is under way is finished."""
+        """Stop listening, wait for requests of accepted connections, then finish running ones."""
         self.service.closing.set()
         for server in self.servers:
             server.close()
@@ -54,9 +54,10 @@ def make_service(
     access: Access | None = None,
     **how: Any,
 ) -> Service:
-    """`models`: folders, or names of shipped models; `how` as in Translator.
+    """Return the service for these models.
 
-    ValueError where one of them is none.
+    `models`: folders, or names of shipped models; none: all shipped ones. `how` is passed to
+    `Translator.load`. Raises ValueError if one of them is no model.
     """
     limits, metrics = limits or Limits(), ServerMetrics()
     model_pool = ModelPool(models, loaded=limits.loaded, **how)
@@ -76,14 +77,14 @@ def make_service(
 
 
 class Ready(NamedTuple):
-    """A server that has its port, and the address to open, token included."""
+    """A server that is bound to its port, and the address to open, token included."""
 
     server: Server
     socks: list[socket.socket]
     address: str
 
     def run(self) -> None:
-        """Until it is told to end."""
+        """Run the server until it is told to end."""
         with ExitStack() as held:
             for sock in self.socks:
                 held.enter_context(sock)
@@ -100,10 +101,11 @@ def prepare_server(
     origins: Sequence[str] = (),
     log: RequestLog | None = None,
 ) -> Ready:
-    """Take the port; 0 is any. OSError where it is taken.
+    """Bind the port, and return a server that is ready to run.
 
-    hosts: further names that the server answers to. origins: of pages elsewhere that may ask it,
-    such as "https://example.org". log: of requests.
+    port: 0 is any free one. hosts: further names that the server answers to. origins: of pages
+    elsewhere that may send requests, such as "https://example.org". log: the log of requests.
+    Raises OSError if the port is taken.
     """
     token = token or secrets.token_urlsafe(24)
     allow_files(2 * service.limits.connections)
@@ -121,7 +123,7 @@ def _options(limits: Limits) -> dict[str, Any]:
     return {
         "http": Connection,
         "ws": "none",
-        "log_level": "error",  # what strangers send is no news
+        "log_level": "error",  # uvicorn warns of every malformed request
         "backlog": BACKLOG,
         "limit_concurrency": limits.connections,
         "timeout_graceful_shutdown": GRACE,

@@ -1,4 +1,4 @@
-"""What all requests share."""
+"""The service: models, queues, caches and limits that all requests share."""
 
 from __future__ import annotations
 
@@ -34,11 +34,11 @@ class Service:
     access: Access
     metrics: ServerMetrics
     runs: Path | None = None
-    drawing: threading.Lock = field(default_factory=threading.Lock)  # fonts are one for all
+    drawing: threading.Lock = field(default_factory=threading.Lock)  # Matplotlib's fonts are global
     closing: threading.Event = field(default_factory=threading.Event)
 
     def close(self) -> None:
-        """Finish what was accepted; end what only looks on."""
+        """Finish accepted translations; cancel jobs and streams."""
         self.closing.set()
         self.jobs.close()
         self.batcher.close()

@@ -1,4 +1,4 @@
-"""A job's answer: server-sent events to whoever accepts them, else one JSON object at the end."""
+"""Answers of jobs: server-sent events if the client accepts them, else JSON at the end."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from .api_error import ApiError
 from .jobs import BackgroundJob
 
 EVENTS = "text/event-stream"
-LOOK = 0.5  # seconds between two looks whether the client is still there
+LOOK = 0.5  # seconds between two checks whether the client is still connected
 HEADERS = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
 
 
 def encode_json(value: Any) -> str:
-    """One line; null for what is not finite."""
+    """Return JSON on one line, with null for numbers that are not finite."""
     try:
         return json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     except ValueError:
@@ -36,7 +36,7 @@ def _finite(value: Any) -> Any:
 
 
 class Json(JSONResponse):
-    """JSON as `to_json` writes it: a number that is not finite is null."""
+    """A JSON answer in which numbers that are not finite are null."""
 
     def render(self, content: Any) -> bytes:
         return encode_json(content).encode("utf-8", "replace")
@@ -47,7 +47,7 @@ def format_event(name: str, data: Any) -> bytes:
 
 
 async def stream_answer(request: Request, job: BackgroundJob) -> Response:
-    """The job's events, or its result. It ends if the client leaves."""
+    """Return the job's events as a stream, or its result; cancel it if the client leaves."""
     if EVENTS in request.headers.get("accept", ""):
         return StreamingResponse(_stream(job), media_type=EVENTS, headers=HEADERS)
     loop = asyncio.get_running_loop()

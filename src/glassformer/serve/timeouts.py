@@ -1,4 +1,4 @@
-"""Waiting for an answer no longer than the client does."""
+"""A time limit for work, which also ends when the client leaves."""
 
 from __future__ import annotations
 
@@ -11,11 +11,14 @@ from fastapi import Request
 from .api_error import ApiError
 
 T = TypeVar("T")
-BEAT = 1.0  # seconds between two looks whether the client is still there
+BEAT = 1.0  # seconds between two checks whether the client is still connected
 
 
 async def wait_for(work: Coroutine[Any, Any, T], request: Request, seconds: float) -> T:
-    """What the work gives. ApiError after so many seconds; cancelled if the client leaves."""
+    """Return the result of the work. Raises ApiError after `seconds`, or if the client leaves.
+
+    In both cases the work is cancelled.
+    """
     task = asyncio.ensure_future(work)
     end = asyncio.get_running_loop().time() + seconds
     try:

@@ -1,4 +1,4 @@
-"""Texts of any length, plain or with mark-up, from one language to another."""
+"""Translation of texts of any length, plain or HTML, by one model or a route of two."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from .markup import MarkupPage, read_markup
 from .model_pool import ModelPool, PooledModel
 from .requests import check_characters
 
-SHORT = 1000  # characters that are split sooner than another thread would begin to
+SHORT = 1000  # characters up to which splitting is faster than starting a thread
 
 
 class TranslationService:
-    """Cuts texts into sentences, has them translated with those of others, joins them again."""
+    """A service that splits texts into sentences, translates these in batches and joins them."""
 
     def __init__(self, model_pool: ModelPool, batcher: Batcher, limits: Limits) -> None:
         self.model_pool, self.batcher, self.limits = model_pool, batcher, limits
@@ -31,7 +31,7 @@ class TranslationService:
     async def translate(
         self, texts: Sequence[str], route: Sequence[PooledModel], n_best: int = 1
     ) -> list[list[str]]:
-        """Of each text the best translations; more than one only of the last model's."""
+        """Return the best translations of each text; only the last model gives several."""
         found = [[text] for text in texts]
         for place, model in enumerate(route):
             most = n_best if place == len(route) - 1 else 1
@@ -42,13 +42,16 @@ class TranslationService:
     async def translate_markup(
         self, texts: Sequence[str], route: Sequence[PooledModel], n_best: int = 1
     ) -> list[list[str]]:
-        """HTML: tags go where the words go that they are about."""
+        """Return the best translations of HTML; tags surround the words aligned with theirs.
+
+        Raises ApiError if the pages have too much text.
+        """
         found = [[text] for text in texts]
         for place, model in enumerate(route):
             most = n_best if place == len(route) - 1 else 1
             pages = await run_sync(_read_pages, [best for best, *_ in found])
             runs = [run for page in pages for run in page.runs]
-            if not place:  # tags are free
+            if not place:  # tags do not count
                 check_characters(sum(len(run.text) for run in runs), self.limits.characters)
             said = await self._say([run.text for run in runs], model, most)
             translator = await self._open(model)
@@ -66,7 +69,7 @@ class TranslationService:
         pages: Sequence[MarkupPage],
         said: Sequence[Said],
     ) -> list[str]:
-        """The pages with these translations of their runs."""
+        """Return the pages with these translations of their runs."""
         runs = [run for page in pages for run in page.runs]
         marked = [each for run, each in zip(runs, said, strict=True) if run.marks]
         links = iter(self.alignments.align(model, translator, marked))
@@ -84,7 +87,7 @@ class TranslationService:
         return await run_sync(self.model_pool.load, model)
 
     async def _say(self, texts: Sequence[str], model: PooledModel, n_best: int) -> list[list[Said]]:
-        """Of each text the best translations, best first."""
+        """Return the best translations of each text, best first."""
         translator = await self._open(model)
         if sum(map(len, texts)) <= SHORT:
             spans = _split(translator, texts)
@@ -102,7 +105,10 @@ class TranslationService:
 def _join(
     text: str, spans: Sequence[Span], found: Sequence[Sequence[Translation]], n_best: int
 ) -> list[Said]:
-    """The sentences' translations with what stood between them; the best ways to combine them."""
+    """Return the best combinations of the sentences' translations, as whole texts.
+
+    The text between the sentences is kept.
+    """
     ways: dict[str, Said] = {}
     for way in combine(found, n_best):
         said, places = join_sentences(text, spans, [each.text for each in way])
@@ -111,7 +117,7 @@ def _join(
 
 
 def _take(said: Sequence[Sequence[Said]], number: int) -> list[Said]:
-    """The translations of this rank, or the last that there are."""
+    """Return the translation of each text with this rank, or its last if there are fewer."""
     return [ways[min(number, len(ways) - 1)] for ways in said]
 
 
