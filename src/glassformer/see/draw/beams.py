@@ -55,7 +55,7 @@ class ParentBox(NamedTuple):
 
 
 def find_tree(trace: Any) -> BeamTree:
-    """Return the recorded search; if it kept one hypothesis only, the beam search made beside it.
+    """Return the recorded search, or a beam search if that kept one hypothesis only.
 
     Raise ValueError if the translation was given and not searched for.
     """
@@ -132,9 +132,9 @@ def draw_beam_tree(
 ) -> Animation:
     """Draw the tree of beam search (V82).
 
-    losers: outranked candidates drawn at each step; steps: how many steps are drawn (by
-    default, up to the end of the chosen translation). If the translation was found by a search
-    with one hypothesis, the beam search recorded for the picture is drawn.
+    losers: outranked candidates drawn at each step; steps: how many steps are drawn (by default,
+    up to the end of the chosen translation). If the translation was found by a search that keeps
+    one hypothesis, a beam search is made for the picture, unless the recording was read from disk.
     """
     page, tree = Page(lang, ax), find_tree(trace)
     search, path, role = tree.search, find_branch(tree.search), theme.role("decoder")
