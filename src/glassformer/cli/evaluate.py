@@ -155,7 +155,7 @@ def evaluate(
 
 
 class EvaluationRequest(NamedTuple):
-    """What to evaluate: the text is a model's source or, without a model, translations."""
+    """A request to evaluate: the text is a model's source or, without a model, translations."""
 
     model: Path | None
     text: Path
