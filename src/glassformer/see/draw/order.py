@@ -15,7 +15,7 @@ from .selection import Array, show_tokens
 
 
 def attend_first(trace: Any, x: Array) -> Array:
-    """Return the sum of the first encoder layer's self-attention and its residual, for inputs `x`.
+    """Return the first encoder layer's self-attention plus its residual connection, on `x`.
 
     In a post-norm model it is normalised.
     """

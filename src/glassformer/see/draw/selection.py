@@ -1,4 +1,4 @@
-"""Which layer, head and tokens of a recording a picture shows, and how they are named.
+"""The layer, head and tokens of a recording that a picture shows, and their labels.
 
 Letters: Q queries; M keys.
 """
