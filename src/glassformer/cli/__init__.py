@@ -1,7 +1,7 @@
-"""The command line: each verb parses, calls, prints; nothing is decided here.
+"""The command line: each verb parses its options, calls the package, and prints the result.
 
-What a user can get wrong is one sentence on stderr and exit code 2; whatever else fails is a
-defect of ours and exits with 70.
+A user's mistake is one sentence on stderr and exit code 2; any other failure is a defect of
+glassformer and exits with 70.
 """
 
 from __future__ import annotations
@@ -34,9 +34,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         return code
     except KeyboardInterrupt:
         return INTERRUPTED
-    except BrokenPipeError:  # whoever read our output has seen enough
+    except BrokenPipeError:  # the reader of our output has closed it
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 1  # as Typer has it, where it sees this first
+        return 1  # the code that Typer gives, if it sees the error first
     except (ValueError, OSError) as error:
         if os.environ.get("GLASSFORMER_DEBUG"):
             traceback.print_exc()
@@ -61,20 +61,20 @@ def _run(argv: Sequence[str] | None) -> int:
 
     try:
         app(given, prog_name="glassformer")
-    except SystemExit as end:  # Typer's way to end, well or with a usage error
+    except SystemExit as end:  # Typer ends so, after success or a usage error
         return end.code if isinstance(end.code, int) else int(end.code is not None)
     return 0
 
 
 def _replace_closed() -> None:
-    """Standard streams that whoever started us has closed; `sys.__stdin__` and so on stay None."""
+    """Replace standard streams that the parent process closed; `sys.__stdin__` etc. stay None."""
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:
             setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: SIM115
 
 
 def _speak_utf8() -> None:
-    r"""Text goes out as UTF-8 and ends its lines with "\n", whatever the machine is used to."""
+    r"""Write text as UTF-8 with "\n" at the end of lines, whatever the machine's default is."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(encoding="utf-8", newline="\n")
@@ -87,7 +87,7 @@ def _say(error: ValueError | OSError) -> str:
 
 
 def _report(error: Exception) -> None:
-    """An error that nobody foresaw, in one line; GLASSFORMER_DEBUG=1 shows where it happened."""
+    """Print an unexpected error in one line; with GLASSFORMER_DEBUG=1, also its traceback."""
     if os.environ.get("GLASSFORMER_DEBUG"):
         traceback.print_exception(error)
     said = " ".join(traceback.format_exception_only(error)[-1].split())

@@ -1,4 +1,4 @@
-"""glassformer align"""
+"""The command `glassformer align`: which source word translates to which target word."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ def align(
 
 
 def check_align_options(given: dict[str, Any]) -> None:
-    """ValueError for what is wrong or in vain."""
+    """Raise ValueError for a wrong value, or an option that has no effect without another one."""
     from ..evaluate.links import JOININGS
 
     for name, values in (("gold_order", ORDERS), ("row", ROWS), ("join", JOININGS)):
@@ -135,7 +135,10 @@ def check_align_options(given: dict[str, Any]) -> None:
 
 
 def prepare_aligner(corpus: Corpus, given: dict[str, Any]) -> tuple[Aligner, GoldSet | None]:
-    """The models with their heads chosen, which is told and remembered; and the gold, if any."""
+    """Return the aligner with its heads chosen, and the gold links, if any.
+
+    The choice of heads is printed and stored in the model directories.
+    """
     from ..evaluate.aligner import SAMPLE, Aligner
     from ..evaluate.links import read_gold
 
@@ -166,7 +169,7 @@ def write_links(aligned: Aligned) -> str:
 
 
 def show_links(aligner: Aligner, text: tuple[str, str], aligned: Aligned) -> str:
-    """A pair of texts with its words and links; spans count characters."""
+    """Return a pair of texts with its words and links as JSON; spans count characters."""
     links = [
         {
             "source": i,
@@ -190,7 +193,7 @@ def show_links(aligner: Aligner, text: tuple[str, str], aligned: Aligned) -> str
 
 
 def report(found: list[Links], links: GoldSet | None, too_long: list[int]) -> None:
-    """What could not be aligned, and how far it is from what people said."""
+    """Warn of lines that could not be aligned, and compare the links with the gold links."""
     from ..evaluate.links import measure_links
 
     if too_long:

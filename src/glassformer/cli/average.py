@@ -1,4 +1,4 @@
-"""glassformer average"""
+"""The command `glassformer average`: one model of the last checkpoints of a run."""
 
 from __future__ import annotations
 

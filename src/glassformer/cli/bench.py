@@ -1,4 +1,4 @@
-"""glassformer bench"""
+"""The command `glassformer bench`: speed of training and translation beside other engines."""
 
 from __future__ import annotations
 
@@ -145,9 +145,9 @@ def find_cache() -> Path:
 
 
 def quote(verb: str) -> str:
-    """The command, for who wants to make the table again, without paths of this machine."""
+    """Return the command that makes the table again, without paths of this machine."""
     said = ["DATA" if os.sep in word else word for word in sys.argv[1:]]
-    if said[:2] == ["bench", verb]:  # else it came from a script of benchmarks/
+    if said[:2] == ["bench", verb]:  # else a script of benchmarks/ was called
         said = said[2:]
     return " ".join(["glassformer", "bench", verb, *said])
 

@@ -1,4 +1,4 @@
-"""glassformer check-data"""
+"""The command `glassformer check-data`: what is wrong with sentence pairs, and where."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ def check_data(
 
 
 def name_fixed(prefix: Path, *langs: str | None) -> list[Path]:
-    """The files that --fix writes. ValueError if a language is not given."""
+    """Return the files that --fix writes; ValueError if a language is not given."""
     if not all(langs):
         raise ValueError("--fix names its files by --source-lang and --target-lang: give both")
     return [Path(f"{prefix}.{lang}") for lang in langs]
@@ -125,7 +125,7 @@ def name_fixed(prefix: Path, *langs: str | None) -> list[Path]:
 def _find_others(
     paths: Sequence[Path], source_lang: str | None, target_lang: str | None
 ) -> dict[str, Corpus]:
-    """Corpora by name: two text files are one, each other path is one for itself."""
+    """Return corpora by name: two text files are one corpus, any other path is one by itself."""
     from ..data.corpus import find_data
     from ..data.tables import table_kind
 
@@ -135,7 +135,7 @@ def _find_others(
 
 
 def _print(report: Report) -> None:
-    """A short table, and an example of each finding."""
+    """Print a short table, and an example of each finding."""
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text

@@ -1,4 +1,4 @@
-"""`glassformer translate --engine ray`: a corpus, by many processes or machines."""
+"""The option `--engine ray` of `glassformer translate`: a corpus on many processes or machines."""
 
 from __future__ import annotations
 
@@ -42,7 +42,10 @@ OPTIONS = {"engine": Engine, "ray_address": Address, "shard_lines": ShardLines}
 
 
 def is_cluster_wanted(given: dict[str, Any]) -> bool:
-    """ValueError for another engine, or for options of it without it."""
+    """Return whether --engine ray is given.
+
+    Raise ValueError for another engine, or for options of Ray without it.
+    """
     if given["engine"] == "ray":
         return True
     if given["engine"]:
@@ -54,7 +57,7 @@ def is_cluster_wanted(given: dict[str, Any]) -> bool:
 
 
 def translate_shards(given: dict[str, Any]) -> None:
-    """Translate a file by Ray, as the other options say."""
+    """Translate a file with Ray, as the other options say."""
     from ..config import Config
     from ..directory import CONFIG, locate
     from ..shards import ShardJob, translate_shards

@@ -1,4 +1,4 @@
-"""How a translation is searched for: the options, and the settings they make."""
+"""The options of the search for a translation, and the settings that they make."""
 
 from __future__ import annotations
 
@@ -109,21 +109,22 @@ OPTIONS = {
 
 @cache
 def list_serving() -> dict[str, str]:
-    """Return the options that only one kind of search looks at, with that search."""
+    """Return the options that apply to one kind of search only, with the name of that search."""
     from ..config import SEARCH_OF
 
     return {**SEARCH_OF, "n_best": "beam", "seed": "sample"}
 
 
 def choose_search(config: Config, given: Mapping[str, Any]) -> Decode:
-    """Return the model's own settings, with what was given (not None) in their place.
+    """Return the model's own settings, overridden by the options given (those not None).
 
-    `Decode.override` has the rule. Here people typed it all: ValueError for what is in vain.
+    The rules are those of `Decode.override`. Since a user typed every option, raise ValueError
+    for one that has no effect.
     """
     from ..config import Decode
 
     given = {name: value for name, value in given.items() if value is not None}
-    if given.get("n_best") == 1:  # any search finds one
+    if given.get("n_best") == 1:  # true of any search
         del given["n_best"]
     changes = {name: value for name, value in given.items() if name in Decode.model_fields}
     decode = config.decode.override(changes, given.get("n_best"))
@@ -138,7 +139,7 @@ def choose_search(config: Config, given: Mapping[str, Any]) -> Decode:
 
 
 def describe_search(decode: Decode) -> str:
-    """The settings that matter, as `--set decode.NAME=VALUE` would take them."""
+    """Return the settings that apply to the search, as `--set decode.NAME=VALUE` takes them."""
     values = decode.model_dump()
     return " ".join(
         f"{name}={value}"

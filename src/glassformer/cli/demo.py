@@ -1,4 +1,4 @@
-"""glassformer demo"""
+"""The command `glassformer demo`: translate with a shipped model, then train one and test it."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ NAME = "demo"
 SETTINGS = {
     "size": "tiny",
     "model": {"norm": "pre", "encoder_layers": 3, "decoder_layers": 3, "dropout": 0.0},
-    "text": {"vocabulary": 2000, "split_above": 64},  # no sentence has more
+    "text": {"vocabulary": 2000, "split_above": 64},  # no sentence has more tokens
     "data": {"source_lang": "en", "target_lang": "fr"},
     "train": {
         "steps": 1800,  # with seeds 1 to 3 the exam was passed after 1,440, 1,328 and 1,440
@@ -39,8 +39,8 @@ SETTINGS = {
     "decode": {"search": "greedy"},
 }
 PAIRS: dict[Split, int] = {"train": 40_000, "valid": 100}
-QUESTIONS = 1000  # of the exam, a kind
-MORE = 400  # updates, each time that the exam is not passed yet
+QUESTIONS = 1000  # questions of each kind in the exam
+MORE = 400  # updates, each time that the exam is not passed
 ABOUT_IT = """
 The first two differ in one adjective, and it alone says whether `it` is the animal, il, or the
 street, elle. The model never saw either of them."""
@@ -96,13 +96,13 @@ def demo(
 
 
 def find_free() -> Path:
-    """The first of PLACE, PLACE-2 and so on that is not there."""
+    """Return the first of PLACE, PLACE-2 and so on that does not exist."""
     places = (Path(PLACE if number == 1 else f"{PLACE}-{number}") for number in count(1))
     return next(place for place in places if not place.exists())
 
 
 def show_notes(translator: Translator, *, with_sources: bool = True) -> None:
-    """The sentences by which the Transformer is explained, and what the model makes of them."""
+    """Print the example sentences about the Transformer, and the model's translations."""
     from ..data.demo import NOTES, accepted
 
     sources = [note.en for note in NOTES]
@@ -114,7 +114,7 @@ def show_notes(translator: Translator, *, with_sources: bool = True) -> None:
 
 
 def train_own(out: Path, minutes: float, device: str) -> None:
-    """Train a model and show what it can do then."""
+    """Train a model and print what it can translate then."""
     from ..data.demo.exam import has_passed
     from ..data.demo.files import write_pairs
 
@@ -163,7 +163,7 @@ def learn(out: Path, minutes: float, device: str) -> tuple[Translator, tuple[Exa
 
 
 def describe_goal() -> str:
-    """Say when the training ends."""
+    """Return a sentence that says when the training ends."""
     from ..data.demo.exam import GOAL
 
     exact, resolved = (f"{100 * share:g} %" for share in GOAL)
@@ -171,7 +171,10 @@ def describe_goal() -> str:
 
 
 def take_exam(translator: Translator) -> tuple[ExamMark, ExamMark]:
-    """Ask what is held out: no training text had those words together."""
+    """Return the marks of a model on held-out sentences and riddles.
+
+    No training text had the words of a question together.
+    """
     from ..data.demo.exam import mark_exact, mark_pronouns
 
     exact = mark_exact(translator.translate, "en", "fr", QUESTIONS)
@@ -196,7 +199,7 @@ def say_what_is_next(own: Path | None) -> None:
 
 
 def find_program() -> str:
-    """How this command line is called from here."""
+    """Return how the user can call this command line from the current folder."""
     if shutil.which("glassformer"):
         return "glassformer"
     python = Path(sys.executable)
@@ -205,7 +208,7 @@ def find_program() -> str:
 
 
 def can_open_browser() -> bool:
-    """Whether somebody sits here, with a browser, and the server is installed."""
+    """Return whether a user at a terminal has a browser, and the server is installed."""
     if os.environ.get("CI") or not (sys.stdin.isatty() and sys.stdout.isatty()):
         return False
     import webbrowser
@@ -218,7 +221,7 @@ def can_open_browser() -> bool:
 
 
 def show_app(models: list[Path | str], runs: Path | None) -> None:
-    """Serve them, and open the page."""
+    """Serve the models and open the page in a browser; return when the server ends."""
     import webbrowser
     from threading import Timer
 

@@ -1,4 +1,4 @@
-"""glassformer doctor"""
+"""The command `glassformer doctor`: checks of this machine, or of a model."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def doctor(model: Model = None, here: Here = Path(), as_json: AsJson = False) ->
 def _examine(model: Path | None, here: Path) -> tuple[list[HealthFinding], dict[str, object]]:
     try:
         import torch  # noqa: F401
-    except (ImportError, OSError) as error:  # OSError: a library of the system is missing
+    except (ImportError, OSError) as error:  # OSError: a system library is missing
         raise ValueError(
             f"torch cannot be loaded ({error}): install it anew, as "
             "https://pytorch.org/get-started says for your system"

@@ -1,4 +1,4 @@
-"""Pictures of a recording: what `glassformer see --picture` and `--gallery` do."""
+"""Pictures of a recording: the options --picture and --gallery of `glassformer see`."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Gallery = Annotated[
 ]
 Query = Annotated[
     str | None,
-    Option(metavar="PIECE", help="Of what this token reads.", rich_help_panel=PANEL),
+    Option(metavar="TOKEN", help="Of what this token reads.", rich_help_panel=PANEL),
 ]
 Language = Annotated[
     str | None,
@@ -47,7 +47,7 @@ NEEDS = {"query": ("picture",), "output": ("picture",), "lang": ("picture", "gal
 
 
 def check_pictures(given: dict[str, Any]) -> None:
-    """ValueError for an option of pictures where none is drawn."""
+    """Raise ValueError for an option of pictures if no picture is drawn."""
     for name, needed in NEEDS.items():
         if given[name] is not None and not any(given[each] for each in needed):
             raise ValueError(f"--{name} has no effect without --{' or --'.join(needed)}")
@@ -58,7 +58,10 @@ def is_picture_wanted(given: dict[str, Any]) -> bool:
 
 
 def draw_what_is_wanted(trace: Trace, given: dict[str, Any]) -> None:
-    """Write the picture, or the folder of pictures, and say where; once, what no font has."""
+    """Write the picture or the folder of pictures, print its path, and pass on the warnings.
+
+    Characters that no font has are collected in a single warning.
+    """
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         _draw(trace, given)

@@ -1,4 +1,4 @@
-"""glassformer evaluate"""
+"""The command `glassformer evaluate`: scores of a model, or of given translations."""
 
 from __future__ import annotations
 
@@ -155,7 +155,7 @@ def evaluate(
 
 
 class EvaluationRequest(NamedTuple):
-    """What is evaluated: the text is a model's source or, without one, translations."""
+    """A request to evaluate: the text is a model's source or, without a model, translations."""
 
     model: Path | None
     text: Path
@@ -169,7 +169,10 @@ def sort_files(
     references: Sequence[Path],
     of_model: Mapping[str, object],
 ) -> EvaluationRequest:
-    """Tell a model from text: a file is text. ValueError where files and options do not agree."""
+    """Return what to evaluate; a path is a model unless it is a file.
+
+    Raise ValueError if files and options do not fit together.
+    """
     rest = list(files)
     model = rest.pop(0) if rest and not is_text(rest[0]) else None
     if model and hypothesis:
@@ -189,7 +192,7 @@ def sort_files(
 
 
 def is_text(path: Path) -> bool:
-    """Return whether it is a file, not a folder or a shipped model; ValueError if it is nothing."""
+    """Return whether a path is a file, not a folder or a shipped model; ValueError if neither."""
     if path == STANDARD or path.exists():
         return not path.is_dir()
     from ..directory import SHIPPED
@@ -200,9 +203,9 @@ def is_text(path: Path) -> bool:
 
 
 def choose_decode(config: Config, changes: Sequence[str], given: Mapping[str, Any]) -> Decode:
-    """Return the model's own settings with --set and the options of the search on top.
+    """Return the model's own settings, overridden by --set and by the options of the search.
 
-    ValueError if a change is not of the search.
+    Raise ValueError if a change is not one of decode.*.
     """
     for change in changes:
         if not change.startswith("decode."):
@@ -214,7 +217,7 @@ def choose_decode(config: Config, changes: Sequence[str], given: Mapping[str, An
 
 
 def warn_if_unspaced(texts: list[str], target_lang: str | None, tokenize: str | None) -> None:
-    """Where nobody said how to tell words apart, and it matters."""
+    """Warn of a text without spaces, unless --target-lang or --tokenize says how to split it."""
     from ..text.spacing import looks_unspaced
 
     if not (target_lang or tokenize) and looks_unspaced("".join(texts[:1000])):
@@ -238,15 +241,15 @@ def load_translator(model: Path, **machine: Any) -> Translator:
 
 @dataclass(frozen=True)
 class Work:
-    """How translations were made."""
+    """A record of how translations were made: model, search, device, seconds, problems."""
 
     model: str
     decode: Decode
     device: str
     precision: str
     seconds: float
-    suspect_lines: int  # whose translations look wrong
-    problems: dict[str, int]  # lines with each kind, as `guard` has them
+    suspect_lines: int  # lines whose translations look wrong
+    problems: dict[str, int]  # lines with each kind of problem, as `quality_check` names them
 
     def __str__(self) -> str:
         told = (
@@ -263,7 +266,10 @@ class Work:
 def translate_all(
     model: Path, translator: Translator, texts: list[str], to: Path | None, **how: Any
 ) -> tuple[list[str], Work]:
-    """Return the translations that `translate` writes, also written to a file, and how."""
+    """Return the translations that `translate` writes, and how they were made.
+
+    If `to` is given, write them to that file too.
+    """
     begun = monotonic()
     chunks = cut_chunks(((text, "") for text in texts), CHUNK)
     judged: list[Judged] = []
@@ -283,12 +289,12 @@ def translate_all(
 
 
 def show_scores(work: Work | None, quality: Quality, comparison: Comparison | None) -> str:
-    """Return all that was found, for people."""
+    """Return all results as text."""
     return "\n\n".join(map(str, filter(None, (work, quality, comparison))))
 
 
 def show_scores_json(work: Work | None, quality: Quality, comparison: Comparison | None) -> str:
-    """Return all that was found, for programs."""
+    """Return all results as JSON."""
     made = {**vars(work), "decode": work.decode.model_dump(mode="json")} if work else {}
     compared = {"comparison": comparison.to_json()} if comparison else {}
     return to_json({**made, **quality.to_json(), **compared})

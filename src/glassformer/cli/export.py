@@ -1,4 +1,4 @@
-"""glassformer export"""
+"""The command `glassformer export`: a model in the format of another engine."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""glassformer import"""
+"""The command `glassformer import`: a model made of another program's checkpoint."""
 
 from __future__ import annotations
 

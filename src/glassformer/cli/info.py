@@ -1,4 +1,4 @@
-"""glassformer info"""
+"""The command `glassformer info`: what a model is."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def info(model: Model, as_json: AsJson = False) -> None:
 
 
 def tell_card(card: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """Scores, training and data, as rows; none where the card has no facts."""
+    """Yield scores, training and data as rows; none if the card has no facts."""
     for name, value in card.get("scores", {}).items():
         yield f"valid {name}", f"{value:.2f}"
     if made := card.get("training"):
@@ -61,7 +61,7 @@ def tell_card(card: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
 
 
 def tell_origin(made: Mapping[str, Any], whose: str = "") -> Iterator[tuple[str, str]]:
-    """The data, and the model that training started from, with its data and its parent."""
+    """Yield the data as rows, then the model that training started from, with its own origin."""
     for each in made.get("data", ()):
         said = f"{each['name']}, {each['lines']:,} lines, sha256 {each['sha256'][:16]}"
         yield f"{whose}data", said

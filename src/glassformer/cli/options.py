@@ -1,4 +1,4 @@
-"""What several verbs ask for in the same words."""
+"""Arguments and options that several verbs share."""
 
 from __future__ import annotations
 
@@ -68,9 +68,9 @@ Workers = Annotated[
 def with_options(
     options: Mapping[str, Any],
 ) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Give a verb these options too, by name and kind, None if not given.
+    """Add options to a verb, by name and type; an option that is not given is None.
 
-    They are not arguments of the verb: it finds them in the parameters of its context.
+    They are not arguments of the verb, which finds them in the parameters of its context.
     """
 
     def widen(verb: Callable[..., None]) -> Callable[..., None]:
@@ -95,9 +95,9 @@ def with_options(
 def pick_pair(
     files: Sequence[Path] | None, source: Path | None, target: Path | None
 ) -> tuple[Path, Path]:
-    """Return source and target: files take the places that the options have left free.
+    """Return source and target; files fill those of the two that no option names.
 
-    ValueError if that is not one file for each.
+    Raise ValueError if that does not give one file for each.
     """
     rest = list(files or ())
     pair = [path or (rest.pop(0) if rest else None) for path in (source, target)]
@@ -108,7 +108,7 @@ def pick_pair(
 
 
 def check_exact(precision: str) -> str:
-    """What `Exact` takes. ValueError for what is only good to translate with."""
+    """Return a precision that `Exact` takes; ValueError for one that only translation takes."""
     if precision not in ("fp32", "bf16"):
         raise ValueError(f"precision={precision}: here one of fp32, bf16; translate has more")
     return precision

@@ -1,4 +1,4 @@
-"""glassformer publish"""
+"""The command `glassformer publish`: a copy of a model without its training."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""glassformer score"""
+"""The command `glassformer score`: log-probabilities of given translations."""
 
 from __future__ import annotations
 

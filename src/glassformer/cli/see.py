@@ -1,4 +1,4 @@
-"""glassformer see"""
+"""The command `glassformer see`: the numbers and pictures of one translation."""
 
 from __future__ import annotations
 
@@ -68,8 +68,8 @@ Level = Annotated[
     Option(metavar="attention|states|everything", help="How much of the network to record."),
 ]
 FORMS = ("text", "latex", "numpy")
-HEAD = "trace.json"  # what makes a folder a trace
-# What only a translation made now heeds, and what an answer leaves aside.
+HEAD = "trace.json"  # a folder with this file is a saved trace
+# RUNNING: options that only a new recording uses. IN_VAIN: those that an option makes void.
 RUNNING = {
     "sentence",
     "level",
@@ -136,7 +136,7 @@ def _is_typed(context: Context, name: str) -> bool:
 
 
 def answer(trace: Trace, changed: EditEffect | None, given: dict[str, Any]) -> None:
-    """The cell, the pictures or the summary: what was asked for."""
+    """Print what was asked for: the cell, the pictures or the summary."""
     if given["cell"] is not None:
         print(show_cell(trace, given["cell"], given["form"], given["as_json"]))
     elif drawing.is_picture_wanted(given):
@@ -146,7 +146,7 @@ def answer(trace: Trace, changed: EditEffect | None, given: dict[str, Any]) -> N
 
 
 def tell_which(trace: Trace, changed: EditEffect | None, given: dict[str, Any]) -> None:
-    """Say which sentence of a longer text this is, where the answer itself does not."""
+    """Warn which sentence of a longer text was recorded, unless the answer says it."""
     from ..see.summary import tell_sentence
 
     is_summary = not (
@@ -157,7 +157,10 @@ def tell_which(trace: Trace, changed: EditEffect | None, given: dict[str, Any]) 
 
 
 def check_see_options(given: dict[str, Any], typed: set[str]) -> None:
-    """ValueError for what is wrong or in vain. `typed`: the names of what was given at all."""
+    """Raise ValueError for a wrong value, or an option that has no effect.
+
+    typed: the names of the options that the user gave.
+    """
     for name in ("text", "target", "prefix"):
         check_text_length(given[name], name)
     if given["form"] not in FORMS:
@@ -181,7 +184,7 @@ def check_see_options(given: dict[str, Any], typed: set[str]) -> None:
 
 
 def check_text_length(text: str | None, name: str) -> None:
-    """ValueError for bytes that are no UTF-8, as a shell may hand them on."""
+    """Raise ValueError for bytes that are not UTF-8, which a shell may pass on."""
     try:
         (text or "").encode()
     except UnicodeEncodeError as error:
@@ -189,23 +192,23 @@ def check_text_length(text: str | None, name: str) -> None:
 
 
 def _refuse(names: set[str], where: str) -> None:
-    """ValueError that names the first of these options."""
+    """Raise ValueError that names the first of these options, if there is any."""
     for name in sorted(names):
         raise ValueError(f"{_spell(name)} has no effect {where}")
 
 
 def _spell(name: str) -> str:
-    """An option as it is typed."""
+    """Return an option as it is typed."""
     return "--json" if name == "as_json" else "--" + name.replace("_", "-")
 
 
 def obtain(given: dict[str, Any]) -> tuple[Trace, EditEffect | None]:
-    """The recording that was asked for, and with --edit what it is compared with."""
+    """Return the recording and, with --edit, the effect of the edits; else None."""
     from ..see import Trace
 
     folder, text = given["model"], given["text"]
     if (folder / HEAD).is_file():
-        return Trace.load(folder), None  # without torch, so at once
+        return Trace.load(folder), None  # needs no torch, so it is fast
     if text is None:
         raise ValueError('there is no text to look into: glassformer see MODEL "A sentence."')
     if given["target"] is not None:
@@ -231,7 +234,7 @@ def obtain(given: dict[str, Any]) -> tuple[Trace, EditEffect | None]:
 
 
 def _check_unsought(given: dict[str, Any]) -> None:
-    """ValueError for an option of a search where none is made."""
+    """Raise ValueError for an option of the search, since --target makes none."""
     from ..config import Decode
 
     searching = (*Decode.model_fields, "prefix", "hypothesis", "seed", "sentence")
@@ -240,7 +243,7 @@ def _check_unsought(given: dict[str, Any]) -> None:
 
 
 def show_trace(trace: Trace, changed: EditEffect | None, given: dict[str, Any]) -> str:
-    """The recording at a glance, or what the edits did."""
+    """Return a summary of the recording, or the effect of the edits."""
     from ..see import summary
 
     if given["as_json"]:
@@ -262,7 +265,7 @@ def show_cell(trace: Trace, cell: str, form: str, as_json: bool) -> str:
 
 
 def read_cell(cell: str) -> tuple[str, tuple[int, ...]]:
-    """`NAME[i,j,k]` as name and index."""
+    """Return name and index of a cell, which is written `NAME[i,j,k]`."""
     found = re.fullmatch(r"\s*([^\[\]]+)\[\s*(-?\d+(?:\s*,\s*-?\d+)*)\s*\]\s*", cell)
     if not found:
         raise ValueError(f"--cell {cell}: write it as NAME[i,j,k], such as memory[0,3]")

@@ -1,4 +1,4 @@
-"""glassformer serve"""
+"""The command `glassformer serve`: the app, and an HTTP service that translates."""
 
 from __future__ import annotations
 
@@ -130,7 +130,7 @@ def serve(
     """
     if log_text and not log:
         raise ValueError("--log-text has no effect without --log")
-    body = max(Limits.body, 12 * characters)  # bytes: as many as an escaped character can take
+    body = max(Limits.body, 12 * characters)  # bytes: an escaped character takes up to 12
     limits = Limits(
         characters=characters,
         seconds=seconds,
@@ -156,7 +156,7 @@ def serve(
         precision=precision,
         threads=threads,
     )
-    out = sys.stderr if log == STANDARD else sys.stdout  # where only lines of JSON may go
+    out = sys.stderr if log == STANDARD else sys.stdout  # stdout has only lines of JSON then
     print(f"Open {ready.address}\nCtrl-C ends.", file=out, flush=True)
     ready.run()
 
@@ -177,7 +177,7 @@ def start(
     log_text: bool = False,
     **how: Any,
 ) -> Ready:
-    """A server that has its port and its models; it answers once it runs."""
+    """Return a server that has its port and its models; it answers once it runs."""
     if find_spec("fastapi") is None:
         raise ValueError("serving needs an extra: pip install 'glassformer[serve]'")
     if runs is not None and not runs.is_dir():

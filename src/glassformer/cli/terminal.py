@@ -1,4 +1,4 @@
-"""Lines in, lines out, and a bar while one waits."""
+"""Input and output of the command line: lines, files, progress bars, warnings."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ from ..data.files import STANDARD, count_lines, decode_lines, name_input, open_b
 from ..disk import PARTIAL, name_file, open_alone
 
 T = TypeVar("T")
-CHUNK = 1000  # lines at work together, and in memory
-FULL = (errno.ENOSPC, errno.EFBIG)  # what writing to a file ends with
-EVERY = 30.0  # seconds between two lines of progress where there is no terminal
-INTERRUPTED = 130  # the exit code of what Ctrl-C ended
+CHUNK = 1000  # lines translated together, and kept in memory
+FULL = (errno.ENOSPC, errno.EFBIG)  # errors when the disk is full or the file too large
+EVERY = 30.0  # seconds between two lines of progress without a terminal
+INTERRUPTED = 130  # the exit code after Ctrl-C
 
-# Half of a UTF-16 pair, as some programs write it; UTF-8 proper never has these bytes.
+# Half of a UTF-16 pair, as some programs write it; valid UTF-8 never has these bytes.
 SURROGATE = re.compile(rb"\xed[\xa0-\xbf][\x80-\xbf]")
 
 
 @contextmanager
 def open_lines(path: Path) -> Iterator[Iterator[str]]:
-    """The lines of a file, or of the standard input where `path` is "-", as they are needed."""
+    """Open a file, or the standard input if `path` is "-"; give its lines one by one."""
     with open_bytes(path) as stream:
         if path == STANDARD and sys.stdin.isatty():
             warn("type a line to translate it; Ctrl-D ends (Ctrl-Z and Enter on Windows)")
@@ -37,7 +37,7 @@ def open_lines(path: Path) -> Iterator[Iterator[str]]:
 
 
 def _replace_surrogates(stream: Iterable[bytes]) -> Iterator[bytes]:
-    """The same lines with U+FFFD for what is no character; at the end, says for how many."""
+    """Yield the lines with U+FFFD for lone surrogates; at the end, warn how many there were."""
     replaced = 0
     for line in stream:
         line, here = SURROGATE.subn("\ufffd".encode(), line)
@@ -48,19 +48,21 @@ def _replace_surrogates(stream: Iterable[bytes]) -> Iterator[bytes]:
 
 
 def cut_chunks(items: Iterable[T], size: int) -> Iterator[list[T]]:
-    """So many at a time, as soon as they are there."""
+    """Yield lists of `size` items, each as soon as it is complete; the last may be shorter."""
     rest = iter(items)
     return iter(lambda: list(islice(rest, size)), [])
 
 
 def count_if_file(path: Path) -> int | None:
-    """How many lines there will be; None where only the end of the input will tell."""
+    """Return the number of lines; None for a stream, which tells it only at its end."""
     return count_lines(path) if path.is_file() else None
 
 
 def keep_apart(output: Path | None, *inputs: Path | None) -> None:
-    """ValueError if what is written would take the place of what is read, or if the standard
-    input is to be read twice."""
+    """Raise ValueError if the output would overwrite an input.
+
+    Raise it also if two inputs are the standard input.
+    """
     if inputs.count(STANDARD) > 1:
         raise ValueError("- is the standard input: it can stand for one file only")
     for path in inputs:
@@ -70,14 +72,14 @@ def keep_apart(output: Path | None, *inputs: Path | None) -> None:
 
 @contextmanager
 def open_output(path: Path | None) -> Iterator[TextIO]:
-    """The standard output, or a file that gets its name only when it is whole."""
+    """Open the standard output, or a file that gets its name only once it is complete."""
     if path is None or path == STANDARD:
         if sys.__stdout__ is None:
             raise ValueError("the standard output is closed: name a file with --output")
         yield sys.stdout
         sys.stdout.flush()
         return
-    is_file = path.is_file() or not path.exists()  # not a pipe or /dev/null: these are written to
+    is_file = path.is_file() or not path.exists()  # a pipe or /dev/null is written to directly
     place = path.with_name(path.name + PARTIAL) if is_file else path
     try:
         with _open_place(place, is_file) as file:
@@ -92,7 +94,7 @@ def open_output(path: Path | None) -> Iterator[TextIO]:
 
 @contextmanager
 def _open_place(place: Path, is_file: bool) -> Iterator[TextIO]:
-    """ValueError if another process writes there."""
+    """Open a file to write to; ValueError if another process writes to it."""
     with open_alone(place) if is_file else place.open("w", encoding="utf-8", newline="\n") as file:
         try:
             yield file
@@ -103,17 +105,17 @@ def _open_place(place: Path, is_file: bool) -> Iterator[TextIO]:
 
 
 def _put_in_place(file: TextIO, partial: Path, path: Path) -> None:
-    """A whole file gets its name when the disk has it, and while nobody else can write to it."""
+    """Give a complete file its name, after it is on disk and before its lock is released."""
     file.flush()
     os.fsync(file.fileno())
-    if os.name != "posix":  # an open file has to keep its name
+    if os.name != "posix":  # Windows does not rename an open file
         file.close()
     os.replace(partial, path)
 
 
 def _keep_if_any(file: TextIO, partial: Path) -> None:
-    """After an error the file is still there: hours of work, perhaps."""
-    with suppress(OSError, ValueError):  # no room for the rest; closed, and put in place
+    """Keep the file after an error, unless it is empty: it may be hours of work."""
+    with suppress(OSError, ValueError):  # the disk is full; or the file is closed and has its name
         file.flush()
         if os.fstat(file.fileno()).st_size:
             warn(f"what was done by then is in {partial}")
@@ -125,11 +127,11 @@ def _keep_if_any(file: TextIO, partial: Path) -> None:
 def show_progress(
     what: str, total: int | None = None, *, beside: TextIO | None = None
 ) -> Iterator[Callable[[int], None]]:
-    """Show progress on stderr; yields a function to be told how much more is done.
+    """Show progress on stderr; give a function that takes how much more is done.
 
-    On a terminal that is a bar, for what takes over a second; none if `beside`, which is written
-    meanwhile, is the same terminal. Elsewhere, in the log of a night, it is a line every half a
-    minute.
+    On a terminal it is a bar, for what takes over a second; there is none if `beside`, the
+    output meanwhile, is the same terminal. Elsewhere, such as in a log file, it is one line
+    every half minute.
     """
     if not sys.stderr.isatty():
         lines = ProgressLines(what, total)
@@ -160,7 +162,7 @@ def show_progress(
 
 
 class ProgressLines:
-    """Lines on stderr: how much is done, how fast, and how long it will still take."""
+    """Lines of progress on stderr: how much is done, how fast, and the time that is left."""
 
     def __init__(self, what: str, total: int | None) -> None:
         self.what, self.total, self.done = what, total, 0
@@ -196,10 +198,10 @@ def say_time(seconds: float) -> str:
 
 
 def to_json(value: Any) -> str:
-    """One line."""
+    """Return a value as JSON on one line."""
     return json.dumps(value, ensure_ascii=False)
 
 
 def warn(text: str) -> None:
-    """On stderr, like an error, and go on."""
+    """Print a warning on stderr, and go on."""
     print(f"glassformer: {text}", file=sys.stderr)

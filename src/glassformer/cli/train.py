@@ -1,4 +1,4 @@
-"""glassformer train"""
+"""The command `glassformer train`: train a model, or go on with a run."""
 
 from __future__ import annotations
 
@@ -141,7 +141,7 @@ def train(
     glassformer train my-other-folder --from my-model --minutes 10 --out other
     glassformer train --resume my-model
     """
-    began = time.perf_counter() - time.process_time()  # --minutes are all of it, imports too
+    began = time.perf_counter() - time.process_time()  # --minutes include the imports
     recipe, files = part_words(words or (), data)
     data = join_data(files, data)
     changes = [*(changes or ()), *([f"train.freeze={json.dumps(freeze)}"] if freeze else ())]
@@ -180,7 +180,7 @@ def part_words(words: Sequence[str], data: Sequence[Path] | None) -> tuple[str |
 
 
 def is_data(path: Path) -> bool:
-    """Return whether a file, a folder or a prefix of files is there."""
+    """Return whether a file, a folder or a prefix of files exists."""
     beginning = f"{path.name}."
     return (
         path == STANDARD
@@ -193,17 +193,17 @@ def is_data(path: Path) -> bool:
 
 
 def join_data(files: Sequence[Path] | None, data: Sequence[Path] | None) -> list[Path]:
-    """Return the data, whichever way they were given. ValueError if both ways."""
+    """Return the data, given as files or with --data; ValueError if both are given."""
     if files and data:
         raise ValueError(f"{files[0]} and --data {data[0]}: give the data in one of these ways")
     return [*(files or data or ())]
 
 
 def _tell(summary: Summary, as_json: bool) -> None:
-    if summary.is_first:  # of several processes, one speaks
+    if summary.is_first:  # of several processes, only the first prints
         print(to_json(summary.to_json()) if as_json else summary.text)
     if not summary.is_finished:
-        raise Exit(INTERRUPTED)  # what comes after "&&" does not want half a model
+        raise Exit(INTERRUPTED)  # so that a command after "&&" does not get an unfinished model
 
 
 def _refuse(*settings: object) -> None:
@@ -212,7 +212,7 @@ def _refuse(*settings: object) -> None:
 
 
 def _refuse_without(parent: Path | None, new_tokenizer: bool, accepted: dict[str, Any]) -> None:
-    """What only --from or --resume makes use of."""
+    """Raise ValueError for options that have no effect without --from or --resume."""
     if new_tokenizer and not parent:
         raise ValueError("--new-tokenizer has no effect without --from")
     for name, given in accepted.items():
@@ -228,7 +228,7 @@ def read_recipe(
     changes: Sequence[str],
     size: str | None = None,
 ) -> Config:
-    """Return the settings of a recipe or a TOML file, with those given at the command line on top.
+    """Return the settings of a recipe or a TOML file, overridden by those of the command line.
 
     A size in the place of `recipe` is that size of the recipe auto.
     """
@@ -266,7 +266,7 @@ def read_parent(
     minutes: float | None,
     changes: Sequence[str],
 ) -> Config:
-    """The settings of a model, with those given at the command line on top."""
+    """Return the settings of a model, overridden by those of the command line."""
     if recipe:
         raise ValueError(f"--from keeps the settings of {parent}: leave {recipe} out, use --set")
     from ..train.init_from import inherit

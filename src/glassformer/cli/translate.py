@@ -1,4 +1,4 @@
-"""glassformer translate"""
+"""The command `glassformer translate`: a line of output for each line of input."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ def translate(
         translator = Translator.load(
             model, device=device, precision=precision, threads=threads, workers=workers
         )
-        decode = decoding.choose_search(translator.config, context.params)  # what is given above
+        decode = decoding.choose_search(translator.config, context.params)  # as given
         if precision == "auto" and translator.precision != "fp32":
             print(f"precision {translator.precision}", file=sys.stderr)
         seed = context.params["seed"] or 0
@@ -138,7 +138,10 @@ def translate(
 
 
 def join_prefixes(lines: Iterator[str], file: Path | None) -> Iterator[tuple[str, str]]:
-    """Each line, and how its translation has to begin; "" leaves it free."""
+    """Yield each line with the prefix of its translation; "" leaves it free.
+
+    Raise ValueError if the file of prefixes has not one line for each.
+    """
     if file is None:
         yield from ((line, "") for line in lines)
         return
@@ -152,7 +155,7 @@ def join_prefixes(lines: Iterator[str], file: Path | None) -> Iterator[tuple[str
 def search_chunks(
     translator: Translator, chunks: Iterable[list[tuple[str, str]]], **how: Any
 ) -> Iterator[tuple[int, str, Judged]]:
-    """The number of each line, the line, and its best translations; chunk by chunk."""
+    """Yield the number of each line, the line, and its checked translations, chunk by chunk."""
     from ..quality_check import search_checked
 
     done = 0
@@ -164,15 +167,17 @@ def search_chunks(
 
 
 def show_text(line: int, best: list[Translation], n_best: int | None) -> str:
-    """The translation and nothing else; or, of several, which line and how good."""
+    """Return the translation only; with n_best, lines with number, score and text."""
     if n_best is None:
         return best[0].text
     return "\n".join(f"{line}\t{each.score:.4f}\t{each.text}" for each in best)
 
 
 def show_translation_json(text: str, found: Judged, n_best: int | None, precision: str) -> str:
-    """The best translation, what looks wrong with it and, if several were asked for, all of them;
-    spans are [start, end]."""
+    """Return the best translation and its problems; with n_best, also all translations.
+
+    It is JSON; spans are [start, end].
+    """
     named = [{"translation": each.text, **asdict(each)} for each in found.best]
     for each in named:
         del each["text"]

@@ -1,4 +1,4 @@
-"""An option that a verb does not have, answered with the one that was meant."""
+"""Unknown options of a verb, answered with the name of the option that was meant."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from typer.core import TyperCommand
 
 from ..other_names import Ours, find_name, suggest_names
 
-SETTABLE = {"train": "", "evaluate": "decode."}  # verbs with --set, and which settings it takes
+SETTABLE = {"train": "", "evaluate": "decode."}  # verbs with --set: the prefix it takes
 
 
 class Verb(TyperCommand):
-    """A command that knows what its options are called elsewhere."""
+    """A command that knows what other toolkits call its options."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         given = list(args)
@@ -26,7 +26,7 @@ class Verb(TyperCommand):
             raise
 
     def _answer(self, unknown: str, given: Sequence[str]) -> None:
-        """Raise ValueError if the table or the settings know what was meant."""
+        """Raise ValueError if other_names or the settings know what was meant."""
         from ..config import Config
         from ..validation_errors import find_settings, list_settings
 

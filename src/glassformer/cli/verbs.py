@@ -1,4 +1,4 @@
-"""Every verb of the command line, and the panels of the help that they stand in."""
+"""The table of all verbs of the command line, by the panel of the help in which they stand."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ VERBS: dict[str, list[Callable[..., None]]] = {
     "Measure": [evaluate.evaluate],
     "Exchange": [import_model.import_, export.export, publish.publish],
 }
-ALONE = (demo.demo, doctor.doctor, serve.serve)  # these do something without an argument
+ALONE = (demo.demo, doctor.doctor, serve.serve)  # these verbs run without an argument
 
 app = typer.Typer(no_args_is_help=True, pretty_exceptions_enable=False)
 for panel, verbs in VERBS.items():
@@ -60,7 +60,7 @@ def glassformer(
         typer.Option(VERSION, help="Say which it is."),
     ] = False,
 ) -> None:
-    """Train, run and see through your own translation Transformer.
+    """Train, run and look inside your own translation Transformer.
 
     Begin with "glassformer demo"; "glassformer VERB --help" explains each verb.
     """

@@ -1,10 +1,11 @@
-"""Pictures of one recorded translation, each from the numbers themselves; imports no torch.
+"""Pictures of one recorded translation, drawn from its numbers; this package imports no torch.
 
-theme, fonts      colours by role, fonts for every script
-canvas, cells     a page in points; vectors and matrices on it; every number says which cell it is
-pictures          all of them by number; `draw` draws one
-animate, gallery  those that move; all of them in a folder, with a page that shows them
-The other files draw: a function a picture.
+theme, fonts      colours by role; fonts for every script
+canvas, cells     a page in points; vectors and matrices on it; every number names its cell
+pictures          the table of all pictures by number; `draw` draws one
+animate, gallery  animations; all pictures in a folder, with a page that shows them
+
+Every other file draws pictures, one function for each picture.
 """
 
 from __future__ import annotations

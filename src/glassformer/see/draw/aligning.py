@@ -1,4 +1,4 @@
-"""Which head of cross-attention to draw, where nobody chose one.
+"""The choice of a cross-attention head to draw, if the caller chose none.
 
 Letters: H heads; Q queries; M memory, that is keys.
 """
@@ -13,9 +13,10 @@ from .selection import Array, pick
 
 
 def measure_information(weights_HQM: Array) -> Array:
-    """How much the row says about where a head looks: mutual information in nats, one a head.
+    """Return the mutual information of query and key, in nats, for each head; H.
 
-    0 where every row looks alike, be it sharply at one key or at all of them.
+    It says how much a row's query tells about the key that its head attends to. It is 0 if all
+    rows have the same weights, whether these are on one key or spread over all.
     """
 
     def entropy(share: Array) -> Array:
@@ -26,7 +27,10 @@ def measure_information(weights_HQM: Array) -> Array:
 
 
 def find_aligner(trace: Any, layer: int | None = None, head: int | None = None) -> tuple[int, int]:
-    """Layer and head: those given; else, of what is open, the head with most information."""
+    """Return a layer and a head: those given, or else those with the most information.
+
+    Only what is not given is chosen, by `measure_information`.
+    """
     count = trace.settings.decoder_layers
     layers = range(count) if layer is None else [pick(layer, count, "layer")]
     found = np.stack(

@@ -1,4 +1,4 @@
-"""How long the vectors of places are beside those of words (V29)."""
+"""The picture of the lengths of position vectors beside those of embedded words (V29)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .selection import show_tokens
 
 
 def draw_amplitude(trace: Any, *, lang: str = "en") -> Figure:
-    """How long the vectors of word and place are, token by token."""
+    """Draw the lengths of the embedded word and of the position vector, token by token (V29)."""
     page = Page(lang)
     texts, d = show_tokens(trace.source), trace.settings.d_model
     shown = list(range(len(texts))) if len(texts) <= 24 else [*range(23), len(texts) - 1]
@@ -46,7 +46,7 @@ def draw_amplitude(trace: Any, *, lang: str = "en") -> Figure:
 
 
 def _draw_examples(page: Page, x: float, y: float) -> None:
-    """What the lengths are in a fresh network of the paper's width."""
+    """Draw the lengths that a new network of the paper's width has, for comparison."""
     title = page.say("for comparison, d = 512:", "作为参照，d = 512：")
     page.text(x, y, title, size=theme.SMALL, bold=True)
     rows = (

@@ -1,7 +1,7 @@
-"""Pictures that move: steps appear one after the other, with a sentence first and a pause after.
+"""Animations: steps that appear one after the other, each with a sentence before and a pause after.
 
-One thing moves at a time, for a third of a second, slowing towards its end; then it rests for as
-long as its sentence takes to read.
+One step appears at a time, within `APPEARING` seconds, ever more slowly. Then the picture stays as
+it is for as long as the step's sentence takes to read.
 """
 
 from __future__ import annotations
@@ -23,27 +23,27 @@ from matplotlib.text import Text
 from . import theme
 
 APPEARING, FRAMES = 0.3, 4  # seconds and frames in which a step fades in
-SHORTEST, READING = 1.2, 0.055  # seconds a step rests, and more for each character to read
-LAST = 4.0  # seconds the complete picture stays
-LISTED = 8  # more steps than that are not listed, but told one at a time
-EXACT: dict[Any, Any] = {"text.hinting": "none"}  # else letters grow wider at few pixels an inch
-NOTEBOOK = 110  # pixels an inch
+SHORTEST, READING = 1.2, 0.055  # seconds that a step stays at least, and seconds for each character
+LAST = 4.0  # seconds that the complete picture stays
+LISTED = 8  # with more steps than this, captions are shown one at a time
+EXACT: dict[Any, Any] = {"text.hinting": "none"}  # else letters are wider at few pixels per inch
+NOTEBOOK = 110  # pixels per inch
 MAXIMUM, COLOURS = 1600, 256  # pixels of the longer side; colours of a .gif
 
 
 @dataclass
 class AnimationStep:
-    """What appears together, and the sentence that says why."""
+    """The artists that appear together, and the caption that explains them."""
 
     caption: str
     artists: list[Artist]
 
 
 class Drawing(Figure):
-    """A picture that shows itself in a notebook, and saves itself."""
+    """A figure that shows itself in a notebook and can be saved."""
 
     def save(self, path: Path | str) -> None:
-        """Write .svg, .pdf or .png, by the ending."""
+        """Write the figure as .svg, .pdf or .png, by the ending of the path."""
         save_figure(self, path)
 
     def _repr_png_(self) -> bytes:
@@ -51,7 +51,7 @@ class Drawing(Figure):
 
 
 class Animation:
-    """Steps of one figure, which is complete when nobody plays it."""
+    """The steps of one figure; the figure itself is complete while no frame is shown."""
 
     def __init__(self, figure: Figure, steps: Sequence[AnimationStep], captions: Sequence[Text]):
         self.figure, self.steps, self.captions = figure, steps, captions
@@ -64,11 +64,14 @@ class Animation:
 
     @property
     def is_listed(self) -> bool:
-        """Whether all sentences stand below the complete picture; many are told only in turn."""
+        """Return whether all captions stand below the complete picture.
+
+        If there are more than `LISTED`, each is shown only with its step.
+        """
         return len(self.captions) <= LISTED
 
     def show(self, step: int, share: float = 1.0) -> None:
-        """Bring the figure to a step, 0 the first, of which this share has appeared."""
+        """Show the figure at a step (0 is the first), of which this share has appeared."""
         for number, each in enumerate(self.steps):
             for artist in each.artists:
                 artist.set_visible(number <= step)
@@ -79,7 +82,7 @@ class Animation:
             caption.set_color(theme.INK if number == step else theme.SOFT)
 
     def complete(self) -> None:
-        """Bring the figure back to what it was."""
+        """Show the complete figure again."""
         if self.steps:
             self.show(len(self.steps) - 1)
             for caption in self.captions:
@@ -87,10 +90,10 @@ class Animation:
                 caption.set_visible(self.is_listed)
 
     def frames(self) -> Iterator[float]:
-        """Bring the figure to each frame in turn, and yield the seconds that it stays."""
+        """Show one frame after the other, and yield the seconds that each stays."""
         for number, step in enumerate(self.steps):
             self.show(number, 0.0)
-            yield 0.5  # the sentence, before anything moves
+            yield 0.5  # the caption, before anything appears
             for frame in range(1, FRAMES + 1):
                 self.show(number, 1 - (1 - frame / FRAMES) ** 2)
                 rest = max(SHORTEST, READING * len(step.caption))
@@ -99,7 +102,7 @@ class Animation:
         yield LAST
 
     def save(self, path: Path | str) -> None:
-        """Write .gif or .mp4; any other ending gives the complete picture."""
+        """Write .gif or .mp4; with any other ending, write the complete picture."""
         path = Path(path)
         if path.suffix == ".gif":
             self._write_gif(path)
@@ -109,7 +112,10 @@ class Animation:
             save_figure(self.figure, path)
 
     def _paint(self) -> Iterator[tuple[Any, float]]:
-        """Frames as arrays of bytes, height width 3, sides even; the complete one first, 0 s."""
+        """Yield frames and their seconds, the complete picture first with 0 s.
+
+        A frame is an array of bytes, height × width × 3, with even height and width.
+        """
         canvas, before = FigureCanvasAgg(self.figure), self.figure.dpi
         self.figure.set_dpi(min(100.0, MAXIMUM / max(self.figure.get_size_inches())))
         try:
@@ -121,8 +127,11 @@ class Animation:
             self.figure.set_dpi(before)
 
     def _write_gif(self, path: Path) -> None:
-        """In the colours of the complete picture, so that each frame stores only what changed;
-        also in those of which there is little, as a frame's."""
+        """Write a GIF in the colours of the complete picture.
+
+        All frames share one palette, so that each stores only what changed. `MAXCOVERAGE`
+        keeps rare colours too, such as that of a frame line.
+        """
         from PIL import Image
 
         painted = self._paint()
@@ -174,7 +183,7 @@ def _fade(artist: Artist, share: float) -> None:
 
 
 def _as_array(pixels: Any) -> Any:
-    """RGB, with even sides, as video wants them."""
+    """Return RGB values with an even height and width, as video encoders need them."""
     import numpy as np
 
     array = np.asarray(pixels)[..., :3]
@@ -183,7 +192,7 @@ def _as_array(pixels: Any) -> Any:
 
 
 def save_figure(figure: Figure, path: Path | str, *, dpi: float = 144) -> None:
-    """Write .svg, .pdf or .png, by the ending; the file is whole or not there."""
+    """Write .svg, .pdf or .png, by the ending; the file is complete or is not there."""
     path = Path(path)
     kind = path.suffix.lstrip(".").lower()
     if kind in ("gif", "mp4"):

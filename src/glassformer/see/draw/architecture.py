@@ -1,4 +1,4 @@
-"""Figure 1 of the paper, as blocks of the reader's own model; `figure_1` draws with it."""
+"""Figure 1 of the paper for a recorded model, drawn as blocks; `figure_1` uses it."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ TOLD = {
 
 
 def count_parameters(trace: Any, prefix: str) -> int:
-    """How many learned numbers have names that begin so."""
+    """Return the number of learned parameters whose names begin with `prefix`."""
     return sum(v.size for k, v in trace.parameters.items() if k.startswith(prefix))
 
 
 class Blueprint:
-    """The figure in the making, from the bottom up; `told`: a step for each part."""
+    """The drawing of figure 1, from the bottom up; if `told`, each part is one animation step."""
 
     def __init__(self, page: Page, trace: Any, told: bool, lit: str = ""):
         self.page, self.trace, self.told, self.lit = page, trace, told, lit
@@ -44,7 +44,7 @@ class Blueprint:
             self.page.step(en, zh)
 
     def part(self, x: float, y: float, tall: float, role: str, label: str, count: int = 0) -> Rect:
-        """A box that stands on y, with its count of learned numbers beside it."""
+        """Draw a box that stands on y, with its number of parameters beside it."""
         ink, alpha = theme.role(role), 1.0 if self.lit in ("", self.at) else 0.3
         rect = self.page.box(
             x,
@@ -84,7 +84,7 @@ class Blueprint:
         self.page.arrow((x + WIDE / 2, y), (x + WIDE / 2, y - length + 1), color=theme.INK)
 
     def ground(self, x: float, side: str) -> float:
-        """Text, embedding and positions; gives where the first layer begins."""
+        """Draw text, embedding and positions; return the y at which the first layer begins."""
         page, trace = self.page, self.trace
         source = side == "encoder"
         text = trace.text if source else page.say("begin mark, ", "句首标记，") + trace.translation
@@ -152,7 +152,10 @@ class Blueprint:
         return -62.0
 
     def residual(self, x: float, y: float, side: str, kind: str, window: str) -> tuple[float, Rect]:
-        """A sub-layer with its residual around it and its norm, before or after."""
+        """Draw a sub-layer, its residual connection and its norm (before it, or after the sum).
+
+        Return the upper end and the box of the sub-layer.
+        """
         page, trace, self.at = self.page, self.trace, "norm"
         en, zh, role = PARTS[kind]
         self.tell(*TOLD[kind])
@@ -189,7 +192,7 @@ class Blueprint:
         return added.y, rect
 
     def tower(self, x: float, side: str) -> tuple[float, dict[str, Rect]]:
-        """One layer, N times; gives its upper end and its sub-layers."""
+        """Draw one layer marked "N times"; return its upper end and the boxes of its sub-layers."""
         y = self.ground(x, side)
         bottom, rects = y - 4, {}
         kinds = (
@@ -225,7 +228,7 @@ class Blueprint:
         return self.last_norm(x, y, side) if self.pre else y, rects
 
     def last_norm(self, x: float, y: float, side: str) -> float:
-        """Where norms stand before sub-layers, one more stands above the last layer."""
+        """Draw the norm above the last layer, which only pre-norm models have; return its top."""
         self.tell("One more norm, above the last layer.", "最后一层之上再归一化一次。")
         self.at = "norm"
         self.up(x, y, 30)
@@ -233,7 +236,7 @@ class Blueprint:
         return self.part(x, y - 30, THIN, "norm", "LayerNorm", count).y
 
     def top(self, x: float, y: float) -> None:
-        """From the last layer to words."""
+        """Draw the output: the linear map, the softmax and the next token."""
         page, trace, self.at = self.page, self.trace, "output"
         self.tell(
             "A linear map gives one number for each token of the vocabulary,",
@@ -271,7 +274,7 @@ class Blueprint:
         )
 
     def draw(self) -> None:
-        """Both towers and the memory between them."""
+        """Draw encoder and decoder, and the memory that goes from one to the other."""
         page = self.page
         right = WIDE + 110.0
         height, _ = self.tower(0, "encoder")

@@ -1,4 +1,4 @@
-"""Attention as matrices: every head at a glance, the alignment, the weighted sum (V53-V55)."""
+"""Attention as matrices: an overview of heads, an alignment, a weighted sum (V53-V55)."""
 
 from __future__ import annotations
 
@@ -26,12 +26,15 @@ from .selection import (
 )
 
 THUMB, GAP = 62.0, 7.0
-MOST, COLUMNS = 64, 26  # tokens drawn on a side, columns of the weighted sums
+MOST, COLUMNS = 64, 26  # tokens drawn on a side; columns of the weighted sums
 
 
 def roll_out_layers(layers: list[Array]) -> list[Array]:
-    """Attention rollout (Abnar and Zuidema 2020): mean over heads, half of it the residual
-    connection, multiplied from the lowest layer up to each; L x L."""
+    """Return the attention rollout up to each layer (Abnar and Zuidema 2020); L x L each.
+
+    The weights of a layer are averaged over its heads; half of the result is the identity, for
+    the residual connection. The matrices are multiplied from the lowest layer up.
+    """
     half = 0.5 * np.eye(layers[0].shape[1])
     steps = (0.5 * weights.astype(np.float64).mean(0) + half for weights in layers)
     return list(accumulate(steps, lambda below, step: step @ below))
@@ -45,7 +48,7 @@ def draw_overview(
     side: str = "encoder",
     kind: str = "self_attention",
 ) -> Figure:
-    """V53: a thumbnail for each layer and head, and what is derived from them beside."""
+    """Draw a thumbnail of each head in each layer, and mean, maximum and rollout (V53)."""
     page = Page(lang, ax)
     find_attention(trace, side, 0, kind)
     count = count_layers(trace, side)
@@ -159,7 +162,10 @@ def draw_alignment(
     layer: int | None = None,
     head: int | str | None = None,
 ) -> Figure:
-    """V54: cross-attention as an alignment; head="mean" for the mean over the heads."""
+    """Draw cross-attention as an alignment (V54).
+
+    head="mean" draws the mean over the heads.
+    """
     page = Page(lang, ax)
     layer, found = find_aligner(trace, layer, None if isinstance(head, str) else head)
     attention = find_attention(trace, "decoder", layer, "cross_attention")
@@ -253,7 +259,10 @@ def draw_weighted_sum(
     layer: int | None = None,
     head: int | None = None,
 ) -> Figure:
-    """V55: a row for each source token, a column for each target token, its sum below."""
+    """Draw weighted sums: a row for each source token, a column for each target token (V55).
+
+    The sum of each column stands below it.
+    """
     page = Page(lang, ax)
     layer, head = find_aligner(trace, layer, head)
     attention = find_attention(trace, "decoder", layer, "cross_attention")
@@ -339,7 +348,7 @@ def draw_weighted_sum(
 def _draw_columns(
     page: Page, weights: Array, shown: list[int | None], wide: float, high: float
 ) -> None:
-    """The matrix turned, in as many parts as `shown` has."""
+    """Draw the transposed weights, in two parts if `shown` leaves columns out."""
     cut = shown.index(None) if None in shown else len(shown)
     parts = [(0, shown[:cut]), (cut + 1, shown[cut + 1 :])]
     for start, columns in (part for part in parts if part[1]):

@@ -1,4 +1,4 @@
-"""Where one word looks, as lines: one head, two, all of them (V49-V51)."""
+"""The attention of one token as lines: of one head, two heads, all heads (V49-V51)."""
 
 from __future__ import annotations
 
@@ -39,7 +39,10 @@ def draw_one_head(
     head: int | None = None,
     query: int | str | None = None,
 ) -> Figure:
-    """V49. Of the model that ships, the title also says what was measured of this head."""
+    """Draw the attention of one token in one head (V49).
+
+    If the model is the one that ships, the title also says what was measured of this head.
+    """
     page, attention, row, weights = _begin(trace, lang, ax, (side, layer, kind), query)
     head = _find_sharpest(attention, weights, row) if head is None else head
     head = pick(head, len(weights), "head")
@@ -62,7 +65,10 @@ def draw_lines_of_two_heads(
     heads: Sequence[int] | None = None,
     query: int | str | None = None,
 ) -> Figure:
-    """V50."""
+    """Draw the attention of one token in two heads (V50).
+
+    By default these are the head with the largest weight and the one that differs most from it.
+    """
     page, attention, row, weights = _begin(trace, lang, ax, (side, layer, kind), query)
     first = _find_sharpest(attention, weights, row)
     apart = np.abs(weights[:, row] - weights[first, row]).sum(-1)
@@ -84,8 +90,11 @@ def draw_lines_of_all_heads(
     query: int | str | None = None,
     share_of_heads: bool = False,
 ) -> Figure:
-    """V51. share_of_heads: each weight over the sum of all heads, as Tensor2Tensor draws it: which
-    head looks there most, not how much it looks there."""
+    """Draw the attention of one token in all heads (V51).
+
+    share_of_heads: divide each weight by its sum over all heads, as Tensor2Tensor draws it.
+    Then a column says which head attends most to a token, not how strongly it attends.
+    """
     page, attention, row, weights = _begin(trace, lang, ax, (side, layer, kind), query)
     heads = list(range(len(weights)))
     _draw_row(page, attention, weights, row, heads, share_of_heads)
@@ -112,7 +121,7 @@ def _begin(
 
 
 def _find_sharpest(attention: Attention, weights: Array, row: int) -> int:
-    """The head that looks hardest at one token, the token itself aside."""
+    """Return the head with the largest weight on one token other than the query itself."""
     seen = weights[:, row].copy()
     if attention.kind == "self_attention":
         seen[:, row] = 0
@@ -127,7 +136,7 @@ def _draw_row(
     heads: list[int],
     share: bool = False,
 ) -> None:
-    """Two columns of tokens, and between them the lines of one row of each head."""
+    """Draw two columns of tokens, and between them the lines of one row in each head."""
     values = weights[heads, row]
     if share:
         values = values / np.maximum(weights[:, row].sum(0), 1e-30)
@@ -181,7 +190,10 @@ def _draw_row(
 
 
 def _choose_tokens(attention: Attention, values: Array, row: int) -> tuple[list[int], list[int]]:
-    """Which rows and keys are drawn: of many, the keys with most weight, the rows around `row`."""
+    """Return the rows and the keys to draw.
+
+    If there are many, keep the keys with the largest weights and the rows around `row`.
+    """
     rows, keys = list(range(len(attention.queries))), list(range(len(attention.keys)))
     square = attention.kind == "self_attention"
     if len(keys) > MOST:
@@ -204,8 +216,10 @@ def _draw_head(
     pitch: float,
     share: bool,
 ) -> None:
-    """A line to each token, as strong as its weight, and a column of cells. row: its number, and
-    its place on the page."""
+    """Draw one head: a line to each token, as strong as its weight, and a column of cells.
+
+    row: its index, and its index among the rows on the page.
+    """
     colour, of_row = theme.HEADS[head % len(theme.HEADS)], row[0]
     for place, j in enumerate(keys):
         value = float(values[j])

@@ -1,4 +1,4 @@
-"""The weights of one query as bars, with what is left out and the sum."""
+"""The weights of one query as bars, with the weights left out and the sum."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ def draw_weights(
     shown: Sequence[int],
     step: float,
 ) -> float:
-    """Bars below each other, names right-aligned at x; gives the y of the sum.
+    """Draw weights as bars, with names right-aligned at x; return the y of their sum.
 
-    name: of the weights; place: head and query.
+    name: the tensor of the weights; place: head and query.
     """
     head, row = place
     weights = trace[name][head, row]

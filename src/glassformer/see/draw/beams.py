@@ -1,4 +1,4 @@
-"""How a translation was searched for: the tree of beam search (V82)."""
+"""Pictures of a search: the greedy path (V81) and the tree of beam search (V82)."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from .canvas import Page
 from .fonts import measure_width
 from .selection import balance, elide, show_token, tell_left_out
 
-WIDE, HIGH = 80.0, 34.0  # of a candidate, with the gap below it
-GAP, LANE = 24.0, 6.0  # between columns at least; between the lines that go down in a gap
+WIDE, HIGH = 80.0, 34.0  # width of a candidate; its height, with the gap below it
+GAP, LANE = 24.0, 6.0  # least gap between columns; between vertical lines within a gap
 MOST = 14  # steps drawn one by one
-LOOKS = {  # fill, frame, dashed; by what became of it
+LOOKS = {  # fill, frame, dashed; by the fate of a candidate
     "KEPT": ("#eef0ff", "#2946d8", False),
     "FINISHED": ("#e6f7bf", "#557300", False),
     "CUT": ("#fcf3bd", "#806800", False),
@@ -40,14 +40,14 @@ FATES = {
 
 
 class BeamTree(NamedTuple):
-    """The search that is drawn, and the name by which the numbers of the picture refer to it."""
+    """A search to draw, and the expression by which the numbers of the picture name it."""
 
     search: Any
     name: str
 
 
 class ParentBox(NamedTuple):
-    """The right end of a hypothesis that goes on, and whether it is the chosen one."""
+    """The right end of a hypothesis that goes on, and whether it belongs to the chosen one."""
 
     x: float
     y: float
@@ -55,7 +55,10 @@ class ParentBox(NamedTuple):
 
 
 def find_tree(trace: Any) -> BeamTree:
-    """Return the search of a recording, or a beam search where that kept one hypothesis only."""
+    """Return the recorded search, or a beam search if that kept one hypothesis only.
+
+    Raise ValueError if the translation was given and not searched for.
+    """
     if trace.search is None:
         raise ValueError("this recording was given its translation: nothing was searched for")
     if is_beam(trace.search) or trace.beam_search is None:
@@ -69,7 +72,7 @@ def is_beam(search: Any) -> bool:
 
 
 def find_branch(search: Any) -> list[int]:
-    """The place of the chosen hypothesis among what each step considered."""
+    """Return the index of the chosen hypothesis among the candidates of each step."""
     if search.chosen is None:
         return []
     ids = search.hypotheses[search.chosen].ids[search.prefix :]
@@ -95,17 +98,21 @@ def find_branch(search: Any) -> list[int]:
 
 
 def choose_shown(step: Any, chosen: int | None, losers: int) -> list[int]:
-    """All that were not outranked, the chosen one, and the best few of the others."""
+    """Return the indices of the candidates to draw in one step.
+
+    These are all that were not outranked, the chosen one, and the `losers` best outranked ones.
+    """
     outranked = [i for i, each in enumerate(step) if each.fate == "OUTRANKED"]
     out = set(outranked[losers:]) - {chosen}
     return [i for i in range(len(step)) if i not in out]
 
 
 def order_lanes(families: Mapping[int, tuple[float, Sequence[float]]]) -> list[int]:
-    """Return the parents in the order, left to right, of their vertical lines.
+    """Return the parents in the order of their vertical lines, from left to right.
 
-    families: the height of each parent, and those of its children. A parent at whose height
-    another's vertical line passes turns off before it, so that no line runs along another.
+    families: for each parent, its height and those of its children. If the vertical line of
+    another parent passes the height of a parent, that parent's own line comes first. So no line
+    runs along another.
     """
     sorter: TopologicalSorter[int] = TopologicalSorter()
     for row, (y, children) in families.items():
@@ -123,9 +130,12 @@ def draw_beam_tree(
     losers: int = 2,
     steps: int | None = None,
 ) -> Animation:
-    """V82. losers: outranked candidates drawn at each step; steps: how many are drawn, if unset as
-    far as where the chosen translation ends. Where the translation was found greedily, a beam
-    search is made for the picture."""
+    """Draw the tree of beam search (V82).
+
+    losers: outranked candidates drawn at each step; steps: how many steps are drawn (by default,
+    up to the end of the chosen translation). If the translation was found by a search that keeps
+    one hypothesis, a beam search is made for the picture, unless the recording was read from disk.
+    """
     page, tree = Page(lang, ax), find_tree(trace)
     search, path, role = tree.search, find_branch(tree.search), theme.role("decoder")
     steps = min(steps or len(path) or len(search.steps), len(search.steps))
@@ -169,14 +179,14 @@ def draw_beam_tree(
 
 
 def _name_search(page: Page, settings: Any) -> str:
-    """Return how a search goes, as "beam 4"."""
+    """Return the name of a search, such as "beam 4"."""
     if settings.search == "beam":
         return page.say(f"beam {settings.beam}", f"束宽 {settings.beam}")
     return page.say(*{"greedy": ("greedy", "贪婪"), "sample": ("sample", "采样")}[settings.search])
 
 
 def _say_how(page: Page, trace: Any, tree: BeamTree) -> str:
-    """Return a sentence where the tree is not that of the recorded search, or is no tree."""
+    """Return a note if the tree is not that of the recorded search, or has one branch only."""
     name = _name_search(page, trace.search.settings)
     if tree.search is not trace.search:
         return page.say(
@@ -195,9 +205,9 @@ def _say_how(page: Page, trace: Any, tree: BeamTree) -> str:
 def _skip(
     page: Page, tree: BeamTree, path: list[int], around: tuple[int, int]
 ) -> dict[int, ParentBox]:
-    """Leave steps out, but draw what lives on after the last of them; return where that goes on.
+    """Skip steps, draw what is kept in the last of them, and return where its rows go on.
 
-    around: the steps that are drawn before and after.
+    around: the last step drawn before the gap and the first one after it.
     """
     number, hidden = around[1] - 1, around[1] - around[0] - 2
     page.step(f"{hidden} steps later.", f"{hidden} 步之后。")
@@ -218,8 +228,10 @@ def _draw_step(
     shown: list[int],
     parents: Mapping[int, ParentBox],
 ) -> dict[int, ParentBox]:
-    """Draw one column of the tree, with lines where the parents are drawn; return where each row
-    goes on."""
+    """Draw one column of the tree, and lines from the parents that are drawn.
+
+    Return the box from which each row goes on.
+    """
     step, found = tree.search.steps[number], {}
     order = sorted(shown, key=lambda i: (parents[step[i].parent].y if parents else 0, i))
     top = -(len(order) - 1) / 2 * HIGH
@@ -239,8 +251,10 @@ def _draw_lines(
     heights: Mapping[int, float],
     parents: Mapping[int, ParentBox],
 ) -> float:
-    """Join each candidate to its parent, by a vertical line of that parent's own; return where the
-    column of candidates begins."""
+    """Join each candidate to its parent by a vertical line of that parent.
+
+    Return the x at which the column of candidates begins.
+    """
     families: dict[int, list[float]] = {}
     for i, y in heights.items():
         families.setdefault(step[i].parent, []).append(y)
@@ -290,7 +304,7 @@ def _draw_candidate(
 
 
 def _draw_key(page: Page, fates: set[str], y: float) -> None:
-    """What each kind of box means."""
+    """Draw the legend: what each kind of box means."""
     x = 0.0
     for fate, words in FATES.items():
         if fate in fates:
@@ -302,7 +316,7 @@ def _draw_key(page: Page, fates: set[str], y: float) -> None:
 
 
 def _draw_endings(page: Page, tree: BeamTree, y: float) -> None:
-    """The hypotheses that ended, best first: score, log-probability, text."""
+    """List the finished hypotheses, best first: score, log-probability, text."""
     search = tree.search
     heads = (
         page.say("score", "得分"),
@@ -335,7 +349,7 @@ def draw_greedy_path(
     k: int = 4,
     columns: int = 8,
 ) -> Figure:
-    """V81: at each step the most probable tokens; the one that was written is lit."""
+    """Draw the most probable tokens of each step, with the written one framed (V81)."""
     page, role = Page(lang, ax), theme.role("softmax")
     high, wide = 22 * k + 66.0, 92.0
     shown = elide(len(trace.predicted), 6 * columns, 5)
@@ -403,8 +417,10 @@ def draw_greedy_path(
 
 
 def _list_choices(trace: Any, t: int, k: int) -> list[tuple[str, float, str, bool]]:
-    """Text, probability, its tag, and whether it was written; what was written is last if it is
-    not among the best."""
+    """Return the candidates of step t: text, probability, its tag, whether it was written.
+
+    If the written token is not among the k best, it stands last.
+    """
     token, tag = trace.predicted[t], f"derived:np.exp(trace.top({t}, {k})[{{}}].log_prob)"
     found = [
         (choice.text, float(np.exp(choice.log_prob)), tag.format(n), choice.id == token.id)

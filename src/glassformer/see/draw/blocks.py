@@ -1,4 +1,4 @@
-"""One layer of each kind (V05, V06)."""
+"""Pictures of one encoder layer and one decoder layer (V05, V06)."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ NAMES = {
 def _draw_layer(
     page: Page, x: float, y: float, wide: float, parts: list[str], side: str, trace: Any
 ) -> list[Rect]:
-    """One layer, its sub-layers from the bottom up, with sizes."""
+    """Draw one layer, its sub-layers from the bottom up with their sizes; return their boxes."""
     settings, made = trace.settings, []
     tall = len(parts) * 68.0 + 20
     ink = theme.role(side)
@@ -71,7 +71,7 @@ def _draw_layer(
 
 
 def draw_encoder(trace: Any, *, lang: str = "en") -> Figure:
-    """Self-attention, then a feed-forward network."""
+    """Draw one encoder layer: self-attention, then a feed-forward network (V05)."""
     page = Page(lang)
     _draw_layer(page, 0, 0, 260, ["self", "forward"], "encoder", trace)
     for y, en, zh in (
@@ -90,7 +90,7 @@ def draw_encoder(trace: Any, *, lang: str = "en") -> Figure:
 
 
 def draw_layers(trace: Any, *, lang: str = "en") -> Figure:
-    """The decoder has one part more: attention to what the encoder has found."""
+    """Draw an encoder and a decoder layer; the latter also attends to the memory (V06)."""
     page = Page(lang)
     _draw_layer(page, 0, 0, 230, ["self", "forward"], "encoder", trace)
     parts = _draw_layer(page, 340, 0, 250, ["masked", "cross", "forward"], "decoder", trace)

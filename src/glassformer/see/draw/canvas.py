@@ -1,7 +1,7 @@
-"""A page to draw on, measured in points with y downwards, as large as what is drawn on it.
+"""A page to draw on, in points with y downwards, as large as its contents.
 
-A picture makes a `Page`, draws, and calls `finish`. Sizes of type are points too, so that what is
-laid out without overlap stays so. Every printed number says which cell it is: `Page.number`.
+A picture makes a `Page`, draws on it, and calls `finish`. Sizes of type are points too, so that a
+layout without overlap keeps none. Every printed number names its cell: `Page.number`.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ from .layout import lay_out
 Point = tuple[float, float]
 Of = tuple[str, Sequence[int]] | str
 Colour = str | tuple[float, ...]
-MIDDLE = 0.36  # of the size of type: how far below its middle all letters of a line stand
+MIDDLE = 0.36  # share of the type size from the middle of a line down to its baseline
 
 
 class Rect(NamedTuple):
-    """Where something lies; y is its upper edge."""
+    """A rectangle on the page; y is its upper edge."""
 
     x: float
     y: float
@@ -51,17 +51,20 @@ class Rect(NamedTuple):
         return self.x + self.width / 2, self.y + self.height / 2
 
     def at(self, across: float, down: float) -> Point:
-        """A point of it: (0, 0) is the upper left corner, (1, 1) the lower right one."""
+        """Return a point of it: (0, 0) is the upper left corner, (1, 1) the lower right one."""
         return self.x + across * self.width, self.y + down * self.height
 
 
 def name_cell(of: Of) -> str:
-    """The tag of a number: `memory[3,0]`, or the words that stand for one."""
+    """Return the tag of a number: `memory[3,0]`, or the string given in its place."""
     return of if isinstance(of, str) else f"{of[0]}[{','.join(str(int(i)) for i in of[1])}]"
 
 
 def spell_number(value: float, digits: int = 2) -> str:
-    """A number as pictures print it, with a true minus; -inf is −∞ and no zero is negative."""
+    """Return a number as pictures print it.
+
+    It has a true minus sign; -inf is −∞, and zero is never negative.
+    """
     if value == float("-inf"):
         return "−∞"
     text = f"{value:.{digits}f}"
@@ -75,7 +78,7 @@ def _find_figure(ax: Axes | None) -> Figure:
 
 
 class Page:
-    """One picture in the making. Draw in any order; `layer` says what lies on top."""
+    """A picture that is being drawn, in any order; `layer` says what lies on top."""
 
     def __init__(self, lang: str = "en", ax: Axes | None = None):
         check_language(lang)
@@ -90,32 +93,32 @@ class Page:
         self.resting = True
 
     def say(self, en: str, zh: str) -> str:
-        """A text in the picture's language."""
+        """Return a text in the language of the picture."""
         return zh if self.lang == "zh" else en
 
     def join(self, *parts: str) -> str:
-        """A sentence: parts with commas between."""
+        """Return a sentence made of parts with commas between them."""
         text = self.say(", ", "，").join(parts) + self.say(".", "。")
         return text[0].upper() + text[1:]
 
     def step(self, en: str, zh: str) -> None:
-        """What is drawn from here on appears with this sentence, if the picture moves."""
+        """Begin an animation step: what is drawn from here on appears with this sentence."""
         self.steps.append(AnimationStep(self.say(en, zh), []))
         self.resting = False
 
     def rest(self) -> None:
-        """What is drawn from here on is there from the first."""
+        """End the animation steps: what is drawn from here on is there from the start."""
         self.resting = True
 
     def keep(self, artist: Artist) -> None:
-        """Put something of one's own on the page, to appear with the present step."""
+        """Put an artist on the page, to appear with the present step."""
         if artist.axes is None and isinstance(artist, Patch):
             self.ax.add_patch(artist)
         if not self.resting:
             self.steps[-1].artists.append(artist)
 
     def reach(self, x: float, y: float, width: float = 0, height: float = 0) -> Rect:
-        """Make the page large enough for this rectangle."""
+        """Make the page large enough for this rectangle, and return it."""
         self.left, self.right = min(self.left, x), max(self.right, x + width)
         self.top, self.bottom = min(self.top, y), max(self.bottom, y + height)
         return Rect(x, y, width, height)
@@ -139,7 +142,7 @@ class Page:
         gid: str | None = None,
         math: bool = False,
     ) -> Text:
-        """Write; what is wider than `width` ends in an ellipsis. Several lines are welcome."""
+        """Write text, of one or several lines; a line wider than `width` ends in an ellipsis."""
         lines = [direct(line) for line in make_writable(text).split("\n")]
         if width is not None:
             lines = [shorten_text(line, width, size, bold, mono) for line in lines]
@@ -188,10 +191,12 @@ class Page:
         layer: float = 6,
         before: str = "",
     ) -> Text:
-        """Print a number. `of`: (tensor, index), or "schematic", "worked", "derived:expression".
+        """Print a number, tagged with its source.
 
-        The expression is Python over `trace` and `np`. Both go into the artist's gid, by which a
-        test compares what is printed with what it stands for. `before`: as "Σ = ".
+        of: (tensor, index), or "schematic", "worked", "derived:expression". The expression
+        is Python over `trace` and `np`. The tag is the artist's gid, by which a test
+        compares the printed number with its source. before: text before the number, such as
+        "Σ = ".
         """
         tag = name_cell(of)
         self.cells[tag] += 1
@@ -219,7 +224,7 @@ class Page:
         color: Colour = theme.INK,
         ha: str = "center",
     ) -> Text:
-        r"""Mathematics, as in `r"\frac{QK^\top}{\sqrt{d_k}}"`."""
+        r"""Write a formula in TeX, such as `r"\frac{QK^\top}{\sqrt{d_k}}"`."""
         return self.text(x, y, f"${tex}$", size=size, color=color, ha=ha, math=True)
 
     def box(
@@ -242,7 +247,7 @@ class Page:
         layer: float = 2,
         alpha: float = 1,
     ) -> Rect:
-        """A rectangle, its label in the middle. `edge=None` draws no frame."""
+        """Draw a rectangle with its label in the middle; `edge=None` draws no frame."""
         round = min(round, width / 2, height / 2)
         patch = FancyBboxPatch(
             (x, y),
@@ -288,7 +293,7 @@ class Page:
         layer: float = 3,
         alpha: float = 1,
     ) -> None:
-        """From point to point; `bend` is how far it curves, as a share of its length."""
+        """Draw an arrow between points; `bend` is its curvature, as a share of its length."""
         size = 3.2 + 1.6 * width
         patch = FancyArrowPatch(
             start,
@@ -321,7 +326,7 @@ class Page:
         layer: float = 3,
         alpha: float = 1,
     ) -> None:
-        """Through points, with corners; `head` ends it in an arrow."""
+        """Draw a line through points, with corners; `head` ends it in an arrow."""
         if head:
             (x0, y0), end = points[-2:]
             short = 1 - min(1.0, 4 / max(abs(end[0] - x0) + abs(end[1] - y0), 1e-9))
@@ -352,16 +357,16 @@ class Page:
         color: Colour = theme.SOFT,
         size: float = theme.SMALL,
     ) -> None:
-        """A bracket below (or above) what lies between two x, and what it says."""
+        """Draw a bracket with a label below (or above) the span between two x."""
         tip = 4 if down else -4
         self.line([(start, y), (start, y + tip), (end, y + tip), (end, y)], color=color, width=0.9)
         self.text((start + end) / 2, y + 3 * tip, label, size=size, color=color, ha="center")
 
     def finish(self, title: str, note: str = "", *, width: float = 0) -> Figure:
-        """Add title and note, fit the page to what is on it, and give the figure."""
+        """Add title and note, fit the page to its contents, and return the figure."""
         lay_out(self, title, note, width)
         return self.figure
 
     def animate(self, title: str, note: str = "", *, width: float = 0) -> Animation:
-        """The same, as an animation that goes through the steps; its figure is complete."""
+        """Finish the page as an animation of its steps; its figure is complete."""
         return Animation(self.figure, self.steps, lay_out(self, title, note, width))

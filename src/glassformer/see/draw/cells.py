@@ -1,4 +1,4 @@
-"""Vectors and matrices as cells: with numbers where few, as a heat map where many."""
+"""Vectors and matrices as cells: with numbers if there are few, as a heat map if many."""
 
 from __future__ import annotations
 
@@ -20,18 +20,22 @@ CELL = (30.0, 20.0)  # width and height of a cell with a number in it
 
 
 def find_limit(values: Array) -> float:
-    """The largest size of a finite value: a signed scale goes from minus it to it."""
+    """Return the largest finite magnitude, or 1; a signed scale goes from minus it to it."""
     finite = np.abs(values[np.isfinite(values)])
     return float(finite.max()) if finite.size and finite.max() > 0 else 1.0
 
 
 def paint(colours: Colormap, share: float) -> tuple[float, ...]:
-    """The colour at a share of a scale."""
+    """Return the colour at a share of a scale."""
     return tuple(float(part) for part in colours(share))
 
 
 def choose_scale(kind: str, limit: float = 1.0) -> tuple[Colormap, Normalize]:
-    """ "signed": symmetric about 0; "share": 0 to 1, of attention; "wave": -1 to 1."""
+    """Return the colours and the norm of a scale.
+
+    "signed" is symmetric about 0; "share" goes from 0, for attention weights; "wave" is
+    symmetric about 0, in the colours of waves.
+    """
     if kind == "signed":
         return theme.SIGNED, Normalize(-limit, limit)
     if kind == "share":
@@ -56,9 +60,10 @@ def strip(
     letter: str = "",
     size: float = theme.SMALL,
 ) -> Rect:
-    """A vector as numbered cells: its first `shown` numbers, and how many more there are.
+    """Draw a vector as numbered cells: the first `shown` numbers, then how many more there are.
 
-    of: the tensor and the index up to the last axis, which the strip adds. letter: written before.
+    of: the tensor and the index up to the last axis, which this function adds. letter: the
+    symbol written before the vector.
     """
     fill, ink, _ = theme.role(role)
     width, height = cell
@@ -115,10 +120,11 @@ def matrix(
     limit: float | None = None,
     derived: bool = False,
 ) -> Rect:
-    """A small matrix with all its numbers. of: the tensor and the index before the last two axes.
+    """Draw a small matrix with all its numbers.
 
-    masked: True where hidden: hatched. scale: colours by value ("signed", "share"); else the
-    role's. A string `of` may hold {i} and {j}.
+    of: the tensor and the index before the last two axes; a string may hold {i} and {j}.
+    masked: True for hidden cells, which are hatched. scale: colour by value ("signed",
+    "share"); without it, cells have the colour of the role.
     """
     fill, ink, _ = theme.role(role)
     width, height = cell
@@ -181,7 +187,7 @@ def heat(
     derived: bool = False,
     gid: str = "",
 ) -> Rect:
-    """A matrix as colours, any size; a legend goes with it (`legend`)."""
+    """Draw a matrix of any size as colours; `legend` draws the scale that belongs to it."""
     limit = find_limit(values) if limit is None else limit
     colours, norm = choose_scale(scale, limit)
     rgba = colours(norm(np.where(np.isfinite(values), values, 0)))
@@ -214,7 +220,7 @@ def heat(
 
 
 def _hatch(page: Page, x: float, y: float, masked: Array, width: float, height: float) -> None:
-    """Each run of hidden cells in a row becomes one hatched rectangle."""
+    """Hatch each run of hidden cells in a row as one rectangle."""
     for row, hidden in enumerate(masked):
         edges = np.flatnonzero(np.diff(np.concatenate([[0], hidden.astype(int), [0]])))
         for start, end in zip(edges[::2], edges[1::2], strict=True):
@@ -243,7 +249,7 @@ def legend(
     label: str = "",
     digits: int = 2,
 ) -> Rect:
-    """The colours of a scale, its ends and middle, and what they measure."""
+    """Draw the colours of a scale, its ends and middle, and the label of what they measure."""
     colours, norm = choose_scale(scale, limit)
     ends = (0.0, limit) if scale == "share" else (-limit, limit)
     bar = np.linspace(*ends, 256)[None]
@@ -288,9 +294,9 @@ def tokens(
     lit: Sequence[int] = (),
     boxed: bool = True,
 ) -> list[Rect]:
-    """Tokens one after the other, left to right, or below each other if `upright`.
+    """Draw tokens from left to right, or below each other if `upright`; return their boxes.
 
-    step: from one to the next; without it each is as wide as its text.
+    step: the distance from one token to the next; without it, each is as wide as its text.
     """
     fill, ink, _ = theme.role(role)
     places, height = [], size * 2
@@ -335,7 +341,7 @@ def panel(
     derived: bool = False,
     shape: str | None = None,
 ) -> Rect:
-    """A heat map with its name above (mathematics) and its shape below."""
+    """Draw a heat map with its name above (as a formula) and its shape below."""
     rows, columns = values.shape
     width = width or span(columns)
     height = height or span(rows)
@@ -361,5 +367,5 @@ def panel(
 
 
 def span(size: int) -> float:
-    """How long an axis of this many cells is drawn: it grows, but ever more slowly."""
+    """Return the drawn length of an axis with `size` cells; it grows ever more slowly."""
     return float(min(10.0 * size, 28 * np.log2(1 + size) - 10)) if size > 1 else 10.0

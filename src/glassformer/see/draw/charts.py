@@ -1,4 +1,4 @@
-"""Curves over axes, on a page among other things."""
+"""Curves over axes, drawn on a page beside other things."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from .canvas import Colour, Page, Point, Rect
 from .selection import Array
 
 Span = tuple[float, float]
-FEW = 2000  # dots
+FEW = 2000  # dots drawn as vectors at most; more become pixels
 
 
 def spell_rounded(value: float, figures: int = 2) -> str:
-    """A number to so many significant digits, never with an exponent: 104 to two is 100."""
+    """Return a number to so many significant digits, without exponent: 104 to two is 100."""
     text = np.format_float_positional(
         value, precision=figures, unique=False, fractional=False, trim="-"
     )
@@ -25,7 +25,7 @@ def spell_rounded(value: float, figures: int = 2) -> str:
 
 
 def choose_ticks(span: Span, most: int = 5) -> list[float]:
-    """Round numbers inside a span: 1, 2 or 5 times a power of ten apart."""
+    """Return round numbers inside a span: 1, 2 or 5 times a power of ten apart."""
     low, high = span
     rough = max(high - low, 1e-12) / most
     power = 10.0 ** math.floor(math.log10(rough))
@@ -35,7 +35,7 @@ def choose_ticks(span: Span, most: int = 5) -> list[float]:
 
 
 class Chart:
-    """Axes with ticks; `log`: the x axis is log2(1 + x), so that 0 has a place."""
+    """Axes with ticks; with `log`, the x axis shows log2(1 + x), so that it can begin at 0."""
 
     def __init__(
         self,
@@ -79,7 +79,7 @@ class Chart:
         self.page.text(x, y, text, size=theme.TINY, color=theme.SOFT, ha=ha, gid="scale")
 
     def at(self, x: float, y: float) -> Point:
-        """Where a point of the data lies on the page."""
+        """Return the point of the page at which a point of the data lies."""
         across = (self._bend(x) - self.x[0]) / ((self.x[1] - self.x[0]) or 1)
         down = 1 - (y - self.y[0]) / ((self.y[1] - self.y[0]) or 1)
         return self.rect.at(across, down)
@@ -96,7 +96,7 @@ class Chart:
         label: str = "",
         alpha: float = 1,
     ) -> None:
-        """A line through the data, named at its end."""
+        """Draw a line through the data, with its label at the end."""
         points = [self.at(a, b) for a, b in zip(x, y, strict=True)]
         self.page.line(points, color=color, width=width, dashed=dashed, alpha=alpha)
         for a, b in points if dots else ():
@@ -108,7 +108,7 @@ class Chart:
 def dots(
     page: Page, points: Array, wide: float, color: Colour, *, layer: float = 2, alpha: float = 1
 ) -> None:
-    """Many points at once, each a dot so wide; a great many are stored as pixels."""
+    """Draw many points as dots of diameter `wide`; more than `FEW` are stored as pixels."""
     found = EllipseCollection(
         [wide],
         [wide],

@@ -1,4 +1,4 @@
-"""From the last vector to a word (V80, V83)."""
+"""Pictures of the choice of a token from the decoder's last vector (V80, V83)."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ K = 10
 
 
 def find_step(trace: Any, step: int | str | None) -> int:
-    """A row of the decoder: by number, or by the token that came out; None: the third, if any."""
+    """Return a row of the decoder: by number, by predicted token, or by default the third."""
     if step is None:
         return min(2, len(trace.predicted) - 1)
     return find_query(show_tokens(trace.predicted), step, "step")
@@ -31,7 +31,7 @@ def draw_final(
     ax: Axes | None = None,
     step: int | str | None = None,
 ) -> Figure:
-    """V80: vector, linear map, softmax, the most probable token."""
+    """Draw one prediction: the last vector, the linear map, the softmax, the best tokens (V80)."""
     page, t = Page(lang, ax), find_step(trace, step)
     logits = trace["logits"][t]
     strip(
@@ -98,7 +98,7 @@ def draw_final(
 def _place_best(
     page: Page, raster: Array, best: int, rect: tuple[float, float, float, float]
 ) -> None:
-    """A ring around one unit of a raster."""
+    """Draw a ring around one unit of a raster."""
     row, column = divmod(best, raster.shape[1])
     x = rect[0] + (column + 0.5) / raster.shape[1] * rect[2]
     y = rect[1] + (row + 0.5) / raster.shape[0] * rect[3]
@@ -106,7 +106,7 @@ def _place_best(
 
 
 def _list_best(page: Page, trace: Any, t: int, x: float) -> None:
-    """The most probable tokens: id, text, logit, probability."""
+    """List the most probable tokens: id, text, logit, probability."""
     heads = (
         ("id", 22, "right"),
         (page.say("token", "词元"), 32, "left"),
@@ -157,7 +157,7 @@ def draw_sampling(
     top_k: int = 3,
     top_p: float = 0.9,
 ) -> Figure:
-    """V83: one prediction as it is, colder, hotter, and cut by top-k and top-p."""
+    """Draw one prediction as it is, at two temperatures, and cut by top-k and top-p (V83)."""
     page = Page(lang, ax)
     t = (
         max(range(len(trace.predictions)), key=lambda i: trace.predictions[i].entropy)
@@ -195,7 +195,10 @@ def draw_sampling(
 
 
 def cut_off(logits: Array, k: int, p: float) -> Array:
-    """Probabilities after top-k and top-p: the smallest set of best tokens that reaches p."""
+    """Return probabilities after top-k and top-p, scaled to sum to 1.
+
+    Top-p keeps the smallest set of best tokens whose probabilities reach p.
+    """
     share = np.exp(logits - np.logaddexp.reduce(logits))
     order = np.argsort(-share, kind="stable")
     before = np.cumsum(share[order]) - share[order]

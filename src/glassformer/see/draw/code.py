@@ -1,4 +1,4 @@
-"""Our code, and beside each line the tensor that it makes (V105)."""
+"""The picture of the model's code, with the tensors that its lines compute beside them (V105)."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from .selection import Array, pick
 
 MODEL = Path(__file__).parents[2] / "model"
 LINE, LETTER = 13.0, 4.9
-BLOCKS = (  # file, function, where its windows are, title
+BLOCKS = (  # file, function, prefix of its windows, title
     ("positions.py", "sinusoids", "source_embedding", ("Positions", "位置")),
     ("embedding.py", "Embedding.forward", "source_embedding", ("Embedding", "嵌入")),
     (
@@ -40,8 +40,10 @@ BLOCKS = (  # file, function, where its windows are, title
 
 
 def read_code(file: str, name: str) -> list[str]:
-    """The lines of a function as they stand in the package, without its docstring, and without
-    what runs only where nobody watches: `if self.recorder is None`."""
+    """Return the lines of a function of `model/`, without its docstring and its fast path.
+
+    The fast path is what runs only without a recorder: `if self.recorder is None`.
+    """
     text = (MODEL / file).read_text(encoding="utf-8")
     body: list[ast.stmt] = ast.parse(text).body
     for part in name.split("."):
@@ -67,7 +69,7 @@ def _drop(lines: dict[int, str], first: int, last: int | None) -> None:
 
 
 def _drop_shortcut(lines: dict[int, str], node: ast.If) -> None:
-    """Leave only what stands under `else`, as if nothing else were there."""
+    """Drop an `if` with its body; keep what stands under `else`, one level further out."""
     _drop(lines, node.lineno, node.body[-1].end_lineno)
     if node.orelse:
         first, last = node.orelse[0].lineno, node.orelse[-1].end_lineno or 0
@@ -77,7 +79,7 @@ def _drop_shortcut(lines: dict[int, str], node: ast.If) -> None:
 
 
 def _is_used(node: ast.Assign, lines: dict[int, str]) -> bool:
-    """Whether a line that is left, besides its own, has one of the names that it gives."""
+    """Return whether a remaining line, other than its own, uses a name that `node` assigns."""
     names = {
         n.id for n in ast.walk(node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)
     }
@@ -86,7 +88,7 @@ def _is_used(node: ast.Assign, lines: dict[int, str]) -> bool:
 
 
 def draw_code(trace: Any, *, lang: str = "en", ax: Axes | None = None, layer: int = 0) -> Figure:
-    """V105. layer: of the encoder."""
+    """Draw the code of the embedding and of encoder layer `layer`, with their tensors (V105)."""
     page, layer = Page(lang, ax), pick(layer, trace.settings.encoder_layers, "layer")
     y = 0.0
     for file, name, where, title in BLOCKS:
@@ -109,7 +111,7 @@ def draw_code(trace: Any, *, lang: str = "en", ax: Axes | None = None, layer: in
                 else theme.INK
             )
             page.text(0, middle, line, size=theme.SMALL - 0.4, mono=True, color=role)
-            inner = line.startswith(" " * 8)  # post-norm's lines in a residual, which has both ways
+            inner = line.startswith(" " * 8)  # Residual.forward has both ways
             if name == "Residual.forward" and inner != (trace.settings.norm == "post"):
                 continue
             for window in _find_windows(line, name):
@@ -135,7 +137,7 @@ def _find_windows(line: str, name: str) -> list[str]:
 
 
 def _draw_window(page: Page, trace: Any, name: str, middle: float, low: float) -> float:
-    """A thumbnail to the right of a line, below the one before; gives where it ends."""
+    """Draw a thumbnail to the right of a line, below the one before; return where it ends."""
     values: Array = trace[name].astype(np.float64)
     flat = values.reshape(-1, *values.shape[-2:])[0]
     y = max(low, middle - 16)

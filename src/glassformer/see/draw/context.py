@@ -1,4 +1,4 @@
-"""A word in two sentences: the same row of E, and what position and layers make of it (V18)."""
+"""The picture of one token in two sentences: one row of E, two vectors (V18)."""
 
 from __future__ import annotations
 
@@ -17,13 +17,14 @@ from .reencode import Fetch, read_again
 from .selection import Array, find_output, find_query, show_tokens
 
 WIDE, TALL = 430.0, 200.0
-MOST = 48  # tokens that are read again
+MOST = 48  # most tokens that are encoded again
 
 
 def cut_sentence(count: int, place: int) -> slice:
     """Return a part of a sentence of `count` tokens that has the token at `place`, but not all.
 
-    It is read again, so it has no more than can be read at once. A sentence of one token has none.
+    It has at most `MOST` tokens, since it is encoded again. Raise ValueError for a sentence of
+    one token, which has no such part.
     """
     if count < 2:
         raise ValueError(f"a sentence of {count} token has no part that differs from it")
@@ -35,7 +36,7 @@ def cut_sentence(count: int, place: int) -> slice:
 
 
 def quote(trace: Any, part: slice) -> str:
-    """What some tokens stand for in the text."""
+    """Return the text that some source tokens stand for."""
     tokens = trace.source[part]
     return str(trace.text[tokens[0].start : tokens[-1].end].strip())
 
@@ -43,10 +44,10 @@ def quote(trace: Any, part: slice) -> str:
 def draw_context(
     trace: Any, *, lang: str = "en", other: Any = None, query: int | str | None = None
 ) -> Figure:
-    """V18: one token in two sentences: the word, with its position, and after each layer.
+    """Draw the cosine between the vectors of one token in two sentences, layer by layer (V18).
 
-    other: a second recording of the same model in which the token stands too; without it, the
-    second sentence is a part of the first, read by itself, or a single token twice.
+    other: a second recording of the same model with the same token. Without it, the second
+    sentence is a part of the first, encoded by itself, or a single token twice.
     """
     page = Page(lang)
     texts = show_tokens(trace.source)
@@ -86,9 +87,9 @@ def draw_context(
 
 
 def _find_second(trace: Any, place: int, other: Any, word: str) -> tuple[Fetch, int, str]:
-    """Return the tensors of the second sentence, where the word stands in it, and its text.
+    """Return the tensors of the second sentence, the index of the token in it, and its text.
 
-    ValueError where `other` says the same, or is of another model.
+    Raise ValueError if `other` is the same sentence or a recording of another model.
     """
     ids = [token.id for token in trace.source]
     if other is not None:
@@ -109,7 +110,10 @@ def _find_second(trace: Any, place: int, other: Any, word: str) -> tuple[Fetch, 
 
 
 def _draw_cosines(page: Page, values: list[float]) -> None:
-    """Draw the word, the word with its position, and each layer; the axis ends where values do."""
+    """Draw the cosine of the embedded token, of its sum with the position, and of each layer.
+
+    The y axis ends just below the smallest value.
+    """
     low = math.floor(10 * min(values) - 0.5) / 10
     chart = Chart(
         page,
@@ -143,7 +147,7 @@ def _draw_cosines(page: Page, values: list[float]) -> None:
 def _draw_strips(
     page: Page, row: Array, ends: tuple[Array, Array], sentences: tuple[str, str]
 ) -> None:
-    """The row that both look up, and what each has become at the top."""
+    """Draw the row of E that both sentences look up, and its two vectors after the last layer."""
     top, limit = TALL + 66, find_limit(np.stack(ends))
     labels = (
         page.say("the row of E, × √d", "E 的那一行 × √d"),

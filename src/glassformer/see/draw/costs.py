@@ -1,4 +1,4 @@
-"""What attention costs beside the rest of a layer (V73): counted, and as it was measured once."""
+"""The picture of the cost of attention beside the rest of a layer, counted and timed (V73)."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from .canvas import Page, Rect
 from .cells import heat
 from .charts import Chart, spell_rounded
 
-TIMED = Path(__file__).with_name("costs.json")  # by benchmarks/attention_cost.py
+TIMED = Path(__file__).with_name("costs.json")  # written by benchmarks/attention_cost.py
 
 
 def count_products(length: int, settings: Any) -> dict[str, float]:
-    """Multiplications of one encoder layer, in millions."""
+    """Return the multiplications of each part of one encoder layer, in millions."""
     width = settings.heads * settings.width
     parts = {
         "attention": 2 * length**2 * width,
@@ -37,8 +37,10 @@ def find_even(settings: Any) -> int:
 
 
 def read_timed(settings: Any) -> tuple[str, dict[str, list[float]]] | None:
-    """Return the machine and the measured lengths and milliseconds of a layer of these sizes; None
-    where none of these sizes was measured."""
+    """Return the machine and the timings of a layer of these sizes; None if none was timed.
+
+    The timings are lists: lengths in tokens, milliseconds of attention and of the rest.
+    """
     found = json.loads(TIMED.read_text(encoding="utf-8"))
     for layer in found["layers"]:
         if all(
@@ -51,9 +53,11 @@ def read_timed(settings: Any) -> tuple[str, dict[str, list[float]]] | None:
 def draw_cost(
     trace: Any, *, lang: str = "en", ax: Axes | None = None, longest: int | None = None
 ) -> Figure:
-    """V73: the square grows with the sentence; attention against the rest of the layer, counted,
-    and timed where such a layer was measured. longest: of the axis, if unset twice the length at
-    which both are equal."""
+    """Draw the cost of attention against that of the rest of the layer, by length (V73).
+
+    It is counted, and also timed if a layer of these sizes was timed. longest: the end of the x
+    axis, by default twice the length at which both counts are equal.
+    """
     page, settings = Page(lang, ax), trace.settings
     _draw_squares(page, trace)
     even = find_even(settings)
@@ -102,8 +106,10 @@ def _tell_timed(page: Page, machine: str) -> str:
 
 
 def _find_crossing(told: dict[str, list[float]]) -> float | None:
-    """Return the length at which attention begins to take longer than the rest, by a straight line
-    between the lengths measured."""
+    """Return the length from which attention takes longer than the rest; None if there is none.
+
+    The times are interpolated linearly between the lengths that were timed.
+    """
     ahead = np.subtract(told["attention"], told["rest"])
     after = int(np.argmax(ahead > 0))
     if not after:
@@ -114,7 +120,7 @@ def _find_crossing(told: dict[str, list[float]]) -> float | None:
 
 
 def _draw_squares(page: Page, trace: Any) -> None:
-    """Draw the weights of this sentence, and their size if it were two and four times as long."""
+    """Draw the weights of this sentence, and their size at two and four times its length."""
     for scale in (4, 2, 1):
         length, side = len(trace.source) * scale, 55.0 * scale
         page.box(
@@ -164,7 +170,7 @@ def _plot(
     even: float | None,
     dots: bool = False,
 ) -> None:
-    """Draw attention and the rest over the length, and a dot where they are equal."""
+    """Draw the cost of attention and of the rest by length, with a dot where they are equal."""
     lengths, attention, rest = curves
     chart = Chart(
         page,

@@ -1,4 +1,4 @@
-"""The loss, token by token and term by term (V88)."""
+"""The picture of the loss, token by token and term by term (V88)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ MOST = 32  # steps drawn one by one
 
 
 def draw_loss(trace: Any, *, lang: str = "en", ax: Axes | None = None) -> Figure:
-    """V88: -ln P of each token that was written, and their sum."""
+    """Draw -ln P of each token of the translation, and their sum (V88)."""
     page, role = Page(lang, ax), theme.role("softmax")
     losses = [-prediction.log_prob for prediction in trace.predictions]
     worst = max([*losses, 1e-9])
@@ -74,7 +74,7 @@ def draw_loss(trace: Any, *, lang: str = "en", ax: Axes | None = None) -> Figure
 
 
 def _tell_means(page: Page, trace: Any) -> None:
-    """The formula, and what the losses come to."""
+    """Draw the formula of the loss, and mean loss, perplexity and mean entropy."""
     page.formula(470, 40, r"-\sum_t \ln P(y_t \mid y_{<t}, x)", size=14)
     mean = -sum(p.log_prob for p in trace.predictions) / len(trace.predictions)
     for n, (label, value, expression) in enumerate(
@@ -105,7 +105,7 @@ def _tell_means(page: Page, trace: Any) -> None:
 
 
 def smooth_terms(trace: Any, t: int, smoothing: float) -> Array:
-    """Of each token at one step: target q, prediction p, -q ln p, and q ln(q / p); V 4."""
+    """Return target q, prediction p, -q ln p and q ln(q / p) of each token at step t; V 4."""
     logits = trace["logits"][t].astype(np.float64)
     logs = logits - np.logaddexp.reduce(logits)
     q = np.full(len(logits), smoothing / len(logits))
@@ -114,7 +114,7 @@ def smooth_terms(trace: Any, t: int, smoothing: float) -> Array:
 
 
 def _draw_terms(page: Page, trace: Any, t: int, x: float, y: float, smoothing: float = 0.1) -> None:
-    """Cross-entropy and divergence of one step, term by term, for a smoothed target."""
+    """Draw cross-entropy and KL divergence of one step, term by term, for a smoothed target."""
     terms, best = smooth_terms(trace, t, smoothing), [c.id for c in trace.top(t, 3)]
     wanted = trace.predicted[t]
     ids = list(dict.fromkeys([wanted.id, *best]))

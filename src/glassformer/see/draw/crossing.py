@@ -1,4 +1,4 @@
-"""One step of the decoder looking at the source (V77)."""
+"""The picture of one step of cross-attention (V77)."""
 
 from __future__ import annotations
 
@@ -26,7 +26,10 @@ def draw_cross_attention(
     layer: int | None = None,
     head: int | None = None,
 ) -> Animation:
-    """V77: one step of one head: the query is the decoder's, keys and values are the source's."""
+    """Draw cross-attention of one head at one step (V77).
+
+    The query is the decoder's; keys and values are made of the memory.
+    """
     page, (layer, head) = Page(lang, ax), find_aligner(trace, layer, head)
     attention = find_attention(trace, "decoder", layer, "cross_attention")
     name, count = attention.name, min(3, trace.settings.width)
@@ -118,14 +121,14 @@ def draw_cross_attention(
 
 
 def _find_clearest(weights: Array) -> int:
-    """The row that looks hardest at one token; the end mark counts for nothing."""
+    """Return the row with the largest weight on one token; the end mark does not count."""
     return int(weights[:, : max(1, weights.shape[1] - 1)].max(1).argmax())
 
 
 def _draw_weights(
     page: Page, trace: Any, name: str, row: tuple[int, int], shown: list[int], high: float
 ) -> None:
-    """A bar for each source token."""
+    """Draw the weight of each source token as a bar."""
     size = theme.SMALL if high > 16 else theme.TINY
     role = theme.role("weights")
     for place, i in enumerate(shown):

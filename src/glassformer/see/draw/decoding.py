@@ -1,4 +1,4 @@
-"""How the decoder writes, step by step (V74-V78)."""
+"""Pictures of decoding, step by step (V74-V76), and parts of V78."""
 
 from __future__ import annotations
 
@@ -24,21 +24,21 @@ from .selection import (
 )
 
 MOST = 8  # layers drawn one by one
-MOST_ROWS = 48  # of a matrix
+MOST_ROWS = 48  # rows of a matrix
 
 
 def choose_layers(count: int) -> list[int | None]:
-    """All layers, or the first and last few; None stands for those between."""
+    """Return all layers, or the first and last few; None stands for those between."""
     return elide(count, MOST)
 
 
 def join_heads(values: Array) -> Array:
-    """H L K -> L H*K: the heads side by side."""
+    """Return the heads side by side: H L K -> L H*K."""
     return values.transpose(1, 0, 2).reshape(values.shape[1], -1)
 
 
 def draw_first_word(trace: Any, *, lang: str = "en", ax: Axes | None = None) -> Animation:
-    """V74: the encoder ends, each decoder layer makes its own keys and values, a word comes out."""
+    """Draw the encoder, the keys and values of each decoder layer, and the first word (V74)."""
     page, settings = Page(lang, ax), trace.settings
     page.step("The source, in tokens.", "源句，切成词元。")
     texts = show_tokens(trace.source)
@@ -106,7 +106,7 @@ def draw_first_word(trace: Any, *, lang: str = "en", ax: Axes | None = None) -> 
 
 
 def tell_last_norm(page: Page, trace: Any) -> str:
-    """Return a sentence on the LayerNorm behind the last layer, which pre-norm models have."""
+    """Return a note on the LayerNorm after the last layer, which pre-norm models have."""
     if trace.settings.norm == "post":
         return ""
     return page.say(
@@ -136,7 +136,7 @@ def draw_decoder_layers(page: Page, box: Rect, side: str, count: int, label: str
 
 
 def fan_out(page: Page, trace: Any, memory: Rect, right: Rect) -> None:
-    """Keys and values of each layer, beside it."""
+    """Draw the keys and values that each decoder layer makes of the memory, beside the layer."""
     for n, layer in enumerate(reversed(choose_layers(trace.settings.decoder_layers))):
         if layer is None:
             continue
@@ -168,7 +168,7 @@ def fan_out(page: Page, trace: Any, memory: Rect, right: Rect) -> None:
 
 
 def _draw_output(page: Page, trace: Any, right: Rect) -> None:
-    """Linear, softmax and the best tokens above the decoder."""
+    """Draw linear map, softmax and the first token above the decoder."""
     x, y = right.centre[0], right.y
     for n, (role, label) in enumerate(
         (("linear", page.say("Linear", "线性")), ("softmax", "Softmax"))
@@ -207,7 +207,7 @@ def draw_following_words(
     ax: Axes | None = None,
     columns: int = 12,
 ) -> Animation:
-    """V75: what came out goes in again, until the end mark."""
+    """Draw each step of decoding: what came out goes in again, until the end mark (V75)."""
     page, wide, high = Page(lang, ax), 68.0, 158.0
     role, total = theme.role("decoder"), len(trace.predicted)
     shown = elide(total, 4 * columns, 8)
@@ -296,7 +296,7 @@ def draw_growing_mask(
     layer: int = -1,
     head: int = 0,
 ) -> Animation:
-    """V76: masked self-attention, a row longer at each step."""
+    """Draw masked self-attention, which grows by a row at each step (V76)."""
     page, attention = Page(lang, ax), find_attention(trace, "decoder", layer)
     every = len(attention.keys)
     head = pick(head, trace.settings.heads, "head")

@@ -1,4 +1,4 @@
-"""Figure 1 of the paper for the reader's own model: all at once (V07), or bottom-up (V09)."""
+"""Figure 1 of the paper for the recorded model: at once (V07), or from the bottom up (V09)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ LIT = ("embedding", "attention", "feed_forward", "norm", "output")
 
 
 def _describe(page: Page, trace: Any) -> str:
-    """Sizes, where the norms stand, and what the marks mean."""
+    """Return a note: sizes, the position of the norms, and the meaning of numbers and dashes."""
     s = trace.settings
     words = {
         "pre": ("before each sub-layer; the paper has it after", "在子层之前；论文在之后"),
@@ -30,8 +30,11 @@ def _describe(page: Page, trace: Any) -> str:
 
 
 def draw_figure_1(trace: Any, *, lang: str = "en", lit: str = "") -> Figure:
-    """The paper's figure 1, with this model's sizes; `lit` leaves the rest pale: embedding,
-    attention, feed_forward, norm, output."""
+    """Draw figure 1 of the paper with the sizes of this model (V07).
+
+    lit: the part to highlight while the rest is pale, one of embedding, attention,
+    feed_forward, norm, output.
+    """
     if lit not in ("", *LIT):
         raise ValueError(f"lit={lit}: one of {', '.join(LIT)}")
     page = Page(lang)
@@ -42,7 +45,7 @@ def draw_figure_1(trace: Any, *, lang: str = "en", lit: str = "") -> Figure:
 
 
 def draw_growing(trace: Any, *, lang: str = "en") -> Animation:
-    """The same, drawn from the bottom up."""
+    """Draw the same figure as an animation, from the bottom up (V09)."""
     page = Page(lang)
     Blueprint(page, trace, told=True).draw()
     note = page.say(

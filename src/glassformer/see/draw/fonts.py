@@ -1,6 +1,7 @@
-"""Fonts for every script: the system's are searched, and what none can write is said in words.
+"""Fonts for every script: those of the system are searched for each character.
 
-Nothing here changes matplotlib's settings: each text gets the families that it needs.
+A character that no font has is written as its code point. Nothing here changes the settings of
+matplotlib: each text gets the font families that it needs.
 """
 
 from __future__ import annotations
@@ -29,8 +30,8 @@ PREFERRED = (
     "Noto Sans",
 )
 RIGHT_TO_LEFT = re.compile("[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufeff]")
-LEFT_TO_RIGHT = "\u200e"  # takes no room, and is a letter of that direction
-ROOM = 0.95  # of a line, as some screens show letters wider than they are
+LEFT_TO_RIGHT = "\u200e"  # has no width, and counts as a left-to-right letter
+ROOM = 0.95  # share of a line to fill, as some screens show wider letters
 BITMAPS = ("Noto Color", "Apple Color", "Twitter Color")
 PACKAGES = {
     "CJK": "fonts-noto-cjk",
@@ -49,27 +50,27 @@ def _read_characters(path: str) -> frozenset[int]:
 
 @cache
 def _list_fonts() -> tuple[tuple[str, str], ...]:
-    """Name and file of all fonts of this machine, those that are preferred first.
+    """Return name and file of all fonts of this machine, the preferred ones first.
 
-    matplotlib's own list is a cache, which may be older than the last installed font.
+    The list of matplotlib is a cache, which may be older than the last installed font.
     """
     known = {entry.fname for entry in fontManager.ttflist}
     for path in findSystemFonts():
         if path not in known:
             try:
                 fontManager.addfont(path)
-            except (RuntimeError, OSError):  # a file that FreeType cannot read
+            except (RuntimeError, OSError):  # FreeType cannot read this file
                 continue
     plain = {(f.name, f.fname) for f in fontManager.ttflist if f.style == "normal"}
     order = {name: place for place, name in enumerate((SANS, MONO, *PREFERRED))}
-    # Not those of bitmaps, like emoji, and not the one that has a box for every character.
+    # Leave out bitmap fonts, like emoji, and the one that has a box for every character.
     drawable = (font for font in plain if not font[0].startswith(("Last Resort", *BITMAPS)))
     return tuple(sorted(drawable, key=lambda font: (order.get(font[0], len(order)), font)))
 
 
 @cache
 def find_family(character: str) -> str | None:
-    """A family that has this character; None where no font on this machine has."""
+    """Return a font family that has this character; None if no font on this machine has it."""
     own = findfont(FontProperties(family=SANS))
     if character.isspace() or ord(character) in _read_characters(own):
         return SANS
@@ -79,13 +80,13 @@ def find_family(character: str) -> str | None:
 
 
 def name_package(character: str) -> str:
-    """What to install on Debian for a character that no font has."""
+    """Return the Debian package to install for a character that no font has."""
     script = unicodedata.name(character, "UNKNOWN").split()[0].split("-")[0]
     return PACKAGES.get(script, "fonts-noto-core")
 
 
 def check_language(lang: str) -> None:
-    """ValueError if pictures cannot be written in this language on this machine."""
+    """Raise ValueError unless pictures can be written in this language on this machine."""
     if lang not in ("en", "zh"):
         raise ValueError(f"lang={lang}: one of en, zh")
     if lang == "zh" and find_family("图") is None:
@@ -96,7 +97,7 @@ def check_language(lang: str) -> None:
 
 
 class MissingFont(UserWarning):
-    """Characters that no font on this machine has."""
+    """A warning that names characters which no font on this machine has."""
 
     def __init__(self, characters: Iterable[str]):
         self.characters = tuple(characters)
@@ -110,7 +111,7 @@ class MissingFont(UserWarning):
 
 @lru_cache(maxsize=4096)
 def make_writable(text: str) -> str:
-    """The text itself; a character that no font has becomes its code point, and a warning."""
+    """Return the text with its missing characters as code points; warn if there are any."""
     missing = [c for c in dict.fromkeys(text) if find_family(c) is None]
     for character in missing:
         text = text.replace(character, f"[{ord(character):04X}]")
@@ -120,8 +121,10 @@ def make_writable(text: str) -> str:
 
 
 def direct(line: str) -> str:
-    """Our own words run from left to right, and so does a row of them that quotes tokens which do
-    not: “token” and token → token."""
+    """Return a line in which left-to-right order is kept between right-to-left tokens.
+
+    This holds for our own sentences that quote such tokens, and for token → token.
+    """
     if not RIGHT_TO_LEFT.search(line) or not re.search("“| → ", line):
         return line
     return LEFT_TO_RIGHT + line.replace(" → ", f" {LEFT_TO_RIGHT}→ ")
@@ -129,7 +132,7 @@ def direct(line: str) -> str:
 
 @lru_cache(maxsize=4096)
 def choose_font(text: str, size: float, bold: bool = False, mono: bool = False) -> FontProperties:
-    """The font of one text, with a family for each character that the first has not."""
+    """Return the font of a text, with a family for each character that the first one lacks."""
     first = MONO if mono else SANS
     others = (find_family(c) for c in dict.fromkeys(text))
     families = list(dict.fromkeys([first, *(name for name in others if name and name != first)]))
@@ -147,7 +150,7 @@ def _has_bold(family: str) -> bool:
 def measure_width(
     text: str, size: float, bold: bool = False, mono: bool = False, math: bool = False
 ) -> float:
-    """How wide a text is, in points."""
+    """Return the width of a text in points."""
     text = make_writable(text)
     font = choose_font(text, size, bold, mono)
     width, *_ = text_to_path.get_text_width_height_descent(text, font, math)
@@ -155,7 +158,7 @@ def measure_width(
 
 
 def wrap(text: str, width: float, size: float, bold: bool = False) -> list[str]:
-    """Lines no wider than this; Chinese breaks after any character."""
+    """Return lines no wider than `width`; Chinese breaks after any character."""
     width *= ROOM
     lines = [""]
     for word in re.findall(
@@ -171,7 +174,7 @@ def wrap(text: str, width: float, size: float, bold: bool = False) -> list[str]:
 
 
 def wrap_most(text: str, width: float, size: float, most: int) -> str:
-    """At most so many lines, ending in an ellipsis if that is not all."""
+    """Return at most `most` lines, ending in an ellipsis if that is not all."""
     lines = wrap(text, width, size)
     return "\n".join(lines if len(lines) <= most else [*lines[: most - 1], f"{lines[most - 1]}…"])
 
@@ -179,7 +182,7 @@ def wrap_most(text: str, width: float, size: float, most: int) -> str:
 def shorten_text(
     text: str, width: float, size: float, bold: bool = False, mono: bool = False
 ) -> str:
-    """As much of a text as fits, ending in an ellipsis if that is not all."""
+    """Return as much of a text as fits, ending in an ellipsis if that is not all."""
     if measure_width(text, size, bold, mono) <= width:
         return text
     end = count_fitting(text, width, size, bold, mono, "…")
@@ -187,7 +190,7 @@ def shorten_text(
 
 
 def shorten_start(text: str, width: float, size: float) -> str:
-    """As much of the end of a text as fits, after an ellipsis if that is not all."""
+    """Return as much of the end of a text as fits, after an ellipsis if that is not all."""
     if measure_width(text, size) <= width:
         return text
 
@@ -201,7 +204,7 @@ def shorten_start(text: str, width: float, size: float) -> str:
 def count_fitting(
     text: str, width: float, size: float, bold: bool = False, mono: bool = False, mark: str = ""
 ) -> int:
-    """How many characters of a text that is too wide fit, with the mark behind them."""
+    """Return how many characters of a text that is too wide fit before `mark`."""
 
     def is_over(end: int) -> bool:
         return measure_width(f"{text[:end].rstrip()}{mark}", size, bold, mono) > width

@@ -1,4 +1,4 @@
-"""All pictures of one recording in a folder, and one page that shows them, without a network."""
+"""A folder with all pictures of one recording, and a page that shows them offline."""
 
 from __future__ import annotations
 
@@ -40,9 +40,9 @@ def gallery(
 ) -> list[Path]:
     """Draw all pictures (or `ids`) into a folder with an `index.html`; return the files.
 
-    moving: animated pictures as .gif too. options: for the pictures that have them. Pictures that
-    this recording cannot make are counted in a warning and named on the page, with the reason;
-    ValueError where none can be made.
+    moving: write animations as .gif too. options: options for the pictures that have them.
+    Pictures that this recording cannot give are counted in a warning, and named on the page
+    with the reason. Raise ValueError if none can be drawn.
     """
     folder = Path(folder)
     pictures = [find_picture(id) for id in ids or PICTURES]
@@ -81,7 +81,7 @@ def _check_known(pictures: Sequence[Picture], options: dict[str, Any]) -> None:
 
 
 def _group_reasons(left_out: Sequence[tuple[Picture, str]]) -> str:
-    """Return each reason once, with the pictures that it holds for."""
+    """Return each reason once, with the pictures for which it holds."""
     groups: dict[str, list[str]] = {}
     for picture, reason in left_out:
         what = re.sub(r"^\S+ is not in a recording", "more is shown than is in a recording", reason)

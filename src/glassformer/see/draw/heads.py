@@ -1,4 +1,4 @@
-"""Several heads (V42-V48): each looks in its own way, and W_O mixes what they found."""
+"""Pictures of several heads: weights and outputs of each, mixed by W_O (V42-V44)."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from .selection import find_attention, find_input, pick_heads, weight_of_head
 def draw_two_heads(
     trace: Any, *, lang: str = "en", layer: int = 0, heads: Sequence[int] | None = None
 ) -> Figure:
-    """Two heads side by side, each with weights, queries, keys and values of its own."""
+    """Draw two heads side by side, each with its own projections of X (V42)."""
     page = Page(lang)
     attention = find_attention(trace, "encoder", layer)
     x = trace[find_input(trace, "encoder", attention.layer, "self_attention")]
@@ -75,7 +75,7 @@ def draw_two_heads(
 
 
 def draw_all_heads(trace: Any, *, lang: str = "en", layer: int = 0) -> Figure:
-    """All heads: where each looks, and the Z it brings home."""
+    """Draw the attention weights of all heads, and the context Z of each (V43)."""
     page = Page(lang)
     attention = find_attention(trace, "encoder", layer)
     weights, z = trace[f"{attention.name}.weights"], trace[f"{attention.name}.context"]
@@ -129,7 +129,7 @@ def draw_all_heads(trace: Any, *, lang: str = "en", layer: int = 0) -> Figure:
 
 
 def draw_concatenation(trace: Any, *, lang: str = "en", layer: int = 0) -> Figure:
-    """Z_0 ... Z_H side by side, times W_O; and the same as a sum over heads."""
+    """Draw the contexts of all heads side by side, times W_O; and as a sum over heads (V44)."""
     page = Page(lang)
     attention = find_attention(trace, "encoder", layer)
     z, stored = trace[f"{attention.name}.context"], trace[f"{attention.name}.to_output.weight"]
@@ -185,7 +185,7 @@ def draw_concatenation(trace: Any, *, lang: str = "en", layer: int = 0) -> Figur
 
 
 def _mark_heads(page: Page, count: int, block: float, x: float) -> None:
-    """Which columns of Z, and which rows of W_O, belong to each head."""
+    """Mark the columns of Z and the rows of W_O that belong to each head."""
     for head in range(count):
         colour = theme.HEADS[head % len(theme.HEADS)]
         start, end = block * head / count + 1, block * (head + 1) / count - 1
@@ -196,7 +196,7 @@ def _mark_heads(page: Page, count: int, block: float, x: float) -> None:
 
 
 def _draw_contributions(page: Page, parts: Any, y: float) -> None:
-    """Z_h W_O of every head on one scale, and how large each is on the mean."""
+    """Draw Z_h W_O of every head on one scale, and its mean length over the tokens as a bar."""
     count = len(parts)
     columns, side = min(count, 8), 62.0
     limit = float(np.abs(parts).max())

@@ -1,4 +1,4 @@
-"""One query and every key, as a table that grows by a column a step (V33-V37)."""
+"""A table of one query and all keys, with a column for each step of attention (V33-V37)."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ ROW = 32.0  # height of a row
 
 
 class KeyTable:
-    """Keys below each other; a column for each thing that is done to them."""
+    """A table with a row for each key and a column for each step of attention."""
 
     def __init__(self, page: Page, trace: Any, look: Look):
         self.page, self.trace, self.look = page, trace, look
@@ -35,13 +35,13 @@ class KeyTable:
         return f"trace['{look.name}.{window}'][{look.head},{look.query},{place}]"
 
     def head(self, x: float, en: str, zh: str, tex: str, role: str) -> None:
-        """What a column is, above it."""
+        """Write the name and the formula of a column above it."""
         ink = theme.role(role).ink
         self.page.text(x, -26, self.page.say(en, zh), size=theme.SMALL, color=ink, ha="center")
         self.page.formula(x, -10, tex, size=9.5, color=ink)
 
     def draw_keys(self) -> None:
-        """Names, the query on the left, and the key vectors."""
+        """Draw the names of the keys and the key vectors."""
         page, trace, look = self.page, self.trace, self.look
         for row, i in enumerate(look.shown):
             lit = i == look.query
@@ -101,7 +101,7 @@ class KeyTable:
         digits: int = 2,
         tell: Callable[[str], tuple[str, str]] | None = None,
     ) -> None:
-        """A column of single numbers, each tagged with where it comes from."""
+        """Draw a column of single numbers, each tagged with its source."""
         fill, ink, _ = theme.role(role)
         middle = self.x + 25
         self.head(middle, en, zh, tex, role)
@@ -179,7 +179,7 @@ class KeyTable:
         )
 
     def draw_weighted(self, told: bool) -> None:
-        """Each value, and the same times its weight, paler the less it counts."""
+        """Draw each value and its product with its weight, paler for a smaller weight."""
         page, look = self.page, self.look
         weights = self.trace[f"{look.name}.weights"][look.head, look.query]
         values = self.trace[f"{look.name}.value"][look.head]

@@ -1,4 +1,4 @@
-"""The frame of a picture: title above, steps and note below, and the page cut to fit."""
+"""The layout of a picture: title above, steps and note below, the page cut to fit."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ MARGIN, NARROWEST = 24.0, 380.0
 
 
 def lay_out(page: Page, title: str, note: str, width: float) -> list[Text]:
-    """Set title, captions and note around what is drawn; give the captions."""
+    """Write title, captions and note around the drawing; return the captions."""
     page.rest()
     width = max(page.right - page.left, width, NARROWEST)
     middle = (page.left + page.right) / 2
@@ -43,7 +43,11 @@ def lay_out(page: Page, title: str, note: str, width: float) -> list[Text]:
 def _list_steps(
     page: Page, captions: list[str], left: float, bottom: float, width: float
 ) -> list[Text]:
-    """Write numbered sentences below each other; of many, all in one place, seen while it moves."""
+    """Write numbered captions below each other; return them.
+
+    If there are more than `LISTED`, all stand in one place, hidden until the animation shows
+    them.
+    """
     y, made, listed = bottom + 22, [], len(captions) <= LISTED
     for number, caption in enumerate(captions, 1):
         lines = wrap(f"{number}  {caption}" if listed else caption, width, theme.TEXT)
@@ -56,7 +60,7 @@ def _list_steps(
 
 
 def _fit(page: Page) -> None:
-    """Show exactly what is drawn; on axes of others, type and lines shrink or grow along."""
+    """Show exactly what is drawn; on axes of others, scale type and lines with the page."""
     left, right = page.left - MARGIN, page.right + MARGIN
     top, bottom = page.top - MARGIN, page.bottom + MARGIN
     page.ax.set(xlim=(left, right), ylim=(bottom, top), aspect="equal", autoscale_on=False)

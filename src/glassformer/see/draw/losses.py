@@ -1,4 +1,4 @@
-"""Label smoothing, learning rate, teacher forcing, gradients (V89-V91)."""
+"""Pictures of training: smoothing and learning rate, teacher forcing, gradients (V89-V91)."""
 
 from __future__ import annotations
 
@@ -19,12 +19,15 @@ from .training import Place
 
 
 def learning_rate(step: float, width: int, warmup: int) -> float:
-    """Equation 3 of the paper."""
+    """Return the learning rate at a step, by equation 3 of the paper (factor 1)."""
     return float(width**-0.5 * min(step**-0.5, step * warmup**-1.5))
 
 
 def smoothed_loss(x: float, smoothing: float, tokens: int) -> float:
-    """Divergence of a smoothed target from a prediction with 1 - x on the right token."""
+    """Return the KL divergence, in nats, of a smoothed target from a prediction.
+
+    The prediction has 1 - x on the right token and x spread evenly over the others.
+    """
     right, wrong = 1 - smoothing + smoothing / tokens, smoothing / tokens
     parts = ((1, right, 1 - x), (tokens - 1, wrong, x / (tokens - 1)))
     return sum(count * p * math.log(p / q) for count, p, q in parts if p > 0)
@@ -38,7 +41,7 @@ def draw_schedules(
     smoothing: float = 0.1,
     tokens: int = 6,
 ) -> Figure:
-    """V89: what smoothing costs a sure model, and how the learning rate goes."""
+    """Draw the cost of certainty under label smoothing, and learning-rate schedules (V89)."""
     page = Page(lang, ax)
     places = np.linspace(0.002, 0.6, 150).tolist()
     chart = Chart(
@@ -113,7 +116,7 @@ def draw_schedules(
 def draw_teacher_forcing(
     trace: Any, *, lang: str = "en", ax: Axes | None = None, columns: int = 10
 ) -> Figure:
-    """V90: what is fed, what is predicted, what should have come; all rows at once."""
+    """Draw what is fed, what is most probable and what is wanted, for all rows at once (V90)."""
     page, wide = Page(lang, ax), 76.0
     lines = (
         (page.say("fed", "输入"), "embedded"),
@@ -195,7 +198,7 @@ def draw_teacher_forcing(
 def draw_gradients(
     trace: Any = None, *, lang: str = "en", ax: Axes | None = None, watch: Place = None
 ) -> Figure:
-    """V91: the norm of the gradient of each block, at each step that was noted."""
+    """Draw the gradient norm of each block at each recorded update (V91)."""
     page, run = Page(lang, ax), read_watched(watch)
     if not run.gradients:
         raise ValueError(f"{watch}: no gradients were noted in this training")

@@ -1,4 +1,4 @@
-"""Who may look at whom: the causal mask, a worked example, before and after (V56-V58)."""
+"""Pictures of the causal mask: its matrix, a worked example, before and after (V56-V58)."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from .selection import (
     tell_left_out,
 )
 
-MOST = 48  # rows and columns that have room for their names
+MOST = 48  # rows and columns that have space for their names
 
 WORDS = {"en": ("I", "like", "learning", "coding"), "zh": ("我", "喜欢", "学习", "编程")}
 X = np.array([[0.5, 0.1, 0.3], [0.7, 0.2, 0.9], [0.6, 0.4, 0.8], [0.8, 0.3, 0.5]])
@@ -29,7 +29,10 @@ W_K = np.array([[0.5, 0.1, 0.3], [0.2, 0.7, 0.1], [0.3, 0.1, 0.6]])
 
 
 def work_out() -> dict[str, Array]:
-    """Masked attention on four words of three numbers; W_Q and W_V are the identity."""
+    """Return masked attention on four words of three numbers; W_Q and W_V are the identity.
+
+    The names are those that the picture prints, from X to the weighted values.
+    """
     k = X @ W_K
     scores = X @ k.T
     scaled = scores / np.sqrt(3)
@@ -51,7 +54,7 @@ PRINTED = {1: ("0.445", "0.555"), 3: ("0.250", "0.298", "0.236", "0.216")}  # in
 
 
 def _compare_with_print(page: Page, x: float, y: float, lang: str) -> None:
-    """The softmax of two words as the note prints it, beside what the numbers give."""
+    """Draw the softmax of two words as the note prints it, beside the computed one."""
     weights = work_out()["softmax"]
     title = page.say("softmax, as a lecture note prints it", "softmax，讲义上的印刷值")
     page.text(x, y - 10, title, bold=True, color=theme.SOFT)
@@ -97,7 +100,7 @@ def _compare_with_print(page: Page, x: float, y: float, lang: str) -> None:
 def write_columns(
     page: Page, texts: list[str], x: float, y: float, cell: float, size: float
 ) -> None:
-    """Names above columns, upright."""
+    """Write names above columns, rotated by 90 degrees."""
     for j, text in enumerate(texts):
         page.text(
             x + (j + 0.5) * cell + 1, y - 5, text, size=size, mono=True, rotation=90, width=70
@@ -112,13 +115,13 @@ def write_rows(page: Page, texts: list[str], x: float, y: float, cell: float, si
 
 
 def fit_cell(count: int, most: float, widest: float = 24.0) -> tuple[float, float]:
-    """The size of a cell so that `count` of them take at most `most`; and of its type."""
+    """Return the size of a cell, so that `count` of them take at most `most`, and its type size."""
     cell = min(widest, most / count)
     return cell, max(4.5, min(theme.SMALL, cell * 0.55))
 
 
 def draw_causal_mask(trace: Any, *, lang: str = "en", ax: Axes | None = None) -> Figure:
-    """V56: M for four positions, and for this translation."""
+    """Draw the causal mask M for four positions, and for this translation (V56)."""
     page = Page(lang, ax)
     small = np.where(np.tri(4, dtype=bool), 0.0, -np.inf)
     matrix(
@@ -195,7 +198,7 @@ def draw_causal_mask(trace: Any, *, lang: str = "en", ax: Axes | None = None) ->
 
 
 def draw_worked_mask(trace: Any, *, lang: str = "en", ax: Axes | None = None) -> Figure:
-    """V57: the worked example, from X to the answer; asks nothing of the recording."""
+    """Draw the worked example, from X to the output; it reads nothing from the recording (V57)."""
     page = Page(lang, ax)
     roles = ("embedded", "linear", "key", "scores", "scores", "scores", "weights", "heads")
     x, y = 70.0, 0.0
@@ -244,7 +247,7 @@ def draw_before_and_after(
     layer: int = 0,
     head: int = 0,
 ) -> Figure:
-    """V58: scores, masked scores, weights of the decoder's self-attention, side by side."""
+    """Draw scores, masked scores and weights of the decoder's self-attention (V58)."""
     page, attention = Page(lang, ax), find_attention(trace, "decoder", layer)
     head, name = pick(head, trace.settings.heads, "head"), attention.name
     may = get_mask(trace, name)[:MOST, :MOST]

@@ -1,4 +1,4 @@
-"""Self-attention as matrices (V39-V41)."""
+"""Pictures of self-attention as matrix products (V39-V41)."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ RELATIVE = "of the largest in each panel", "相对于每幅图中最大的绝对
 
 
 def draw_projections(trace: Any, *, lang: str = "en", layer: int = 0, head: int = 0) -> Figure:
-    """X times W_Q, W_K and W_V, for one head."""
+    """Draw X times W_Q, W_K and W_V for one head (V39)."""
     page = Page(lang)
     attention = find_attention(trace, "encoder", layer)
     head = pick(head, trace.settings.heads, "head")
@@ -75,7 +75,7 @@ def draw_projections(trace: Any, *, lang: str = "en", layer: int = 0, head: int 
 def draw_matrix_form(
     trace: Any, *, lang: str = "en", layer: int = 0, head: int = 0, side: str = "encoder"
 ) -> Figure:
-    """softmax(Q K^T / sqrt(d_k)) V = Z, every stage."""
+    """Draw every stage of softmax(Q K^T / sqrt(d_k)) V = Z (V40)."""
     page = Page(lang)
     attention = find_attention(trace, side, layer)
     head = pick(head, trace.settings.heads, "head")
@@ -105,7 +105,11 @@ def draw_matrix_form(
 
 
 def _list_stages(trace: Any, name: str, head: int) -> tuple[list[Any], list[Any]]:
-    """Up to the scaled scores; from the mask, if it hides anything, to Z. Signs are alone."""
+    """Return the stages of two lines: up to the scaled scores, and from there to Z.
+
+    The second line begins with the mask, if it hides anything. A stage is (values, role, name,
+    options); a sign between stages is a tuple of one string.
+    """
     q, k, v, z, scores, weights = (
         trace[f"{name}.{window}"][head]
         for window in ("query", "key", "value", "context", "scores", "weights")
@@ -137,7 +141,7 @@ def _list_stages(trace: Any, name: str, head: int) -> tuple[list[Any], list[Any]
 
 
 def _draw_row(page: Page, y: float, parts: list[Any]) -> float:
-    """Panels and the signs between them, centred on one line."""
+    """Draw matrices and the signs between them, centred on one line; return the right end."""
     tall = max(span(len(part[0])) for part in parts if len(part) > 1)
     x = 0.0
     for part in parts:
@@ -163,7 +167,7 @@ def _draw_row(page: Page, y: float, parts: list[Any]) -> float:
 def draw_row_of_scores(
     trace: Any, *, lang: str = "en", layer: int = 0, head: int = 0, query: int | str | None = None
 ) -> Figure:
-    """One query against all keys: one row of the matrix."""
+    """Draw one query against all keys: one row of the weight matrix (V41)."""
     page = Page(lang)
     attention = find_attention(trace, "encoder", layer)
     head = pick(head, trace.settings.heads, "head")
@@ -188,7 +192,7 @@ def draw_row_of_scores(
 
 
 def _draw_weights_map(page: Page, weights: Array, row: int, texts: list[str]) -> float:
-    """The whole matrix with its row lit; gives its side."""
+    """Draw the weight matrix with one row framed; return the length of its side."""
     side = max(120.0, min(500.0, len(weights) * 14.0))
     cell, limit = side / len(weights), float(weights.max())
     size = min(8.0, cell * 0.8)

@@ -1,4 +1,4 @@
-"""A map of word vectors (V16)."""
+"""The picture of word vectors as a map (V16)."""
 
 from __future__ import annotations
 
@@ -15,12 +15,16 @@ from .fonts import measure_width
 from .selection import find_query, show_token, show_tokens
 
 Array = NDArray[Any]
-WIDE, TALL = 460.0, 380.0  # of the map
-FIRST_TEXT = 259  # ids below stand for marks and bytes
+WIDE, TALL = 460.0, 380.0  # size of the map
+FIRST_TEXT = 259  # smaller ids are marks and bytes
 
 
 def _get_words(trace: Any) -> tuple[Array, list[str]]:
-    """The embedding matrix and the texts of its rows; a trace names those of the target side."""
+    """Return the embedding matrix and the texts of its rows.
+
+    The vocabulary of a trace is that of the target side. If the source does not share it, only
+    the tokens of the sentence have a text.
+    """
     table = np.asarray(trace["source_embedding.table.weight"], dtype=float)
     texts = [""] * len(table)
     if trace.vocabulary is not None and trace.settings.tie == "three-way":
@@ -33,7 +37,7 @@ def _get_words(trace: Any) -> tuple[Array, list[str]]:
 def draw_map(
     trace: Any, *, lang: str = "en", query: int | str | None = None, most: int = 70
 ) -> Figure:
-    """The two directions in which the embeddings differ most, and a token's nearest neighbours."""
+    """Draw the embeddings along their two main directions, and a token's neighbours (V16)."""
     page = Page(lang)
     table, texts = _get_words(trace)
     own = trace.source[find_query(show_tokens(trace.source), query)].id
@@ -62,12 +66,12 @@ def draw_map(
 
 
 def _project(table: Array, named: list[int]) -> tuple[Array, float]:
-    """Every row as a point of the map, and the share of the variance that it shows."""
+    """Return every row as a point of the map, and the share of the variance that the map shows."""
     middle = table[named].mean(0)
     apart = table[named] - middle
     variance, directions = np.linalg.eigh(apart.T @ apart)  # the largest is last
     two = directions[:, :-3:-1]
-    two = two * np.sign(two[np.abs(two).argmax(0), [0, 1]])  # of either sign: now the same anywhere
+    two = two * np.sign(two[np.abs(two).argmax(0), [0, 1]])  # the sign is arbitrary: fix it
     points = (table - middle) @ two
     low, high = points[named].min(0), points[named].max(0)
     points = (points - low) / np.maximum(high - low, 1e-12) * (1, -1) + (0, 1)
@@ -76,7 +80,7 @@ def _project(table: Array, named: list[int]) -> tuple[Array, float]:
 
 
 def _list_neighbours(page: Page, table: Array, texts: list[str], near: list[int], own: int) -> None:
-    """The most alike tokens with their cosine."""
+    """List the nearest tokens with their cosines."""
     word = show_token(texts[own])
     title = page.say(f"nearest to “{word}”", f"离“{word}”最近")
     page.text(WIDE + 36, 10, title, bold=True)
@@ -90,14 +94,14 @@ def _list_neighbours(page: Page, table: Array, texts: list[str], near: list[int]
 
 
 def _cosine_of(a: str, b: str) -> str:
-    """What a cosine was made of, for its tag."""
+    """Return the tag of a cosine: the expression that computes it."""
     return f"derived:{a}@{b}/np.linalg.norm({a})/np.linalg.norm({b})"
 
 
 def _draw_words(
     page: Page, texts: list[str], points: Array, wanted: list[int], near: list[int], own: int
 ) -> None:
-    """Names where there is room: the token and its neighbours first."""
+    """Draw token names without overlap: first the token, then its neighbours, then others."""
     taken: list[tuple[float, float, float, float]] = []
     for i in dict.fromkeys(wanted):
         text = show_token(texts[i])
@@ -115,7 +119,7 @@ def _draw_words(
 
 
 def compare_meanings(a: Array, b: Array) -> Array:
-    """The cosine of each row of one with that of the other."""
+    """Return the cosine of each row of one array with that row of the other."""
     a, b = a.astype(float), b.astype(float)
     cosine: Array = (a * b).sum(-1) / np.linalg.norm(a, axis=-1) / np.linalg.norm(b, axis=-1)
     return cosine

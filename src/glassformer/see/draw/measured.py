@@ -1,4 +1,4 @@
-"""What `benchmarks/pronoun.py` measured of the model that ships, for the title of a picture."""
+"""The results of `benchmarks/pronoun.py` for the model that ships, for a picture's title."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from ..files import fingerprint
 from .selection import Attention
 
 MEASURED = Path(__file__).with_name("measured.json")
-ASKED = {  # the reader of the table's name, in the pictures' words
+ASKED = {  # a query's name in the table; which rows of the picture it means
     "encoder self_attention": ("it reads the source", r"it"),
     "decoder cross_attention": ("the pronoun step reads the source", r".* → (qu['’])?(il|elle)"),
 }
 
 
 def tell_measured(trace: Any, attention: Attention, row: int, head: int, lang: str) -> str:
-    """In how many riddles this head looks at the right noun rather than at the wrong one.
+    """Return in how many riddles this head attends more to the right noun than to the wrong one.
 
-    Nothing where the sentence is no riddle, the row another one, or the trace not of the model that
-    was measured, as it is.
+    Return "" if the sentence is no riddle, if the row is not that of the pronoun, or if the
+    model is not the measured one, unedited.
     """
     asked, who = ASKED.get(f"{attention.side} {attention.kind}", ("", r"\b\B"))
     if trace.edits or not re.fullmatch(who, attention.queries[row]) or not MEASURED.is_file():

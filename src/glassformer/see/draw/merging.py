@@ -1,4 +1,4 @@
-"""How byte-pair encoding made the tokens of one word (V10)."""
+"""The merges by which byte-pair encoding made the tokens of one word (part of V10)."""
 
 from __future__ import annotations
 
@@ -11,11 +11,14 @@ from .fonts import measure_width
 from .selection import find_query, show_tokens
 
 ROWS, COLUMNS = 14, 30  # merges and symbols that are shown of a word
-HIGH = 21.0  # of a row
+HIGH = 21.0  # height of a row
 
 
 def choose_word(trace: Any, query: int | str | None) -> int:
-    """The word that a token belongs to; without one, that of most merges which fits."""
+    """Return the index of the word to which a token belongs.
+
+    Without a token, choose the word with most merges among those that fit.
+    """
     words = trace.document.words
     if query is None:
         merges = [len(word.merges) for word in words]
@@ -29,7 +32,7 @@ def choose_word(trace: Any, query: int | str | None) -> int:
 
 
 def draw_merges(page: Page, word: Any, number: int, x: float, y: float) -> None:
-    """The symbols of a word, and below them a row for each merge, its outcome lit."""
+    """Draw the symbols of a word, and below them a row for each merge with its result lit."""
     ink, symbols = (
         theme.role("embedded"),
         [text.replace(" ", "▁") for text in word.symbols[:COLUMNS]],
@@ -79,7 +82,7 @@ def draw_merges(page: Page, word: Any, number: int, x: float, y: float) -> None:
 def _draw_row(
     page: Page, symbols: list[str], edges: list[float], gaps: list[int], y: float, closed: int
 ) -> None:
-    """What stands between the gaps that are still open."""
+    """Draw the symbols between the gaps that are not yet closed."""
     ink = theme.role("embedded")
     for left, right in pairwise(gaps):
         lit = left < closed < right

@@ -1,4 +1,4 @@
-"""LayerNorm: one vector through it, its formula a line at a time (V66, V68)."""
+"""Pictures of LayerNorm: one vector before and after, and the formula in steps (V66, V68)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .residuals import draw_vector, find_unnormed, name_sublayer
 from .selection import show_tokens, tell_left_out
 from .sublayers import find_place, name_layer
 
-LISTED = 13  # rows of the table of spreads
+LISTED = 13  # rows of the table of means and standard deviations
 
 
 def draw_norm(
@@ -28,7 +28,7 @@ def draw_norm(
     sublayer: str = "self_attention",
     query: int | str | None = None,
 ) -> Figure:
-    """V66: inside "add and normalise": before and after, with mean and spread."""
+    """Draw a vector before and after LayerNorm, with mean and standard deviation (V66)."""
     page = Page(lang, ax)
     layer, row, text = find_place(trace, side, layer, query)
     before = find_unnormed(trace, side, layer, sublayer)
@@ -89,7 +89,7 @@ def draw_norm_steps(
     sublayer: str = "self_attention",
     query: int | str | None = None,
 ) -> Figure:
-    """V68: the formula a line at a time, on the first numbers of one vector."""
+    """Draw the formula of LayerNorm line by line, on the first numbers of one vector (V68)."""
     page = Page(lang, ax)
     layer, row, text = find_place(trace, side, layer, query)
     before, residual = (
@@ -164,7 +164,10 @@ def draw_norm_steps(
 
 
 def _list_spreads(page: Page, trace: Any, side: str, before: str, after: str, row: int) -> None:
-    """Mean and spread of each row, before and after; of many, those around the one drawn."""
+    """List mean and standard deviation of each row before and after LayerNorm.
+
+    If there are many rows, list those around the one that is drawn.
+    """
     texts = show_tokens(trace.source if side == "encoder" else trace.target)
     first = max(0, min(row - LISTED // 2, len(texts) - LISTED))
     x = 480.0

@@ -1,7 +1,7 @@
-"""What every option of every picture takes: one table, and the check before anything is drawn.
+"""The table of all options of pictures with the values they take, and its checks.
 
-It serves Python, the command line and the server. That a layer, a head or a token is one that the
-recording has is checked where it is looked up (`selection.pick`, `selection.find_query`).
+Python, the command line and the server use it. Whether the recording has a layer, head or token is
+checked later, by `selection.pick` and `selection.find_query`.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from matplotlib.axes import Axes
 
 
 class Kind(NamedTuple):
-    """The values that an option takes: in words, as a test, and how they are read from text."""
+    """The values that an option takes: a description, a test, and a function that reads text."""
 
     takes: str
     fits: Callable[[Any], bool]
@@ -111,12 +111,12 @@ _OWN = {
 
 
 def find_kind(id: str, name: str) -> Kind:
-    """Return what an option of a picture takes."""
+    """Return the kind of values that an option of a picture takes."""
     return _OWN.get((id, name), KINDS[name])
 
 
 def check_options(id: str, function: Callable[..., Any], options: Mapping[str, Any]) -> None:
-    """Raise ValueError, naming the option and what it takes, for one that cannot be drawn with."""
+    """Raise ValueError, naming the option and the values it takes, unless all options fit."""
     known = dict(list(inspect.signature(function).parameters.items())[1:])
     for name, value in options.items():
         if name not in known:
@@ -131,7 +131,10 @@ def check_options(id: str, function: Callable[..., Any], options: Mapping[str, A
 
 
 def read_option(id: str, name: str, text: str) -> Any:
-    """Return an option's value from how it is typed; ValueError, naming it and what it takes."""
+    """Return the value of an option from its text.
+
+    Raise ValueError, naming the option and the values it takes, if the text is none.
+    """
     kind = find_kind(id, name)
     try:
         return kind.read(text)

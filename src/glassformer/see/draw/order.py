@@ -1,4 +1,4 @@
-"""Without positions, order does not matter (V28)."""
+"""The picture of self-attention without positions, where order does not matter (V28)."""
 
 from __future__ import annotations
 
@@ -15,17 +15,21 @@ from .selection import Array, show_tokens
 
 
 def attend_first(trace: Any, x: Array) -> Array:
-    """The first encoder layer's self-attention with its residual."""
+    """Return the first encoder layer's self-attention plus its residual connection, on `x`.
+
+    In a post-norm model it is normalised.
+    """
     window = "sum" if trace.settings.norm == "pre" else "normed"
-    ids = [token.id for token in trace.source[: len(x)]]  # of which none is padding
+    ids = [token.id for token in trace.source[: len(x)]]  # none of these is padding
     fetch = read_again(trace, ids, {"source_embedding.sum": x})
     return fetch(f"encoder.0.self_attention_residual.{window}")
 
 
 def compare_orders(trace: Any, count: int) -> list[tuple[Array, Array]]:
-    """What the first tokens receive in their order and backwards, each pair in one order.
+    """Return the outputs for the first tokens in their order and in reverse, as two pairs.
 
-    First without positions, then with.
+    The first pair is without positions, the second with them. Both arrays of a pair have the
+    tokens in the order of the sentence.
     """
     words, places = (
         np.asarray(trace[f"source_embedding.{name}"][:count], dtype=float)
@@ -38,7 +42,7 @@ def compare_orders(trace: Any, count: int) -> list[tuple[Array, Array]]:
 
 
 def draw_permutation(trace: Any, *, lang: str = "en") -> Figure:
-    """Without positions, another order gives the same vectors in another order."""
+    """Draw self-attention on tokens in two orders, without and with positions (V28)."""
     page = Page(lang)
     count = min(6, len(trace.source) - 1)
     texts = show_tokens(trace.source)[:count]
@@ -65,7 +69,7 @@ def draw_permutation(trace: Any, *, lang: str = "en") -> Figure:
 def _draw_case(
     page: Page, y: float, texts: list[str], pair: tuple[Array, Array], limit: float
 ) -> None:
-    """The two outcomes side by side, equal or not."""
+    """Draw the two outputs of a pair side by side, and whether they are equal."""
     tall = len(texts) * 18.0
     for column, values in enumerate(pair):
         x, label = 80 + column * 370.0, " ".join(texts[:: -1 if column else 1])

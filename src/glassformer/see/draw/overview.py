@@ -1,4 +1,4 @@
-"""The whole model, from outside inwards (V01-V06)."""
+"""Pictures of the whole model, from the outside inwards (V01-V04)."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from .canvas import Page, Rect
 from .cells import strip
 from .fonts import wrap_most
 
-STOREY = 42.0  # from one layer to the next
+STOREY = 42.0  # distance from one layer to the next
 
 
 def _draw_ends(page: Page, trace: Any, box: Rect) -> None:
-    """The sentence going in on the left, its translation coming out on the right."""
+    """Draw the source text on the left of the model and its translation on the right."""
     middle = box.centre[1]
     for text, side, x, ha in (
         (trace.text, "encoder", box.x - 44, "right"),
@@ -36,7 +36,7 @@ def draw_part(page: Page, rect: Rect, role: str, label: str, **options: Any) -> 
 
 
 def draw_black_box(trace: Any, *, lang: str = "en", ax: Axes | None = None) -> Figure:
-    """A sentence goes in, its translation comes out."""
+    """Draw the model as a black box with its input and output (V01)."""
     page = Page(lang, ax)
     box = draw_part(
         page,
@@ -55,7 +55,10 @@ def draw_black_box(trace: Any, *, lang: str = "en", ax: Axes | None = None) -> F
 
 
 def draw_sequences(trace: Any, *, lang: str = "en") -> Figure:
-    """Sequence to sequence: any such model; and the Transformer's way, without a bottleneck."""
+    """Draw sequence to sequence: as one box, and as the Transformer does it (V02).
+
+    The Transformer hands over one vector for each token, not a single one.
+    """
     page = Page(lang)
     box = draw_part(
         page,
@@ -130,7 +133,7 @@ def draw_sequences(trace: Any, *, lang: str = "en") -> Figure:
 
 
 def draw_opened(trace: Any, *, lang: str = "en") -> Figure:
-    """Encoders, a connection, decoders."""
+    """Draw encoders, decoders and the memory between them (V03)."""
     page = Page(lang)
     frame = page.box(
         0,
@@ -187,7 +190,7 @@ def draw_opened(trace: Any, *, lang: str = "en") -> Figure:
 
 
 def draw_stacks(trace: Any, *, lang: str = "en") -> Figure:
-    """As many layers as the model has; the top encoder's output goes to every decoder."""
+    """Draw all layers of the model, and the memory that goes to every decoder layer (V04)."""
     page = Page(lang)
     encoders, decoders = trace.settings.encoder_layers, trace.settings.decoder_layers
     floor = max(encoders, decoders) * STOREY
@@ -225,7 +228,7 @@ def draw_stacks(trace: Any, *, lang: str = "en") -> Figure:
 def _draw_stack(
     page: Page, x: float, floor: float, layers: int, side: str, name: str
 ) -> list[Rect]:
-    """Layers on each other, the first on the floor."""
+    """Draw layers above each other, the first at the bottom; return their boxes."""
     made = []
     for i in range(layers):
         rect = draw_part(page, Rect(x, floor - (i + 1) * STOREY, 170, 30), side, f"{name} {i}")

@@ -1,4 +1,4 @@
-"""Several sentences side by side: padding, the longest sentence, batches (V59-V61)."""
+"""Pictures of padding, of the longest sentence and of a batch (V59-V61)."""
 
 from __future__ import annotations
 
@@ -27,7 +27,10 @@ def draw_padding(
     head: int = 0,
     short: int | None = None,
 ) -> Animation:
-    """V59: the beginning of the sentence, and the end mark, in a batch with the whole of it."""
+    """Draw a sentence and its own beginning, padded, in one batch (V59).
+
+    head: of encoder layer 0; short: tokens of the beginning, whose last one is the end mark.
+    """
     page, texts = Page(lang, ax), show_tokens(trace.source)
     head = pick(head, trace.settings.heads, "head")
     total = min(len(texts), 18)
@@ -94,12 +97,15 @@ def draw_padding(
 
 
 def _end(texts: list[str]) -> list[str]:
-    """A sentence of as many tokens, the last the end mark."""
+    """Return as many tokens, with the end mark as the last one."""
     return [*texts[:-1], "</s>"]
 
 
 def score_beginning(trace: Any, head: int, short: int) -> Array:
-    """Scores of encoder layer 0 for the first tokens and the end mark behind them, in float64."""
+    """Return the scores of encoder layer 0 for the beginning of the sentence, in float64.
+
+    The beginning is `short` tokens, whose last one is the end mark.
+    """
     rows, name = [*range(short - 1), len(trace.source) - 1], "source_embedding"
     given = {
         f"{name}.embedded": trace[f"{name}.embedded"][rows],
@@ -111,7 +117,7 @@ def score_beginning(trace: Any, head: int, short: int) -> Array:
 
 
 def _draw_two(page: Page, whole: list[str], padded: list[str], cell: float, size: float) -> None:
-    """The longer sentence above the shorter one."""
+    """Draw the tokens of the longer sentence above those of the shorter one."""
     for row, shown in enumerate((whole, padded)):
         for j, text in enumerate(shown):
             out = text == "<pad>"
@@ -143,7 +149,7 @@ def draw_longest(
     ax: Axes | None = None,
     longest: int | None = None,
 ) -> Figure:
-    """V60: what does not fit. longest: as if the model had only so many positions."""
+    """Draw which tokens do not fit into `longest` positions, instead of the model's own (V60)."""
     page, texts = Page(lang, ax), show_tokens(trace.source)
     own = trace.settings.positions.max_positions
     longest = max(2, len(texts) * 2 // 3) if longest is None else longest
@@ -192,7 +198,7 @@ def draw_longest(
 
 
 def draw_batch(trace: Any, *, lang: str = "en", ax: Axes | None = None) -> Figure:
-    """V61: sentences below each other, positions from left to right."""
+    """Draw a batch: sentences below each other, positions from left to right (V61)."""
     page, texts = Page(lang, ax), show_tokens(trace.source)
     total = min(len(texts), 16)
     lengths = sorted(

@@ -1,4 +1,4 @@
-"""What runs at once, and what has to wait (V72)."""
+"""The picture of what runs in parallel in training and in decoding (V72)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .canvas import Page
 from .charts import spell_rounded
 from .selection import show_tokens
 
-LEAST, MOST, SPELL = 5, 50, 40  # calls, calls, milliseconds
+LEAST, MOST, SPELL = 5, 50, 40  # fewest calls, most calls, milliseconds
 OPS = {
     "self-attention": ("自注意力", "attention"),
     "cross-attention": ("交叉注意力", "memory"),
@@ -24,8 +24,11 @@ OPS = {
 
 
 def time_layer(settings: Any, source: int, target: int, at_once: bool) -> dict[str, float]:
-    """Milliseconds of each part of a decoder layer in NumPy, for all rows: in one go, or a row
-    after the other with the keys and values of earlier ones kept."""
+    """Return the milliseconds of each part of a decoder layer, in NumPy, for all target rows.
+
+    at_once: compute all rows together; otherwise one after the other, with the keys and values
+    of earlier rows kept.
+    """
     rng = np.random.default_rng(0)
 
     def make(*shape: int) -> Any:
@@ -52,7 +55,10 @@ def time_layer(settings: Any, source: int, target: int, at_once: bool) -> dict[s
 
 
 def time_call(part: Callable[[], Any]) -> float:
-    """Return the fastest of several calls: beside other programs, few of them meet none."""
+    """Return the milliseconds of the fastest of several calls.
+
+    Other programs on the machine disturb that one least.
+    """
     taken: list[float] = []
     while len(taken) < LEAST or (sum(taken) < SPELL and len(taken) < MOST):
         begun = perf_counter()
@@ -62,7 +68,7 @@ def time_call(part: Callable[[], Any]) -> float:
 
 
 def _draw_timings(page: Page, trace: Any, x: float) -> None:
-    """Both ways as bars of the same scale, part by part."""
+    """Draw the timings of both ways as bars on the same scale, part by part."""
     source, target = len(trace.source), len(trace.target)
     both = [time_layer(trace.settings, source, target, at_once) for at_once in (True, False)]
     unit = 330 / max(sum(times.values()) for times in both)
@@ -107,7 +113,10 @@ def _draw_timings(page: Page, trace: Any, x: float) -> None:
 
 
 def draw_parallel(trace: Any, *, lang: str = "en", ax: Axes | None = None) -> Figure:
-    """V72: what can run at once, and what that saves; the Transformer's half of the comparison."""
+    """Draw which layers and positions can be computed in parallel, and what that saves (V72).
+
+    It is the Transformer's half of the comparison with recurrent networks.
+    """
     page, settings = Page(lang, ax), trace.settings
     layers, steps = min(settings.decoder_layers, 6), min(len(trace.target), 8)
     cell = 15.0

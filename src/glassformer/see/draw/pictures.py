@@ -1,4 +1,4 @@
-"""Every picture by its number: what it shows, the function that draws it, and what that needs."""
+"""The table of all pictures by number: title, function that draws it, and what that needs."""
 
 from __future__ import annotations
 
@@ -60,7 +60,11 @@ Needs = Literal["", "states", "everything", "search", "watch"]
 
 
 class Picture(NamedTuple):
-    """needs: the level of the recording, or a search, or the `watch` folder of a training."""
+    """A picture: its number, its titles, the function that draws it, and what that needs.
+
+    needs: the level of the recording ("states", "everything"), a "search", or the "watch"
+    folder of a training.
+    """
 
     id: str
     en: str
@@ -74,7 +78,7 @@ class Picture(NamedTuple):
 
     @property
     def options(self) -> tuple[str, ...]:
-        """What may be chosen, as layer and head."""
+        """Return the names of the options of the picture, such as layer and head."""
         return tuple(inspect.signature(self.function).parameters)[1:]
 
 
@@ -226,7 +230,10 @@ PICTURES: Mapping[str, Picture] = {picture.id: picture for picture in _ALL}
 
 
 def find_picture(id: str) -> Picture:
-    """By its number, as V49, v49, V7 or 7. ValueError, naming the nearest, where there is none."""
+    """Return a picture by its number, written as V49, v49, V7 or 7.
+
+    Raise ValueError, naming the nearest number, if there is none.
+    """
     number = re.fullmatch(r"[vV]?0*(\d{1,3})", id)
     name = f"V{int(number[1]):02}" if number else id.upper()
     if name not in PICTURES:
@@ -238,9 +245,10 @@ def find_picture(id: str) -> Picture:
 
 
 def draw(trace: Any, id: str, **options: Any) -> Figure | Animation:
-    """Draw one picture of a recording; options are those of its function, as layer, head, lang.
+    """Draw one picture of a recording; options are those of its function: layer, head, lang.
 
-    ValueError for an option that it has not or that it cannot be drawn with, as `options` says.
+    Raise ValueError for an option that the picture does not have, or a value that does not fit:
+    see module `options`.
     """
     picture = find_picture(id)
     check_options(picture.id, picture.function, options)

@@ -1,4 +1,4 @@
-"""What is true of positional encodings (V26)."""
+"""The picture of properties of the positional encoding (V26)."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def _axes(
     most: float,
     label: str,
 ) -> None:
-    """A frame for a curve from 0 to `most` across, and the levels marked upwards."""
+    """Draw a frame for a curve from 0 to `most` on the x axis, with levels marked on the y axis."""
     low, high = min(levels), max(levels)
     for level in levels:
         line = y + tall * (high - level) / (high - low)
@@ -56,7 +56,10 @@ def _axes(
 
 
 def draw_properties(trace: Any, *, lang: str = "en", shift: int = 5) -> Figure:
-    """Near places are alike; a shift is a rotation; each pair has its own pace."""
+    """Draw the properties of the encoding: similarity, rotation, wavelengths, lengths (V26).
+
+    shift: the shift of positions whose rotation is drawn.
+    """
     page = Page(lang)
     d_model, wide, tall = 512, 300.0, 170.0
     table = waves.encode_waves(np.arange(101), d_model)
@@ -110,7 +113,7 @@ def draw_properties(trace: Any, *, lang: str = "en", shift: int = 5) -> Figure:
 
 
 def _draw_rotation(page: Page, x: float, shift: int) -> None:
-    """PE(p + k) = R PE(p), the same R for every p."""
+    """Draw PE(p + k) = R PE(p), which has the same R for every p, for one pair of dimensions."""
     rate = waves.wave_rates(512)[40]
     c, s = np.cos(shift * rate), np.sin(shift * rate)
     rotation = np.array([[c, s], [-s, c]])
@@ -153,7 +156,7 @@ def _draw_rotation(page: Page, x: float, shift: int) -> None:
 
 
 def _draw_paces(page: Page, x: float, y: float) -> None:
-    """The first pairs tell neighbours apart, the last ones regions."""
+    """Draw waves: the first pairs distinguish neighbours, the last ones regions."""
     page.text(
         x,
         y - 16,
@@ -196,12 +199,12 @@ def _draw_paces(page: Page, x: float, y: float) -> None:
 
 
 def read_lengths() -> Any:
-    """What `benchmarks/lengths.py` found; None where it is not at hand."""
+    """Return the results of `benchmarks/lengths.py`; None if the file is not there."""
     return json.loads(LENGTHS.read_text(encoding="utf-8")) if LENGTHS.is_file() else None
 
 
 def _draw_lengths(page: Page, rect: Rect) -> None:
-    """The share of exact answers at each length of the answer, and the longest in training."""
+    """Draw the share of exact answers by length, and the longest length in training."""
     found = read_lengths()
     if found is None:
         return

@@ -1,4 +1,4 @@
-"""Where a token stands: word and place added, and the waves that places are made of (V19-V25)."""
+"""Pictures of positional encodings: the sum with embedded words, and two layouts (V19-V22)."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ WORKED: dict[str, list[list[float]]] = {  # E-PE: three positions of width 4
 
 
 def draw_sum(trace: Any, *, lang: str = "en") -> Figure:
-    """Word + place = what the first layer reads, for the first three tokens."""
+    """Draw embedded word + position = input of layer 0, for the first three tokens (V19)."""
     page = Page(lang)
     texts = show_tokens(trace.source)[:3]
     names = ("sum", "positions", "embedded")
@@ -82,7 +82,7 @@ def draw_sum(trace: Any, *, lang: str = "en") -> Figure:
 
 
 def draw_four_wide(trace: Any, *, lang: str = "en") -> Figure:
-    """Width 4, three positions, in the paper's layout and in Tensor2Tensor's."""
+    """Draw three positions of width 4, in the paper's layout and in Tensor2Tensor's (V20)."""
     page = Page(lang)
     titles = {
         "interleaved": page.say("the paper: sin cos sin cos", "论文：sin cos sin cos"),
@@ -138,7 +138,7 @@ def draw_four_wide(trace: Any, *, lang: str = "en") -> Figure:
 def _draw_table(
     page: Page, y: float, positions: int, d_model: int, layout: str, height: float
 ) -> float:
-    """Positions downwards, dimensions across; numbers on both axes."""
+    """Draw a table with positions downwards and dimensions across; return its lower end."""
     width = 512.0  # whole pixels for each of 512 columns
     heat(
         page,
@@ -192,7 +192,7 @@ def _draw_table(
 def draw_concatenated(
     trace: Any, *, lang: str = "en", positions: int = 20, d_model: int = 512
 ) -> Figure:
-    """Tensor2Tensor's: all sines, then all cosines; the seam is in the middle."""
+    """Draw Tensor2Tensor's layout: all sines, then all cosines, with the seam between (V21)."""
     page = Page(lang)
     y = _draw_table(page, 0, positions, d_model, "concatenated", 220)
     page.line([(256, -14), (256, 222)], color="#d03030", dashed=True, width=1.0, layer=6)
@@ -213,7 +213,7 @@ def draw_concatenated(
 
 
 def draw_interleaved(trace: Any, *, lang: str = "en") -> Figure:
-    """The paper's: sine and cosine of each frequency beside each other; large and small."""
+    """Draw the paper's layout at two sizes: sine and cosine of a frequency side by side (V22)."""
     page = Page(lang)
     page.text(0, -12, "20 × 512", bold=True, color=theme.role("positions").ink)
     y = _draw_table(page, 0, 20, 512, "interleaved", 220)

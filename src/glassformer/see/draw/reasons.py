@@ -1,4 +1,4 @@
-"""Why vectors are normalised (V67)."""
+"""The picture of why vectors are normalised (V67)."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from .selection import Array, count_layers
 def draw_why_norm(
     trace: Any, *, lang: str = "en", ax: Axes | None = None, side: str = "encoder"
 ) -> Figure:
-    """V67: the usual sketch, marked as one, and what the norm does to this sentence's vectors."""
+    """Draw the usual sketch, marked as one, and the measured effect of the first norms (V67)."""
     page = Page(lang, ax)
     grid = np.linspace(0.12, 1, 6)
     for place, (label, ratio) in enumerate(
@@ -80,7 +80,10 @@ def draw_why_norm(
 
 
 def _descend(ratio: float) -> list[tuple[float, float]]:
-    """Gradient descent on (x² + (ratio y)²) / 2, with a step that suits the steep side badly."""
+    """Return the path of gradient descent on (x² + (ratio y)²) / 2.
+
+    If `ratio` is above 1, the learning rate is too large for the steep direction y.
+    """
     rate, place = (
         1.75 / ratio**2 if ratio > 1 else 0.35,
         np.array([0.9, 0.25 if ratio > 1 else 0.45]),

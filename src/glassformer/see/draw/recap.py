@@ -1,4 +1,4 @@
-"""Multi-head attention all at once (V45-V48)."""
+"""Pictures of multi-head attention as a whole, and head by head (V45, V46)."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ STEPS = (
 
 
 def _choose_heads(count: int) -> list[int]:
-    """All of up to four; else the first two and the last."""
+    """Return all heads if there are up to four, else the first two and the last."""
     return list(range(count)) if count <= 4 else [0, 1, count - 1]
 
 
 def draw_recap(trace: Any, *, lang: str = "en", layer: int = 0) -> Figure:
-    """The five steps in one picture, every slot a thumbnail of the real thing."""
+    """Draw the five steps of multi-head attention, with thumbnails of the real tensors (V45)."""
     page = Page(lang)
     attention = find_attention(trace, "encoder", layer)
     shown = _choose_heads(trace.settings.heads)
@@ -68,7 +68,7 @@ def draw_recap(trace: Any, *, lang: str = "en", layer: int = 0) -> Figure:
 def _draw_sentence(
     page: Page, trace: Any, attention: Attention, y: float, x_of: tuple[float, ...]
 ) -> None:
-    """Tokens and X, and below them R, which takes its place higher up."""
+    """Draw the tokens and X; below, in layer 0, the input R of layer 1, which replaces X there."""
     texts = show_tokens(trace.source)
     shown = texts if len(texts) <= 12 else [*texts[:10], "…", texts[-1]]
     for place, text in enumerate(shown):
@@ -174,7 +174,7 @@ def _draw_mixing(page: Page, trace: Any, attention: Attention, x: float) -> None
 
 
 def draw_growing_heads(trace: Any, *, lang: str = "en", layer: int = 0) -> Animation:
-    """One head, then three, then as many as the model has."""
+    """Draw one head after the other, up to all heads of the layer (V46)."""
     page = Page(lang)
     attention = find_attention(trace, "encoder", layer)
     weights = trace[f"{attention.name}.weights"]

@@ -1,4 +1,4 @@
-"""The encoder on other tokens, or on other vectors: by the op-graph, in NumPy and float64."""
+"""The encoder on other tokens or vectors, recomputed from the op-graph in NumPy (float64)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,10 @@ NONE: Mapping[str, Array] = {}
 
 
 def read_again(trace: Any, ids: Sequence[int], given: Mapping[str, Array] = NONE) -> Fetch:
-    """A tensor by its name, where the source is these ids; `given` takes the place of others."""
+    """Return a function that gives a tensor by its name, for a source of these token ids.
+
+    given: tensors that replace those of the same name.
+    """
     graph = trace.build_graph(len(ids), 1)
     known = {"source.ids": np.array(ids), **given}
 

@@ -1,4 +1,4 @@
-"""The residual connection (V65, V69)."""
+"""Pictures of the residual connection and of the residual stream (V65, V69)."""
 
 from __future__ import annotations
 
@@ -21,7 +21,11 @@ WIDE = 300.0
 
 
 def find_stream(trace: Any, side: str, layer: int, sublayer: str) -> str:
-    """What goes around a sub-layer: post-norm, what it reads; pre-norm, the sum before."""
+    """Return the name of the tensor that the residual connection adds to a sub-layer's output.
+
+    Post-norm: the input of the sub-layer. Pre-norm: the sum before it. Raise ValueError if this
+    side has no such sub-layer.
+    """
     order = [s for s in SUBLAYERS if side == "decoder" or s != "cross_attention"]
     if sublayer not in order:
         raise ValueError(f"sublayer={sublayer}: one of {', '.join(order)}")
@@ -36,7 +40,10 @@ def find_stream(trace: Any, side: str, layer: int, sublayer: str) -> str:
 
 
 def find_unnormed(trace: Any, side: str, layer: int, sublayer: str) -> str:
-    """What the norm of a residual reads: post-norm, the sum; pre-norm, what goes around."""
+    """Return the name of the tensor that the norm of a residual connection normalises.
+
+    Post-norm: the sum. Pre-norm: the residual stream before the sub-layer.
+    """
     stream = find_stream(trace, side, layer, sublayer)
     return f"{side}.{layer}.{sublayer}_residual.sum" if trace.settings.norm == "post" else stream
 
@@ -49,7 +56,7 @@ def name_sublayer(page: Page, sublayer: str) -> str:
 def draw_vector(
     page: Page, y: float, name: str, row: int, trace: Any, role: str, label: str, limit: float
 ) -> Rect:
-    """First numbers, then the whole vector as colours, then its length."""
+    """Draw the first numbers of a vector, then all of it as colours, then its length."""
     values = trace[name][row]
     page.text(-10, y + 11, label, ha="right", bold=True, color=theme.role(role).ink)
     strip(page, 0, y, values, role, (name, (row,)), cell=(36, 22))
@@ -75,7 +82,7 @@ def draw_residual(
     sublayer: str = "self_attention",
     query: int | str | None = None,
 ) -> Animation:
-    """V65: x, what the sub-layer adds, and their sum."""
+    """Draw x, the output of the sub-layer, and their sum (V65)."""
     page = Page(lang, ax)
     layer, row, text = find_place(trace, side, layer, query)
     stream, part = find_stream(trace, side, layer, sublayer), f"{side}.{layer}.{sublayer}"
@@ -154,7 +161,7 @@ def draw_stream(
     ax: Axes | None = None,
     side: str = "encoder",
 ) -> Figure:
-    """V69: each token's vector through the layers: how long, and how like the first."""
+    """Draw length and cosine with the input for each token's vector, layer by layer (V69)."""
     page = Page(lang, ax)
     layers = count_layers(trace, side)
     names = [f"{'source' if side == 'encoder' else 'target'}_embedding.sum"]

@@ -1,4 +1,4 @@
-"""What a training left to be looked at, read without torch: `run/watch`, or the toy."""
+"""A watched training, read without torch from `run/watch`, or the toy that the package has."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ...typed_json import check_type, read_typed
 from .selection import Array
 
 TOY = Path(__file__).with_name("toy.json")
-WIDEST = 12  # columns of a distribution; of a larger vocabulary, the tokens of the reference
+WIDEST = 12  # columns of a distribution; a larger vocabulary has the reference's tokens
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,7 @@ class RunSentence:
 
 @dataclass(frozen=True)
 class RunSnapshots:
-    """A training seen from beside; arrays by the names of its snapshots."""
+    """The snapshots of one training: arrays by name, and the gradient norms of its updates."""
 
     sentences: list[RunSentence]
     vocabulary: list[str]
@@ -38,14 +38,14 @@ class RunSnapshots:
     gradients: list[dict[str, float]]
 
     def columns(self, sentence: int) -> list[int]:
-        """The tokens whose probabilities are drawn, by their ids."""
+        """Return the ids of the tokens whose probabilities are drawn, one for each column."""
         if len(self.vocabulary) <= WIDEST:
             return list(range(len(self.vocabulary)))
         wanted = dict.fromkeys(self.sentences[sentence].reference_tokens)
         return [self.vocabulary.index(token) for token in wanted][: 2 * WIDEST]
 
     def share(self, snapshot: int, sentence: int) -> Array:
-        """Probabilities, T x columns; not a number where none was kept."""
+        """Return probabilities, T x columns; NaN where none was kept."""
         tensors, columns = self.snapshots[snapshot], self.columns(sentence)
         whole = tensors.get(f"{sentence}.log_probabilities")
         if whole is not None:
@@ -64,7 +64,7 @@ class RunSnapshots:
         return [self.vocabulary.index(token) for token in self.sentences[sentence].reference_tokens]
 
     def loss(self, snapshot: int, sentence: int) -> float:
-        """Mean of -ln P over the tokens of a reference."""
+        """Return the mean of -ln P over the tokens of a reference."""
         tensors = self.snapshots[snapshot]
         own = tensors.get(f"{sentence}.reference_log_probabilities")
         if own is None:
@@ -77,7 +77,10 @@ class RunSnapshots:
 
 
 def read_watched(path: Path | str | None = None) -> RunSnapshots:
-    """path: a model directory, its `run` or `run/watch`; None: the toy. ValueError without one."""
+    """Return a watched training; `path` is a model directory, its `run` or `run/watch`.
+
+    None stands for the toy. Raise ValueError if there is no watched training.
+    """
     if path is None:
         return _read_toy()
     places = [Path(path), Path(path) / "watch", Path(path) / "run" / "watch"]
@@ -115,7 +118,10 @@ def _load_snapshot(path: Path) -> dict[str, Array]:
 
 
 def _read_lines(path: Path) -> list[dict[str, float]]:
-    """Whole lines only: a training may be writing the last, or was killed while it did."""
+    """Return all lines that are complete JSON.
+
+    A training may still be writing the last line, or was killed while it did.
+    """
     found = []
     for line in path.read_text(encoding="utf-8", errors="replace").split("\n"):
         with suppress(ValueError, RecursionError):

@@ -1,4 +1,4 @@
-"""What of a recording a picture shows: which layer, head and tokens, and how they are called.
+"""The layer, head and tokens of a recording that a picture shows, and their labels.
 
 Letters: Q queries; M keys.
 """
@@ -13,11 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 Array = NDArray[Any]
-MOST = 7  # more keys than that are drawn together as one
+MOST = 7  # rows of keys; with more keys, the last row is all others
 
 
 def show_token(text: str) -> str:
-    """A token without the space before it; the space alone is a mark."""
+    """Return a token without the space before it; a token of one space is "▁"."""
     return text.strip() or "▁"
 
 
@@ -26,14 +26,14 @@ def show_tokens(tokens: Sequence[Any]) -> list[str]:
 
 
 def pick(number: int, size: int, name: str) -> int:
-    """A layer or head, counted from the end if negative. ValueError where there is none."""
+    """Return a layer or head, counted from the end if negative; ValueError if there is none."""
     if not -size <= number < size:
         raise ValueError(f"{name}={number}: there are {size}, 0 to {size - 1}")
     return number % size
 
 
 def pick_heads(trace: Any, heads: Sequence[int]) -> list[int]:
-    """Heads by number, each once. ValueError where there is none of them."""
+    """Return heads by number, each once; ValueError if one does not exist or none is given."""
     chosen = [pick(head, trace.settings.heads, "head") for head in heads]
     if not chosen:
         raise ValueError("heads is empty: name one, 0 the first")
@@ -41,14 +41,14 @@ def pick_heads(trace: Any, heads: Sequence[int]) -> list[int]:
 
 
 def count_layers(trace: Any, side: str) -> int:
-    """Of the encoder or the decoder; ValueError for another side."""
+    """Return the number of layers of the encoder or the decoder; ValueError for another side."""
     if side not in ("encoder", "decoder"):
         raise ValueError(f"side={side}: one of encoder, decoder")
     return int(getattr(trace.settings, f"{side}_layers"))
 
 
 class Attention(NamedTuple):
-    """One attention of the model, and what stands on its axes."""
+    """One attention sub-layer of the model, and the labels of its rows and columns."""
 
     name: str  # encoder.2.self_attention
     side: str
@@ -58,7 +58,7 @@ class Attention(NamedTuple):
     keys: list[str]
 
     def title(self, lang: str) -> str:
-        """As "encoder, layer 2, self-attention"."""
+        """Return its title, such as "encoder, layer 2, self-attention"."""
         words = {
             "encoder": ("encoder", "编码器"),
             "decoder": ("decoder", "解码器"),
@@ -72,7 +72,11 @@ class Attention(NamedTuple):
 
 
 def find_attention(trace: Any, side: str, layer: int, kind: str = "self_attention") -> Attention:
-    """side: encoder or decoder; a decoder row is called by what it reads and what it predicts."""
+    """Return an attention sub-layer by side (encoder or decoder), layer and kind.
+
+    A decoder row is labelled with what it reads and what it predicts. Raise ValueError if the
+    model has no such sub-layer.
+    """
     layers = count_layers(trace, side)
     kinds = ("self_attention", "cross_attention")[: 1 + (side == "decoder")]
     if kind not in kinds:
@@ -85,15 +89,15 @@ def find_attention(trace: Any, side: str, layer: int, kind: str = "self_attentio
 
 
 def label_rows(trace: Any) -> list[str]:
-    """The decoder's rows: what each reads → what it predicts."""
+    """Return the labels of the decoder's rows: what each reads → what it predicts."""
     pairs = zip(show_tokens(trace.target), show_tokens(trace.predicted), strict=True)
     return [f"{given} → {predicted}" for given, predicted in pairs]
 
 
 def find_query(texts: Sequence[str], query: int | str | None, name: str = "query") -> int:
-    """Return a row by its token or by number; without either, `it`, or else the longest token.
+    """Return a row by token or by number; by default `it`, or else the longest token.
 
-    A text that is no token may be a number too, as it is typed.
+    A text that is no token may also be a number. Raise ValueError if nothing matches.
     """
     if isinstance(query, int):
         return pick(query, len(texts), name)
@@ -111,7 +115,10 @@ def find_query(texts: Sequence[str], query: int | str | None, name: str = "query
 
 
 def find_input(trace: Any, side: str, layer: int, sublayer: str) -> str:
-    """The tensor that a sub-layer reads: the last one normed, or in layer 0 the embedding."""
+    """Return the name of the tensor that a sub-layer reads.
+
+    It is normed by the last norm before; in layer 0 of a post-norm model it is the embedding.
+    """
     if trace.settings.norm == "pre":
         return f"{side}.{layer}.{sublayer}_residual.normed"
     order = ["self_attention", "cross_attention", "feed_forward"]
@@ -126,13 +133,13 @@ def find_input(trace: Any, side: str, layer: int, sublayer: str) -> str:
 
 
 def find_output(trace: Any, side: str, layer: int) -> str:
-    """What a layer hands on."""
+    """Return the name of the tensor that a layer gives to the next one."""
     window = "sum" if trace.settings.norm == "pre" else "normed"
     return f"{side}.{layer}.feed_forward_residual.{window}"
 
 
 def get_mask(trace: Any, name: str) -> Array:
-    """True where an attention may look; Q M, or 1 M where it is the same for all rows."""
+    """Return the mask of an attention, True for visible keys; Q M, or 1 M if all rows are alike."""
     mask: Array = np.asarray(trace[f"{name}.mask"])[0].astype(bool)
     return mask
 
@@ -140,25 +147,25 @@ def get_mask(trace: Any, name: str) -> Array:
 def keep_largest(
     weights: Sequence[float] | Array, most: int, always: Sequence[int] = ()
 ) -> list[int]:
-    """The places of the largest weights and those wanted, in the order of the sentence."""
+    """Return the indices of the largest weights and of `always`, in the order of the sentence."""
     order = [*always, *np.argsort(-np.asarray(weights), kind="stable").tolist()]
     return sorted(list(dict.fromkeys(order))[:most])
 
 
 def elide(count: int, most: int, last: int = 2) -> list[int | None]:
-    """All places; of more than `most` the first and the `last`, and None for those between."""
+    """Return all indices; of more than `most`, the first ones and the `last`, with None between."""
     if count <= most:
         return list(range(count))
     return [*range(most - last - 1), None, *range(count - last, count)]
 
 
 def balance(count: int, columns: int) -> int:
-    """How many to a line, at most `columns`, so that all lines are about as long."""
+    """Return how many columns, at most `columns`, make all lines about equally long."""
     return -(-count // -(-count // columns))
 
 
 def tell_left_out(page: Any, shown: int, count: int) -> str:
-    """A sentence for a note, where not all tokens are drawn."""
+    """Return a sentence for a note that says how many tokens are left out; "" if none are."""
     if shown >= count:
         return ""
     return str(
@@ -170,7 +177,7 @@ def tell_left_out(page: Any, shown: int, count: int) -> str:
 
 
 def weight_of_head(trace: Any, name: str, projection: str, head: int) -> Array:
-    """The paper's W for one head, D K: the stored matrix has all heads below each other."""
+    """Return the paper's W for one head, D K; the stored matrix is its transpose, for all heads."""
     width = trace.settings.width
     stored = trace[f"{name}.to_{projection}.weight"]
     return np.asarray(stored[head * width : (head + 1) * width]).T
@@ -193,7 +200,10 @@ class Look(NamedTuple):
 
 
 def choose_look(trace: Any, layer: int, head: int, query: int | str | None, lang: str) -> Look:
-    """Encoder self-attention; the keys with most weight, and the query itself."""
+    """Return a query of encoder self-attention, with the keys that have the largest weights.
+
+    The query itself is always among these keys.
+    """
     attention = find_attention(trace, "encoder", layer)
     head = pick(head, trace.settings.heads, "head")
     row = find_query(attention.queries, query)

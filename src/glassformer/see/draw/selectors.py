@@ -1,4 +1,4 @@
-"""All three attentions at once, and the heads that are on (V52)."""
+"""The picture of all three attentions at once, with heads switched on and off (V52)."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def draw_selectors(
     layer: int = -1,
     heads: Sequence[int] | None = None,
 ) -> Figure:
-    """V52: the three attentions side by side, each row's lines; the heads that are on."""
+    """Draw the three attentions of a layer side by side, with the lines of `heads` (V52)."""
     page = Page(lang, ax)
     count = trace.settings.heads
     on = sorted(pick_heads(trace, range(count) if heads is None else heads))

@@ -1,4 +1,4 @@
-"""Cutting into heads, and the formulas with their tensors (V47, V48)."""
+"""Pictures of the split into heads, and of the formulas with their tensors (V47, V48)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .selection import find_attention, find_input, pick, weight_of_head
 
 
 def draw_split(trace: Any, *, lang: str = "en", layer: int = 0) -> Animation:
-    """The projection of all heads at once, cut into heads; [L, d] becomes [h, L, d_k]."""
+    """Draw the queries of all heads as one product, cut into heads: [L, d] to [h, L, d_k] (V47)."""
     page = Page(lang)
     attention = find_attention(trace, "encoder", layer)
     query = trace[f"{attention.name}.query"]
@@ -79,7 +79,7 @@ def draw_split(trace: Any, *, lang: str = "en", layer: int = 0) -> Animation:
 
 
 def _draw_blocks(page: Page, query: Any, wide: float, tall: float) -> None:
-    """The queries of each head by themselves, below the whole."""
+    """Draw the queries of each head by themselves, below the whole."""
     count, n, width = query.shape
     columns, limit = min(count, 8), float(np.abs(query).max())
     step = wide / columns
@@ -94,7 +94,7 @@ def _draw_blocks(page: Page, query: Any, wide: float, tall: float) -> None:
 
 
 def draw_formulas(trace: Any, *, lang: str = "en", layer: int = 0, head: int = 0) -> Figure:
-    """The two formulas of 3.2.2, each symbol beside its tensor."""
+    """Draw the two formulas of section 3.2.2, each symbol beside its tensor (V48)."""
     page = Page(lang)
     attention = find_attention(trace, "encoder", layer)
     head = pick(head, trace.settings.heads, "head")

@@ -1,4 +1,4 @@
-"""Layers on layers: shapes, the stack at work, who reads it (V70, V71, V78)."""
+"""Pictures of layers on layers: shapes, vectors, and readers of the memory (V70, V71, V78)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from .selection import count_layers, find_output, show_tokens
 
 
 def draw_shapes(trace: Any, *, lang: str = "en", ax: Axes | None = None) -> Figure:
-    """V70: through one encoder layer, n vectors of d numbers all the way."""
+    """Draw the shapes within one encoder layer: n vectors of d numbers go in and out (V70)."""
     page, settings = Page(lang, ax), trace.settings
     n, d = trace["source_embedding.sum"].shape
     texts = show_tokens(trace.source)
@@ -97,7 +97,7 @@ def draw_stack(
     ax: Axes | None = None,
     side: str = "encoder",
 ) -> Animation:
-    """V71: what each layer hands to the next, from the bottom to the top."""
+    """Draw the output of each layer, from the bottom to the top (V71)."""
     page = Page(lang, ax)
     count = count_layers(trace, side)
     start = "source_embedding.sum" if side == "encoder" else "target_embedding.sum"
@@ -156,7 +156,7 @@ def draw_stack(
 
 
 def draw_memory_to_all(trace: Any, *, lang: str = "en", ax: Axes | None = None) -> Figure:
-    """V78: the top of the encoder goes to every decoder layer."""
+    """Draw the memory, and the keys and values that each decoder layer makes of it (V78)."""
     page, settings = Page(lang, ax), trace.settings
     high = (
         27.0

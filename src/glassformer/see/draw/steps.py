@@ -1,4 +1,4 @@
-"""Self-attention on vectors: steps two to six (V33-V37)."""
+"""Pictures of self-attention on vectors: steps two to six (V33-V37)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .canvas import Page
 from .key_table import KeyTable
 from .selection import choose_look
 
-SCORES, SCALED, WEIGHTS, WEIGHTED, SUM = range(5)  # how far the table is drawn
+SCORES, SCALED, WEIGHTS, WEIGHTED, SUM = range(5)  # the last column that is drawn
 TITLES = (
     ("Step 2: how well does each key fit the query?", "第二步：每个键与查询有多相合？"),
     ("Step 3: divided by the square root of d_k", "第三步：除以 d_k 的平方根"),
@@ -24,7 +24,7 @@ TITLES = (
 
 
 def _make_step(stage: int) -> Callable[..., Animation]:
-    """The table as far as one stage, which is told a sentence at a time."""
+    """Return a function that draws the table up to one stage, which appears step by step."""
 
     def draw(
         trace: Any,
@@ -65,7 +65,7 @@ draw_step_2, draw_step_3, draw_step_4, draw_step_5, draw_step_6 = map(_make_step
 
 
 def _draw_worked_example(page: Page, stage: int, x: float) -> None:
-    """The numbers that everybody knows, and what happens without the scale."""
+    """Draw the worked example for d_k = 64, and its softmax without the scale."""
     scores = np.array([112.0, 96.0])
     weights = np.exp(scores / 8 - 14) / np.exp(scores / 8 - 14).sum()
     steep = np.exp(scores - 112) / np.exp(scores - 112).sum()

@@ -1,4 +1,4 @@
-"""What happens to one token beside attention: feed-forward and residual connection (V63-V66)."""
+"""Pictures of the feed-forward network for one token (V63, V64)."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ MOST = 48  # tokens whose units are counted
 
 
 def find_place(trace: Any, side: str, layer: int, query: int | str | None) -> tuple[int, int, str]:
-    """Layer, row and what the row is called."""
+    """Return layer and row as indices, and the text of the row's token."""
     layer = pick(layer, count_layers(trace, side), "layer")
     texts = show_tokens(trace.source if side == "encoder" else trace.target)
     row = find_query(texts, query)
@@ -38,7 +38,7 @@ def name_layer(page: Page, side: str, layer: int) -> str:
 
 
 def as_raster(values: Array) -> Array:
-    """A long vector in rows, about twice as wide as high; what is left over is not a number."""
+    """Return a long vector in rows, about twice as wide as high, filled up with NaN."""
     wide = 2 ** math.ceil(math.log2(math.sqrt(2 * len(values))))
     rows = -(-len(values) // wide)
     padded = np.full(rows * wide, np.nan)
@@ -55,7 +55,7 @@ def draw_feed_forward(
     layer: int = 0,
     query: int | str | None = None,
 ) -> Animation:
-    """V63: one token through both matrices; every unit of the inner layer is a dot."""
+    """Draw one token through the feed-forward network; each inner unit is a cell (V63)."""
     page = Page(lang, ax)
     layer, row, text = find_place(trace, side, layer, query)
     name = f"{side}.{layer}.feed_forward"
@@ -183,7 +183,10 @@ def _draw_units(page: Page, x: float, values: Array, limit: float, label: str) -
 
 
 def _count_active(page: Page, trace: Any, side: str, name: str, row: int) -> None:
-    """A bar for each token; of many, for those around the one that is drawn."""
+    """Draw for each token how many units are on, as a bar.
+
+    If there are many tokens, draw those around the one that is shown.
+    """
     texts = show_tokens(trace.source if side == "encoder" else trace.target)
     first = max(0, min(row - MOST // 2, len(texts) - MOST))
     active = (trace[name][first : first + MOST] > 0).sum(1)
@@ -231,7 +234,7 @@ def _count_active(page: Page, trace: Any, side: str, name: str, row: int) -> Non
 
 
 def _draw_dots(page: Page, chart: Chart, before: Array, after: Array, colour: Colour) -> None:
-    """Where units lie on the curve, and how densely along the axis."""
+    """Draw units as dots on the curve, and as marks along the x axis."""
     if not len(before):
         return
     spots = [chart.at(*pair) for pair in zip(before.tolist(), after.tolist(), strict=True)]
@@ -257,7 +260,7 @@ def draw_activation(
     layer: int = 0,
     query: int | str | None = None,
 ) -> Figure:
-    """V64: the curve, and where the inner units of one token lie on it."""
+    """Draw the activation function, and the inner units of one token on it (V64)."""
     page = Page(lang, ax)
     layer, row, text = find_place(trace, side, layer, query)
     name = f"{side}.{layer}.feed_forward"

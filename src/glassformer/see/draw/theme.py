@@ -1,8 +1,8 @@
-"""How every picture looks: colours by role, scales, sizes of type. Imports no matplotlib figure.
+"""The theme of all pictures: colours by role, scales, sizes of type.
 
-A role has a pale fill for cells, a dark ink for words (at least 4.5:1 on white) and a letter, so
-that colour never stands alone. Learned weights have a thick frame, activations a thin one, what is
-derived a dashed one.
+The module imports no figure of matplotlib. A role has a pale fill for cells, a dark ink for words
+(contrast of at least 4.5:1 on white) and a letter, so that colour is never the only sign. Learned
+weights have a thick frame, activations a thin one, derived values a dashed one.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ TITLE, TEXT, SMALL, TINY = 15.0, 9.5, 8.0, 6.5  # sizes of type, in points
 
 
 class Role(NamedTuple):
-    """What a thing is in the network, as colour and letter."""
+    """The fill, ink and letter of one kind of tensor or part of the network."""
 
     fill: str
     ink: str
@@ -54,7 +54,7 @@ SHARE: Colormap = LinearSegmentedColormap.from_list(
     "share", ["#fbfaff", "#ddd0f0", "#ab8bd6", "#7045ad", "#3f1a78", "#1e0742"]
 )
 POSITIVE = "viridis"
-HEADS = (  # one colour a head, in this order; each is also numbered
+HEADS = (  # one colour for each head, in this order; each is also numbered
     "#4477aa",
     "#ee7733",
     "#228833",
@@ -79,7 +79,7 @@ def role(name: str) -> Role:
 
 
 def ink_on(colour: tuple[float, ...]) -> str:
-    """Dark or white, whichever can be read on an RGB colour."""
+    """Return dark or white ink, whichever is readable on an RGB colour."""
     linear = [c / 12.92 if c <= 0.03928 else ((c + 0.055) / 1.055) ** 2.4 for c in colour[:3]]
     light = 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
     return INK if light > 0.3 else PAPER

@@ -1,4 +1,4 @@
-"""One attention, three masks, and why each cell is hidden (V62)."""
+"""The picture of the three masks of attention, and why each cell is hidden (V62)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .masks import fit_cell, write_columns, write_rows
 from .selection import Array, label_rows, show_tokens, tell_left_out
 
 PADDING, MOST = 3, 21
-WHY = {  # hatch and colours of a cell; by why it is hidden
+WHY = {  # by the reason for hiding: hatch, fill, colour of the hatch, Chinese name
     "may look": ("", "#cbb9e8", "#cbb9e8", "看得到"),
     "padding": ("/////", "#ffffff", "#aeb4bd", "填充"),
     "comes later": ("\\\\\\\\\\", "#fff4e6", "#e0a060", "后面的词"),
@@ -25,7 +25,7 @@ NAMES = list(WHY)
 
 
 def draw_three_masks(trace: Any, *, lang: str = "en", ax: Axes | None = None) -> Figure:
-    """V62: the encoder's, the decoder's and the one between, with three places of padding."""
+    """Draw the masks of encoder, decoder and cross-attention, with three padding tokens (V62)."""
     page, pad = Page(lang, ax), ["<pad>"] * PADDING
     source, target, reading = (
         side[:MOST] + pad
@@ -67,7 +67,7 @@ def draw_three_masks(trace: Any, *, lang: str = "en", ax: Axes | None = None) ->
 
 
 def _draw_mask(page: Page, x: float, why: Array, cell: float) -> Rect:
-    """Cells of the same reason that lie side by side in a row are one patch."""
+    """Draw a mask; cells side by side that are hidden for the same reason are one patch."""
     for row, reasons in enumerate(why.astype(int)):
         starts = np.flatnonzero(np.diff(reasons, prepend=-1))
         for start, end in zip(starts, [*starts[1:], len(reasons)], strict=True):

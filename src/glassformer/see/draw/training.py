@@ -1,4 +1,4 @@
-"""How a model learns, seen on one sentence (V84-V87)."""
+"""Pictures of a model that learns, on one sentence of its training (V84-V87)."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def draw_grid(
     cell: tuple[float, float] = (48, 26),
     digits: int = 2,
 ) -> Rect:
-    """A row for each token of the reference, a column for each token that could come."""
+    """Draw a row for each token of the reference and a column for each possible token."""
     rows, columns = run.sentences[sentence].reference_tokens, run.names(sentence)
     wide, high = cell
     rect = heat(
@@ -103,15 +103,20 @@ def fit_grid(run: RunSnapshots, sentence: int) -> tuple[float, float]:
 
 
 def make_target(run: RunSnapshots, sentence: int, smoothing: float) -> Array:
-    """What training asks for: all on the right token, but `smoothing` spread over all tokens."""
+    """Return the target distributions: all on the right token, but for `smoothing`.
+
+    That share is spread evenly over all tokens of the vocabulary.
+    """
     columns, wanted = run.columns(sentence), run.wanted(sentence)
     hit = np.array([[float(id == column) for column in columns] for id in wanted])
     return (1 - smoothing) * hit + smoothing / len(run.vocabulary)
 
 
 def count_digits(values: Array) -> int:
-    """Return how many digits after the point to print, so that the rows as printed add up to what
-    they are: two, and more where a small number would be rounded many times; at most five."""
+    """Return how many digits after the point make printed rows add up to their sums.
+
+    It is two, more where rounding many small numbers would spoil the sum, and at most five.
+    """
     sums = values.sum(1)
     for digits in range(2, 5):
         printed = [sum(float(f"{value:.{digits}f}") for value in row) for row in values.tolist()]
@@ -129,7 +134,7 @@ def draw_untrained(
     sentence: int = 0,
     row: int = 0,
 ) -> Figure:
-    """V84: the first prediction of a model that has learnt nothing, and what is wanted."""
+    """Draw the first prediction of an untrained model, and its target (V84)."""
     page = Page(lang, ax)
     run, sentence = _open(watch, sentence)
     row = pick(row, len(run.sentences[sentence].reference_tokens), "row")
@@ -213,7 +218,7 @@ def draw_targets(
     sentence: int = -1,
     smoothing: float = 0.1,
 ) -> Figure:
-    """V85: the wanted distributions, plain and smoothed."""
+    """Draw the target distributions, plain and smoothed (V85)."""
     page = Page(lang, ax)
     run, sentence = _open(watch, sentence)
     cell = fit_grid(run, sentence)
@@ -263,7 +268,7 @@ def draw_trained(
     watch: Place = None,
     sentence: int = -1,
 ) -> Figure:
-    """V86: what the model says in the end; each row sums to 1 over the whole vocabulary."""
+    """Draw the predictions of the trained model; a row sums to 1 over the vocabulary (V86)."""
     page = Page(lang, ax)
     run, sentence = _open(watch, sentence)
     last = len(run.steps) - 1
@@ -312,7 +317,7 @@ def draw_learning(
     watch: Place = None,
     sentence: int = -1,
 ) -> Animation:
-    """V87: from the first snapshot to the last, with the loss."""
+    """Draw the predictions from the first snapshot to the last, with the loss (V87)."""
     page = Page(lang, ax)
     run, sentence = _open(watch, sentence)
     losses = [run.loss(n, sentence) for n in range(len(run.steps))]

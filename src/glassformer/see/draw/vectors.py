@@ -1,4 +1,4 @@
-"""Vectors on their way through a layer (V30, V31, V32), and what attention is (V38)."""
+"""Pictures of vectors in an encoder layer (V30-V32), and of attention as a mean (V38)."""
 
 from __future__ import annotations
 
@@ -16,11 +16,14 @@ from .selection import Look, choose_look, find_input, find_output, pick, show_to
 
 Query = int | str | None
 PROJECTIONS = ("query", "key", "value")
-STEP = 178.0  # from one path to the next
+STEP = 178.0  # distance from one path to the next
 
 
 def _draw_paths(page: Page, trace: Any, count: int, layer: int) -> float:
-    """A column of vectors for each token; attention joins them, the feed-forward does not."""
+    """Draw a column of vectors for each token, through self-attention and feed-forward.
+
+    Attention joins the columns; the feed-forward network does not. Return the right end.
+    """
     name = f"encoder.{layer}"
     wide, texts = STEP, show_tokens(trace.source)
     stages = (
@@ -67,7 +70,7 @@ def _draw_paths(page: Page, trace: Any, count: int, layer: int) -> float:
 
 
 def draw_flow(trace: Any, *, lang: str = "en", layer: int = 0) -> Figure:
-    """Three tokens on their own paths through one encoder layer."""
+    """Draw three tokens on their paths through one encoder layer (V30)."""
     page = Page(lang)
     layer = pick(layer, trace.settings.encoder_layers, "layer")
     count = min(3, len(trace.source))
@@ -98,7 +101,10 @@ def draw_flow(trace: Any, *, lang: str = "en", layer: int = 0) -> Figure:
 
 
 def draw_two_words(trace: Any, *, lang: str = "en") -> Figure:
-    """Two tokens; one feed-forward network each, of the same weights; then on to layer 1."""
+    """Draw two tokens through encoder layer 0, up to layer 1 (V31).
+
+    Both go through the same feed-forward network, each by itself.
+    """
     page = Page(lang)
     count = min(2, len(trace.source))
     right = _draw_paths(page, trace, count, 0)
@@ -137,7 +143,7 @@ def draw_two_words(trace: Any, *, lang: str = "en") -> Figure:
 
 
 def _choose_two(trace: Any, look: Look) -> list[int]:
-    """The query, and whom it reads most besides itself."""
+    """Return the query, and the key to which it attends most besides itself."""
     weights = np.array(trace[f"{look.name}.weights"][look.head, look.query])
     weights[look.query] = -1
     return list(dict.fromkeys([look.query, int(weights.argmax())]))
@@ -146,7 +152,7 @@ def _choose_two(trace: Any, look: Look) -> list[int]:
 def draw_step_1(
     trace: Any, *, lang: str = "en", layer: int = 0, head: int = 0, query: Query = None
 ) -> Animation:
-    """x times W_Q, W_K and W_V of one head, for two tokens."""
+    """Draw x times W_Q, W_K and W_V of one head, for two tokens (V32)."""
     page = Page(lang)
     look = choose_look(trace, layer, head, query, lang)
     tensor = find_input(trace, "encoder", look.layer, "self_attention")
@@ -180,7 +186,7 @@ def draw_step_1(
 def _draw_projection(
     page: Page, trace: Any, look: Look, projection: str, chosen: list[int], y: float
 ) -> None:
-    """x W = q for each chosen token, and the matrix at the right."""
+    """Draw x W = q for each chosen token, with the matrix to the right."""
     ink, letter = theme.role(projection).ink, projection[0].upper()
     name = f"{look.name}.{projection}"
     for column, i in enumerate(chosen):
@@ -198,7 +204,7 @@ def _draw_projection(
 def draw_average(
     trace: Any, *, lang: str = "en", layer: int = 0, head: int = 0, query: Query = None
 ) -> Figure:
-    """Attention as an expected value: where the share goes, and the mean that comes out."""
+    """Draw attention as an expected value: weights, values, and their weighted mean (V38)."""
     page = Page(lang)
     look = choose_look(trace, layer, head, query, lang)
     mean = r"\mathrm{out}_i=\sum_j \alpha_{ij}\,v_j=\mathbb{E}_{j\sim\alpha_i}[v_j]"

@@ -1,4 +1,4 @@
-"""The vocabulary, and its one-hot vectors (V11-V13)."""
+"""Pictures of the vocabulary and of one-hot vectors (V11-V13)."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def _draw_vocabulary(
 
 
 def draw_vocabulary(trace: Any, *, lang: str = "en", query: int | str | None = None) -> Figure:
-    """A slice of the real vocabulary around a token, and a toy of six words."""
+    """Draw a slice of the vocabulary around a token, and a toy vocabulary of six words (V11)."""
     page = Page(lang)
     place = find_query(show_tokens(trace.source), query)
     token = trace.source[place]
@@ -76,7 +76,7 @@ def draw_vocabulary(trace: Any, *, lang: str = "en", query: int | str | None = N
 
 
 def draw_one_hot(trace: Any, *, lang: str = "en") -> Figure:
-    """Ten words, ten vectors, each with a single 1."""
+    """Draw ten words as ten one-hot vectors (V12)."""
     page = Page(lang)
     values = np.eye(len(ANIMALS))
     matrix(
@@ -108,7 +108,7 @@ def draw_one_hot(trace: Any, *, lang: str = "en") -> Figure:
 
 
 def draw_one_hot_of_am(trace: Any, *, lang: str = "en") -> Figure:
-    """The toy vocabulary's "am" is [0, 1, 0, 0, 0, 0]."""
+    """Draw the one-hot vector of "am" in the toy vocabulary: [0, 1, 0, 0, 0, 0] (V13)."""
     page = Page(lang)
     for i, word in enumerate(TOY):
         ink = theme.role("embedded")

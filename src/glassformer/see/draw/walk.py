@@ -1,4 +1,4 @@
-"""The whole translation, step by step, through every layer (V79)."""
+"""The picture of the whole translation, step by step, through every layer (V79)."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ HIGH, WIDE = 23.0, 88.0
 
 
 def draw_walk(trace: Any, *, lang: str = "en", ax: Axes | None = None) -> Figure:
-    """V79: a line for each step: what goes in, where it looks, what each layer would say."""
+    """Draw a row for each step: input, attention, what each layer would predict, output (V79)."""
     page, place = Page(lang, ax), find_aligner(trace)
     texts = trace.vocabulary
     shown = elide(len(trace.predicted), MOST, 6)
@@ -88,7 +88,10 @@ def _write_heads(page: Page, layers: list[int | None], end: float, bottom: float
 def _draw_ends(
     page: Page, trace: Any, place: tuple[int, int], t: int, y: float, end: float
 ) -> None:
-    """What goes in and where it looks; what comes out, how probable, and all so far."""
+    """Draw the input token and the source token with the largest weight; then the output.
+
+    The output is the predicted token, its probability and the translation so far.
+    """
     layer, head = place
     name = f"decoder.{layer}.cross_attention.weights"
     weights = trace[name][head, t]

@@ -1,4 +1,4 @@
-"""The waves that positions are made of, one by one (V23-V25, V27)."""
+"""Pictures of the waves that make up positional encodings (V23-V25, V27)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .waves import encode_waves, wave_rates
 
 
 def draw_waves(trace: Any, *, lang: str = "en") -> Figure:
-    """Dimensions 4 to 7 of 20, over a hundred positions."""
+    """Draw dimensions 4 to 7 of 20, over a hundred positions (V23)."""
     page = Page(lang)
     d_model, wide, tall = 20, 560.0, 220.0
     values = encode_waves(np.arange(0, 100, 0.25), d_model)
@@ -87,7 +87,7 @@ def draw_waves(trace: Any, *, lang: str = "en") -> Figure:
 
 
 def draw_one_word(trace: Any, *, lang: str = "en") -> Figure:
-    """The encoding of one word, number by number: "love" in "I love AI", width 4."""
+    """Draw the encoding of "love" in "I love AI", number by number, at width 4 (V24)."""
     page = Page(lang)
     heads = ("i", r"2i/d", r"10000^{2i/d}", r"pos / 10000^{2i/d}", r"\sin,\ \cos")
     columns = (40.0, 120.0, 220.0, 350.0, 480.0)
@@ -150,7 +150,7 @@ def draw_one_word(trace: Any, *, lang: str = "en") -> Figure:
 
 
 def draw_position_0(trace: Any, *, lang: str = "en") -> Figure:
-    """Position 0: every sine is 0, every cosine is 1."""
+    """Draw position 0: every sine is 0, every cosine is 1 (V25)."""
     page = Page(lang)
     values = encode_waves([0], 512)[0]
     page.text(8 * 46 + 22, 17, "…", size=16, color=theme.SOFT, ha="center")
@@ -174,7 +174,7 @@ def draw_position_0(trace: Any, *, lang: str = "en") -> Figure:
 def draw_wave_code(
     trace: Any, *, lang: str = "en", positions: int = 20, d_model: int = 64
 ) -> Figure:
-    """The few lines that make the table, beside the table that they make."""
+    """Draw the code that makes the table of encodings, beside the table (V27)."""
     page = Page(lang)
     parts = (inspect.getsource(waves.wave_rates), "\n", inspect.getsource(waves.encode_waves))
     lines = "".join(parts).splitlines()

@@ -19,13 +19,13 @@ Array = NDArray[Any]
 
 
 def wave_rates(d_model: int, grid: str = "paper") -> Array:
-    """Radians a position for each frequency; Tensor2Tensor's grid ends at 1/10000 exactly."""
+    """Return I rates in radians per position; Tensor2Tensor's grid ends at 1/10000 exactly."""
     steps = d_model / 2 if grid == "paper" else max(d_model // 2 - 1, 1)
     return 10000.0 ** (-np.arange(d_model // 2) / steps)
 
 
 def encode_waves(positions: ArrayLike, d_model: int, layout: str = "interleaved") -> Array:
-    """L D. "interleaved": the paper's. "concatenated": Tensor2Tensor's, in layout and grid."""
+    """Return L D encodings; "interleaved" is the paper's layout, "concatenated" Tensor2Tensor's."""
     grid = "paper" if layout == "interleaved" else "tensor2tensor"
     settings = vars(Positions.model_validate({"layout": layout, "grid": grid}))
     made: dict[str, Array] = {}

@@ -1,4 +1,4 @@
-"""Two layers of each side with every residual connection, and real vectors at the arrows (V08)."""
+"""The picture of two layers of each side, with residual connections and real vectors (V08)."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ LABELS = {
 
 
 class WiringPicture:
-    """Layers upwards; beside each arrow the vector of one token that passes there."""
+    """The drawing of layers, bottom to top, with the vector of the first token at each arrow."""
 
     def __init__(self, page: Page, trace: Any):
         self.page, self.trace = page, trace
 
     def vector(self, x: float, y: float, tensor: str, role: str) -> None:
-        """All numbers of the first token, as a strip of colours on the way."""
+        """Draw all numbers of the first token's vector as a strip of colours."""
         values = self.trace[tensor][:1]
         heat(self.page, x - 55, y - 5, values, 110, 9, role=role, limit=find_limit(values))
 
@@ -111,7 +111,7 @@ class WiringPicture:
         )
 
     def tower(self, x: float, side: str) -> tuple[float, list[Rect]]:
-        """The first two layers."""
+        """Draw the first two layers of a side; return their top and the cross-attention boxes."""
         page, trace = self.page, self.trace
         token = trace.source[0] if side == "encoder" else trace.target[0]
         page.text(
@@ -134,13 +134,13 @@ class WiringPicture:
         return y, crosses
 
     def last_norm(self, x: float, y: float) -> float:
-        """The norm above the last layer, where norms stand before sub-layers."""
+        """Draw the norm above the last layer, which only pre-norm models have; return its top."""
         y = self.part(x, y - 8, THIN, "norm", "LayerNorm").y
         self.page.arrow((x, y), (x, y - 9), color=theme.INK, head=False)
         return y
 
     def top(self, x: float, y: float) -> None:
-        """From the decoder's last vector to a word."""
+        """Draw the output: the decoder's last vector, the linear map, the softmax, the token."""
         page = self.page
         self.vector(x, y - 6, "last", "decoder")
         for label, role in ((page.say("Linear", "线性层"), "linear"), ("softmax", "softmax")):
@@ -152,7 +152,7 @@ class WiringPicture:
 
 
 def draw_two_layers(trace: Any, *, lang: str = "en") -> Figure:
-    """Encoders and decoders 0 and 1 as this model has them, and the way to a word."""
+    """Draw encoder and decoder layers 0 and 1 as this model has them, and the output (V08)."""
     page = Page(lang)
     wiring = WiringPicture(page, trace)
     left, _ = wiring.tower(0, "encoder")

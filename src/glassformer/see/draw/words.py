@@ -1,4 +1,4 @@
-"""From text to numbers (V10-V15, V17)."""
+"""Pictures of text that becomes numbers: tokens, lookup, word vectors (V10, V14, V15, V17)."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from .fonts import measure_width, wrap_most
 from .merging import choose_word, draw_merges
 from .selection import find_query, show_tokens, tell_left_out
 
-ACROSS = 760.0  # how wide a line of tokens may be
+ACROSS = 760.0  # width of a line of tokens
 MOST, LINES = 120, 8  # tokens that are shown, and lines of their text
 
 
 def draw_tokens(trace: Any, *, lang: str = "en", query: int | str | None = None) -> Figure:
-    """The text, its tokens with their places in it, their ids, and how those of one word came."""
+    """Draw the text, its tokens with their spans and ids, and the merges of one word (V10)."""
     page = Page(lang)
     ink = theme.role("embedded")
     page.text(0, 0, page.say("text", "文本"), color=theme.SOFT)
@@ -82,7 +82,7 @@ def draw_tokens(trace: Any, *, lang: str = "en", query: int | str | None = None)
 
 
 def draw_lookup(trace: Any, *, lang: str = "en", query: int | str | None = None) -> Figure:
-    """One-hot times the embedding matrix is one row of it."""
+    """Draw a one-hot vector times the embedding matrix, which is one row of it (V14)."""
     page = Page(lang)
     place = find_query(show_tokens(trace.source), query)
     token = trace.source[place]
@@ -157,7 +157,7 @@ def _draw_one_hot(
 
 
 def draw_word_vectors(trace: Any, *, lang: str = "en") -> Figure:
-    """Each word a box of numbers."""
+    """Draw each token as a vector of numbers (V15)."""
     page = Page(lang)
     texts = show_tokens(trace.source)
     shown = min(6, len(texts))
@@ -211,7 +211,7 @@ def draw_word_vectors(trace: Any, *, lang: str = "en") -> Figure:
 
 
 def draw_sentence_matrix(trace: Any, *, lang: str = "en") -> Figure:
-    """All word vectors below each other: the matrix X."""
+    """Draw all word vectors below each other: the matrix X (V17)."""
     page = Page(lang)
     texts, name = show_tokens(trace.source)[:MOST], "source_embedding.embedded"
     values = trace[name][:MOST]
