@@ -19,7 +19,10 @@ ACTIVATIONS: dict[str, Activation] = {name: getattr(functional, name) for name i
 
 
 class FeedForward(Watchable):
-    """max(0, x W₁ + b₁) W₂ + b₂, to every position by itself: no word sees another here."""
+    """The network max(0, x W₁ + b₁) W₂ + b₂, which is applied to each position separately.
+
+    The settings may name another activation than the paper's max(0, x).
+    """
 
     def __init__(self, settings: Model):
         super().__init__()
