@@ -29,4 +29,5 @@ class Budget:
 
 
 def as_budget(tokens: int | Budget) -> Budget:
+    """Return a budget of so many tokens; a budget is returned as it is."""
     return tokens if isinstance(tokens, Budget) else Budget(tokens)

@@ -33,6 +33,6 @@ def remember(key: str, values: dict[str, float]) -> None:
 def _read() -> dict[str, Any]:
     try:
         found = json.loads((find_cache() / FILE).read_text(encoding="utf-8"))
-    except (OSError, ValueError, RuntimeError):  # RuntimeError: nobody knows the home folder
+    except (OSError, ValueError, RuntimeError):  # RuntimeError: the home folder is unknown
         return {}
     return found if isinstance(found, dict) else {}

@@ -24,6 +24,8 @@ TILES = 3  # the level of a processor with AMX
 
 
 class LinearStruct(ctypes.Structure):
+    """The C structure of a quantized linear map."""
+
     _fields_ = (
         *((name, c_void_p) for name in ("weight", "scale", "sum", "bias")),
         *((name, c_int64) for name in ("inputs", "outputs")),
@@ -31,6 +33,8 @@ class LinearStruct(ctypes.Structure):
 
 
 class NormStruct(ctypes.Structure):
+    """The C structure of a LayerNorm."""
+
     _fields_ = (("gain", c_void_p), ("bias", c_void_p))
 
 
@@ -39,6 +43,8 @@ NORMS = ("self_norm", "cross_norm", "norm")
 
 
 class LayerStruct(ctypes.Structure):
+    """The C structure of an encoder layer or a decoder layer."""
+
     _fields_ = (*((name, LinearStruct) for name in MAPS), *((name, NormStruct) for name in NORMS))
 
 

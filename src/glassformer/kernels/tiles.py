@@ -240,7 +240,7 @@ def multiply_turned(
 
 
 def _check(x: Tensor, width: int) -> None:
-    """Rows of bf16, each without gaps."""
+    """Assert that x has bf16 rows on the CPU, each without gaps."""
     assert x.dim() == 2 and x.dtype == torch.bfloat16 and x.device.type == "cpu"
     assert x.size(1) == width and (width == 1 or x.stride(1) == 1)
     assert len(x) < 2 or x.stride(0) >= width

@@ -32,6 +32,7 @@ class FeedForward(Watchable):
         self.dropout = Dropout(settings.activation_dropout)
 
     def forward(self, x_BLD: Tensor) -> Tensor:
+        """Return the network's output, B L D."""
         linears, is_relu = (self.inner, self.outer), self.activation is functional.relu
         if self.recorder is None and self.training and is_relu and can_run(x_BLD, linears):
             return feed_forward(x_BLD, linears, self.dropout)

@@ -50,6 +50,7 @@ class DecodingState:
 
     @property
     def capacity(self) -> int:
+        """Return the number of positions for which the caches have memory."""
         return self.layers[0].own[0].size(2)
 
     def make_room(self, queries: int) -> Tensor:

@@ -29,6 +29,7 @@ class Residual(Watchable):
         self.post = settings.norm == "post"
 
     def forward(self, x_BLD: Tensor, sublayer: Callable[[Tensor], Tensor]) -> Tensor:
+        """Return x plus the sub-layer's output, B L D, with dropout and LayerNorm."""
         if self.recorder is None:
             if self.post:
                 return add_norm(x_BLD, sublayer(lower(x_BLD)), self.dropout, self.norm)
@@ -53,6 +54,7 @@ class EncoderLayer(Watchable):
         )
 
     def forward(self, x_BSD: Tensor, mask: Tensor) -> Tensor:
+        """Return the layer's output, B S D."""
         x_BSD = self.self_attention_residual(x_BSD, lambda x: self.self_attention(x, x, mask))
         return self.feed_forward_residual(x_BSD, self.feed_forward)
 
