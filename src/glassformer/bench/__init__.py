@@ -1,5 +1,5 @@
-"""Speed and memory, ours beside other engines', on one machine in one run.
+"""A benchmark of speed and memory against other engines, on one machine in one run.
 
-Every side is a process of its own, installed into its own virtual environment; they take turns, so
-that whatever else the machine does meets all of them.
+Every engine runs in a process and a virtual environment of its own. The processes take turns, so
+that other load on the machine affects all of them.
 """

@@ -1,8 +1,8 @@
-"""A model of ours as a Marian model, for its decoder to be compared with.
+"""The export of a model to Marian's format, so that its decoder can be compared.
 
-Marian has tensor2tensor's positions, sines before cosines; takes keys and values before the norm
-where norms come first, so that only norms after the sublayers are the paper's; and begins a
-translation with a vector of zeros. Its words are our ids.
+Marian has tensor2tensor's positions, with sines before cosines. With pre-norm it computes keys and
+values before the norm, so only post-norm models are the same. It begins a translation with a
+vector of zeros. Our ids are the words of its vocabulary.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ LAYER = re.compile(r"(encoder|decoder)\.(\d+)\.(.+)\.(weight|bias)")
 
 
 def write(model: Path | str, folder: Path) -> None:
-    """model.npz and words.yml. ValueError for what Marian does not compute."""
+    """Write model.npz and words.yml; raise ValueError for a model that Marian cannot compute."""
     config, tokenizers, network = load_model(model)
     weights = {name: tensor.numpy() for name, tensor in network.state_dict().items()}
     table, size = weights["target_embedding.table.weight"], len(tokenizers.target)
     _check(config.model, table[BOS])
     folder.mkdir(parents=True, exist_ok=True)
-    rows = [EOS, PAD, *range(BOS + 2, size)]  # its first word ends, its second is never said
+    rows = [EOS, PAD, *range(BOS + 2, size)]  # its first word is EOS, its second is never used
     bias = weights.get("output_bias", np.zeros(size, np.float32))
     arrays = {"Wemb": table[rows], "decoder_ff_logit_out_b": bias[rows][None]}
     for name, array in weights.items():
@@ -71,7 +71,7 @@ def _check(settings: Model, start: npt.NDArray[np.float32]) -> None:
 
 
 def _rename(inner: str, kind: str) -> str:
-    """Of a weight within its layer."""
+    """Return Marian's name of a weight within its layer."""
     if found := re.fullmatch(r"(\w+)_residual\.norm", inner):
         return f"{SUBLAYERS[found[1]]}_ln_{NORM_KINDS[kind]}"
     if found := re.fullmatch(r"(self|cross)_attention\.to_(\w)\w+", inner):
@@ -80,7 +80,7 @@ def _rename(inner: str, kind: str) -> str:
 
 
 def _describe(settings: Model, vocabulary: int) -> npt.NDArray[np.int8]:
-    """Its own settings, as it keeps them among the weights."""
+    """Return Marian's settings in the form in which it stores them among the weights."""
     described: dict[str, Any] = {
         "type": "transformer",
         "version": "v1.12.42",

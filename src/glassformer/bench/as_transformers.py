@@ -1,4 +1,4 @@
-"""A model of ours in Hugging Face's names, for its `generate` to be compared with."""
+"""The export of a model to Hugging Face's names, so that its `generate` can be compared."""
 
 from __future__ import annotations
 
@@ -27,7 +27,10 @@ NAMES: dict[str, Callable[[re.Match[str]], str]] = {
 
 
 def write(model: Path | str, folder: Path) -> None:
-    """model.json and weights.safetensors. ValueError for what no class there computes."""
+    """Write model.json and weights.safetensors.
+
+    Raise ValueError for a model that no class of Hugging Face computes.
+    """
     config, tokenizers, network = load_model(model)
     settings = config.model
     _check(settings)
@@ -56,7 +59,7 @@ def _check(settings: Model) -> None:
 
 
 def _rename(name: str) -> str | None:
-    """None for what is no weight of a layer."""
+    """Return Hugging Face's name of a weight; None if it belongs to no layer."""
     if found := re.match(r"(encoder|decoder)_norm\.(\w+)", name):
         return f"model.{found[1]}.layer_norm.{found[2]}"
     if not (found := re.match(r"(encoder|decoder)\.(\d+)\.(.+)\.(weight|bias)", name)):

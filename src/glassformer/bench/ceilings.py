@@ -1,4 +1,4 @@
-"""What the processor can do at most: matrix products and memory, measured."""
+"""Measurements of the processor's highest speed in matrix products and of its memory."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from pathlib import Path
 import torch
 
 CUBE = 2048  # rows, columns and depth of the products
-BYTES = 1 << 29  # of the array that is copied: larger than most caches
+BYTES = 1 << 29  # size of the array that is copied: larger than most caches
 
 
 def measure_ceilings(seconds: float = 1.0, cube: int = CUBE, size: int = BYTES) -> dict[str, float]:
-    """TFLOP/s (int8: TOP/s) of large matrix products, and GB/s of reading and writing."""
+    """Return TFLOP/s (int8: TOP/s) of large matrix products, and GB/s of reading and writing."""
     found = {}
     for name, dtype in (("fp32", torch.float32), ("bf16", torch.bfloat16)):
         left, right = (torch.randn(cube, cube).to(dtype) for _ in range(2))
@@ -36,7 +36,7 @@ def measure_ceilings(seconds: float = 1.0, cube: int = CUBE, size: int = BYTES) 
 
 
 def ask_ceilings(environment: Mapping[str, str]) -> dict[str, float]:
-    """The same of a process that is held as the sides are."""
+    """Return the same, measured in a process with the environment of the engines."""
     found = subprocess.run(
         [sys.executable, "-m", __name__],
         env={**os.environ, **environment, "PYTHONPATH": str(Path(__file__).parents[2])},
@@ -49,12 +49,15 @@ def ask_ceilings(environment: Mapping[str, str]) -> dict[str, float]:
 
 
 def best_rate(ceilings: Mapping[str, float]) -> float:
-    """Operations a second of the faster of fp32 and bf16."""
+    """Return the operations per second of the faster of fp32 and bf16."""
     return 1e12 * max(rate for name, rate in ceilings.items() if name.endswith("TFLOP/s"))
 
 
 def _fastest(work: Callable[[], object], seconds: float) -> float:
-    """The shortest of the repetitions that fit; a ceiling is what is reached undisturbed."""
+    """Return the shortest time of the repetitions that fit into so many seconds.
+
+    The shortest time is the one least disturbed by other load.
+    """
     best, end = math.inf, time.perf_counter() + seconds
     while best == math.inf or time.perf_counter() < end:
         began = time.perf_counter()
@@ -66,11 +69,11 @@ def _fastest(work: Callable[[], object], seconds: float) -> float:
 def count_flops(
     model: dict[str, int], vocabulary: int, source: int, target: int, looks: dict[str, float]
 ) -> float:
-    """Floating-point operations of one training update in its matrix products, padding apart.
+    """Return the floating-point operations of one update in matrix products, without padding.
 
-    source, target: tokens. looks: query-key pairs of the encoder's own attention, the decoder's
-    (its causal half not left out: that is how it is computed) and the one across. Forward once
-    and backward twice, two operations a product.
+    source, target: numbers of tokens. looks: numbers of query-key pairs in the encoder's and the
+    decoder's self-attention (with the masked half, which is computed too) and in cross-attention.
+    The backward pass counts twice the forward pass, and a product two operations.
     """
     d, f = model["d_model"], model["d_ff"]
     encoder = source * (4 * d * d + 2 * d * f) + 2 * d * looks["encoder"]

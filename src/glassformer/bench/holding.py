@@ -1,4 +1,4 @@
-"""What a comparison is held to: so many threads, and older instructions."""
+"""Limits of a comparison: the number of threads, and older instruction sets."""
 
 from __future__ import annotations
 
@@ -14,6 +14,6 @@ AVX2 = {
 
 
 def hold(threads: int | None, avx2: bool) -> dict[str, str]:
-    """The environment of every side."""
+    """Return the environment variables that set these limits for every engine."""
     count = str(threads or count_cores())
     return {**dict.fromkeys(THREADS, count), **(AVX2 if avx2 else {})}

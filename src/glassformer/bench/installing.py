@@ -1,4 +1,4 @@
-"""Other engines, each in a virtual environment of its own below a folder of work."""
+"""The installation of other engines, each into a virtual environment of its own."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ DONE = "installed.txt"
 
 @dataclass(frozen=True)
 class Engine:
-    """What is installed, and which package's version names it."""
+    """An engine's requirements, and the package whose version identifies it."""
 
     package: str
     requirements: tuple[str, ...]
@@ -28,7 +28,7 @@ class Engine:
 
 ENGINES = {
     "transformers": Engine("transformers", ("transformers==5.23.0", "sentencepiece")),
-    # The first two are what its own list of requirements forgets.
+    # JoeyNMT does not declare the first two requirements itself.
     "joeynmt": Engine("joeynmt", ("importlib_metadata", "sentencepiece==0.2.0", "joeynmt==2.3.0")),
     "marian": Engine("pymarian", ("pymarian==1.12.42",), needs_torch=False),
     "eole": Engine("eole", ("eole==0.6.4",)),
@@ -37,7 +37,10 @@ ENGINES = {
 
 
 def install(name: str, work: Path) -> Path:
-    """The Python of an engine's environment, which is made if it is not there yet."""
+    """Return the Python of an engine's environment, which is created if necessary.
+
+    Raise ValueError where the engine cannot be installed.
+    """
     engine, folder = ENGINES[name], (work / "engines" / name).absolute()
     python = folder / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
     wanted = list(engine.requirements)
@@ -59,14 +62,14 @@ def install(name: str, work: Path) -> Path:
 
 
 def find_version(python: Path, name: str) -> str:
-    """Of the engine that this Python has."""
+    """Return the version of an engine that is installed for this Python."""
     code = f"from importlib.metadata import version; print(version({ENGINES[name].package!r}))"
     command = [str(python), "-c", code]
     return subprocess.run(command, capture_output=True, encoding="utf-8", check=True).stdout.strip()
 
 
 def copy_peers(work: Path) -> Path:
-    """Our side of the other engines, as a package that stands alone; its parent folder."""
+    """Copy the adapters of the engines as a separate package; return its parent folder."""
     shutil.copytree(
         PEERS, work / "peers", dirs_exist_ok=True, ignore=shutil.ignore_patterns("__pycache__")
     )

@@ -1,4 +1,7 @@
-"""Our side of the training table: `python -m glassformer.bench.ours_training RUN PRECISION`."""
+"""Our process of the training benchmark.
+
+`python -m glassformer.bench.ours_training RUN PRECISION`
+"""
 
 from __future__ import annotations
 
@@ -17,7 +20,7 @@ from .peers.turns import Turns
 
 
 def main(folder: Path, precision: str) -> None:
-    """What the training loop does in an update, the reading of its batch included."""
+    """Run the training loop's updates, including the reading of each batch."""
     turns = Turns()
     prepared = prepare_run(folder, Reporter(quiet=True))
     device, train = choose_device("cpu"), prepared.config.train

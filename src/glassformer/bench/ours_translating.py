@@ -1,6 +1,6 @@
-"""Our side of the translating table.
+"""Our process of the translation benchmark.
 
-python -m glassformer.bench.ours_translating MODEL SENTENCES PRECISION
+`python -m glassformer.bench.ours_translating MODEL SENTENCES PRECISION`
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from .peers.turns import Turns
 
 
 def main() -> None:
-    """Text in, tokens out: unlike the others, ours also cuts the text into tokens."""
+    """Translate texts into tokens; unlike the other engines, ours also tokenizes the text."""
     turns, bare = Turns(), imported_torch()
     from ..config import Decode
     from ..translator import Translator
@@ -46,7 +46,7 @@ def main() -> None:
 
 
 def imported_torch() -> dict[str, float]:
-    """Torch is imported above; nothing of ours that is heavy is."""
+    """Return the memory after the import of torch, before that of our own larger modules."""
     assert torch.__version__
     return imported()
 

@@ -1,4 +1,4 @@
-"""What a comparison found: rows with medians, spreads and ratios; Markdown and JSON."""
+"""The results of a comparison: rows with medians, spreads and ratios, as Markdown and JSON."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Row:
-    """One engine's figures. A ratio is the median over rounds, ours over theirs in each."""
+    """One engine's results. The ratio is the median over rounds of our speed divided by theirs."""
 
     engine: str
     version: str | None
     figures: dict[str, float | str]
     against: str | None = None
-    ratio: float | None = None  # how many times as fast `engine` is as `against`
-    spread: tuple[float, float] | None = None  # of the ratio, over the rounds
-    refused: str | None = None  # why the ratio is not to be trusted
+    ratio: float | None = None  # speed of `against` divided by that of `engine`
+    spread: tuple[float, float] | None = None  # the smallest and the largest ratio of a round
+    refused: str | None = None  # why the ratio is not valid
 
 
 @dataclass(frozen=True)
 class Table:
-    """A comparison on one machine in one run."""
+    """The results of a comparison on one machine in one run."""
 
     title: str
     command: str
@@ -31,7 +31,7 @@ class Table:
     conditions: dict[str, Any]
     ceilings: dict[str, float]
     rows: list[Row] = field(default_factory=list)
-    columns: dict[str, str] = field(default_factory=dict)  # figure -> its heading and format
+    columns: dict[str, str] = field(default_factory=dict)  # key of a result -> heading|format
 
     def to_json(self) -> dict[str, Any]:
         return asdict(self)
@@ -60,7 +60,7 @@ class Table:
 
 
 def compare(ours: Sequence[float], theirs: Sequence[float]) -> tuple[float, tuple[float, float]]:
-    """The median and the range of how many times as fast ours was, round by round."""
+    """Return the median and the range, over rounds, of our speed divided by theirs."""
     ratios = [one / other for one, other in zip(ours, theirs, strict=True)]
     return statistics.median(ratios), (min(ratios), max(ratios))
 

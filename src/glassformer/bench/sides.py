@@ -1,4 +1,4 @@
-"""The processes that are compared, and the turns they take."""
+"""The processes that are compared, and their turns."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ TAIL = 12  # lines of a failed process that are shown
 
 @dataclass(frozen=True)
 class Side:
-    """One row to be: `module` is run with `arguments`, by our Python or by an engine's own."""
+    """A competitor: a module and its arguments, run by our Python or by that of an engine."""
 
     name: str
     module: str
@@ -31,7 +31,10 @@ class Side:
 
 
 class Process:
-    """A side at work: it says what it is, then answers requests, one line of JSON each way."""
+    """A running competitor. It first sends facts about itself, then answers requests.
+
+    Each message is one line of JSON.
+    """
 
     def __init__(self, side: Side, work: Path, environment: Mapping[str, str]):
         self.side, self.log = side, work / "logs" / f"{side.name.replace(' ', '-')}.log"
@@ -66,7 +69,7 @@ class Process:
 
     def ask(self, **request: Any) -> dict[str, Any]:
         assert self.child.stdin
-        with suppress(BrokenPipeError):  # it has ended: its last words are in the log
+        with suppress(BrokenPipeError):  # it has ended: its log says why
             self.child.stdin.write(json.dumps(request) + "\n")
             self.child.stdin.flush()
         return self._hear()
@@ -96,7 +99,10 @@ class Process:
 def open_sides(
     sides: Iterable[Side], work: Path, environment: Mapping[str, str]
 ) -> Iterator[list[Process]]:
-    """All of them started; ended whatever happens. One that cannot start is left out, said why."""
+    """Start all competitors and end them on exit; leave out an engine that cannot start.
+
+    The reason is printed on stderr. If ours cannot start, its error is raised.
+    """
     with ExitStack() as stack:
         started = []
         for side in sides:
@@ -115,7 +121,10 @@ def open_sides(
 def take_turns(
     processes: Sequence[Process], rounds: int, request: Mapping[str, Any]
 ) -> dict[str, list[dict[str, Any]]]:
-    """Each side asked once a round; the first answer of each, while it warms up, is not kept."""
+    """Send the request to each process once in each round; return the answers by name.
+
+    The answers of a first round, which warms up, are dropped.
+    """
     found: dict[str, list[dict[str, Any]]] = {each.side.name: [] for each in processes}
     for number in range(rounds + 1):
         for process in processes:

@@ -1,4 +1,4 @@
-"""The training table: updates of the same model on the same batches, ours and theirs."""
+"""The training benchmark: updates of the same model on the same batches by several engines."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from .sides import Side, open_sides, take_turns
 
 OURS = "glassformer.bench.ours_training"
 PLAIN = "glassformer.bench.peers"
-# A peer's name -> engine (None: what we stand on), module and precision.
+# A peer's name -> engine (None: PyTorch, which we use ourselves), module and precision.
 PEERS = {
     "transformers-fp32": ("transformers", "train_transformers", "fp32"),
     "transformers-bf16": ("transformers", "train_transformers", "bf16"),
@@ -45,16 +45,16 @@ COLUMNS = {
     "peak": "peak MiB|,.0f",
 }
 PAIRS: dict[Split, int] = {"train": 20_000, "valid": 200}
-BATCHES = 300  # written for the others, who begin anew after the last
+BATCHES = 300  # batches written for the other engines, which start again after the last
 
 
 @dataclass(frozen=True)
 class Task:
-    """What everybody trains on: the folder of a run of ours, and what was written beside it."""
+    """The data that all engines train on, in the folder of one of our runs."""
 
     folder: Path
     prepared: Prepared
-    flops: float  # of a source+target token
+    flops: float  # per source+target token
 
 
 def run(
@@ -69,9 +69,10 @@ def run(
     environment: dict[str, str] | None = None,
     command: str = "",
 ) -> Table:
-    """Our `precisions` and the `peers`, in turns of so many seconds, after a first to warm up.
+    """Compare our `precisions` with the `peers`, in turns of so many seconds; return the table.
 
-    Without `data`, on the built-in corpus.
+    A first turn warms up. Without `data`, the built-in corpus is used. Raise ValueError for an
+    unknown peer.
     """
     for name in peers:
         if name not in PEERS:
@@ -100,7 +101,7 @@ def run(
 
 
 def make_task(config: Config, data: Sequence[Path], work: Path) -> Task:
-    """Tokenizers, store and batches, made once for each setting and kept in `work`."""
+    """Return tokenizers, store and batches, made once for each setting and kept in `work`."""
     folder = (work / "tasks" / f"{config.size or 'own'}-{config.model.norm}").absolute()
     wanted = config.to_toml() + "".join(f"\n# {path.absolute()}" for path in data)
     note, batches = folder / "wanted.toml", folder / "batches-fp32.npz"
@@ -118,7 +119,7 @@ def make_task(config: Config, data: Sequence[Path], work: Path) -> Task:
 
 
 def write_demo(config: Config, work: Path) -> Path:
-    """The built-in corpus as files, in the languages that are wanted."""
+    """Write the built-in corpus in the languages of the settings; return its folder."""
     source, target = config.data.source_lang or "", config.data.target_lang or ""
     if not {source, target} <= set(LANGUAGES):
         raise ValueError(f"no text of ours is in {source} and {target}: give --data")
@@ -129,7 +130,10 @@ def write_demo(config: Config, work: Path) -> Path:
 
 
 def _write_task(folder: Path, prepared: Prepared) -> None:
-    """Lengths are padded to what suits the products of a precision in PyTorch."""
+    """Write the batches and settings for the other engines.
+
+    Lengths are padded as is best for PyTorch's matrix products in each precision.
+    """
     config = prepared.config
     for precision, pad_to in (("fp32", 1), ("bf16", FEW_SHAPES)):
         batches = make_batches(config.train.model_copy(update={"pad_to": pad_to}), prepared.store)
@@ -189,7 +193,7 @@ def make_row(
 
 
 def _count_flops(prepared: Prepared, batches: Sequence[tuple[Any, Any]]) -> float:
-    """Of the matrix products that a source+target token costs, on average."""
+    """Return the average operations of matrix products per source+target token."""
     flops = tokens = 0.0
     model = prepared.config.model.model_dump()
     for source, target in batches:
@@ -202,7 +206,7 @@ def _count_flops(prepared: Prepared, batches: Sequence[tuple[Any, Any]]) -> floa
 
 
 def describe(environment: dict[str, str]) -> str:
-    """The machine, and what it was held to."""
+    """Return a description of the machine, with the limits set for the comparison."""
     machine = look_at_machine()
     held = f" ({' '.join(f'{k}={v}' for k, v in environment.items())})" if environment else ""
     gib = f", {machine.memory:.0f} GiB" if machine.memory else ""

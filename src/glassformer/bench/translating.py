@@ -1,4 +1,4 @@
-"""The translating table: the same weights on the same sentences, ours and theirs."""
+"""The translation benchmark: the same weights on the same sentences in several engines."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from .sides import Process, Side, open_sides
 from .training import describe
 
 OURS = "glassformer.bench.ours_translating"
-# A peer's name -> engine, and what it computes in.
+# A peer's name -> engine and its precisions.
 PEERS = {
     "ctranslate2": ("ctranslate2", ("float32", "int8")),
     "transformers": ("transformers", ("fp32", "bf16")),
@@ -40,26 +40,26 @@ COLUMNS = {
     "p99": "p99 ms|,.1f",
     "memory": "MiB above the import|,.0f",
     "peak": "peak MiB|,.0f",
-    "start": "start s|.1f",  # from nothing to the first sentence
+    "start": "start s|.1f",  # from the start of the process to the first translation
     "length": "tokens a sentence|.2f",
     "same": "same as the first row|.1%",
     "bleu": "BLEU|.2f",
     "settings": "settings|",
 }
-LONGEST = 250  # tokens of a translation
-APART = 0.02  # mean lengths that differ by more are not of the same search
+LONGEST = 250  # the most tokens of a translation
+APART = 0.02  # a larger relative difference of mean lengths means another search
 
 
 @dataclass(frozen=True)
 class Plan:
-    """What all sides are asked, and how often."""
+    """The sentences, settings and rounds of a comparison, which are the same for all engines."""
 
     model: Path
     tokenizers: Tokenizers
     texts: Sequence[str]
     references: Sequence[str] | None
     target_lang: str | None
-    file: Path  # the sentences, as the sides read them
+    file: Path  # the sentences, in the file that the engines read
     settings: dict[str, Any]
     rounds: int
     work: Path
@@ -80,7 +80,11 @@ def run(
     environment: dict[str, str] | None = None,
     command: str = "",
 ) -> Table:
-    """All sides in turns; each first finds its fastest settings on a few of the sentences."""
+    """Compare all engines in turns; return the table.
+
+    Each first finds its fastest settings on a few of the sentences. Raise ValueError for an unknown
+    peer.
+    """
     for name in peers:
         if name not in PEERS:
             raise ValueError(f"--against {name}: one of {', '.join(PEERS)}")
@@ -123,7 +127,7 @@ def run(
 
 
 def demo_texts(model: Path | str, count: int = 300) -> list[str]:
-    """Sentences of the built-in corpus, where it has the model's languages."""
+    """Return sentences of the built-in corpus; raise ValueError if it lacks the languages."""
     data = Config.load(locate(model) / CONFIG).data
     langs = data.source_lang or "none", data.target_lang or "none"
     if not set(langs) <= set(LANGUAGES):
@@ -148,7 +152,7 @@ def _write_sentences(tokenizers: Tokenizers, texts: Sequence[str], work: Path) -
 
 
 def _make_sides(name: str, plan: Plan) -> list[Side]:
-    """Their copies of the model are made once for these weights, and kept."""
+    """Return the processes of a peer; its copy of the model is written once and kept."""
     engine, precisions = PEERS[name]
     print_ = sha256((plan.model / WEIGHTS).read_bytes()).hexdigest()[:12]
     module, sides = f"translate_{engine}", []
@@ -170,7 +174,11 @@ def _make_sides(name: str, plan: Plan) -> list[Side]:
 
 
 def _measure(processes: Sequence[Process], plan: Plan) -> dict[str, list[dict[str, Any]]]:
-    """The first sentence; tuning, which also warms up; one by one, and in turns all at once."""
+    """Return the answers of each process, one for each round.
+
+    The steps are: the first sentence; tuning, which also warms up; sentences one by one; and, in
+    turns, all sentences at once.
+    """
     start = {
         each.side.name: each.started + each.ask(alone=plan.settings, count=1)["alone"][0]
         for each in processes

@@ -1,4 +1,7 @@
-"""Choosing words: knows of a network only what `protocol.py` says."""
+"""The search for translations, and the scoring of given ones.
+
+The package knows of a network only what `protocol.py` says.
+"""
 
 from .budget import Budget
 from .protocol import Network, State

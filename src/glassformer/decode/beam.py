@@ -1,7 +1,7 @@
-"""Beam search: the W best hypotheses of each sentence, side by side (paper 6.1).
+"""Beam search, which keeps the W best hypotheses of each sentence (paper 6.1).
 
-Letters: B sentences; W beam width, R = B * W rows; V vocabulary; C = 2 W candidates a sentence;
-N best wanted.
+Letters: B sentences; W beam width, R = B * W rows; V vocabulary; C = 2 W candidates of a
+sentence; N best wanted.
 """
 
 from __future__ import annotations
@@ -20,9 +20,11 @@ from .step import Step
 
 
 def step_beam(logits: Tensor | Best, live: Hypotheses, settings: Decode) -> Step:
-    """Continue the hypotheses of each sentence by its best candidates. Writes on the logits, R V.
+    """Return the step that continues each sentence's hypotheses by its best candidates.
 
-    At most one candidate of a row is EOS, so that among the best 2 W at least W go on.
+    The logits, R V, are overwritten.
+
+    At most one candidate of a row is EOS, so at least W of the best 2 W do not end.
     """
     beam = live.beams
     (logit_RC, token_RC, sum_R1), forbidden = choose_candidates(logits, live, settings)
@@ -31,7 +33,7 @@ def step_beam(logits: Tensor | Best, live: Hypotheses, settings: Decode) -> Step
     log_prob_BC, place_BC = log_prob_BWC.flatten(1).topk(2 * beam)
     token_BC = token_RC.view(len(place_BC), -1).gather(1, place_BC)
 
-    # Those that end finish if they rank among the first W; the first W that do not end live on.
+    # A candidate that ends is finished if it ranks among the first W; the first W others are kept.
     rank_C = torch.arange(2 * beam, device=place_BC.device)
     ends_BC = token_BC == EOS
     finished_BC = ends_BC & (rank_C < beam) & (log_prob_BC > -math.inf)
@@ -60,9 +62,10 @@ def step_beam(logits: Tensor | Best, live: Hypotheses, settings: Decode) -> Step
 def is_done(
     hope_B: Tensor, best_BN: Tensor, finished_B: Tensor, live: Hypotheses, settings: Decode
 ) -> Tensor:
-    """Whether each sentence has what was wanted; `hope_B` is the best log-probability alive.
+    """Return whether each sentence is done, B.
 
-    "first": W hypotheses have finished. "exact": no live hypothesis can still enter the N best:
+    `hope_B` is the largest log-probability of the unfinished hypotheses. "first": W hypotheses
+    have finished. "exact": no unfinished hypothesis can still enter the N best, because
     log-probabilities only fall, and no penalty exceeds that of the greatest length.
     """
     if settings.stop == "first":

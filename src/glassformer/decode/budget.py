@@ -1,4 +1,4 @@
-"""How much is at work at once: less, once memory has run out."""
+"""The budget of tokens searched at once, which shrinks when memory runs out."""
 
 from __future__ import annotations
 
@@ -6,13 +6,19 @@ from ..device import free_memory
 
 
 class Budget:
-    """Rows times the longest of them, in tokens; shared by all who work with one network."""
+    """A budget in tokens: rows times the longest of them.
+
+    All workers that use one network share it.
+    """
 
     def __init__(self, tokens: int):
         self.tokens = tokens
 
     def shrink(self, sentences: int, longest: int, line: int, rows: int = 1) -> None:
-        """There was no room for so many, of `rows` each. ValueError, naming the line, for one."""
+        """Reduce the budget after memory ran out with so many sentences of `rows` rows each.
+
+        Raise ValueError, which names the line, if there was only one sentence.
+        """
         if sentences == 1:
             raise ValueError(
                 f"line {line + 1}: there is not enough memory for a sentence of {longest} tokens: "
@@ -23,4 +29,5 @@ class Budget:
 
 
 def as_budget(tokens: int | Budget) -> Budget:
+    """Return a budget of so many tokens; a budget is returned as it is."""
     return tokens if isinstance(tokens, Budget) else Budget(tokens)

@@ -1,4 +1,4 @@
-"""Greedy search: the most probable token, each time.
+"""Greedy search, which takes the most probable token at each step.
 
 Letters: B sentences, one row each and one candidate: R = B, W = C = 1; V vocabulary.
 """
@@ -19,7 +19,7 @@ from .step import Step
 
 
 def step_greedy(logits: Tensor | Best, live: Hypotheses, settings: Decode) -> Step:
-    """Follow the most probable token. Writes on the logits, R V."""
+    """Return the step that appends the most probable token. The logits, R V, are overwritten."""
     (logit_R1, token_R1, sum_R1), forbidden = choose_candidates(logits, live, settings)
     return follow(token_R1, logit_R1 - sum_R1, live, settings, forbidden)
 
@@ -31,7 +31,7 @@ def follow(
     settings: Decode,
     forbidden: tuple[Tensor, Tensor],
 ) -> Step:
-    """The step of a search with one row a sentence: whatever it chose lives on until EOS."""
+    """Return the step that appends the given tokens, for a search with one row of each sentence."""
     log_prob_B1 = live.log_prob_BW + token_log_prob_B1
     finished_B1 = (token_B1 == EOS) & (log_prob_B1 > -math.inf)
     only_B1 = torch.zeros_like(token_B1)

@@ -1,7 +1,7 @@
-"""What is to be searched for, and what of it comes next.
+"""The sentences to search for, and the order in which they are taken.
 
-The longest sentences come first: memory runs out at once or never, and whoever joins later fits
-under the padding that is there already.
+The longest sentences come first, so that memory runs out at once or never, and sentences that join
+later fit into the padding that is there already.
 """
 
 from __future__ import annotations
@@ -14,23 +14,23 @@ from ..config import Decode
 from ..text import EOS
 from .rules import longest_output
 
-FEWEST = 16  # sentences that a worker takes at once, if there are so many
-TAKES = 3  # of several workers each would take so often, if they always took as many
+FEWEST = 16  # sentences that a worker takes at once, if so many are left
+TAKES = 3  # the first take of a worker is 1 / TAKES of its share of the queue
 
 
 @dataclass(frozen=True)
 class SearchJob:
-    """One sentence to search for."""
+    """A sentence to translate, with the limits of its search."""
 
-    index: int  # its place in the input
-    line: int  # its number in the whole text, from 0: what sampling is keyed by
+    index: int  # its index in the input
+    line: int  # its number in the whole text, from 0: a key of sampling
     source: Sequence[int]
-    prefix: Sequence[int]  # how its translation must begin
-    limit: int  # the most tokens, EOS counted
+    prefix: Sequence[int]  # the tokens that its translation must begin with
+    limit: int  # the most tokens of its translation, EOS counted
 
     @property
     def size(self) -> int:
-        """Tokens that the network reads at once."""
+        """Return the largest number of tokens that the network reads at once."""
         return max(len(self.source), len(self.prefix) + 1)
 
 
@@ -41,7 +41,10 @@ def plan_jobs(
     longest: int | None,
     settings: Decode,
 ) -> list[SearchJob]:
-    """A job for each source. ValueError where one cannot be done, naming the line from 1."""
+    """Return a job for each source.
+
+    Raise ValueError, which names the line counted from 1, where a source or prefix is invalid.
+    """
     prefixes = [()] * len(sources) if prefixes is None else prefixes
     lines = range(len(sources)) if lines is None else lines
     if not len(sources) == len(prefixes) == len(lines):
@@ -64,18 +67,19 @@ def plan_jobs(
 
 
 def queue(jobs: Iterable[SearchJob]) -> deque[SearchJob]:
-    """The order in which sentences are searched for."""
+    """Return the jobs in the order in which they are searched for: the longest first."""
     return deque(sorted(jobs, key=lambda job: (-job.size, job.index)))
 
 
 def take(
     waiting: deque[SearchJob], working: list[SearchJob], room: int, workers: int = 1
 ) -> list[SearchJob]:
-    """The next sentences of the queue that find room beside those at work; at least one works.
+    """Remove from the queue the next sentences that fit beside those at work, and return them.
 
-    `room` is in tokens, padding included. Few newcomers are not worth an encoder's run: they
-    wait until there is room for a quarter of those at work. Where several workers share the
-    queue, each takes a little of what is left, so that all are done at about one time.
+    `room` is the budget in tokens, padding included; one sentence is taken in any case if none is
+    at work. A few sentences are not worth a run of the encoder, so none are taken until the room
+    is enough for a quarter of those at work. Where several workers share the queue, each takes a
+    part of what is left, so that all finish at about the same time.
     """
     if not waiting:
         return []

@@ -1,8 +1,8 @@
-"""What a search may ask of a network, whatever the network is.
+"""The search protocol: the methods of a network that a search may call.
 
-R rows of a search; B sentences at work; Q new tokens a row; V vocabulary; S source tokens.
+R rows of a search; B sentences at work; Q new tokens of each row; V vocabulary; S source tokens.
 The rows of one sentence are neighbours, and every sentence has the same number of rows
-(`state.beams`), so that R = B * beams. Every row has its own length: sentences may join late.
+(`state.beams`), so that R = B * beams. Rows may differ in length, because sentences may join late.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from ..kernels.topk import Best
 
 
 class State(Protocol):
-    """Where decoding stands. The network's own; a search reads only these two."""
+    """The state of decoding. It belongs to the network; a search reads only these two fields."""
 
-    length_R: Tensor  # int64: tokens given to each row so far
+    length_R: Tensor  # int64: the tokens given to each row so far
     beams: int  # rows of each sentence
 
 
@@ -25,47 +25,50 @@ S = TypeVar("S", bound=State)
 
 
 class Network(Protocol[S]):
-    """Read the source once, then ask for the next token as often as needed."""
+    """A network that encodes the source once and then predicts one token after another."""
 
     def start(self, source_BS: Tensor) -> S:
-        """Read the sources (int64, padded with 0 on the right). One row a sentence, length 0."""
+        """Encode the sources (int64, padded with 0 on the right).
+
+        Return a state with one row for each sentence, of length 0.
+        """
         ...
 
     def step(self, tokens_RQ: Tensor, state: S) -> Tensor:
-        """Append Q tokens to every row; return fp32 logits_RQV of the token after each of them.
+        """Append Q tokens to every row; return logits_RQV of the token after each of them, in fp32.
 
         A row with fewer new tokens is padded on the right, with any id, and cut back with
-        `rewind`. A row in which nobody lives any more is stepped along on any id, PAD included:
-        its logits are finite too. The logits are the caller's to write on.
+        `rewind`. A row without a hypothesis gets any id, PAD included, and its logits are finite
+        too. The caller may overwrite the logits.
         """
         ...
 
     def keep(self, rows: Tensor, state: S) -> None:
-        """Row i of the new state continues row rows[i]; rows may repeat or vanish.
+        """Reorder the state: row i continues row rows[i]; rows may repeat or be left out.
 
         `rows` is grouped by sentence, in ascending order of the sentences that stay, the same
-        number for each: that number becomes `state.beams`. A sentence of which no row is named
-        is forgotten. At least one row is named.
+        number for each: that number becomes `state.beams`. A sentence without a row in `rows` is
+        dropped. `rows` is not empty.
         """
         ...
 
     def admit(self, source_BS: Tensor, state: S) -> None:
-        """New sentences join at the end, with `state.beams` rows each, at length 0."""
+        """Append new sentences at the end, with `state.beams` rows each, of length 0."""
         ...
 
     def rewind(self, length_R: Tensor, state: S) -> None:
-        """Cut each row back to a length it has had."""
+        """Cut each row back to a length that it has had before."""
         ...
 
 
 @runtime_checkable
 class Finder(Network[S], Protocol[S]):
-    """A network with a shortcut for a search that wants only the best tokens of each row."""
+    """A network with a fast method for a search that needs only the best tokens of each row."""
 
     def find_best(self, tokens_R1: Tensor, state: S, size: int, first: int) -> Best | None:
-        """As `step`, of one token a row; the `size` largest logits from the id `first` on, their
-        ids, and the logsumexp of all V.
+        """Append one token to every row, as `step` does; return the `size` largest logits among the
+        ids from `first` on, their ids, and the logsumexp of all V.
 
-        None: not so many; nothing has been done, and `step` is to be asked.
+        Return None, and change nothing, where `size` is too large: the caller then calls `step`.
         """
         ...

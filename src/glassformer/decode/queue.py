@@ -1,4 +1,4 @@
-"""What waits to be searched for, and what has been found; workers share one."""
+"""The queue of sentences to search for, with the results; all workers share it."""
 
 from __future__ import annotations
 
@@ -11,8 +11,11 @@ from .results import Hypothesis, best
 
 
 class Queue:
-    """rows: of each sentence at work. n_best: how many hypotheses of each are wanted. progress: is
-    told how many sentences are done since last told."""
+    """The sentences that wait, and the hypotheses that were found.
+
+    rows: the rows of each sentence at work. n_best: the number of hypotheses wanted of each.
+    progress: called with the number of sentences done since its last call.
+    """
 
     def __init__(
         self,
@@ -29,19 +32,23 @@ class Queue:
         self.tell = progress or (lambda done: None)
 
     def take(self, working: list[SearchJob]) -> list[SearchJob]:
-        """The next sentences that find room beside those."""
+        """Remove and return the next sentences that fit beside those at work."""
         with self.lock:
             return take(self.waiting, working, self.budget.tokens // self.rows, self.workers)
 
     def settle(self, job: SearchJob) -> None:
-        """All of it has been found."""
+        """Keep the best hypotheses of a finished sentence, and report progress."""
         self.found[job.index] = best(self.found[job.index], self.n_best)
         with self.lock:
             self.tell(1)
 
     def has_work(self, unsettled: Iterable[SearchJob]) -> bool:
-        """Whether a worker is to go on. Those that memory ran out on begin anew, fewer at once; who
-        had no room for a single one leaves it to the others."""
+        """Return whether a worker is to continue; put its unsettled sentences back into the queue.
+
+        Sentences are unsettled when memory ran out on them. They begin anew, with a smaller budget.
+        A worker whose memory did not suffice for a single sentence stops and leaves it to the other
+        workers.
+        """
         jobs = queue(unsettled)
         for job in jobs:
             self.found[job.index] = []

@@ -1,4 +1,4 @@
-"""What a search found."""
+"""The hypotheses that a search returns, and its errors."""
 
 from __future__ import annotations
 
@@ -10,22 +10,22 @@ from .step import Step
 
 
 class NotFiniteError(ValueError):
-    """The network's logits are not finite numbers, or far too large: nothing can be chosen."""
+    """The error for logits that are not finite numbers, or far too large to choose from."""
 
 
 @dataclass(frozen=True)
 class Hypothesis:
-    """One translation, in tokens, with what the network thinks of it (natural logarithms)."""
+    """One translation in tokens, with its log-probabilities (natural logarithms)."""
 
-    tokens: list[int]  # without BOS and EOS, with what was forced
+    tokens: list[int]  # without BOS and EOS, with the forced prefix
     log_prob: float  # of all tokens and EOS
-    score: float  # log_prob over the length penalty: what hypotheses are ranked by
-    token_log_probs: list[float]  # one a token, and EOS's last
-    finished: bool  # ended with EOS; otherwise it was cut at the greatest length
+    score: float  # log_prob / length penalty: hypotheses are ranked by it
+    token_log_probs: list[float]  # one for each token, and EOS's last
+    finished: bool  # whether it ended with EOS; otherwise it was cut at the greatest length
 
 
 def endings(step: Step) -> Iterator[tuple[int, Hypothesis]]:
-    """Every hypothesis that ended in this step, with the place of its sentence among B."""
+    """Yield each hypothesis that ended in this step, after the index of its sentence among B."""
     ended_BC = step.finished_BC | step.cut_BC
     sentence, place = ended_BC.nonzero(as_tuple=True)
     before, parent = step.before, step.parent_BC[sentence, place]
@@ -58,14 +58,14 @@ def endings(step: Step) -> Iterator[tuple[int, Hypothesis]]:
 
 
 def explain_nothing(step: Step, place: int, line: int, settings: Decode) -> ValueError:
-    """Return the error for a sentence, at `place` among B, whose search ended without a hypothesis.
+    """Return the error for sentence number `place` of B, whose search ended without a hypothesis.
 
-    What the rules forbid has the log-probability -inf; logits that are not finite give NaN, and
-    those that are far too large may give either.
+    A token that the rules forbid has the log-probability -inf; logits that are not finite give
+    NaN, and those that are far too large may give either.
     """
     is_bound = (
         settings.no_repeat_ngram_size and settings.min_length
-    )  # otherwise something may always follow
+    )  # otherwise some token is always allowed
     if is_bound and not step.log_prob_BC[place].isnan().any():
         said = "no hypothesis is left: no_repeat_ngram_size and min_length forbid every token"
         return ValueError(f"line {line + 1}: {said}")
@@ -76,5 +76,5 @@ def explain_nothing(step: Step, place: int, line: int, settings: Decode) -> Valu
 
 
 def best(pool: list[Hypothesis], number: int) -> list[Hypothesis]:
-    """The best by score; what was cut counts only where too few finished."""
+    """Return the best hypotheses by score; unfinished ones come after all finished ones."""
     return sorted(pool, key=lambda found: (not found.finished, -found.score))[:number]

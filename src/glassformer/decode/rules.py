@@ -1,4 +1,4 @@
-"""What holds a choice back: the length penalty, the longest output, and what is forbidden.
+"""The rules of a search: the length penalty, the longest output and the forbidden tokens.
 
 Letters: B sentences; R rows; V vocabulary; C forbidden candidates of a row; L tokens so far;
 n tokens of an n-gram.
@@ -19,45 +19,48 @@ from .topk import find_top, sum_logs
 
 
 def length_penalty(length: Tensor, settings: Decode) -> Tensor:
-    """What the log-probability of a hypothesis of so many tokens, EOS counted, is divided by.
+    """Return the divisor of the log-probability of a hypothesis of n tokens, EOS counted.
 
-    "gnmt": ((5 + n) / 6) ** alpha (Wu et al. 2016, equation 14; here 6.1); "power": n ** alpha.
-    Never below 1 and never falling as n grows: the exact stop rests on that.
+    `length` holds n. "gnmt": ((5 + n) / 6) ** alpha (Wu et al. 2016, equation 14; here 6.1);
+    "power": n ** alpha. It is never below 1 and never falls as n grows; the exact stop needs that.
     """
     if settings.length_penalty not in ("gnmt", "power"):
         return torch.ones_like(length, dtype=torch.float32)
-    # On a processor a power in fp32 may depend on its place in the tensor: on the company.
+    # On a CPU a power in fp32 may depend on its index in the tensor, so on the other sentences.
     n = length.double() if length.is_cpu else length.float()
     n = (5 + n) / 6 if settings.length_penalty == "gnmt" else n
     return (n**settings.alpha).float()
 
 
 def longest_output(source_tokens: int, settings: Decode, longest: int | None) -> int:
-    """The most tokens, EOS counted, for a source of so many, EOS not counted.
+    """Return the most tokens, EOS counted, for a source of so many tokens, EOS not counted.
 
-    The paper (6.1) has the length of the input + 50. `longest` is as far as the network reaches.
+    The paper (6.1) has the length of the input + 50. `longest` is the limit of the network.
     """
     limit = math.ceil(settings.max_ratio * source_tokens) + settings.max_extra
     return limit if longest is None else min(limit, longest)
 
 
 def count_candidates(settings: Decode) -> int:
-    """How many tokens of each row a step considers: the best 2 W of a sentence are among the best
-    2 W of each of its rows."""
+    """Return the number of tokens of each row that a step considers.
+
+    The best 2 W of a sentence are among the best 2 W of each of its rows.
+    """
     return 2 * settings.beam if settings.search == "beam" else 1
 
 
 def is_free(settings: Decode) -> bool:
-    """Whether a search follows the best of all tokens from EOS on."""
+    """Return whether a search chooses the best of all tokens from EOS on, and forbids none."""
     return not (settings.search == "sample" or settings.min_length or settings.no_repeat_ngram_size)
 
 
 def choose_candidates(
     logits: Tensor | Best, live: Hypotheses, settings: Decode
 ) -> tuple[Best, tuple[Tensor, Tensor]]:
-    """The best tokens that each row may choose, of all logits, R V; and what is forbidden.
+    """Return the best tokens that each row may choose; and the forbidden ones with their
+    log-probabilities.
 
-    Writes on the logits. Where the network has found the best itself, they are it.
+    Logits, R V, are overwritten. Where the network found the best itself, they are returned.
     """
     nothing = live.tokens_RL[:, :0], live.log_prob_BW.view(-1, 1)[:, :0]
     if isinstance(logits, Best):
@@ -73,10 +76,10 @@ def choose_candidates(
 def forbid(
     logits_RV: Tensor, normaliser_R1: Tensor, live: Hypotheses, settings: Decode
 ) -> tuple[Tensor, Tensor]:
-    """Write -inf over what no row may choose; return the tokens and their log-probabilities, R C.
+    """Write -inf over the forbidden logits; return these tokens and their log-probabilities, R C.
 
-    PAD and BOS never come out of a search; they go without saying. A place without a forbidden
-    token holds PAD.
+    PAD and BOS, which a search never returns, are forbidden but not listed. A column without a
+    forbidden token holds PAD.
     """
     logits_RV[:, :EOS] = -math.inf  # PAD and BOS
     tokens = [live.tokens_RL[:, :0]]
@@ -93,7 +96,7 @@ def forbid(
 
 
 def repeats(tokens_RL: Tensor, size: int) -> Tensor:
-    """The tokens, R C, that would complete an n-gram of this size a second time.
+    """Return the tokens, R C, that would complete an n-gram of this size a second time.
 
     PAD on the left does no harm: a tail that reaches into it occurs only once, or is all PAD and
     forbids no more than PAD or BOS.

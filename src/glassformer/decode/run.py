@@ -1,4 +1,4 @@
-"""Searching: sentences in, hypotheses out, whatever the search and whatever the network."""
+"""The search for the best translations, with any search method and any network."""
 
 from __future__ import annotations
 
@@ -45,16 +45,18 @@ def search(
     watch: Callable[[list[int], Step], object] | None = None,
     progress: Callable[[int], object] | None = None,
 ) -> list[list[Hypothesis]]:
-    """The `n_best` hypotheses of each source, best first, in the order of the input.
+    """Return the `n_best` hypotheses of each source, best first, in the order of the input.
 
-    sources: ids, each ending with EOS. prefixes: how each translation must begin. lines: the
-    number of each sentence in the whole text, from 0; sampling is keyed by it and by `seed`.
-    longest: the most tokens that the network can be given. budget: rows times the longest source
-    at work; where memory runs out it shrinks, and what was at work begins anew. refill: let
-    sentences join as soon as there is room; None: not on a CPU, unless the network `refills`.
-    workers: threads that share the sentences and the processor. watch: is shown the indices of the
-    sentences at work, and each step. progress: is told how many are done since last told.
-    Gradients and precision are the caller's: call it under `torch.inference_mode()`.
+    sources: ids, each ending with EOS. prefixes: the tokens that each translation must begin with.
+    lines: the number of each sentence in the whole text, from 0; sampling is keyed by it and by
+    `seed`. longest: the most tokens that the network can read. budget: rows times the longest
+    source at work, in tokens; it shrinks where memory runs out, and the sentences at work begin
+    anew. refill: let sentences join as soon as there is room; None: not on a CPU, unless the
+    network `refills`. workers: threads that share the sentences and the processor. watch: called
+    with the indices of the sentences at work, and each step. progress: called with the number of
+    sentences done since its last call. Raises ValueError for settings or sources that cannot be
+    searched, and NotFiniteError, a ValueError, for logits that are not finite. The caller sets
+    gradients and precision: call it under `torch.inference_mode()`.
     """
     _check(n_best, settings)
     jobs = plan_jobs(sources, prefixes, lines, longest, settings)
@@ -74,7 +76,7 @@ def search(
                 if not is_out_of_memory(error) or not at_work.unsettled:
                     raise
             unsettled = [*at_work.unsettled.values()]
-            del at_work  # and with it what memory it has
+            del at_work  # this frees its memory
 
     share(work, workers, queue.waiting.clear)
     return queue.found
@@ -87,7 +89,7 @@ def _search(
     queue: Queue,
     watch: Callable[[list[int], Step], object] | None,
 ) -> None:
-    """Until no job is left: a step of all at work; what ends in it goes to the found."""
+    """Search until no job is left, and add the hypotheses that end to `queue.found`."""
     while True:
         if refill or not at_work.jobs:
             at_work.admit(queue.take(at_work.jobs))
@@ -96,7 +98,7 @@ def _search(
         step = STEPS[settings.search](at_work.feed(), at_work.live, settings)
         if watch:
             watch([job.index for job in at_work.jobs], step)
-        # All that the host must know of every step, in one transfer.
+        # All that the host needs of every step, in one transfer.
         stops, ends = torch.stack((step.stop_B, step.finished_BC.any(1))).tolist()
         if any(stops) or any(ends):
             for place, hypothesis in endings(step):

@@ -1,6 +1,6 @@
-"""Sampling: a token drawn from the network's distribution, each time.
+"""Sampling, which draws each token from the network's distribution.
 
-Letters: B sentences, one row each: R = B; V vocabulary; C of it left to choose from; L positions.
+Letters: B sentences, one row each: R = B; V vocabulary; C tokens left to choose from; L positions.
 """
 
 from __future__ import annotations
@@ -23,7 +23,10 @@ GOLDEN = 0x9E3779B9 - 2**32  # 2 ** 32 over the golden ratio: spreads neighbouri
 
 
 def step_sample(logits_RV: Tensor, live: Hypotheses, settings: Decode) -> Step:
-    """Follow a token drawn with the key of this line and position. Writes on the logits."""
+    """Return the step that appends a token drawn with the key of this line and position.
+
+    The logits, R V, are overwritten.
+    """
     normaliser_R1 = sum_logs(logits_RV)
     forbidden = forbid(logits_RV, normaliser_R1, live, settings)
     key_R1 = live.keys_BL.gather(1, live.length_B[:, None])
@@ -35,13 +38,13 @@ def step_sample(logits_RV: Tensor, live: Hypotheses, settings: Decode) -> Step:
 def draw_token(
     logits_RV: Tensor, key_R1: Tensor, temperature: float, top_k: int, top_p: float
 ) -> Tensor:
-    """Draw from softmax(logits / temperature): the largest of the logits plus Gumbel noise, R 1.
+    """Return a token of each row, R 1, drawn from softmax(logits / temperature).
 
-    Left to choose from are the `top_k` most probable (0: all), and of these the fewest that
-    together have the probability `top_p` (Holtzman et al. 2020).
-    Every token has noise of its own. One number looked up in the cumulative distribution would do
-    too, but that has V edges, and a sentence whose logits round a little differently beside other
-    sentences lands beyond one of them about once in a thousand tokens.
+    It is the largest of the logits plus Gumbel noise. The choice is among the `top_k` most probable
+    tokens (0: all), and of these the fewest that together have the probability `top_p` (Holtzman
+    et al. 2020). Every token has noise of its own. Inverting the cumulative distribution would need
+    one random number only, but it has V edges: logits round a little differently in another batch,
+    and that would change about one token in a thousand.
     """
     logits_RC, token_RC = _leave(logits_RV, temperature, top_k, top_p)
     noisy_RC = gumbel(key_R1, token_RC).mul_(temperature).add_(logits_RC)
@@ -51,7 +54,7 @@ def draw_token(
 def _leave(
     logits_RV: Tensor, temperature: float, top_k: int, top_p: float
 ) -> tuple[Tensor, Tensor]:
-    """Return the logits that are left to choose from, and whose they are, R C or 1 C."""
+    """Return the logits that are left to choose from, R C, and their tokens, R C or 1 C."""
     size = logits_RV.size(1)
     logits_RC, token_RC = logits_RV, torch.arange(size, device=logits_RV.device)[None]
     if top_k or top_p < 1:
@@ -64,7 +67,7 @@ def _leave(
 
 
 def find_draw_probabilities(logits_RV: Tensor, settings: Decode) -> Tensor:
-    """Return the probabilities that `pick` draws with, R V; 0 for what is left out."""
+    """Return the probabilities that `draw_token` draws with, R V; 0 for tokens left out."""
     logits_RV = logits_RV.float()
     logits_RC, token_RC = _leave(logits_RV, settings.temperature, settings.top_k, settings.top_p)
     probability_RC = (logits_RC / settings.temperature).softmax(-1)
@@ -73,7 +76,7 @@ def find_draw_probabilities(logits_RV: Tensor, settings: Decode) -> Tensor:
 
 
 def gumbel(key_R1: Tensor, token_RC: Tensor) -> Tensor:
-    """Gumbel noise, fp32, a function of key and token alone: -ln(-ln u) for a hash u in (0, 1).
+    """Return Gumbel noise, R C, in fp32: -ln(-ln u) for a hash u in (0, 1) of key and token.
 
     The hash is Wellons' lowbias32, on int32 that wraps around.
     """
@@ -88,7 +91,7 @@ def gumbel(key_R1: Tensor, token_RC: Tensor) -> Tensor:
 
 
 def make_keys(seed: int, lines: Sequence[int], length: int) -> Tensor:
-    """An int32 key for each line and position, B L, whatever other lines there are.
+    """Return an int32 key for each line and position, B L, that does not depend on other lines.
 
     A counter-based generator keyed by seed and line (Salmon et al. 2011) counts the positions.
     """

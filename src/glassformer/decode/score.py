@@ -1,4 +1,4 @@
-"""How probable given translations are.
+"""The scoring of given translations: the log-probability of each of their tokens.
 
 Letters: B sentences, one row each: R = B; S source tokens; Q target tokens; V vocabulary.
 """
@@ -16,7 +16,7 @@ from .budget import Budget, as_budget
 from .protocol import Network, S
 from .topk import sum_logs
 
-BUDGET = 4096  # tokens a side in one batch, padding included
+BUDGET = 4096  # tokens of one side of a batch, padding included
 
 
 def score_targets(
@@ -28,10 +28,11 @@ def score_targets(
     device: torch.device | str = "cpu",
     progress: Callable[[int], object] | None = None,
 ) -> list[list[float]]:
-    """ln p of each token of each target given its source and the tokens before it; EOS's last.
+    """Return ln p of each token of each target given its source and the tokens before it.
 
-    Sources end with EOS, targets come without it. Results are in the order of the input;
-    `progress` is told how many were done since it was last told.
+    The last number is EOS's. Sources end with EOS, targets come without it. Results are in the
+    order of the input; `progress` is called with the number done since its last call. Raises
+    ValueError where the log-probabilities are not finite.
     """
     if len(sources) != len(targets):
         raise ValueError(f"{len(sources)} sources but {len(targets)} targets")
@@ -76,19 +77,19 @@ def _score(
 
 
 def padded(rows: Sequence[Sequence[int]], device: torch.device | str) -> Tensor:
-    """Ids of unequal numbers as one tensor, PAD on the right."""
+    """Return rows of ids as one int64 tensor, padded with PAD on the right."""
     width = max(map(len, rows))
     filled = [[*row, *[PAD] * (width - len(row))] for row in rows]
     return torch.tensor(filled, dtype=torch.long, device=device)
 
 
 def log_probs_of(tokens_RQ: Tensor, logits_RQV: Tensor) -> Tensor:
-    """ln p of the tokens, R Q, where the logits are about them."""
+    """Return ln p of the tokens, R Q, from the logits that predict them."""
     logit_RQ = logits_RQV.gather(-1, tokens_RQ[..., None])[..., 0]
     return logit_RQ - sum_logs(logits_RQV.flatten(0, 1)).view_as(logit_RQ)
 
 
 def _take(waiting: list[int], sizes: Sequence[int], room: int) -> list[int]:
-    """The next pairs, of similar length, the longest first; they are at the end of `waiting`."""
+    """Remove the next pairs from the end of `waiting`, longest first, and return their indices."""
     count = min(len(waiting), max(1, room // sizes[waiting[-1]]))
     return [waiting.pop() for _ in range(count)]

@@ -1,4 +1,4 @@
-"""What one step of a search made of its hypotheses, and why.
+"""The result of one step of a search: its candidates, and which of them are kept.
 
 Letters: B sentences; W beam width, R = B * W rows; C candidates of a sentence or a row; N best
 wanted; L tokens.
@@ -18,7 +18,7 @@ from .hypotheses import Hypotheses
 
 
 class Fate(Enum):
-    """What became of a candidate."""
+    """The reason why a candidate was kept, ended or dropped."""
 
     KEPT = "lives on"
     FINISHED = "ended with EOS"
@@ -31,44 +31,44 @@ class Fate(Enum):
 
 @dataclass(frozen=True)
 class Candidate:
-    """One way to continue a hypothesis by one token."""
+    """A continuation of one hypothesis by one token."""
 
     parent: int  # the row of its sentence that it continues
     token: int
     token_log_prob: float
     log_prob: float  # of the whole hypothesis
-    score: float  # as if it ended here
+    score: float  # log_prob / length penalty, as if it ended here
     fate: Fate
 
 
 @dataclass(frozen=True)
 class Step:
-    """The C best candidates of each sentence, best first, and which of them survive.
+    """The C best candidates of each sentence, best first, and which of them are kept.
 
-    The search uses the tensors and forgets them; `candidates` is for whoever watches.
+    The search uses the tensors and drops them; `candidates` is for callers that watch the search.
     """
 
     before: Hypotheses
     parent_BC: Tensor  # the row of its sentence that each candidate continues
     token_BC: Tensor
-    token_log_prob_BC: Tensor  # the network's own: no temperature, nothing left out
+    token_log_prob_BC: Tensor  # the network's: without temperature, over the whole vocabulary
     log_prob_BC: Tensor  # of the whole hypothesis; -inf: fewer than C candidates exist
     penalty_B: Tensor
-    kept_BW: Tensor  # which candidates live on
-    finished_BC: Tensor  # bool: ended with EOS, well enough
-    best_BN: Tensor  # scores of the best that have finished by now
+    kept_BW: Tensor  # the candidates that are kept
+    finished_BC: Tensor  # bool: ended with EOS, and ranked high enough
+    best_BN: Tensor  # scores of the best finished hypotheses, this step included
     stop_B: Tensor  # bool: the sentence is done
     forbidden: tuple[Tensor, Tensor]  # tokens_RC, PAD where there is none; log_probs_RC
 
     @property
     def cut_BC(self) -> Tensor:
-        """Which candidates are as long as allowed, and unfinished."""
+        """Return which candidates are unfinished and as long as allowed, B C."""
         lives_BC = torch.zeros_like(self.finished_BC).scatter(1, self.kept_BW, True)
         lives_BC &= (self.log_prob_BC > -math.inf) & ~self.finished_BC
         return lives_BC & self.before.is_last_B[:, None]
 
     def after(self) -> Hypotheses:
-        """The hypotheses that live on, whether their sentence is done or not."""
+        """Return the hypotheses that are kept, whether their sentence is done or not."""
         live, parent_BW = self.before, self.parent_BC.gather(1, self.kept_BW)
         past_BWL = parent_BW[..., None].expand_as(live.tokens_BWL)
 
@@ -88,7 +88,7 @@ class Step:
         )
 
     def candidates(self, sentence: int) -> list[Candidate]:
-        """What was considered for one of the B sentences, best first, the forbidden among them.
+        """Return the candidates of one of the B sentences, best first, the forbidden among them.
 
         The k-th candidate KEPT is row k of its sentence in the next step.
         """
@@ -116,7 +116,7 @@ class Step:
         return fates
 
     def _forbidden(self, sentence: int, penalty: float) -> list[Candidate]:
-        """What the rules ruled out, once each; PAD and BOS go without saying."""
+        """Return the candidates that the rules forbid, each once, without PAD and BOS."""
         log_prob_W = self.before.log_prob_BW[sentence].tolist()
         first = sentence * self.before.beams
         rows = slice(first, first + self.before.beams)

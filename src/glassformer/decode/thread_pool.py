@@ -1,4 +1,4 @@
-"""The same work by several threads at once, each with its part of the processor."""
+"""A pool of threads that do the same work, each with its share of the processor."""
 
 from __future__ import annotations
 
@@ -9,9 +9,11 @@ import torch
 
 
 def share(work: Callable[[], None], workers: int, stop: Callable[[], object]) -> None:
-    """Call `work` in so many threads; the first error ends all: `stop` empties what is left to do.
+    """Call `work` in as many threads as there are workers, and wait for all of them.
 
-    PyTorch counts its threads, and whether it records gradients, for each thread by itself.
+    After the first error `stop` is called, which must empty the queue, and the error is raised
+    again. PyTorch keeps its number of threads and the inference mode for each thread separately,
+    so both are set in each.
     """
     if workers <= 1:
         work()

@@ -1,4 +1,4 @@
-"""The largest few of many, and what makes probabilities of all of them.
+"""The largest values of each row, and the logsumexp that turns logits into log-probabilities.
 
 Letters: R rows; V values in each; C of them wanted; L columns.
 """
@@ -8,21 +8,21 @@ from torch import Tensor
 
 from ..kernels import topk
 
-CELLS = 1 << 18  # values at once, so that they stay in a core's cache
-DEPTH = 12  # values in a column; measured best for 8,000 to 32,000 values, 2 to 16 wanted
+CELLS = 1 << 18  # values summed at once, so that they stay in a core's cache
+DEPTH = 12  # values in a column; measured to be best for V = 8,000 to 32,000 and C = 2 to 16
 
 
 def find_top(x_RV: Tensor, size: int) -> tuple[Tensor, Tensor]:
-    """Values and places of the `size` largest of each row, as `x_RV.topk(size)` finds them."""
+    """Return the `size` largest values of each row and their indices, as `x_RV.topk(size)` does."""
     found = topk.topk_logsumexp(x_RV, size, sums=False)
     return found[:2] if found else find_folded(x_RV, size)
 
 
 def find_folded(x_RV: Tensor, size: int) -> tuple[Tensor, Tensor]:
-    """The plain twin of the kernel.
+    """Return the same as `find_top`, without the kernel.
 
-    The row is folded into columns: the largest values lie in as many columns, those with the
-    largest maxima, or in the remainder that fills no column. Only these are looked at twice.
+    The row is folded into columns of DEPTH values. The C largest values lie in the C columns with
+    the largest maxima, or in the remainder that fills no column. Only these are searched.
     """
     rows, values = x_RV.shape
     columns = values // DEPTH
@@ -39,7 +39,7 @@ def find_folded(x_RV: Tensor, size: int) -> tuple[Tensor, Tensor]:
 
 
 def sum_logs(x_RV: Tensor) -> Tensor:
-    """`x_RV.logsumexp(-1, keepdim=True)`; on a processor a few rows at a time."""
+    """Return `x_RV.logsumexp(-1, keepdim=True)`; on a CPU a few rows at a time."""
     if found := topk.topk_logsumexp(x_RV, 0):
         return found[2]
     rows = max(CELLS // x_RV.size(1), 1)

@@ -1,7 +1,7 @@
-"""The sentences at work, and how they come and go.
+"""The sentences that a worker searches for at once.
 
-Letters: B sentences; W rows of each, R = B * W; L tokens, aligned on the right; Q new tokens a
-row; V vocabulary.
+Letters: B sentences; W rows of each, R = B * W; L tokens, aligned on the right; Q new tokens of
+each row; V vocabulary.
 """
 
 from __future__ import annotations
@@ -44,15 +44,13 @@ class WorkingSet(Generic[S]):
         self.candidates = count_candidates(settings)
         self.finder = network if isinstance(network, Finder) and is_free(settings) else None
         self.rows = settings.beam if settings.search == "beam" else 1  # of each sentence
-        self.keys = longest if settings.search == "sample" else 0  # one a token, to sample with
+        self.keys = longest if settings.search == "sample" else 0  # of sampling, one for each token
         self.jobs: list[SearchJob] = []
-        self.unsettled: dict[
-            int, SearchJob
-        ] = {}  # what was taken on and is not yet answered, by index
-        self.unread = 1  # the most tokens of a row that the network has not been given yet
+        self.unsettled: dict[int, SearchJob] = {}  # jobs that are not finished, by index
+        self.unread = 1  # the most tokens of a row that the network has not read yet
 
     def admit(self, jobs: list[SearchJob]) -> None:
-        """More sentences join, behind those at work."""
+        """Append sentences to those at work, and let the network encode them."""
         if not jobs:
             return
         self.unsettled |= {job.index: job for job in jobs}
@@ -71,7 +69,7 @@ class WorkingSet(Generic[S]):
         self.jobs += jobs
 
     def _begin(self, jobs: list[SearchJob]) -> Hypotheses:
-        """The hypotheses of new sentences: what is forced in the first row, nobody in the rest."""
+        """Return the hypotheses of new sentences: the forced prefix in the first row, no others."""
         device, shape = self.device, (len(jobs), self.rows)
         filled = [[PAD] * (self.unread - 1 - len(job.prefix)) + [BOS, *job.prefix] for job in jobs]
         tokens_BWL = torch.tensor(filled, device=device)[:, None].repeat(1, self.rows, 1)
@@ -89,8 +87,10 @@ class WorkingSet(Generic[S]):
         )
 
     def feed(self) -> Tensor | Best:
-        """Give the network what it has not read of each row; return the logits that follow, R V,
-        or the best of them where no more is wanted and the network has a shortcut to these."""
+        """Feed the network the unread tokens of each row; return the logits that follow, R V.
+
+        Return only the best of them where the search needs no more and the network is a `Finder`.
+        """
         if self.unread > 1:
             return self._feed_prefixes()
         tokens_R1 = self.live.tokens_RL[:, -1:]
@@ -101,7 +101,10 @@ class WorkingSet(Generic[S]):
         return self.network.step(tokens_R1, self.state)[:, 0]
 
     def _feed_prefixes(self) -> Tensor:
-        """Forced tokens go in all at once; most rows have fewer new ones than the longest."""
+        """Feed all forced tokens in one step; return the logits after the last of each row, R V.
+
+        Most rows have fewer new tokens than the longest, so the network is rewound.
+        """
         live, width = self.live, self.live.tokens_BWL.size(-1)
         length_R1 = (live.length_B + 1).repeat_interleave(self.rows)[:, None]  # BOS counted
         unread_R1 = length_R1 - self.state.length_R[:, None]
@@ -125,7 +128,7 @@ class WorkingSet(Generic[S]):
         return logits_RQV[torch.arange(len(tokens_RQ), device=self.device), unread_R1[:, 0] - 1]
 
     def move(self, step: Step, stops: list[bool]) -> list[SearchJob]:
-        """Go on to the hypotheses that live on; sentences that are done leave, and are returned."""
+        """Continue with the hypotheses that are kept; remove and return the jobs that are done."""
         done = [job for job, stop in zip(self.jobs, stops, strict=True) if stop]
         self.jobs = [job for job, stop in zip(self.jobs, stops, strict=True) if not stop]
         if not self.jobs:

@@ -1,4 +1,4 @@
-"""The network packed for speed; speaks the search protocol, as `model/` does."""
+"""Packed networks for fast translation; they implement the search protocol, as `model/` does."""
 
 from .choice import PRECISIONS, Example
 from .engine import Engine

@@ -1,7 +1,7 @@
-"""Which precision translates: the fastest on this machine that loses nothing worth mentioning.
+"""The choice of the precision for translation: the fastest that loses almost no accuracy.
 
-How fast each is, is timed once a month for each machine, state of the code and shape of network;
-what each loses, once a model.
+The speed of each precision is timed once a month for each machine, state of the code, number of
+threads and shape of network; its loss of accuracy is measured once for each model.
 """
 
 from __future__ import annotations
@@ -25,22 +25,23 @@ from .equivalence import hash_code
 from .measurement_cache import recall, remember
 
 PRECISIONS = ("fp32", "bf16", "int8")
-# What is allowed to change, in nats a token: the loss, and the log-probability of a token.
+# The largest changes allowed, in nats: of the mean loss, and of a token's log-probability.
 LOSS, PIECE = 0.02, 0.15
-WORTH = 1.1  # times as fast as fp32; less is not worth the coarser numbers
-ROWS, STEPS, REPEATS = (1, 64), 4, 5  # of a timing: one sentence alone, and many
-DAY, DAYS = 86400, 30  # seconds; how long a timing is believed
+WORTH = 1.1  # the least speed-up over fp32 that is worth the coarser numbers
+ROWS, STEPS, REPEATS = (1, 64), 4, 5  # of a timing: one sentence alone, and many together
+DAY, DAYS = 86400, 30  # in seconds; how many days a timing stays valid
 
-Example = tuple[list[int], list[int]]  # a source, ending with EOS, and its translation
+Example = tuple[list[int], list[int]]  # a source, which ends with EOS, and its translation
 Packed = Engine | Compiled
 
 
 def build_engine(
     settings: Model, read: Read, wanted: str, examples: Sequence[Example] = (), name: str = ""
 ) -> Packed:
-    """An engine in the precision wanted. "auto": see above; without examples to check, fp32.
+    """Return an engine in the precision wanted.
 
-    examples: what the model has to find as probable as in fp32. name: of these weights, for ever.
+    "auto": the fastest precision in which the examples are as probable as in fp32; without
+    examples, fp32. name: identifies these weights in the cache of measurements.
     """
     if wanted != "auto":
         return make_engine(settings, read, wanted)
@@ -56,16 +57,16 @@ def build_engine(
 
 
 def make_engine(settings: Model, read: Read, precision: str) -> Packed:
-    """Whole numbers are computed with in C, where there is a compiler for it."""
+    """Return an engine in one precision; int8 is computed in C where the library can be built."""
     if precision == "int8" and can_decode():
         return Compiled(settings, read)
     return Engine(settings, read, precision)
 
 
 def time_precisions(settings: Model, vocabulary: int) -> dict[str, float]:
-    """How long some steps of one layer take in each precision there is, fp32 being 1.
+    """Return the time of some steps of one layer in each precision available, relative to fp32.
 
-    The geometric mean of one sentence alone and of many together.
+    It is the geometric mean of one sentence alone and of many together.
     """
     threads = torch.get_num_threads()
     shape = settings.d_model, settings.d_ff, settings.heads, settings.width, vocabulary
@@ -87,7 +88,7 @@ def _time(settings: Model, vocabulary: int, there: list[str]) -> dict[str, float
     read = _Random(thin, vocabulary)
     engines = {each: make_engine(thin, read, each) for each in there}
     ratios = {(each, rows): list[float]() for each in there for rows in ROWS}
-    for turn in range(1 + REPEATS):  # a busy moment spoils one turn; the first one prepares
+    for turn in range(1 + REPEATS):  # the median ignores a disturbed turn; the first turn warms up
         for rows in ROWS:
             taken = {each: _time_steps(engine, rows) for each, engine in engines.items()}
             for each in there if turn else ():
@@ -106,7 +107,7 @@ def _time_steps(engine: Network[Any], rows: int) -> float:
 def is_close(
     engine: Packed, settings: Model, read: Read, examples: Sequence[Example], name: str
 ) -> bool:
-    """Whether the examples are as probable as in fp32: on the whole, and token by token."""
+    """Return whether the examples are as probable as in fp32, on average and token by token."""
     key = f"loss {hash_code()} {name}"
     known = recall(key) or {}
     if engine.precision not in known:
@@ -122,14 +123,14 @@ def is_close(
 
 
 def _measure(engine: Network[Any], examples: Sequence[Example]) -> Tensor:
-    """The log-probability of every token."""
+    """Return the log-probability of every token of the translations, as one row."""
     sources, targets = zip(*examples, strict=True)
     found = score_targets(engine, sources, targets)
     return torch.tensor([log_prob for row in found for log_prob in row])
 
 
 class _Random:
-    """Weights of the right shapes, for a timing."""
+    """Constant weights of the right shapes, for a timing."""
 
     def __init__(self, settings: Model, vocabulary: int):
         every = settings.heads * settings.width

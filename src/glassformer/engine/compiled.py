@@ -1,7 +1,9 @@
-"""The network in whole numbers and in C: a step is one call; speaks the search protocol.
+"""The network in int8 and in C: each step is one call. It implements the search protocol.
 
-The plain twin is `Engine` in int8. Letters: B sentences; S source positions; R rows of a search;
-Q new tokens of a row; N = R * Q askers, or tokens of all sources; D model width; V vocabulary.
+The plain twin is `Engine` in int8.
+
+Letters: B sentences; S source positions; R rows of a search; Q new tokens of a row; N = R * Q
+queries, or tokens of all sources; D model width; V vocabulary.
 """
 
 from __future__ import annotations
@@ -31,19 +33,19 @@ from .engine import Read, split_heads
 from .paged_cache import Asked, Memory, PagedCache
 
 ATTENTION = ("query", "key", "value")
-TOGETHER = 256  # source positions read at once: what they need stays in a core's cache
-SMALL = 1 << 22  # multiplications: of fewer, threads wait for each other longer than they compute
+TOGETHER = 256  # source positions encoded at once, so that their activations stay in a core's cache
+SMALL = 1 << 22  # multiplications: with fewer, threads wait longer for each other than they compute
 
 
 class Compiled:
-    """As `Engine`, in int8 throughout; keys and values in bf16."""
+    """The packed network in C, with int8 products throughout, and keys and values in bf16."""
 
     precision = "int8"
-    refills = True  # sentences that join cost no more than to be read
+    refills = True  # sentences that join cost nothing but their encoding
 
     def __init__(self, settings: Model, read: Read):
         self.settings, self.store, self.library = settings, StoreStruct(), get_library()
-        self.width = 2 * settings.heads * settings.width  # of a row of keys and values
+        self.width = 2 * settings.heads * settings.width  # of a row of keys and values, in numbers
         read = _expect(settings, read)
         made: dict[str, int] = {}
         self.encoder = self._build(settings, read, "encoder", "source", made)
@@ -57,7 +59,7 @@ class Compiled:
         self.step_cost = settings.decoder_layers * (2 * attention + forward) + table_VD.numel()
 
     def start(self, source_BS: Tensor) -> PagedCache:
-        """Read the sources; each decoder layer makes its own keys and values of memory."""
+        """Encode the sources; return a state with the keys and values of memory of each layer."""
         length_B = (source_BS != PAD).sum(1)
         memory: list[Memory] = []
         for lengths in split_heads(length_B.tolist(), TOGETHER):
@@ -69,19 +71,22 @@ class Compiled:
         return PagedCache(memory, length_B, shape, self.settings.positions.max_positions)
 
     def step(self, tokens_RQ: Tensor, state: PagedCache) -> Tensor:
-        """Append tokens to each row; logits R Q V of what follows each of them, fp32."""
+        """Append tokens to each row; return the logits of the token after each, R Q V, in fp32."""
         rows, queries = tokens_RQ.shape
         asked = self._make_room(tokens_RQ, state)
         logits = torch.empty(rows * queries, self.project.outputs)
         self._run(asked, state, (point(logits), logits.stride(0), None))
-        if asked.answer_R is not None:  # up to the first row that did not ask they are in place
+        if asked.answer_R is not None:  # rows before the first shared one are in place
             there = int((asked.answer_R == torch.arange(rows)).sum())
             logits[there:] = logits[asked.answer_R[there:]]
         state.length_R = state.length_R + queries
         return logits[:, : self.vocabulary].view(rows, queries, -1)
 
     def find_best(self, tokens_R1: Tensor, state: PagedCache, size: int, first: int) -> Best | None:
-        """As the search protocol's `Finder` has it: the logits never leave the cache."""
+        """Return the best tokens of each row, as the search protocol's `Finder` defines it.
+
+        The logits never leave the processor's cache.
+        """
         if not can_ask(self.vocabulary, size, first):
             return None
         asked = self._make_room(tokens_R1, state)
@@ -98,7 +103,10 @@ class Compiled:
         return state.make_room(tokens_RQ)
 
     def _run(self, asked: Asked, state: PagedCache, wanted: tuple[Any, ...]) -> None:
-        """wanted: where logits go and how far apart; or what is asked of them."""
+        """Compute one step in C.
+
+        wanted: the address and row stride of the logits, or None, 0 and a request for the best.
+        """
         askers = len(asked.token_N)
         threads = count_threads(askers * self.step_cost)
         room = state.find_room(self._measure(self.decoder, askers, asked.longest, threads))
@@ -134,7 +142,7 @@ class Compiled:
         state.length_R = length_R
 
     def _encode(self, source_BS: Tensor, lengths: list[int]) -> list[Memory]:
-        """Without padding: the tokens of all sources one after the other."""
+        """Encode sources without their padding: all tokens lie one after the other."""
         is_there_BS = source_BS != PAD
         ids_N = source_BS[is_there_BS]
         position_N = is_there_BS.nonzero()[:, 1].contiguous()
@@ -168,7 +176,7 @@ class Compiled:
     def _measure(self, side: SideStruct, rows: int, longest: int, threads: int) -> int:
         return int(self.library.decode_room(ctypes.byref(side), rows, longest, threads))
 
-    # What the C side is given.
+    # The structures that the C library reads.
 
     def _build(
         self, settings: Model, read: Read, name: str, side: str, made: dict[str, int]
@@ -209,7 +217,7 @@ class Compiled:
             names = [f"{name}.{kind}_attention.to_{part}" for part in parts]
             weights = [read(f"{each}.weight") for each in names]
             biases = [read(f"{each}.bias") for each in names]
-            if parts[0] == "query":  # 1/√d_k goes into the query's
+            if parts[0] == "query":  # the query's weights include 1/√d_k
                 scale = 1 / math.sqrt(settings.width)
                 weights[0], biases[0] = weights[0] * scale, biases[0] * scale
             return self.store.pack(torch.cat(weights), torch.cat(biases))
@@ -238,12 +246,15 @@ class Compiled:
 
 
 def count_threads(products: int) -> int:
-    """How many share so many multiplications."""
+    """Return the number of threads that share so many multiplications."""
     return torch.get_num_threads() if products > SMALL else 1
 
 
 def _expect(settings: Model, read: Read) -> Read:
-    """As `read`; ValueError for a weight of a shape that is not the settings': C goes by these."""
+    """Return `read` with a check: ValueError for a shape that contradicts the settings.
+
+    The C library relies on the settings.
+    """
     every, model, inside = settings.heads * settings.width, settings.d_model, settings.d_ff
     shapes = dict.fromkeys(("to_query", "to_key", "to_value"), (every, model))
     shapes |= {"to_output": (model, every), "inner": (inside, model), "outer": (model, inside)}

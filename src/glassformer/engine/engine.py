@@ -1,7 +1,7 @@
-"""The network packed for speed: the same mathematics as `model/`, in fewer, larger operations.
+"""The packed network: the same mathematics as `model/`, in fewer and larger operations.
 
 Letters: B sentences; S source positions; R rows of a search; Q new tokens of a row; N = R * Q
-askers; T target positions; D model width; H heads; K width of one head; V vocabulary.
+queries; T target positions; D model width; H heads; K width of one head; V vocabulary.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ from ..kernels.packed import Linear, pack_linear
 from ..model.positions import check_reach, sinusoids
 from .slot_cache import CachedLayer, SlotCache, View, hide
 
-Read = Callable[[str], Tensor]  # a tensor of the model, by its name there
+Read = Callable[[str], Tensor]  # returns a tensor of the model by its name
 TOGETHER = 1024  # source positions encoded at once
 
 
 class Engine:
-    """Encoder and decoder with packed weights; speaks the search protocol (decode/protocol.py).
+    """The encoder and decoder with packed weights; implements the search protocol.
 
-    read: gives each weight by its name in the model; asked for one at a time, so that no more
-    than one is ever held beside what is packed. precision: fp32, bf16 or int8.
+    read: returns each weight by its name in the model; called for one after another, so that
+    few tensors are held beside the packed ones. precision: fp32, bf16 or int8.
     """
 
     def __init__(self, settings: Model, read: Read, precision: str = "fp32"):
@@ -49,9 +49,10 @@ class Engine:
         self.project = pack_linear(read("output_table.weight"), bias_V, precision)
 
     def start(self, source_BS: Tensor) -> SlotCache:
-        """Read the sources; each decoder layer makes its own keys and values of memory.
+        """Encode the sources; return a state with the keys and values of memory of each layer.
 
-        A few sentences at a time: their padding is cut off, and what they need stays in the cache.
+        A few sentences are encoded at a time: their padding is cut off, and their activations
+        stay in the processor's cache.
         """
         batch, size = source_BS.shape
         heads, width = self.settings.heads, self.settings.width
@@ -67,7 +68,7 @@ class Engine:
         return SlotCache(layers, length_B, heads, self.settings.positions.max_positions)
 
     def step(self, tokens_RQ: Tensor, state: SlotCache) -> Tensor:
-        """Append tokens to each row; logits R Q V of what follows each of them, fp32."""
+        """Append tokens to each row; return the logits of the token after each, R Q V, in fp32."""
         rows, queries = tokens_RQ.shape
         check_reach(int(state.length_R.max()) + queries, state.longest)
         position_RQ, past = state.make_room(queries)
@@ -100,7 +101,7 @@ class Engine:
 
 
 class PackedNorm:
-    """Layer normalisation, in fp32."""
+    """Layer normalisation in fp32."""
 
     def __init__(self, settings: Model, read: Read, name: str):
         self.shape, self.epsilon = (settings.d_model,), settings.norm_epsilon
@@ -111,7 +112,7 @@ class PackedNorm:
 
 
 class PackedEmbedding:
-    """Word and place, N D in fp32."""
+    """The sum of scaled token embeddings and position vectors, N D, in fp32."""
 
     def __init__(self, table_VD: Tensor, positions_LD: Tensor):
         self.table_VD, self.positions_LD = table_VD, positions_LD
@@ -123,7 +124,8 @@ class PackedEmbedding:
 
 
 class Sublayers:
-    """Both kinds of layer: residual connections (3.1) and the feed-forward network (3.3)."""
+    """The parts that both kinds of layer have: self-attention's maps, residual connections (3.1)
+    and the feed-forward network (3.3)."""
 
     def __init__(self, settings: Model, read: Read, name: str, precision: str):
         self.heads, self.width = settings.heads, settings.width
@@ -143,14 +145,14 @@ class Sublayers:
         return self._go(x_ND, self.norm, lambda x_ND: self.outer(self.inner(x_ND)))
 
     def _go(self, x_ND: Tensor, norm: PackedNorm, sublayer: Linear) -> Tensor:
-        """The residual connection, post- or pre-norm; the stream itself is fp32."""
+        """Apply a sub-layer in a residual connection, post- or pre-norm; the stream is fp32."""
         if self.is_post:
             return norm(x_ND + sublayer(x_ND))
         return x_ND + sublayer(norm(x_ND))
 
 
 class PackedEncoderLayer(Sublayers):
-    """Look at each other, then think alone."""
+    """Self-attention, then the feed-forward network."""
 
     def __call__(self, x_ND: Tensor, batch: int, mask: Tensor) -> Tensor:
         def look(x_ND: Tensor) -> Tensor:
@@ -164,7 +166,7 @@ class PackedEncoderLayer(Sublayers):
 
 
 class PackedDecoderLayer(Sublayers):
-    """Look at what is written, look at the source, then think alone."""
+    """Self-attention, cross-attention and the feed-forward network."""
 
     def __init__(self, settings: Model, read: Read, name: str, precision: str):
         super().__init__(settings, read, name, precision)
@@ -200,7 +202,7 @@ class PackedDecoderLayer(Sublayers):
         return self._think(y_ND)
 
     def _read(self, scores_NT: Tensor, values: Tensor, view: View) -> Tensor:
-        """The weighted sum of values, N D; `scores_NT` has a row for each asker and head."""
+        """Return the weighted sum of values, N D; `scores_NT` has a row for each query and head."""
         if view.mask is not None:
             scores_NHT = scores_NT.view(-1, self.heads, scores_NT.size(1))
             scores_NT = (scores_NHT + view.mask).view(scores_NT.shape)
@@ -209,7 +211,10 @@ class PackedDecoderLayer(Sublayers):
 
 
 def split_heads(lengths: list[int], together: int = TOGETHER) -> Iterator[list[int]]:
-    """Neighbours together, as many as have about so many positions with their padding."""
+    """Yield the lengths in groups of neighbours, each of at most `together` padded positions.
+
+    A single longer sentence is a group of its own.
+    """
     part: list[int] = []
     for length in lengths:
         if part and max(*part, length) * (len(part) + 1) > together:
@@ -224,7 +229,7 @@ def _both(read: Read, name: str) -> tuple[Tensor, Tensor]:
 
 
 def _stack(read: Read, name: str, parts: tuple[str, ...], width: int, precision: str) -> Linear:
-    """Several maps of the same input as one; 1/√d_k goes into the query's."""
+    """Return several linear maps of the same input as one; the query's includes 1/√d_k."""
     weights, biases = zip(*(_both(read, f"{name}.to_{part}") for part in parts), strict=True)
     if parts[0] == "query":
         scale = 1 / math.sqrt(width)
@@ -233,7 +238,7 @@ def _stack(read: Read, name: str, parts: tuple[str, ...], width: int, precision:
 
 
 def _tables(settings: Model, read: Read) -> tuple[PackedEmbedding, PackedEmbedding]:
-    """Source and target; one table of words where they share it."""
+    """Return the source and the target embedding, with one table where tie=three-way."""
     made = []
     words: list[Tensor] = []
     for side in ("source", "target"):

@@ -1,6 +1,7 @@
-"""Whether the engine computes what `model/` does: the paper's formulas may have been changed there.
+"""The test that the engine computes the same as `model/`, whose code a user may have changed.
 
-Tried once for each shape of network and each state of the code, on a few tokens, and remembered.
+It runs on a few tokens, once for each shape of network and each state of the code; the result is
+kept in the measurement cache.
 """
 
 from __future__ import annotations
@@ -18,13 +19,16 @@ from ..model import Transformer
 from .engine import Engine, Read
 from .measurement_cache import recall, remember
 
-SAME = 1e-3  # of the largest logit; rounding in another order makes some 1e-6
-APART = 1e9  # where the engine cannot even be built
+SAME = 1e-3  # as a share of the largest logit; another order of rounding changes about 1e-6
+APART = 1e9  # the difference where the engine cannot be built
 FIRST, LAST = 3, 20  # ids that every vocabulary has
 
 
 def is_faithful(settings: Model, read: Read, load: Callable[[], Transformer]) -> bool:
-    """Says on stderr, once, if not: translations then take the readable path."""
+    """Return whether the engine's logits are those of the network.
+
+    If not, say so once on stderr: translations then run on `model/`.
+    """
     key = f"apart {hash_code()} {settings.model_dump_json()}"
     known = recall(key)
     if known is None:
@@ -38,7 +42,7 @@ def is_faithful(settings: Model, read: Read, load: Callable[[], Transformer]) ->
 
 @torch.inference_mode()
 def compare_engines(settings: Model, read: Read, network: Transformer) -> float:
-    """How far apart logits are, as a share of the largest."""
+    """Return the largest difference of logits, as a share of the largest logit."""
     try:
         engine = Engine(settings, read)
         ids = torch.Generator().manual_seed(1)
@@ -55,7 +59,7 @@ def compare_engines(settings: Model, read: Read, network: Transformer) -> float:
 
 @cache
 def hash_code() -> str:
-    """Of all that decides what either of them computes."""
+    """Return a hash of PyTorch's version and of all code that decides what is computed."""
     package = Path(__file__).parents[1]
     digest = sha256(torch.__version__.encode())
     for folder in ("model", "engine", "kernels"):

@@ -1,7 +1,8 @@
-"""Which places of a table each hypothesis has written: lists, that are reordered instead of it.
+"""Slot lists of a paged KV cache: reordering hypotheses reorders lists, not keys and values.
 
-Keys and values of all rows lie in one table, in the order of writing, and a row is a list of
-places in it. When the table is full, what nobody names any more is left behind.
+Keys and values of all rows lie in one table, in the order of writing. Each row has a list of the
+slots (called places in the code) that hold its positions. When the table is full, slots that no
+list names are dropped.
 
 Letters: B sentences; R rows; Q new tokens of a row; T target positions.
 """
@@ -11,11 +12,14 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-ROOM = 16  # positions a row at first
+ROOM = 16  # positions by which the lists and the table grow
 
 
 class Lists:
-    """The rows of a search; whoever inherits has the tables: `capacity` and `move`."""
+    """The slot list of each row of a search.
+
+    A subclass holds the tables and implements `capacity` and `move`.
+    """
 
     def __init__(self, source_length_B: Tensor, longest: int):
         self.longest = longest
@@ -23,18 +27,18 @@ class Lists:
         self.length_R = torch.zeros_like(source_length_B)
         self.beams = 1
         self.place_RT = torch.zeros(len(source_length_B), 0, dtype=torch.int32)
-        self.used = 0  # places written
+        self.used = 0  # slots written
 
     @property
     def capacity(self) -> int:
         raise NotImplementedError
 
     def move(self, live: Tensor, capacity: int) -> None:
-        """New tables of that capacity, which begin with these places of the old."""
+        """Replace the tables by new ones of that capacity, which begin with the slots `live`."""
         raise NotImplementedError
 
     def claim(self, queries: int) -> tuple[Tensor, Tensor]:
-        """Positions of so many new tokens a row, and the places that they get: both R Q."""
+        """Claim slots for `queries` new tokens of each row; return positions and slots, R Q."""
         position_RQ = self.length_R[:, None] + torch.arange(queries)
         needed, rows = int(self.length_R.max()) + queries, len(position_RQ)
         if needed > self.place_RT.size(1):
@@ -45,14 +49,18 @@ class Lists:
         return position_RQ, new_RQ
 
     def take(self, wanted: int) -> Tensor:
-        """So many places, int32, side by side behind all that are written."""
+        """Return `wanted` slots, int32, which follow all that are written."""
         if self.used + wanted > self.capacity:
             self.collect(wanted)
         first, self.used = self.used, self.used + wanted
         return torch.arange(first, self.used, dtype=torch.int32)
 
     def reorder(self, rows: Tensor) -> Tensor | None:
-        """Row i continues row rows[i]. The sentences that stay; None: the same, as often."""
+        """Reorder the lists: row i continues row rows[i].
+
+        Return the sentences that stay, or None where neither they nor `beams` changed. Raise
+        ValueError unless `rows` goes by sentence, in order, with the same number for each.
+        """
         sentence_R = rows.div(self.beams, rounding_mode="floor")
         sentences_B = sentence_R.unique_consecutive()
         beams, uneven = divmod(len(rows), max(len(sentences_B), 1))
@@ -67,7 +75,7 @@ class Lists:
         return sentences_B if changed else None
 
     def append(self, source_length_B: Tensor) -> None:
-        """More sentences, with as many rows each, of which nothing is written."""
+        """Append sentences without target tokens, with `beams` rows each."""
         self.source_length_B = torch.cat((self.source_length_B, source_length_B))
         rows = len(source_length_B) * self.beams
         self.length_R = torch.cat((self.length_R, self.length_R.new_zeros(rows)))
@@ -75,11 +83,11 @@ class Lists:
         self.place_RT = torch.cat((self.place_RT, more))
 
     def find_named(self) -> Tensor:
-        """Which of the lists' entries name a place, R T."""
+        """Return which entries of the lists are in use, R T."""
         return torch.arange(self.place_RT.size(1)) < self.length_R[:, None]
 
     def collect(self, wanted: int) -> None:
-        """Leave behind what no row names; make room for as much again."""
+        """Drop the slots that no list names; make room for `wanted` slots and growth."""
         named_RT = self.find_named()
         live, place = self.place_RT[named_RT].unique(return_inverse=True)
         self.place_RT = torch.zeros_like(self.place_RT).masked_scatter_(named_RT, place.int())

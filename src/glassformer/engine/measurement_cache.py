@@ -1,4 +1,4 @@
-"""What was measured once and need not be measured again: a file in the user's cache folder."""
+"""A cache of measurements: a JSON file in the user's cache folder."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ FILE = "engine.json"
 
 
 def recall(key: str) -> dict[str, float] | None:
-    """What was remembered under this name: numbers. None: nothing, or nothing of use."""
+    """Return the numbers stored under this key; None if there are none, or they are damaged."""
     values = _read().get(key)
     if not isinstance(values, dict):
         return None
@@ -21,7 +21,7 @@ def recall(key: str) -> dict[str, float] | None:
 
 
 def remember(key: str, values: dict[str, float]) -> None:
-    """Where the folder cannot be written, it will have to be measured again."""
+    """Store numbers under a key; do nothing where the folder cannot be written."""
     with suppress(OSError):
         path = find_cache() / FILE
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -33,6 +33,6 @@ def remember(key: str, values: dict[str, float]) -> None:
 def _read() -> dict[str, Any]:
     try:
         found = json.loads((find_cache() / FILE).read_text(encoding="utf-8"))
-    except (OSError, ValueError, RuntimeError):  # RuntimeError: nobody knows the home folder
+    except (OSError, ValueError, RuntimeError):  # RuntimeError: the home folder is unknown
         return {}
     return found if isinstance(found, dict) else {}

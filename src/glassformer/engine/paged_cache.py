@@ -1,9 +1,9 @@
-"""What decoding in C remembers between steps: the search protocol's state.
+"""The paged KV cache of the C engine: the search protocol's state.
 
-Nothing that a hypothesis has written ever moves: see `lists`. Memory lies where it was read to,
-and each sentence knows where.
+Keys and values stay in the slots where they were written: see `lists`. The keys and values of
+memory stay where the encoder's call wrote them, and each sentence has their address.
 
-Letters: B sentences; R rows; Q new tokens of a row; N = R * Q askers; T target positions.
+Letters: B sentences; R rows; Q new tokens of a row; N = R * Q queries; T target positions.
 """
 
 from __future__ import annotations
@@ -18,54 +18,57 @@ from .lists import Lists
 
 @dataclass(frozen=True)
 class Memory:
-    """Keys and values of one sentence."""
+    """The cross-attention keys and values of one sentence, in all decoder layers."""
 
-    whole: Tensor  # layers, tokens of some sentences, keys and values; bf16; held for the address
-    address: int  # of the sentence's first token
-    apart: int  # from layer to layer, in numbers
+    whole: Tensor  # layers, tokens of some sentences, keys and values; bf16; kept alive
+    address: int  # the address of the sentence's first token
+    apart: int  # the stride from layer to layer, in numbers
 
 
 @dataclass(frozen=True)
 class Asked:
-    """Who looks where in one step; all int64 but `lists` and `new_N`, int32."""
+    """The queries of one step and the keys that each attends to.
+
+    `lists` and `new_N` are int32, `tables` is bf16, all others are int64.
+    """
 
     token_N: Tensor
     position_N: Tensor
-    list_N: Tensor  # where an asker's list begins
-    count_N: Tensor  # how many of it are to be seen
-    new_N: Tensor  # where its own keys and values go
-    address_N: Tensor  # of memory
+    list_N: Tensor  # where the slot list of a query begins
+    count_N: Tensor  # how many entries of it the query attends to
+    new_N: Tensor  # the slot for its own key and value
+    address_N: Tensor  # the address of the sentence's memory
     apart_N: Tensor
     length_N: Tensor
-    lists: Tensor  # R T: the places of each row
-    tables: Tensor  # layers, places, keys and values; bf16
-    longest: int  # the most places that any asker looks at
-    answer_R: Tensor | None = None  # the asker whose answer each row takes; None: its own
+    lists: Tensor  # R T: the slots of each row
+    tables: Tensor  # layers, slots, keys and values; bf16
+    longest: int  # the most positions that any query attends to
+    answer_R: Tensor | None = None  # the query whose result each row takes; None: its own
 
     def select(self, ask_R: Tensor, answer_R: Tensor) -> Asked:
-        """Only these ask."""
+        """Return the step with these queries only."""
         names = [each.name for each in fields(self) if each.name.endswith("_N")]
         fewer = {name: getattr(self, name)[ask_R] for name in names}
         return replace(self, **fewer, answer_R=answer_R)
 
 
 class PagedCache(Lists):
-    """Where decoding stands; see `decode/protocol.py` for what may be asked of it."""
+    """The state of decoding in C; see `decode/protocol.py` for what a search does with it."""
 
     def __init__(
         self, memory: list[Memory], source_length_B: Tensor, shape: tuple[int, int], longest: int
     ):
         super().__init__(source_length_B, longest)
         layers, width = shape
-        self.memory = memory  # one a sentence
+        self.memory = memory  # one for each sentence
         self.tables = torch.empty(layers, 0, width, dtype=torch.bfloat16)
         self._room = torch.empty(0, dtype=torch.uint8)
-        self._free = torch.empty(0, dtype=torch.int32)  # places, in ascending order
-        self._until_search = 0  # places to be taken before free ones are looked for again
+        self._free = torch.empty(0, dtype=torch.int32)  # slots, in ascending order
+        self._until_search = 0  # slots to take before free ones are searched for again
         self._seen: tuple[Tensor, Tensor, Tensor, int] | None = None
 
     def make_room(self, tokens_RQ: Tensor) -> Asked:
-        """Places for new tokens of each row, and where each may look when they are written."""
+        """Claim slots for new tokens of each row; return the queries of the step."""
         queries = tokens_RQ.size(1)
         position_RQ, new_RQ = self.claim(queries)
         list_R = torch.arange(len(position_RQ)) * self.place_RT.size(1)
@@ -90,8 +93,10 @@ class PagedCache(Lists):
         return asked.select(ask_R, answer_R)
 
     def _share_beginnings(self, token_R: Tensor) -> tuple[Tensor, Tensor]:
-        """Rows of a sentence that begin alike are one until they have chosen: they share what is
-        written. Which rows ask, and whose answer each row takes."""
+        """Compute rows of a sentence that begin with the same token only once; they share a slot.
+
+        Return the rows that are computed, and the index of the result that each row takes.
+        """
         row_R = torch.arange(len(token_R))
         first_R = row_R - row_R % self.beams
         is_alike_R = (self.length_R == 0) & (token_R == token_R[first_R])
@@ -101,20 +106,20 @@ class PagedCache(Lists):
         return asks_R.nonzero()[:, 0], (asks_R.cumsum(0) - 1)[like_R]
 
     def find_room(self, size: int) -> Tensor:
-        """To compute in, kept from step to step."""
+        """Return scratch memory of at least `size` bytes, kept from step to step."""
         if len(self._room) < size:
             self._room = torch.empty(size, dtype=torch.uint8)
         return self._room
 
     def keep(self, rows: Tensor) -> None:
-        """Row i of the new state continues row rows[i]; sentences without a row are forgotten."""
+        """Reorder the state: row i continues row rows[i]; sentences without a row are dropped."""
         sentences_B = self.reorder(rows)
         if sentences_B is not None:
             self.memory = [self.memory[each] for each in sentences_B.tolist()]
             self._seen = None
 
     def join(self, other: PagedCache) -> None:
-        """Sentences of which nothing is written yet join behind these, with as many rows each."""
+        """Append the sentences of a state without target tokens, with `beams` rows each."""
         self.memory = self.memory + other.memory
         self.append(other.source_length_B)
         self._seen = None
@@ -124,7 +129,11 @@ class PagedCache(Lists):
         return self.tables.size(1)
 
     def take(self, wanted: int) -> Tensor:
-        """Places that no row names any more before those never written: they are in the cache."""
+        """Return `wanted` free slots, int32, in ascending order.
+
+        Slots that no row names any more come before those never written: they are in the
+        processor's cache.
+        """
         if wanted > self._until_search:
             self._find_free(wanted)
         self._until_search -= wanted

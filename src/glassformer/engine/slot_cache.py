@@ -1,10 +1,10 @@
-"""What decoding remembers between steps: the search protocol's state.
+"""The KV cache of the PyTorch engine: the search protocol's state.
 
-Nothing that a hypothesis has written ever moves: see `lists`. Memory lies in a second table of
-each layer, once a sentence.
+Keys and values stay in the slots where they were written: see `lists`. Those of memory lie in a
+second table of each layer, once for each sentence.
 
-Letters: B sentences; R rows; Q new tokens of a row; N = R * Q askers; S source positions;
-T target positions; C places in a table; H heads; K width of one head.
+Letters: B sentences; R rows; Q new tokens of a row; N = R * Q queries; S source positions;
+T target positions; C slots in a table; H heads; K width of one head.
 """
 
 from __future__ import annotations
@@ -17,27 +17,27 @@ from torch import Tensor
 from ..kernels.lookup import Places
 from .lists import Lists
 
-MASKED = -1e9  # added to a score: its weight is exactly 0
+MASKED = -1e9  # added to a score, so that its weight is exactly 0
 
 
 @dataclass
 class CachedLayer:
-    """The tables of one decoder layer."""
+    """The tables of keys and values of one decoder layer."""
 
-    keys: Tensor  # C*H K: of what is written
+    keys: Tensor  # C*H K: of the target positions
     values: Tensor  # C*H K
     memory_keys: Tensor  # B*H*K S: transposed, so that a sum of rows gives all scores of a query
     memory_values: Tensor  # B*H*S K
 
     @classmethod
     def make(cls, batch: int, size: int, heads: int, width: int, dtype: torch.dtype) -> CachedLayer:
-        """Nothing written; room for the memory of so many sentences."""
+        """Return tables without target positions, with space for the memory of a batch."""
         values = torch.zeros(batch * heads * size, width, dtype=dtype)
         keys = torch.zeros(batch * heads * width, size, dtype=dtype)
         return cls(torch.empty(0, width), values[:0], keys, values)
 
     def remember(self, both_ND: Tensor, first: int, count: int, batch: int) -> None:
-        """Keys and values, side by side, of the memory of some sentences."""
+        """Write the keys and values of memory, which lie side by side, for some sentences."""
         width, size = self.memory_values.size(1), self.memory_keys.size(1)
         heads = both_ND.size(1) // (2 * width)
         both = both_ND.view(count, -1, 2, heads, width).permute(2, 0, 3, 1, 4)
@@ -48,27 +48,28 @@ class CachedLayer:
 
 @dataclass(frozen=True)
 class View:
-    """Who looks where in one step: rows of the tables, for each asker and head, and a mask."""
+    """The keys that each query attends to in one step: rows of the tables, and a mask."""
 
-    places: Places  # N*H T
-    mask: Tensor | None  # added to the scores, N 1 T; None: everything may be seen
+    places: Places  # N*H T: for each query and head
+    mask: Tensor | None  # added to the scores, N 1 T; None: nothing is masked
 
 
 class SlotCache(Lists):
-    """Where decoding stands; see `decode/protocol.py` for what may be asked of it."""
+    """The state of decoding; see `decode/protocol.py` for what a search does with it."""
 
     def __init__(
         self, layers: list[CachedLayer], source_length_B: Tensor, heads: int, longest: int
     ):
         super().__init__(source_length_B, longest)
         self.layers, self.heads = layers, heads
-        self.slot_B = torch.arange(len(source_length_B))  # where each sentence's memory lies
+        self.slot_B = torch.arange(len(source_length_B))  # the slot of each sentence's memory
         self._memory: tuple[Places, View] | None = None
 
-    # What the layers ask.
+    # Methods for the layers.
 
     def make_room(self, queries: int) -> tuple[Tensor, View]:
-        """Positions of so many new tokens a row, R Q, and where they may look when written."""
+        """Claim slots for new tokens of each row; return their positions, R Q, and the view of them
+        and of all before."""
         shortest, needed = int(self.length_R.min()), int(self.length_R.max()) + queries
         position_RQ, _ = self.claim(queries)
         place_RT = self.place_RT[:, :needed]
@@ -81,7 +82,7 @@ class SlotCache(Lists):
         return position_RQ, View(Places(index), hide(hidden_RQT.flatten(0, 1)))
 
     def look_at_memory(self, queries: int) -> tuple[Places, View]:
-        """Rows of the tables of transposed keys, N*H K, and of values."""
+        """Return the rows of memory in the tables of transposed keys, N*H K, and of values."""
         if (
             self._memory is None
             or len(self._memory[0].starts) != len(self.length_R) * queries * self.heads
@@ -103,17 +104,17 @@ class SlotCache(Lists):
         mask = hide(hidden_NS) if bool(hidden_NS.any()) else None
         return Places(keys), View(Places(values), mask)
 
-    # What a search asks.
+    # Methods of the search protocol.
 
     def keep(self, rows: Tensor) -> None:
-        """Row i of the new state continues row rows[i]; sentences without a row are forgotten."""
+        """Reorder the state: row i continues row rows[i]; sentences without a row are dropped."""
         sentences_B = self.reorder(rows)
         if sentences_B is not None:
             self.slot_B = self.slot_B[sentences_B]
             self._memory = None
 
     def join(self, other: SlotCache) -> None:
-        """Sentences of which nothing is written yet join behind these, with as many rows each."""
+        """Append the sentences of a state without target tokens, with `beams` rows each."""
         count, taken = len(other.slot_B), set(self.slot_B.tolist())
         slots = self.layers[0].memory_keys.size(0) // (self.heads * self._width)
         free = [slot for slot in range(slots) if slot not in taken]
@@ -142,7 +143,7 @@ class SlotCache(Lists):
 
 
 def hide(hidden_NT: Tensor) -> Tensor:
-    """What is added to the scores of all heads, N 1 T, so that nobody looks there."""
+    """Return the mask to add to the scores of all heads, N 1 T: MASKED where hidden, else 0."""
     return torch.zeros(hidden_NT.shape).masked_fill_(hidden_NT, MASKED)[:, None]
 
 
@@ -154,7 +155,7 @@ def _move(table: Tensor, live: Tensor, capacity: int, heads: int) -> Tensor:
 
 
 def join_memory(layer: CachedLayer, new: CachedLayer, slot_B: Tensor, heads: int) -> None:
-    """Write the memory of new sentences where nobody needs what is there, or at the end."""
+    """Write the memory of new sentences into the slots `slot_B`; widen the tables if necessary."""
     width, size = layer.memory_values.size(1), new.memory_keys.size(1)
     keys = layer.memory_keys.view(-1, heads, width, layer.memory_keys.size(1))
     values = layer.memory_values.view(len(keys), heads, -1, width)

@@ -1,4 +1,4 @@
-"""The weights of a model: packed to translate with, and as a network to look into."""
+"""The weights of a model: packed for translation, and as a network for looking inside."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ from .engine import Read
 from .equivalence import is_faithful
 
 Encode = Callable[[Sequence[str], Sequence[str]], list[Example]]
-MANY = 32  # sentences for each worker, at least: fewer are faster with all threads on each product
+MANY = 32  # the fewest sentences for each worker; fewer are faster with all threads on each product
 
 
 class Weights:
-    """A network, or the folder of one that is read when it is wanted.
+    """The weights of a network, or of a model folder that is read when they are first needed.
 
-    precision: auto, fp32, bf16 or int8, of translating. encode: ids of sources, each ending with
-    EOS, and of targets. threads: of each worker; None: what PyTorch takes, divided among them.
-    workers: how many share the sentences; None: one a thread for many sentences on a processor, if
-    it is a beam search or all is done in C, otherwise one: what was measured to be fastest.
+    precision: auto, fp32, bf16 or int8, for translation. encode: returns the ids of sources, each
+    ending with EOS, and of targets. threads: of each worker; None: PyTorch's number, divided among
+    the workers. workers: how many share the sentences; None: one for each thread for many sentences
+    on a CPU, if it is a beam search or runs in C, otherwise one; this was measured to be fastest.
     """
 
     def __init__(
@@ -61,7 +61,7 @@ class Weights:
 
     @cached_property
     def network(self) -> Transformer:
-        """To look into, and to score with."""
+        """Return the network for looking inside and for scoring, on its device, in eval mode."""
         with self._lock:
             if isinstance(self.origin, Transformer):
                 network = self.origin
@@ -71,17 +71,17 @@ class Weights:
 
     @property
     def exact(self) -> str:
-        """The precision of scoring and looking inside: fp32, unless bf16 was asked for."""
+        """Return the precision of scoring and looking inside: fp32, unless bf16 is set."""
         return choose_precision("bf16" if self.wanted == "bf16" else "fp32", self.device)
 
     @property
     def precision(self) -> str:
-        """The precision of translating."""
+        """Return the precision of translation."""
         return self.fast.precision if isinstance(self.fast, Packed) else self.exact
 
     @property
     def fast(self) -> Network[Any]:
-        """To translate with: packed, where there is a pack for it."""
+        """Return the network for translation: packed on a CPU, if that computes the same."""
         if self.device.type != "cpu":
             return self.network
         with self._lock:
@@ -108,7 +108,7 @@ class Weights:
 
     @contextmanager
     def translating(self, sentences: int, decode: Decode) -> Iterator[tuple[Network[Any], int]]:
-        """What to translate so many sentences with, and how many workers are to share them."""
+        """Yield the network for translation, and the number of workers for so many sentences."""
         before = torch.get_num_threads()
         network = self.fast
         alone = (
@@ -130,7 +130,7 @@ class Weights:
 
 
 def read_examples(folder: Path, encode: Encode) -> list[Example]:
-    """What a model's own directory says that it translates, to check a precision with."""
+    """Return the golden translations in a model's folder, with which a precision is checked."""
     try:
         lines = [line for line in read_json(folder / GOLDEN)["lines"] if line["translation"]]
         return encode(*([line[key] for line in lines] for key in ("source", "translation")))

@@ -1,1 +1,1 @@
-"""Operations worth a second, faster version, each beside its plain twin."""
+"""Faster versions of some operations; each has a plain twin, which defines what it computes."""

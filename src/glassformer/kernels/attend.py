@@ -1,8 +1,8 @@
-"""softmax(Q Kᵀ / √d_k) V without storing what nobody looks at (paper 3.2.1).
+"""Fast attention, softmax(Q Kᵀ / √d_k) V, without taps of its steps (paper 3.2.1).
 
-The plain twin is `MultiHeadAttention.attend`: three lines, and the definition. On a GPU this is
-PyTorch's fused kernel. On a processor that kernel and `softmax` are slow on rows of a sentence's
-length, so there the exponentials are taken of the whole tensor at once.
+The plain twin, which is the definition, is `MultiHeadAttention.attend`. On a GPU this calls
+PyTorch's fused kernel. On a CPU that kernel and `softmax` are slow on rows of a sentence's length,
+so there the exponentials are taken of the whole tensor at once.
 
 Letters: B sentences; H heads; Q query positions; M memory positions; K width of one head.
 """
@@ -17,13 +17,13 @@ from torch.nn.functional import scaled_dot_product_attention
 from . import heads
 from .dropout import Dropout, compiling
 
-SAFE = 60.0  # exp of scores within +-SAFE neither overflows nor vanishes when summed in fp32
+SAFE = 60.0  # exp of scores within +-SAFE neither overflows nor underflows when summed in fp32
 
 
 def attend(
     q_BHQK: Tensor, k_BHMK: Tensor, v_BHMK: Tensor, mask: Tensor, dropout: Dropout
 ) -> Tensor:
-    """The weighted sum of values, B H Q K; `mask` True where a query may look."""
+    """Return the weighted sum of values, B H Q K. `mask` is True where a query may attend."""
     if q_BHQK.device.type != "cpu" or compiling():
         p = dropout.p if dropout.training else 0.0
         return scaled_dot_product_attention(q_BHQK, k_BHMK, v_BHMK, mask, p)
@@ -37,7 +37,7 @@ def attend(
 
 
 class _Weights(torch.autograd.Function):
-    """softmax(Q Kᵀ / √d_k) over the keys that may be looked at, B H Q M."""
+    """The attention weights softmax(Q Kᵀ / √d_k) over the keys that are not masked, B H Q M."""
 
     @staticmethod
     def forward(ctx: Any, q_BHQK: Tensor, k_BHMK: Tensor, mask: Tensor) -> Tensor:
@@ -58,7 +58,7 @@ class _Weights(torch.autograd.Function):
 
 
 def _softmax(scores_BHQM: Tensor, mask: Tensor) -> Tensor:
-    """Over the last axis, exactly 0 where masked; overwrites `scores_BHQM`."""
+    """Return the softmax over the last axis, exactly 0 where masked; overwrite `scores_BHQM`."""
     low, high = torch.aminmax(scores_BHQM)
     if not (low.item() > -SAFE and high.item() < SAFE):  # NaN lands here too
         return scores_BHQM.masked_fill_(~mask, -math.inf).softmax(-1)
@@ -67,6 +67,9 @@ def _softmax(scores_BHQM: Tensor, mask: Tensor) -> Tensor:
 
 
 def _sum(x_BHQM: Tensor) -> Tensor:
-    """Over the last axis, kept: a product with ones beats `sum` on short rows, if in fp32."""
+    """Return the sums over the last axis, which is kept, in fp32.
+
+    On short rows a product with ones is faster than `sum`.
+    """
     with torch.autocast(x_BHQM.device.type, enabled=False):
         return x_BHQM @ x_BHQM.new_ones(x_BHQM.size(-1), 1)

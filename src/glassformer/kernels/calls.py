@@ -1,4 +1,4 @@
-"""How kernels in C are called: tensors go as pointers, torch's number of threads goes last."""
+"""Calls of C kernels: tensors are passed as pointers, the number of threads comes last."""
 
 from __future__ import annotations
 
@@ -10,16 +10,19 @@ from torch import Tensor
 
 
 def call(function: Callable[..., int], *arguments: Any) -> None:
-    """MemoryError if the function found no room to work in; then it has done nothing."""
+    """Call a C function with tensors and numbers.
+
+    Raise MemoryError if it could not allocate its scratch memory; then it has changed nothing.
+    """
     plain = (point(x) if isinstance(x, Tensor) else x for x in arguments)
     if function(*plain, torch.get_num_threads()):
         raise MemoryError("not enough memory for a kernel to work in")
 
 
 def point(x: Tensor, dtype: torch.dtype | None = None) -> int:
-    """The address of numbers that lie one after the other; ValueError if they do not.
+    """Return the address of a contiguous CPU tensor; raise ValueError for any other.
 
-    C would read on behind what a view repeats or skips, and behind numbers of fewer bytes.
+    C would read beyond the end of a view, or of numbers of fewer bytes than it expects.
     """
     if x.is_contiguous() and x.is_cpu and (dtype is None or x.dtype is dtype):
         return x.data_ptr()
@@ -29,7 +32,7 @@ def point(x: Tensor, dtype: torch.dtype | None = None) -> int:
 
 
 def point_apart(x: Tensor) -> int:
-    """The address of numbers whose strides the kernel is told."""
+    """Return the address of a CPU tensor whose strides are also passed to the kernel."""
     if x.is_cpu:
         return x.data_ptr()
     raise ValueError(f"a kernel was given a tensor on {x.device}: it is for processors")

@@ -1,8 +1,8 @@
-"""Cross-entropy with label smoothing (paper 5.4), never holding all logits at once.
+"""Cross-entropy with label smoothing (paper 5.4) that never holds all logits at once.
 
-The loss of a position is that of the smoothed target: (1 - e) on the right token and e spread
-evenly over all V. Its gradient is made on the way forward, a chunk of rows at a time, so that
-logits come and go inside the cache. The plain twin is `torch.nn.functional.cross_entropy`.
+The smoothed target has (1 - e) on the right token and e spread evenly over all V. The gradient is
+computed in the forward pass, one chunk of rows at a time, so that the logits of a chunk stay in the
+processor's cache. The plain twin is `torch.nn.functional.cross_entropy`.
 
 Letters: N positions; C positions of one chunk; D model width; V vocabulary.
 """
@@ -17,16 +17,16 @@ from torch.nn.functional import pad
 from . import tiles
 from .precision import working_dtype
 
-CELLS = 1 << 23  # logits alive at once
-ROWS = 64  # chunks are multiples of it: matrix products are prepared for each shape that occurs
-PARTS = 32  # of the vocabulary, summed apart: bf16 keeps 8 bits of a sum, fp32 adds them up
-SMALLEST = 1e-30  # sums of exponentials between this and its inverse lost nothing in fp32
+CELLS = 1 << 23  # logits held at once
+ROWS = 64  # chunks are padded to multiples of it: each new shape of a product costs preparation
+PARTS = 32  # of the vocabulary; bf16 keeps 8 bits of the sum of a part, and fp32 adds the parts up
+SMALLEST = 1e-30  # sums of exponentials between this and its inverse are accurate in fp32
 
 
 def smoothed_cross_entropy(
     y_ND: Tensor, table_VD: Tensor, target_N: Tensor, smoothing: float
 ) -> Tensor:
-    """The summed loss of all N positions, in nats, fp32: logits are y_ND @ table_VD.T."""
+    """Return the summed loss of all N positions, in nats, in fp32. Logits are y_ND @ table_VD.T."""
     result: Tensor = _CrossEntropy.apply(y_ND, table_VD, target_N, smoothing)  # type: ignore[no-untyped-call]
     return result
 
@@ -62,15 +62,17 @@ class _CrossEntropy(torch.autograd.Function):
 
 
 def _sum(y_ND: Tensor, table_VD: Tensor, rows: int, grad_ND: Tensor) -> tuple[Tensor, Tensor]:
-    """The logarithms of the rows' sums of exponentials, added up, and what they depend on the
-    table by; what they depend on y by is written."""
+    """Return the sum of the rows' logsumexp and its gradient by the table, V D.
+
+    The gradient by y is written to `grad_ND`.
+    """
     grad_VD = torch.zeros_like(table_VD, dtype=torch.float32)
     loss = grad_VD.new_zeros(())
     table_and_parts = torch.cat((table_VD, _parts(table_VD)), dim=1)  # one product gives both
     room_CV = y_ND.new_empty(min(rows, len(y_ND) + -len(y_ND) % ROWS), len(table_VD))
     for real_CD, grad_CD in zip(y_ND.split(rows), grad_ND.split(rows), strict=True):
         real = len(real_CD)
-        y_CD = pad(real_CD, (0, 0, 0, -real % ROWS))  # rows of zeros leave no gradient
+        y_CD = pad(real_CD, (0, 0, 0, -real % ROWS))  # rows of zeros have no gradient
         odds_CV, means_CD, sum_C1, shift_C1 = _odds(y_CD, table_and_parts, room_CV)
         loss += (sum_C1.log() + shift_C1)[:real].sum()
         grad_CD.copy_(means_CD[:real].div_(sum_C1[:real]))
@@ -81,7 +83,10 @@ def _sum(y_ND: Tensor, table_VD: Tensor, rows: int, grad_ND: Tensor) -> tuple[Te
 def _sum_on_tiles(
     y_ND: Tensor, table_VD: Tensor, rows: int, grad_ND: Tensor
 ) -> tuple[Tensor, Tensor] | None:
-    """The same in C; None where exponentials are too large or too small for it, without a shift."""
+    """Return the same as `_sum`, computed in C; None where it would be inaccurate.
+
+    The C kernel does not shift logits, so exponentials may become too large or too small.
+    """
     loss, grad_VD = grad_ND.new_zeros(()), None
     y_ND, packed = y_ND.contiguous(), tiles.pack_tiles([table_VD])
     room_CV = y_ND.new_empty(min(rows, len(y_ND)), len(table_VD))
@@ -98,14 +103,17 @@ def _sum_on_tiles(
 
 
 def _parts(table_VD: Tensor) -> Tensor:
-    """V rows, PARTS columns: 1 where a token belongs to a part."""
+    """Return a matrix of V rows and PARTS columns: 1 where a token belongs to a part."""
     part_V = torch.arange(len(table_VD), device=table_VD.device) * PARTS // len(table_VD)
     return functional.one_hot(part_V, PARTS).to(table_VD.dtype)
 
 
 def _odds(y_CD: Tensor, table_and_parts: Tensor, room_CV: Tensor) -> tuple[Tensor, ...]:
-    """exp(logits - shift), in `room_CV`; its product with the table and its sums C 1, in fp32;
-    and the shift, C 1."""
+    """Return exp(logits - shift) in `room_CV`, its product with the table, its row sums and the
+    shift.
+
+    The product, C D, the sums, C 1, and the shift, C 1, are in fp32.
+    """
     table_VD, room_CV = table_and_parts[:, :-PARTS], room_CV[: len(y_CD)]
 
     def take_exponentials() -> tuple[Tensor, Tensor, Tensor]:
@@ -114,7 +122,7 @@ def _odds(y_CD: Tensor, table_and_parts: Tensor, room_CV: Tensor) -> tuple[Tenso
         return odds_CV, means_CD, sums.sum(-1, keepdim=True)
 
     logits_CV = torch.mm(y_CD, table_VD.T, out=room_CV)
-    if y_CD.device.type == "cpu":  # most rows need no shift, and on a CPU asking is cheap
+    if y_CD.device.type == "cpu":  # most rows need no shift, and on a CPU the check is cheap
         odds_CV, means_CD, sum_C1 = take_exponentials()
         low, high = sum_C1.aminmax()
         if low.item() > SMALLEST and high.item() < 1 / SMALLEST:

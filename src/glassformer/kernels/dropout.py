@@ -1,9 +1,9 @@
-"""Dropout (paper 5.4), from random bits that are cheap on a processor.
+"""Dropout (paper 5.4) with random bits that are cheap on a CPU.
 
 `bernoulli_` costs more there than a linear map of the same width. Here 16 random bits decide about
-a value. In C (`native/train_dropout.c`) they are a function of a key, the row and the place in it:
-kernels that drop on their way, forward and back, draw them again instead of keeping masks. The
-twin draws a mask from a stream and clears with integer operations.
+a value. In C (`native/train_dropout.c`) they are a function of a key, the row and the column:
+kernels that include dropout draw them again in the backward pass instead of keeping masks. The
+plain twin draws a mask from a stream and sets values to 0 with integer operations.
 """
 
 from __future__ import annotations
@@ -24,23 +24,23 @@ from .native import load_library
 
 STEPS = (
     1 << 15
-)  # the probability is a multiple of 1 / STEPS; what is kept is scaled by the true one
+)  # the probability is rounded to a multiple of 1 / STEPS; kept values are scaled by that
 
 _INTEGERS = {2: torch.int16, 4: torch.int32}
 
 
 class _Bits:
-    """Where the bits come from: one stream, begun anew by `seed_dropout`."""
+    """The process-wide stream of random bits, which `seed_dropout` restarts."""
 
     stream = np.random.SFC64(0)
-    part: tuple[int, int] | None = None  # the first row at work, and the rows of the whole batch
+    part: tuple[int, int] | None = None  # the first row here, and the rows of the whole batch
 
 
 def seed_dropout(*key: int, part: tuple[int, int] | None = None) -> None:
-    """Begin the stream anew, on every device: what follows depends on `key` alone.
+    """Restart the random streams of every device, so that all dropout depends on `key` alone.
 
-    With `part`, what follows is about some rows of a batch: (the first of them, how many it has).
-    Each row is masked as it would be with all the others beside it.
+    `part` says that only some rows of a batch follow: (the first of them, the rows of the batch).
+    Each row then gets the same mask as in the whole batch.
     """
     sequence = np.random.SeedSequence(key)
     _Bits.stream, _Bits.part = np.random.SFC64(sequence), part
@@ -48,7 +48,7 @@ def seed_dropout(*key: int, part: tuple[int, int] | None = None) -> None:
 
 
 def _draw(shape: torch.Size) -> npt.NDArray[np.int16]:
-    """16 random bits for each value; those of rows that are not here are drawn and dropped."""
+    """Return 16 random bits for each value; the bits of rows not computed here are skipped."""
     count = shape.numel()
     if _Bits.part is None:
         return _Bits.stream.random_raw(-(-count // 4)).view(np.int16)[:count]
@@ -62,7 +62,7 @@ def _draw(shape: torch.Size) -> npt.NDArray[np.int16]:
 
 
 def keep_mask(shape: torch.Size, share: int) -> Tensor:
-    """int16: -1, all bits set, in `share` of STEPS places; 0 elsewhere."""
+    """Return a random int16 mask: -1, all bits set, with probability share / STEPS, else 0."""
     raw = _draw(shape)
     # raw >> 1 is uniform over STEPS values; the sign of the difference fills all bits.
     halved = torch.from_numpy(raw).bitwise_right_shift_(1)
@@ -70,7 +70,7 @@ def keep_mask(shape: torch.Size, share: int) -> Tensor:
 
 
 def _clear(x: Tensor, mask: Tensor) -> Tensor:
-    """x where the mask is -1, 0 where it is 0."""
+    """Return x where the mask is -1, and 0 where it is 0."""
     integers = _INTEGERS[x.element_size()]
     return (x.contiguous().view(integers) & mask.to(integers)).view(x.dtype)
 
@@ -81,14 +81,14 @@ class _Drop(ctypes.Structure):
 
 @dataclass(frozen=True)
 class Draw:
-    """What a kernel in C needs to know of one dropout. Without a share, nothing falls."""
+    """The key and probability of one dropout, for a C kernel. A share of 0 means no dropout."""
 
     key: int = 0  # 64 bits
-    share: int = 0  # of STEPS
+    share: int = 0  # of STEPS, the share of values that are kept
     first: int = 0  # the number of the first row
 
     def at_rows(self, several: int) -> Draw:
-        """For a kernel that counts so many rows where a batch has one."""
+        """Return the draw for a kernel that has `several` rows for each row of the batch."""
         return replace(self, first=self.first * several)
 
     @property
@@ -119,7 +119,7 @@ def _open() -> ctypes.CDLL | None:
 
 
 def drop_rows(x: Tensor, draw: Draw) -> Tensor:
-    """x, fp32 or bf16, without what falls; rows are all but the last axis."""
+    """Return x, fp32 or bf16, after dropout; rows are all axes but the last."""
     library = _open()
     assert library is not None and x.dtype in (torch.float32, torch.bfloat16)
     x = x.contiguous()
@@ -159,7 +159,7 @@ class _Dropout(torch.autograd.Function):
 
 
 class Dropout(nn.Module):
-    """Zero each value with probability `p` while training, and scale up what stays."""
+    """Dropout: in training each value is 0 with probability `p`, and the others are scaled up."""
 
     def __init__(self, p: float):
         super().__init__()
@@ -177,7 +177,7 @@ class Dropout(nn.Module):
         return result
 
     def draw(self) -> Draw:
-        """The next key of the stream, for a kernel that drops on its way."""
+        """Return the next draw of the stream, for a kernel that includes dropout."""
         share = round((1 - self.p) * STEPS)
         if not (self.training and share < STEPS):
             return Draw()
@@ -189,7 +189,7 @@ class Dropout(nn.Module):
 
 
 def _drop_with_torch(x: Tensor, p: float) -> Tensor:
-    """From torch's own generator, which fills a whole batch at once."""
+    """Return x after dropout with torch's own generator, which draws for a whole batch."""
     if _Bits.part is None or compiling():
         return functional.dropout(x, p)
     first, rows = _Bits.part

@@ -1,6 +1,6 @@
-"""Attention of training, a head of a sentence at a time: `native/train_attend.c`.
+"""Attention for training, one head of one sentence at a time: `native/train_attend.c`.
 
-Heads are read and written where they are, so that none is ever copied together. The plain twin is
+Heads are read and written in place, without copies to contiguous memory. The plain twin is
 `MultiHeadAttention.attend`.
 
 Letters: B sentences; H heads; Q query positions; M memory positions; K width of one head.
@@ -45,7 +45,7 @@ def _open() -> ctypes.CDLL | None:
 
 
 def _choose(name: str, x: Tensor) -> tuple[Any, ...]:
-    """The function of that name for such operands, and what it wants to know of them."""
+    """Return the C function for operands like x, and the extra arguments that it takes."""
     library = _open()
     assert library is not None
     if x.dtype == torch.bfloat16 and has_tiles() and library.has_tiles():
@@ -54,7 +54,7 @@ def _choose(name: str, x: Tensor) -> tuple[Any, ...]:
 
 
 def can_attend_heads(x: Tensor, memory: Tensor, mask: Tensor) -> bool:
-    """Whether it is done here: on a processor, in these precisions, one mask for all heads."""
+    """Return whether the kernel serves: on a CPU, fp32 or bf16, with one mask for all heads."""
     return (
         x.device.type == "cpu"
         and x.dtype in DTYPES
@@ -70,7 +70,7 @@ def can_attend_heads(x: Tensor, memory: Tensor, mask: Tensor) -> bool:
 
 
 class Attend(torch.autograd.Function):
-    """softmax(Q Kᵀ / √d_k) V, B H Q K: a view of B Q H K."""
+    """Attention, softmax(Q Kᵀ / √d_k) V, with its gradient; B H Q K, a view of B Q H K."""
 
     @staticmethod
     def forward(
@@ -99,7 +99,7 @@ class Attend(torch.autograd.Function):
 def attend_heads(
     q_BHQK: Tensor, k_BHMK: Tensor, v_BHMK: Tensor, mask: Tensor, draw: Draw, out_BHQK: Tensor
 ) -> Tensor:
-    """Write what is read to `out_BHQK`; return the weights B H Q M, before dropout."""
+    """Write the attention output to `out_BHQK`; return the weights, B H Q M, before dropout."""
     batch, heads, queries, width = q_BHQK.shape
     memory = k_BHMK.size(2)
     _check((q_BHQK, out_BHQK), q_BHQK.shape, q_BHQK.dtype)
@@ -129,7 +129,7 @@ def attend_heads(
 def attend_heads_backward(
     operands: list[Tensor], g_BHQK: Tensor, kept_BHQM: Tensor, draw: Draw, gradients: list[Tensor]
 ) -> None:
-    """Write the gradients of queries, keys and values."""
+    """Write the gradients by queries, keys and values to `gradients`."""
     q_BHQK, k_BHMK, v_BHMK = operands
     batch, heads, queries, width = q_BHQK.shape
     memory = k_BHMK.size(2)
@@ -154,7 +154,7 @@ def attend_heads_backward(
 
 
 def _lay_out(x_BHLK: Tensor) -> Tensor:
-    """As the kernel reads it: heads side by side, the values of each without gaps."""
+    """Return x in the layout that the kernel reads: heads side by side, values without gaps."""
     width = x_BHLK.size(3)
     if x_BHLK.stride(3) == 1 and x_BHLK.stride(1) == width and x_BHLK.stride(0) >= 0:
         return x_BHLK

@@ -1,9 +1,9 @@
-"""A Transformer's steps in whole numbers, in C: what is handed over, and what is checked.
+"""The interface of the int8 decoder in C: its structures, its library and a check of its products.
 
-`native/decode.c` computes; the plain twin is the packed network of `engine/` in int8. Where there
-is no such library, `can_decode` says so.
+`native/decode.c` computes; the plain twin is the packed network of `engine/` in int8.
+`can_decode` says whether the library can be used.
 
-Letters: F outputs of a map; K its inputs; N rows; V vocabulary; L positions; D model width.
+Letters: F outputs of a linear map; K its inputs; N rows; V vocabulary; L positions; D model width.
 """
 
 from __future__ import annotations
@@ -18,12 +18,14 @@ from torch import Tensor
 from . import native
 from .calls import point
 
-SIDE, DEEP = 16, 64  # outputs and inputs of a map are padded to multiples of these
+SIDE, DEEP = 16, 64  # outputs and inputs of a linear map are padded to multiples of these
 ACTIVATIONS = {"none": 0, "relu": 1, "silu": 2, "gelu": 3}
 TILES = 3  # the level of a processor with AMX
 
 
 class LinearStruct(ctypes.Structure):
+    """The C structure of a quantized linear map."""
+
     _fields_ = (
         *((name, c_void_p) for name in ("weight", "scale", "sum", "bias")),
         *((name, c_int64) for name in ("inputs", "outputs")),
@@ -31,6 +33,8 @@ class LinearStruct(ctypes.Structure):
 
 
 class NormStruct(ctypes.Structure):
+    """The C structure of a LayerNorm."""
+
     _fields_ = (("gain", c_void_p), ("bias", c_void_p))
 
 
@@ -39,11 +43,13 @@ NORMS = ("self_norm", "cross_norm", "norm")
 
 
 class LayerStruct(ctypes.Structure):
+    """The C structure of an encoder layer or a decoder layer."""
+
     _fields_ = (*((name, LinearStruct) for name in MAPS), *((name, NormStruct) for name in NORMS))
 
 
 class SideStruct(ctypes.Structure):
-    """An encoder or a decoder."""
+    """The C structure of an encoder or a decoder."""
 
     _fields_ = (
         *((name, c_int64) for name in ("width", "model", "inside", "heads")),
@@ -59,7 +65,7 @@ class SideStruct(ctypes.Structure):
 
 
 class StoreStruct:
-    """Holds the tensors that structures point into."""
+    """The owner of the tensors to which C structures point."""
 
     def __init__(self) -> None:
         self.held: list[object] = []
@@ -70,7 +76,7 @@ class StoreStruct:
         return point(x)
 
     def pack(self, weight_FK: Tensor, bias_F: Tensor | None) -> LinearStruct:
-        """Each output of W with a scale of its own."""
+        """Quantize W to int8, with a scale for each output; return its C structure."""
         library = get_library()
         weight_FK = weight_FK.detach().float().contiguous()
         outputs, inputs = weight_FK.shape
@@ -120,7 +126,7 @@ def get_library() -> ctypes.CDLL:
 
 @cache
 def can_decode() -> bool:
-    """Whether there is such a library, and it multiplies as it should."""
+    """Return whether the library is available and its products are right."""
     if native.load_library("decode") is None or get_library().decode_level() < 1:
         return False
     weight_FK = torch.linspace(-1, 1, 24 * 80).mul(99).sin().view(24, 80)
@@ -145,7 +151,10 @@ def multiply_int8(
     tiled: bool = False,
     relu: bool = False,
 ) -> Tensor:
-    """One map, N F: for tests. zero: 128, or 0 where nothing in x is negative."""
+    """Return x Wᵀ + b, N F, from the int8 kernel.
+
+    zero: the zero point of x: 128, or 0 where nothing in x is negative.
+    """
     store, rows, inputs = StoreStruct(), *x_NK.shape
     packed = store.pack(weight_FK, bias_F)
     x_NK = x_NK.float().contiguous()

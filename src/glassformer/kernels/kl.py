@@ -1,7 +1,8 @@
-"""How far two next-word distributions are apart, never holding all logits at once.
+"""The symmetric KL divergence of R-Drop, which never holds all logits at once.
 
-KL(p, q) + KL(q, p), for the same positions read twice with other dropout (R-Drop: Liang et al.,
-2021). As in `cross_entropy`, the gradient is made on the way forward, a chunk of rows at a time.
+It is KL(p, q) + KL(q, p) of two next-token distributions: of the same positions with other dropout
+(Liang et al., 2021). As in `cross_entropy`, the gradient is computed in the forward pass, one chunk
+of rows at a time.
 
 Letters: N positions; C positions of one chunk; D model width; V vocabulary.
 """
@@ -17,7 +18,10 @@ from .precision import working_dtype
 
 
 def divergence(one_ND: Tensor, other_ND: Tensor, table_VD: Tensor) -> Tensor:
-    """Summed over all N positions, in nats, fp32: logits are one_ND @ table_VD.T, and likewise."""
+    """Return KL(p, q) + KL(q, p) summed over all N positions, in nats, in fp32.
+
+    The logits of p are one_ND @ table_VD.T, those of q are other_ND @ table_VD.T.
+    """
     result: Tensor = _Divergence.apply(one_ND, other_ND, table_VD)  # type: ignore[no-untyped-call]
     return result
 
@@ -30,12 +34,12 @@ class _Divergence(torch.autograd.Function):
         slopes_2ND = torch.empty(2, *one_ND.shape, device=one_ND.device, dtype=one_ND.dtype)
         grad_VD = torch.zeros_like(table_VD, dtype=torch.float32)
         total = torch.zeros((), device=one_ND.device)
-        rows = max(CELLS // 4 // vocabulary // ROWS, 1) * ROWS  # there are four times as many cells
+        rows = max(CELLS // 4 // vocabulary // ROWS, 1) * ROWS  # four such tensors are held
         for start in range(0, len(one_ND), rows):
             here = slice(start, start + rows)
             real = len(one_ND[here])
             y_2CD = torch.stack((one_ND[here], other_ND[here])).to(dtype)
-            y_2CD = pad(y_2CD, (0, 0, 0, -real % ROWS, 0, 0))  # rows of zeros are not apart
+            y_2CD = pad(y_2CD, (0, 0, 0, -real % ROWS, 0, 0))  # rows of zeros have divergence 0
             apart, grad_2CV = _compare((y_2CD @ table.T).float())
             total += apart
             grad_2CV = grad_2CV.to(dtype)
@@ -51,7 +55,7 @@ class _Divergence(torch.autograd.Function):
 
 
 def _compare(logits_2CV: Tensor) -> tuple[Tensor, Tensor]:
-    """The sum of (p - q) (log p - log q), and its gradient by the logits of p and of q."""
+    """Return the sum of (p - q) (log p - log q), and its gradient by the logits of p and of q."""
     log_2CV = log_softmax(logits_2CV, -1)
     probabilities_2CV = log_2CV.exp()
     apart_CV = log_2CV[0] - log_2CV[1]

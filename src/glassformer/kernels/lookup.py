@@ -1,9 +1,9 @@
-"""Attention over scattered memory: rows of a table are found by index, nothing is moved.
+"""Products with rows of a table that are found by index, for attention over a paged KV cache.
 
-What a hypothesis has written lies wherever it was written; a list of places is all that changes
-hands when hypotheses are reordered. The plain twins gather first and multiply then.
+Keys and values stay where they were written; only lists of indices change when hypotheses are
+reordered. The plain twins gather the rows first and then multiply.
 
-Letters: N askers; T rows that each of them looks at; K width of a row; V rows of the table.
+Letters: N queries; T rows that each of them attends to; K width of a row; V rows of the table.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from torch import Tensor
 
 
 class Places:
-    """Rows of tables, N T of them: found once, used by every layer."""
+    """The indices of rows of tables, N T, computed once and used by every layer."""
 
     def __init__(self, index_NT: Tensor):
         self.index_NT, self.flat = index_NT, index_NT.reshape(-1)
@@ -26,7 +26,7 @@ class Places:
         self._pattern: Tensor | None = None
 
     def pattern(self, rows: int) -> Tensor:
-        """Which cells of x times the table of so many rows are wanted."""
+        """Return the sparse pattern, N by `rows`, of the wanted cells of x times the table."""
         if self._pattern is None or self._pattern.size(1) != rows:
             self._pattern = torch.sparse_csr_tensor(
                 self.ends,
@@ -39,7 +39,7 @@ class Places:
 
 
 def dot_rows(x_NK: Tensor, table_VK: Tensor, places: Places) -> Tensor:
-    """x · table[index]: N T."""
+    """Return the dot product of each x with each of its rows, x · table[index]: N T."""
     if not _can_dot():
         return dot_gathered(x_NK, table_VK, places.index_NT)
     wanted = places.pattern(len(table_VK))
@@ -48,7 +48,7 @@ def dot_rows(x_NK: Tensor, table_VK: Tensor, places: Places) -> Tensor:
 
 
 def sum_rows(weights_NT: Tensor, table_VK: Tensor, places: Places) -> Tensor:
-    """The sum of table[index], weighted: N K, in the precision of the table."""
+    """Return the weighted sum of the rows table[index], N K, in the precision of the table."""
     if not _can_sum(table_VK.dtype):
         return sum_gathered(weights_NT, table_VK, places.index_NT)
     weights = weights_NT.to(table_VK.dtype).reshape(-1)
@@ -58,12 +58,12 @@ def sum_rows(weights_NT: Tensor, table_VK: Tensor, places: Places) -> Tensor:
 
 
 def dot_gathered(x_NK: Tensor, table_VK: Tensor, index_NT: Tensor) -> Tensor:
-    """The plain twin of `dot_rows`."""
+    """Return the same as `dot_rows`: its plain twin."""
     return (table_VK[index_NT] @ x_NK[..., None])[..., 0]
 
 
 def sum_gathered(weights_NT: Tensor, table_VK: Tensor, index_NT: Tensor) -> Tensor:
-    """The plain twin of `sum_rows`."""
+    """Return the same as `sum_rows`: its plain twin."""
     return (weights_NT.to(table_VK.dtype)[:, None] @ table_VK[index_NT])[:, 0]
 
 
@@ -75,11 +75,11 @@ def _example(dtype: torch.dtype) -> tuple[Tensor, Tensor, Tensor]:
 
 @cache
 def _can_dot() -> bool:
-    """Whether this PyTorch has the product, and gets it right."""
+    """Return whether this PyTorch has the sparse product, and computes it right."""
     numbers, table_VK, index_NT = _example(torch.float32)
     x_NK = numbers[:10].view(2, 5)
     try:
-        with warnings.catch_warnings():  # said once a process: sparse tensors are in beta
+        with warnings.catch_warnings():  # PyTorch warns that sparse tensors are in beta
             warnings.simplefilter("ignore")
             wanted = Places(index_NT).pattern(len(table_VK))
             found = torch.sparse.sampled_addmm(wanted, x_NK, table_VK.T, beta=0.0).values()

@@ -1,9 +1,9 @@
-"""Kernels in C: built for this processor once, where there is a compiler, and kept in the cache.
+"""The C kernels: compiled once for this processor and kept in the user's cache folder.
 
-Each source in `native/` becomes a library of its own, so that one that cannot be built takes no
-other away. Whoever calls one has a twin in PyTorch for where there is none.
+Each source in `native/` becomes a library of its own, so that a source that cannot be built does
+not affect the others. Every caller has a twin in PyTorch for machines without a compiler.
 
-Functions take raw pointers and the number of threads; ctypes lets other Python threads run.
+Functions take raw pointers and the number of threads; ctypes releases the interpreter lock.
 """
 
 from __future__ import annotations
@@ -29,23 +29,23 @@ SWITCH = "GLASSFORMER_NATIVE"  # an environment variable: 0 turns all of them of
 SOURCES = Path(__file__).parent / "native"
 COMPILERS = ("cc", "gcc", "clang")
 FLAGS = ("-std=gnu11", "-O3", "-fPIC", "-shared", "-fno-math-errno", "-fno-trapping-math", "-w")
-PARALLEL = (("-fopenmp",), ())  # without it, Apple's compiler has one thread
+PARALLEL = (("-fopenmp",), ())  # Apple's compiler has no -fopenmp: one thread
 PATIENCE = 60  # seconds for one source
-_too_slow: set[tuple[str, ...]] = set()  # compilers that no second source waits for
+_too_slow: set[tuple[str, ...]] = set()  # compilers that timed out once; they are not tried again
 
 
 def load_library(name: str) -> ctypes.CDLL | None:
-    """The library of `native/NAME.c`, built if need be; None: there is none here."""
+    """Return the library of `native/NAME.c`, built if necessary; None if it is not available."""
     return _load(name, _level())[0]
 
 
 def explain_compiler(name: str) -> str:
-    """Why there is no such library; "" if there is one."""
+    """Return why the library is not available; "" if it is."""
     return _load(name, _level())[1]
 
 
 def explain_all() -> str:
-    """Why some of them are missing; "" if none is. Builds what is not built yet."""
+    """Build all libraries that are not built yet; return why some are missing, or ""."""
     with ThreadPoolExecutor() as pool:
         return "; ".join(sorted({*pool.map(explain_compiler, list_names())} - {""}))
 
@@ -73,12 +73,15 @@ def _load(name: str, level: str) -> tuple[ctypes.CDLL | None, str]:
 
 
 def _level() -> str:
-    """How wide torch computes: a process that is held to less has kernels held to as much."""
+    """Return the instruction set that torch uses, like AVX2: kernels are limited to the same."""
     return torch.backends.cpu.get_cpu_capability()
 
 
 def _find_compiler() -> tuple[str, ...] | None:
-    """What CC says, be it a path with spaces or a program with options; or what there is."""
+    """Return the compiler that CC names, or the first one found; None if there is none.
+
+    CC may be a path with spaces, or a program with options.
+    """
     wanted = os.environ.get("CC", "")
     for program, *options in ([wanted], wanted.split() or [""], *([each] for each in COMPILERS)):
         if found := shutil.which(program):
@@ -90,7 +93,7 @@ def _target(level: str) -> tuple[str, ...]:
     if platform.machine().lower() not in ("x86_64", "amd64", "i686"):
         return ("-mcpu=native",)
     if level == "AVX2" and "ATEN_CPU_CAPABILITY" in os.environ:
-        return ("-march=haswell",)  # held to it; other processors with no more may have AVX-VNNI
+        return ("-march=haswell",)  # limited; a processor with AVX2 may have AVX-VNNI too
     return () if level == "DEFAULT" else ("-march=native", "-mprefer-vector-width=512")
 
 
@@ -108,7 +111,10 @@ def _open_or_build(name: str, compiler: tuple[str, ...], level: str) -> ctypes.C
 
 
 def _make_folder() -> Path:
-    """Ours alone: whoever writes there decides what this process runs."""
+    """Return the cache folder of libraries; raise OSError if other users can write there.
+
+    Whoever can write there decides what this process runs.
+    """
     folder = find_cache() / "native"
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     status = folder.stat()
@@ -118,7 +124,7 @@ def _make_folder() -> Path:
 
 
 def _hash(name: str, compiler: tuple[str, ...], target: tuple[str, ...]) -> str:
-    """Of all that decides what the library is."""
+    """Return a hash of the sources, compiler, flags and processor that determine the library."""
     status = Path(compiler[0]).resolve().stat()
     built_with = (compiler, status.st_size, status.st_mtime_ns, FLAGS, PARALLEL, target)
     digest = sha256(repr((built_with, _describe_processor())).encode())
@@ -129,7 +135,7 @@ def _hash(name: str, compiler: tuple[str, ...], target: tuple[str, ...]) -> str:
 
 @cache
 def _describe_processor() -> str:
-    """A cache may be shared by several machines."""
+    """Return a text that identifies the processor: machines may share a cache folder."""
     found = {platform.machine(), platform.processor()}
     with suppress(OSError):
         for line in Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines():
@@ -143,7 +149,10 @@ def _seal(library: Path) -> Path:
 
 
 def _is_whole(library: Path) -> bool:
-    """A library that was cut short would end the process instead of raising an error."""
+    """Return whether a library has the checksum that was stored beside it.
+
+    Loading a truncated library would end the process instead of raising an error.
+    """
     try:
         return sha256(library.read_bytes()).hexdigest() == _seal(library).read_text("ascii")
     except (OSError, ValueError):
@@ -166,7 +175,7 @@ def _build(source: Path, compiler: tuple[str, ...], target: tuple[str, ...], lib
             raise RuntimeError(said.strip())
         seal = _seal(made)
         seal.write_text(sha256(made.read_bytes()).hexdigest(), "ascii")
-        # Two processes that build at once make the same: whichever comes last.
+        # Two processes that build at once produce the same library; the last one is kept.
         for path in (seal, made):
             os.replace(path, library.with_name(path.name))
 

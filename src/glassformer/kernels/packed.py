@@ -1,9 +1,9 @@
-"""Linear maps packed for speed: weights in bf16 or int8, laid out once as the processor likes them.
+"""Packed linear maps: weights in bf16 or int8, in the memory layout that oneDNN prefers.
 
-oneDNN does the work, through operators of PyTorch that are not public: each is tried once when it
-is first wanted, and where it is absent or wrong, the plain twin, `linear` in fp32, takes its place.
+oneDNN computes, through operators of PyTorch that are not public. Each is tested once before its
+first use; where it is absent or wrong, the plain twin, `linear` in fp32, takes its place.
 
-Letters: N rows; I inputs of the map, K in names; F its outputs.
+Letters: N rows; K inputs of the map; F its outputs.
 """
 
 from __future__ import annotations
@@ -22,18 +22,21 @@ ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
     "silu": functional.silu,
     "gelu": functional.gelu,
 }
-FUSED = {"none", "relu"}  # what the bf16 product applies on its way out
-ROWS = 256  # quantized at once: what they need stays in a core's cache
-LARGEST = 127  # of int8, either sign
+FUSED = {"none", "relu"}  # activations that the bf16 product applies itself
+ROWS = 256  # rows quantized at once, so that they stay in a core's cache
+LARGEST = 127  # the largest int8 number used, of either sign
 TINY = 1e-20  # the scale of a row of zeros
 
-Linear = Callable[[Tensor], Tensor]  # N K -> N F; any precision in
+Linear = Callable[[Tensor], Tensor]  # N K -> N F; the input may have any precision
 
 
 def pack_linear(
     weight_FK: Tensor, bias_F: Tensor | None, precision: str, activation: str = "none"
 ) -> Linear:
-    """activation(x Wᵀ + b), with W kept in fp32, bf16 or int8. What comes out is fp32 or bf16."""
+    """Return a function for activation(x Wᵀ + b), with W in fp32, bf16 or int8.
+
+    Its output is fp32 or bf16.
+    """
     if precision == "int8" and can_multiply("int8"):
         return Int8(weight_FK, bias_F, activation)
     if precision == "bf16" and can_multiply("bf16"):
@@ -42,7 +45,7 @@ def pack_linear(
 
 
 class Fp32:
-    """The plain twin."""
+    """A linear map in fp32: the plain twin of the others."""
 
     def __init__(self, weight_FK: Tensor, bias_F: Tensor | None, activation: str):
         self.weight_FK, self.bias_F, self.activate = weight_FK, bias_F, ACTIVATIONS[activation]
@@ -52,7 +55,7 @@ class Fp32:
 
 
 class Bf16:
-    """A product in bf16, summed in fp32, rounded to bf16."""
+    """A linear map in bf16, summed in fp32, rounded to bf16."""
 
     def __init__(self, weight_FK: Tensor, bias_F: Tensor | None, activation: str):
         self.weight = torch.ops.mkldnn._reorder_linear_weight(weight_FK.bfloat16(), ROWS)
@@ -68,9 +71,9 @@ class Bf16:
 
 
 class Int8:
-    """A product of integers, exact; each row of x and each output of W has a scale of its own.
+    """A linear map in int8; each row of x and each output of W has a scale of its own.
 
-    So a row comes out the same whatever other rows there are.
+    The integer product is exact, so the result of a row does not depend on other rows.
     """
 
     def __init__(self, weight_FK: Tensor, bias_F: Tensor | None, activation: str):
@@ -111,7 +114,7 @@ class Int8:
 
 @cache
 def can_multiply(precision: str) -> bool:
-    """Whether this PyTorch, on this processor, has that product and gets it right."""
+    """Return whether PyTorch has that product on this processor, and computes it right."""
     if precision == "fp32":
         return True
     weight_FK = torch.linspace(-1, 1, 24 * 16).sin().view(24, 16)

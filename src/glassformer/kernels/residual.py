@@ -1,7 +1,7 @@
-"""A residual connection, x + dropout(y), and the LayerNorm behind it, in one pass over the rows:
-`native/train_norm.c`. The plain twin is the line that says so.
+"""The residual connection, x + dropout(y), and its LayerNorm in one pass: `native/train_norm.c`.
 
-What comes out in fp32 has its bf16 copy with it where products are in bf16: see `lower`.
+The plain twin is the one-line formula in each function. Where products are in bf16, an fp32 result
+has a bf16 copy attached: see `lower`.
 
 Letters: B sentences; L positions; D model width.
 """
@@ -20,7 +20,7 @@ from .dropout import Draw, Dropout, compiling
 from .native import load_library
 from .precision import lower, remember_lower, working_dtype
 
-ROWS = 64  # whose gradients of gain and bias are summed apart, in the C source too
+ROWS = 64  # rows in a partial sum of the gradients of gain and bias; the C source has it too
 DTYPES = (torch.float32, torch.bfloat16)
 
 _POINTER, _LONG, _INT, _FLOAT = ctypes.c_void_p, ctypes.c_long, ctypes.c_int, ctypes.c_float
@@ -71,7 +71,7 @@ def _open() -> ctypes.CDLL | None:
 
 
 def add_norm(x_BLD: Tensor, y_BLD: Tensor, dropout: Dropout, norm: nn.Module) -> Tensor:
-    """LayerNorm(x + dropout(y))."""
+    """Return LayerNorm(x + dropout(y)), B L D."""
     if not (_is_ours(x_BLD, y_BLD, dropout) and _is_plain(norm, x_BLD)):
         normed_BLD: Tensor = norm(x_BLD + dropout(y_BLD))
         return normed_BLD
@@ -81,14 +81,14 @@ def add_norm(x_BLD: Tensor, y_BLD: Tensor, dropout: Dropout, norm: nn.Module) ->
 
 
 def add(x_BLD: Tensor, y_BLD: Tensor, dropout: Dropout) -> Tensor:
-    """x + dropout(y)."""
+    """Return x + dropout(y), B L D."""
     if not _is_ours(x_BLD, y_BLD, dropout):
         return x_BLD + dropout(y_BLD)
     return _finish(*_AddNorm.apply(x_BLD, y_BLD, None, None, 0.0, dropout.draw(), x_BLD.dtype))  # type: ignore[no-untyped-call]
 
 
 def normalize(x_BLD: Tensor, norm: nn.Module) -> Tensor:
-    """LayerNorm(x), in the precision of the product that reads it."""
+    """Return LayerNorm(x), B L D, in the precision of the product that reads it."""
     if not (norm.training and _is_ours(x_BLD, None, None) and _is_plain(norm, x_BLD)):
         return lower(norm(x_BLD))
     high, low = _AddNorm.apply(  # type: ignore[no-untyped-call]
@@ -127,8 +127,11 @@ def _is_plain(norm: nn.Module, x: Tensor) -> bool:
 
 
 class _AddNorm(torch.autograd.Function):
-    """LayerNorm(x + drop(y)): fp32, None where there is only a sum after which no product comes;
-    and bf16, None where products are in fp32."""
+    """LayerNorm(x + dropout(y)) with its gradient, as an fp32 and a bf16 tensor.
+
+    Without y and with bf16 products, the fp32 tensor is None; with fp32 products, the bf16 tensor
+    is None. Without a gain, only the sum is computed.
+    """
 
     @staticmethod
     def forward(

@@ -1,5 +1,7 @@
-"""Whole sub-layers of training, in bf16 on a processor with tiles: between their products nothing
-is cast, copied into heads or added up. The plain twins are the modules of `model/`.
+"""Fused sub-layers for training in bf16 on a processor with AMX tiles.
+
+Between their products nothing is cast or copied, and heads are not rearranged. The plain twins are
+the modules of `model/`.
 
 Letters: B sentences; L positions; Q query positions; M memory positions; N positions of all
 sentences; D model width; H heads; F inner width.
@@ -23,7 +25,7 @@ def can_attend(x_BQD: Tensor, memory_BMD: Tensor, mask: Tensor, linears: Linears
 
 
 def can_run(x_BLD: Tensor, linears: Linears) -> bool:
-    """Whether a sub-layer of these is done here."""
+    """Return whether a sub-layer of these linear maps can be computed here."""
     return (
         x_BLD.dtype == torch.bfloat16
         and x_BLD.device.type == "cpu"
@@ -47,7 +49,10 @@ def _is_plain(linear: nn.Module) -> bool:
 def attention(
     x_BQD: Tensor, memory_BMD: Tensor, mask: Tensor, linears: Linears, count: int, dropout: Dropout
 ) -> Tensor:
-    """`linears` make queries, keys, values and, of `count` heads, the output."""
+    """Return the output of multi-head attention, B Q D, with `count` heads.
+
+    `linears` are the maps to queries, keys, values and the output.
+    """
     of_itself = memory_BMD is x_BQD
     result: Tensor = _Attention.apply(
         x_BQD, None if of_itself else memory_BMD, mask, count, dropout.draw(), *_unfold(linears)
@@ -56,13 +61,13 @@ def attention(
 
 
 def feed_forward(x_BLD: Tensor, linears: Linears, dropout: Dropout) -> Tensor:
-    """max(0, x W₁ + b₁) W₂ + b₂."""
+    """Return max(0, x W₁ + b₁) W₂ + b₂, B L D, with dropout after the maximum."""
     result: Tensor = _FeedForward.apply(x_BLD, dropout.draw(), *_unfold(linears))  # type: ignore[no-untyped-call]
     return result
 
 
 def _unfold(linears: Linears) -> list[Tensor]:
-    """Weight, bias, weight, bias ..."""
+    """Return the parameters of linear maps as a list: weight, bias, weight, bias ..."""
     return [p for linear in linears for p in (linear.weight, linear.bias)]  # type: ignore[misc]
 
 
@@ -85,7 +90,7 @@ class _FeedForward(torch.autograd.Function):
         x_ND, hidden_NF = ctx.saved_tensors
         inner, outer = ctx.packed
         g_ND = grads[0].reshape(-1, outer.outs).contiguous()
-        # What is 0 there fell, or was below 0: either way nothing flows back.
+        # Hidden values are 0 by dropout or by the maximum; either way their gradient is 0.
         g_NF = tiles.multiply_back(g_ND, outer, hidden_NF, ctx.draw.scale)
         slopes_outer = tiles.multiply_turned(g_ND, hidden_NF)
         slopes_inner = tiles.multiply_turned(g_NF, x_ND)
@@ -149,7 +154,7 @@ class _Attention(torch.autograd.Function):
 
 
 def _cut(made: list[Tensor], lengths: list[int], count: int, several: int = 3) -> list[Tensor]:
-    """Queries, keys and values that lie side by side, as views: each B H L K."""
+    """Return queries, keys and values that lie side by side as views, each B H L K."""
     width = sum(x.size(1) for x in made) // several // count
     return [
         part.transpose(1, 2)

@@ -1,7 +1,7 @@
-"""Matrix products of training in bf16 on AMX tiles: `native/train_product.c` and its twin.
+"""Matrix products for training in bf16 on AMX tiles: `native/train_product.c`.
 
-The twin of each is a line of torch, rounded at the same places: see `tests/unit/kernels`.
-Weights are laid out for both directions at once; within `keep_packed`, once for all who ask.
+The twin of each is a line of torch that rounds at the same points: see `tests/unit/kernels`.
+Weights are packed for the forward and the backward pass at once; within `keep_packed`, only once.
 
 Letters: N rows; I inputs of a linear map; F its outputs.
 """
@@ -20,7 +20,7 @@ from torch import Tensor
 from .calls import call, point_apart
 from .native import load_library
 
-STEP = 32  # what the layout is cut into
+STEP = 32  # rows and columns of the blocks of the packed layout
 
 _POINTER, _LONG, _INT, _FLOAT = ctypes.c_void_p, ctypes.c_long, ctypes.c_int, ctypes.c_float
 _SIGNATURES = {
@@ -70,13 +70,13 @@ def _open() -> ctypes.CDLL | None:
 
 
 def has_tiles() -> bool:
-    """Whether this processor has tiles and this process may use them."""
+    """Return whether this processor has AMX tiles and this process may use them."""
     return torch.cpu._is_amx_tile_supported() and _open() is not None
 
 
 @dataclass(frozen=True)
 class Packed:
-    """One linear map, or several that read the same, side by side."""
+    """The packed weights of one linear map, or of several side by side that read the same."""
 
     ahead: Tensor  # the right side of x Wᵀ
     back: Tensor  # the right side of y W
@@ -90,7 +90,7 @@ _kept: dict[tuple[int, ...], tuple[Sequence[Tensor], Packed]] | None = None
 
 @contextmanager
 def keep_packed() -> Iterator[None]:
-    """Within, weights do not change: each is packed when it is first used."""
+    """Keep packed weights within the context, where weights must not change."""
     global _kept
     before, _kept = _kept, {}
     try:
@@ -100,13 +100,13 @@ def keep_packed() -> Iterator[None]:
 
 
 def pack_tiles(weights: Sequence[Tensor], biases: Sequence[Tensor] = ()) -> Packed:
-    """fp32 weights F I, one below the other."""
+    """Return fp32 weights, F I, packed one below the other."""
     key = tuple(map(id, weights))
     if _kept is not None and key in _kept:
         return _kept[key][1]
     made = _pack([w.detach() for w in weights], [b.detach() for b in biases])
     if _kept is not None:
-        _kept[key] = (*weights,), made  # held, so that no other tensor gets their ids
+        _kept[key] = (*weights,), made  # kept alive, so that no other tensor gets their ids
     return made
 
 
@@ -130,14 +130,14 @@ def _pack(weights: Sequence[Tensor], biases: Sequence[Tensor]) -> Packed:
 
 
 def multiply_tiles(x_NI: Tensor, packed: Packed, relu: bool = False) -> Tensor:
-    """x Wᵀ + b, N F, bf16; with `relu`, negative values are 0."""
+    """Return x Wᵀ + b, N F, in bf16; with `relu`, negative values become 0."""
     out_NF = x_NI.new_empty(len(x_NI), packed.outs)
     _multiply(x_NI, packed.ahead, packed.ins, out_NF, packed.bias_F, relu)
     return out_NF
 
 
 def exponentiate(x_NI: Tensor, packed: Packed, out_NF: Tensor) -> Tensor:
-    """Write exp(x Wᵀ), bf16; the sums of its rows before they were rounded, fp32."""
+    """Write exp(x Wᵀ) to `out_NF` in bf16; return its row sums before rounding, N, in fp32."""
     assert out_NF.shape == (len(x_NI), packed.outs)
     _check(out_NF, packed.outs)
     sum_N = torch.empty(len(x_NI), dtype=torch.float32)
@@ -146,7 +146,7 @@ def exponentiate(x_NI: Tensor, packed: Packed, out_NF: Tensor) -> Tensor:
 
 
 def multiply_deep(y_NF: Tensor, packed: Packed) -> Tensor:
-    """y W, N I, fp32, for a W with many more rows than columns."""
+    """Return y W, N I, in fp32, for a W with many more rows than columns."""
     library = _open()
     assert library is not None
     _check(y_NF, packed.outs)
@@ -159,7 +159,7 @@ def multiply_deep(y_NF: Tensor, packed: Packed) -> Tensor:
 def multiply_back(
     y_NF: Tensor, packed: Packed, gate_NI: Tensor | None = None, scale: float = 1.0
 ) -> Tensor:
-    """y W, N I, bf16; with a gate, scaled where that is not 0, and 0 elsewhere."""
+    """Return y W, N I, in bf16; with a gate, scaled where the gate is not 0, and 0 elsewhere."""
     out_NI = y_NF.new_empty(len(y_NF), packed.ins)
     _multiply(y_NF, packed.back, packed.outs, out_NI, gate=gate_NI, scale=scale)
     return out_NI
@@ -204,9 +204,10 @@ def _multiply(
 def multiply_turned(
     y_NF: Tensor, x_NI: Tensor, onto_FI: Tensor | None = None
 ) -> tuple[Tensor, Tensor]:
-    """yᵀ x, F I, the gradient of a weight; and the sums of y's columns, that of its bias. fp32.
+    """Return the gradients of a weight, yᵀ x, F I, and of its bias, the column sums of y, in fp32.
 
-    With `onto_FI`, added to what is there; nobody asks for the sums then."""
+    With `onto_FI`, yᵀ x is added to it in place, and the column sums are not computed.
+    """
     library = _open()
     assert library is not None
     rows, outs, ins = len(y_NF), y_NF.size(1), x_NI.size(1)
@@ -239,7 +240,7 @@ def multiply_turned(
 
 
 def _check(x: Tensor, width: int) -> None:
-    """Rows of bf16, each without gaps."""
+    """Assert that x has bf16 rows on the CPU, each without gaps."""
     assert x.dim() == 2 and x.dtype == torch.bfloat16 and x.device.type == "cpu"
     assert x.size(1) == width and (width == 1 or x.stride(1) == 1)
     assert len(x) < 2 or x.stride(0) >= width

@@ -1,6 +1,7 @@
-"""The largest few of many, and the logarithm of a sum of exponentials: `native/top.c`.
+"""The k largest values of each row and its logsumexp, in one pass: `native/top.c`.
 
-The plain twins are in `decode/top.py`, and take over where None comes back.
+The plain twins are in `decode/topk.py`; they are used where this returns None.
+
 Letters: R rows; V values in each; C of them wanted.
 """
 
@@ -17,19 +18,19 @@ from torch import Tensor
 from . import native
 from .calls import point, point_apart
 
-MOST = 64  # wanted; more are found faster by sorting
+MOST = 64  # the most values wanted; sorting is faster for more
 
 
 class Best(NamedTuple):
-    """What a search needs to know of the logits of each row."""
+    """The largest logits of each row, and what makes log-probabilities of them."""
 
-    value_RC: Tensor  # the largest, largest first; of equals the first
+    value_RC: Tensor  # the largest, in descending order; of equal ones the first
     place_RC: Tensor
-    sum_R1: Tensor  # x_RV.logsumexp(-1, keepdim=True), of all
+    sum_R1: Tensor  # x_RV.logsumexp(-1, keepdim=True), over all values
 
 
 class Question(ctypes.Structure):
-    """In C: which of the largest, and where they go."""
+    """The C structure of a request: how many values, and where to write them."""
 
     _fields_ = (
         *((name, c_int64) for name in ("values", "first", "size")),
@@ -44,7 +45,7 @@ def can_ask(values: int, size: int, first: int) -> bool:
 def request_topk(
     rows: int, values: int, size: int, first: int, *, sums: bool = True
 ) -> tuple[Question, Best]:
-    """A question about rows of so many values, and where its answer will be."""
+    """Return a request for rows of `values` values, and the tensors that will hold the result."""
     place_RC = torch.empty(rows, size, dtype=torch.long)
     best = Best(torch.empty(rows, size), place_RC, torch.empty(rows, 1))
     pointers = (point(each) for each in best[: 3 if sums else 2])
@@ -52,8 +53,10 @@ def request_topk(
 
 
 def topk_logsumexp(x_RV: Tensor, size: int, *, first: int = 0, sums: bool = True) -> Best | None:
-    """The `size` largest of each row, from the place `first` on, and the sum, unless `sums` is
-    off, in one reading. None: there is no kernel for it."""
+    """Return the `size` largest of each row, from column `first` on, and the row's logsumexp.
+
+    Without `sums` the logsumexp is not computed. Return None where no kernel serves.
+    """
     library, (rows, values) = _get_library(), x_RV.shape
     if library is None or not _is_plain(x_RV) or not can_ask(values, size, first):
         return None

@@ -1,4 +1,7 @@
-"""The network, in the paper's order. Read: positions, attention, layers, transformer."""
+"""The Transformer of the paper, in plain PyTorch.
+
+Read positions.py, attention.py, layers.py and transformer.py, in this order.
+"""
 
 from .transformer import Transformer
 

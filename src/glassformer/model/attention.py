@@ -1,7 +1,7 @@
-"""Attention (paper 3.2).
+"""Multi-head attention (paper 3.2).
 
-Letters: B sentences; Q query positions; M memory positions, that is keys and values;
-L either; D model width; H heads; K width of one head.
+Letters: B sentences; Q query positions; M memory positions, that is of keys and values;
+L positions of either; D model width; H heads; K width of one head.
 """
 
 import math
@@ -16,10 +16,10 @@ from ..tap import Watchable, tap
 
 
 class MultiHeadAttention(Watchable):
-    """H attentions side by side, each in its own subspace of width K (3.2.2).
+    """H attention heads side by side, each in a subspace of width K (3.2.2).
 
-    One class serves the paper's three uses (3.2.3): the caller decides who asks (`x`)
-    and who answers (`memory`).
+    One class serves the paper's three uses (3.2.3): queries come from `x`, keys and values come
+    from `memory`, and the caller decides what these are.
     """
 
     def __init__(self, settings: Model):
@@ -33,21 +33,24 @@ class MultiHeadAttention(Watchable):
         self.dropout = Dropout(settings.attention_dropout)
 
     def forward(self, x_BQD: Tensor, memory_BMD: Tensor, mask: Tensor) -> Tensor:
-        """What each position of `x` reads from `memory`, B Q D; `mask` True where it may look."""
+        """Return the attention output, B Q D. `mask` is True where a query may attend to a key."""
         linears = self.to_query, self.to_key, self.to_value, self.to_output
         if self.recorder is None and self.training and can_attend(x_BQD, memory_BMD, mask, linears):
             return attention(x_BQD, memory_BMD, mask, linears, self.heads, self.dropout)
         return self.look(x_BQD, self.keys_values(memory_BMD), mask)
 
     def keys_values(self, memory_BMD: Tensor) -> tuple[Tensor, Tensor]:
-        """What memory offers: keys to be found by, values to be read; each B H M K."""
+        """Return the keys and the values of `memory`, each B H M K."""
         return (
             tap(self, "key", self._split(self.to_key(memory_BMD))),
             tap(self, "value", self._split(self.to_value(memory_BMD))),
         )
 
     def look(self, x_BQD: Tensor, keys_values: tuple[Tensor, Tensor], mask: Tensor) -> Tensor:
-        """Ask keys and values that are there already: decoding keeps them from step to step."""
+        """Attend from `x` to keys and values that are already computed; return B Q D.
+
+        Decoding keeps them from step to step.
+        """
         q_BHQK = tap(self, "query", self._split(self.to_query(x_BQD)))
         if self.recorder is None:
             z_BHQK = attend(q_BHQK, *keys_values, mask, self.dropout)
@@ -57,7 +60,7 @@ class MultiHeadAttention(Watchable):
         return tap(self, "output", self.to_output(z_BHQK.transpose(1, 2).flatten(2)))
 
     def attend(self, q_BHQK: Tensor, k_BHMK: Tensor, v_BHMK: Tensor, mask: Tensor) -> Tensor:
-        """softmax(Q Kᵀ / √d_k) V: equation 1, one step per line."""
+        """Compute softmax(Q Kᵀ / √d_k) V, B H Q K: equation 1, one step on each line."""
         scores_BHQM = q_BHQK @ k_BHMK.mT / math.sqrt(q_BHQK.size(-1))
         scores_BHQM = tap(self, "scores", scores_BHQM)
         masked_BHQM = scores_BHQM.masked_fill(~tap(self, "mask", mask), -math.inf)

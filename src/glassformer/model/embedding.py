@@ -1,4 +1,4 @@
-"""Embeddings (paper 3.4) and where positions join them (3.5).
+"""Token embeddings (paper 3.4), to which position vectors are added (3.5).
 
 Letters: B sentences; L positions; D model width.
 """
@@ -15,14 +15,16 @@ from .positions import check_reach, sinusoids
 
 
 class Embedding(Watchable):
-    """ids -> vectors with a sense of place. Source and target have one each, around one table
-    or two."""
+    """The sum of scaled token embeddings and position vectors.
+
+    Source and target have one each; both may share one table.
+    """
 
     positions_LD: Tensor
 
     def __init__(self, table: nn.Embedding, settings: Model):
         super().__init__()
-        self.table = table  # row i = one-hot(i) times this matrix
+        self.table = table  # row i is one-hot(i) times this matrix
         self.dropout = Dropout(settings.dropout)
         if settings.positions.layout == "learned":
             self.positions_LD = nn.Parameter(
@@ -34,7 +36,10 @@ class Embedding(Watchable):
             self.register_buffer("positions_LD", positions_LD, persistent=False)
 
     def forward(self, ids_BL: Tensor, position_BL: Tensor | None = None) -> Tensor:
-        """The sum of word and place, B L D. Without `position_BL`, counting from 0."""
+        """Return the sum of token and position vectors, B L D, after dropout.
+
+        Without `position_BL`, positions count from 0.
+        """
         words_BLD = tap(self, "embedded", self.table(ids_BL) * math.sqrt(self.table.embedding_dim))
         if position_BL is None:
             check_reach(ids_BL.size(1), len(self.positions_LD))

@@ -19,7 +19,10 @@ ACTIVATIONS: dict[str, Activation] = {name: getattr(functional, name) for name i
 
 
 class FeedForward(Watchable):
-    """max(0, x W₁ + b₁) W₂ + b₂, to every position by itself: no word sees another here."""
+    """The network max(0, x W₁ + b₁) W₂ + b₂, which is applied to each position separately.
+
+    The settings may name another activation than the paper's max(0, x).
+    """
 
     def __init__(self, settings: Model):
         super().__init__()
@@ -29,6 +32,7 @@ class FeedForward(Watchable):
         self.dropout = Dropout(settings.activation_dropout)
 
     def forward(self, x_BLD: Tensor) -> Tensor:
+        """Return the network's output, B L D."""
         linears, is_relu = (self.inner, self.outer), self.activation is functional.relu
         if self.recorder is None and self.training and is_relu and can_run(x_BLD, linears):
             return feed_forward(x_BLD, linears, self.dropout)

@@ -1,4 +1,4 @@
-"""What decoding remembers between steps: the search protocol's state.
+"""The KV cache of each decoder layer, and the decoding state of the search protocol.
 
 Letters: B sentences; R rows of a search; Q new positions; C capacity of a cache, which grows;
 M source positions; H heads; K width of one head.
@@ -20,14 +20,17 @@ GROWTH = 32  # positions added to a cache that is full
 
 @dataclass
 class KVCache:
-    """The keys and values of one decoder layer: its own, growing, and the source's, fixed."""
+    """The keys and values of one decoder layer.
 
-    source: Pair  # B H M K, once a sentence
-    own: Pair  # R H C K, once a row
-    places: tuple[Tensor, Tensor] | None = None  # where the step under way writes, R 1 and R Q
+    Those of its own positions grow from step to step; those of the source stay.
+    """
+
+    source: Pair  # B H M K, one for each sentence
+    own: Pair  # R H C K, one for each row
+    places: tuple[Tensor, Tensor] | None = None  # rows R 1 and positions R Q to write
 
     def append(self, k_RHQK: Tensor, v_RHQK: Tensor) -> Pair:
-        """Write the newest keys and values where each row ends; return all, R H C K."""
+        """Write the newest keys and values at the end of each row; return all, each R H C K."""
         assert self.places is not None
         rows, positions = self.places
         for cache_RHCK, new_RHQK in zip(self.own, (k_RHQK, v_RHQK), strict=True):
@@ -37,20 +40,24 @@ class KVCache:
 
 @dataclass
 class DecodingState:
-    """Where decoding stands; see `decode/protocol.py` for what may be asked of it."""
+    """The state of decoding; see `decode/protocol.py` for what a search does with it."""
 
     source_mask: Tensor  # B 1 1 M
     layers: list[KVCache]
     length_R: Tensor
-    longest: int  # positions that the network has
+    longest: int  # the number of positions that the network has
     beams: int = 1
 
     @property
     def capacity(self) -> int:
+        """Return the number of positions for which the caches have memory."""
         return self.layers[0].own[0].size(2)
 
     def make_room(self, queries: int) -> Tensor:
-        """Let every row hold `queries` more; return where they go, R Q."""
+        """Grow the caches by `queries` positions in each row; return these positions, R Q.
+
+        Raise ValueError where the network has fewer positions.
+        """
         position_RQ = self.length_R[:, None] + torch.arange(queries, device=self.length_R.device)
         needed = int(self.length_R.max()) + queries
         check_reach(needed, self.longest)
@@ -63,7 +70,10 @@ class DecodingState:
         return position_RQ
 
     def keep(self, rows: Tensor) -> None:
-        """Row i of the new state continues row rows[i]; sentences without a row are forgotten."""
+        """Reorder the state: row i continues row rows[i]; sentences without a row are dropped.
+
+        Raise ValueError unless `rows` goes by sentence, with the same number for each.
+        """
         sentence_R = rows.div(self.beams, rounding_mode="floor")
         sentences_B = sentence_R.unique()
         beams, uneven = divmod(len(rows), max(len(sentences_B), 1))
@@ -80,7 +90,7 @@ class DecodingState:
         self.length_R, self.beams = self.length_R.index_select(0, rows), beams
 
     def join(self, other: "DecodingState") -> None:
-        """Put another state's sentences behind this one's; both with the same beams."""
+        """Append the sentences of another state, which has the same number of beams."""
         for cache, new in zip(self.layers, other.layers, strict=True):
             cache.source = _joined(cache.source, new.source)
             cache.own = _joined(cache.own, new.own)
@@ -95,7 +105,7 @@ def _each(pair: Pair, change: Callable[[Tensor], Tensor]) -> Pair:
 
 
 def _joined(pair: Pair, others: Pair) -> Pair:
-    """One below the other; the shorter are filled up with zeros, which masks hide."""
+    """Concatenate two pairs; the shorter one is padded with zeros, which masks hide."""
     longest = max(pair[0].size(2), others[0].size(2))
     filled = [_each(p, lambda x: pad(x, (0, 0, 0, longest - x.size(2)))) for p in (pair, others)]
     return torch.cat((filled[0][0], filled[1][0])), torch.cat((filled[0][1], filled[1][1]))

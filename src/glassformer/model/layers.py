@@ -1,4 +1,4 @@
-"""One encoder layer, one decoder layer (paper 3.1, figure 1).
+"""The encoder layer and the decoder layer (paper 3.1, figure 1).
 
 Letters: B sentences; R rows of a search; Q new positions; S source; T target; L any length;
 D model width.
@@ -29,6 +29,7 @@ class Residual(Watchable):
         self.post = settings.norm == "post"
 
     def forward(self, x_BLD: Tensor, sublayer: Callable[[Tensor], Tensor]) -> Tensor:
+        """Return x plus the sub-layer's output, B L D, with dropout and LayerNorm."""
         if self.recorder is None:
             if self.post:
                 return add_norm(x_BLD, sublayer(lower(x_BLD)), self.dropout, self.norm)
@@ -41,7 +42,7 @@ class Residual(Watchable):
 
 
 class EncoderLayer(Watchable):
-    """Look at each other, then think alone."""
+    """Self-attention, then the feed-forward network, each in a residual connection."""
 
     def __init__(self, settings: Model):
         super().__init__()
@@ -53,12 +54,14 @@ class EncoderLayer(Watchable):
         )
 
     def forward(self, x_BSD: Tensor, mask: Tensor) -> Tensor:
+        """Return the layer's output, B S D."""
         x_BSD = self.self_attention_residual(x_BSD, lambda x: self.self_attention(x, x, mask))
         return self.feed_forward_residual(x_BSD, self.feed_forward)
 
 
 class DecoderLayer(Watchable):
-    """Look at what is written, look at the source, then think alone."""
+    """Self-attention, cross-attention and the feed-forward network, each in a residual
+    connection."""
 
     def __init__(self, settings: Model):
         super().__init__()
@@ -72,7 +75,7 @@ class DecoderLayer(Watchable):
     def forward(
         self, y_BTD: Tensor, memory_BSD: Tensor, mask: Tensor, source_mask: Tensor
     ) -> Tensor:
-        """All target positions at once, as in training."""
+        """Return the output for all target positions at once, B T D, as training needs it."""
         y_BTD = self.self_attention_residual(y_BTD, lambda y: self.self_attention(y, y, mask))
         y_BTD = self.cross_attention_residual(
             y_BTD, lambda y: self.cross_attention(y, memory_BSD, source_mask)
@@ -80,11 +83,12 @@ class DecoderLayer(Watchable):
         return self.feed_forward_residual(y_BTD, self.feed_forward)
 
     def remember(self, memory_BSD: Tensor) -> tuple[Tensor, Tensor]:
-        """The keys and values of memory, made once for all steps."""
+        """Return the cross-attention's keys and values of memory, computed once for all steps."""
         return self.cross_attention.keys_values(memory_BSD)
 
     def step(self, y_RQD: Tensor, cache: KVCache, mask: Tensor, source_mask: Tensor) -> Tensor:
-        """The same for the newest positions; `past` has the keys and values of all others."""
+        """Return the output for the newest positions, R Q D; `cache` has the keys and values of all
+        others and gets those of the newest."""
 
         def look_back(y_RQD: Tensor) -> Tensor:
             keys_values = cache.append(*self.self_attention.keys_values(y_RQD))

@@ -1,7 +1,9 @@
 """Positional encoding (paper 3.5), in the paper's layout and in Tensor2Tensor's.
 
-Letters: L positions; D model width; I = D / 2 frequencies. Made in float64, where the
-angles of late positions are still exact; the caller keeps one fp32 table.
+Tables are computed in float64, where the angles of late positions are still exact; the caller
+keeps one fp32 table.
+
+Letters: L positions; D model width; I = D / 2 frequencies.
 """
 
 import math
@@ -15,10 +17,11 @@ BASE = 10000.0
 
 
 def rates(d_model: int, grid: str = "paper") -> Tensor:
-    """Radians a position, for each frequency; shape I, float64.
+    """Return the angle between neighbouring positions, in radians, for each frequency.
 
-    "paper": BASE^(-2i/D), so that the slowest wave falls short of 1/BASE. "tensor2tensor":
-    BASE^(-i/(D/2-1)), so that the slowest is 1/BASE exactly. One is no reordering of the other.
+    The shape is I, the type float64. "paper": BASE^(-2i/D), so that the slowest wave stays above
+    1/BASE. "tensor2tensor": BASE^(-i/(D/2-1)), so that the slowest is 1/BASE exactly. Neither is
+    a reordering of the other.
     """
     i_I = torch.arange(d_model // 2, dtype=torch.float64, device="cpu")
     steps = d_model / 2 if grid == "paper" else max(d_model // 2 - 1, 1)
@@ -26,13 +29,13 @@ def rates(d_model: int, grid: str = "paper") -> Tensor:
 
 
 def check_reach(tokens: int, longest: int) -> None:
-    """ValueError where there are more tokens than positions."""
+    """Raise ValueError where there are more tokens than positions."""
     if tokens > longest:
         raise ValueError(f"{tokens} tokens, but positions.max_positions={longest}")
 
 
 def sinusoids(settings: Positions, d_model: int) -> Tensor:
-    """The table of the first `longest` positions; shape L D, float64.
+    """Return the vectors of the first `settings.max_positions` positions, L D, in float64.
 
     "interleaved" (the paper): dimension 2i is the sine, 2i+1 the cosine of frequency i.
     "concatenated" (Tensor2Tensor): all sines, then all cosines.

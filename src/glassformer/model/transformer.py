@@ -1,4 +1,4 @@
-"""The whole network (paper 3.1, figure 1), and how it is used one token at a time.
+"""The whole Transformer (paper 3.1, figure 1), for training and for decoding step by step.
 
 Letters: B sentences; S source positions; T target positions; R rows of a search; Q new
 positions; D model width; V vocabulary.
@@ -18,7 +18,10 @@ from .masks import cached_mask, causal_mask, padding_mask
 
 
 class Transformer(Watchable):
-    """Encoder and decoder. Two vocabularies of different size cannot be tied three ways."""
+    """The encoder and the decoder.
+
+    Raises ValueError where vocabularies of different size are to be tied three ways.
+    """
 
     def __init__(self, settings: Model, source_vocabulary: int, target_vocabulary: int):
         super().__init__()
@@ -29,7 +32,7 @@ class Transformer(Watchable):
         self.encoder = nn.ModuleList(EncoderLayer(settings) for _ in range(settings.encoder_layers))
         self.decoder = nn.ModuleList(DecoderLayer(settings) for _ in range(settings.decoder_layers))
         self.encoder_norm, self.decoder_norm = _last_norm(settings), _last_norm(settings)
-        self.output_table = outputs  # 3.4: the pre-softmax linear map shares its matrix
+        self.output_table = outputs  # 3.4: the linear map before the softmax shares its matrix
         bias_V = nn.Parameter(torch.zeros(target_vocabulary))
         self.output_bias = bias_V if settings.output_bias else None  # not in the paper
         for parameter in (*self.encoder.parameters(), *self.decoder.parameters()):
@@ -37,16 +40,16 @@ class Transformer(Watchable):
                 nn.init.xavier_uniform_(parameter)
 
     def forward(self, source_BS: Tensor, target_BT: Tensor) -> Tensor:
-        """All target positions at once: logits B T V; row t is about token t + 1."""
+        """Return the logits of all target positions at once, B T V; row t predicts token t + 1."""
         return self.logits(self.read(source_BS, target_BT))
 
     def read(self, source_BS: Tensor, target_BT: Tensor) -> Tensor:
-        """All but the last linear map, B T D."""
+        """Return what the last linear map reads, B T D."""
         source_mask = padding_mask(source_BS)
         return self.decode(target_BT, self.encode(source_BS, source_mask), source_mask)
 
     def decode(self, target_BT: Tensor, memory_BSD: Tensor, source_mask: Tensor) -> Tensor:
-        """The decoder's answer, B T D."""
+        """Return the decoder's output, B T D."""
         mask = causal_mask(target_BT.size(1), target_BT.device) & padding_mask(target_BT)
         y_BTD = self.target_embedding(target_BT)
         for layer in self.decoder:
@@ -54,20 +57,20 @@ class Transformer(Watchable):
         return tap(self, "last", self.decoder_norm(y_BTD))
 
     def encode(self, source_BS: Tensor, source_mask: Tensor) -> Tensor:
-        """The encoder's answer, called memory, B S D."""
+        """Return the encoder's output, which is called memory, B S D."""
         x_BSD = self.source_embedding(source_BS)
         for layer in self.encoder:
             x_BSD = layer(x_BSD, source_mask)
         return lower(tap(self, "memory", self.encoder_norm(x_BSD)))
 
     def logits(self, y_BTD: Tensor) -> Tensor:
-        """One number for each token of the vocabulary, B T V (3.4)."""
+        """Return a logit for each token of the vocabulary, B T V (3.4)."""
         return tap(self, "logits", project(y_BTD, self.output_table.weight, self.output_bias))
 
     # The search protocol (decode/protocol.py): one token at a time.
 
     def start(self, source_BS: Tensor) -> DecodingState:
-        """Read the sources once; each decoder layer makes its own keys and values of memory."""
+        """Encode the sources; return a state with the keys and values of memory of each layer."""
         source_mask = padding_mask(source_BS)
         memory_BSD = self.encode(source_BS, source_mask)
         layers = []
@@ -79,7 +82,7 @@ class Transformer(Watchable):
         return DecodingState(source_mask, layers, length_R, self.settings.positions.max_positions)
 
     def step(self, tokens_RQ: Tensor, state: DecodingState) -> Tensor:
-        """Append tokens to each row; logits R Q V of what follows each of them, fp32."""
+        """Append tokens to each row; return the logits of the token after each, R Q V, in fp32."""
         position_RQ = state.make_room(tokens_RQ.size(1))
         mask = cached_mask(state.length_R, tokens_RQ.size(1), state.capacity)
         y_RQD = self.target_embedding(tokens_RQ, position_RQ)
@@ -90,20 +93,26 @@ class Transformer(Watchable):
         return self.logits(tap(self, "last", self.decoder_norm(y_RQD))).float()
 
     def keep(self, rows: Tensor, state: DecodingState) -> None:
+        """Reorder the state: row i continues row rows[i]."""
         state.keep(rows)
 
     def admit(self, source_BS: Tensor, state: DecodingState) -> None:
+        """Append new sentences to the state, with `state.beams` rows each."""
         new = self.start(source_BS)
         rows = torch.arange(len(source_BS), device=source_BS.device)
         new.keep(rows.repeat_interleave(state.beams))
         state.join(new)
 
     def rewind(self, length_R: Tensor, state: DecodingState) -> None:
+        """Cut each row back to a length that it has had before."""
         state.length_R = length_R
 
 
 def _tables(settings: Model, source: int, target: int) -> tuple[nn.Embedding, ...]:
-    """Source, target and output matrix: one, two or three of them (3.4 has one)."""
+    """Return the source, target and output matrices: one, two or three (3.4 has one).
+
+    Raise ValueError for tie=three-way with vocabularies of different size.
+    """
 
     def table(vocabulary: int) -> nn.Embedding:
         made = nn.Embedding(vocabulary, settings.d_model)
@@ -122,7 +131,10 @@ def _tables(settings: Model, source: int, target: int) -> tuple[nn.Embedding, ..
 
 
 def _last_norm(settings: Model) -> nn.Module:
-    """Pre-norm leaves the residual stream unnormalised, so it ends in one norm more."""
+    """Return the LayerNorm after the last layer; post-norm needs none.
+
+    Pre-norm leaves the residual stream unnormalised.
+    """
     if settings.norm == "post":
         return nn.Identity()
     return nn.LayerNorm(settings.d_model, eps=settings.norm_epsilon)

@@ -1,4 +1,4 @@
-"""Text and the ids of its tokens: the way in and the way out. Imports no torch."""
+"""The tokenizers, which turn text into token ids and back. Imports no torch."""
 
 from ..config import BOS, EOS, PAD
 from .dropout import Sampler

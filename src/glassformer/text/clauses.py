@@ -1,4 +1,4 @@
-"""A sentence longer than a network is used to, cut where it hurts least."""
+"""The splitting of a sentence that is too long for a network: at clauses, if possible."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _SPACE = re.compile(r"\s++")
 
 
 def split_clauses(text: str, most: int, read: Callable[[str], Tokens]) -> list[Span]:
-    """The spans of parts with at most `most` tokens, between which is white space alone.
+    """Return the spans of parts with at most `most` tokens, separated by nothing or white space.
 
     Parts are about equally long. They end at clauses where that is possible, or else at white
     space, or else between two tokens. A single character may have more tokens than `most`.
@@ -38,7 +38,7 @@ def split_clauses(text: str, most: int, read: Callable[[str], Tokens]) -> list[S
         first = bisect_right(ends, begin)
         room = most
         end = _choose_end(places, ends, begin, first, room)
-        while room > 1 and len(read(text[begin:end]).ids) > most:  # cut off, it has other tokens
+        while room > 1 and len(read(text[begin:end]).ids) > most:  # the tokens of a part may differ
             room -= 1
             end = _choose_end(places, ends, begin, first, room)
         parts.append((begin, end))
@@ -50,9 +50,9 @@ def split_clauses(text: str, most: int, read: Callable[[str], Tokens]) -> list[S
 def _choose_end(
     places: Sequence[Sequence[int]], ends: Sequence[int], begin: int, first: int, room: int
 ) -> int:
-    """Where the part from `begin`, which is in token `first`, ends, `room` tokens later at most.
+    """Return the end of the part that starts at `begin`, in token `first`: `room` tokens at most.
 
-    It is the best kind of place that there is, and of that kind the nearest to an equal share.
+    The end is of the best kind that occurs there, and of that kind the nearest to an equal share.
     """
     rest = len(ends) - first
     if rest <= room:

@@ -1,4 +1,4 @@
-"""BPE dropout (Provilkov et al. 2020): the same text in other tokens, by a seed."""
+"""BPE dropout (Provilkov et al. 2020), which samples other segmentations of a text by a seed."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from .tokenizer import Tokenizer
 
-MOST_SAMPLES = 64  # segmentations kept of a word; once there are so many, one of them is drawn
-MOST_WORDS = 32_768  # words whose segmentations are kept: some 200 MB at most
+MOST_SAMPLES = 64  # segmentations kept of a word; after that, one of them is drawn
+MOST_WORDS = 32_768  # words whose segmentations are kept: about 200 MB at most
 
-Merges = Mapping[tuple[int, int], tuple[int, int]]  # two neighbours -> rank, id of both together
-Candidate = tuple[int, int, int]  # rank, place of the left one, id of both together
+Merges = Mapping[tuple[int, int], tuple[int, int]]  # two neighbours -> rank, id of the merged token
+Candidate = tuple[int, int, int]  # rank, index of the left symbol, id of the merged token
 
 
 def merge(
@@ -24,11 +24,11 @@ def merge(
     random: Random,
     closed: list[tuple[int, int]] | None = None,
 ) -> list[int]:
-    """Merge the symbols of a word until nothing is left to merge: lowest rank first, then leftmost.
+    """Merge the symbols of a word, lowest rank first, then leftmost; return the ids of its tokens.
 
-    `closed` gets the rank of each merge, and the symbol before which it closed the gap.
-    Before each merge, every candidate is set aside with probability `dropout`; when all are, the
-    word is done. Candidates are asked in their order, and only up to the first that stays.
+    Before each merge, every candidate is skipped with probability `dropout`; when all are, the
+    word is done. Candidates are drawn in their order, and only up to the first that is not
+    skipped. The rank of each merge, and the index of its right symbol, are appended to `closed`.
     """
     ids, end = list(symbols), len(symbols)
     after, before = list(range(1, end + 1)), list(range(-1, end - 1))
@@ -64,9 +64,9 @@ def merge(
 
 
 class Sampler:
-    """Samples a corpus fast: words come again, so their segmentations are kept.
+    """A fast sampler for a whole corpus, which reuses the segmentations of frequent words.
 
-    What it draws depends on the seed and on the texts before, and on nothing else.
+    Its samples depend only on the seed and on the texts that it was given before.
     """
 
     def __init__(self, tokenizer: Tokenizer, dropout: float, seed: int | str) -> None:
@@ -74,7 +74,7 @@ class Sampler:
         self._kept: dict[str, list[list[int]]] = {}
 
     def draw(self, text: str, samples: int) -> list[list[int]]:
-        """The ids of so many segmentations of a text."""
+        """Return so many segmentations of a text, each as token ids."""
         words = self._tokenizer.words(text)
         return [[id for word in words for id in self._draw_word(word)] for _ in range(samples)]
 

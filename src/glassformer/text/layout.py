@@ -1,6 +1,6 @@
-"""What stands where in a vocabulary, and tokenizer.json, the file that says all of it.
+"""The order of a vocabulary, and the file tokenizer.json that stores it with the merges.
 
-The file is in the format of Hugging Face `tokenizers` and needs nothing else beside it.
+The file has the format of Hugging Face `tokenizers` and can be used without any other file.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ BYTES = tuple(f"<0x{byte:02X}>" for byte in range(256))
 FIRST_BYTE = len(CONTROLS)
 FIRST_CHARACTER = FIRST_BYTE + len(BYTES)
 
-# No token reaches across these: letters with their marks and inner apostrophes, digits, or other
-# characters, each with the space before it; or white space. So none that is made from text is
-# spelled like "<s>" or "<0x41>", which mix them.
+# A token lies within one match: letters with their marks and inner apostrophes, digits, or other
+# characters, each with the space before it; or white space. So no token made from text is spelled
+# like "<s>" or "<0x41>", which mix these kinds.
 WORD = (
     r" ?[\p{L}\p{M}]+(?:['’][\p{L}\p{M}]+)*"
     r"| ?\p{N}+"
@@ -31,12 +31,12 @@ Merges = Sequence[tuple[str, str]]
 
 
 def write_layout(vocabulary: Sequence[str], merges: Merges) -> str:
-    """The text of tokenizer.json."""
+    """Return the text of tokenizer.json."""
     return json.dumps(_describe(vocabulary, merges), ensure_ascii=False, indent=1) + "\n"
 
 
 def is_unigram(path: Path | str) -> bool:
-    """Whether the file has tokens with probabilities (`unigram.py`) instead of merges."""
+    """Return whether the file has tokens with probabilities (`unigram.py`) instead of merges."""
     try:
         return bool(json.loads(read_text(Path(path)))["model"]["type"] == "Unigram")
     except (ValueError, KeyError, TypeError, RecursionError):
@@ -44,7 +44,10 @@ def is_unigram(path: Path | str) -> bool:
 
 
 def read_layout(path: Path | str) -> tuple[list[str], list[tuple[str, str]]]:
-    """The vocabulary and the merges. ValueError for a file that `write_layout` would not write."""
+    """Return the vocabulary and the merges.
+
+    Raise ValueError for a file that `write_layout` would not write.
+    """
     try:
         found = json.loads(read_text(Path(path)))
         ids: dict[str, int] = found["model"]["vocab"]
@@ -53,7 +56,7 @@ def read_layout(path: Path | str) -> tuple[list[str], list[tuple[str, str]]]:
         whole = {left + right for left, right in merges}.union(*merges) <= ids.keys()
         starts_right = vocabulary[:FIRST_CHARACTER] == [*CONTROLS, *BYTES]
         if whole and starts_right and found == _describe(vocabulary, merges):
-            "".join(vocabulary).encode()  # fails on half a character
+            "".join(vocabulary).encode()  # fails on a lone surrogate
             return vocabulary, merges
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         pass

@@ -1,7 +1,7 @@
-"""A text's sentences, found by rule: where a mark ends one, and where it does not.
+"""A rule-based splitter of texts into sentences.
 
-The rules are those of European, Chinese, Japanese, Arabic and Indic writing. They read a text
-once, from left to right, and look no further back than one word.
+The rules decide which punctuation marks end a sentence in European, Chinese, Japanese, Arabic and
+Indic writing. They read a text once, from left to right, and consider only the word before a mark.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ CLOSERS = r"\"'”’»›)\]}）］】」』》〉〕｝"
 OPENERS = "\"'“”„‚‘’«‹»›([{（［【「『《〈〔｛¿¡*•·–—-"
 CONTINUERS = frozenset(f"{ENDS_BEFORE_SPACE}{ENDS_ANYWHERE},;:)]}}，、；：）】」』》〉،؛")
 
-# Quotes and brackets that close belong to the sentence: after a mark that white space must follow
-# also German “ and «, and French ones at a distance.
+# Closing quotes and brackets belong to the sentence. After a mark that must be followed by white
+# space, so do German “ and «, and French » after a space.
 _MARKS = re.compile(
     rf"(?P<anywhere>[{ENDS_BEFORE_SPACE}]*+[{ENDS_ANYWHERE}][{ENDS_BEFORE_SPACE}{ENDS_ANYWHERE}]*+)"
     rf"[{CLOSERS}]*+"
@@ -36,8 +36,8 @@ _INITIALS = re.compile(r"(?:[^\W\d_]\.)*[^\W\d_]")
 _CHAIN = re.compile(r"(?:^|\W)[^\W\d_]\.\s[^\W\d_]\Z")  # J. S or z. B
 _ORDINAL = re.compile(r"\d{1,2}|[IVX]+")
 _CHARACTER = re.compile("[\u3040-\u9fff\uac00-\ud7af]")
-_WORDS_OF_ONE = re.compile(f"[ayà]\\Z|{_CHARACTER.pattern}\\Z")  # they are no initials
-_LONGEST_WORD = 24  # characters, of one that may be an abbreviation
+_WORDS_OF_ONE = re.compile(f"[ayà]\\Z|{_CHARACTER.pattern}\\Z")  # these are no initials
+_LONGEST_WORD = 24  # characters of a word that may be an abbreviation
 
 _LISTS = tomllib.loads(
     files("glassformer.text").joinpath("abbreviations.toml").read_text(encoding="utf-8")
@@ -75,8 +75,10 @@ _LANGUAGE_MARK = re.compile(r">>[\w-]{2,16}<<\s*")
 
 
 def find_language_mark(text: str) -> str:
-    """What a text begins with that says into which language, like ">>fra<< ": each sentence of it
-    needs that. Models of several target languages know such marks as tokens."""
+    """Return the target-language mark at the start of a text, like ">>fra<< ", or "".
+
+    Models with several target languages have such marks as tokens; each sentence needs its own.
+    """
     found = _LANGUAGE_MARK.match(text)
     return found[0] if found else ""
 
@@ -93,10 +95,10 @@ def cut_spans(text: str, spans: Sequence[Span]) -> list[str]:
 
 
 def split_sentences(text: str, language: str | None = None) -> list[Span]:
-    """The spans of the sentences, in order; between and around them is white space alone.
+    """Return the spans of the sentences, in order; only white space lies between and around them.
 
-    Each has a letter or digit, unless the text has none. `language`, a code like "de", says
-    whether "3." may be an ordinal; where it is not known, it may.
+    Each has a letter or digit, unless the text has none. `language`, a code like "de", decides
+    whether "3." may be an ordinal; without a language, it may.
     """
     spans: list[Span] = []
     begin = _skip_space(text, 0)
@@ -108,7 +110,7 @@ def split_sentences(text: str, language: str | None = None) -> list[Span]:
 
 
 def _find_ends(text: str, language: str | None) -> Iterator[int]:
-    """Where sentences end that are not the last."""
+    """Yield the end of each sentence but the last."""
     code = re.split("[-_]", language or "")[0].lower()
     has_ordinals = not code or code in DOTTED_ORDINALS
     last = _LAST_LETTER.search(text)
@@ -125,9 +127,9 @@ def _find_ends(text: str, language: str | None) -> Iterator[int]:
 def _find_end(
     text: str, mark: re.Match[str], begin: int, is_small: bool, has_ordinals: bool
 ) -> int | None:
-    """Where the sentence from `begin` ends, if it does with `mark`.
+    """Return the end of the sentence from `begin` if `mark` ends it, else None.
 
-    `is_small`: it began with a small letter, as do those of a writer without capitals.
+    `is_small`: the sentence began with a lower-case letter; its writer may use no capitals.
     """
     end, run = mark.end(), mark["spaced"]
     start = _skip_space(text, end)
@@ -135,7 +137,7 @@ def _find_end(
         return None
     if run is None:
         return None if mark[0] == "．" and text[end].isdigit() else end
-    if start == end:  # nothing but Chinese and Japanese goes on without white space
+    if start == end:  # only in Chinese and Japanese a sentence may follow without white space
         east = [is_eastern(text[mark.start() - 1]), is_eastern(text[end])]
         ends = any(east) if run in ("?", "!") else all(east) and run == "."
         return end if ends else None
@@ -148,7 +150,7 @@ def _find_end(
 
 
 def _belongs_to_word(text: str, begin: int, at: int, next_word: str, has_ordinals: bool) -> bool:
-    """Whether the full stop at `at` is that of an abbreviation, an ordinal or a label."""
+    """Return whether the full stop at `at` belongs to an abbreviation, an ordinal or a label."""
     if at - begin < _LONGEST_WORD and _LABEL.fullmatch(text, begin, at + 1):
         return not _CHARACTER.match(text, at - 1)
     before = text[max(begin, at - _LONGEST_WORD) : at]

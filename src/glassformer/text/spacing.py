@@ -1,4 +1,4 @@
-"""White space where scripts differ: Chinese and Japanese are written without any."""
+"""White space around Chinese and Japanese text, which is written without spaces."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from .unicode import Span
 
 UNSPACED = {"zh", "zho", "chi", "cmn", "yue", "wuu", "lzh", "ja", "jpn"}
 
-# Chinese characters, kana, bopomofo, their punctuation and their wide forms; no white space.
+# Chinese characters, kana, bopomofo, their punctuation and full-width forms, without white space.
 EAST = "\u2e80-\u2fff\u3001-\u312f\u3190-\u9fff\uf900-\ufaff\ufe30-\ufe4f\uff01-\uff9f"
 EAST += "\U00020000-\U0003ffff"
 _EASTERN = re.compile(f"[{EAST}]")
@@ -17,12 +17,12 @@ _IDLE = re.compile(rf"(?<=[{EAST}])\s++(?=[{EAST}])")
 
 
 def is_unspaced(language: str | None) -> bool:
-    """Whether a language, named like zh, zh-CN or jpn, is written without spaces."""
+    """Return whether a language, named like zh, zh-CN or jpn, is written without spaces."""
     return re.split("[-_]", language or "")[0].lower() in UNSPACED
 
 
 def looks_unspaced(text: str) -> bool:
-    """Whether most letters are Chinese or Japanese."""
+    """Return whether most letters of a text are Chinese or Japanese."""
     letters = [character for character in text if character.isalpha()]
     return 2 * sum(map(is_eastern, letters)) > len(letters)
 
@@ -32,14 +32,14 @@ def is_eastern(character: str) -> bool:
 
 
 def close_up(text: str) -> str:
-    """`text` without the white space between Chinese or Japanese characters."""
+    """Return `text` without the white space between Chinese or Japanese characters."""
     return _IDLE.sub("", text)
 
 
 def close_up_with_spans(text: str) -> tuple[str, list[Span]]:
-    """`close_up(text)`, and for each of its characters the span of `text` that it came from.
+    """Return `close_up(text)`, and for each of its characters the span of `text` that it came from.
 
-    White space that goes belongs to the character after it.
+    White space that is removed belongs to the character after it.
     """
     spans: list[Span] = []
     at = 0
@@ -54,10 +54,10 @@ def close_up_with_spans(text: str) -> tuple[str, list[Span]]:
 def join_sentences(
     text: str, spans: Sequence[Span], translations: Sequence[str]
 ) -> tuple[str, list[Span]]:
-    """`text` with another text in the place of each span; and where those are.
+    """Return `text` with each span replaced by its translation, and the spans of the translations.
 
-    The spans are in order, and what lies around them stays. Where there is nothing between two of
-    them because the text is Chinese or Japanese, what is neither gets a space.
+    The spans are in order; the text around them stays. Where nothing separates two spans because
+    the text is Chinese or Japanese, translations in other scripts are separated by a space.
     """
     places: list[Span] = []
     written: list[str] = []

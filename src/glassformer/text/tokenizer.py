@@ -1,8 +1,8 @@
-"""Byte-pair encoding (5.1) that loses nothing: any text comes back, as its NFC.
+"""A byte-pair encoding tokenizer (paper 5.1) without loss: decoding returns the NFC of the text.
 
-Spaces stay inside the tokens (" cat"). One is put before every text, so that a first word is the
-same token as elsewhere, and is taken away again. A character that the training text did not have
-becomes the bytes of its UTF-8: nothing is unknown.
+Spaces stay inside the tokens (" cat"). A space is put before every text, so that its first word has
+the same tokens as elsewhere, and decoding removes it. A character that the training text did not
+contain is encoded as its UTF-8 bytes, so no character is unknown.
 """
 
 from __future__ import annotations
@@ -38,9 +38,10 @@ from .unicode import Span, clean, clean_with_spans
 
 @dataclass(frozen=True, slots=True)
 class Tokens:
-    """A text in tokens. The spans are in order and cover the text as it was given.
+    """A text as tokens, with the span of each in the text that was given.
 
-    They count characters; the bytes of one character share its span.
+    Spans are in order, cover the text and count characters; the bytes of one character share its
+    span.
     """
 
     ids: tuple[int, ...]
@@ -49,13 +50,13 @@ class Tokens:
 
 
 class Tokenizer:
-    """Text to ids and back. Ids: pad 0, bos 1, eos 2, then bytes, characters, merged tokens.
+    """A BPE tokenizer. Ids: pad 0, bos 1, eos 2, then bytes, characters, merged tokens.
 
-    No text yields a control id: whoever needs one adds it.
+    No text yields a control id: callers that need one add it.
     """
 
     def __init__(self, vocabulary: Sequence[str], merges: Sequence[tuple[str, str]]) -> None:
-        """The tokens in the order of their ids; the merges in the order in which they apply."""
+        """Take the tokens in the order of their ids, and the merges in the order of their ranks."""
         self.vocabulary, self.merges = tuple(vocabulary), tuple(merges)
         self._ids = {token: id for id, token in enumerate(self.vocabulary)}
         self._merges = {
@@ -70,9 +71,10 @@ class Tokenizer:
 
     @classmethod
     def train(cls, lines: Iterable[str], vocabulary: int) -> Tokenizer:
-        """Learn at most `vocabulary` tokens; fewer, if no two neighbours occur twice.
+        """Learn at most `vocabulary` tokens; fewer, if no pair of neighbours occurs twice.
 
-        Every character of the lines becomes a token: ValueError if there is no room for them.
+        Every character of the lines becomes a token. Raise ValueError if `vocabulary` is too small
+        for them, or if there is no text.
         """
         check_list("lines", lines)
         characters: set[str] = set()
@@ -101,15 +103,15 @@ class Tokenizer:
 
     @classmethod
     def load(cls, path: Path | str) -> Tokenizer:
-        """Read a tokenizer.json. ValueError for one that is not ours, or is damaged."""
-        if is_unigram(path):  # of an imported model
+        """Read a tokenizer.json; raise ValueError for one that is not ours, or is damaged."""
+        if is_unigram(path):  # the tokenizer of an imported model
             from .unigram import Unigram
 
             return Unigram.load(path)
         return cls(*read_layout(path))
 
     def save(self, path: Path | str) -> None:
-        """Write tokenizer.json, which Hugging Face `tokenizers` can also use by itself."""
+        """Write tokenizer.json, which Hugging Face `tokenizers` can also read."""
         write_text(Path(path), self._layout())
 
     def __len__(self) -> int:
@@ -117,7 +119,7 @@ class Tokenizer:
 
     @property
     def fingerprint(self) -> str:
-        """The SHA-256 of the saved file."""
+        """Return the SHA-256 of the saved file."""
         return sha256(self._layout().encode()).hexdigest()
 
     def encode(self, text: str) -> list[int]:
@@ -129,19 +131,19 @@ class Tokenizer:
         return [encoding.ids for encoding in found]
 
     def tokens(self, text: str) -> Tokens:
-        """`encode`, and where in the text each token comes from."""
+        """Return the tokens of a text, with the span of the text that each comes from."""
         cleaned, origins = clean_with_spans(text)
         ids = self._backend.encode(_led(cleaned)).ids
         texts = tuple(self.vocabulary[id] for id in ids)
         return Tokens(tuple(ids), texts, tuple(self._locate(ids, cleaned, origins)))
 
     def find_unknown(self, text: str) -> list[str]:
-        """Return the characters, each once, that are no tokens: the training did not have them."""
+        """Return the characters, each once, that are no tokens: training lacked them."""
         characters = dict.fromkeys(clean(text))
         return [each for each in characters if each not in self._ids and not each.isspace()]
 
     def decode(self, ids: Iterable[int]) -> str:
-        """The text of any ids whatever: controls vanish, what is no character becomes U+FFFD."""
+        """Return the text of any ids: controls are left out, invalid bytes or ids become U+FFFD."""
         joined = b"".join(self._bytes[id] if 0 <= id < len(self) else b"\xff" for id in ids)
         return joined.decode("utf-8", errors="replace").removeprefix(" ")
 
@@ -149,31 +151,36 @@ class Tokenizer:
         return [self.decode(ids) for ids in rows]
 
     def token(self, id: int) -> str:
-        """As it is shown: " cat", "<0x41>" for a byte, "</s>" for a control."""
+        """Return the spelling of a token: " cat", "<0x41>" for a byte, "</s>" for a control.
+
+        Raise ValueError for an id that is not in the vocabulary.
+        """
         if not 0 <= id < len(self):
             raise ValueError(f"there is no token {id}: ids go from 0 to {len(self) - 1}")
         return self.vocabulary[id]
 
     def sample(self, text: str, dropout: float, random: Random) -> list[int]:
-        """`encode` with BPE dropout. For a whole corpus `Sampler` is faster."""
+        """Return the ids of a text with BPE dropout. For a whole corpus `Sampler` is faster."""
         return [id for word in self.words(text) for id in self.sample_word(word, dropout, random)]
 
     def words(self, text: str) -> list[str]:
-        """What of a text is cut up on its own, leading spaces included."""
+        """Return the parts of a text that are segmented separately, with their leading spaces."""
         return [word for word, _ in self._split.pre_tokenize_str(_led(clean(text)))]
 
     def sample_word(self, word: str, dropout: float, random: Random) -> list[int]:
         return merge(self._spell(word), self._merges, dropout, random)
 
     def build_word(self, word: str) -> tuple[list[int], list[tuple[int, int]]]:
-        """The symbols that a word begins as, and the merges that make its tokens, in their order:
-        the rank of each, and the symbol before which it closes the gap."""
+        """Return the symbols of a word before any merge, and its merges in their order.
+
+        Each merge is its rank and the index of its right symbol.
+        """
         symbols, closed = self._spell(word), list[tuple[int, int]]()
         merge(symbols, self._merges, 0, Random(0), closed)
         return symbols, closed
 
     def _spell(self, word: str) -> list[int]:
-        """Characters, and the bytes of those that are no token."""
+        """Return the ids of a word's characters, and of the bytes of those that are no tokens."""
         symbols: list[int] = []
         for character in word:
             known = self._ids.get(character)
@@ -181,9 +188,9 @@ class Tokenizer:
         return symbols
 
     def _locate(self, ids: Sequence[int], text: str, origins: Sequence[Span]) -> Iterator[Span]:
-        """The span of each token; `origins` has those of the characters of `text`."""
+        """Yield the span of each token; `origins` has those of the characters of `text`."""
         text, origins = _led(text), [(0, 0), *origins]
-        at, read = 0, 0  # a character, and how many of its bytes have passed
+        at, read = 0, 0  # the index of a character, and the number of its bytes read
         for id in ids:
             if FIRST_BYTE <= id < FIRST_CHARACTER:
                 yield origins[at]
@@ -200,5 +207,8 @@ class Tokenizer:
 
 
 def _led(text: str) -> str:
-    """With the space that makes its first word like any other; nothing stays nothing."""
+    """Return the text with a space before it, so that its first word is like any other.
+
+    An empty text stays empty.
+    """
     return text and " " + text

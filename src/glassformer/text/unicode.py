@@ -1,4 +1,4 @@
-"""Unicode: the form of a text that is cut into tokens, and where its characters came from."""
+"""Unicode normalisation of a text before tokenization, with the origin of each character."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 def clean(text: str) -> str:
-    """`text` in NFC, each lone surrogate as U+FFFD: it stands for no character."""
+    """Return `text` in NFC, with each lone surrogate, which is no character, as U+FFFD."""
     return normalize("NFC", replace_surrogates(text))
 
 
 def count_surrogates(text: str) -> int:
-    """How many characters `clean` has to replace."""
+    """Return the number of lone surrogates, which `clean` replaces."""
     return 0 if text.isascii() else len(_SURROGATE.findall(text))
 
 
 def clean_with_spans(text: str) -> tuple[str, list[Span]]:
-    """`clean(text)`, and for each of its characters the span of `text` that it came from.
+    """Return `clean(text)`, and for each of its characters the span of `text` that it came from.
 
     Characters that NFC composes or reorders share the span of their whole cluster.
     """
@@ -46,7 +46,7 @@ def replace_surrogates(text: str) -> str:
 
 
 def _clusters(text: str) -> Iterator[Span]:
-    """Cut `text` wherever the NFC of the whole is the NFC of both sides, joined."""
+    """Yield the spans of `text` between which NFC neither composes nor reorders characters."""
     start = 0
     for i in range(1, len(text)):
         if text[i] < "\u0300" or not _joins(text, start, i):
@@ -56,7 +56,7 @@ def _clusters(text: str) -> Iterator[Span]:
 
 
 def _joins(text: str, start: int, i: int) -> bool:
-    """May character i compose, or change places, with what stands before it in its cluster?"""
+    """Return whether character i may compose or swap with those before it in its cluster."""
     first = normalize("NFD", text[i])[0]
     if combining(first):
         return True

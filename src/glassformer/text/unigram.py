@@ -1,8 +1,8 @@
-"""Tokens of a unigram language model (Kudo 2018), as SentencePiece cuts a text into them.
+"""A tokenizer with a unigram language model (Kudo 2018), which segments as SentencePiece does.
 
-Nothing is learned here: such a vocabulary comes with a model that is imported. Unlike ours, it
-loses something: a text comes back in the form that its normaliser gave it, and what it has no
-tokens for is unknown.
+Its vocabulary is not learned here but comes with an imported model. Unlike our BPE it is not
+lossless: decoding returns the text as its normaliser changed it, and characters without a token
+become "<unk>".
 """
 
 from __future__ import annotations
@@ -23,23 +23,26 @@ from .layout import CONTROLS
 from .tokenizer import Tokenizer, Tokens
 from .unicode import Span, replace_surrogates
 
-SPACE = "▁"  # what a space is inside a token
+SPACE = "▁"  # stands for a space inside a token
 UNKNOWN = "<unk>"
-PROBE = "".join(map(chr, range(0x20, 0x250)))  # what a normaliser must be able to read
-OUT_OF_REACH = " "  # before a token that no text yields: there are no spaces where tokens are found
+PROBE = "".join(map(chr, range(0x20, 0x250)))  # characters that a normaliser must be able to read
+OUT_OF_REACH = " "  # before a token that no text yields: segmented text has no spaces
 
 
 class Unigram(Tokenizer):
-    """Text to ids and back. Ids: pad 0, bos 1, eos 2, then tokens, "<unk>" one of them.
+    """A unigram tokenizer. Ids: pad 0, bos 1, eos 2, then tokens, "<unk>" one of them.
 
-    A language code like ">>fra<<" is one token; it says what to translate into.
+    A language code like ">>fra<<" is one token; it names the target language.
     """
 
     def __init__(
         self, vocabulary: Sequence[str], scores: Sequence[float | None], charsmap: bytes
     ) -> None:
-        """The tokens in the order of their ids, their ln p (None: no text yields it), and the
-        normaliser in SentencePiece's compiled form; empty for none. ValueError if it is none."""
+        """Take the tokens in the order of their ids, their ln p, and the normaliser.
+
+        A score of None means that no text yields the token. The normaliser is in SentencePiece's
+        compiled form, empty for none; raise ValueError if it is invalid.
+        """
         self.vocabulary, self.merges = tuple(vocabulary), ()
         self.scores, self.charsmap = tuple(scores), charsmap
         self._bytes = [_read(token).encode() for token in vocabulary]
@@ -51,7 +54,7 @@ class Unigram(Tokenizer):
 
     @classmethod
     def load(cls, path: Path | str) -> Unigram:
-        """Read a tokenizer.json. ValueError for one that `save` would not write."""
+        """Read a tokenizer.json; raise ValueError for one that `save` would not write."""
         try:
             return cls._parse(json.loads(read_text(Path(path))))
         except (ValueError, KeyError, TypeError, AttributeError, IndexError, RecursionError):
@@ -80,7 +83,7 @@ class Unigram(Tokenizer):
         return [self._look_up(encoding) for encoding in found]
 
     def tokens(self, text: str) -> Tokens:
-        """`encode`, and where in the text each token comes from."""
+        """Return the tokens of a text, with the span of the text that each comes from."""
         with _refused_by_rust():
             found = self._backend.encode(replace_surrogates(text))
         ids = tuple(self._look_up(found))
@@ -88,7 +91,7 @@ class Unigram(Tokenizer):
         return Tokens(ids, texts, tuple(_cover(found.offsets, len(text))))
 
     def find_unknown(self, text: str) -> list[str]:
-        """Return what has no tokens, each once."""
+        """Return the parts of a text that are encoded as "<unk>", each once."""
         found = self.tokens(text)
         unknown = (
             text[start:end].strip()
@@ -101,8 +104,11 @@ class Unigram(Tokenizer):
         raise ValueError("text.dropout skips merges, but this vocabulary has none: set it to 0")
 
     def _look_up(self, found: Encoding) -> list[int]:
-        """What this side cannot spell may still be a token of the other, in their joint vocabulary:
-        a name in another script, say."""
+        """Return the ids, with unknown tokens looked up in the joint vocabulary.
+
+        A token that is unknown to this side, such as a name in another script, may be one of the
+        other side.
+        """
         if self._unknown not in found.ids:
             return found.ids
         return [
@@ -117,7 +123,7 @@ class Unigram(Tokenizer):
 
 @contextmanager
 def _refused_by_rust() -> Iterator[None]:
-    """Turn whatever the library raises into ValueError: a panic in Rust is no Exception."""
+    """Raise ValueError for any error of the library; a panic in Rust is not an Exception."""
     try:
         yield
     except BaseException as error:
@@ -138,7 +144,7 @@ def _read(token: str) -> str:
 
 
 def _cover(offsets: Iterable[Span], length: int) -> Iterator[Span]:
-    """Spans without gaps: what the normaliser left out goes with the token that follows."""
+    """Yield spans without gaps: characters that the normaliser removed join the next token."""
     found = list(offsets)
     end = 0
     for place, (start, stop) in enumerate(found):

@@ -1,4 +1,4 @@
-"""Other engines' side of a comparison: each module runs in a virtual environment of its own.
+"""Adapters of the other engines: each module runs in a virtual environment of its own.
 
-The folder is copied there as a package of its own, so nothing here imports glassformer.
+The folder is copied as a separate package, so nothing here imports glassformer.
 """

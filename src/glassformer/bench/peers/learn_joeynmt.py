@@ -1,8 +1,8 @@
 """JoeyNMT's training, stopped at given CPU-seconds to translate a test set with 5 beams.
 
 `python -m peers.learn_joeynmt TASK CPU-SECONDS...`. TASK is as for `train_joeynmt`, with the tokens
-of the test in test.source and rate, warmup and dropout in learning.json. What each stop found goes
-to joeynmt.jsonl; the seconds of the translating are not counted.
+of the test in test.source and rate, warmup and dropout in learning.json. The results of each stop
+are written to joeynmt.jsonl; the time of translation is not counted.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ SEARCH = {"beam_size": 5, "beam_alpha": 1.0}
 
 
 def prepare(folder: Path) -> dict[str, Any]:
-    """JoeyNMT's settings; with a text to translate, for which it wants targets too."""
+    """Return JoeyNMT's settings, with a text to translate, for which it needs targets too."""
     chosen = json.loads((folder / "learning.json").read_text(encoding="utf-8"))
     settings = json.loads((folder / "task.json").read_text(encoding="utf-8"))
     settings["model"]["dropout"] = chosen["dropout"]
@@ -39,7 +39,7 @@ def prepare(folder: Path) -> dict[str, Any]:
 
 
 class Watch:
-    """Looks on from within JoeyNMT's own loop."""
+    """An observer inside JoeyNMT's training loop, which translates at the given times."""
 
     def __init__(self, found: Path, marks: list[float]):
         self.found, self.marks = found, marks

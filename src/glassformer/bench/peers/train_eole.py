@@ -1,7 +1,7 @@
-"""Eole by its own training loop: `python -m peers.train_eole TASK PRECISION`.
+"""Eole in its own training loop: `python -m peers.train_eole TASK PRECISION`.
 
-It makes its own batches of the same pairs, of as many tokens, and sorts them by length. Its norms
-are always before the sublayers, which costs what it costs after them.
+It makes its own batches of the same pairs, with as many tokens, and sorts them by length. It always
+has pre-norm, which takes the same time as post-norm.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ NEVER = 10**9
 
 
 def describe(folder: Path, task: dict[str, Any], precision: str) -> dict[str, Any]:
-    """The task in Eole's own settings; our ids are its words."""
+    """Return the task in Eole's settings; our ids are the words of its vocabulary."""
     pairs = {"path_src": str(folder / "train.source"), "path_tgt": str(folder / "train.target")}
     return {
         "data": {"pairs": {**pairs, "transforms": []}},
@@ -93,7 +93,7 @@ def main() -> None:
     done: dict[str, int] = {}
 
     def count(trainer: Trainer, batches: list[Any], *rest: Any, **named: Any) -> None:
-        """Its sources have no end mark: we count one, as in every other row."""
+        """Count the tokens of an update; add an EOS to each source, which Eole does not."""
         if not done:
             turns.ready(parameters=sum(p.numel() for p in trainer.model.parameters()))
         step(trainer, batches, *rest, **named)

@@ -1,6 +1,6 @@
-"""JoeyNMT by its own training loop: `python -m peers.train_joeynmt TASK PRECISION`.
+"""JoeyNMT in its own training loop: `python -m peers.train_joeynmt TASK PRECISION`.
 
-It makes its own batches of the same pairs, of as many tokens; it does not sort them by length.
+It makes its own batches of the same pairs, with as many tokens; it does not sort them by length.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ PAD = 1
 
 
 def describe(folder: Path, task: dict[str, Any]) -> dict[str, Any]:
-    """The task in JoeyNMT's own settings; our ids are its words."""
+    """Return the task in JoeyNMT's settings; our ids are the words of its vocabulary."""
     model = task["model"]
     shape = {
         "type": "transformer",
@@ -88,8 +88,8 @@ def describe_data(folder: Path) -> dict[str, Any]:
 
 
 def write_words(folder: Path, vocabulary: int) -> None:
-    """What its data are described by, beside the pairs: its words, and few pairs to validate on."""
-    controls = ["<unk>", "<pad>", "<s>", "</s>"]  # the order that it insists on
+    """Write JoeyNMT's vocabulary, and a few pairs for validation."""
+    controls = ["<unk>", "<pad>", "<s>", "</s>"]  # the order that JoeyNMT requires
     words = [*controls, *map(str, range(len(controls), vocabulary))]
     (folder / "words.txt").write_text("".join(f"{x}\n" for x in words), encoding="utf-8")
     for side in ("source", "target"):
@@ -106,7 +106,7 @@ def main() -> None:
     done: dict[str, int] = {}
 
     def count(manager: TrainManager, batch: Any) -> Any:
-        """An update ends when the next begins: only then was the optimizer's step taken."""
+        """Count an update when the next begins: only then has the optimizer taken its step."""
         if done:
             turns.tick(updates=1, **done)
         else:

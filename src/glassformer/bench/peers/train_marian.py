@@ -1,6 +1,6 @@
-"""Marian by its own trainer, a process that stands still between turns.
+"""Marian in its own trainer, a process that is stopped between turns.
 
-`python -m peers.train_marian TASK PRECISION`. It makes its own batches of the same pairs, of as
+`python -m peers.train_marian TASK PRECISION`. It makes its own batches of the same pairs, with as
 many target tokens, sorted by length, and splits each among its threads.
 """
 
@@ -17,12 +17,12 @@ from typing import Any
 
 from .turns import Turns
 
-UPDATE = re.compile(r"Up\. \d.* @ ([\d,]+) after ")  # of how many target tokens
-WORKSPACE = 4000  # MiB that a thread may set aside
+UPDATE = re.compile(r"Up\. \d.* @ ([\d,]+) after ")  # the group is the number of target tokens
+WORKSPACE = 4000  # MiB that a thread may allocate
 
 
 class Paused(Turns):
-    """The turns of another process, which is stopped until the next begins."""
+    """The turns of another process, which is stopped between them."""
 
     def _say(self, facts: dict[str, Any]) -> None:
         os.kill(self.pid, signal.SIGSTOP)
@@ -34,7 +34,7 @@ class Paused(Turns):
 
 
 def describe(folder: Path, task: dict[str, Any]) -> list[str]:
-    """The task in Marian's own options; our ids are its words."""
+    """Return the task as Marian's options; our ids are the words of its vocabulary."""
     model = task["model"]
     order = {"post": ("", "dan"), "pre": ("n", "da")}[model["norm"]]
     activation = model["activation"]
@@ -80,7 +80,7 @@ def write_words(folder: Path, vocabulary: int) -> None:
 
 
 def count_tokens(path: Path) -> int:
-    """End marks included."""
+    """Return the number of tokens in a file, EOS of each line included."""
     with path.open(encoding="utf-8") as lines:
         return sum(len(line.split()) + 1 for line in lines)
 

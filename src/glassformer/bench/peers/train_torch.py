@@ -1,4 +1,4 @@
-"""torch.nn.Transformer in a plain loop: `python -m peers.train_torch TASK PRECISION`."""
+"""The class torch.nn.Transformer in a plain loop: `python -m peers.train_torch TASK PRECISION`."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .training import PAD, Task, read_task, train
 
 
 class Network(nn.Module):
-    """Embeddings tied three ways around torch's own layers."""
+    """A Transformer of torch's layers, with embeddings tied three ways."""
 
     places: Tensor
 
@@ -31,8 +31,8 @@ class Network(nn.Module):
             batch_first=True,
             norm_first=model["norm"] == "pre",
         )
-        # No dropout where ours has none; but in bf16 the slightest one among the attention weights
-        # avoids torch's fused kernel, which is the slower way there.
+        # There is no dropout where ours has none. But in bf16 a tiny dropout of attention weights
+        # avoids torch's fused kernel, which is slower there.
         for part in self.layers.modules():
             if isinstance(part, nn.MultiheadAttention):
                 part.dropout = 1e-6 if task.precision == "bf16" else 0.0

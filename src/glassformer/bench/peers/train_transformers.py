@@ -30,7 +30,7 @@ if __name__ == "__main__":
             forced_eos_token_id=2,
             decoder_start_token_id=1,
             use_cache=False,
-            # Each where it is the faster one on a processor.
+            # The faster implementation for each precision on a CPU.
             attn_implementation="eager" if task.precision == "bf16" else "sdpa",
         )
     )

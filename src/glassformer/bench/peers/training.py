@@ -1,4 +1,4 @@
-"""What trainers of other engines share: the task as a file, and a plain loop in PyTorch."""
+"""Shared code of the other engines' trainers: the task file, and a plain PyTorch loop."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ PAD = 0
 
 
 class Task:
-    """What the referee wrote, task.json and batches-*.npz of padded ids; and a precision."""
+    """The task that the benchmark wrote, task.json and batches-*.npz of padded ids."""
 
     def __init__(self, folder: Path, precision: str):
         self.folder, self.precision = folder, precision
@@ -28,7 +28,7 @@ class Task:
         self.model: dict[str, Any] = self.settings["model"]
 
     def batches(self) -> Iterator[tuple[Tensor, Tensor]]:
-        """Source (tokens, EOS) and target (BOS, tokens, EOS), padded with 0; again and again."""
+        """Yield source (tokens, EOS) and target (BOS, tokens, EOS), padded with 0, endlessly."""
         with np.load(self.folder / f"batches-{self.precision}.npz") as found:
             sides = [found[f"{side}.{n}"] for n in range(len(found) // 2) for side in ("s", "t")]
         pairs = [torch.from_numpy(x.astype(np.int64)) for x in sides]
@@ -40,7 +40,7 @@ def read_task() -> Task:
 
 
 def train(task: Task, network: nn.Module, loss_of: Callable[[Tensor, Tensor], Tensor]) -> None:
-    """Forward, backward, clip, fused Adam. `loss_of` gives the summed loss of a batch."""
+    """Train with clipped gradients and fused Adam; `loss_of` returns a batch's summed loss."""
     settings = task.settings
     turns = Turns()
     torch.manual_seed(1)

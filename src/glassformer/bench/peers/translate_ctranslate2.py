@@ -1,4 +1,4 @@
-"""CTranslate2: `python -m peers.translate_ctranslate2 MODEL SENTENCES PRECISION`."""
+"""CTranslate2's translator: `python -m peers.translate_ctranslate2 MODEL SENTENCES PRECISION`."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def main() -> None:
         )
         return [result.hypotheses[0] for result in found]
 
-    open_engine(1, threads)  # loading it is part of the start
+    open_engine(1, threads)  # loading counts as part of the start
     choices = [
         {"workers": workers, "batch": batch}
         for workers in sorted({1, threads})

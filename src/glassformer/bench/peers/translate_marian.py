@@ -1,4 +1,4 @@
-"""Marian: `python -m peers.translate_marian MODEL SENTENCES PRECISION`."""
+"""Marian's translator: `python -m peers.translate_marian MODEL SENTENCES PRECISION`."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def main() -> None:
     engines: dict[tuple[tuple[str, Any], ...], pymarian.Translator] = {}
 
     def open_engine(**options: Any) -> pymarian.Translator:
-        """Its settings cannot be changed afterwards."""
+        """Return a translator with these options, which Marian cannot change afterwards."""
         key = tuple(options.items())
         if key not in engines:
             engines.clear()

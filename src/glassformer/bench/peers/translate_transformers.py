@@ -1,7 +1,7 @@
 """Hugging Face's `generate`: `python -m peers.translate_transformers MODEL SENTENCES PRECISION`.
 
-MODEL holds model.json and weights.safetensors in Hugging Face's names: MarianMT where norms come
-last, M2M100 where they come first, with the position table of the original.
+MODEL holds model.json and weights.safetensors in Hugging Face's names: of MarianMT for post-norm,
+of M2M100 for pre-norm, with the position table of the original model.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def load(folder: Path) -> Any:
     parts = network.model.encoder, network.model.decoder
     for part, name in zip(parts, ("source", "target"), strict=True):
         part.embed_tokens.weight = nn.Parameter(tables[name])
-        if is_pre:  # it counts from the first number after that of padding
+        if is_pre:  # positions count from the number after that of padding
             part.embed_positions.weights = torch.cat((places[:1] * 0, places))
         else:
             part.embed_positions.weight = nn.Parameter(places, requires_grad=False)

@@ -1,4 +1,4 @@
-"""What translators of other engines share: the sentences as a file, and answers to requests."""
+"""Shared code of the other engines' translators: the sentence file, and answers to requests."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from typing import Any
 
 from .turns import Turns, measure_memory
 
-Rows = list[list[str]]  # tokens, EOS not among them
-# translate(sources, settings) -> targets; settings has beam, alpha, longest, and those tuned.
+Rows = list[list[str]]  # tokens without EOS
+# translate(sources, settings) -> targets; settings: beam, alpha, longest, and tuned ones.
 Translate = Callable[[Sequence[int], dict[str, Any]], Rows]
 
-ALONE, TUNING = 100, 150  # sentences
+ALONE, TUNING = 100, 150  # numbers of sentences
 
 
 class Sentences:
-    """The file that the referee wrote: texts, source tokens, source ids, target vocabulary."""
+    """The sentences in the benchmark's file: texts, tokens, source ids, target vocabulary."""
 
     def __init__(self, path: Path):
         found = json.loads(path.read_text(encoding="utf-8"))
@@ -31,7 +31,7 @@ class Sentences:
 
 
 def read_sentences() -> tuple[Path, Sentences, str]:
-    """The model's folder, the sentences and the precision, from the command line."""
+    """Return the model's folder, the sentences and the precision from the command line."""
     return Path(sys.argv[1]), Sentences(Path(sys.argv[2])), sys.argv[3]
 
 
@@ -42,12 +42,12 @@ def serve(
     facts: dict[str, Any],
     choices: Sequence[dict[str, Any]] = ({},),
 ) -> None:
-    """Answer until the referee has heard enough.
+    """Answer the benchmark's requests until it closes the connection.
 
-    {"tune": settings}: the best of the `choices` on a few sentences. {"all": settings, "write":
-    path}: everything at once. {"alone": settings}: the first sentences one by one; with "count": 1
-    the very first, as from a cold start. An engine that is opened anew for other settings is opened
-    before the clock starts.
+    {"tune": settings}: find the best of the `choices` on a few sentences. {"all": settings,
+    "write": path}: translate all sentences at once. {"alone": settings}: translate the first
+    sentences one by one; with "count": 1 only the first, as in a cold start. An engine that must be
+    opened again for other settings is opened before the time is measured.
     """
     every = range(len(sentences.texts))
     for request in turns.asked(**facts):
@@ -71,7 +71,7 @@ def serve(
 def _tune(
     translate: Translate, settings: dict[str, Any], choices: Sequence[dict[str, Any]], rows: range
 ) -> dict[str, Any]:
-    """Every choice twice, since the first time something is prepared; the faster counts."""
+    """Return the fastest choice; each runs twice, because the first run may prepare something."""
     best: tuple[float, dict[str, Any]] = (float("inf"), {})
     for choice in choices:
         took = min(_time(translate, rows, {**settings, **choice})[1] for _ in range(2))
@@ -88,5 +88,5 @@ def _time(
 
 
 def imported() -> dict[str, float]:
-    """Memory of a process that has only imported its library."""
+    """Return the memory of a process that has only imported its library, in MiB."""
     return {f"bare {name}": value for name, value in measure_memory(os.getpid()).items()}

@@ -1,7 +1,7 @@
-"""Take turns: work when the referee says so, then say how much was done.
+"""The engine's end of the benchmark protocol: work during a turn, then report what was done.
 
-One line of JSON each way. Nothing but those lines may reach the referee, so that whatever else the
-process prints goes to stderr.
+Each message is one line of JSON. All other output of the process is redirected to stderr, so that
+only messages reach the benchmark.
 """
 
 from __future__ import annotations
@@ -15,9 +15,10 @@ from typing import Any
 
 
 class Turns:
-    """The referee's line, taken from stdin and stdout before anybody else can write to them.
+    """The connection to the benchmark, over stdin and stdout.
 
-    Of this process, or of another that does the work.
+    It must be made before anything else writes to stdout. pid: the process that does the work,
+    by default this one.
     """
 
     def __init__(self, pid: int | None = None) -> None:
@@ -29,12 +30,15 @@ class Turns:
         self._end = 0.0
 
     def ready(self, **facts: Any) -> None:
-        """Say what is here, and wait for the first turn."""
+        """Send facts about this engine, and wait for the first turn."""
         self._say(facts)
         self._wait()
 
     def tick(self, **done: float) -> None:
-        """After each token of work. When the turn is over: report it, and wait for the next."""
+        """Count work that is done; at the end of a turn, report it and wait for the next.
+
+        Call it after each part of the work.
+        """
         for name, more in done.items():
             self._tally[name] = self._tally.get(name, 0) + more
         now = time.perf_counter()
@@ -45,7 +49,7 @@ class Turns:
             self._wait()
 
     def asked(self, **facts: Any) -> Iterator[dict[str, Any]]:
-        """For work that ends by itself: each request of the referee; `answer` it."""
+        """Send facts, then yield each request of the benchmark, for the caller to `answer`."""
         self._say(facts)
         for line in sys.stdin:
             yield json.loads(line)
@@ -62,7 +66,7 @@ class Turns:
         self._end = self._began + json.loads(line)["seconds"]
 
     def _measure_cpu(self) -> float:
-        """Seconds of processor time."""
+        """Return the processor time of the process, in seconds."""
         if self.pid == os.getpid():
             return time.process_time()
         with open(f"/proc/{self.pid}/stat", encoding="utf-8") as file:
@@ -75,7 +79,7 @@ class Turns:
 
 
 def measure_memory(pid: int) -> dict[str, float]:
-    """MiB that a process holds now and held at most; nothing where the system does not tell."""
+    """Return the memory of a process now and at its peak, in MiB; empty if unknown."""
     try:
         with open(f"/proc/{pid}/status", encoding="utf-8") as file:
             lines = dict(line.split(":", 1) for line in file)

@@ -1,4 +1,4 @@
-/* Eight tiles of 16 rows of 64 bytes: all that a processor with AMX has. */
+/* The eight AMX tiles of a processor, each of 16 rows of 64 bytes. */
 #pragma once
 #if defined(__AMX_TILE__) && defined(__linux__)
 #include <immintrin.h>
@@ -6,7 +6,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* Ask the system for them; whether it granted that. */
+/* Request the tiles from the system; return whether it grants them. */
 static inline int ask_for_tiles(void) {
     enum { ARCH_REQ_XCOMP_PERM = 0x1023, XFEATURE_XTILEDATA = 18 };
     return syscall(SYS_arch_prctl, ARCH_REQ_XCOMP_PERM, XFEATURE_XTILEDATA) == 0;

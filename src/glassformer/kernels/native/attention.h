@@ -1,6 +1,6 @@
-/* Attention of one asker over rows of a table, found by index: nothing is moved.
+/* Attention of one query over rows of a table that are found by index, without copies.
 
-A table has a row for each place: keys of all heads, then their values, in bf16.
+A table has a row for each slot: the keys of all heads, then their values, in bf16.
 */
 #pragma once
 #include <immintrin.h>
@@ -8,7 +8,7 @@ A table has a row for each place: keys of all heads, then their values, in bf16.
 
 typedef struct {
     const bf16 *table;
-    const int32_t *places; /* NULL: one after the other */
+    const int32_t *places; /* the slots; NULL: one after the other */
     int64_t count;
 } View;
 
@@ -16,7 +16,7 @@ static inline const bf16 *find(View view, int64_t t, int64_t every) {
     return view.table + (view.places ? view.places[t] : t) * 2 * every;
 }
 
-/* Ask for a head's share of a row that another asker is about to look at. */
+/* Prefetch one head's key and value of a row that the next query needs. */
 static inline void prefetch(const bf16 *head, int64_t every, int64_t width) {
     for (int64_t i = 0; i < width; i += 32) {
         _mm_prefetch((const char *)(head + i), _MM_HINT_T0);
@@ -27,9 +27,9 @@ static inline void prefetch(const bf16 *head, int64_t every, int64_t width) {
 #ifdef __AVX512BF16__
 static inline __m512bh load_32(const bf16 *x) { return (__m512bh)_mm512_loadu_si512(x); }
 
-/* The sum of each of 16 vectors. */
+/* Return the sums of 16 vectors. */
 static inline __m512 sum_each(__m512 *x) {
-    for (int i = 0; i < 8; i++) /* lanes of 128 bits, now with sums of two vectors each */
+    for (int i = 0; i < 8; i++) /* each lane of 128 bits then has sums of two vectors */
         x[i] = _mm512_add_ps(_mm512_unpacklo_ps(x[i], x[i + 8]), _mm512_unpackhi_ps(x[i], x[i + 8]));
     for (int i = 0; i < 4; i++)
         x[i] = _mm512_add_ps(_mm512_unpacklo_ps(x[i], x[i + 4]), _mm512_unpackhi_ps(x[i], x[i + 4]));
@@ -41,8 +41,8 @@ static inline __m512 sum_each(__m512 *x) {
     return _mm512_permutexvar_ps(order, x[0]);
 }
 
-/* Scores of one head: q times each key. The width of a head is a multiple of 32, at most 128.
-Query and weights are rounded to bf16. */
+/* Compute the scores of one head: q times each key. The width of a head is a multiple of 32, at
+most 128. Query and weights are rounded to bf16. */
 static inline __attribute__((always_inline)) void score(const float *q, View view, int64_t every,
                                                         int64_t width, float *scores) {
     __m512bh query[4];
@@ -70,11 +70,11 @@ static inline __attribute__((always_inline)) void sum_values(View view, int64_t 
     __m512 low[4], high[4];
     int64_t parts = width / 32;
     for (int64_t p = 0; p < parts; p++) low[p] = high[p] = _mm512_setzero_ps();
-    uint32_t *pairs = (uint32_t *)scores; /* in place: they are half as long */
+    uint32_t *pairs = (uint32_t *)scores; /* in place, because they are half as long */
     for (int64_t t = 0; t < view.count; t += PART)
         _mm256_storeu_si256((__m256i *)((bf16 *)pairs + t),
                             (__m256i)_mm512_cvtneps_pbh(_mm512_loadu_ps(scores + t)));
-    for (int64_t t = 0; t < view.count; t += 2) { /* two places in each product */
+    for (int64_t t = 0; t < view.count; t += 2) { /* two slots in each product */
         const bf16 *one = find(view, t, every) + every;
         const bf16 *two = t + 1 < view.count ? find(view, t + 1, every) + every : one;
         __m512bh weights = (__m512bh)_mm512_set1_epi32((int32_t)pairs[t / 2]);
@@ -97,7 +97,7 @@ static inline __m256 load_8(const bf16 *x) {
     return _mm256_castsi256_ps(_mm256_slli_epi32(wide, 16));
 }
 
-/* Scores of one head: q times each key. The width of a head is a multiple of 32, at most 128. */
+/* Compute the scores of one head: q times each key. The width is a multiple of 32, at most 128. */
 static inline __attribute__((always_inline)) void score(const float *q, View view, int64_t every,
                                                         int64_t width, float *scores) {
     int64_t parts = width / 8;
@@ -137,7 +137,7 @@ static inline __attribute__((always_inline)) void sum_values(View view, int64_t 
 #define PLAIN
 #endif
 
-/* The same of a head of any width. */
+/* The same for a head of any width. */
 static void score_plainly(const float *q, View view, int64_t every, int64_t width, float *scores) {
     for (int64_t t = 0; t < view.count; t++) {
         const bf16 *key = find(view, t, every);
@@ -158,9 +158,9 @@ static void sum_values_plainly(View view, int64_t every, int64_t width, const fl
     }
 }
 
-#define SIDE_BY_SIDE 4 /* heads: while one waits for its own sums, the others compute */
+#define SIDE_BY_SIDE 4 /* heads computed together, which hides the latency of sums */
 
-/* out = softmax(q Kᵀ) V of a few heads; q is scaled already. */
+/* Compute out = softmax(q Kᵀ) V of a few heads; q is scaled already. */
 static inline __attribute__((always_inline)) void look_aside(
     const float *q, View view, View next, int64_t every, int64_t width, int heads, int plainly,
     float *scores, int64_t scratch, float *out) {
@@ -180,8 +180,8 @@ static inline __attribute__((always_inline)) void look_aside(
     }
 }
 
-/* Heads [first, last); scores: room for SIDE_BY_SIDE, `scratch` each; `next`: what comes after,
-fetched meanwhile. */
+/* Compute heads [first, last). scores: scratch memory for SIDE_BY_SIDE heads, `scratch` floats
+each. next: the rows of the next query, which are prefetched. */
 static void look(const float *q, View view, View next, int64_t every, int64_t width,
                  int64_t first, int64_t last, float *scores, int64_t scratch, float *out) {
     for (int64_t h = first, few; h < last; h += few) {
@@ -201,7 +201,7 @@ static void look(const float *q, View view, View next, int64_t every, int64_t wi
     }
 }
 
-/* Keys and values of a row, as the last two thirds of what was projected, into the table. */
+/* Write the keys and values of a row, the last two thirds of its projection, to the table. */
 static inline void keep_row(const float *both, int64_t every, bf16 *row) {
 #pragma omp simd
     for (int64_t i = 0; i < 2 * every; i++) row[i] = narrow(both[i]);

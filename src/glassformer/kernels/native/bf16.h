@@ -1,4 +1,4 @@
-/* The upper half of a float. */
+/* The type bf16: the upper half of a float. */
 #pragma once
 #include <stdint.h>
 #include <string.h>
@@ -12,7 +12,7 @@ static inline float widen(bf16 x) {
     return found;
 }
 
-static inline bf16 narrow(float x) { /* to the nearest, ties to even */
+static inline bf16 narrow(float x) { /* rounds to nearest, ties to even */
     uint32_t bits;
     memcpy(&bits, &x, 4);
     uint32_t rounded = (bits + 0x7fff + (bits >> 16 & 1)) >> 16;

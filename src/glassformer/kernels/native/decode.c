@@ -1,8 +1,8 @@
-/* Encoder and decoder of a Transformer in whole numbers: one call a step.
+/* The encoder and decoder of a Transformer in int8; each decoding step is one call.
 
-Letters: N askers, one a new token of a row; S source positions; D model width; F width of the
-feed-forward's inside; E all heads side by side; V vocabulary.
-Whatever one row becomes does not depend on the others, nor on the number of threads.
+Letters: N queries, one for each new token of a row; S source positions; D model width; F inner
+width of the feed-forward network; E width of all heads together; V vocabulary.
+The result of a row does not depend on other rows, nor on the number of threads.
 */
 #include <omp.h>
 #include "int8.h"
@@ -15,17 +15,17 @@ typedef struct {
 } Layer;
 
 typedef struct {
-    int64_t width, model, inside, heads; /* of a head; D; F; number */
+    int64_t width, model, inside, heads; /* width of a head; D; F; number of heads */
     int64_t is_post, activation, tiled, layers;
     double epsilon;
     const Layer *layer;
-    Norm last_norm; /* gain NULL: none */
+    Norm last_norm; /* if gain is NULL: none */
     const bf16 *words;  /* V D, scaled by the square root of D */
     const float *places; /* positions D */
     int64_t vocabulary, reach; /* V; number of positions */
 } Side;
 
-/* What a step computes in. */
+/* The scratch memory of a step. */
 typedef struct {
     const Side *side;
     int64_t rows, wide; /* N; floats in a row of `y` */
@@ -57,7 +57,7 @@ void decode_pack(const float *weight, int64_t outputs, int64_t inputs, int64_t p
     pack_map(weight, outputs, inputs, padded, packed, scale, sum);
 }
 
-/* For tests: y of one map. */
+/* Compute y of one linear map; used by tests. */
 void decode_multiply(const Map *map, const float *x, int64_t rows, int64_t inputs, int32_t zero,
                      int tiled, int relu, uint8_t *whole, float *scales, float *y) {
     int64_t stride = map->inputs + 64;
@@ -72,7 +72,7 @@ static void share_rows(const Work *work, int64_t count, int64_t *first, int64_t 
     *last = count * (work->thread + 1) / work->threads;
 }
 
-/* Round the rows of `in` for the next product. */
+/* Quantize the rows of `in` for the next product. */
 static void round_rows(const Work *work, const float *in, int64_t row, int64_t inputs,
                        int32_t zero) {
     int64_t first, last;
@@ -90,8 +90,8 @@ static void project(const Work *work, const Map *map, int32_t zero, int relu, fl
     multiply(map, &in, work->rows, first, last, work->side->tiled, relu, y, y_stride);
 }
 
-/* The residual connection: x takes what a sub-layer made of it, and is rounded for the next one.
-`own` is the norm of this sub-layer, `next` of the one that follows. */
+/* Apply the residual connection: add the output of a sub-layer to x, and quantize x for the next
+one. `own` is the norm of this sub-layer, `next` of the one that follows. */
 static void settle(const Work *work, int is_first, Norm own, Norm next) {
     const Side *side = work->side;
     int64_t first, last, size = side->model;
@@ -110,7 +110,7 @@ static void settle(const Work *work, int is_first, Norm own, Norm next) {
     }
 }
 
-/* Back onto the road: the last product of a sub-layer, of whatever `whole` holds. */
+/* Compute the last product of a sub-layer from `whole`, and its residual connection. */
 static void join(const Work *work, const Map *map, int32_t zero, Norm own, Norm next) {
     project(work, map, zero, 0, work->y, work->wide);
 #pragma omp barrier
@@ -134,7 +134,7 @@ static void think(const Work *work, const Layer *layer, Norm next) {
     join(work, &layer->outer, zero, layer->norm, next);
 }
 
-/* Every asker looks, at what `views` says, with the query at the front of its row of `y`. */
+/* Compute attention over `views` for every query, which is at the front of its row of `y`. */
 static void look_all(const Work *work, const View *views) {
     const Side *side = work->side;
     int64_t first, last, heads = side->heads, every = heads * side->width;
@@ -155,7 +155,7 @@ static void look_all(const Work *work, const View *views) {
 #pragma omp barrier
 }
 
-/* Whether every token and every position is in its table. */
+/* Return whether every token and every position is in its table. */
 static int are_there(const Side *side, int64_t rows, const int64_t *ids, const int64_t *positions) {
     for (int64_t n = 0; n < rows; n++)
         if (ids[n] < 0 || ids[n] >= side->vocabulary || positions[n] < 0 ||
@@ -176,21 +176,21 @@ static void embed(const Work *work, const int64_t *ids, const int64_t *positions
     }
 }
 
-/* Floats for the scores of one thread. */
+/* Return the number of floats for the scores of one thread. */
 static int64_t count_seats(int64_t longest) { return SIDE_BY_SIDE * (round_up(longest, PART) + PART); }
 
-/* Logits of a row made at a time, so that those of all rows stay in the cache. */
+/* Return the logits of a row to compute at a time, so that those of all rows stay in cache. */
 static int64_t count_logits(int64_t rows) {
     return most(IN_CACHE / most(rows, 1) / BLOCK, 1) * BLOCK;
 }
 
-/* Floats in a row of `y`: no power of two, whose rows would fight for the same lines of a cache. */
+/* Return the floats in a row of `y`: no power of two, whose rows would share cache lines. */
 static int64_t across(const Side *side) {
     int64_t all = most(3 * side->heads * side->width, most(side->inside, side->model));
     return round_up(all, 32) + GAP;
 }
 
-/* Bytes that `rows` need; `longest`: the most places one of them looks at. */
+/* Return the bytes of scratch memory for `rows`; `longest`: the most positions one attends to. */
 int64_t decode_room(const Side *side, int64_t rows, int64_t longest, int threads) {
     int64_t every = side->heads * side->width, size = side->model;
     int64_t wide = across(side), logits = count_logits(rows) + GAP;
@@ -219,7 +219,7 @@ static Work arrange(const Side *side, int64_t rows, int64_t longest, int threads
     return work;
 }
 
-/* What one thread works with; the embedded tokens are rounded for the first product. */
+/* Embed and quantize the tokens for the first product; return the work of this thread. */
 static Work begin(Work own, const int64_t *ids, const int64_t *positions) {
     Norm first = own.side->layer->self_norm;
     own.thread = omp_get_thread_num();
@@ -230,8 +230,9 @@ static Work begin(Work own, const int64_t *ids, const int64_t *positions) {
     return own;
 }
 
-/* Sources side by side without padding: `start` says where each of `count` begins, and the end.
-What each decoder layer remembers of them goes to `memory`, layers N 2E. */
+/* Encode `count` sources that lie one after the other without padding. `start` has the first token
+of each, and the end. The keys and values of each decoder layer are written to `memory`, layers N
+2E. Returns 0 where a token or position is not in its table. */
 int decode_read(const Side *side, const Side *decoder, const int64_t *ids,
                  const int64_t *positions, const int64_t *start, int64_t count, int64_t longest,
                  bf16 *table, bf16 *memory, char *room, int threads) {
@@ -270,7 +271,7 @@ int decode_read(const Side *side, const Side *decoder, const int64_t *ids,
     return 1;
 }
 
-/* What is asked of the logits; they are gone when it returns. */
+/* Answer the question about the logits, which are not kept. */
 static void answer(const Work *work, const Map *map, const Question *question) {
     int64_t first, last, width = count_logits(work->rows), row = width + GAP;
     share_rows(work, work->rows, &first, &last);
@@ -286,10 +287,11 @@ static void answer(const Work *work, const Map *map, const Question *question) {
     for (int64_t n = first; n < last; n++) end_survey(question, n, work->tally[n]);
 }
 
-/* One step. Asker n sees `count[n]` places, named from `lists + list[n]`, of `tables`, layers
-`table_size` bf16 apart, of which new[n] is its own; and of memory `length[n]` rows that lie at
-`memory[n]`, layers `apart[n]` bf16 apart. Logits: N V, rows `row` floats apart; NULL: only what
-`question` asks of them is wanted. */
+/* Compute one decoding step. Query n attends to `count[n]` slots of `tables`, which are listed from
+`lists + list[n]` on; new[n] is its own slot, and layers are `table_size` bf16 apart. In memory it
+attends to `length[n]` rows at `memory[n]`, whose layers are `apart[n]` bf16 apart. Logits: N V,
+rows `row` floats apart; NULL: only `question` is answered. Returns 0 where a token or position is
+not in its table. */
 int decode_step(const Side *side, const Map *last_map, int64_t rows, const int64_t *ids,
                  const int64_t *positions, const int32_t *lists, const int64_t *list,
                  const int64_t *count, const int32_t *new, bf16 *tables, int64_t table_size,

@@ -1,10 +1,10 @@
-/* Products of a few rows: weights are read once, whatever comes of them stays in registers. */
+/* Matrix products of a few rows: weights are read once, and sums stay in registers. */
 #pragma once
 #include "linear_int8.h"
 
 #ifdef __AVX512VNNI__
 typedef __m512i Lanes;
-#define ACROSS 4 /* blocks at once */
+#define ACROSS 4 /* blocks of outputs at once */
 #define DOWN 6   /* rows at once */
 #define BROADCAST _mm512_set1_epi32
 #define ADD_PRODUCTS _mm512_dpbusd_epi32
@@ -20,9 +20,9 @@ typedef __m256i Lanes;
 #endif
 #endif
 #define LANES (int)(sizeof(Lanes) / 4)   /* outputs in a register */
-#define WIDE (ACROSS * SIDE / LANES) /* registers across */
+#define WIDE (ACROSS * SIDE / LANES) /* registers for the outputs of a row */
 
-/* In this order: the compiler's own needs more registers than there are. */
+/* Keep the order of instructions: the compiler's own needs more registers than there are. */
 #define IN_ORDER(x) __asm__("" : "+x"(x))
 
 static inline Lanes load_lanes(const void *x) {

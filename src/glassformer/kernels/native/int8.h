@@ -1,11 +1,12 @@
-/* Products of any number of rows, in tiles where there are such; and who makes which outputs. */
+/* Products of any number of rows, on AMX tiles where there are any, and their division among
+threads. */
 #pragma once
 #include "gemm_small.h"
 
 #if defined(__AMX_INT8__) && defined(__linux__)
 #include "amx.h"
 
-/* 32 rows by 32 outputs at once. */
+/* Multiply 32 rows by 32 outputs at once. */
 static void multiply_tiles(const Map *map, const Rows *x, int64_t rows, int64_t first,
                            int64_t last, int relu, float *y, int64_t y_stride) {
     int32_t sums[4][SIDE * SIDE] __attribute__((aligned(64)));
@@ -13,8 +14,8 @@ static void multiply_tiles(const Map *map, const Rows *x, int64_t rows, int64_t 
     int64_t turns = (rows + 2 * SIDE - 1) / (2 * SIDE), share = (2 * SIDE + turns - 1) / turns * 64;
     use_tiles();
     for (int64_t f = first; f < last; f += 2 * SIDE) {
-        int64_t right = f + SIDE < last ? step : 0; /* or the left ones again */
-        /* The next weights come into the second cache meanwhile, bit by bit. */
+        int64_t right = f + SIDE < last ? step : 0; /* or the left block again */
+        /* Prefetch the next weights into the L2 cache, a part at each step. */
         const int8_t *ahead = map->weight + (f + 2 * SIDE) * map->inputs, *end = ahead + 2 * step;
         if (f + 2 * SIDE >= last) ahead = end;
         for (int64_t n = 0; n < rows; n += 2 * SIDE) {
@@ -55,7 +56,7 @@ static void multiply_tiles(const Map *map, const Rows *x, int64_t rows, int64_t 
 #define HAS_TILES
 #endif
 
-/* The outputs [first, last) of all rows: y, `y_stride` apart. */
+/* Compute the outputs [first, last) of all rows into y, whose rows are `y_stride` apart. */
 static void multiply(const Map *map, const Rows *x, int64_t rows, int64_t first, int64_t last,
                      int tiled, int relu, float *y, int64_t y_stride) {
 #ifdef HAS_TILES
@@ -64,7 +65,7 @@ static void multiply(const Map *map, const Rows *x, int64_t rows, int64_t first,
         return;
     }
 #endif
-    /* Some outputs at a time, so that their weights stay in the cache for all rows. */
+    /* A few outputs at a time, so that their weights stay in the cache for all rows. */
     const int64_t width = ACROSS * SIDE;
     for (int64_t f = first; f < last; f += width)
         for (int64_t n = 0; n < rows; n += DOWN) {
@@ -74,7 +75,7 @@ static void multiply(const Map *map, const Rows *x, int64_t rows, int64_t first,
         }
 }
 
-/* The thread's share of so many outputs, in whole pairs of blocks. */
+/* Find the thread's share of so many outputs, in pairs of blocks. */
 static inline void share_out(int64_t outputs, int thread, int threads, int64_t *first,
                              int64_t *last) {
     int64_t pairs = (outputs + 2 * SIDE - 1) / (2 * SIDE);

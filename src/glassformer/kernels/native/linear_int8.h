@@ -1,8 +1,10 @@
-/* Whole numbers for y = (x - zero) Wᵀ, exact; each row of x and output of W has its scale.
+/* The int8 linear map y = (x - zero) Wᵀ, exact in integers.
 
-Letters: N rows; K inputs, padded to a multiple of 64; F outputs, padded to a multiple of 16.
-Weights lie as every processor here likes them: F/16 blocks, each K/4 times 16 outputs by 4 inputs.
-Inputs are unsigned; `zero` (0 or 128) is taken off again by way of the sums of the weights.
+Each row of x and each output of W has a scale of its own.
+
+Letters: N rows; K inputs, padded to a multiple of 64; F outputs, padded to a multiple of 16. The
+layout of weights suits all instruction sets: F/16 blocks, each K/4 times 16 outputs by 4 inputs.
+Inputs are unsigned; `zero` (0 or 128) is subtracted by means of the sums of the weights.
 */
 #pragma once
 #include <math.h>
@@ -11,7 +13,7 @@ Inputs are unsigned; `zero` (0 or 128) is taken off again by way of the sums of 
 #include <immintrin.h>
 
 #define SIDE 16 /* outputs of a block; rows and outputs of a tile */
-#define TILED 12 /* rows from which tiles are faster */
+#define TILED 12 /* the number of rows from which tiles are faster */
 #define LARGEST 127
 #if defined(__AVX512VNNI__) || defined(__AVXVNNI__)
 #define WORDS 0
@@ -22,12 +24,12 @@ Inputs are unsigned; `zero` (0 or 128) is taken off again by way of the sums of 
 typedef struct {
     const int8_t *weight;
     const float *scale; /* F */
-    const int32_t *sum; /* F: of an output's weights */
+    const int32_t *sum; /* F: the sum of an output's weights */
     const float *bias;  /* F */
     int64_t inputs, outputs; /* K and F, padded */
 } Map;
 
-/* Some of the outputs: from `first` on, a multiple of SIDE, at most `count`. */
+/* Return at most `count` outputs from `first` on, a multiple of SIDE. */
 static inline Map take_outputs(const Map *map, int64_t first, int64_t count) {
     int64_t left = map->outputs - first;
     return (Map){map->weight + first * map->inputs, map->scale + first, map->sum + first,
@@ -35,7 +37,7 @@ static inline Map take_outputs(const Map *map, int64_t first, int64_t count) {
 }
 
 typedef struct {
-    const uint8_t *whole; /* N rows, `stride` apart; room for a multiple of 32 */
+    const uint8_t *whole; /* N quantized rows, `stride` apart; memory for a multiple of 32 */
     const float *scale;   /* N */
     int64_t stride;
     int32_t zero;
@@ -43,7 +45,7 @@ typedef struct {
 
 static inline float at_least(float x, float least) { return x > least ? x : least; }
 
-/* What a product becomes on its way out: 16 outputs of each of `rows` rows. */
+/* Scale the sums of a product, add the bias and apply ReLU: 16 outputs of each of `rows` rows. */
 static inline __attribute__((always_inline)) void write_out(
     const int32_t *sums, int64_t rows, const Map *map, int64_t f, const float *scales,
     int32_t zero, int relu, float *y, int64_t y_stride) {
@@ -74,18 +76,18 @@ static inline __attribute__((always_inline)) void write_out(
 #endif
 }
 
-/* Four neighbours as one number. */
+/* Return four neighbouring bytes as one number. */
 static inline int32_t four_of(const uint8_t *x) {
     int32_t four;
     memcpy(&four, x, 4);
     return four;
 }
 
-/* One row to whole numbers: signed around 128, or from 0 where nothing is negative.
-The scale of a row that is not finite is NaN, and so is whatever is made of it. */
+/* Quantize one row: signed around 128, or from 0 where nothing is negative.
+The scale of a row that is not finite is NaN, and so is all that is computed from it. */
 static inline float round_row(const float *x, int64_t inputs, int64_t padded, int32_t zero,
                               uint8_t *whole) {
-    int32_t bits = 0; /* of the largest, without its sign: as whole numbers, in the same order */
+    int32_t bits = 0; /* of the largest absolute value: as integers, floats have the same order */
 #pragma omp simd reduction(max : bits)
     for (int64_t i = 0; i < inputs; i++) {
         int32_t size;
@@ -105,8 +107,8 @@ static inline float round_row(const float *x, int64_t inputs, int64_t padded, in
     return scale + high * 0.0f;
 }
 
-/* Of one output; NaN where a weight is not finite. Where products are summed in 16 bits, the
-positive weights of a sum are 128 together at most, and so are the negative: 255 * 128 fits. */
+/* Return the scale of one output; NaN where a weight is not finite. Where products are summed in 16
+bits, the positive weights of a sum add up to at most 128, so do the negative: 255 * 128 fits. */
 static inline float find_scale(const float *row, int64_t inputs) {
     float high = 0, sums = 0, wrong = 0;
     for (int64_t k = 0; k < inputs; k++) {
@@ -121,11 +123,11 @@ static inline float find_scale(const float *row, int64_t inputs) {
         for (int i = 0; i < 2; i++) sums = fmaxf(sums, fmaxf(more[i], less[i]));
     }
 #endif
-    /* Of the 128, rounding may add a half for each of 2 * WORDS. */
+    /* Rounding may add a half for each of 2 * WORDS, which counts towards the 128. */
     return at_least(fmaxf(high / LARGEST, sums / (128 - WORDS)), 1e-20f) + wrong;
 }
 
-/* W, F by K in fp32, packed; what lies beyond it is zero. */
+/* Pack W, F by K in fp32; the padding is zero. */
 static void pack_map(const float *weight, int64_t outputs, int64_t inputs, int64_t padded,
                      int8_t *packed, float *scale, int32_t *sum) {
     for (int64_t f = 0; f < outputs; f++) {

@@ -1,4 +1,4 @@
-// Numbers of 16 bits, and the random bits of dropout.
+// Allocation, conversion from and to bf16, and the random bits of dropout.
 
 #if defined(__GNUC__) && !defined(__clang__) && defined(__AVX512F__)
 #pragma GCC target("prefer-vector-width=512")
@@ -9,7 +9,7 @@
 #include "bf16.h"
 #include <stdlib.h>
 
-// NULL where there is no memory: then a function does nothing and returns 1.
+// Returns NULL where memory runs out; the caller then does nothing and returns 1.
 static inline void *room(long values, int size) {
     return aligned_alloc(64, ((size_t)values * size + 63) / 64 * 64 + 64);
 }
@@ -20,13 +20,13 @@ static inline void *clear_room(long values, int size) {
     return found;
 }
 
-// What dropout takes: a pure function of a key, the number of a row, and the place in it.
+// The settings of a dropout; its bits are a pure function of a key, a row number and a column.
 typedef struct {
     uint32_t key[2], share;  // of 1 << 15 values, `share` are kept; 0: no dropout
-    float scale;             // what is kept is multiplied by it
+    float scale;             // kept values are multiplied by it
 } Drop;
 
-// factor[j] is 0 for what falls, else the scale. Room for 31 values more than `width`.
+// Set factor[j] to 0 for dropped values, else to the scale. It has 31 values more than `width`.
 static inline void draw(const Drop *drop, uint64_t row, long width, float *factor) {
     long half = (width + 31) / 32 * 16;
     uint32_t k1 = drop->key[1], share = drop->share;

@@ -1,4 +1,4 @@
-/* What is done to one row of numbers: norms, activations, exponentials, bf16. */
+/* Functions of one row of numbers: norms, activations, exponentials, bf16. */
 #pragma once
 #include "bf16.h"
 #include <math.h>
@@ -6,7 +6,8 @@
 #include <immintrin.h>
 #endif
 
-/* eˣ within 2e-7 of it, for x up to 88; tiny instead of zero below -87. NaN stays. */
+/* Return eˣ with a relative error below 2e-7, for x up to 88; tiny instead of zero below -87. NaN
+stays. */
 static inline float exponential(float x) {
     x = x < -87.0f ? -87.0f : x > 88.0f ? 88.0f : x;
     float whole = rintf(x * 1.44269504f);
@@ -20,7 +21,7 @@ static inline float exponential(float x) {
 }
 
 #ifdef __AVX512F__
-/* 2ˣ of each within 2e-7 of it; NaN stays. */
+/* Return 2ˣ of each with a relative error below 2e-7; NaN stays. */
 static inline __m512 power_of_2(__m512 x) {
     x = _mm512_max_ps(_mm512_set1_ps(-200), x);
     __m512 whole = _mm512_roundscale_ps(x, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
@@ -33,7 +34,7 @@ static inline __m512 power_of_2(__m512 x) {
     return _mm512_scalef_ps(_mm512_fmadd_ps(sum, r, _mm512_set1_ps(1)), whole);
 }
 
-/* The first n of 16. */
+/* Return the mask of the first n of 16 values. */
 static inline __mmask16 first_of(int64_t n) { return n >= 16 ? 0xffff : (1u << n) - 1; }
 #endif
 
@@ -62,7 +63,8 @@ typedef struct {
     const float *gain, *bias;
 } Norm;
 
-/* The sum of x, or of the squares of x - mean, in four parts: each addition waits for the last. */
+/* Return the sum of x, or of the squares of x - mean. Four partial sums hide the latency of
+additions. */
 static inline float add_up(const float *x, int64_t size, float mean, int squared) {
 #define TERM(i) (squared ? (x[i] - mean) * (x[i] - mean) : x[i])
     float a = 0, b = 0, c = 0, d = 0;
@@ -86,10 +88,10 @@ static inline void normalise(const float *x, int64_t size, Norm norm, float epsi
     for (int64_t i = 0; i < size; i++) out[i] = (x[i] - mean) * scale * norm.gain[i] + norm.bias[i];
 }
 
-#define PART 16 /* numbers at once */
+#define PART 16 /* numbers computed at once */
 
-/* softmax of some rows, `apart` from each other, in place; there is room up to a multiple of PART,
-which becomes zero. */
+/* Compute the softmax of some rows, `apart` from each other, in place. Each row has memory up to a
+multiple of PART, where the rest becomes zero. */
 #ifdef __AVX512F__
 static inline __attribute__((always_inline)) void weigh(float *all, int64_t count, int rows,
                                                         int64_t apart) {
@@ -97,7 +99,7 @@ static inline __attribute__((always_inline)) void weigh(float *all, int64_t coun
     __m512 high[4], sum[4];
     for (int r = 0; r < rows; r++) high[r] = lowest, sum[r] = _mm512_setzero_ps();
     for (int64_t t = 0; t < count; t += PART)
-        for (int r = 0; r < rows; r++) { /* the new number first: a NaN is passed over */
+        for (int r = 0; r < rows; r++) { /* the new number comes first, so that a NaN is ignored */
             __m512 x = _mm512_mask_loadu_ps(lowest, first_of(count - t), all + r * apart + t);
             high[r] = _mm512_max_ps(x, high[r]);
         }

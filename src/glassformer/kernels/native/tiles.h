@@ -1,4 +1,4 @@
-// AMX tiles and how their operands lie: see train_product.c.
+// AMX tiles and the layout of their operands: see train_product.c.
 
 #ifndef TILES_H
 #define TILES_H
@@ -8,10 +8,10 @@
 #define HAS_TILES
 #include "amx.h"
 
-// The first n of 32 values.
+// Return the mask of the first n of 32 values.
 static inline __mmask32 first_of(long n) { return n >= 32 ? 0xffffffffu : (1u << n) - 1; }
 
-// 16 x 16 pairs, turned.
+// Transpose 16 x 16 pairs.
 static inline void turn_pairs(__m512i *r) {
     __m512i t[16];
     for (int i = 0; i < 8; i++) {
@@ -38,7 +38,7 @@ static inline void turn_pairs(__m512i *r) {
     }
 }
 
-// Two rows of 32 values to one of 32 pairs: the first 16, the last 16.
+// Interleave two rows of 32 values to 32 pairs: the first 16, the last 16.
 static inline void zip_rows(__m512i a, __m512i b, __m512i *first, __m512i *last) {
     const __m512i low = _mm512_unpacklo_epi16(a, b), high = _mm512_unpackhi_epi16(a, b);
     const __m512i x = _mm512_setr_epi64(0, 1, 8, 9, 2, 3, 10, 11);
@@ -46,7 +46,7 @@ static inline void zip_rows(__m512i a, __m512i b, __m512i *first, __m512i *last)
     *first = _mm512_permutex2var_epi64(low, x, high);
     *last = _mm512_permutex2var_epi64(low, y, high);
 }
-static inline __m512 exponential_16(__m512 x) {  // within 4e-6 of its value; 0 and infinity beyond fp32
+static inline __m512 exponential_16(__m512 x) {  // error 4e-6; 0 and inf beyond fp32
     __m512 turns = _mm512_mul_ps(x, _mm512_set1_ps(1.44269504f));
     __m512 whole = _mm512_roundscale_ps(turns, 8);
     __m512 r = _mm512_fnmadd_ps(whole, _mm512_set1_ps(0.693359375f), x);

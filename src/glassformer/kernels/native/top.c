@@ -1,7 +1,7 @@
-/* What a search asks of the logits of each row. */
+/* The k largest values and the logsumexp of each row, for a search. */
 #include "topk.h"
 
-/* Rows are `row` floats apart. */
+/* Answer `question` about rows that are `row` floats apart. */
 void top_survey(const float *x, int64_t rows, int64_t row, const Question *question, int threads) {
 #pragma omp parallel for num_threads(threads) if (rows > 1)
     for (int64_t r = 0; r < rows; r++) {

@@ -1,11 +1,10 @@
-/* The largest few of a row of numbers, and the logarithm of the sum of their exponentials, from one
-reading, part by part. */
+/* The k largest values of a row and the logsumexp of the row, in one pass, part by part. */
 #pragma once
 #include "rows.h"
 
-#define BLOCK 512 /* numbers whose largest is found before their exponentials are */
+#define BLOCK 512 /* numbers whose maximum is found before their exponentials */
 
-/* x is one of the `size` largest; of equals the first stays. */
+/* Insert x, which is one of the `size` largest; of equal values the first stays. */
 static inline void insert(float x, int64_t number, int64_t size, float *value, int64_t *place) {
     int64_t c = size - 1;
     for (; c > 0 && x > value[c - 1]; c--) value[c] = value[c - 1], place[c] = place[c - 1];
@@ -15,11 +14,11 @@ static inline void insert(float x, int64_t number, int64_t size, float *value, i
 #ifdef __AVX512F__
 static float find_highest(const float *x, int64_t values) {
     const __m512 lowest = _mm512_set1_ps(-INFINITY);
-    __m512 high[4] = {lowest, lowest, lowest, lowest}; /* each comparison waits for the last */
+    __m512 high[4] = {lowest, lowest, lowest, lowest}; /* four hide the latency of comparisons */
     int64_t v = 0;
     for (; v + 64 <= values; v += 64)
 #pragma GCC unroll 4
-        for (int i = 0; i < 4; i++) /* the new ones first: a NaN is passed over */
+        for (int i = 0; i < 4; i++) /* the new ones come first, so that a NaN is ignored */
             high[i] = _mm512_max_ps(_mm512_loadu_ps(x + v + 16 * i), high[i]);
     for (; v < values; v += 16)
         high[0] = _mm512_max_ps(_mm512_mask_loadu_ps(lowest, first_of(values - v), x + v), high[0]);
@@ -47,7 +46,7 @@ static float sum_exponentials(const float *x, int64_t values, float high) {
         _mm512_add_ps(_mm512_add_ps(sum[0], sum[1]), _mm512_add_ps(sum[2], sum[3])));
 }
 
-/* Let in what of x, numbered from `from` on, is among the `size` largest. */
+/* Insert the values of x, in columns from `from` on, that are among the `size` largest. */
 static void let_in(const float *x, int64_t count, int64_t from, int64_t size, float *value,
                    int64_t *place) {
     for (int64_t v = 0; v < count; v += 16) {
@@ -61,11 +60,11 @@ static void let_in(const float *x, int64_t count, int64_t from, int64_t size, fl
     }
 }
 #else
-#define MANY 64 /* numbers looked at together */
+#define MANY 64 /* numbers compared together */
 
 static float find_highest(const float *x, int64_t values) {
     float a = -INFINITY, b = a, c = a, d = a;
-    int64_t part = values / 4; /* each comparison waits for the last */
+    int64_t part = values / 4; /* four hide the latency of comparisons */
 #pragma omp simd reduction(max : a, b, c, d)
     for (int64_t i = 0; i < part; i++) {
         a = x[i] > a ? x[i] : a;
@@ -93,7 +92,7 @@ static float sum_exponentials(const float *x, int64_t values, float high) {
     return a + b + (c + d);
 }
 
-/* Let in what of x, numbered from `from` on, is among the `size` largest. */
+/* Insert the values of x, in columns from `from` on, that are among the `size` largest. */
 static void let_in(const float *x, int64_t count, int64_t from, int64_t size, float *value,
                    int64_t *place) {
     for (int64_t v = 0; v < count; v += MANY) {
@@ -109,8 +108,8 @@ static void let_in(const float *x, int64_t count, int64_t from, int64_t size, fl
 }
 #endif
 
-/* What is asked of R rows. `value`, `place`: R `size`, largest first, of the places from `first` on;
-`sum`: R, or NULL. */
+/* A request for R rows. `value`, `place`: R `size`, the largest values and their columns, in
+descending order, of the columns from `first` on; `sum`: R, the logsumexp, or NULL. */
 typedef struct {
     int64_t values, first, size;
     float *value;
@@ -118,9 +117,9 @@ typedef struct {
     float *sum;
 } Question;
 
-/* How far a row has been read. */
+/* The running result of a row. */
 typedef struct {
-    float high, all; /* the largest; the sum of exponentials, each divided by that of `high` */
+    float high, all; /* the maximum; the sum of exp(x - high) */
 } Tally;
 
 static inline Tally begin_survey(const Question *q, int64_t r) {
@@ -130,7 +129,7 @@ static inline Tally begin_survey(const Question *q, int64_t r) {
     return (Tally){-INFINITY, 0};
 }
 
-/* The next of row r: x has those from `from`, a multiple of BLOCK, to `end`. */
+/* Process the next values of row r: x has those from `from`, a multiple of BLOCK, to `end`. */
 static void read_on(const Question *q, int64_t r, const float *x, int64_t from, int64_t end,
                     Tally *tally) {
     float *value = q->value + r * q->size;
@@ -155,7 +154,7 @@ static void end_survey(const Question *q, int64_t r, Tally tally) {
     float *value = q->value + r * q->size;
     int64_t *place = q->place + r * q->size;
     if (q->sum) q->sum[r] = tally.high + logf(tally.all);
-    for (int64_t c = 0, v = q->first; c < q->size; c++) { /* none is above -inf: any others */
+    for (int64_t c = 0, v = q->first; c < q->size; c++) { /* -inf: any other column */
         if (value[c] > -INFINITY) continue;
         for (int64_t other = 0; other < c; other++)
             if (place[other] == v) v++, other = -1;

@@ -1,5 +1,5 @@
-// softmax(Q Kᵀ / √d_k) V of training and its gradients, one head of one sentence at a time, in a
-// core's cache. Heads are read and written where they are: values of a head are neighbours, a
+// Attention, softmax(Q Kᵀ / √d_k) V, for training, and its gradients: one head of one sentence at a
+// time, in a core's cache. Heads are read and written in place: values of a head are neighbours, a
 // position is `stride` values from the next. Sums are in fp32, one order for all thread counts.
 
 #include "tiles.h"
@@ -22,7 +22,8 @@ typedef struct {
     long of_batch, of_row;  // strides, in values
 } Heads;
 
-// c (rows x columns) = a b; a's value (i, p) is a[i * down + p * along]; b has `deep` rows.
+// Computes c (rows x columns) = a b. Value (i, p) of a is a[i * down + p * along]; b has `deep`
+// rows.
 INLINE void block(int high, int wide, const float *a, long down, long along, const float *b,
                   long b_stride, long deep, float *c, long c_stride) {
     Vector sum[8][4];
@@ -66,7 +67,7 @@ static void multiply(const float *a, long down, long along, const float *b, long
 #undef PART
 }
 
-// Rows of a head to fp32, times `scale`, `wide` values apart, the last of them 0.
+// Converts rows of a head to fp32, times `scale`, `wide` values apart; the padding is 0.
 INLINE void read_rows(const void *from, int is_low, long stride, long rows, long width,
                       float scale, float *to, long wide) {
     for (long i = 0; i < rows; i++, to += wide) {
@@ -102,8 +103,8 @@ INLINE void zip(Vector a, Vector b, Vector *low, Vector *high) {
     *low = __builtin_shuffle(a, b, x), *high = __builtin_shuffle(a, b, y);
 }
 
-// x (rows x columns) to columns x `high`, the last of each row 0. Both strides are multiples of
-// LANES, and x has 0 beyond its columns.
+// Transposes x (rows x columns) to columns x `high`; the padding is 0. Both strides are multiples
+// of LANES, and x has 0 beyond its columns.
 static void turn(const float *x, long stride, long rows, long columns, float *to, long high) {
     for (long r = 0; r < high; r += LANES) {
         for (long c = 0; c < columns; c += LANES) {
@@ -120,11 +121,11 @@ static void turn(const float *x, long stride, long rows, long columns, float *to
     }
 }
 
-// Where task (b, h) has its head of x.
+// The head of x that belongs to task (b, h).
 #define HEAD(x) ((char *)(x).start + ((x).of_batch * b + h * width) * (is_low ? 2 : 4))
 
-// A sentence's mask as whole numbers, `wide` a row, 0 beyond the last column; one row if all are
-// alike.
+// Expands a sentence's mask to integers, `wide` in a row, 0 beyond the last column; one row if all
+// are alike.
 static void read_mask(const uint8_t *mask, long row, long step, long rows, long columns, long wide,
                       int32_t *open) {
     for (long i = 0; i < (row ? rows : 1); i++)
@@ -136,7 +137,7 @@ INLINE Vector choose(Whole which, Vector yes, Vector no) {
     return (Vector)(((Whole)yes & which) | ((Whole)no & ~which));
 }
 
-INLINE Vector exponential(Vector x) {  // of what is not above 0; within 2 units of the last place
+INLINE Vector exponential(Vector x) {  // for x <= 0; the error is within 2 units of the last place
     const Vector lowest = (Vector){0} - 87, shift = (Vector){0} + 12582912.0f;
     x = choose(x < lowest, lowest, x);
     Vector n = x * 1.44269504f + shift;
@@ -171,8 +172,8 @@ INLINE float largest(Vector x) {
     return x[0];
 }
 
-// A row of scores to weights; exactly 0 where `open` is 0, which it is beyond the last column. Not
-// a number where no softmax is: of such a score, of infinity, of none at all.
+// Turns a row of scores into weights: exactly 0 where `open` is 0, as it is beyond the last column.
+// The weights are NaN where the softmax is undefined: for NaN, for infinity, and if all are masked.
 INLINE void soften(float *s, const int32_t *open, long wide) {
     const Vector lowest = (Vector){0} - INFINITY;
     Vector tops = lowest, sums = {0};
@@ -198,7 +199,7 @@ enum { TILE = 512 };  // values of bf16
 
 int has_tiles(void) { return ask_for_tiles(); }
 
-// Rows of a head, `wide` values apart; what is beyond them was 0 and stays so.
+// Copies rows of a head, `wide` values apart; the padding was 0 and stays so.
 INLINE void copy_rows(const bf16 *from, long stride, long rows, long width, bf16 *to, long wide) {
     for (long i = 0; i < rows; i++)
         for (long k = 0; k < width; k += 32) {
@@ -208,7 +209,7 @@ INLINE void copy_rows(const bf16 *from, long stride, long rows, long width, bf16
         }
 }
 
-// x, rows x columns, as the right side of a product over its columns: a xᵀ.
+// Packs x, rows x columns, as the right side of a product over its columns: a xᵀ.
 INLINE void pack_turned(const bf16 *x, long wide, long rows, long columns, bf16 *to) {
     for (long c = 0; c < columns; c += 32)
         for (long r = 0; r < rows; r += 16, to += TILE) {
@@ -219,7 +220,7 @@ INLINE void pack_turned(const bf16 *x, long wide, long rows, long columns, bf16 
         }
 }
 
-// x, rows x columns, as the right side of a product over its rows: a x.
+// Packs x, rows x columns, as the right side of a product over its rows: a x.
 INLINE void pack_zipped(const bf16 *x, long wide, long rows, long columns, bf16 *to) {
     long across = UP32(columns) / 16;
     for (long r = 0; r < rows; r += 32)
@@ -233,7 +234,7 @@ INLINE void pack_zipped(const bf16 *x, long wide, long rows, long columns, bf16 
             }
 }
 
-// x, rows x columns, turned: columns x `wide_to`, to be the left side of a product over the rows.
+// Transposes x, rows x columns, to columns x `wide_to`: the left side of a product over the rows.
 INLINE void turn_left(const bf16 *x, long wide, long rows, long columns, bf16 *to, long wide_to) {
     for (long r = 0; r < rows; r += 32)
         for (long c = 0; c < columns; c += 32) {
@@ -249,7 +250,7 @@ INLINE void turn_left(const bf16 *x, long wide, long rows, long columns, bf16 *t
         }
 }
 
-// c = a B, fp32, in tiles of 16 x 16; `steps` of 32 in depth.
+// Computes c = a B, fp32, in tiles of 16 x 16; the depth is `steps` times 32.
 static void multiply_tiles(const bf16 *a, long wide, long rows, long steps, const bf16 *right,
                            long across, float *c, long c_wide) {
 #define FOUR(what) what(0) what(1) what(2) what(3)
@@ -286,7 +287,7 @@ INLINE void narrow_rows(const float *from, long wide, long rows, long width, bf1
         }
 }
 
-// A row of scores, times `scale`, to weights: to `kept`, and, after dropout, to `left`.
+// Turns a row of scores, times `scale`, into weights: in `kept`, and, after dropout, in `left`.
 INLINE void soften_tiles(float *s, const __mmask16 *open, long columns, __m512 scale,
                          const float *factor, bf16 *kept, bf16 *left) {
     const __m512 lowest = _mm512_set1_ps(-INFINITY), least = _mm512_set1_ps(-87);
@@ -378,7 +379,8 @@ INLINE __m512 read_16(const bf16 *from, __mmask16 real) {
     return (__m512)_mm512_slli_epi32(x, 16);
 }
 
-// The gradients of a row of weights to those of its scores, `ds`; the weights after dropout, `left`.
+// Turns the gradients of a row of weights into those of its scores, `ds`; writes the weights after
+// dropout to `left`.
 INLINE void grad_tiles(float *s, const bf16 *kept, long columns, __m512 scale,
                         const float *factor, bf16 *ds, bf16 *left) {
     const __m512 zero = _mm512_setzero_ps();
@@ -463,9 +465,10 @@ int attend_backward_tiles(Heads q, Heads k, Heads v, Heads g, const bf16 *kept, 
 int has_tiles(void) { return 0; }
 #endif
 
-// q, k, v, out: of head 0; that of head h is h * width values further. `kept`: the weights, B H Q
-// M, for the way back, as wide as the operands. Dropout falls on the weights; `first`: the number
-// of the first sentence. mask[b, q, m] at mask + b * mask_batch + q * mask_row + m * mask_step.
+// q, k, v, out: those of head 0; head h is h * width values further. `kept`: the weights, B H Q M,
+// for the backward pass, in the type of the operands. Dropout applies to the weights; `first`: the
+// number of the first sentence. mask[b, q, m] at mask + b * mask_batch + q * mask_row + m *
+// mask_step.
 int attend_forward(Heads q, Heads k, Heads v, Heads out, void *kept, int is_low,
                     const uint8_t *mask, long mask_batch, long mask_row, long mask_step,
                     const Drop *drop, long first, long batch, long heads, long queries,

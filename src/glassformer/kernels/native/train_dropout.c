@@ -1,4 +1,4 @@
-// Dropout by itself, of rows in fp32 or bf16; the same forward and back.
+// Dropout of rows in fp32 or bf16; the backward pass is the same function.
 
 #include "math.h"
 

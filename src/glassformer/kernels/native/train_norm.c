@@ -1,7 +1,7 @@
-// Residual, dropout and LayerNorm in one pass over the rows; and back.
+// Residual connection, dropout and LayerNorm in one pass over the rows, and their gradients.
 //
-// s = x + drop(y); out = (s - mean) / deviation * gain + bias. Sums over rows are taken in blocks
-// of ROWS and then block by block, whatever the number of threads.
+// s = x + drop(y); out = (s - mean) / deviation * gain + bias. Sums over rows are taken within
+// blocks of ROWS and then over blocks, in the same order for any number of threads.
 
 #include "math.h"
 #include <math.h>
@@ -33,8 +33,9 @@ static inline const void *at(const void *start, int is_low, long offset) {
     return start ? (const char *)start + offset * (is_low ? 2 : 4) : NULL;
 }
 
-// y may be NULL, and gain: then only the sum is made. out or low may be NULL; mean and slant,
-// 1 / deviation, are kept for the way back. `first`: the number of the first row for dropout.
+// y may be NULL, and so may gain: then only the sum is computed. out or low may be NULL; mean and
+// slant, 1 / deviation, are kept for the backward pass. `first`: the first row's number for
+// dropout.
 int add_norm(const float *x, const void *y, int is_low, const Drop *drop, long first,
              const float *gain, const float *bias, float epsilon, long rows, long width,
              float *out, bf16 *low, float *mean, float *slant, int threads) {
@@ -84,9 +85,9 @@ static inline void store_drop(const float *d, const float *factor, int is_low, l
         for (long j = 0; j < width; j++) high[j] = factor[j] == 0 ? 0 : d[j] * factor[j];
 }
 
-// The gradients of x (`dx`) and y (`dy`, NULL if there is none), and of gain and bias. What comes in
-// is that of `out` plus that of `low`; either may be NULL. `parts`: room for 2 x width values for
-// every ROWS rows.
+// Computes the gradients of x (`dx`) and y (`dy`, NULL if there is none), and of gain and bias. The
+// incoming gradient is that of `out` plus that of `low`; either may be NULL. `parts`: scratch
+// memory of 2 x width values for every ROWS rows.
 int add_norm_backward(const float *g, const bf16 *g_low, const float *x, const void *y, int is_low,
                        const Drop *drop, long first, const float *gain, const float *mean,
                        const float *slant, long rows, long width, float *dx, void *dy,

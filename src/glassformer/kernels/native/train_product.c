@@ -1,10 +1,10 @@
-// Matrix products of training in bf16, summed in fp32, on AMX tiles.
+// Matrix products for training in bf16, summed in fp32, on AMX tiles.
 //
-// A tile holds 16 rows of 64 bytes. A product of tiles wants its right side with pairs of
-// neighbouring rows side by side; "packed" below means: cut into panels of 32 columns, these into
-// steps of 32 rows, a step into two such tiles. What is not a multiple of 32 is filled with zeros.
+// A tile holds 16 rows of 64 bytes. A product of tiles needs pairs of neighbouring rows side by
+// side in its right operand. "Packed" below means: cut into panels of 32 columns, these into steps
+// of 32 rows, and a step into two such tiles. Sizes are padded to multiples of 32 with zeros.
 //
-// Every sum is taken in the same order, whatever the number of threads.
+// Every sum is taken in the same order for any number of threads.
 
 #include "tiles.h"
 
@@ -27,7 +27,7 @@ static inline __m512i round_32(const float *x, long there) {
     return (__m512i)_mm512_cvtne2ps_pbh(b, a);
 }
 
-// A weight W, F x I, in fp32, as the right side of x Wᵀ (`ahead`, I x F) and of y W (`back`,
+// Packs a weight W, F x I, in fp32, as the right side of x Wᵀ (`ahead`, I x F) and of y W (`back`,
 // F x I). `ahead` begins at the panel, `back` at the step where this weight belongs;
 // `back_depth` is the depth of all of `back`, a multiple of 32. Either may be NULL.
 int pack_weight(const float *w, long outs, long ins, bf16 *ahead, bf16 *back, long back_depth,
@@ -60,8 +60,8 @@ int pack_weight(const float *w, long outs, long ins, bf16 *ahead, bf16 *back, lo
     return 0;
 }
 
-// 32 rows of the left side as tiles: for each step the 16 upper, the 16 lower rows. Packed a few
-// lines at a time, row by row, while the product before is under way.
+// Packs 32 rows of the left side as tiles: for each step the 16 upper, then the 16 lower rows. A
+// few lines are packed at a time, while the previous product is computed.
 typedef struct {
     const bf16 *from;
     long stride, rows, depth, steps, row, step;
@@ -79,7 +79,7 @@ static inline void pack_lines(Packing *p, long lines) {
     }
 }
 
-// What is done to 32 x 32 sums on their way out, a few rows at a time.
+// The operations on 32 x 32 sums before they are written, a few rows at a time.
 typedef struct {
     const float *sums;
     long row, rows, gate_stride, stride;
@@ -148,9 +148,9 @@ static inline void load_sums(const float *from) {
     _tile_loadd(3, from + 528, 128);
 }
 
-// y = x B + bias, bf16; x is `rows` x `depth`, B packed with `columns` real columns.
-// relu: negative values become 0. totals: instead, exponentials are taken, and each row of them is
-// added up there. gate: y is scaled where the gate is not 0, and 0 elsewhere.
+// Computes y = x B + bias, bf16; x is `rows` x `depth`, B packed with `columns` real columns.
+// relu: negative values become 0. totals: exponentials are taken instead, and the sum of each row
+// is written there. gate: y is scaled where the gate is not 0, and 0 elsewhere.
 int multiply_packed(const bf16 *x, long x_stride, long rows, long depth, const bf16 *right,
                      long columns, const float *bias, int relu, const bf16 *gate, long gate_stride,
                      float scale, float *totals, bf16 *y, long y_stride, int threads) {
@@ -158,7 +158,7 @@ int multiply_packed(const bf16 *x, long x_stride, long rows, long depth, const b
     long group = RIGHT / (steps * CELLS);
     group = group < 1 ? 1 : group;
     long groups = (panels + group - 1) / group;
-    group = (panels + groups - 1) / groups;  // panels in a group, all about the same
+    group = (panels + groups - 1) / groups;  // panels in a group; groups are about equal
     groups = (panels + group - 1) / group;
     long lines = (STEP + group - 1) / group, finished = (STEP + steps - 1) / steps;
     if (threads > blocks) threads = blocks;
@@ -179,7 +179,7 @@ int multiply_packed(const bf16 *x, long x_stride, long rows, long depth, const b
         if (totals && turns) memset(totals + begin * STEP, 0, MIN(turns * STEP, rows - begin * STEP) * 4);
         for (long turn = -1; turn < groups * turns; turn++) {
             const bf16 *here = next.to;
-            pack_lines(&next, steps * STEP);  // what is left of it
+            pack_lines(&next, steps * STEP);  // the rest of it
             if (turn + 1 < groups * turns) {
                 long first = (begin + (turn + 1) % turns) * STEP;
                 next = (Packing){x + first * x_stride, x_stride, MIN(rows - first, STEP), depth,
@@ -219,7 +219,7 @@ int multiply_packed(const bf16 *x, long x_stride, long rows, long depth, const b
     return failed;
 }
 
-// y = x B in fp32, for a B that is far deeper than wide: it is taken in slices of its depth.
+// Computes y = x B in fp32, for a B that is far deeper than wide, in slices of its depth.
 int multiply_deep(const bf16 *x, long x_stride, long rows, long depth, const bf16 *right,
                    long columns, float *y, int threads) {
     long steps = UP(depth) / STEP, panels = UP(columns) / STEP, blocks = UP(rows) / STEP;
@@ -281,8 +281,8 @@ static inline void add_up(const __m512i *pairs, __mmask16 real, float *to) {
     _mm512_mask_storeu_ps(to, real, _mm512_add_ps(sum, other));
 }
 
-// `rows` of y, turned: for each 32 columns of y and 32 rows, two tiles of 16 columns x 32 rows.
-// Adds the columns up as well, where `sums` is there.
+// Packs `rows` of y, transposed: for each 32 columns of y and 32 rows, two tiles of 16 columns x 32
+// rows. Also sums the columns, unless `sums` is NULL.
 static void pack_turned(const bf16 *y, long stride, long rows, long columns, bf16 *to, float *sums) {
     long steps = UP(rows) / STEP;
     for (long s = 0; s < steps; s++) {
@@ -305,7 +305,7 @@ static void pack_turned(const bf16 *y, long stride, long rows, long columns, bf1
     }
 }
 
-// `rows` of x as a right side.
+// Packs `rows` of x as a right side.
 static void pack_right(const bf16 *x, long stride, long rows, long columns, bf16 *to) {
     long steps = UP(rows) / STEP;
     for (long s = 0; s < steps; s++) {
@@ -321,8 +321,8 @@ static void pack_right(const bf16 *x, long stride, long rows, long columns, bf16
     }
 }
 
-// sums (+)= left right, where the left side has `outs` and the right side `ins` columns. The sums
-// are 32 x 32 together.
+// Computes sums (+)= left right, where the left side has `outs` and the right side `ins` columns.
+// Each block of 32 x 32 sums is contiguous.
 static void multiply_block(const bf16 *left, long outs, const bf16 *right, long ins, long steps,
                            int is_first, float *sums) {
     for (long f = 0; f < outs; f += STEP) {
@@ -349,8 +349,8 @@ static void write_block(const float *sums, long outs, long ins, float *w, long s
     }
 }
 
-// w = yᵀ x, F x I, fp32, where y is `rows` x `outs` and x is `rows` x `ins`; and the sums of y's
-// columns in `totals`, unless that is NULL. `add`: to what is in w.
+// Computes w = yᵀ x, F x I, fp32, where y is `rows` x `outs` and x is `rows` x `ins`; and the sums
+// of y's columns in `totals`, unless that is NULL. `add`: adds to w.
 int multiply_turned(const bf16 *y, long y_stride, long outs, const bf16 *x, long x_stride,
                      long ins, long rows, float *w, float *totals, int add, int threads) {
     long wide = MIN(WIDE, UP(ins)), across = (ins + wide - 1) / wide, down = 1, high;
