@@ -191,22 +191,23 @@ TEXT = """# Where does the shipped model settle what *it* is?
 > The animal didn't cross the street because **it** was too wide. → … parce qu'**elle** …
 
 The famous picture of the Transformer draws a line from *it* to *animal*. So we asked `{model}`,
-which answers every such riddle rightly, how it does it. In short: **not that way.** Inside the
-encoder, *it* learns nothing of use. The decision falls in the decoder, at the step that writes the
-pronoun: it first reads the *adjective*, and a few layers later looks at the noun that goes with it.
+which translates every such sentence correctly, how it does it. In short: **not that way.** Inside
+the encoder, *it* collects nothing that is used. The decision is made in the decoder, at the step
+that writes the pronoun: that step first attends to the *adjective*, and a few layers later to the
+noun that the adjective describes. We call such a sentence, with two nouns and one *it*, a riddle.
 
 `python benchmarks/pronoun.py` measures this page anew: {riddles} riddles that were not in training,
-as many *il* as *elle*, as many with the right noun first as second. {translated:.1%} are translated
-with the right pronoun. All below is about one step: the French up to the pronoun is given, and the
-right pronoun is compared with the wrong one; it is likelier in {right:.1%}, by a factor of
-e^{odds:.1f} in the middle riddle.
+with as many *il* as *elle*, and as many with the right noun first as second. {translated:.1%} are
+translated with the right pronoun. All below is about one step: the French up to the pronoun is
+given, and the right pronoun is compared with the wrong one; it is likelier in {right:.1%}, by a
+factor of e^{odds:.1f} in the middle riddle.
 
-## Who looks at the right noun?
+## What attends to the right noun?
 
 In how many riddles does a head give the right noun more attention than the other one? Asked of
-{pairs} riddles in pairs that differ in the adjective alone, so that the other noun becomes right: a
-head that looks at a noun by habit has exactly 50 %. One that knows nothing has that too, give or
-take {band:.1%} (95 %); the luckiest of {heads} such heads about {lucky:.0%}.
+{pairs} riddles in pairs that differ only in the adjective, so that the other noun becomes right. A
+head that always prefers the same noun has exactly 50 %. A head that chooses at random has that too,
+give or take {band:.1%} (95 %); the luckiest of {heads} such heads about {lucky:.0%}.
 
 | attention | the best head | which one |
 |---|---|---|
@@ -214,46 +215,49 @@ take {band:.1%} (95 %); the luckiest of {heads} such heads about {lucky:.0%}.
 
 ![How far above chance each head prefers the right noun](pronoun-looks.svg)
 
-From *it* no head does better than luck: a picture in which *it* looks at *animal* would be a
-picture of nothing. From the adjective and from the pronoun step of the decoder several do, clearly.
+From *it* no head does better than chance: a picture in which *it* attends to *animal* would show
+nothing but chance. From the adjective, and from the pronoun step of the decoder, several heads do
+clearly better.
 
-## Which glances are needed?
+## Which attention is needed?
 
-Attention from one place to another is masked, in every layer and head. A look at itself is left.
+We mask attention from some positions to others, in every layer and head. A position may still
+attend to itself.
 
-| nobody may look from → to | right | ln odds, middle riddle |
+| masked: from → to | right | ln odds, middle riddle |
 |---|---|---|
 {cuts}
 
-Blind for both nouns, *it* loses nothing. Nor does the adjective, though some of its heads do look
-at the right noun: a look that nobody needs. Blind for the adjective, the pronoun step guesses. The
-nouns it may read in either language: only when it sees neither the English nor the French ones it
-nearly falls to chance.
+If *it* cannot attend to the nouns, nothing is lost. The same holds for the adjective, though some
+of its heads do attend to the right noun: the model does not need that. If the pronoun step cannot
+attend to the adjective, it guesses. It can read the nouns in either language: only if it can attend
+neither to the English nor to the French nouns, it nearly falls to chance.
 
 ## Which vectors carry the answer?
 
-Take two sentences that differ in one word and have different answers; put the vectors of some words
-of the second in the place of those of the first, after one layer; see whether the answer turns.
+We take two sentences that differ in one word and have different answers. After one layer, we
+replace the vectors of some words of the first by those of the second, and see whether the answer
+changes.
 
-![Which vectors turn the answer](pronoun-swaps.svg)
+![Which vectors change the answer](pronoun-swaps.svg)
 
-Up to the last layer of the encoder, what the adjective means for the riddle lies at the adjective,
-and what the noun's gender is at the noun ({adjectives} and {nouns} pairs). The two meet in the
-decoder.
+Up to the last layer of the encoder, the information of the adjective is in the vectors of the
+adjective, and the gender of the noun in the vectors of the noun ({adjectives} and {nouns} pairs).
+The two meet in the decoder.
 
 ## What does one head matter?
 
 ![What is lost without each head](pronoun-silence.svg)
 
-Silencing a single head never brings the share of right pronouns below {worst:.1%}: several do the
-same work. A whole block may matter more; see the last column.
+Setting the output of a single head to zero never brings the share of right pronouns below
+{worst:.1%}: several heads do the same work. A whole block may matter more; see the last column.
 
-## What to take from it
+## What follows
 
-* Attention of *one* head in *one* sentence proves nothing: among many heads, one always points
-  where the story wants it. Count over many sentences, and compare with chance.
+* Attention of *one* head in *one* sentence proves nothing: among many heads, one always fits the
+  story. Count over many sentences, and compare with chance.
 * That a model gets a riddle right does not say that it solves it as we would. This one never
   resolves *it*; it translates, and a pronoun in French needs a gender only when it is written.
-* That is one model of {layers} + {layers} layers and one corpus of plain sentences. Another may do
-  it otherwise; `glassformer see MODEL "..." --edit` asks yours.
+* This is one model of {layers} + {layers} layers and one corpus of plain sentences. Another may do
+  it otherwise; `glassformer see MODEL "..." --edit` tests yours.
 """
