@@ -74,7 +74,9 @@ def test_a_parent_that_was_better_stays(
     assert summary.progress.best_step == 0 and "after update 0:" in summary.text
     before, after = (load_tensors(path / "model.safetensors") for path in (parent, tmp_path / "m"))
     assert all(torch.equal(after[name], tensor) for name, tensor in before.items())
-    assert "The initial model: no validation in" in (tmp_path / "m" / "card.md").read_text(encoding="utf-8")
+    assert "The initial model: no validation in" in (tmp_path / "m" / "card.md").read_text(
+        encoding="utf-8"
+    )
 
 
 @pytest.mark.parametrize("parts", [("encoder",), ("decoder.0.feed_forward", "encoder.1")])
