@@ -21,7 +21,7 @@ from pronoun_page import write_page
 from pronoun_riddles import Reader, Riddle, collect, find_donors
 from torch import Tensor
 
-from glassformer.decode.score_targets import padded
+from glassformer.decode.score import padded
 from glassformer.directory import SHIPPED, locate, write_json
 from glassformer.see.draw.measured import MEASURED
 from glassformer.see.files import fingerprint

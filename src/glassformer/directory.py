@@ -140,7 +140,7 @@ def _tell_origin(config: Config, tokenizers: Tokenizers) -> dict[str, Any]:
     """Return what the weights depend on although no shape shows it: tokenizers and settings."""
     both = [tokenizers.source.vocabulary, tokenizers.target.vocabulary]
     model = config.model.model_dump(exclude={*FREE, "positions"})
-    model |= config.model.positions.model_dump(exclude={"longest"})
+    model |= config.model.positions.model_dump(exclude={"max_positions"})
     return {"tokenizer": sha256(json.dumps(both).encode()).hexdigest()[:16], **model}
 
 

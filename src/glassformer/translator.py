@@ -108,7 +108,9 @@ class Translator:
         """
         if isinstance(texts, str):
             return self.translate([texts], again=again, **_in_lists(how))[0]
-        judged = import_module(".guard", __package__).search(self, texts, again=again, **how)
+        judged = import_module(".quality_check", __package__).search_checked(
+            self, texts, again=again, **how
+        )
         return [each.best[0].text for each in judged]
 
     @overload

@@ -26,7 +26,7 @@ from .measurement_cache import recall, remember
 
 PRECISIONS = ("fp32", "bf16", "int8")
 # The largest changes allowed, in nats: of the mean loss, and of a token's log-probability.
-LOSS, PIECE = 0.02, 0.15
+LOSS, TOKEN = 0.02, 0.15
 WORTH = 1.1  # the least speed-up over fp32 that is worth the coarser numbers
 ROWS, STEPS, REPEATS = (1, 64), 4, 5  # of a timing: one sentence alone, and many together
 DAY, DAYS = 86400, 30  # in seconds; how many days a timing stays valid
@@ -116,7 +116,7 @@ def is_close(
         largest = max(LOSS * 99, 1.0)
         apart = (coarse - exact).abs().nan_to_num(largest)
         change = abs(float(coarse.mean() - exact.mean()))
-        excess = max((change if change == change else largest) / LOSS, float(apart.mean()) / PIECE)
+        excess = max((change if change == change else largest) / LOSS, float(apart.mean()) / TOKEN)
         known[engine.precision] = excess
         remember(key, known)
     return known[engine.precision] <= 1

@@ -31,7 +31,7 @@ class _Divergence(torch.autograd.Function):
     def forward(ctx: Any, one_ND: Tensor, other_ND: Tensor, table_VD: Tensor) -> Tensor:
         dtype, vocabulary = working_dtype(one_ND), len(table_VD)
         table = table_VD.to(dtype)
-        slopes_2ND = torch.empty(2, *one_ND.shape, device=one_ND.device, dtype=one_ND.dtype)
+        grads_2ND = torch.empty(2, *one_ND.shape, device=one_ND.device, dtype=one_ND.dtype)
         grad_VD = torch.zeros_like(table_VD, dtype=torch.float32)
         total = torch.zeros((), device=one_ND.device)
         rows = max(CELLS // 4 // vocabulary // ROWS, 1) * ROWS  # four such tensors are held
@@ -43,15 +43,15 @@ class _Divergence(torch.autograd.Function):
             apart, grad_2CV = _compare((y_2CD @ table.T).float())
             total += apart
             grad_2CV = grad_2CV.to(dtype)
-            slopes_2ND[:, here] = (grad_2CV @ table)[:, :real].to(one_ND.dtype)
+            grads_2ND[:, here] = (grad_2CV @ table)[:, :real].to(one_ND.dtype)
             grad_VD += grad_2CV.flatten(0, 1).T @ y_2CD.flatten(0, 1)
-        ctx.save_for_backward(slopes_2ND, grad_VD)
+        ctx.save_for_backward(grads_2ND, grad_VD)
         return total
 
     @staticmethod
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        slopes_2ND, grad_VD = ctx.saved_tensors
-        return slopes_2ND[0] * grads[0], slopes_2ND[1] * grads[0], grad_VD * grads[0]
+        grads_2ND, grad_VD = ctx.saved_tensors
+        return grads_2ND[0] * grads[0], grads_2ND[1] * grads[0], grad_VD * grads[0]
 
 
 def _compare(logits_2CV: Tensor) -> tuple[Tensor, Tensor]:

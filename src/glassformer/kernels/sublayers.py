@@ -92,10 +92,10 @@ class _FeedForward(torch.autograd.Function):
         g_ND = grads[0].reshape(-1, outer.outs).contiguous()
         # Hidden values are 0 by dropout or by the maximum; either way their gradient is 0.
         g_NF = tiles.multiply_back(g_ND, outer, hidden_NF, ctx.draw.scale)
-        slopes_outer = tiles.multiply_turned(g_ND, hidden_NF)
-        slopes_inner = tiles.multiply_turned(g_NF, x_ND)
+        grads_outer = tiles.multiply_turned(g_ND, hidden_NF)
+        grads_inner = tiles.multiply_turned(g_NF, x_ND)
         dx_BLD = tiles.multiply_back(g_NF, inner).view(ctx.shape)
-        return dx_BLD, None, *slopes_inner, *slopes_outer
+        return dx_BLD, None, *grads_inner, *grads_outer
 
 
 class _Attention(torch.autograd.Function):
@@ -136,21 +136,21 @@ class _Attention(torch.autograd.Function):
         *saved, z_ND, kept_BHQM = ctx.saved_tensors
         read, made = saved[:several], saved[several:]
         g_ND = grads[0].reshape(-1, ctx.output.outs).contiguous()
-        slopes_output = tiles.multiply_turned(g_ND, z_ND)
+        grads_output = tiles.multiply_turned(g_ND, z_ND)
         g_z_ND = tiles.multiply_back(g_ND, ctx.output)
         (g_BHQK,) = _cut([g_z_ND], ctx.lengths[:1], ctx.count, 1)
-        slopes_made = [torch.empty_like(each) for each in made]
-        operands, gradients = (_cut(each, ctx.lengths, ctx.count) for each in (made, slopes_made))
+        grads_made = [torch.empty_like(each) for each in made]
+        operands, gradients = (_cut(each, ctx.lengths, ctx.count) for each in (made, grads_made))
         heads.attend_heads_backward(operands, g_BHQK, kept_BHQM, ctx.draw, gradients)
         flat: list[Tensor] = []
-        for gradient, each in zip(slopes_made, read, strict=True):
+        for gradient, each in zip(grads_made, read, strict=True):
             w_FI, sum_F = tiles.multiply_turned(gradient, each)
             parts = gradient.size(1) // z_ND.size(1)
             for dw, db in zip(w_FI.chunk(parts), sum_F.chunk(parts), strict=True):
                 flat += (dw, db)
-        pairs = zip(slopes_made, ctx.packed, ctx.shapes, strict=False)
+        pairs = zip(grads_made, ctx.packed, ctx.shapes, strict=False)
         dx = [tiles.multiply_back(g, packed).view(shape) for g, packed, shape in pairs]
-        return dx[0], dx[1] if several == 2 else None, None, None, None, *flat, *slopes_output
+        return dx[0], dx[1] if several == 2 else None, None, None, None, *flat, *grads_output
 
 
 def _cut(made: list[Tensor], lengths: list[int], count: int, several: int = 3) -> list[Tensor]:

@@ -20,7 +20,7 @@ from .schedule import usual_peak
 # The speed of one core, with bf16 and without; without a C compiler, up to twice as slow.
 CORE_FLOPS = {True: 1.2e12, False: 1e11}  # of matrix products
 CORE_SECONDS = {True: 2.5e-8, False: 4.4e-8}  # other work, for each dimension of a layer's width
-GPU_FLOPS, GPU_PIECES = 2e13, 4e5  # reached by a GPU; small networks do not fill it
+GPU_FLOPS, GPU_TOKENS = 2e13, 4e5  # reached by a GPU; small networks do not fill it
 REFERENCE = 30_000  # pairs of the measured point
 MILLION = 10**6
 NEEDED = {  # pairs, and tokens a side to be seen in training
@@ -30,7 +30,7 @@ NEEDED = {  # pairs, and tokens a side to be seen in training
 }
 MOST_MINUTES = 240  # the most that the recipe chooses
 SPACED = 0.1  # the least share of spaces in a text whose words are separated by spaces
-CHARACTERS_PER_PIECE = {True: 4.0, False: 1.5}  # with spaces, and without
+CHARACTERS_PER_TOKEN = {True: 4.0, False: 1.5}  # with spaces, and without
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,7 @@ def measure_extent(pairs: Iterable[tuple[str, str]]) -> Extent:
             alphabet.update(text)
     for side in (0, 1):
         is_spaced = spaces[side] > SPACED * letters[side]
-        tokens += letters[side] / CHARACTERS_PER_PIECE[is_spaced] / 2
+        tokens += letters[side] / CHARACTERS_PER_TOKEN[is_spaced] / 2
     return Extent(count, max(1, round(tokens)), len(alphabet))
 
 
@@ -196,7 +196,7 @@ def estimate_speed(shape: dict[str, Any], vocabulary: int, machine: Machine) -> 
         other = CORE_SECONDS[machine.has_bf16] * d * layers
         seconds = other + flops_a_token / CORE_FLOPS[machine.has_bf16]
         return machine.threads / seconds
-    return min(GPU_PIECES, GPU_FLOPS / flops_a_token)
+    return min(GPU_TOKENS, GPU_FLOPS / flops_a_token)
 
 
 def _choose_batch(tokens: int, machine: Machine) -> int:

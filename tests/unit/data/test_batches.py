@@ -123,10 +123,8 @@ def test_to_seek_is_to_iterate(store: Store, batches: Batches) -> None:
     assert all(map(equal, run, expected))
     for step in range(0, total // 2, 7):
         fresh = Batches(store, batch_tokens=BUDGET, seed=1)
-        assert equal(fresh.batch(*fresh.place(step, gradient_accumulation=2)), run[2 * step])
-        assert all(
-            map(equal, islice(fresh.from_step(step, gradient_accumulation=2), 3), run[2 * step :])
-        )
+        assert equal(fresh.batch(*fresh.place(step, accumulate=2)), run[2 * step])
+        assert all(map(equal, islice(fresh.from_step(step, accumulate=2), 3), run[2 * step :]))
 
 
 def test_epochs_may_have_different_counts(batches: Batches) -> None:

@@ -61,7 +61,7 @@ def test_auto_is_the_fastest_if_it_is_worth_it(read, monkeypatch, seconds, wante
 @pytest.mark.skipif(not can_multiply("bf16"), reason="this PyTorch has no packed bf16 product")
 def test_what_loses_too_much_is_not_taken(read, monkeypatch) -> None:
     say(monkeypatch, fp32=9.0, bf16=1.0)
-    monkeypatch.setattr(choice, "PIECE", 1e-9)
+    monkeypatch.setattr(choice, "TOKEN", 1e-9)
     assert build_engine(SETTINGS, read, "auto", EXAMPLES, "b").precision == "fp32"
 
 

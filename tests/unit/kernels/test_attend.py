@@ -31,7 +31,7 @@ MASKS = {
 def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Both ways to do it, where the first is there."""
     if request.param == "in torch":
-        monkeypatch.setattr(kernel.heads, "can_look", lambda *_: False)
+        monkeypatch.setattr(kernel.heads, "can_attend_heads", lambda *_: False)
 
 
 def make_inputs(spread: float = 1.0) -> tuple[Tensor, Tensor, Tensor]:
@@ -134,7 +134,7 @@ def test_dropout_falls_on_the_weights() -> None:
 
 def test_wide_scores_take_the_careful_path(monkeypatch: pytest.MonkeyPatch) -> None:
     """Both paths exist: the spread of the tests above reaches each."""
-    monkeypatch.setattr(kernel.heads, "can_look", lambda *_: False)
+    monkeypatch.setattr(kernel.heads, "can_attend_heads", lambda *_: False)
     taken = []
     monkeypatch.setattr(kernel, "_sum", lambda x: taken.append(1) or x.sum(-1, keepdim=True))
     for spread in (1.0, 100.0):

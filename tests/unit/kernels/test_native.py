@@ -13,7 +13,7 @@ import pytest
 from glassformer.kernels import native
 
 SOURCE = Path(__file__).parents[3] / "src"
-ASK = "from glassformer.kernels import native; print(native.load('top') is not None)"
+ASK = "from glassformer.kernels import native; print(native.load_library('top') is not None)"
 has_compiler = pytest.mark.skipif(
     not any(map(shutil.which, native.COMPILERS))
     or sys.platform == "win32"
@@ -141,7 +141,7 @@ def test_only_one_openmp() -> None:
         pytest.skip("cannot be seen on this system")
     program = (
         "from pathlib import Path; import torch; from glassformer.kernels import native\n"
-        "assert native.load('top') and native.load('train_norm')\n"
+        "assert native.load_library('top') and native.load_library('train_norm')\n"
         "lines = Path('/proc/self/maps').read_text().splitlines()\n"
         "print(len({line.split()[-1] for line in lines if 'libgomp' in line}))"
     )

@@ -153,7 +153,10 @@ def test_the_card_says_where_it_comes_from(
             "model.d_model=32",
             r"model.d_model=32 does not fit .*first, which has .*=16: its",
         ),
-        ("model.heads=4", "model.heads=4 does not fit .* only dropout, attention_dropout, hidden"),
+        (
+            "model.heads=4",
+            "model.heads=4 does not fit .* only dropout, attention_dropout, activation",
+        ),
         ("model.norm=pre", "model.norm=pre does not fit"),
         ("text.vocabulary=400", "text.vocabulary=400 has no effect.*--new-tokenizer"),
         ('train.freeze=["enkoder"]', "no part enkoder; did you mean encoder?"),

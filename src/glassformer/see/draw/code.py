@@ -34,7 +34,7 @@ BLOCKS = (  # file, function, prefix of its windows, title
         "layers.py",
         "Residual.forward",
         "encoder.{}.self_attention_residual",
-        ("Residual residual and norm", "残差与归一化"),
+        ("Residual connection and norm", "残差与归一化"),
     ),
 )
 

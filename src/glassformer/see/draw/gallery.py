@@ -119,7 +119,7 @@ def _make_page(
         f"<li><b>{picture.id}</b> {html.escape(picture.title(lang))}: {html.escape(reason)}</li>"
         for picture, reason in left_out
     )
-    heading = "一句译文的全部图画" if lang == "zh" else "One translation, seen through"
+    heading = "一句译文的全部图画" if lang == "zh" else "One translation, looked into"
     return (
         f'<!doctype html>\n<html lang="{"zh-CN" if lang == "zh" else "en"}">\n'
         f'<meta charset="utf-8"><meta name="viewport" content="width=device-width">\n'

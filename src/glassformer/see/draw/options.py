@@ -62,7 +62,7 @@ def _read_flag(text: str) -> bool:
 
 
 _NUMBER = Kind("a whole number; -1 is the last", _is_whole, int)
-_PIECE = Kind(
+_TOKEN = Kind(
     "a token of the sentence, or its number",
     lambda v: _is_whole(v) or (isinstance(v, str) and v != ""),
 )
@@ -85,7 +85,7 @@ KINDS: Mapping[str, Kind] = {
     "other": Kind("another recording", lambda v: hasattr(v, "source")),
     "tokens": _whole(2, 100_000),
     "positions": _whole(1, 512),
-    "query": _PIECE,
+    "query": _TOKEN,
     "row": _NUMBER,
     "sentence": _NUMBER,
     "share_of_heads": Kind("true or false", lambda v: isinstance(v, bool), _read_flag),
@@ -93,7 +93,7 @@ KINDS: Mapping[str, Kind] = {
     "short": _whole(1, 512),
     "side": _one_of("encoder", "decoder"),
     "smoothing": _real(0, 0.6),
-    "step": _PIECE,
+    "step": _TOKEN,
     "steps": _whole(1, 512),
     "sublayer": _one_of("self_attention", "cross_attention", "feed_forward"),
     "temperatures": _several(_real(0.01, 100), _REAL_PAIR, 2),
