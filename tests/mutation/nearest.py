@@ -20,17 +20,17 @@ FURTHER = {
     "train/loop.py": ["equal/test_resume.py", "faults/test_memory.py", "faults/test_numbers.py"],
     "train/checkpoint.py": ["equal/test_resume.py"],
     "train/resuming.py": ["equal/test_resume.py"],
-    "train/room.py": ["faults/test_memory.py"],
+    "train/micro_batching.py": ["faults/test_memory.py"],
     "decode/working.py": ["unit/decode/test_run.py"],
     "evaluate/aligner.py": ["unit/cli/test_align.py"],
     "text/unigram.py": ["equal/test_marian.py"],
     "kernels/attend.py": ["unit/kernels/test_attend.py"],
     "serve/limits.py": ["unit/serve/test_api.py"],
     "serve/placing.py": ["unit/serve/test_markup.py"],
-    "model/past.py": ["equal/test_stepwise.py"],
-    "engine/past.py": ["equal/test_engine.py"],
+    "model/kv_cache.py": ["equal/test_stepwise.py"],
+    "engine/paged_cache.py": ["equal/test_engine.py"],
     "engine/lists.py": ["equal/test_engine.py"],
-    "engine/written.py": ["equal/test_engine.py"],
+    "engine/slot_cache.py": ["equal/test_engine.py"],
 }
 
 
@@ -77,7 +77,7 @@ def _list_callers(name: str) -> Iterator[str]:
     """Yield the modules that load a C source, or a source that includes this header."""
     for path in sorted((SOURCES / "kernels").glob("*.py")):
         text = path.read_text(encoding="utf-8")
-        for library in re.findall(r"\bload\(\"(\w+)\"\)", text):
+        for library in re.findall(r"\bload_library\(\"(\w+)\"\)", text):
             if name in _list_included(f"{library}.c"):
                 yield f"kernels/{path.name}"
 

@@ -14,6 +14,7 @@ from ..out_of_memory import is_out_of_memory
 from ..text import BOS, EOS, PAD
 from .budget import Budget, as_budget
 from .protocol import Network, S
+from .results import NotFiniteError
 from .topk import sum_logs
 
 BUDGET = 4096  # tokens of one side of a batch, padding included
@@ -71,7 +72,7 @@ def _score(
     logits_BQV = network.step(given_BQ, network.start(source_BS))
     log_probs_BQ = log_probs_of(wanted_BQ, logits_BQV)
     if not log_probs_BQ.isfinite().all():
-        raise ValueError("what the network computes is not finite: its weights are too large")
+        raise NotFiniteError("what the network computes is not finite: its weights are too large")
     rows = log_probs_BQ.tolist()
     return [row[: len(target) + 1] for row, (_, target) in zip(rows, pairs, strict=True)]
 

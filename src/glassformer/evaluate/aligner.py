@@ -10,7 +10,7 @@ from ..directory import locate
 from ..translator import Translator
 from .align import Aligned, AlignmentCandidate, Pair, Row, align_pairs, read_pair
 from .choice import ALIGNMENT, AlignmentChoice, find_choice_file, load_choice, save_choice
-from .choosing import choose_alone, choose_by_agreement, choose_by_gold
+from .choose_head import choose_alone, choose_by_agreement, choose_by_gold
 from .links import GoldSet, Joining, join_links
 from .words import find_words, is_read_by_character
 

@@ -10,7 +10,7 @@ from weakref import WeakKeyDictionary
 from ..config import EOS
 from ..evaluate.align import AlignmentCandidate, Pair, align_pairs
 from ..evaluate.choice import load_choice
-from ..evaluate.choosing import choose_alone
+from ..evaluate.choose_head import choose_alone
 from ..evaluate.words import share_out
 from ..text.unicode import Span
 from ..translator import Translator

@@ -87,9 +87,7 @@ class Loop:
         self.progress = Progress()
         self.spent_before = 0.0  # seconds, until this process took over
         self.can_choose = len(prepared.valid[0]) >= ENOUGH_TO_CHOOSE
-        self.culprits: list[
-            dict[str, Any]
-        ] = []  # pairs without a finite loss in the latest skipped update
+        self.culprits: list[dict[str, Any]] = []  # pairs without a finite loss, of the latest skip
         self.stopped = self.is_asked_to_stop = False
 
     def run(self) -> Progress:

@@ -59,7 +59,11 @@ def test_strict(run: Run, folder: Path) -> None:
     lines = (folder / "train.fr").read_bytes().splitlines(keepends=True)
     (folder / "train.fr").write_bytes(b"".join([*lines[:500], *lines[501:], lines[500]]))
     code, out, err = run(f"--data train {LANGS} --strict")
-    assert code == 1 and "slip" in err and "slip, line 501 (line 501 of train.en without" in out
+    assert (
+        code == 1
+        and "misalignment" in err
+        and "misalignment, line 501 (line 501 of train.en without" in out
+    )
 
 
 def test_json_and_reports(run: Run, folder: Path) -> None:

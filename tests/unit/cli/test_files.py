@@ -151,11 +151,11 @@ def test_translations_on_the_standard_output_are_alone_there(run: Run) -> None:
         ("evaluate demo test.en", "to score demo, give a file of references too"),
         ("evaluate ours.fr test.fr --beam 2", "--beam has no effect without a MODEL"),
         ("evaluate ours.fr nosuch.fr", "nosuch.fr: No such file"),
-        ("evaluate demo test.en test.fr --top-k 2 --beam 3", "--top-k has no effect on greedy"),
+        ("evaluate demo test.en test.fr --top-k 2 --beam 3", "give one of the two"),
         ("check-data test.en --data test.fr", "give the data in one of these ways"),
         ("train test.en test.fr", "train needs --data and --out"),
         ("train test.en test.fr --data pairs.tsv --out x", "give the data in one of these"),
-        ("train nosuch.en test.fr --out x", "nosuch.en is neither a size nor a file"),
+        ("train nosuch.en test.fr --out x", "nosuch.en is no recipe, no size"),
     ],
 )
 def test_what_does_not_fit_is_said(run: Run, command: str, sentence: str) -> None:

@@ -24,7 +24,7 @@ from glassformer.evaluate.align import (
 )
 from glassformer.evaluate.aligner import Aligner, Direction
 from glassformer.evaluate.choice import AlignmentChoice, load_choice, save_choice
-from glassformer.evaluate.choosing import choose_alone, choose_by_gold, find_anchors
+from glassformer.evaluate.choose_head import choose_alone, choose_by_gold, find_anchors
 from glassformer.evaluate.links import Gold, GoldSet, measure_links
 from glassformer.tap import record as watch
 from glassformer.text import Tokenizer

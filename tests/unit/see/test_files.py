@@ -145,7 +145,7 @@ def cut_tensors(path: Path) -> None:
 @pytest.mark.parametrize(
     ("spoil", "said"),
     [
-        (spoil_version, "trace.json: a trace of version 7, but this is read: 1"),
+        (spoil_version, "trace.json: a trace of version 7, but this is read: 2"),
         (spoil_key, "trace.json: not as this version has it: numerics: "),
         (spoil_shape, "states.safetensors: damaged: memory is not as trace.json says"),
         (spoil_words, r"damaged: words\.0\.merges close \[99"),

@@ -78,7 +78,7 @@ def test_each_level_keeps_what_it_says(translator: Translator, trace: Trace) -> 
     for level in ("attention", "states"):
         own = {name.rpartition(".")[2] for name in names[level] if find_level(name) == level}
         wanted = {"attention": {"weights", "mask"}}.get(
-            level, {"query", "key", "value", "heads", "sum", "normed", "memory", "last"}
+            level, {"query", "key", "value", "context", "sum", "normed", "memory", "last"}
         )
         assert own == wanted
     with pytest.raises(ValueError, match="level=attention: use level=everything"):

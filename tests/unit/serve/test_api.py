@@ -15,6 +15,7 @@ import pytest
 from safetensors.numpy import load
 
 from glassformer.see import derive
+from glassformer.see.expression import parse_equation
 from glassformer.see.trace import Trace
 
 from .conftest import Client
@@ -230,7 +231,12 @@ def test_opgraph(client: Client, recording: str, trace: Trace) -> None:
     ops = client.ask(f"/api/traces/{recording}/opgraph").json["ops"]
     assert [op["name"] for op in ops] == [*trace.graph]
     scores = next(op for op in ops if op["name"] == "decoder.1.cross_attention.scores")
-    assert scores["operands"][1]["index"] == ["h", "m", "k"] and scores["over"]["letter"] == "k"
+    name = "decoder.1.cross_attention"
+    assert f"{name}.key[h,m,k]" in scores["equation"] and "sum[k]" in scores["equation"]
+    assert (
+        parse_equation(f"scores[h,q,m] = {scores['equation']}")[1]
+        == trace.graph[scores["name"]].right
+    )
     assert scores["level"] == "everything"
 
 

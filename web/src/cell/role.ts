@@ -2,8 +2,8 @@
 
 const LAST: Record<string, string> = {
   query: "query", key: "key", value: "value", scores: "scores", masked: "scores", mask: "plain",
-  weights: "weights", context: "heads", output: "attention", contributions: "heads", embedded: "words",
-  positions: "places", normed: "norm", mean: "norm", deviation: "norm", inner: "feed_forward",
+  weights: "weights", context: "heads", output: "attention", contributions: "heads", embedded: "embedded",
+  positions: "positions", normed: "norm", mean: "norm", deviation: "norm", inner: "feed_forward",
   hidden: "feed_forward", memory: "memory", logits: "logits", probabilities: "softmax",
   choice: "softmax", ids: "plain",
 };

@@ -11,7 +11,7 @@ from .aligning import find_aligner
 from .animate import Animation
 from .canvas import Page
 from .cells import strip
-from .choosing import find_step
+from .next_token import find_step
 from .selection import Array, find_attention, keep_largest, show_token, tell_left_out
 
 MOST = 36  # tokens of the source

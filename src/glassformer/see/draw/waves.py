@@ -38,4 +38,4 @@ def encode_waves(positions: ArrayLike, d_model: int, layout: str = "interleaved"
         made[name] = evaluate_expression(
             right, where, made.__getitem__, settings | {"D": d_model}
         ).cells
-    return made["positions"]
+    return np.broadcast_to(made["positions"], (len(made["angle"]), d_model))

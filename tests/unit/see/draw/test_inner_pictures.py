@@ -30,12 +30,12 @@ from glassformer.see.draw.attention_lines import (
 )
 from glassformer.see.draw.beams import draw_beam_tree, find_branch
 from glassformer.see.draw.canvas import spell_number
-from glassformer.see.draw.choosing import cut_off
 from glassformer.see.draw.code import BLOCKS, MODEL, read_code
 from glassformer.see.draw.costs import count_products
 from glassformer.see.draw.cross_entropy import smooth_terms
 from glassformer.see.draw.losses import learning_rate, smoothed_loss
 from glassformer.see.draw.masks import work_out
+from glassformer.see.draw.next_token import cut_off
 from glassformer.see.draw.padding import score_beginning
 from glassformer.see.draw.pictures import PICTURES, draw
 from glassformer.see.draw.runs import _read_lines, read_watched

@@ -107,8 +107,8 @@ const ROLES: Record<string, string> = {
   weights: "weights",
   context: "heads",
   output: "linear",
-  embedded: "words",
-  positions: "places",
+  embedded: "embedded",
+  positions: "positions",
   normed: "norm",
   inner: "feed_forward",
   hidden: "feed_forward",
@@ -124,8 +124,8 @@ const ROLES: Record<string, string> = {
   feed_forward: "feed_forward",
   self_attention: "attention",
   cross_attention: "attention",
-  source_embedding: "words",
-  target_embedding: "words",
+  source_embedding: "embedded",
+  target_embedding: "embedded",
 };
 
 /** The role of theme.css that gives a box its colours. */
