@@ -22,9 +22,10 @@ def run(
 
     def validate(*given: Any, **named: Any) -> Validation:
         bleu = next(scores)
-        return Validation(bleu, 2 * bleu, 9 - bleu, ("a", "b", "c"), "signature")
+        return Validation(bleu, 2 * bleu, 9 - bleu, ("a", "b", "c"), "signature", 4)
 
     monkeypatch.setattr(loop, "validate", validate)
+    monkeypatch.setattr(loop, "ENOUGH_TO_CHOOSE", 1)
     config = settings(steps=8, validate_every=1, **how)
     train(config, corpus, out, quiet=True)
     last = max((out / "run/checkpoints").iterdir())
