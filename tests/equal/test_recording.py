@@ -57,7 +57,7 @@ def test_two_threads(network: Transformer, batch: Batch) -> None:
     wrong: list[int] = []
     recording, done = threading.Event(), threading.Event()
 
-    def watch() -> None:
+    def look() -> None:
         with torch.inference_mode():
             while not done.is_set():
                 with watch(network, edit={"memory": torch.zeros_like}) as (view, _):
@@ -65,7 +65,7 @@ def test_two_threads(network: Transformer, batch: Batch) -> None:
                     recording.set()
                     view(*batch)
 
-    watcher = threading.Thread(target=watch)
+    watcher = threading.Thread(target=look)
     watcher.start()
     try:
         assert recording.wait(30)

@@ -106,9 +106,9 @@ def test_micro_batches_add_up_to_one_batch() -> None:
 
 @pytest.mark.parametrize("share", [0.3, 0.7, 1.5])
 def test_the_gradient_is_clipped_at_the_norm_that_was_set(share: float) -> None:
-    """What the optimizer gets has the norm `clip`, or its own where that is smaller."""
-    whole = make_updater(Train(clip=None)).update(1, 1e-3, [make_batch(0)]).gradient_norm
-    updater, norms = make_updater(Train(clip=share * whole)), []
+    """What the optimizer gets has the norm `max_grad_norm`, or its own where that is smaller."""
+    whole = make_updater(Train(max_grad_norm=None)).update(1, 1e-3, [make_batch(0)]).gradient_norm
+    updater, norms = make_updater(Train(max_grad_norm=share * whole)), []
     updater.optimizer.register_step_pre_hook(lambda *_: norms.append(updater._norm().item()))
     outcome = updater.update(1, 1e-3, [make_batch(0)])
     assert outcome.gradient_norm == pytest.approx(whole, rel=1e-4)
