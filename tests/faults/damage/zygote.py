@@ -19,8 +19,8 @@ from importlib import import_module
 from typing import Any
 
 TOLD = {  # what is told about while it happens
-    "save": ("glassformer.train.checkpoint", "save"),
-    "store": ("glassformer.data.store", "build"),
+    "save": ("glassformer.train.checkpoint", "save_checkpoint"),
+    "store": ("glassformer.data.store", "build_store"),
     "validate": ("glassformer.train.validation", "validate"),
     "model": ("glassformer.directory", "save_model"),
 }
