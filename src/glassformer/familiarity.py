@@ -68,7 +68,7 @@ def measure_usual(folder: Path, tokenizers: Tokenizers) -> float | None:
             len(ids) + 1 for ids in tokenizers.target.encode_many([said for said, _ in given])
         ]
         shares = [math.exp(log_prob / n) for (_, log_prob), n in zip(given, tokens, strict=True)]
-    except (OSError, ValueError, KeyError, TypeError, OverflowError):
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, OverflowError):
         return None
     return sum(shares) / len(shares) if shares else None
 

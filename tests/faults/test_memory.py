@@ -52,7 +52,7 @@ def make_updater(room: MicroBatching | None = None, **train_settings: Any) -> Up
         activation_dropout=0.1,
     )
     network = Transformer(shape, VOCABULARY, VOCABULARY)
-    settings = Train(clip=None, **train_settings)
+    settings = Train(max_grad_norm=None, **train_settings)
     return Updater(network, settings, torch.device("cpu"), "fp32", room=room)
 
 

@@ -280,8 +280,8 @@ def test_weights_that_are_not_finite_are_left_for_those_of_a_checkpoint(
     """A snapshot is due right after update 2, a validation after 3 and 18."""
     make_step, met = Updater._step, list[int]()
 
-    def spoil(self: Updater, number: int, rate: float) -> None:
-        make_step(self, number, rate)
+    def spoil(self: Updater, number: int, *rest: float) -> None:
+        make_step(self, number, *rest)
         if number == step and not met:
             met.append(number)
             for parameter in self.model.parameters():

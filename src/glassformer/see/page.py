@@ -103,6 +103,7 @@ def describe_equation(op: Equation) -> dict[str, Any]:
         "equation": spell_expression(op.right) if op.right else None,
         "sizes": dict(op.sizes),
         "module": op.module,
+        "derived": op.derived,
     }
 
 

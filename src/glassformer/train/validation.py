@@ -112,8 +112,11 @@ def validate(
         found = [each.text for (each,) in best]
     except NotFiniteError as error:  # a diverged training must not end here
         found, failure = [""] * len(sources[ours]), str(error)
-    scores = translator.score(sources[ours], references[ours])
-    scored = [(each.log_prob, len(each.token_log_probs)) for each in scores]
+    try:
+        scores = translator.score(sources[ours], references[ours])
+        scored = [(each.log_prob, len(each.token_log_probs)) for each in scores]
+    except NotFiniteError as error:
+        scored, failure = [(math.nan, 1)] * len(sources[ours]), failure or str(error)
     if not is_spread:
         found, scored = _merge(group.gather(found)), _merge(group.gather(scored))
         failure = next(filter(None, group.gather(failure)), "")
