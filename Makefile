@@ -17,7 +17,7 @@ venv: $(PY) ## a virtual environment in .venv, with Python 3.11 or newer
 
 install: $(VENV)/installed ## glassformer, its server and what they need, into .venv
 
-demo: install ## translate, train on the built-in corpus, translate again: 2 to 6 minutes
+demo: install ## translate, train on the built-in corpus, translate again: some minutes
 	$(PY) -m glassformer demo
 
 web: $(PY) ## build the app that `glassformer serve` shows, with Node from PyPI if there is none
