@@ -1,6 +1,6 @@
 """How often a model that does not know a text says so, and how often it says so without cause.
 
-    python benchmarks/familiarity.py --data DATA [--model MODEL --test PREFIX... --text FILE...]
+    python -m benchmarks familiarity --data DATA [--model MODEL --test PREFIX... --text FILE...]
 
 The shipped models translate sentences of their own kind that they never saw, and Tatoeba's, most of
 which they cannot know; MODEL, if given, the pairs of each PREFIX, and FILEs without translations.
@@ -29,18 +29,19 @@ LINES, SEED, BAD, GOOD = 500, 2026, 40, 60
 SHARES = (0.4, 0.5, SHARE, 0.7, 0.8)  # of the usual confidence
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--data", type=Path, default=os.environ.get("GLASSFORMER_DATA"))
     parser.add_argument("--model", type=Path, help="a model of another kind of text")
     parser.add_argument("--test", nargs="*", default=[], help="for it: PREFIX.en and so on")
     parser.add_argument("--text", nargs="*", default=[], help="for it: text alone")
     parser.add_argument("--out", type=Path, help="write the tables there, too")
-    options = parser.parse_args()
+
+
+def main(options: argparse.Namespace) -> None:
     if not options.data:
-        parser.error("--data or GLASSFORMER_DATA has to name the folder of test sets")
+        raise ValueError("--data or GLASSFORMER_DATA has to name the folder of test sets")
     if (options.test or options.text) and not options.model:
-        parser.error("--test and --text are for a --model")
+        raise ValueError("--test and --text are for a --model")
     text = "\n".join([*tell_models(options), "", *tell_languages(Path(options.data))]) + "\n"
     print(text)
     if options.out:
@@ -126,7 +127,3 @@ def tell_languages(data: Path) -> Iterator[str]:
         told = (sum(find_other_language(line, own) is not None for line in lines) for own in sides)
         shares = " | ".join(f"{100 * count / len(lines):.2f} %" for count in told)
         yield f"| {code} | {len(lines):,} | {shares} |"
-
-
-if __name__ == "__main__":
-    main()

@@ -1,6 +1,6 @@
 """How often the output guards are wrong: alarms on good translations, and damage that they miss.
 
-    python benchmarks/guards.py --data DATA [--model MULTI30K_EN_DE] [--out guards.md]
+    python -m benchmarks guards --data DATA [--model MULTI30K_EN_DE] [--out guards.md]
 
 Good are translations by people: test sets of Multi30k, Tatoeba and newstest2021, and of the
 built-in corpus. What models say of the same is counted as well. Damage is done to translations by
@@ -42,14 +42,15 @@ DEMOS = {"demo": ("en", "fr"), "demo-fr-en": ("fr", "en"), "demo-en-zh": ("en", 
 HELD_OUT, SEED = 2_000, 2026
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--data", type=Path, default=os.environ.get("GLASSFORMER_DATA"))
     parser.add_argument("--model", type=Path, help="trained on Multi30k, English to German")
     parser.add_argument("--out", type=Path, help="write the tables there, too")
-    options = parser.parse_args()
+
+
+def main(options: argparse.Namespace) -> None:
     if not options.data:
-        parser.error("--data or GLASSFORMER_DATA has to name the folder of test sets")
+        raise ValueError("--data or GLASSFORMER_DATA has to name the folder of test sets")
     good = dict(read_people(Path(options.data)))
     said = dict(translate(good, options.model))
     tables = [*tell_alarms(good, said), "", *tell_damage(good)]
@@ -218,7 +219,3 @@ def tell_damage(good: dict[str, Pairs]) -> Iterator[str]:
             f"| {name} | {count:,} | {kind} | {100 * found[True] / count:.1f} % "
             f"| {100 * done[True] / count:.1f} % |"
         )
-
-
-if __name__ == "__main__":
-    main()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -85,7 +85,7 @@ class Reader:
 
 
 def _find(
-    text: str, words: Sequence[str], spans: Sequence[tuple[int, int]], *, before: bool = False
+    text: str, words: Iterable[str], spans: Sequence[tuple[int, int]], *, before: bool = False
 ) -> list[int]:
     """The tokens of the first of these words in a text, with the word before it if asked for."""
     lead = r"(?:\S+\s+)?(?:\w+['’])?" if before else r"\b"

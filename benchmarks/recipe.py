@@ -1,6 +1,6 @@
 """Train a recipe with several seeds, score it on its test sets, write the figures into its head.
 
-    python benchmarks/recipe.py recipes/multi30k-en-de.toml --data DIR --test test2016 \
+    python -m benchmarks recipe recipes/multi30k-en-de.toml --data DIR --test test2016 \
         --test test2017 --seeds 1 2 3 --out runs/multi30k-en-de
 
 DIR has train.* and, to validate on, valid.*; or --data and --valid are prefixes or files as
@@ -32,8 +32,7 @@ from glassformer.train import resume, train
 from glassformer.translator import Translator
 
 
-def main() -> None:
-    options = parse()
+def main(options: argparse.Namespace) -> None:
     results = [run(options, seed) for seed in options.seeds]
     options.out.mkdir(parents=True, exist_ok=True)
     write_text(options.out / "results.json", json.dumps(results, indent=1) + "\n")
@@ -44,8 +43,7 @@ def main() -> None:
     write_text(options.recipe, f"{head}\n{body}\n")
 
 
-def parse() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("recipe", type=Path)
     parser.add_argument("--data", nargs="+", required=True)
     parser.add_argument("--valid", nargs="+")
@@ -53,7 +51,6 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--seeds", type=int, nargs="+", default=[1, 2, 3])
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--minutes", type=float, help="instead of the recipe's own")
-    return parser.parse_args()
 
 
 def run(options: argparse.Namespace, seed: int) -> dict[str, Any]:
@@ -125,7 +122,7 @@ def render(options: argparse.Namespace, results: list[dict[str, Any]]) -> str:
     minutes = f" --minutes {options.minutes:g}" if options.minutes else ""
     lines = [
         f"{options.recipe.stem}: measured by",
-        f"  python benchmarks/recipe.py recipes/{options.recipe.name} --data DATA {tests} "
+        f"  python -m benchmarks recipe recipes/{options.recipe.name} --data DATA {tests} "
         f"--seeds {seeds}{minutes} --out RUNS",
         f"on {machine()}.",
         *(
@@ -173,7 +170,3 @@ def machine() -> str:
         f"{processor} ({capability}{amx}), torch {torch.__version__}, "
         f"sacreBLEU {sacrebleu.__version__}"
     )
-
-
-if __name__ == "__main__":
-    main()

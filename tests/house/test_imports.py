@@ -18,7 +18,7 @@ PACKAGE = SOURCE / "glassformer"
 TABLE = [
     ["__init__", "__main__"],
     ["cli"],
-    ["serve", "bench"],
+    ["serve"],
     ["bridge", "see"],
     ["train"],
     ["evaluate", "shards"],
@@ -163,7 +163,6 @@ HEAVY = {"torch", "numpy", "matplotlib", "tokenizers", "sacrebleu"}
         (["--version"], "glassformer ", HEAVY | {"typer", "rich", "pydantic"}),
         (["--help"], "Usage", HEAVY | {"pydantic"}),  # for a verb, Typer itself needs it
         (["train", "--help"], "Usage", HEAVY),
-        (["bench", "--help"], "Usage", HEAVY),
     ],
 )
 def test_what_only_speaks_imports_little(

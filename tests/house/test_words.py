@@ -41,10 +41,10 @@ def test_docstrings_are_sentences(name: str) -> None:
 
 
 def find_twice(kind: type | tuple[type, ...]) -> dict[str, list[str]]:
-    """Verbs of the command line are called as what they call; bench is a program of its own."""
+    """Return names in several files; verbs of the command line are called as what they call."""
     places = defaultdict(list)
     for name, tree in TREES.items():
-        if name.startswith(("cli/", "bench/")):
+        if name.startswith("cli/"):
             continue
         for node in tree.body:
             if isinstance(node, kind) and not node.name.startswith("_"):  # type: ignore[attr-defined]

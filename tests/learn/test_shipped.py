@@ -78,7 +78,7 @@ def test_it_does_what_it_did_when_it_was_made(name: str) -> None:
 
 def test_its_card_says_how_it_was_made_and_how_good_it_is(name: str) -> None:
     card = (SHIPPED / name / CARD).read_text(encoding="utf-8")
-    assert f"benchmarks/shipped.py --out RUNS {name}" in card and "MIT" in card
+    assert f"python -m benchmarks shipped --out RUNS {name}" in card and "MIT" in card
     assert "- held-out sentences: " in card and "- sentences of the notes: 100.0 % of 15" in card
 
 

@@ -11,7 +11,6 @@ from . import (
     VERSION,
     align,
     average,
-    bench,
     check_data,
     demo,
     doctor,
@@ -50,7 +49,21 @@ for panel, verbs in VERBS.items():
     for verb in verbs:
         name = verb.__name__.strip("_").replace("_", "-")
         app.command(name, cls=Verb, rich_help_panel=panel, no_args_is_help=verb not in ALONE)(verb)
-app.add_typer(bench.bench, name="bench", rich_help_panel="Measure")
+
+
+@app.command(
+    hidden=True,
+    context_settings={
+        "allow_extra_args": True,
+        "ignore_unknown_options": True,
+        "help_option_names": [],
+    },
+)
+def bench() -> None:
+    """Say where the former verb is now."""
+    raise ValueError(
+        "glassformer bench is now `python -m benchmarks`, in a checkout of glassformer's source"
+    )
 
 
 @app.callback()
