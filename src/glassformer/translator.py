@@ -264,7 +264,7 @@ class Translator:
             self._check(len(ids) + 1, place, "target")
         with torch.inference_mode(), autocast(self.exact_precision, self.device):
             found = score_targets(
-                self.model,
+                self.weights.unpacked,
                 self._sources(sources, range(len(sources))),
                 target_ids,
                 budget=self.room,

@@ -30,8 +30,9 @@ TABLE = [
     ["directory"],
     ["meta_model", "tensors"],
     ["decode", "data"],
+    ["kernels"],
     ["model", "text"],
-    ["kernels", "tap", "config", "device", "typed_json"],
+    ["tap", "config", "device", "typed_json"],
     ["disk", "out_of_memory", "validation_errors", "sizes", "version", "openmp"],
     ["former_names", "other_folders", "other_names"],
 ]

@@ -16,6 +16,7 @@ from ..decode import Network
 from ..device import autocast, choose_device, choose_precision, keep_memory
 from ..directory import GOLDEN, WEIGHTS, load_model
 from ..disk import read_json
+from ..kernels.fast import fast
 from ..model import Transformer
 from ..tensors import read_tensors
 from .choice import PRECISIONS, Example, Packed, build_engine
@@ -69,6 +70,11 @@ class Weights:
                 network = load_model(self.origin)[2]
             return network.to(self.device).eval()
 
+    @cached_property
+    def unpacked(self) -> Transformer:
+        """Return the fast view of the network, which computes what no engine does."""
+        return fast(self.network, precision=self.exact)
+
     @property
     def exact(self) -> str:
         """Return the precision of scoring and looking inside: fp32, unless bf16 is set."""
@@ -83,7 +89,7 @@ class Weights:
     def fast(self) -> Network[Any]:
         """Return the network for translation: packed on a CPU, if that computes the same."""
         if self.device.type != "cpu":
-            return self.network
+            return self.unpacked
         with self._lock:
             return self._packed
 
@@ -93,12 +99,12 @@ class Weights:
             weights = self.network.state_dict()
             read: Read = lambda name: weights[name].detach().float()  # noqa: E731
             if not is_faithful(self.settings, read, lambda: self.network):
-                return self.network
+                return self.unpacked
             keep_memory()
             return build_engine(self.settings, read, self.wanted)
         folder, read = self.origin, read_tensors(self.origin / WEIGHTS)
         if not is_faithful(self.settings, read, lambda: load_model(folder)[2]):
-            return self.network
+            return self.unpacked
         status = (self.origin / WEIGHTS).stat()
         name = f"{self.origin.resolve()} {status.st_size} {status.st_mtime_ns}"
         examples = read_examples(self.origin, self.encode) if self.wanted == "auto" else []

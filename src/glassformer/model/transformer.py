@@ -6,10 +6,9 @@ positions; D model width; V vocabulary.
 
 import torch
 from torch import Tensor, nn
+from torch.nn.functional import linear
 
 from ..config import Model
-from ..kernels.linear import project
-from ..kernels.precision import lower
 from ..tap import Watchable, tap
 from .embedding import Embedding
 from .kv_cache import DecodingState, KVCache
@@ -61,11 +60,11 @@ class Transformer(Watchable):
         x_BSD = self.source_embedding(source_BS)
         for layer in self.encoder:
             x_BSD = layer(x_BSD, source_mask)
-        return lower(tap(self, "memory", self.encoder_norm(x_BSD)))
+        return tap(self, "memory", self.encoder_norm(x_BSD))
 
     def logits(self, y_BTD: Tensor) -> Tensor:
         """Return a logit for each token of the vocabulary, B T V (3.4)."""
-        return tap(self, "logits", project(y_BTD, self.output_table.weight, self.output_bias))
+        return tap(self, "logits", linear(y_BTD, self.output_table.weight, self.output_bias))
 
     # The search protocol (decode/protocol.py): one token at a time.
 

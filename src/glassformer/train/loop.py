@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import time
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,6 @@ from .auto import choose_again
 from .checkpoint import Progress
 from .distributed import ALONE, ProcessGroup
 from .divergence import DivergenceDetector
-from .equivalence import check_shortcuts
 from .goal import Goal
 from .golden import make_golden
 from .init_from import adopt, freeze
@@ -76,6 +76,7 @@ class Loop:
         now = time.perf_counter()
         self.began = group.sum((now if began is None else began) if group.is_first else 0.0)[0]
         self.out, self.folder, self.report, self.group = out, out / RUN, report, group
+        self.say_once = cache(report.say)
         self.goal = goal
         self.prepared, self.device = prepared, group.choose_device(device)
         keep_memory()
@@ -165,8 +166,8 @@ class Loop:
         model = build_model(self.config, self.prepared.tokenizers)
         adopt(model, self.folder, self.prepared.tokenizers)
         freeze(model, self.config.train.freeze)
-        check_shortcuts(model, self.device, self.precision, self.report.say)
-        return Updater(model, self.config.train, self.device, self.precision, self.group, self.room)
+        how = self.device, self.precision, self.group, self.room, self.say_once
+        return Updater(model, self.config.train, *how)
 
     def _go_on_from_checkpoint(self) -> None:
         found = checkpoint.checkpoints(self.folder / CHECKPOINTS)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import copy
 import math
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from itertools import chain
@@ -23,9 +23,8 @@ from ..config import PAD, Train
 from ..data.batches import Batch
 from ..device import autocast
 from ..kernels.cross_entropy import smoothed_cross_entropy
-from ..kernels.dropout import seed_dropout
+from ..kernels.fast import KernelState, fast
 from ..kernels.kl import divergence
-from ..kernels.tiles import keep_packed
 from ..model import Transformer
 from ..out_of_memory import is_out_of_memory
 from .distributed import ALONE, ProcessGroup
@@ -64,20 +63,27 @@ class Updater:
         precision: str,
         group: ProcessGroup = ALONE,
         room: MicroBatching | None = None,
+        say: Callable[[str], object] | None = None,
     ):
         self.train, self.device, self.precision = train, device, precision
         self.group, self.room = group, room or MicroBatching()
         self.is_sharded = train.shard and group.size > 1
-        averaged = copy.deepcopy(model).eval() if train.ema else None
         self.plain = imitate(model) if self.is_sharded else None
-        self.model = self._place(model)
-        self.averaged = self._place(averaged) if averaged else None
+        self.model, self.kernels = model.train(), KernelState()
+        self.averaged = copy.deepcopy(model).eval() if train.ema else None
+        if not self.is_sharded:
+            for each in filter(None, (model, self.averaged)):
+                each.to(device)
+        self.network = fast(model, self.kernels, precision=precision, say=say)
+        self.best_model = model if self.averaged is None else self.averaged  # to validate
+        if self.is_sharded:  # hooks of a view gather the shards
+            shard(self.network, device, group.size)
+            self.best_model = self.network
+            if self.averaged is not None:
+                self.best_model = shard(
+                    fast(self.averaged, precision=precision), device, group.size
+                )
         self.optimizer = make_optimizer(self.model, train, precision)
-
-    @property
-    def best_model(self) -> Transformer:
-        """Return the model that validation and translation use: the average, if there is one."""
-        return self.model if self.averaged is None else self.averaged
 
     def update(
         self, step: int, rate: float, batches: Sequence[Batch], planned: float = 1.0
@@ -88,7 +94,7 @@ class Updater:
         updates: see `Plan.position`.
         """
         began = time.perf_counter()
-        self.model.train()
+        self.network.train()
         sources = sum(int((batch.source_BS != PAD).sum()) for batch in batches)
         targets = sum(int((batch.target_BT[:, 1:] != PAD).sum()) for batch in batches)
         sources, targets = map(int, self.group.sum(sources, targets))
@@ -121,10 +127,13 @@ class Updater:
         found = []
         with torch.no_grad():
             for pair in chain.from_iterable(batch.cut(len(batch.rows)) for batch in batches):
-                seed_dropout(self.train.seed, step, pair.number, part=pair.part)
+                self._seed(step, pair)
                 if not self._measure(pair).isfinite():
                     found.append(pair)
         return found
+
+    def _seed(self, step: int, batch: Batch) -> None:
+        self.kernels.dropout.seed(self.train.seed, step, batch.number, part=batch.part)
 
     def _measure(self, batch: Batch) -> Tensor:
         """Return the summed loss of a batch; with `rdrop_alpha`, that of two forward passes."""
@@ -133,16 +142,17 @@ class Updater:
         sides = batch.source_BS, batch.target_BT, places, wanted[places]
         source_BS, target_BT, token_N, wanted_N = map(self._send, sides)
         with autocast(self.precision, self.device):
-            y_BTD = self.model.read(source_BS, target_BT[:, :-1])
+            y_BTD = self.network.read(source_BS, target_BT[:, :-1])
             y_ND, table_VD = self._find_logits(y_BTD.flatten(0, 1).index_select(0, token_N))
             if not len(y_ND):  # weightless, but every parameter gets a gradient
                 return 0 * (y_BTD.sum() + table_VD.sum())
-            loss = smoothed_cross_entropy(y_ND, table_VD, wanted_N, smoothing)
+            packed = self.kernels.packed
+            loss = smoothed_cross_entropy(y_ND, table_VD, wanted_N, smoothing, packed)
             if not self.train.rdrop_alpha:
                 return loss
-            y_BTD = self.model.read(source_BS, target_BT[:, :-1])
+            y_BTD = self.network.read(source_BS, target_BT[:, :-1])
             again_ND, _ = self._find_logits(y_BTD.flatten(0, 1).index_select(0, token_N))
-            loss = loss + smoothed_cross_entropy(again_ND, table_VD, wanted_N, smoothing)
+            loss = loss + smoothed_cross_entropy(again_ND, table_VD, wanted_N, smoothing, packed)
             apart = divergence(y_ND, again_ND, table_VD)
             return (loss + self.train.rdrop_alpha / 2 * apart) / 2
 
@@ -166,7 +176,7 @@ class Updater:
 
         The future state of the optimizer is allocated meanwhile.
         """
-        self.model.train()
+        self.network.train()
         ballast = [] if self.optimizer.state else self._imitate_optimizer()
         with reserve():
             for batch in batches:
@@ -178,18 +188,13 @@ class Updater:
         parameters = [p for group in self.optimizer.param_groups for p in group["params"]]
         return [torch.zeros_like(p) for p in parameters for _ in range(2)]
 
-    def _place(self, model: Transformer) -> Transformer:
-        if self.is_sharded:
-            return shard(model, self.device, self.group.size)
-        return model.to(self.device)
-
     def _gather(self, step: int, batches: Sequence[Batch], targets: int) -> Tensor:
         """Return the loss over all processes, and leave the summed gradients in the parameters.
 
         If memory runs out, everything is computed again in smaller parts.
         """
         # Sharded parameters are gathered and freed, so they are not always the same tensors.
-        with nullcontext() if self.is_sharded else keep_packed():
+        with nullcontext() if self.is_sharded else self.kernels.packed.keep():
             while (loss := self._try(step, batches, targets)) is None:
                 self.optimizer.zero_grad()
         if self.group.size > 1:
@@ -203,7 +208,7 @@ class Updater:
         try:
             for batch in batches:
                 for at_work in self.room.fit(batch):
-                    seed_dropout(self.train.seed, step, at_work.number, part=at_work.part)
+                    self._seed(step, at_work)
                     loss += self.backward(at_work, targets)
         except (RuntimeError, MemoryError) as error:
             if at_work is None or not is_out_of_memory(error):

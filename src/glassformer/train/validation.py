@@ -76,6 +76,10 @@ class Spread(Weights):
         return self.origin.eval()
 
     @property
+    def unpacked(self) -> Transformer:
+        return self.network
+
+    @property
     def fast(self) -> Network[Any]:
         return self.network
 
