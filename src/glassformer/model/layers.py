@@ -15,13 +15,18 @@ from .feed_forward import FeedForward
 from .kv_cache import KVCache
 
 
+def make_norm(settings: Model) -> nn.Module:
+    """Return the normalization of the D numbers of a position (Ba et al., 2016)."""
+    return nn.LayerNorm(settings.d_model, eps=settings.norm_epsilon)
+
+
 class Residual(Watchable):
     """A residual connection around a sub-layer: LayerNorm(x + Sublayer(x)) in the paper ("post");
     x + Sublayer(LayerNorm(x)) in most later work ("pre")."""
 
     def __init__(self, settings: Model):
         super().__init__()
-        self.norm = nn.LayerNorm(settings.d_model, eps=settings.norm_epsilon)
+        self.norm = make_norm(settings)
         self.dropout = nn.Dropout(settings.dropout)
         self.post = settings.norm == "post"
 

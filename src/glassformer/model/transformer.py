@@ -12,7 +12,7 @@ from ..config import Model
 from ..tap import Watchable, tap
 from .embedding import Embedding
 from .kv_cache import DecodingState, KVCache
-from .layers import DecoderLayer, EncoderLayer
+from .layers import DecoderLayer, EncoderLayer, make_norm
 from .masks import cached_mask, causal_mask, padding_mask
 
 
@@ -30,7 +30,9 @@ class Transformer(Watchable):
         self.target_embedding = Embedding(targets, settings)
         self.encoder = nn.ModuleList(EncoderLayer(settings) for _ in range(settings.encoder_layers))
         self.decoder = nn.ModuleList(DecoderLayer(settings) for _ in range(settings.decoder_layers))
-        self.encoder_norm, self.decoder_norm = _last_norm(settings), _last_norm(settings)
+        is_pre = settings.norm == "pre"  # which leaves the residual stream unnormalized
+        self.encoder_norm = make_norm(settings) if is_pre else nn.Identity()
+        self.decoder_norm = make_norm(settings) if is_pre else nn.Identity()
         self.output_table = outputs  # 3.4: the linear map before the softmax shares its matrix
         bias_V = nn.Parameter(torch.zeros(target_vocabulary))
         self.output_bias = bias_V if settings.output_bias else None  # not in the paper
@@ -127,13 +129,3 @@ def _tables(settings: Model, source: int, target: int) -> tuple[nn.Embedding, ..
         return (table(source),) * 3
     targets = table(target)
     return table(source), targets, targets if settings.tie == "two-way" else table(target)
-
-
-def _last_norm(settings: Model) -> nn.Module:
-    """Return the LayerNorm after the last layer; post-norm needs none.
-
-    Pre-norm leaves the residual stream unnormalised.
-    """
-    if settings.norm == "post":
-        return nn.Identity()
-    return nn.LayerNorm(settings.d_model, eps=settings.norm_epsilon)
