@@ -16,13 +16,13 @@ import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from glassformer.data.demo import accepted, pairs
 from glassformer.directory import write_text
 from glassformer.evaluate.quality import score_sentences
 from glassformer.familiarity import SHARE, Familiarity, find_other_language, measure_confidence
 from glassformer.text.sentences import cut_spans
 from glassformer.translation import take_apart
 from glassformer.translator import Translator
+from tools.demo_corpus import accepted, pairs
 
 DEMOS = {"demo": ("en", "fr"), "demo-fr-en": ("fr", "en"), "demo-en-zh": ("en", "zh")}
 LINES, SEED, BAD, GOOD = 500, 2026, 40, 60

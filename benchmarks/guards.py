@@ -17,11 +17,11 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from random import Random
 
-from glassformer.data.demo import pairs
 from glassformer.directory import write_text
 from glassformer.quality_check import find_problems
 from glassformer.translation import Translation
 from glassformer.translator import Translator
+from tools.demo_corpus import pairs
 
 Pairs = list[tuple[str, str]]
 KINDS = ["loop", "copy", "short", "long", "lost"]

@@ -27,6 +27,7 @@ from glassformer.see.parameters import Parameters
 from glassformer.tap import Edit
 from glassformer.tap import record as watch
 from glassformer.translator import Translator
+from tools.demo_corpus import list_riddle_words
 
 from .pronoun_page import write_page
 from .pronoun_riddles import Reader, Riddle, collect, find_donors
@@ -287,4 +288,6 @@ def main(options: argparse.Namespace) -> None:
     write_page(found, options.model, options.out)
     if locate(options.model) == SHIPPED / "demo":
         names = ("weights_sha256", "pairs", "look")
-        write_json(MEASURED, {name: found[name] for name in names})
+        genders, adjectives = list_riddle_words()
+        words = {"genders": genders, "adjectives": adjectives}
+        write_json(MEASURED, {name: found[name] for name in names} | words)

@@ -9,9 +9,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from glassformer.config import BOS, EOS
-from glassformer.data.demo import PronounItem, accepted, pronoun_items
-from glassformer.data.demo.words import load_lexicon as load_lexicon
 from glassformer.translator import Translator
+from tools.demo_corpus import PronounItem, accepted, pronoun_items
+from tools.demo_corpus.words import load_lexicon
 
 SEED = 77
 

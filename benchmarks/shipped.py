@@ -14,14 +14,15 @@ from pathlib import Path
 from typing import Any
 
 from glassformer.config import Config
-from glassformer.data.demo import NOTES, Split
-from glassformer.data.demo.exam import ExamMark, mark_exact, mark_notes, mark_pronouns, speak
-from glassformer.data.demo.files import write_pairs
+from glassformer.data.demo import ExamMark, Split, mark_exact, mark_pronouns
 from glassformer.directory import CARD, SHIPPED, WEIGHTS, load_model, save_model, write_text
 from glassformer.train import train
 from glassformer.train.card import hash_files, read_facts, write_card
 from glassformer.train.golden import write_golden
 from glassformer.translator import Translator
+from tools.demo_corpus import NOTES
+from tools.demo_corpus.exam import ask_notes, ask_riddles, ask_sentences, speak
+from tools.demo_corpus.files import write_pairs
 
 RECIPE = Path(__file__).parents[1] / "recipes" / "demo.toml"
 LANGUAGES = {"demo": ("en", "fr"), "demo-fr-en": ("fr", "en"), "demo-en-zh": ("en", "zh")}
@@ -68,11 +69,11 @@ def examine(translator: Translator, source: str, target: str) -> dict[str, ExamM
     """Greedy, in fp32, of the weights as they are stored."""
     ask = translator.translate
     marks = {
-        "held-out sentences": mark_exact(ask, source, target, QUESTIONS),
-        "sentences of the notes": mark_notes(ask, source, target),
+        "held-out sentences": mark_exact(ask, ask_sentences(source, target, QUESTIONS)),
+        "sentences of the notes": mark_exact(ask, ask_notes(source, target)),
     }
     if target == "fr":
-        marks["riddles of il and elle"] = mark_pronouns(ask, source, QUESTIONS)
+        marks["riddles of il and elle"] = mark_pronouns(ask, ask_riddles(source, QUESTIONS))
     return marks
 
 

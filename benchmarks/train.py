@@ -21,12 +21,13 @@ import numpy as np
 
 from glassformer.config import PAD, Config
 from glassformer.data.batches import FEW_SHAPES
-from glassformer.data.demo import LANGUAGES, Split
-from glassformer.data.demo.files import write_pairs
+from glassformer.data.demo import Split
 from glassformer.disk import write_json, write_text
 from glassformer.train.log import Reporter
 from glassformer.train.padding import make_batches
 from glassformer.train.preparation import Prepared, open_run, prepare_run
+from tools.demo_corpus import LANGUAGES
+from tools.demo_corpus.files import write_pairs
 
 from .ceilings import ask_ceilings, best_rate, count_flops
 from .options import add_shared, find_cache, quote, read_config, show, split

@@ -22,8 +22,8 @@ from typer.main import get_command
 
 from glassformer.cli import main
 from glassformer.cli.verbs import app
-from glassformer.data.demo.files import write_pairs
 from glassformer.directory import SHIPPED
+from tools.demo_corpus.files import write_pairs
 
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted(ROOT.glob("docs/*.md"))]  # README.zh.md has the same

@@ -106,7 +106,7 @@ def list_sides(asked: argparse.Namespace, folder: Path) -> list[Side]:
 
 
 def write_sentences(folder: Path, number: int) -> list[str]:
-    from glassformer.data.demo.files import write_pairs
+    from tools.demo_corpus.files import write_pairs
 
     write_pairs(folder, "en", "fr", {"valid": 3 * number})
     lines = (folder / "valid.en").read_text(encoding="utf-8").splitlines()

@@ -24,9 +24,10 @@ from glassformer.cli import demo, main, terminal, verbs
 from glassformer.cli.decoding import choose_search
 from glassformer.cli.train import read_recipe
 from glassformer.config import Config
-from glassformer.data.demo import exam, pairs
+from glassformer.data import demo as exam
 from glassformer.directory import Tokenizers
 from glassformer.engine import choice
+from tools.demo_corpus import pairs
 
 ROOT = Path(__file__).parents[2]
 COMMANDS = get_command(verbs.app).commands
@@ -505,10 +506,13 @@ def test_the_command_line_is_laid_over_the_recipe(tmp_path: Path) -> None:
 @pytest.fixture
 def small_demo(monkeypatch: pytest.MonkeyPatch) -> None:
     """A demo of twenty updates that learns nothing to speak of."""
-    monkeypatch.setattr(demo, "PAIRS", {"train": 50, "valid": 5})
-    monkeypatch.setattr(demo, "QUESTIONS", 5)
+    whole = exam.read_corpus()
+    pairs = {"train": whole.pairs["train"][:50], "valid": whole.pairs["valid"][:5]}
+    questions = {split: dict([*all_.items()][:5]) for split, all_ in whole.questions.items()}
+    riddles = {split: dict([*all_.items()][:5]) for split, all_ in whole.riddles.items()}
+    small = exam.DemoCorpus(pairs, whole.notes, questions, riddles)
+    monkeypatch.setattr(exam, "read_corpus", lambda: small)
     monkeypatch.setattr(demo, "MORE", 2)
-    monkeypatch.setattr(exam, "REHEARSAL", (5, 5))
     smaller = {
         "model": {**demo.SETTINGS["model"], "d_model": 16, "heads": 2},
         "text": {"vocabulary": 400},
@@ -554,7 +558,7 @@ def test_the_demo_goes_on_until_the_exam_is_passed(
 ) -> None:
     bad, good = exam.ExamMark(100, [("a", "b")] * 3), exam.ExamMark(100, [("a", "b")])
     marks = iter([(bad, good), (bad, good), (good, good)])
-    monkeypatch.setattr(demo, "take_exam", lambda own: next(marks))
+    monkeypatch.setattr(exam, "take_exam", lambda translate: next(marks))
     code, out, _ = run(f"demo --out {tmp_path / 'demo'}")
     assert (code, _last_update(tmp_path / "demo")) == (0, 20 + 2 + 2)
     assert out.count("Not quite yet") == 2 and out.count("97.0 % of 100") == 2
@@ -608,7 +612,7 @@ def test_every_command_that_we_show_can_be_parsed(where: str, line: str) -> None
 
 
 def test_every_verb_and_the_readme_show_a_command() -> None:
-    verbs = {verb for verb, each in COMMANDS.items() if not hasattr(each, "commands")}
+    verbs = {verb for verb, each in COMMANDS.items() if not each.hidden}
     assert {where for where, _ in EXAMPLES} >= {*verbs, "README.md"}
 
 

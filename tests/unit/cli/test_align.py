@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from glassformer.cli import main
-from glassformer.data.demo import pairs
 from glassformer.directory import locate
+from tools.demo_corpus import pairs
 
 Run = Callable[..., tuple[int, str, str]]
 TEXTS = pairs("en", "fr", 40, 3, "test")

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from glassformer.cli import main
-from glassformer.data.demo import pairs
+from tools.demo_corpus import pairs
 
 Run = Callable[[str], tuple[int, str, str]]
 

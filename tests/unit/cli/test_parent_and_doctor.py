@@ -15,7 +15,7 @@ import pytest
 
 from glassformer.cli import main
 from glassformer.cli.train import read_recipe
-from glassformer.data.demo import pairs
+from tools.demo_corpus import pairs
 
 SMALL = (
     "model.d_model=16 model.d_ff=16 model.heads=2 model.encoder_layers=1 model.decoder_layers=1 "

@@ -8,7 +8,6 @@ from random import Random
 import numpy as np
 import pytest
 
-from glassformer.data.demo import pairs
 from glassformer.data.doctor import Report, examine, fix
 from glassformer.data.doctor.characters import count_scripts
 from glassformer.data.doctor.function_words import NAMES, WORDS
@@ -17,6 +16,7 @@ from glassformer.data.doctor.lengths import find_outliers
 from glassformer.data.doctor.ragged import Block
 from glassformer.data.doctor.report import KINDS
 from glassformer.data.doctor.words import split_words
+from tools.demo_corpus import pairs
 
 COUNT = 2000
 

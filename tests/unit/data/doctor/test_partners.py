@@ -9,7 +9,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from glassformer.data.demo import pairs
 from glassformer.data.doctor.order import Misalignment, guess_offsets
 from glassformer.data.doctor.partners import (
     Gathered,
@@ -19,6 +18,7 @@ from glassformer.data.doctor.partners import (
 )
 from glassformer.data.doctor.ragged import Block, Cross, Ragged, cut_ragged
 from glassformer.data.doctor.words import split_words
+from tools.demo_corpus import pairs
 
 COUNT = 3000
 

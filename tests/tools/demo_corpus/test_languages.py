@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from glassformer.data import demo
-from glassformer.data.demo import LANGUAGES, NOTES, Note, accepted, split_of
-from glassformer.data.demo.grammar import Grammar
-from glassformer.data.demo.inflect import PARADIGMS
-from glassformer.data.demo.parser import parse_phrase
-from glassformer.data.demo.spelling import Style, close, join_spelled, undress
+from tools import demo_corpus as demo
+from tools.demo_corpus import LANGUAGES, NOTES, Note, accepted, split_of
+from tools.demo_corpus.grammar import Grammar
+from tools.demo_corpus.inflect import PARADIGMS
+from tools.demo_corpus.parser import parse_phrase
+from tools.demo_corpus.spelling import Style, close, join_spelled, undress
 
 DIRECTIONS = list(permutations(LANGUAGES, 2))
 

@@ -8,10 +8,10 @@ from itertools import accumulate
 from random import Random
 from typing import Any, TypeVar
 
-from glassformer.data.demo import rules, words
-from glassformer.data.demo.rules import PhraseTree, Rule, Wants
-from glassformer.data.demo.spelling import join_spelled
-from glassformer.data.demo.words import PLAIN, Agreement, LexiconWord, WordChoices
+from . import rules, words
+from .rules import PhraseTree, Rule, Wants
+from .spelling import join_spelled
+from .words import PLAIN, Agreement, LexiconWord, WordChoices
 
 UNLIKE = 0.85  # how often the key `unlike` of a slot is enforced
 T = TypeVar("T")

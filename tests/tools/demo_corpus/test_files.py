@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from glassformer.data.corpus import find_data
-from glassformer.data.demo import split_of
-from glassformer.data.demo.files import write_pairs
+from tools.demo_corpus import split_of
+from tools.demo_corpus.files import write_pairs
 
 
 def test_the_files_are_read_like_anybodys(tmp_path: Path) -> None:

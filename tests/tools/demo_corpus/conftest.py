@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from glassformer.data import demo
-from glassformer.data.demo.grammar import Grammar
+from tools import demo_corpus as demo
+from tools.demo_corpus.grammar import Grammar
 
 
 @pytest.fixture(scope="session")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable
 from itertools import pairwise
@@ -9,7 +10,15 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from glassformer.data.demo import NOTES, PronounItem, is_riddle, pronoun_items
+from glassformer.see.draw import measured
+from tools.demo_corpus import (
+    NOTES,
+    PronounItem,
+    is_riddle,
+    list_riddle_words,
+    pairs,
+    pronoun_items,
+)
 
 PRONOUN = {"m": "il", "f": "elle"}
 SHORTCUTS: dict[str, Callable[[PronounItem], str]] = {
@@ -110,3 +119,14 @@ def test_a_riddle_is_told_from_other_sentences() -> None:
     for sentence in (note.en for note in NOTES):
         assert is_riddle(sentence) == ("because it was too" in sentence), sentence
     assert not is_riddle("It was too late.") and not is_riddle("")
+
+
+def test_a_picture_knows_riddles_by_the_words_it_ships_with() -> None:
+    """What it says of a sentence is what the grammar says, which a user need not have."""
+    shipped = json.loads(measured.MEASURED.read_text(encoding="utf-8"))
+    words = shipped["genders"], shipped["adjectives"]
+    assert words == list_riddle_words()
+    for item in pronoun_items(2_000, 3, "test"):
+        assert measured.is_riddle(item.source, *words) == (len({*item.genders}) == 2), item.source
+    for sentence in ("", "It was too late.", *(source for source, _ in pairs("en", "fr", 500, 8))):
+        assert measured.is_riddle(sentence, *words) == is_riddle(sentence), sentence

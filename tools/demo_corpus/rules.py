@@ -28,8 +28,8 @@ import re
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from glassformer.data.demo.spelling import LANGUAGES
-from glassformer.data.demo.words import PLAIN, Agreement, LexiconWord, WordChoices
+from .spelling import LANGUAGES
+from .words import PLAIN, Agreement, LexiconWord, WordChoices
 
 Wants = tuple[frozenset[str], ...]  # a head shares a tag with each
 

@@ -15,10 +15,11 @@ from random import Random
 
 import pytest
 
-from glassformer.data import demo
-from glassformer.data.demo import LANGUAGES, NOTES, accepted, pronoun_items, split_of
-from glassformer.data.demo.grammar import Grammar
-from glassformer.data.demo.rules import PhraseTree, RulePart, load_rules
+import glassformer
+from tools import demo_corpus as demo
+from tools.demo_corpus import LANGUAGES, NOTES, accepted, pronoun_items, split_of
+from tools.demo_corpus.grammar import Grammar
+from tools.demo_corpus.rules import PhraseTree, RulePart, load_rules
 
 DIRECTIONS = list(permutations(LANGUAGES, 2))
 
@@ -48,14 +49,14 @@ def test_pairs_are_as_many_as_asked_and_distinct(direction: tuple[str, str]) -> 
 
 def test_pairs_are_the_same_in_another_process() -> None:
     code = (
-        "import hashlib; from glassformer.data import demo; "
+        "import hashlib; from tools import demo_corpus as demo; "
         "print(hashlib.sha256(repr(demo.pairs('zh', 'fr', 300, 5, 'valid')).encode('utf-8'))"
         ".hexdigest())"
     )
     here = hashlib.sha256(repr(demo.pairs("zh", "fr", 300, 5, "valid")).encode("utf-8"))
-    source = str(Path(demo.__file__).parents[3])
+    roots = Path(demo.__file__).parents[2], Path(glassformer.__file__).parents[1]
     for seed in ("1", "2"):
-        env = {**os.environ, "PYTHONHASHSEED": seed, "PYTHONPATH": source}
+        env = {**os.environ, "PYTHONHASHSEED": seed, "PYTHONPATH": os.pathsep.join(map(str, roots))}
         done = subprocess.run(
             [sys.executable, "-c", code], env=env, capture_output=True, check=True
         )

@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import cache
 
-from glassformer.data.demo.grammar import Grammar
-from glassformer.data.demo.rules import PhraseTree, Rule, Side
-from glassformer.data.demo.spelling import join_spelled, loosen
-from glassformer.data.demo.words import LexiconWord
+from .grammar import Grammar
+from .rules import PhraseTree, Rule, Side
+from .spelling import join_spelled, loosen
+from .words import LexiconWord
 
 Found = dict[str, PhraseTree | LexiconWord]
 

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from importlib.resources import files
 from typing import Any, Generic, NamedTuple, TypeVar
 
-from glassformer.data.demo.inflect import PARADIGMS, Forms, plain
-from glassformer.data.demo.spelling import LANGUAGES
+from .inflect import PARADIGMS, Forms, plain
+from .spelling import LANGUAGES
 
 T = TypeVar("T")
 
