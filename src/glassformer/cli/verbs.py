@@ -23,9 +23,7 @@ PANELS = {
 PANEL_OF = {name: panel for panel, names in PANELS.items() for name in names}
 ALONE = ("demo", "doctor", "serve")  # these verbs run without an argument
 # What became of a verb that there was.
-FORMER = {
-    "bench": "glassformer bench is now `python -m benchmarks`, in a checkout of glassformer's source"
-}
+FORMER = {"bench": "`python -m benchmarks`, in a checkout of glassformer's source"}
 MODULES = {"import": "import_model"}  # a word of Python's own cannot be a module
 
 
@@ -67,7 +65,7 @@ class Group(TyperGroup):
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         if args[0] in FORMER:
-            raise ValueError(FORMER[args[0]])
+            raise ValueError(f"glassformer {args[0]} is now {FORMER[args[0]]}")
         return super().resolve_command(ctx, args)
 
 
