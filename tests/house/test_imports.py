@@ -34,7 +34,7 @@ TABLE = [
     ["model", "text"],
     ["tap", "config", "device", "typed_json"],
     ["disk", "out_of_memory", "validation_errors", "sizes", "version", "openmp"],
-    ["former_names", "other_folders", "other_names"],
+    ["former_names", "messages", "other_folders", "other_names"],
 ]
 FLOOR = {part: floor for floor, parts in enumerate(reversed(TABLE)) for part in parts}
 

@@ -22,7 +22,7 @@ from typer.main import get_command
 
 from glassformer.cli import demo, main, terminal, verbs
 from glassformer.cli.decoding import choose_search
-from glassformer.cli.train import read_recipe
+from glassformer.cli.train import choose_config, read_recipe
 from glassformer.config import Config
 from glassformer.data import demo as exam
 from glassformer.directory import Tokenizers
@@ -495,11 +495,11 @@ def test_a_training_that_was_stopped_exits_like_what_was_interrupted(
 def test_the_command_line_is_laid_over_the_recipe(tmp_path: Path) -> None:
     recipe = tmp_path / "recipe.toml"
     recipe.write_text('size = "small"\n[train]\nsteps = 7\n[data]\nsource_lang = "de"\n', "utf-8")
-    assert read_recipe("base", None, None, None, []).model.d_model == 512
-    plain = read_recipe(str(recipe), None, "no", None, ["model.heads=8"])
+    assert read_recipe("base", []).model.d_model == 512
+    plain = choose_config(str(recipe), None, None, {"target_lang": "no", "heads": 8}, [])
     assert (plain.train.steps, plain.model.heads, plain.model.d_model) == (7, 8, 256)
     assert (plain.data.source_lang, plain.data.target_lang) == ("de", "no")
-    timed = read_recipe(str(recipe), "en", None, 2.5, [])
+    timed = choose_config(str(recipe), None, None, {"source_lang": "en", "minutes": 2.5}, [])
     assert (timed.train.steps, timed.train.minutes, timed.data.source_lang) == (None, 2.5, "en")
 
 

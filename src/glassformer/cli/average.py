@@ -5,14 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-from typer import Argument, Option
-
-from .options import AsJson, Device
+from .options import AsJson, Device, arg, opt
 from .terminal import to_json
 
-Run = Annotated[Path, Argument(metavar="RUN", help="The folder that train wrote to.")]
-Last = Annotated[int, Option(metavar="N", min=1, help="How many of the latest checkpoints.")]
-Out = Annotated[Path, Option(metavar="FOLDER", help="Where the new model goes.")]
+Run = Annotated[Path, arg("RUN", "The folder that train wrote to.")]
+Last = Annotated[int, opt("N", "How many of the latest checkpoints.", min=1)]
+Out = Annotated[Path, opt("FOLDER", "Where the new model goes.")]
 
 
 def average(

@@ -9,55 +9,50 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from typer import Argument, Exit, Option
+from typer import Context, Exit
 
-from .options import AsJson
+from .options import AsJson, arg, flag, opt
 from .terminal import keep_apart, open_output, show_progress, to_json
-from .train import Data, SourceLang, TargetLang, join_data
+from .train import Data, join_data
+from .verb import takes
 
 if TYPE_CHECKING:
     from ..data.corpus import Corpus
     from ..data.doctor import Report
 
 Files = Annotated[
-    list[Path] | None,
-    Argument(metavar="PATH", help="The data: two files, source first, or one path of pairs."),
+    list[Path] | None, arg("PATH", "The data: two files, source first, or one path of pairs.")
 ]
 HeldOut = Annotated[
     list[Path] | None,
-    Option(
+    opt(
+        "PATH",
+        "Pairs to test or validate on, of which none should be in the data; again for each further "
+        "prefix or file.",
         "--test",
         "--valid",
-        metavar="PATH",
-        help="Pairs to test or validate on, of which none should be in the data; again for each "
-        "further prefix or file.",
     ),
 ]
-Quick = Annotated[
-    bool, Option("--quick", help="Do not compare lines with their partners by their words.")
-]
+Quick = Annotated[bool, flag("--quick", "Do not compare lines with their partners by their words.")]
 Strict = Annotated[
     bool,
-    Option(
+    flag(
         "--strict",
-        help="For scripts: exit with 1 if something serious is found: wrong languages, lost lines, "
+        "For scripts: exit with 1 if something serious is found: wrong languages, lost lines, "
         "pairs to test on, or other damage to over 5 % of the pairs.",
     ),
 ]
-ReportTo = Annotated[
-    Path | None, Option("--report", metavar="FILE", help="Keep all this, as text or as .json.")
-]
+ReportTo = Annotated[Path | None, opt("FILE", "Keep all this, as text or as .json.", "--report")]
 Fix = Annotated[
-    Path | None,
-    Option(metavar="PREFIX", help="Write what is left, mended, as PREFIX.en and PREFIX.de."),
+    Path | None, opt("PREFIX", "Write what is left, mended, as PREFIX.en and PREFIX.de.")
 ]
 
 
+@takes("data.source_lang", "data.target_lang")
 def check_data(
+    context: Context,
     files: Files = None,
     data: Data = None,
-    source_lang: SourceLang = None,
-    target_lang: TargetLang = None,
     held_out: HeldOut = None,
     quick: Quick = False,
     report_to: ReportTo = None,
@@ -73,6 +68,7 @@ def check_data(
         --source-lang en --target-lang de --fix clean
     """
     data = join_data(files, data)
+    source_lang, target_lang = (context.params[f"{side}_lang"] for side in ("source", "target"))
     if not data:
         raise ValueError("check-data needs the data: two files, source first, or one path of pairs")
     keep_apart(None, *data, *(held_out or ()))

@@ -10,9 +10,9 @@ from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from typer import Exit, Option
+from typer import Exit
 
-from .options import Device
+from .options import Device, flag, opt
 from .terminal import INTERRUPTED
 
 if TYPE_CHECKING:
@@ -45,18 +45,18 @@ street, elle. The model never saw either of them."""
 PLACE = "glassformer-demo"
 Out = Annotated[
     Path | None,
-    Option(
-        metavar="FOLDER",
-        help=f"Where the pairs and the model go; {PLACE}, or {PLACE}-2 and so on, if not given.",
+    opt(
+        "FOLDER",
+        f"Where the pairs and the model go; {PLACE}, or {PLACE}-2 and so on, if not given.",
     ),
 ]
-Minutes = Annotated[float, Option(metavar="N", min=0, help="Train no longer than that.")]
-Train = Annotated[bool, Option("--train/--no-train", help="Train a model, or show the one here.")]
+Minutes = Annotated[float, opt("N", "Train no longer than that.", min=0)]
+Train = Annotated[bool, flag("--train/--no-train", "Train a model, or show the one here.")]
 Look = Annotated[
     bool | None,
-    Option(
+    flag(
         "--open/--no-open",
-        help="Look inside at the end, in a browser; if not said: at a screen that has one.",
+        "Look inside at the end, in a browser; if not said: at a screen that has one.",
     ),
 ]
 

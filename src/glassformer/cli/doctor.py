@@ -6,19 +6,18 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from typer import Argument, Exit, Option
+from typer import Exit
 
-from .options import AsJson
+from .options import AsJson, arg, opt
 from .terminal import to_json
 
 if TYPE_CHECKING:
     from ..train.health import HealthFinding
 
 Model = Annotated[
-    Path | None,
-    Argument(metavar="[MODEL]", help="The folder of a trained model; none: look at this machine."),
+    Path | None, arg("[MODEL]", "The folder of a trained model; none: look at this machine.")
 ]
-Here = Annotated[Path, Option(metavar="FOLDER", help="Whose disk is looked at.")]
+Here = Annotated[Path, opt("FOLDER", "Whose disk is looked at.")]
 
 
 def doctor(model: Model = None, here: Here = Path(), as_json: AsJson = False) -> None:

@@ -11,14 +11,28 @@ from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
-from typer import Argument, Context, Option
+from typer import Context
 
 from ..data.files import STANDARD
 from . import decoding
 from .decoding import describe_search
-from .options import AsJson, Device, Precision, Threads, Workers, with_options
+from .effects import refuse
+from .options import (
+    AsJson,
+    Changes,
+    Device,
+    NoGuard,
+    NoSplit,
+    Precision,
+    Threads,
+    Workers,
+    arg,
+    flag,
+    opt,
+)
 from .terminal import CHUNK, cut_chunks, keep_apart, open_output, show_progress, to_json, warn
-from .translate import NoGuard, NoSplit, search_chunks
+from .translate import search_chunks
+from .verb import spell_typed, takes
 
 if TYPE_CHECKING:
     from ..config import Config, Decode
@@ -29,62 +43,46 @@ if TYPE_CHECKING:
 
 Files = Annotated[
     list[Path] | None,
-    Argument(
-        metavar="MODEL | FILE",
-        help="A model, the text that it translates and references; or a file of translations and "
+    arg(
+        "MODEL | FILE",
+        "A model, the text that it translates and references; or a file of translations and "
         "references. Files may be given by their options too; - is the standard input.",
     ),
 ]
-Source = Annotated[Path | None, Option(metavar="FILE", help="Text for the model to translate.")]
+Source = Annotated[Path | None, opt("FILE", "Text for the model to translate.")]
 References = Annotated[
     list[Path] | None,
-    Option(
-        metavar="FILE",
-        help="Translations by people, line by line, again for each further file; in a .tsv file, "
-        "all columns after the first.",
+    opt(
+        "FILE",
+        "Translations by people, line by line, again for each further file; in a .tsv file, all "
+        "columns after the first.",
     ),
 ]
-Hypothesis = Annotated[
-    Path | None, Option(metavar="FILE", help="Instead of a model: translations to be scored.")
-]
+Hypothesis = Annotated[Path | None, opt("FILE", "Instead of a model: translations to be scored.")]
 Against = Annotated[
-    Path | None,
-    Option(metavar="FILE", help="Another system's translations: is the difference chance?"),
+    Path | None, opt("FILE", "Another system's translations: is the difference chance?")
 ]
 Output = Annotated[
     Path | None,
-    Option(
+    opt(
+        "FILE",
+        "Keep the model's translations here; with - they go to the standard output, and the scores "
+        "to standard error.",
         "--output",
         "-o",
-        metavar="FILE",
-        help="Keep the model's translations here; with - they go to the standard output, and the "
-        "scores to standard error.",
-    ),
-]
-Changes = Annotated[
-    list[str] | None,
-    Option(
-        "--set",
-        metavar="KEY=VALUE",
-        help="Change a setting of the search, like decode.beam=1; the options below do the same.",
     ),
 ]
 TargetLang = Annotated[
     str | None,
-    Option(
-        metavar="CODE", help="What the translations are in, to tell words apart; a model knows it."
-    ),
+    opt("CODE", "What the translations are in, to tell words apart; a model knows it."),
 ]
-Tokenize = Annotated[
-    str | None, Option(metavar="NAME", help="sacreBLEU's tokeniser, instead of the language's.")
-]
+Tokenize = Annotated[str | None, opt("NAME", "sacreBLEU's tokeniser, instead of the language's.")]
 Literature = Annotated[
-    bool,
-    Option("--literature", help="Also BLEU as papers give it: tokenised and lower-cased."),
+    bool, flag("--literature", "Also BLEU as papers give it: tokenised and lower-cased.")
 ]
 
 
-@with_options(decoding.OPTIONS)
+@takes(*decoding.OPTIONS)
 def evaluate(
     context: Context,
     files: Files = None,
@@ -114,11 +112,12 @@ def evaluate(
     glassformer evaluate my-model test.en test.de --beam 8
     glassformer evaluate ours.de test.de --against theirs.de
     """
-    search = {f"--{name.replace('_', '-')}": context.params[name] for name in decoding.OPTIONS}
-    of_model = {"--output": output, "--set": changes, **search}
-    of_model |= {"--no-split": no_split or None, "--no-guard": no_guard or None}
-    asked = sort_files(files or (), source, hypothesis, reference or (), of_model)
+    asked = sort_files(files or (), source, hypothesis, reference or ())
     model, text = asked.model, asked.text
+    if model is None:
+        refuse("evaluate", spell_typed(context), "without a MODEL")
+    if not asked.references:
+        raise ValueError(f"to score {model or text}, give a file of references too")
     keep_apart(output, text, against, *asked.references)
     from ..data.files import read_lines
     from ..evaluate.quality import check_settings, score_quality
@@ -167,7 +166,6 @@ def sort_files(
     source: Path | None,
     hypothesis: Path | None,
     references: Sequence[Path],
-    of_model: Mapping[str, object],
 ) -> EvaluationRequest:
     """Return what to evaluate; a path is a model unless it is a file.
 
@@ -183,11 +181,6 @@ def sort_files(
         raise ValueError("to evaluate MODEL, give --source and no --hypothesis")
     if not text:
         raise ValueError("evaluate needs a MODEL and --source, or --hypothesis")
-    for name, value in {"--source": source, **of_model}.items():
-        if value is not None and not model:
-            raise ValueError(f"{name} has no effect without a MODEL")
-    if not (rest or references):
-        raise ValueError(f"to score {model or text}, give a file of references too")
     return EvaluationRequest(model, text, [*rest, *references])
 
 

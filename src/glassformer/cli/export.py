@@ -6,30 +6,24 @@ from itertools import islice
 from pathlib import Path
 from typing import Annotated
 
-from typer import Option
-
 from ..data.files import read_lines
-from .options import AsJson, Model
+from .options import AsJson, Model, opt
 from .terminal import show_progress, to_json
 
 FORMATS = ("ctranslate2",)
 
-Format = Annotated[str, Option("--format", metavar="ctranslate2", help="For which engine.")]
-Out = Annotated[Path, Option(metavar="FOLDER", help="Where the export goes: a new folder.")]
+Format = Annotated[str, opt("ctranslate2", "For which engine.", "--format")]
+Out = Annotated[Path, opt("FOLDER", "Where the export goes: a new folder.")]
 Quantization = Annotated[
     str,
-    Option(
-        metavar="float32|int8|int16|float16|bfloat16",
-        help="How weights are stored; int8 is small, fast and a little coarser.",
+    opt(
+        "float32|int8|int16|float16|bfloat16",
+        "How weights are stored; int8 is small, fast and a little coarser.",
     ),
 ]
 Compare = Annotated[
     Path | None,
-    Option(
-        "--source",
-        metavar="FILE",
-        help="Text to compare the export on, its first 200 lines; random tokens if not given.",
-    ),
+    opt("FILE", "Text to compare the export on, its first 200 lines; random tokens if not given."),
 ]
 
 

@@ -6,30 +6,25 @@ from itertools import islice
 from pathlib import Path
 from typing import Annotated
 
-from typer import Argument, Option
-
 from ..data.files import read_lines
-from .options import AsJson
+from .options import AsJson, arg, opt
 from .terminal import to_json
 
 Checkpoint = Annotated[
-    Path,
-    Argument(metavar="FOLDER", help="A MarianMT checkpoint of Hugging Face, such as OPUS-MT."),
+    Path, arg("FOLDER", "A MarianMT checkpoint of Hugging Face, such as OPUS-MT.")
 ]
-Out = Annotated[Path, Option(metavar="MODEL", help="Where the model goes: a new folder.")]
+Out = Annotated[Path, opt("MODEL", "Where the model goes: a new folder.")]
 Grid = Annotated[
     str,
-    Option(
-        metavar="transformers|marian",
-        help="The positions of Hugging Face's transformers, or those the model was trained with.",
+    opt(
+        "transformers|marian",
+        "The positions of Hugging Face's transformers, or those the model was trained with.",
     ),
 ]
 Compare = Annotated[
     Path | None,
-    Option(
-        "--source",
-        metavar="FILE",
-        help="Text to compare the two grids on, its first 50 lines; random tokens if not given.",
+    opt(
+        "FILE", "Text to compare the two grids on, its first 50 lines; random tokens if not given."
     ),
 ]
 

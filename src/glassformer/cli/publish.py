@@ -5,12 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-from typer import Option
-
-from .options import AsJson, Model
+from .options import AsJson, Model, opt
 from .terminal import to_json
 
-Out = Annotated[Path, Option(metavar="FOLDER", help="Where the copy goes: a new folder.")]
+Out = Annotated[Path, opt("FOLDER", "Where the copy goes: a new folder.")]
 
 
 def publish(model: Model, out: Out, as_json: AsJson = False) -> None:

@@ -8,11 +8,9 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from typer import Argument, Option
-
 from ..data.files import STANDARD
 from ..serve.limits import Limits
-from .options import MACHINE, Device, Precision, Threads
+from .options import MACHINE, Device, Precision, Threads, arg, flag, opt
 
 if TYPE_CHECKING:
     from ..serve.running import Ready
@@ -21,85 +19,66 @@ OPERATION = "Operation"
 
 Models = Annotated[
     list[Path] | None,
-    Argument(metavar="[MODEL ...]", help="Folders of models; none: those that come with this."),
+    arg("[MODEL ...]", "Folders of models; none: those that come with this."),
 ]
-Port = Annotated[int, Option(metavar="N", min=0, max=65535, help="Where to listen; 0: any.")]
-Host = Annotated[str, Option(metavar="ADDRESS", help="Who may connect: this machine, or all.")]
-Token = Annotated[
-    str | None, Option(metavar="TEXT", help="What /api asks for; otherwise a new random one.")
-]
-Runs = Annotated[
-    Path | None, Option(metavar="FOLDER", help="Trainings to show: a model's folder, or several.")
-]
+Port = Annotated[int, opt("N", "Where to listen; 0: any.", min=0, max=65535)]
+Host = Annotated[str, opt("ADDRESS", "Who may connect: this machine, or all.")]
+Token = Annotated[str | None, opt("TEXT", "What /api asks for; otherwise a new random one.")]
+Runs = Annotated[Path | None, opt("FOLDER", "Trainings to show: a model's folder, or several.")]
 HostNames = Annotated[
-    list[str] | None,
-    Option("--name", metavar="NAME", help="A further host name that this server answers to."),
+    list[str] | None, opt("NAME", "A further host name that this server answers to.", "--name")
 ]
-
-
 Keys = Annotated[
     list[str] | None,
-    Option(
+    opt(
+        "TEXT",
+        "Ask programs for this key; may be given several times.",
         "--api-key",
-        metavar="TEXT",
-        help="Ask programs for this key; may be given several times.",
+        panel=OPERATION,
         envvar="GLASSFORMER_API_KEYS",
-        rich_help_panel=OPERATION,
     ),
 ]
 Rate = Annotated[
     int,
-    Option(
-        metavar="N",
+    opt(
+        "N",
+        "Requests a minute of one key or address; 0: any number.",
+        panel=OPERATION,
         min=0,
-        rich_help_panel=OPERATION,
-        help="Requests a minute of one key or address; 0: any number.",
     ),
 ]
 Origins = Annotated[
     list[str] | None,
-    Option(
+    opt(
+        "ORIGIN",
+        "Let pages of this origin ask, such as https://example.org.",
         "--cors",
-        metavar="ORIGIN",
-        rich_help_panel=OPERATION,
-        help="Let pages of this origin ask, such as https://example.org.",
+        panel=OPERATION,
     ),
 ]
-Characters = Annotated[
-    int,
-    Option(metavar="N", min=1, help="Most of one request.", rich_help_panel=OPERATION),
-]
-Seconds = Annotated[
-    float,
-    Option(metavar="N", min=0.1, help="Longest for a request.", rich_help_panel=OPERATION),
-]
+Characters = Annotated[int, opt("N", "Most of one request.", panel=OPERATION, min=1)]
+Seconds = Annotated[float, opt("N", "Longest for a request.", panel=OPERATION, min=0.1)]
 Waiting = Annotated[
     int,
-    Option(
-        metavar="N",
+    opt(
+        "N",
+        "Sentences that may wait; further requests are told when to try again.",
+        panel=OPERATION,
         min=1,
-        rich_help_panel=OPERATION,
-        help="Sentences that may wait; further requests are told when to try again.",
     ),
 ]
 Log = Annotated[
     Path | None,
-    Option(
-        metavar="FILE",
-        rich_help_panel=OPERATION,
-        help="Append a line of JSON for every request: time, address, path, status, duration, "
-        "model, how much text; - is the standard output. A file may be renamed meanwhile.",
+    opt(
+        "FILE",
+        "Append a line of JSON for every request: time, address, path, status, duration, model, "
+        "how much text; - is the standard output. A file may be renamed meanwhile.",
+        panel=OPERATION,
     ),
 ]
-LogText = Annotated[
-    bool, Option("--log-text", help="Log the texts too.", rich_help_panel=OPERATION)
-]
-Batch = Annotated[
-    int, Option(metavar="N", min=1, help="Sentences translated together.", rich_help_panel=MACHINE)
-]
-Loaded = Annotated[
-    int, Option(metavar="N", min=1, help="Models kept in memory.", rich_help_panel=MACHINE)
-]
+LogText = Annotated[bool, flag("--log-text", "Log the texts too.", OPERATION)]
+Batch = Annotated[int, opt("N", "Sentences translated together.", panel=MACHINE, min=1)]
+Loaded = Annotated[int, opt("N", "Models kept in memory.", panel=MACHINE, min=1)]
 
 
 def serve(
@@ -128,8 +107,6 @@ def serve(
     \b
     glassformer serve demo demo-fr-en
     """
-    if log_text and not log:
-        raise ValueError("--log-text has no effect without --log")
     body = max(Limits.body, 12 * characters)  # bytes: an escaped character takes up to 12
     limits = Limits(
         characters=characters,

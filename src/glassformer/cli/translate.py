@@ -9,11 +9,25 @@ from itertools import count, zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from typer import Argument, Context, Option
+from typer import Context
 
 from ..data.files import STANDARD, read_lines
 from . import cluster, decoding
-from .options import AsJson, Device, Model, Output, Precision, Threads, Workers, with_options
+from .options import (
+    MACHINE,
+    SEARCH,
+    AsJson,
+    Device,
+    Model,
+    NoGuard,
+    NoSplit,
+    Output,
+    Precision,
+    Threads,
+    Workers,
+    arg,
+    opt,
+)
 from .terminal import (
     CHUNK,
     count_if_file,
@@ -25,61 +39,37 @@ from .terminal import (
     to_json,
     warn,
 )
+from .verb import takes
 
 if TYPE_CHECKING:
     from ..quality_check import Judged
     from ..translator import Translation, Translator
 
-File = Annotated[
-    Path, Argument(metavar="FILE", help="Text of any length a line; - is the standard input.")
-]
+File = Annotated[Path, arg("FILE", "Text of any length a line; - is the standard input.")]
 NBest = Annotated[
     int | None,
-    Option(
-        metavar="N",
+    opt(
+        "N",
+        "Print the N best: number of the line, score, translation, with tabs between.",
+        panel=SEARCH,
         min=1,
-        help="Print the N best: number of the line, score, translation, with tabs between.",
-        rich_help_panel=decoding.SEARCH,
     ),
 ]
 PrefixFile = Annotated[
-    Path | None,
-    Option(
-        metavar="FILE",
-        help="How the translation of each line has to begin.",
-        rich_help_panel=decoding.SEARCH,
-    ),
-]
-NoSplit = Annotated[
-    bool,
-    Option(
-        "--no-split",
-        help="Translate each line whole, not sentence by sentence, nor a long one by clauses, "
-        "unless it is too long for the model.",
-        rich_help_panel=decoding.SEARCH,
-    ),
-]
-NoGuard = Annotated[
-    bool,
-    Option(
-        "--no-guard",
-        help="Take what the search finds. If not given, a line that looks wrong (a loop, a copy, "
-        "lost numbers) is searched for again with more care, unless --n-best or sampling is on.",
-        rich_help_panel=decoding.SEARCH,
-    ),
+    Path | None, opt("FILE", "How the translation of each line has to begin.", panel=SEARCH)
 ]
 Chunk = Annotated[
     int | None,
-    Option(
-        metavar="N",
+    opt(
+        "N",
+        "Lines translated together; 1 answers each at once. 1000, or 1 for a keyboard.",
+        panel=MACHINE,
         min=1,
-        help="Lines translated together; 1 answers each at once. 1000, or 1 for a keyboard.",
-        rich_help_panel="Machine",
     ),
 ]
 
 
-@with_options(decoding.OPTIONS | cluster.OPTIONS)
+@takes(*decoding.OPTIONS, cluster.OPTIONS)
 def translate(
     context: Context,
     model: Model,

@@ -118,13 +118,13 @@ def test_a_size_by_hand_keeps_the_recipe(pairs: int) -> None:
     free, why = ask(pairs)
     assert why["size"] != "yours"
     extent = Extent(pairs, pairs * 16, 150)
-    given = read_recipe(None, None, None, None, [], size=free.size)
-    assert given == read_recipe(free.size, None, None, None, [])
+    given = read_recipe(None, [], size=free.size)
+    assert given == read_recipe(free.size, [])
     found, choices = choose_settings(given, extent, LAPTOP)
     assert found == free
     assert [each.key for each in choices if each.is_yours] == ["size"]
     other = "base" if free.size != "base" else "tiny"
-    config, _ = choose_settings(read_recipe(None, None, None, None, [], size=other), extent, LAPTOP)
+    config, _ = choose_settings(read_recipe(None, [], size=other), extent, LAPTOP)
     assert config.size == other and not config.is_open
     assert all(getattr(config.model, name) == value for name, value in SIZES[other].items())
     assert (config.model.norm, config.train.optimizer, config.train.schedule) == (
@@ -135,10 +135,10 @@ def test_a_size_by_hand_keeps_the_recipe(pairs: int) -> None:
 
 
 def test_the_papers_recipe_has_a_name() -> None:
-    paper = read_recipe("paper", None, None, None, [], size="tiny")
+    paper = read_recipe("paper", [], size="tiny")
     assert not paper.is_open and (paper.model.norm, paper.train.optimizer) == ("post", "adam")
     assert paper.model.d_model == SIZES["tiny"]["d_model"]
-    assert read_recipe("paper", None, None, None, []).model == Config().model
+    assert read_recipe("paper", []).model == Config().model
 
 
 def test_what_hangs_on_the_number_of_updates_is_chosen_again() -> None:

@@ -1,0 +1,41 @@
+"""Texts in English and in Chinese: one format of tables, read here and by the app.
+
+A table is a JSON file named messages.json, beside the code that shows its texts. Each text is
+`{"en": "...", "zh": "..."}`; objects around them group them, so that a key is a path with dots:
+
+    {"attention": {"title": {"en": "Who reads {count} words", "zh": "谁读 {count} 个词"}}}
+
+`say("attention.title", count=3)` fills in the braces, which both languages have alike. The loader
+of the app is web/src/messages.ts; tests/house/test_messages.py checks all tables.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+LANGUAGES = ("en", "zh")
+HOLE = re.compile(r"\{(\w+)\}")
+
+
+class Messages:
+    """A table of texts, to be said in one of the two languages."""
+
+    def __init__(self, path: Path) -> None:
+        self.texts = dict(list_texts(json.loads(path.read_text(encoding="utf-8"))))
+
+    def say(self, key: str, lang: str, **fill: object) -> str:
+        """Return a text with its braces filled in; KeyError if there is no such text."""
+        return HOLE.sub(lambda hole: str(fill[hole[1]]), self.texts[key][lang])
+
+
+def list_texts(table: dict[str, Any], above: str = "") -> Iterator[tuple[str, dict[str, str]]]:
+    """Yield each key of a nested table, as a path with dots, and its text in both languages."""
+    for name, value in table.items():
+        if LANGUAGES[0] in value and isinstance(value[LANGUAGES[0]], str):
+            yield above + name, value
+        else:
+            yield from list_texts(value, f"{above}{name}.")
