@@ -24,8 +24,8 @@ These are all settings of a model, its training and its search. They stand in th
 options of `translate`, `evaluate` and `see`, all others of `train`. `--set` sets one by its key:
 
 ```
-glassformer train my-folder --source-lang en --target-lang de --out my-model \\
-    --steps 20000 --dropout 0.3 --set decode.beam=4
+glassformer train --data data/train --valid data/valid --source-lang en --target-lang de \\
+    --out my-model --label-smoothing 0.05 --dropout 0.3 --set decode.beam=4
 ```
 
 The defaults are the paper's where the paper has one. The recipe auto, with which `train` begins if
