@@ -118,6 +118,7 @@ def _translate(run: Run, options: str, text: str) -> list[str]:
             "train.en is read here, and would be lost",
         ),
         ("train tiny", "train needs --data and --out, or --resume alone"),
+        ("train nothing --out here", "nothing: no file, folder or recipe of that name is there"),
         ("train smal --data . --out x", "smal is no recipe, no size, .*did you mean small?"),
         ("train nosuch.toml --data . --out x", "there are auto, paper, tiny, small, base, big"),
         ("train tiny --data . --out x --set train.stps=5", "did you mean train.steps?"),

@@ -133,6 +133,8 @@ def train(
     else:
         recipe, files = part_words(words or (), data)
         data = join_data(files, data)
+        if recipe and not data and not (recipe in NAMES or Path(recipe).suffix == ".toml"):
+            raise ValueError(f"{recipe}: no file, folder or recipe of that name is there")
         if not (data and out):
             raise ValueError("train needs --data and --out, or --resume alone")
         keep_apart(None, *data, *(valid or ()))
