@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from .api_error import ApiError
-from .detect import Detector
+from .detect import detect_language
 from .model_pool import ModelPool, PooledModel, name_language
 
 
@@ -16,14 +16,7 @@ class Languages:
         self.model_pool = model_pool
         models = [model for model in model_pool.models.values() if model.source and model.target]
         self.codes = list(dict.fromkeys(c for m in models for c in (m.source, m.target) if c))
-        sentences: dict[str, list[str]] = {}
-        for model in models:
-            golden = model.read_golden()
-            sentences.setdefault(str(model.source), []).extend(source for source, _ in golden)
-            if model.target in {each.source for each in models}:
-                sentences.setdefault(str(model.target), []).extend(text for _, text in golden)
-        sources = {str(model.source) for model in models}
-        self.detector = Detector({code: sentences[code] for code in self.codes if code in sources})
+        self.sources = list(dict.fromkeys(str(model.source) for model in models))
 
     def describe(self) -> list[dict[str, Any]]:
         return [
@@ -69,9 +62,9 @@ class Languages:
 
         Raises ApiError if no model names its languages.
         """
-        if not self.detector.profiles:
+        if not self.sources:
             raise ApiError(400, "auto is not supported: no model here says its languages")
-        found = self.detector.detect(text)
+        found = detect_language(text, self.sources)
         return [
             {"confidence": round(100 * share, 1), "language": code}
             for place, (code, share) in enumerate(found)
