@@ -22,6 +22,7 @@ from itertools import islice
 from pathlib import Path
 
 from glassformer.data.files import read_lines
+from glassformer.directory import locate
 from glassformer.openmp import undone
 
 from .tables import tell_machine, tell_table
@@ -52,7 +53,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 def main(options: argparse.Namespace) -> None:
     lines = list(islice(read_lines(options.source), options.sentences))
     cores = len(os.sched_getaffinity(0))
-    model = str(options.model.absolute())
+    model = str(locate(options.model).absolute())
     works = {f"{looks:,}": partial(translate, model, lines, looks) for looks in LOOKS}
     with ExitStack() as stack:
         for _ in range(cores):

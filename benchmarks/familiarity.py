@@ -24,7 +24,10 @@ from glassformer.translation import take_apart
 from glassformer.translator import Translator
 from tools.demo_corpus import accepted, pairs
 
+from .tables import tell_table
+
 DEMOS = {"demo": ("en", "fr"), "demo-fr-en": ("fr", "en"), "demo-en-zh": ("en", "zh")}
+SIDES = {"en": "tatoeba_en_de", "de": "tatoeba_en_de", "fr": "tatoeba_en_fr", "zh": "tatoeba_en_zh"}
 LINES, SEED, BAD, GOOD = 500, 2026, 40, 60
 SHARES = (0.4, 0.5, SHARE, 0.7, 0.8)  # of the usual confidence
 
@@ -42,16 +45,17 @@ def main(options: argparse.Namespace) -> None:
         raise ValueError("--data or GLASSFORMER_DATA has to name the folder of test sets")
     if (options.test or options.text) and not options.model:
         raise ValueError("--test and --text are for a --model")
-    text = "\n".join([*tell_models(options), "", *tell_languages(Path(options.data))]) + "\n"
+    limits = (f"below {share:g}" for share in SHARES)
+    heads = ["model", "text", "translation", "lines", "unknown", "language", *limits]
+    models = tell_table(heads, list_models(options), texts=3)
+    heads = ["text of Tatoeba", "lines", *(f"to a model of {code}" for code in SIDES)]
+    text = f"{models}\n{tell_table(heads, list_languages(Path(options.data)))}"
     print(text)
     if options.out:
         write_text(options.out, text)
 
 
-def tell_models(options: argparse.Namespace) -> Iterator[str]:
-    limits = " | ".join(f"below {share:g}" for share in SHARES)
-    yield f"| model | text | translation | lines | unknown | language | {limits} |"
-    yield f"|---|---|---|--:|--:|--:|{'--:|' * len(SHARES)}"
+def list_models(options: argparse.Namespace) -> Iterator[list[str]]:
     for name, (source, target) in DEMOS.items():
         translator = Translator.load(name, device="cpu", precision="fp32")
         yield from measure(
@@ -79,7 +83,7 @@ def read(prefix: str, *ends: str) -> list[tuple[str, ...]]:
 
 def measure(
     name: str, translator: Translator, kind: str, test: Sequence[tuple[str, ...]]
-) -> Iterator[str]:
+) -> Iterator[list[str]]:
     """Yield a row for what is good, and one for what is bad; of text alone, one for all."""
     sources, references = map(list, zip(*test, strict=True))
     found = [best for (best,) in translator.search(sources)]
@@ -103,8 +107,8 @@ def measure(
         if judged:
             told = [sum(kind in kinds for kinds, _ in judged) for kind in ("unknown", "language")]
             told += [sum(least < share for _, least in judged) for share in SHARES]
-            shares = " | ".join(f"{100 * count / len(judged):.1f} %" for count in told)
-            yield f"| {name} | {kind} | {said} | {len(judged):,} | {shares} |"
+            shares = (f"{100 * count / len(judged):.1f} %" for count in told)
+            yield [name, kind, said, f"{len(judged):,}", *shares]
 
 
 def list_accepted(kind: str, source: str, *languages: str) -> set[str]:
@@ -112,18 +116,10 @@ def list_accepted(kind: str, source: str, *languages: str) -> set[str]:
     return set(accepted(source, *languages)) if kind == "its own kind" else set()
 
 
-def tell_languages(data: Path) -> Iterator[str]:
+def list_languages(data: Path) -> Iterator[list[str]]:
     """Yield how much of each language is taken for another, by a model of each."""
-    sides = {
-        "en": "tatoeba_en_de",
-        "de": "tatoeba_en_de",
-        "fr": "tatoeba_en_fr",
-        "zh": "tatoeba_en_zh",
-    }
-    yield f"| text of Tatoeba | lines | {' | '.join(f'to a model of {code}' for code in sides)} |"
-    yield f"|---|--:|{'--:|' * len(sides)}"
-    for code, folder in sides.items():
+    for code, folder in SIDES.items():
         lines = (data / folder / f"test.{code}").read_text(encoding="utf-8").split("\n")[:-1]
-        told = (sum(find_other_language(line, own) is not None for line in lines) for own in sides)
-        shares = " | ".join(f"{100 * count / len(lines):.2f} %" for count in told)
-        yield f"| {code} | {len(lines):,} | {shares} |"
+        told = (sum(find_other_language(line, own) is not None for line in lines) for own in SIDES)
+        shares = (f"{100 * count / len(lines):.2f} %" for count in told)
+        yield [code, f"{len(lines):,}", *shares]

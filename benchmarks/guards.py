@@ -23,6 +23,8 @@ from glassformer.translation import Translation
 from glassformer.translator import Translator
 from tools.demo_corpus import pairs
 
+from .tables import tell_table
+
 Pairs = list[tuple[str, str]]
 KINDS = ["loop", "copy", "short", "long", "lost"]
 NUMBER = re.compile(r"\b\d{2,}\b")
@@ -53,8 +55,9 @@ def main(options: argparse.Namespace) -> None:
         raise ValueError("--data or GLASSFORMER_DATA has to name the folder of test sets")
     good = dict(read_people(Path(options.data)))
     said = dict(translate(good, options.model))
-    tables = [*tell_alarms(good, said), "", *tell_damage(good)]
-    text = "\n".join(tables) + "\n"
+    alarms = tell_table(["good translations", "lines", *KINDS], list_alarms(good, said))
+    heads = ["damage", "done", "found as", "found", "found as anything"]
+    text = f"{alarms}\n{tell_table(heads, list_damage(good))}"
     print(text)
     if options.out:
         write_text(options.out, text)
@@ -102,9 +105,7 @@ def look(source: str, target: str) -> set[str]:
     return {each.kind for each in find_problems(source, by_people)}
 
 
-def tell_alarms(good: dict[str, Pairs], said: dict[str, Counter[str]]) -> Iterator[str]:
-    yield f"| good translations | lines | {' | '.join(KINDS)} |"
-    yield f"|---|--:|{'--:|' * len(KINDS)}"
+def list_alarms(good: dict[str, Pairs], said: dict[str, Counter[str]]) -> Iterator[list[str]]:
     total: Counter[str] = Counter()
     for name, found in good.items():
         counts = Counter(kind for pair in found for kind in look(*pair))
@@ -115,8 +116,8 @@ def tell_alarms(good: dict[str, Pairs], said: dict[str, Counter[str]]) -> Iterat
     yield row("all by people", sum(map(len, good.values())), total)
 
 
-def row(name: str, lines: int, counts: Counter[str]) -> str:
-    return f"| {name} | {lines:,} | {' | '.join(str(counts[kind]) for kind in KINDS)} |"
+def row(name: str, lines: int, counts: Counter[str]) -> list[str]:
+    return [name, f"{lines:,}", *(str(counts[kind]) for kind in KINDS)]
 
 
 Harm = Callable[[Random, str, str, str], tuple[str, str] | None]  # of a pair, and another target
@@ -201,9 +202,7 @@ HARMS: dict[str, tuple[str, Harm]] = {
 }
 
 
-def tell_damage(good: dict[str, Pairs]) -> Iterator[str]:
-    yield "| damage | done | found as | found | found as anything |"
-    yield "|---|--:|---|--:|--:|"
+def list_damage(good: dict[str, Pairs]) -> Iterator[list[str]]:
     sets = [each for name, each in good.items() if not name.endswith(("zh", "held out"))]
     for name, (kind, harm) in HARMS.items():
         random, found, done = Random(name), Counter[bool](), Counter[bool]()
@@ -215,7 +214,5 @@ def tell_damage(good: dict[str, Pairs]) -> Iterator[str]:
                     done[bool(seen)] += 1
                     found[kind in seen] += 1
         count = done.total()
-        yield (
-            f"| {name} | {count:,} | {kind} | {100 * found[True] / count:.1f} % "
-            f"| {100 * done[True] / count:.1f} % |"
-        )
+        shares = (f"{100 * each[True] / count:.1f} %" for each in (found, done))
+        yield [name, f"{count:,}", kind, *shares]
