@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import platform
 import statistics
 import time
 from itertools import dropwhile
@@ -30,6 +29,8 @@ from glassformer.evaluate.quality import score_quality
 from glassformer.evaluate.references import read_references
 from glassformer.train import resume, train
 from glassformer.translator import Translator
+
+from .tables import tell_machine
 
 
 def main(options: argparse.Namespace) -> None:
@@ -124,7 +125,7 @@ def render(options: argparse.Namespace, results: list[dict[str, Any]]) -> str:
         f"{options.recipe.stem}: measured by",
         f"  python -m benchmarks recipe recipes/{options.recipe.name} --data DATA {tests} "
         f"--seeds {seeds}{minutes} --out RUNS",
-        f"on {machine()}.",
+        f"on {tell_machine()}, torch {torch.__version__}, sacreBLEU {sacrebleu.__version__}.",
         *(
             f"Seed {each['seed']}: {each['updates']:,} updates, "
             f"{each['tokens'] / 1e6:.1f} M source+target tokens, {each['cpu_seconds']:,.0f} "
@@ -155,18 +156,3 @@ def mean(values: list[float], digits: int) -> str:
     if len(values) > 1:
         said += f" +- {statistics.stdev(values):,.{digits}f}"
     return said
-
-
-def machine() -> str:
-    """The processor, as far as the system tells, and the libraries."""
-    processor = platform.processor() or platform.machine()
-    info = Path("/proc/cpuinfo")
-    if info.is_file():
-        names = [x for x in info.read_text(encoding="utf-8").splitlines() if "model name" in x]
-        processor = f"{len(names)} x {names[0].split(':')[1].strip()}" if names else processor
-    capability = torch.backends.cpu.get_cpu_capability()
-    amx = ", AMX" if torch.cpu._is_amx_tile_supported() else ""
-    return (
-        f"{processor} ({capability}{amx}), torch {torch.__version__}, "
-        f"sacreBLEU {sacrebleu.__version__}"
-    )
