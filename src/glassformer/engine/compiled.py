@@ -16,6 +16,7 @@ import torch
 from torch import Tensor
 
 from ..config import PAD, Model
+from ..decode import Best
 from ..kernels.calls import point
 from ..kernels.int8 import (
     ACTIVATIONS,
@@ -27,7 +28,7 @@ from ..kernels.int8 import (
     get_library,
     has_int8_tiles,
 )
-from ..kernels.topk import Best, can_ask, request_topk
+from ..kernels.topk import can_ask, request_topk
 from ..model.positions import check_reach, sinusoids
 from .engine import Read, split_heads
 from .paged_cache import Asked, Memory, PagedCache
@@ -93,7 +94,7 @@ class Compiled:
         question, best = request_topk(len(asked.token_N), self.vocabulary, size, first)
         self._run(asked, state, (None, 0, ctypes.byref(question)))
         state.length_R = state.length_R + 1
-        return best if asked.answer_R is None else Best(*(each[asked.answer_R] for each in best))
+        return Best(*best if asked.answer_R is None else (each[asked.answer_R] for each in best))
 
     def _make_room(self, tokens_RQ: Tensor, state: PagedCache) -> Asked:
         rows, queries = tokens_RQ.shape

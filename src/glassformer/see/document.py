@@ -88,7 +88,7 @@ class Search(Settings):
     steps: tuple[tuple[Considered, ...], ...]  # best first
 
 
-class Sentence(Settings):
+class SentenceSpans(Settings):
     """The span of a sentence in a longer text, and its span in the translation of that text."""
 
     source: tuple[int, int]
@@ -100,7 +100,7 @@ class Whole(Settings):
 
     text: str
     translation: str
-    sentences: tuple[Sentence, ...]
+    sentences: tuple[SentenceSpans, ...]
     chosen: int  # the one that was recorded, from 0
 
 
