@@ -23,7 +23,7 @@ MOST = 64  # the most values wanted; sorting is faster for more
 TopK = tuple[Tensor, Tensor, Tensor]  # values R C, descending; their places R C; logsumexp R 1
 
 
-class Question(ctypes.Structure):
+class TopkRequest(ctypes.Structure):
     """The C structure of a request: how many values, and where to write them."""
 
     _fields_ = (
@@ -32,18 +32,18 @@ class Question(ctypes.Structure):
     )
 
 
-def can_ask(values: int, size: int, first: int) -> bool:
+def can_topk(values: int, size: int, first: int) -> bool:
     return 0 <= size <= min(MOST, values - first)
 
 
 def request_topk(
     rows: int, values: int, size: int, first: int, *, sums: bool = True
-) -> tuple[Question, TopK]:
+) -> tuple[TopkRequest, TopK]:
     """Return a request for rows of `values` values, and the tensors that will hold the result."""
     place_RC = torch.empty(rows, size, dtype=torch.long)
     best = torch.empty(rows, size), place_RC, torch.empty(rows, 1)
     pointers = (point(each) for each in best[: 3 if sums else 2])
-    return Question(values, first, size, *pointers), best
+    return TopkRequest(values, first, size, *pointers), best
 
 
 def topk_logsumexp(x_RV: Tensor, size: int, *, first: int = 0, sums: bool = True) -> TopK | None:
@@ -52,11 +52,11 @@ def topk_logsumexp(x_RV: Tensor, size: int, *, first: int = 0, sums: bool = True
     Without `sums` the logsumexp is not computed. Return None where no kernel serves.
     """
     library, (rows, values) = _get_library(), x_RV.shape
-    if library is None or not _is_plain(x_RV) or not can_ask(values, size, first):
+    if library is None or not _is_plain(x_RV) or not can_topk(values, size, first):
         return None
-    question, best = request_topk(rows, values, size, first, sums=sums)
+    request, best = request_topk(rows, values, size, first, sums=sums)
     threads = torch.get_num_threads()
-    library.top_survey(point_apart(x_RV), rows, x_RV.stride(0), ctypes.byref(question), threads)
+    library.top_survey(point_apart(x_RV), rows, x_RV.stride(0), ctypes.byref(request), threads)
     return best
 
 
