@@ -50,7 +50,7 @@ class Translator:
         self.config, self.tokenizers = config, tokenizers
         self.weights = holding(model, config.model, self._encode_pairs, **how)
         self.device = self.weights.device
-        self.room = Budget(4096 if self.device.type == "cpu" else 65536)
+        self.batch_budget = Budget(4096 if self.device.type == "cpu" else 65536)
 
     @classmethod
     def load(cls, folder: Path | str, **how: Any) -> Translator:
@@ -183,7 +183,7 @@ class Translator:
                 lines=[line + key * part for line, part, _ in jobs],
                 seed=seed,
                 longest=self.longest,
-                budget=self.room,
+                budget=self.batch_budget,
                 device=self.device,
                 workers=workers,
                 progress=progress and count_text_lines(progress, len(texts), len(jobs)),
@@ -267,7 +267,7 @@ class Translator:
                 self.weights.unpacked,
                 self._sources(sources, range(len(sources))),
                 target_ids,
-                budget=self.room,
+                budget=self.batch_budget,
                 device=self.device,
                 progress=progress,
             )
@@ -289,7 +289,7 @@ class Translator:
     @property
     def budget(self) -> int:
         """Return the most tokens in a batch, padding included; it falls when memory runs out."""
-        return self.room.tokens
+        return self.batch_budget.tokens
 
     def describe(self) -> dict[str, Any]:
         """Return sizes and settings, for people and programs."""

@@ -50,10 +50,11 @@ PACKAGES = {
 }
 TORCH_FREE = (
     "config",
-    "mistakes",
+    "decode.sentences",
+    "validation_errors",
     "other_folders",
     "other_names",
-    "memory",
+    "out_of_memory",
     "text",
     "data",
     "see.draw",
@@ -128,6 +129,11 @@ def test_taps_live_in_the_model_alone() -> None:
     assert users == {"model"}
 
 
+def test_one_module_of_decode_knows_a_kernel() -> None:
+    users = {module for module, _, name in IMPORTS if name.startswith("glassformer.kernels")}
+    assert {user for user in users if user.startswith("decode")} == {"decode.rules"}
+
+
 def _run(code: str) -> str:
     result = subprocess.run(
         [sys.executable, "-c", code],
@@ -153,6 +159,7 @@ def test_torch_stays_outside() -> None:
         f"import glassformer.{name}; assert 'torch' not in sys.modules, '{name}'" for name in free
     )
     _run(f"import sys, glassformer; assert 'torch' not in sys.modules\n{lines}")
+    _run("import sys; from glassformer.decode import Hypothesis; assert 'torch' not in sys.modules")
 
 
 HEAVY = {"torch", "numpy", "matplotlib", "tokenizers", "sacrebleu"}

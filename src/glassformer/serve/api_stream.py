@@ -113,13 +113,13 @@ def _tell_step(
     translator: Translator, step: Step, candidates: list[tuple[int, float]]
 ) -> dict[str, Any]:
     tokenizer = translator.tokenizers.target
-    live = list[dict[str, Any]]()
+    hypotheses = list[dict[str, Any]]()
     for each in step.candidates(0):
         if each.fate in (Fate.KEPT, Fate.STOPPED, Fate.FINISHED, Fate.CUT):
             past = step.before.tokens_BWL[0, each.parent].tolist()
             ids = [*past[len(past) - int(step.before.length_B[0]) :], each.token]
             written = ids[:-1] if each.token == EOS else ids
-            live.append(
+            hypotheses.append(
                 {
                     "ids": ids,
                     "text": spell_word(tokenizer, written),
@@ -128,14 +128,14 @@ def _tell_step(
                     "finished": each.fate is Fate.FINISHED,
                 }
             )
-    best = live[0]
+    best = hypotheses[0]
     return {
         "ids": best["ids"],
         "text": best["text"],
         "tokens": [tokenizer.token(id) for id in best["ids"]],
         "log_prob": best["log_prob"],
         "candidates": tell_candidates(translator, candidates),
-        "live": live,
+        "hypotheses": hypotheses,
     }
 
 

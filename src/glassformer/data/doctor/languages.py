@@ -59,7 +59,7 @@ def _hash_trigrams(block: Block) -> Array:
     return np.asarray(mixed >> np.uint32(16))
 
 
-class Tongue:
+class SideLanguage:
     """The language of one side, with classifiers that find lines in other languages."""
 
     def __init__(
