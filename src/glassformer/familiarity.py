@@ -44,13 +44,13 @@ class Familiarity:
         if not has_letters(source):
             return
         if unknown := self.tokenizer.find_unknown(source):
-            yield Problem("unknown", f"characters that the model has not seen: {' '.join(unknown)}")
+            yield Problem.describe("unknown", list=" ".join(unknown))
         if other := find_other_language(source, self.language):
-            yield Problem("language", f"the text looks {NAMES[other]}, not {NAMES[self.language]}")
+            yield Problem.describe("language", found=NAMES[other], own=NAMES[self.language])
         confidence = measure_confidence(found)
         if self.usual and confidence < SHARE * self.usual:
-            told = f"{confidence:.0%} where {self.usual:.0%} is usual"
-            yield Problem("unsure", f"the model is unsure of its tokens: {told}")
+            shares = {"confidence": f"{confidence:.0%}", "usual": f"{self.usual:.0%}"}
+            yield Problem.describe("unsure", **shares)
 
 
 def measure_confidence(found: Translation) -> float:

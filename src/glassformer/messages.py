@@ -11,6 +11,7 @@ of the app is web/src/messages.ts; tests/house/test_messages.py checks all table
 
 from __future__ import annotations
 
+import functools
 import json
 import re
 from collections.abc import Iterator
@@ -30,6 +31,12 @@ class Messages:
     def say(self, key: str, lang: str, **fill: object) -> str:
         """Return a text with its braces filled in; KeyError if there is no such text."""
         return HOLE.sub(lambda hole: str(fill[hole[1]]), self.texts[key][lang])
+
+
+@functools.cache
+def read_messages() -> Messages:
+    """Return the texts of the package itself."""
+    return Messages(Path(__file__).with_suffix(".json"))
 
 
 def list_texts(table: dict[str, Any], above: str = "") -> Iterator[tuple[str, dict[str, str]]]:

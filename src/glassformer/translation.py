@@ -8,6 +8,7 @@ from itertools import accumulate, islice, pairwise
 from typing import TypeVar
 
 from .decode import Hypothesis
+from .messages import read_messages
 from .text import Tokenizer
 from .text.spacing import join_sentences
 from .text.unicode import Span
@@ -49,6 +50,11 @@ class Problem:
     kind: str  # one of `quality_check.CAPS`
     said: str  # for people
     part: int = 0  # the index of the translation's part
+
+    @classmethod
+    def describe(cls, kind: str, **details: object) -> Problem:
+        """Return a problem of this kind, in the words of messages.json."""
+        return cls(kind, read_messages().say(f"problem.{kind}", "en", **details))
 
 
 @dataclass(frozen=True)

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 from typer import Context
 
 from .options import (
-    AsJson,
-    Device,
-    Model,
-    Output,
-    Pair,
-    Source,
-    Target,
+    AS_JSON,
+    DEVICE,
+    MODEL,
+    OUTPUT,
+    PAIR,
+    SOURCE,
+    TARGET,
     check_choice,
     opt,
     pick_pair,
@@ -32,44 +32,28 @@ ORDERS, ROWS = ("source-target", "target-source"), ("reads", "predicts")
 GOLD, READ = "Links by people", "Where it is read, if not where it was best"
 JOIN = "Both directions"
 
-GoldFile = Annotated[Path | None, opt("FILE", "0-0 where sure, 0p1 where possible.", panel=GOLD)]
-GoldOrder = Annotated[
-    str | None, opt("|".join(ORDERS), "Whose word comes first in a link.", panel=GOLD)
-]
-GoldFirst = Annotated[
-    int | None, opt("0|1", "What its words count from, if not clear.", panel=GOLD)
-]
-Layer = Annotated[int | None, opt("N", "This layer of the decoder; -1 the last.", panel=READ)]
-Head = Annotated[int | None, opt("N", "This head, not their mean.", panel=READ)]
-Row = Annotated[
-    str | None,
-    opt(
+
+def align(
+    context: Context,
+    model: Path = MODEL,
+    files: list[Path] | None = PAIR,
+    source: Path | None = SOURCE,
+    target: Path | None = TARGET,
+    gold: Path | None = opt("FILE", "0-0 where sure, 0p1 where possible.", panel=GOLD),
+    gold_order: str | None = opt("|".join(ORDERS), "Whose word comes first in a link.", panel=GOLD),
+    gold_first: int | None = opt("0|1", "What its words count from, if not clear.", panel=GOLD),
+    layer: int | None = opt("N", "This layer of the decoder; -1 the last.", panel=READ),
+    head: int | None = opt("N", "This head, not their mean.", panel=READ),
+    row: str | None = opt(
         "|".join(ROWS),
         "The row that reads a word, or the one before, that predicts it.",
         panel=READ,
     ),
-]
-Reverse = Annotated[Path | None, opt("MODEL", "A model of the other direction.", panel=JOIN)]
-Join = Annotated[str | None, opt("grow-diag|intersection|union", "How.", panel=JOIN)]
-
-
-def align(
-    context: Context,
-    model: Model,
-    files: Pair = None,
-    source: Source = None,
-    target: Target = None,
-    gold: GoldFile = None,
-    gold_order: GoldOrder = None,
-    gold_first: GoldFirst = None,
-    layer: Layer = None,
-    head: Head = None,
-    row: Row = None,
-    reverse: Reverse = None,
-    join: Join = None,
-    output: Output = None,
-    device: Device = "auto",
-    as_json: AsJson = False,
+    reverse: Path | None = opt("MODEL", "A model of the other direction.", panel=JOIN),
+    join: str | None = opt("grow-diag|intersection|union", "How.", panel=JOIN),
+    output: Path | None = OUTPUT,
+    device: str = DEVICE,
+    as_json: bool = AS_JSON,
 ) -> None:
     """Say which word translates which: source and target word, as 0-0 1-2, for each line.
 

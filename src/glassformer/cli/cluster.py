@@ -4,34 +4,14 @@ from __future__ import annotations
 
 import functools
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 from ..data.files import STANDARD
 from .decoding import choose_search
-from .options import opt
 from .terminal import count_if_file, show_progress, warn
 
 if TYPE_CHECKING:
     from ..quality_check import Judged
-
-PANEL = "Many machines"
-Engine = Annotated[
-    str | None,
-    opt(
-        "ray",
-        "Deal out shards of a file to workers, here or on a Ray cluster; what was stopped goes on "
-        "with the shards that are missing.",
-        panel=PANEL,
-    ),
-]
-Address = Annotated[
-    str | None,
-    opt(
-        "ADDRESS", "Of a cluster that runs, or auto; without it, one is started here.", panel=PANEL
-    ),
-]
-ShardLines = Annotated[int | None, opt("N", "Lines in a shard: 10,000.", panel=PANEL, min=1)]
-OPTIONS = {"engine": Engine, "ray_address": Address, "shard_lines": ShardLines}
 
 
 def is_cluster_wanted(given: dict[str, Any]) -> bool:

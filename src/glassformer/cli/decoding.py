@@ -6,12 +6,8 @@ from collections.abc import Mapping
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from .options import Seed
-
 if TYPE_CHECKING:
     from ..config import Config, Decode
-
-OPTIONS = ("decode", {"seed": Seed})  # as `takes` takes them
 
 
 @cache

@@ -8,11 +8,11 @@ import sys
 from importlib.util import find_spec
 from itertools import count
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 from typer import Exit
 
-from .options import Device, flag, opt
+from .options import DEVICE, flag, opt
 from .terminal import INTERRUPTED
 
 if TYPE_CHECKING:
@@ -43,30 +43,21 @@ The first two differ in one adjective, and it alone says whether `it` is the ani
 street, elle. The model never saw either of them."""
 
 PLACE = "glassformer-demo"
-Out = Annotated[
-    Path | None,
-    opt(
-        "FOLDER",
-        f"Where the pairs and the model go; {PLACE}, or {PLACE}-2 and so on, if not given.",
-    ),
-]
-Minutes = Annotated[float, opt("N", "Train no longer than that.", min=0)]
-Train = Annotated[bool, flag("--train/--no-train", "Train a model, or show the one here.")]
-Look = Annotated[
-    bool | None,
-    flag(
-        "--open/--no-open",
-        "Look inside at the end, in a browser; if not said: at a screen that has one.",
-    ),
-]
 
 
 def demo(
-    out: Out = None,
-    minutes: Minutes = 30.0,
-    train: Train = True,
-    look: Look = None,
-    device: Device = "auto",
+    out: Path | None = opt(
+        "FOLDER",
+        f"Where the pairs and the model go; {PLACE}, or {PLACE}-2 and so on, if not given.",
+    ),
+    minutes: float = opt("N", "Train no longer than that.", min=0, default=30.0),
+    train: bool = flag("Train a model, or show the one here.", "--train/--no-train", default=True),
+    look: bool | None = flag(
+        "Look inside at the end, in a browser; if not said: at a screen that has one.",
+        "--open/--no-open",
+        default=None,
+    ),
+    device: str = DEVICE,
 ) -> None:
     """Translate with a model that is here, then train one on built-in sentences.
 

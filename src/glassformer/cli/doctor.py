@@ -4,23 +4,24 @@ from __future__ import annotations
 
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 from typer import Exit
 
-from .options import AsJson, arg, opt
+from .options import AS_JSON, arg, opt
 from .terminal import to_json
 
 if TYPE_CHECKING:
     from ..train.health import HealthFinding
 
-Model = Annotated[
-    Path | None, arg("[MODEL]", "The folder of a trained model; none: look at this machine.")
-]
-Here = Annotated[Path, opt("FOLDER", "Whose disk is looked at.")]
 
-
-def doctor(model: Model = None, here: Here = Path(), as_json: AsJson = False) -> None:
+def doctor(
+    model: Path | None = arg(
+        "[MODEL]", "The folder of a trained model; none: look at this machine."
+    ),
+    here: Path = opt("FOLDER", "Whose disk is looked at.", default=Path()),
+    as_json: bool = AS_JSON,
+) -> None:
     """Say what this machine can do, or whether a model is whole and translates as it did.
 
     Where something can be done about what is missing, the line with ">" says so. The exit code

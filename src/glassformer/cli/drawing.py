@@ -1,33 +1,16 @@
-"""Pictures of a recording: the options --picture and --gallery of `glassformer see`."""
+"""Pictures of a recording, for the options --picture and --gallery of `glassformer see`."""
 
 from __future__ import annotations
 
 import warnings
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
-from .options import opt
 from .terminal import show_progress, warn
 
 if TYPE_CHECKING:
     from ..see import Trace
-
-PANEL = "Pictures"
-Picture = Annotated[str | None, opt("Vnn", "Draw this picture.", panel=PANEL)]
-Gallery = Annotated[Path | None, opt("FOLDER", "Draw them all, with a page.", panel=PANEL)]
-Query = Annotated[str | None, opt("TOKEN", "Of what this token reads.", panel=PANEL)]
-Language = Annotated[str | None, opt("en|zh", "Of the words in them.", panel=PANEL)]
-Drawn = Annotated[
-    Path | None, opt("FILE", "A .svg, .pdf, .png, .gif.", "--output", "-o", panel=PANEL)
-]
-OPTIONS = {
-    "picture": Picture,
-    "gallery": Gallery,
-    "query": Query,
-    "lang": Language,
-    "output": Drawn,
-}
 
 
 def is_picture_wanted(given: dict[str, Any]) -> bool:

@@ -9,7 +9,7 @@ from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from time import monotonic
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from typer import Context
 
@@ -18,14 +18,15 @@ from . import decoding
 from .decoding import describe_search
 from .effects import refuse
 from .options import (
-    AsJson,
-    Changes,
-    Device,
-    NoGuard,
-    NoSplit,
-    Precision,
-    Threads,
-    Workers,
+    AS_JSON,
+    CHANGES,
+    DEVICE,
+    NO_GUARD,
+    NO_SPLIT,
+    PRECISION_FP32,
+    SEED,
+    THREADS,
+    WORKERS,
     arg,
     flag,
     opt,
@@ -41,67 +42,46 @@ if TYPE_CHECKING:
     from ..quality_check import Judged
     from ..translator import Translator
 
-Files = Annotated[
-    list[Path] | None,
-    arg(
+
+@takes("decode")
+def evaluate(
+    context: Context,
+    files: list[Path] | None = arg(
         "MODEL | FILE",
         "A model, the text that it translates and references; or a file of translations and "
         "references. Files may be given by their options too; - is the standard input.",
     ),
-]
-Source = Annotated[Path | None, opt("FILE", "Text for the model to translate.")]
-References = Annotated[
-    list[Path] | None,
-    opt(
+    source: Path | None = opt("FILE", "Text for the model to translate."),
+    reference: list[Path] | None = opt(
         "FILE",
         "Translations by people, line by line, again for each further file; in a .tsv file, all "
         "columns after the first.",
     ),
-]
-Hypothesis = Annotated[Path | None, opt("FILE", "Instead of a model: translations to be scored.")]
-Against = Annotated[
-    Path | None, opt("FILE", "Another system's translations: is the difference chance?")
-]
-Output = Annotated[
-    Path | None,
-    opt(
+    hypothesis: Path | None = opt("FILE", "Instead of a model: translations to be scored."),
+    against: Path | None = opt("FILE", "Another system's translations: is the difference chance?"),
+    output: Path | None = opt(
         "FILE",
         "Keep the model's translations here; with - they go to the standard output, and the scores "
         "to standard error.",
         "--output",
         "-o",
     ),
-]
-TargetLang = Annotated[
-    str | None,
-    opt("CODE", "What the translations are in, to tell words apart; a model knows it."),
-]
-Tokenize = Annotated[str | None, opt("NAME", "sacreBLEU's tokeniser, instead of the language's.")]
-Literature = Annotated[
-    bool, flag("--literature", "Also BLEU as papers give it: tokenised and lower-cased.")
-]
-
-
-@takes(*decoding.OPTIONS)
-def evaluate(
-    context: Context,
-    files: Files = None,
-    source: Source = None,
-    reference: References = None,
-    hypothesis: Hypothesis = None,
-    against: Against = None,
-    output: Output = None,
-    changes: Changes = None,
-    target_lang: TargetLang = None,
-    tokenize: Tokenize = None,
-    literature: Literature = False,
-    no_split: NoSplit = False,
-    no_guard: NoGuard = False,
-    device: Device = "auto",
-    precision: Precision = "fp32",
-    threads: Threads = None,
-    workers: Workers = None,
-    as_json: AsJson = False,
+    changes: list[str] | None = CHANGES,
+    target_lang: str | None = opt(
+        "CODE", "What the translations are in, to tell words apart; a model knows it."
+    ),
+    tokenize: str | None = opt("NAME", "sacreBLEU's tokeniser, instead of the language's."),
+    literature: bool = flag(
+        "Also BLEU as papers give it: tokenised and lower-cased.", "--literature"
+    ),
+    no_split: bool = NO_SPLIT,
+    no_guard: bool = NO_GUARD,
+    seed: int | None = SEED,
+    device: str = DEVICE,
+    precision: str = PRECISION_FP32,
+    threads: int | None = THREADS,
+    workers: int | None = WORKERS,
+    as_json: bool = AS_JSON,
 ) -> None:
     """Score translations: BLEU, chrF2, chrF++ and TER by sacreBLEU, with signatures.
 
@@ -139,7 +119,7 @@ def evaluate(
     if model and translator:
         decode = choose_decode(translator.config, changes or (), context.params)
         how = {"decode": decode, "split": not no_split, "again": not no_guard}
-        how["seed"] = context.params["seed"] or 0
+        how["seed"] = seed or 0
         ours, work = translate_all(model, translator, ours, output, **how)
     references = [lines for each in sets for lines in each]
     quality = score_quality(ours, references, **scoring, literature=literature)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import Any
 
-from .options import AsJson, Model
+from .options import AS_JSON, MODEL
 from .terminal import to_json
 
 
-def info(model: Model, as_json: AsJson = False) -> None:
+def info(model: Path = MODEL, as_json: bool = AS_JSON) -> None:
     """Show what a model is: sizes, scores, what it was made from, and every setting.
 
     \b

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 from typer import Argument, Option
 
@@ -12,80 +12,75 @@ MACHINE = "Machine"
 SEARCH, SAMPLING = "Search (if not given: the model's own settings)", "Sampling"
 
 
-def opt(metavar: str | None, says: str, *names: str, panel: str | None = None, **more: Any) -> Any:
-    """Return an option with a value; its name is that of the parameter if none is given."""
-    return Option(*names, metavar=metavar, help=says, rich_help_panel=panel, **more)
+def opt(
+    metavar: str | None,
+    says: str,
+    *names: str,
+    default: Any = None,
+    panel: str | None = None,
+    **more: Any,
+) -> Any:
+    """Return an option with a value, as the default of a verb's parameter.
+
+    It is called as the parameter, unless `names` says otherwise. The default `...` means that it
+    has to be given.
+    """
+    return Option(default, *names, metavar=metavar, help=says, rich_help_panel=panel, **more)
 
 
-def flag(name: str, says: str, panel: str | None = None) -> Any:
+def flag(says: str, *names: str, default: bool | None = False, panel: str | None = None) -> Any:
     """Return an option without a value: it says yes."""
-    return Option(name, help=says, rich_help_panel=panel)
+    return Option(default, *names, help=says, rich_help_panel=panel)
 
 
-def arg(metavar: str, says: str) -> Any:
+def arg(metavar: str, says: str, default: Any = None) -> Any:
     """Return an argument, which is known by its place."""
-    return Argument(metavar=metavar, help=says)
+    return Argument(default, metavar=metavar, help=says)
 
 
-Model = Annotated[Path, arg("MODEL", "The folder of a trained model.")]
-Pair = Annotated[
-    list[Path] | None,
-    arg("SOURCE TARGET", "Text in the source language, a sentence a line, and its translations."),
-]
-Source = Annotated[Path | None, opt("FILE", "SOURCE, by its name; - is the standard input.")]
-Target = Annotated[Path | None, opt("FILE", "TARGET, by its name.")]
-Output = Annotated[
-    Path | None, opt("FILE", "Write here instead of the standard output.", "--output", "-o")
-]
-AsJson = Annotated[bool, flag("--json", "Print JSON, for programs to read.")]
-Changes = Annotated[
-    list[str] | None,
-    opt("KEY=VALUE", "Change a setting, like decode.beam=1; again for each further one.", "--set"),
-]
-NoSplit = Annotated[
-    bool,
-    flag(
-        "--no-split",
-        "Translate each line whole, not sentence by sentence, nor a long one by clauses, unless it "
-        "is too long for the model.",
-        SEARCH,
-    ),
-]
-NoGuard = Annotated[
-    bool,
-    flag(
-        "--no-guard",
-        "Take what the search finds. If not given, a line that looks wrong (a loop, a copy, lost "
-        "numbers) is searched for again with more care, unless --n-best or sampling is on.",
-        SEARCH,
-    ),
-]
-Seed = Annotated[
-    int | None, opt("N", "Other dice; the same seed gives the same output.", panel=SAMPLING)
-]
-Device = Annotated[
-    str, opt("auto|cpu|cuda|mps", "What computes; auto is a GPU where there is one.", panel=MACHINE)
-]
-Precision = Annotated[
-    str,
-    opt(
-        "auto|fp32|bf16|int8",
-        "The numbers it computes with; auto is the fastest that loses nothing to speak of.",
-        panel=MACHINE,
-    ),
-]
-Exact = Annotated[
-    str,
-    opt(
-        "fp32|bf16",
-        "The numbers it computes with; fp32 is what the model was made of.",
-        panel=MACHINE,
-    ),
-]
-Threads = Annotated[int | None, opt("N", "Threads of each worker.", panel=MACHINE, min=1)]
-Workers = Annotated[
-    int | None, opt("N", "Processes or copies that share the work.", panel=MACHINE, min=1)
-]
+MODEL = arg("MODEL", "The folder of a trained model.", default=...)
+PAIR = arg("SOURCE TARGET", "Text in the source language, a sentence a line, and its translations.")
+SOURCE = opt("FILE", "SOURCE, by its name; - is the standard input.")
+TARGET = opt("FILE", "TARGET, by its name.")
+OUTPUT = opt("FILE", "Write here instead of the standard output.", "--output", "-o")
+AS_JSON = flag("Print JSON, for programs to read.", "--json")
+CHANGES = opt(
+    "KEY=VALUE", "Change a setting, like decode.beam=1; again for each further one.", "--set"
+)
+NO_SPLIT = flag(
+    "Translate each line whole, not sentence by sentence, nor a long one by clauses, unless it "
+    "is too long for the model.",
+    "--no-split",
+    panel=SEARCH,
+)
+NO_GUARD = flag(
+    "Take what the search finds. If not given, a line that looks wrong (a loop, a copy, lost "
+    "numbers) is searched for again with more care, unless --n-best or sampling is on.",
+    "--no-guard",
+    panel=SEARCH,
+)
+SEED = opt("N", "Other dice; the same seed gives the same output.", panel=SAMPLING)
+DEVICE = opt(
+    "auto|cpu|cuda|mps",
+    "What computes; auto is a GPU where there is one.",
+    default="auto",
+    panel=MACHINE,
+)
+PRECISION = opt(
+    "auto|fp32|bf16|int8",
+    "The numbers it computes with; auto is the fastest that loses nothing to speak of.",
+    default="auto",
+    panel=MACHINE,
+)
+PRECISION_FP32 = opt("auto|fp32|bf16|int8", PRECISION.help, default="fp32", panel=MACHINE)
+EXACT = opt(
+    "fp32|bf16",
+    "The numbers it computes with; fp32 is what the model was made of.",
+    default="fp32",
+    panel=MACHINE,
+)
+THREADS = opt("N", "Threads of each worker.", panel=MACHINE, min=1)
+WORKERS = opt("N", "Processes or copies that share the work.", panel=MACHINE, min=1)
 
 
 def pick_pair(

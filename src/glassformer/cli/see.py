@@ -4,68 +4,62 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 from typer import Context
 
 from . import decoding, drawing
 from .effects import refuse
-from .options import SEARCH, AsJson, Device, Exact, arg, check_choice, check_exact, flag, opt
+from .options import AS_JSON, DEVICE, EXACT, SEARCH, SEED, arg, check_choice, check_exact, flag, opt
 from .terminal import to_json, warn
 from .verb import spell_typed, takes
 
 if TYPE_CHECKING:
     from ..see import EditEffect, Trace
 
-Seen = Annotated[Path, arg("MODEL", "The folder of a trained model, or of a saved trace.")]
-Text = Annotated[str | None, arg("TEXT", "A text in the source language.")]
-Sentence = Annotated[
-    int | None, opt("N", "Which sentence of the text; 0 (if none is given) the first, -1 the last.")
-]
-Cell = Annotated[str | None, opt("NAME[i,j,k]", "Say how one number was made; -1 is the last.")]
-Form = Annotated[str, opt("text|latex|numpy", "How --cell says it, if not as --json.")]
-Layer = Annotated[int | None, opt("N", "Of this layer; 0 the first, -1 the last.")]
-Head = Annotated[int | None, opt("N", "Of this head; 0 the first, -1 the last.")]
-Top = Annotated[int, opt("N", "How many other tokens to show a step.", min=0)]
-WhatIf = Annotated[Path | None, opt("FILE", "What if: edits in JSON, before and after.", "--edit")]
-Save = Annotated[Path | None, opt("FOLDER", "Keep the recording, to be seen again.")]
-Compact = Annotated[bool, flag("--compact", "Save fp16 rather than fp32.")]
-Weights = Annotated[
-    bool, flag("--parameters", "Save the model's weights with it, so that --cell works.")
-]
-Target = Annotated[str | None, opt("TEXT", "Look at this translation, not at the model's own.")]
-Prefix = Annotated[str | None, opt("TEXT", "How the translation has to begin.", panel=SEARCH)]
-Hypothesis = Annotated[
-    int | None,
-    opt("N", "Look at another hypothesis that ended; 0 the best.", panel=SEARCH, min=0),
-]
-Level = Annotated[str, opt("attention|states|everything", "How much of the network to record.")]
 FORMS = ("text", "latex", "numpy")
+PICTURES = "Pictures"
 HEAD = "trace.json"  # a folder with this file is a saved trace
 
 
-@takes(*decoding.OPTIONS, drawing.OPTIONS)
+@takes("decode")
 def see(
     context: Context,
-    model: Seen,
-    text: Text = None,
-    sentence: Sentence = None,
-    cell: Cell = None,
-    form: Form = "text",
-    layer: Layer = None,
-    head: Head = None,
-    top: Top = 3,
-    edit: WhatIf = None,
-    save: Save = None,
-    compact: Compact = False,
-    parameters: Weights = False,
-    level: Level = "everything",
-    target: Target = None,
-    prefix: Prefix = None,
-    hypothesis: Hypothesis = None,
-    device: Device = "auto",
-    precision: Exact = "fp32",
-    as_json: AsJson = False,
+    model: Path = arg("MODEL", "The folder of a trained model, or of a saved trace.", default=...),
+    text: str | None = arg("TEXT", "A text in the source language."),
+    sentence: int | None = opt(
+        "N", "Which sentence of the text; 0 (if none is given) the first, -1 the last."
+    ),
+    cell: str | None = opt("NAME[i,j,k]", "Say how one number was made; -1 is the last."),
+    form: str = opt("text|latex|numpy", "How --cell says it, if not as --json.", default="text"),
+    layer: int | None = opt("N", "Of this layer; 0 the first, -1 the last."),
+    head: int | None = opt("N", "Of this head; 0 the first, -1 the last."),
+    top: int = opt("N", "How many other tokens to show a step.", min=0, default=3),
+    edit: Path | None = opt("FILE", "What if: edits in JSON, before and after.", "--edit"),
+    save: Path | None = opt("FOLDER", "Keep the recording, to be seen again."),
+    compact: bool = flag("Save fp16 rather than fp32.", "--compact"),
+    parameters: bool = flag(
+        "Save the model's weights with it, so that --cell works.", "--parameters"
+    ),
+    level: str = opt(
+        "attention|states|everything", "How much of the network to record.", default="everything"
+    ),
+    target: str | None = opt("TEXT", "Look at this translation, not at the model's own."),
+    prefix: str | None = opt("TEXT", "How the translation has to begin.", panel=SEARCH),
+    hypothesis: int | None = opt(
+        "N", "Look at another hypothesis that ended; 0 the best.", panel=SEARCH, min=0
+    ),
+    seed: int | None = SEED,
+    picture: str | None = opt("Vnn", "Draw this picture.", panel=PICTURES),
+    gallery: Path | None = opt("FOLDER", "Draw them all, with a page.", panel=PICTURES),
+    query: str | None = opt("TOKEN", "Of what this token reads.", panel=PICTURES),
+    lang: str | None = opt("en|zh", "Of the words in them.", panel=PICTURES),
+    output: Path | None = opt(
+        "FILE", "A .svg, .pdf, .png, .gif.", "--output", "-o", panel=PICTURES
+    ),
+    device: str = DEVICE,
+    precision: str = EXACT,
+    as_json: bool = AS_JSON,
 ) -> None:
     """Look inside one translation: every number of it, and what if.
 

@@ -6,101 +6,76 @@ import sys
 from collections.abc import Sequence
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 from ..data.files import STANDARD
 from ..serve.limits import Limits
-from .options import MACHINE, Device, Precision, Threads, arg, flag, opt
+from .options import DEVICE, MACHINE, PRECISION, THREADS, arg, flag, opt
 
 if TYPE_CHECKING:
     from ..serve.running import Ready
 
 OPERATION = "Operation"
 
-Models = Annotated[
-    list[Path] | None,
-    arg("[MODEL ...]", "Folders of models; none: those that come with this."),
-]
-Port = Annotated[int, opt("N", "Where to listen; 0: any.", min=0, max=65535)]
-Host = Annotated[str, opt("ADDRESS", "Who may connect: this machine, or all.")]
-Token = Annotated[str | None, opt("TEXT", "What /api asks for; otherwise a new random one.")]
-Runs = Annotated[Path | None, opt("FOLDER", "Trainings to show: a model's folder, or several.")]
-HostNames = Annotated[
-    list[str] | None, opt("NAME", "A further host name that this server answers to.", "--name")
-]
-Keys = Annotated[
-    list[str] | None,
-    opt(
+
+def serve(
+    models: list[Path] | None = arg(
+        "[MODEL ...]", "Folders of models; none: those that come with this."
+    ),
+    port: int = opt("N", "Where to listen; 0: any.", min=0, max=65535, default=5000),
+    host: str = opt("ADDRESS", "Who may connect: this machine, or all.", default="localhost"),
+    host_names: list[str] | None = opt(
+        "NAME", "A further host name that this server answers to.", "--name"
+    ),
+    token: str | None = opt("TEXT", "What /api asks for; otherwise a new random one."),
+    runs: Path | None = opt("FOLDER", "Trainings to show: a model's folder, or several."),
+    api_key: list[str] | None = opt(
         "TEXT",
         "Ask programs for this key; may be given several times.",
         "--api-key",
         panel=OPERATION,
         envvar="GLASSFORMER_API_KEYS",
     ),
-]
-Rate = Annotated[
-    int,
-    opt(
+    rate: int = opt(
         "N",
         "Requests a minute of one key or address; 0: any number.",
         panel=OPERATION,
         min=0,
+        default=0,
     ),
-]
-Origins = Annotated[
-    list[str] | None,
-    opt(
+    cors: list[str] | None = opt(
         "ORIGIN",
         "Let pages of this origin ask, such as https://example.org.",
         "--cors",
         panel=OPERATION,
     ),
-]
-Characters = Annotated[int, opt("N", "Most of one request.", panel=OPERATION, min=1)]
-Seconds = Annotated[float, opt("N", "Longest for a request.", panel=OPERATION, min=0.1)]
-Waiting = Annotated[
-    int,
-    opt(
+    characters: int = opt(
+        "N", "Most of one request.", panel=OPERATION, min=1, default=Limits.characters
+    ),
+    seconds: float = opt(
+        "N", "Longest for a request.", panel=OPERATION, min=0.1, default=Limits.seconds
+    ),
+    waiting: int = opt(
         "N",
         "Sentences that may wait; further requests are told when to try again.",
         panel=OPERATION,
         min=1,
+        default=Limits.waiting,
     ),
-]
-Log = Annotated[
-    Path | None,
-    opt(
+    log: Path | None = opt(
         "FILE",
         "Append a line of JSON for every request: time, address, path, status, duration, model, "
         "how much text; - is the standard output. A file may be renamed meanwhile.",
         panel=OPERATION,
     ),
-]
-LogText = Annotated[bool, flag("--log-text", "Log the texts too.", OPERATION)]
-Batch = Annotated[int, opt("N", "Sentences translated together.", panel=MACHINE, min=1)]
-Loaded = Annotated[int, opt("N", "Models kept in memory.", panel=MACHINE, min=1)]
-
-
-def serve(
-    models: Models = None,
-    port: Port = 5000,
-    host: Host = "localhost",
-    host_names: HostNames = None,
-    token: Token = None,
-    runs: Runs = None,
-    api_key: Keys = None,
-    rate: Rate = 0,
-    cors: Origins = None,
-    characters: Characters = Limits.characters,
-    seconds: Seconds = Limits.seconds,
-    waiting: Waiting = Limits.waiting,
-    log: Log = None,
-    log_text: LogText = False,
-    batch: Batch = Limits.batch,
-    loaded: Loaded = Limits.loaded,
-    device: Device = "auto",
-    precision: Precision = "auto",
-    threads: Threads = None,
+    log_text: bool = flag("Log the texts too.", "--log-text", panel=OPERATION),
+    batch: int = opt(
+        "N", "Sentences translated together.", panel=MACHINE, min=1, default=Limits.batch
+    ),
+    loaded: int = opt("N", "Models kept in memory.", panel=MACHINE, min=1, default=Limits.loaded),
+    device: str = DEVICE,
+    precision: str = PRECISION,
+    threads: int | None = THREADS,
 ) -> None:
     """Look inside in a browser, and translate for programs that speak LibreTranslate.
 

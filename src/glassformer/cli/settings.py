@@ -5,15 +5,15 @@ from __future__ import annotations
 import functools
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from inspect import Parameter
 from types import UnionType
-from typing import Annotated, Any, Literal, NamedTuple, Union, get_args, get_origin
+from typing import Any, Literal, NamedTuple, Union, get_args, get_origin
 
 from pydantic.fields import FieldInfo
-from typer import Option
 
 from ..config import SEARCH_OF, Config
 from ..validation_errors import list_settings
-from .options import SAMPLING, SEARCH
+from .options import SAMPLING, SEARCH, opt
 
 # Those that most trainings set; the others stand below them in the help.
 COMMON = {"source_lang", "target_lang", "minutes", "steps", "batch_tokens", "learning_rate"}
@@ -72,14 +72,14 @@ def _find_field(key: str) -> FieldInfo:
     return kind.model_fields[last]
 
 
-def make_options(wanted: Sequence[str]) -> Iterator[tuple[str, Any]]:
-    """Yield name and type of the options for the settings of these tables, or with these keys."""
+def make_options(wanted: Sequence[str]) -> Iterator[Parameter]:
+    """Yield a parameter for each setting of these tables, or with one of these keys."""
     for setting in read_settings().values():
         if setting.key in wanted or setting.key.partition(".")[0] in wanted:
-            yield setting.name, _make_option(setting)
+            yield _make_option(setting)
 
 
-def _make_option(setting: Setting) -> Any:
+def _make_option(setting: Setting) -> Parameter:
     kind, metavar = setting.kind, METAVARS.get(setting.name)
     if setting.values:
         kind, metavar = str, "|".join(setting.values)
@@ -89,10 +89,14 @@ def _make_option(setting: Setting) -> Any:
         metavar = {int: "N", float: "X"}[kind]
     # A switch that is off by itself can only be turned on; Typer gives any other both names.
     names = (setting.option,) if setting.field.default is False else ()
-    details: dict[str, Any] = {"metavar": metavar, "rich_help_panel": _name_panel(setting)}
-    if setting.values:
-        details["autocompletion"] = _complete(setting.values)
-    return Annotated[kind | None, Option(*names, help=setting.field.description, **details)]
+    option = opt(
+        metavar,
+        setting.field.description or "",
+        *names,
+        panel=_name_panel(setting),
+        autocompletion=_complete(setting.values) if setting.values else None,
+    )
+    return Parameter(setting.name, Parameter.KEYWORD_ONLY, default=option, annotation=kind | None)
 
 
 def _name_panel(setting: Setting) -> str:

@@ -6,13 +6,13 @@ import time
 from collections.abc import Collection, Mapping, Sequence
 from difflib import get_close_matches
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 from typer import Context, Exit
 
 from ..data.files import STANDARD
 from ..sizes import SIZES
-from .options import AsJson, Changes, Device, arg, flag, opt
+from .options import AS_JSON, CHANGES, DEVICE, arg, flag, opt
 from .terminal import INTERRUPTED, keep_apart, to_json
 from .verb import find_typed, takes
 
@@ -22,65 +22,13 @@ if TYPE_CHECKING:
 
 RECIPES = ("auto", "paper")
 NAMES = (*RECIPES, *SIZES)
-Words = Annotated[
-    list[str] | None,
-    arg(
-        "RECIPE | PATH",
-        "auto chooses what is not set from the data and this machine, paper takes what the paper "
-        "has; or a TOML file of settings; auto if not given. A size here is --size. Then the data, "
-        "if without --data.",
-    ),
-]
-Size = Annotated[
-    str | None,
-    opt("SIZE", f"{', '.join(SIZES)}; if not given, auto chooses one, and paper takes base."),
-]
-Data = Annotated[
-    list[Path] | None,
-    opt(
-        "PATH",
-        "Sentence pairs: a folder or prefix (DIR/train is DIR/train.en and DIR/train.de), a .tsv, "
-        ".csv, .jsonl or .tmx file, a .zip of two text files, or two text files, --data twice, "
-        "source first; - is the standard input.",
-    ),
-]
-Valid = Annotated[
-    list[Path] | None,
-    opt("PATH", "Pairs to validate on, likewise; if not given, some of the data are held out."),
-]
-Out = Annotated[Path | None, opt("FOLDER", "Where the model goes.")]
-From = Annotated[
-    Path | None,
-    opt(
-        "MODEL",
-        "Start from this model: its weights, tokens and settings, but a new schedule.",
-        "--from",
-    ),
-]
-NewTokenizer = Annotated[
-    bool,
-    flag(
-        "--new-tokenizer",
-        "With --from: learn tokens of these data; those that MODEL knows keep their vectors.",
-    ),
-]
-Resume = Annotated[Path | None, opt("FOLDER", "Go on where this run stopped; needs nothing else.")]
-ChangedData = Annotated[
-    bool,
-    flag(
-        "--accept-changed-data",
-        "With --resume: learn from the data as they are now, though they were others.",
-    ),
-]
-ChangedSettings = Annotated[
-    bool,
-    flag(
-        "--accept-changed-settings",
-        "With --resume: the settings that changed, in --set or the run, are meant.",
-    ),
-]
-Quiet = Annotated[bool, opt(None, "Say nothing on the way.", "--quiet", "-q")]
 
+DATA = opt(
+    "PATH",
+    "Sentence pairs: a folder or prefix (DIR/train is DIR/train.en and DIR/train.de), a .tsv, "
+    ".csv, .jsonl or .tmx file, a .zip of two text files, or two text files, --data twice, "
+    "source first; - is the standard input.",
+)
 # What may be given besides --resume, and what says when a training stops.
 RESUMING = {"resume", "changes", "accept_changed_data", "accept_changed_settings"}
 RESUMING |= {"device", "quiet", "as_json"}
@@ -90,20 +38,42 @@ ENDS = ("minutes", "steps")
 @takes("data", "train", "text", "model")
 def train(
     context: Context,
-    words: Words = None,
-    size: Size = None,
-    data: Data = None,
-    out: Out = None,
-    valid: Valid = None,
-    changes: Changes = None,
-    parent: From = None,
-    new_tokenizer: NewTokenizer = False,
-    resume: Resume = None,
-    accept_changed_data: ChangedData = False,
-    accept_changed_settings: ChangedSettings = False,
-    device: Device = "auto",
-    quiet: Quiet = False,
-    as_json: AsJson = False,
+    words: list[str] | None = arg(
+        "RECIPE | PATH",
+        "auto chooses what is not set from the data and this machine, paper takes what the paper "
+        "has; or a TOML file of settings; auto if not given. A size here is --size. Then the data, "
+        "if without --data.",
+    ),
+    size: str | None = opt(
+        "SIZE", f"{', '.join(SIZES)}; if not given, auto chooses one, and paper takes base."
+    ),
+    data: list[Path] | None = DATA,
+    out: Path | None = opt("FOLDER", "Where the model goes."),
+    valid: list[Path] | None = opt(
+        "PATH", "Pairs to validate on, likewise; if not given, some of the data are held out."
+    ),
+    changes: list[str] | None = CHANGES,
+    parent: Path | None = opt(
+        "MODEL",
+        "Start from this model: its weights, tokens and settings, but a new schedule.",
+        "--from",
+    ),
+    new_tokenizer: bool = flag(
+        "With --from: learn tokens of these data; those that MODEL knows keep their vectors.",
+        "--new-tokenizer",
+    ),
+    resume: Path | None = opt("FOLDER", "Go on where this run stopped; needs nothing else."),
+    accept_changed_data: bool = flag(
+        "With --resume: learn from the data as they are now, though they were others.",
+        "--accept-changed-data",
+    ),
+    accept_changed_settings: bool = flag(
+        "With --resume: the settings that changed, in --set or the run, are meant.",
+        "--accept-changed-settings",
+    ),
+    device: str = DEVICE,
+    quiet: bool = flag("Say nothing on the way.", "--quiet", "-q"),
+    as_json: bool = AS_JSON,
 ) -> None:
     """Train a model on sentence pairs of your own. Ctrl-C saves it, --resume goes on.
 

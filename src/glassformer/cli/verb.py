@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, TypeVar
 
 import typer
@@ -16,15 +16,15 @@ from .effects import refuse_by_others
 Function = TypeVar("Function", bound=Callable[..., None])
 
 
-def takes(*more: str | Mapping[str, Any]) -> Callable[[Function], Function]:
-    """Give a verb more options, which it finds in the parameters of its context.
+def takes(*settings: str) -> Callable[[Function], Function]:
+    """Give a verb the options of settings, by the names of their tables or by their keys.
 
-    They are settings, by the names of their tables or by their keys, or options by their names.
-    They are made when the verb is used: to list the verbs takes no settings, and so no pydantic.
+    It finds them in the parameters of its context. They are made when the verb is used: to list the
+    verbs takes no settings, and so no pydantic.
     """
 
     def mark(function: Function) -> Function:
-        function.takes = more  # type: ignore[attr-defined]
+        function.takes = settings  # type: ignore[attr-defined]
         return function
 
     return mark
@@ -110,27 +110,18 @@ class Verb(TyperCommand):
                 yield f"--set {name}=VALUE"
 
 
-def make_params(more: Sequence[str | Mapping[str, Any]]) -> list[Any]:
-    """Return the parameters of `takes`, as Typer makes them for a function with these options."""
-    options: dict[str, Any] = {}
-    for each in more:
-        if isinstance(each, str):
-            from .settings import make_options
-
-            options.update(make_options([each]))
-        else:
-            options.update(each)
+def make_params(wanted: Sequence[str]) -> list[Any]:
+    """Return the options of settings as Typer makes them for the parameters of a function."""
+    if not wanted:
+        return []
+    from .settings import make_options
 
     def holder(**given: object) -> None:
         """Hold the options: it is never called."""
 
-    kind = inspect.Parameter.KEYWORD_ONLY
-    parameters = [
-        inspect.Parameter(name, kind, default=None, annotation=type_)
-        for name, type_ in options.items()
-    ]
+    parameters = list(make_options(wanted))
     holder.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
-    holder.__annotations__ = options
+    holder.__annotations__ = {each.name: each.annotation for each in parameters}
     app = typer.Typer(add_completion=False)
     app.command()(holder)
-    return get_command(app).params if options else []
+    return get_command(app).params

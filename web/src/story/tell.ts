@@ -1,15 +1,12 @@
 /** The story in the reader's language, with the numbers of the recording in its sentences. */
 
 import type { Trace } from "../data/trace";
-import en from "./en.json";
-import zh from "./zh.json";
+import { tellIn, type Language, type Told } from "../messages";
+import table from "./messages.json";
 
-export type Words = typeof en;
-const LANGUAGES: Record<string, Words> = { en, zh };
+export type Words = Told<typeof table>;
 
-export function tell(language: string): Words {
-  return LANGUAGES[language] ?? en;
-}
+export const tell = (language: Language): Words => tellIn(table, language);
 
 /** A number as it is read: 8, 5.66. */
 export function short(value: number): string {
@@ -40,8 +37,4 @@ export function listFacts(trace: Trace, words: Words): Record<string, string> {
     norm: words.ui[`norm-${settings.norm}`],
     activation: { relu: "ReLU", silu: "SiLU", gelu: "GELU" }[settings.activation],
   };
-}
-
-export function fill(text: string, facts: Record<string, string | number>): string {
-  return text.replace(/\{(\w+)\}/g, (all, name: string) => String(facts[name] ?? all));
 }
