@@ -80,7 +80,7 @@ $(VENV)/torch: $(PY) constraints.txt
 $(VENV)/installed: $(VENV)/torch pyproject.toml
 	@echo "Installing the other packages: up to 60 MB to download"
 	$(INSTALL) --quiet --editable '.[serve]'
-	$(PY) -m glassformer.kernels.native
+	$(PY) -m glassformer.shared_library
 	@touch $@
 
 $(VENV)/installed-dev: $(VENV)/installed

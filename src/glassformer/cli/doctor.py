@@ -47,14 +47,14 @@ def _examine(model: Path | None, here: Path) -> tuple[list[HealthFinding], dict[
             f"torch cannot be loaded ({error}): install it anew, as "
             "https://pytorch.org/get-started says for your system"
         ) from None
-    from ..kernels.native import explain_all
+    from ..shared_library import prepare_libraries
     from ..train.health import examine_machine, examine_model
     from ..train.machine import list_versions, look_at_machine
 
     if model:
         return examine_model(model), {}
     machine, versions = look_at_machine(here), list_versions()
-    return examine_machine(machine, versions, explain_all()), {
+    return examine_machine(machine, versions, prepare_libraries()), {
         **machine.to_json(),
         "versions": versions,
     }
