@@ -306,7 +306,7 @@ class Translator:
             "source_vocabulary": len(self.tokenizers.source),
             "target_vocabulary": len(self.tokenizers.target),
             "device": str(self.device),
-            "precision": self.precision,
+            "precision": self.weights.known_precision,
             "settings": self.config.model_dump(mode="json", exclude_none=True),
         }
 

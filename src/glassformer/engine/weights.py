@@ -97,6 +97,12 @@ class Weights:
         return getattr(self.fast, "precision", self.exact)
 
     @property
+    def known_precision(self) -> str:
+        """Return the precision of translation; "auto" as long as it is not decided."""
+        is_decided = self.wanted != "auto" or self.device != "cpu" or "_packed" in vars(self)
+        return self.precision if is_decided else self.wanted
+
+    @property
     def fast(self) -> Network[Any]:
         """Return the network for translation: packed on a CPU, if that computes the same."""
         if self.device != "cpu":

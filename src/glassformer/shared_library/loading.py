@@ -47,6 +47,11 @@ class SharedLibrary:
     refused: tuple[tuple[str, str], ...] = ()  # better sets that this processor has, and why not
 
     @property
+    def origin(self) -> str:
+        """Return where it comes from, for people."""
+        return "from the wheel" if self.path and BUILT in self.path.parents else "built here"
+
+    @property
     def explanation(self) -> str:
         """Return why there is none; "" if there is one."""
         return "" if self.handle else "; ".join(dict.fromkeys(why for _, why in self.refused))
@@ -62,10 +67,17 @@ def explain_library(name: str) -> str:
     return find_library(name).explanation
 
 
+def find_libraries() -> dict[str, SharedLibrary]:
+    """Return all libraries by name; those that are not built yet are built, side by side."""
+    names = list(list_sources())
+    with ThreadPoolExecutor() as pool:
+        return dict(zip(names, pool.map(find_library, names), strict=True))
+
+
 def prepare_libraries() -> str:
     """Build all libraries that are not built yet; return why some are missing, or ""."""
-    with ThreadPoolExecutor() as pool:
-        return "; ".join(sorted({*pool.map(explain_library, list_sources())} - {""}))
+    found = {each.explanation for each in find_libraries().values()}
+    return "; ".join(sorted(found - {""}))
 
 
 def find_library(name: str) -> SharedLibrary:
