@@ -34,10 +34,8 @@ class Familiarity:
         code = translator.config.data.source_lang or ""
         self.language = re.split("[-_]", code)[0].lower()
         self.tokenizer = translator.tokenizers.source
-        origin = translator.weights.origin
-        self.usual = (
-            measure_usual(origin, translator.tokenizers) if isinstance(origin, Path) else None
-        )
+        folder = translator.weights.folder
+        self.usual = measure_usual(folder, translator.tokenizers) if folder else None
 
     def find_problems(self, source: str, found: Translation) -> Iterator[Problem]:
         """Yield each sign that the model was not trained on such a text."""

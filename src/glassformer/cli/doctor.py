@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -42,20 +43,21 @@ def doctor(
 
 def _examine(model: Path | None, here: Path) -> tuple[list[HealthFinding], dict[str, object]]:
     try:
-        import torch  # noqa: F401
+        if find_spec("torch"):
+            import torch  # noqa: F401
     except (ImportError, OSError) as error:  # OSError: a system library is missing
         raise ValueError(
             f"torch cannot be loaded ({error}): install it anew, as "
             "https://pytorch.org/get-started says for your system"
         ) from None
-    from ..kernels.native import explain_all
+    from ..shared_library import find_libraries
     from ..train.health import examine_machine, examine_model
     from ..train.machine import list_versions, look_at_machine
 
     if model:
         return examine_model(model), {}
     machine, versions = look_at_machine(here), list_versions()
-    return examine_machine(machine, versions, explain_all()), {
+    return examine_machine(machine, versions, find_libraries()), {
         **machine.to_json(),
         "versions": versions,
     }

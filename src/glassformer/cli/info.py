@@ -16,9 +16,8 @@ def info(model: Path = MODEL, as_json: bool = AS_JSON) -> None:
     \b
     glassformer info my-model
     """
-    from ..directory import locate
+    from ..directory import RUN, locate
     from ..train.card import read_facts
-    from ..train.preparation import RUN
     from ..train.publishing import measure_run
     from ..translator import Translator
 

@@ -32,7 +32,10 @@ from ..data.files import Fingerprint, read_lines
 from ..data.holdout import hold_out
 from ..data.store import Counts, Store
 from ..data.store import build_store as build_store
-from ..directory import CONFIG, Tokenizers
+from ..directory import CHECKPOINTS as CHECKPOINTS
+from ..directory import CONFIG, VALID, Tokenizers
+from ..directory import RECORD as RECORD
+from ..directory import RUN as RUN
 from ..disk import write_json, write_text
 from ..former_names import rename_keys
 from ..typed_json import check_type, read_typed
@@ -43,8 +46,6 @@ from .log import Reporter
 from .machine import describe_machine, look_at_machine
 from .vocabulary import find_tokenizers, read_pairs
 
-RUN, RECORD, CHECKPOINTS = "run", "run.json", "checkpoints"
-VALID = ("valid.source", "valid.target")
 LEAST_EXTRA = 5  # tokens
 MARGIN = 1.1  # a factor on lengths, for sentences unlike those of the training
 
