@@ -136,6 +136,8 @@ def run_in_threads(work: Callable[[], None], workers: int, stop: Callable[[], ob
     if workers <= 1:
         work()
         return
+    import torch
+
     all_threads, records = torch.get_num_threads(), not torch.is_inference_mode_enabled()
 
     def begin() -> None:
