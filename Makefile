@@ -55,7 +55,7 @@ wheels: $(VENV)/installed-release web ## packages to publish, for every kind of 
 
 clean: ## remove caches and builds; .venv stays
 	rm -rf build dist .hypothesis .mypy_cache .pytest_cache .ruff_cache
-	find src tests -name __pycache__ -type d -prune -exec rm -rf {} +
+	find src tests benchmarks tools -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(PY):
 	@for python in $(PYTHON) $(PYTHONS); do \

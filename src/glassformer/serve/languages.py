@@ -1,12 +1,18 @@
-"""The pairs of languages that the server translates, with one model or with two."""
+"""The languages that the server translates, with one model or with two, and their detection."""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
+from functools import cache
 from typing import Any
 
+from py3langid.langid import MODEL_FILE, LanguageIdentifier
+
 from .api_error import ApiError
-from .detect import detect_language
 from .model_pool import ModelPool, PooledModel, name_language
+
+MOST = 2000  # characters of a text that are used
 
 
 class Languages:
@@ -70,3 +76,28 @@ class Languages:
             for place, (code, share) in enumerate(found)
             if share >= 0.005 or not place
         ]
+
+
+@cache
+def load_identifier() -> LanguageIdentifier:
+    """Return the identifier; it takes half a second and 76 MiB, so not before it is needed."""
+    return LanguageIdentifier.from_model_file(MODEL_FILE, norm_probs=True)
+
+
+def detect_language(text: str, codes: Sequence[str]) -> list[tuple[str, float]]:
+    """Return the codes with confidences, 0 to 1, the likeliest first; 0 without letters.
+
+    A language that py3langid does not know is as likely as the likeliest that is not in `codes`.
+    All confidences are small if the text is in another language.
+    """
+    text = text[:MOST]
+    if not any(map(str.isalpha, text)):
+        return [(code, 0.0) for code in codes]
+    known = dict(load_identifier().rank(text))
+    bases = {code: re.split("[-_]", code)[0].lower() for code in codes}
+    others = max((p for label, p in known.items() if label not in bases.values()), default=0.0)
+    shares = {code: known.get(base, others) for code, base in bases.items()}
+    best, total = max(shares.values()), sum(shares.values())
+    sure = best / max(best, others)
+    ranked = sorted(shares.items(), key=lambda pair: -pair[1])
+    return [(code, sure * share / total if total else 0.0) for code, share in ranked]

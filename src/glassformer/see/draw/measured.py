@@ -12,6 +12,11 @@ from ..files import fingerprint
 from .selection import Attention
 
 MEASURED = Path(__file__).with_name("measured.json")
+REASON = r"because it (?:is|was) (?:too |very )?"
+RIDDLE = re.compile(
+    rf"(?:{REASON}(?P<before>\w+), )?\w+ (?P<first>\w+) .*?(?P<last>\w+)"
+    rf"(?: {REASON}(?P<behind>\w+))?\.?"
+)
 ASKED = {  # a query's name in the table; which rows of the picture it means
     "encoder self_attention": ("it reads the source", r"it"),
     "decoder cross_attention": ("the pronoun step reads the source", r".* → (qu['’])?(il|elle)"),
@@ -44,7 +49,8 @@ def is_riddle(sentence: str, genders: Mapping[str, str], adjectives: Collection[
 
     The nouns must have different `genders` in French, so that the pronoun shows which was chosen.
     """
-    words = re.findall(r"\w+", sentence.lower())
-    nouns = [genders[word] for word in words if word in genders]
-    reason = re.search(r"\bbecause it (?:is|was) (?:too |very )?(\w+)", sentence.lower())
-    return len(nouns) == len({*nouns}) == 2 and reason is not None and reason[1] in adjectives
+    found = RIDDLE.fullmatch(sentence.lower())
+    if not found or not {found["first"], found["last"]} <= genders.keys():
+        return False
+    is_unlike = genders[found["first"]] != genders[found["last"]]
+    return is_unlike and (found["before"] or found["behind"]) in adjectives
