@@ -8,9 +8,9 @@ from itertools import islice
 
 import numpy as np
 
+from ...text.function_words import NAMES
 from .characters import NAMES as SCRIPTS
 from .characters import count_scripts, find_broken, find_foreign, find_home, find_lookalikes
-from .function_words import NAMES
 from .languages import Contrast, SideLanguage
 from .lengths import find_outliers
 from .order import Misalignment

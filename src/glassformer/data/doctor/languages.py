@@ -8,9 +8,9 @@ from itertools import compress
 
 import numpy as np
 
+from ...text.function_words import BY_SCRIPT, WORDS
 from .characters import NAMES as SCRIPTS
 from .characters import lower_table
-from .function_words import BY_SCRIPT, WORDS
 from .ragged import Array, Block
 
 BUCKETS = 1 << 16  # for trigrams, hashed

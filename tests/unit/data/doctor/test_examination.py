@@ -10,12 +10,12 @@ import pytest
 
 from glassformer.data.doctor import Report, examine, fix
 from glassformer.data.doctor.characters import count_scripts
-from glassformer.data.doctor.function_words import NAMES, WORDS
 from glassformer.data.doctor.languages import SideLanguage, identify
 from glassformer.data.doctor.lengths import find_outliers
 from glassformer.data.doctor.ragged import Block
 from glassformer.data.doctor.report import KINDS
 from glassformer.data.doctor.words import split_words
+from glassformer.text.function_words import NAMES, WORDS
 from tools.demo_corpus import pairs
 
 COUNT = 2000

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from collections import Counter
+
 NAMES = {
     "cs": "Czech",
     "da": "Danish",
@@ -86,3 +89,17 @@ _TEXT = {
 WORDS: dict[str, frozenset[str]] = {
     code: frozenset(text.replace("'", " ").split()) for code, text in _TEXT.items()
 }
+LEAST = 2  # function words of another language, and none of its own
+WORD = re.compile(r"[^\W\d_]+")
+
+
+def find_other_language(text: str, own: str) -> str | None:
+    """Return the code of another language, if the text has function words of that language only."""
+    if own not in WORDS:
+        return None
+    words = {word.lower() for word in WORD.findall(text)}
+    if words & WORDS[own]:
+        return None
+    hits = Counter(code for code, theirs in WORDS.items() for _ in words & theirs)
+    code, count = max(hits.items(), key=lambda each: (each[1], each[0]), default=("", 0))
+    return code if count >= LEAST else None
