@@ -11,6 +11,7 @@ import pytest
 import torch
 
 from benchmarks import as_marian
+from benchmarks.translate import write_zero_start
 from glassformer.config import BOS, EOS, Config
 from glassformer.directory import Tokenizers, build_model, save_model
 from glassformer.text import Tokenizer
@@ -120,3 +121,10 @@ def test_what_it_has_not_is_said(
     with pytest.raises(ValueError, match=said):
         as_marian.write(tmp_path / "model", tmp_path / "theirs")
     assert not (tmp_path / "theirs").exists()
+
+
+def test_a_copy_that_begins_with_zeros_can_be_compared(tmp_path: Path) -> None:
+    make(tmp_path / "model", MODEL, 0.1)
+    copy = write_zero_start(tmp_path / "model", tmp_path / "copy")
+    as_marian.write(copy, tmp_path / "theirs")
+    assert (tmp_path / "theirs" / "model.npz").is_file()
