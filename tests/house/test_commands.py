@@ -117,8 +117,10 @@ def run(words: list[str]) -> int:
     if arguments[0] in ONLY_PARSED or "--engine" in arguments:
         return parse(*arguments)
     if arguments[0] == "train" and "--resume" not in arguments:
-        at = arguments.index("--minutes") if "--minutes" in arguments else len(arguments)
-        arguments = [*arguments[:at], *arguments[at + 2 :], *BRIEFLY]
+        for end in {"--minutes", "--steps"} & {*arguments}:
+            at = arguments.index(end)
+            del arguments[at : at + 2]
+        arguments = [*arguments, *BRIEFLY]
     return main(arguments)
 
 

@@ -200,9 +200,12 @@ def show_app(models: list[Path | str], runs: Path | None) -> None:
     import webbrowser
     from threading import Timer
 
-    from .serve import start
+    from .serve import check_installed
 
-    ready = start(models, port=0, runs=runs)
+    check_installed()
+    from ..serve.running import make_service, prepare_server
+
+    ready = prepare_server(make_service(models, runs=runs), port=0)
     print(f"\nSee inside at {ready.address}\nCtrl-C ends.", flush=True)
     Timer(0.5, webbrowser.open, [ready.address]).start()
     ready.run()

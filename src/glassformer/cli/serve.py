@@ -3,17 +3,12 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
 from ..data.files import STANDARD
 from ..serve.limits import Limits
 from .options import DEVICE, MACHINE, PRECISION, THREADS, arg, flag, opt
-
-if TYPE_CHECKING:
-    from ..serve.running import Ready
 
 OPERATION = "Operation"
 
@@ -82,63 +77,38 @@ def serve(
     \b
     glassformer serve demo demo-fr-en
     """
-    body = max(Limits.body, 12 * characters)  # bytes: an escaped character takes up to 12
-    limits = Limits(
-        characters=characters,
-        seconds=seconds,
-        waiting=waiting,
-        batch=batch,
-        loaded=loaded,
-        body=body,
-    )
-    ready = start(
-        models or (),
-        host=host,
-        port=port,
-        names=host_names or (),
-        token=token,
-        runs=runs,
-        keys=api_key or (),
-        rate=rate,
-        origins=cors or (),
-        limits=limits,
-        log=log,
-        log_text=log_text,
-        device=device,
-        precision=precision,
-        threads=threads,
-    )
-    out = sys.stderr if log == STANDARD else sys.stdout  # stdout has only lines of JSON then
-    print(f"Open {ready.address}\nCtrl-C ends.", file=out, flush=True)
-    ready.run()
-
-
-def start(
-    models: Sequence[Path | str],
-    *,
-    port: int,
-    host: str = "localhost",
-    names: Sequence[str] = (),
-    token: str | None = None,
-    runs: Path | None = None,
-    keys: Sequence[str] = (),
-    rate: int = 0,
-    origins: Sequence[str] = (),
-    limits: Limits | None = None,
-    log: Path | None = None,
-    log_text: bool = False,
-    **how: Any,
-) -> Ready:
-    """Return a server that has its port and its models; it answers once it runs."""
-    if find_spec("fastapi") is None:
-        raise ValueError("serving needs an extra: pip install 'glassformer[serve]'")
+    check_installed()
     if runs is not None and not runs.is_dir():
         raise ValueError(f"--runs {runs} is no folder")
     from ..serve.rate_limit import Access
     from ..serve.request_log import RequestLog
     from ..serve.running import make_service, prepare_server
 
-    lines = RequestLog(log, with_text=log_text) if log else None
-    service = make_service(models, runs=runs, limits=limits, access=Access(keys, rate), **how)
-    where: dict[str, Any] = {"host": host, "port": port, "hosts": names}
-    return prepare_server(service, **where, token=token, origins=origins, log=lines)
+    limits = Limits(
+        characters=characters,
+        seconds=seconds,
+        waiting=waiting,
+        batch=batch,
+        loaded=loaded,
+        body=max(Limits.body, 12 * characters),  # bytes: an escaped character takes up to 12
+    )
+    machine = {"device": device, "precision": precision, "threads": threads}
+    access = Access(api_key or (), rate)
+    ready = prepare_server(
+        make_service(models or (), runs=runs, limits=limits, access=access, **machine),
+        host=host,
+        port=port,
+        hosts=host_names or (),
+        token=token,
+        origins=cors or (),
+        log=RequestLog(log, with_text=log_text) if log else None,
+    )
+    out = sys.stderr if log == STANDARD else sys.stdout  # stdout has only lines of JSON then
+    print(f"Open {ready.address}\nCtrl-C ends.", file=out, flush=True)
+    ready.run()
+
+
+def check_installed() -> None:
+    """Raise ValueError if the packages that a server needs are missing."""
+    if find_spec("fastapi") is None:
+        raise ValueError("serving needs an extra: pip install 'glassformer[serve]'")
