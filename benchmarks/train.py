@@ -24,8 +24,8 @@ from glassformer.data.batches import FEW_SHAPES
 from glassformer.data.demo import Split
 from glassformer.disk import write_json, write_text
 from glassformer.train.log import Reporter
-from glassformer.train.padding import make_batches
 from glassformer.train.preparation import Prepared, open_run, prepare_run
+from glassformer.train.settle import make_batches
 from tools.demo_corpus import LANGUAGES
 from tools.demo_corpus.files import write_pairs
 

@@ -10,8 +10,8 @@ import torch
 from glassformer.device import choose_device, choose_precision, keep_memory
 from glassformer.directory import build_model
 from glassformer.train.log import Reporter
-from glassformer.train.padding import choose_padding, make_batches
 from glassformer.train.preparation import prepare_run
+from glassformer.train.settle import choose_padding, make_batches
 from glassformer.train.updates import Updater
 
 from .turns import Turns

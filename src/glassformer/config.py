@@ -388,9 +388,12 @@ class Config(Settings):
             raw[table] = {key: value for key, value in raw[table].items() if value is not None}
         return Config.read(raw)
 
+    def to_json(self) -> dict[str, Any]:
+        """Return all settings, or those that were given if some are still to be chosen."""
+        return self.model_dump(mode="json", exclude_none=True, exclude_unset=self.is_open)
+
     def to_toml(self) -> str:
-        raw = self.model_dump(mode="json", exclude_none=True, exclude_unset=self.is_open)
-        return tomli_w.dumps(raw)
+        return tomli_w.dumps(self.to_json())
 
 
 def _apply(raw: dict[str, Any], change: str) -> None:

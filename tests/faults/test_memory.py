@@ -130,8 +130,8 @@ def test_a_batch_in_parts_has_the_same_gradient(cells: int) -> None:
     whole, parts = make_updater(), make_updater(MicroBatching(cells))
     batches = [make_batch(0), make_batch(1)]
     assert all(each.cells <= cells for batch in batches for each in parts.room.fit(batch))
-    one = whole._gather(3, batches, 50)
-    two = parts._gather(3, batches, 50)
+    one = whole._forward_backward(3, batches, 50)
+    two = parts._forward_backward(3, batches, 50)
     assert one.item() == pytest.approx(two.item(), rel=1e-6)
     expected = collect(whole)
     for name, gradient in collect(parts).items():

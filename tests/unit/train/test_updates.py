@@ -146,7 +146,7 @@ def test_no_value_is_asked_for_on_the_way(
     train = Train(rdrop_alpha=rdrop_alpha, ema=0.9)
     updater = Updater(model, train, torch.device("meta"), "fp32")
     updater.model.train()
-    loss = updater._gather(1, [make_batch(0), make_batch(1)], targets=14)
+    loss = updater._forward_backward(1, [make_batch(0), make_batch(1)], targets=14)
     norm = updater._norm()
     assert loss.is_meta and norm.is_meta
     torch.nn.utils.clip_grads_with_norm_(updater.model.parameters(), 1.0, norm)

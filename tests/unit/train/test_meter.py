@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 import pytest
 
-from glassformer.train import throughput
-from glassformer.train.throughput import measure_pace
+from glassformer.train import meter
+from glassformer.train.meter import measure_pace
 
 
 class Clock:
@@ -15,7 +15,7 @@ class Clock:
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch, cost: Callable[[int], float]):
         self.now, self.cost, self.updates = 0.0, cost, 0
-        monkeypatch.setattr(throughput.time, "perf_counter", lambda: self.now)
+        monkeypatch.setattr(meter.time, "perf_counter", lambda: self.now)
 
     def update(self, number: int) -> int:
         self.updates = number
