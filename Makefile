@@ -91,11 +91,16 @@ $(VENV)/torch: $(PY) constraints.txt
 $(VENV)/installed: $(VENV)/torch pyproject.toml
 	@echo "Installing the other packages: up to 60 MB to download"
 	$(INSTALL) --quiet --editable '.[all]'
+	@if ! $(PY) -c 'from glassformer.shared_library.compiler import *; exit(not find_compiler())'; \
+	then \
+	  echo "No C compiler: downloading Zig's, 90 MB"; \
+	  $(INSTALL) --quiet ziglang; \
+	fi
 	$(PY) -m glassformer.shared_library
 	@touch $@
 
 $(VENV)/installed-dev: $(VENV)/installed
-	@echo "Installing what tests and checks need: up to 110 MB to download"
+	@echo "Installing what tests and checks need: up to 200 MB to download"
 	$(INSTALL) --quiet --editable '.[dev]'
 	@touch $@
 
