@@ -93,19 +93,19 @@ $(VENV)/installed: $(VENV)/torch pyproject.toml
 	$(INSTALL) --quiet --editable '.[all]'
 	@if ! $(PY) -c 'from glassformer.shared_library.compiler import *; exit(not find_compiler())'; \
 	then \
-	  echo "No C compiler: downloading Zig's, 90 MB"; \
+	  echo "No C compiler: downloading Zig's, 100 MB"; \
 	  $(INSTALL) --quiet ziglang; \
 	fi
 	$(PY) -m glassformer.shared_library
 	@touch $@
 
 $(VENV)/installed-dev: $(VENV)/installed
-	@echo "Installing what tests and checks need: up to 200 MB to download"
+	@echo "Installing what tests and checks need: up to 210 MB to download"
 	$(INSTALL) --quiet --editable '.[dev]'
 	@touch $@
 
 $(VENV)/installed-release: $(VENV)/installed
-	@echo "Installing what builds packages, Zig's C compiler among it: 110 MB to download"
+	@echo "Installing what builds packages, Zig's C compiler among it: 120 MB to download"
 	$(INSTALL) --quiet --editable '.[release]'
 	@touch $@
 
