@@ -1,4 +1,4 @@
-"""The C network of the engine, driven through its functions: built once for each instruction set."""
+"""The C network, driven through its functions: built once for each instruction set."""
 
 from __future__ import annotations
 
@@ -18,17 +18,11 @@ from glassformer.model import Transformer
 
 SOURCES = Path(native.__file__).parents[1] / "engine" / "native"
 FILES = ("model.c", "cache.c", "layer.c", "network.c", "pool.c")
-FLAGS = (
-    "-std=gnu11",
-    "-O3",
-    "-Wall",
-    "-Wextra",
-    "-Werror",
-    "-fno-math-errno",
-    "-fno-trapping-math",
-)
+FLAGS = ("-std=gnu11", "-O3", "-fno-math-errno", "-fno-trapping-math", "-ffp-contract=fast")
+WARNINGS = ("-Wall", "-Wextra", "-Werror")
 AVX2 = ("-mavx2", "-mfma")
 AVX512 = (*AVX2, *(f"-mavx512{part}" for part in ("f", "bw", "dq", "vl", "vnni")))
+AVX512 = (*AVX512, "-mprefer-vector-width=512")
 AMX = (*AVX512, "-mavx512bf16", "-mamx-tile", "-mamx-int8")
 # The flags of each instruction set, and what /proc/cpuinfo says of a processor that has it.
 ISAS = {
@@ -71,7 +65,7 @@ def to_ints(values: Sequence[int]) -> np.ndarray:
 
 
 class Driver:
-    """A network's functions, with arrays in place of pointers; each returns the code of errors.h."""
+    """A network's functions with arrays in place of pointers; each returns a code of errors.h."""
 
     def __init__(self, model: NativeModel):
         self.model, self.network = model, NetworkStruct()
@@ -143,9 +137,19 @@ def compile_engine(folder: Path, isa: str, *more: str, name: str = "engine.so") 
     compiler, made = native._find_compiler(), folder / name
     assert compiler is not None
     files = [str(SOURCES / file) for file in FILES]
-    command = [*compiler, *FLAGS, *ISAS[isa][0], *more, *files, "-o", str(made), "-lm", "-lpthread"]
+    command = [*compiler, *FLAGS, *WARNINGS, *ISAS[isa][0], *more, *files, "-o", str(made), "-lm", "-lpthread"]
     subprocess.run(command, check=True)
     return made
+
+
+def pack_model(library: ctypes.CDLL, network: Transformer, precision: str) -> NativeModel:
+    tables = network.source_embedding.table, network.output_table
+    tensors = {
+        name: StoredTensor("F32", tuple(x.shape), x.detach().float().numpy())
+        for name, x in network.state_dict().items()
+    }
+    vocabularies = len(tables[0].weight), len(tables[1].weight)
+    return NativeModel(library, network.settings, vocabularies, tensors, precision)
 
 
 @pytest.fixture(scope="session", params=list_isas() or ["none"])
@@ -167,16 +171,7 @@ def drive(engine_library: ctypes.CDLL) -> Iterator[Callable[..., Driver]]:
     drivers: list[Driver] = []
 
     def make(network: Transformer, precision: str = "fp32") -> Driver:
-        vocabularies = (
-            len(network.source_embedding.table.weight),
-            len(network.output_table.weight),
-        )
-        tensors = {
-            name: StoredTensor("F32", tuple(x.shape), x.detach().float().numpy())
-            for name, x in network.state_dict().items()
-        }
-        made = NativeModel(engine_library, network.settings, vocabularies, tensors, precision)
-        drivers.append(Driver(made))
+        drivers.append(Driver(pack_model(engine_library, network, precision)))
         return drivers[-1]
 
     yield make
