@@ -1,11 +1,12 @@
 /* Attention: queries over the keys and values of one source, or of one row's slots.
 
 Letters: H heads; K width of a head, padded to 8 or to a multiple of 16; D = H K, all heads side by
-side, padded to a multiple of 16; S source positions, padded to a multiple of 16; T positions.
+side, padded to a multiple of 16; S source positions, padded to a multiple of APART; T positions.
 Keys and values are bf16 or fp32; queries are fp32 and include 1/√d_k.
 
 A source: its keys, transposed, D by S, in units of 4 bytes: a unit holds one fp32 number, or two
-neighbours of D in bf16; then its values, S by D. One load of keys serves 16 positions, and all
+neighbours of D in bf16; then its values, S by D. The last keys of a row are read together with the
+first ones of the next, whose scores are not used. One load of keys serves 16 positions, and all
 queries of a sentence, as the hypotheses of a beam are.
 A slot: the D keys of one position of one row, then its D values.
 */
@@ -19,6 +20,7 @@ A slot: the D keys of one position of one row, then its D values.
 #else
 #define COLUMNS 4
 #endif
+#define APART 8 /* source positions are padded to a multiple of these */
 #define SAFE 60.0f /* scores up to this have exponentials whose sum is finite and not tiny */
 
 #ifdef __AVX512BF16__
@@ -71,8 +73,9 @@ static inline void softmax(float *scores, int64_t rows, int64_t stride, int64_t 
             v_store(row + t, x);
             sum = sum + x;
         }
-        inverse[r] = 1 / v_sum(sum);
+        inverse[r] = v_sum(sum);
     }
+    for (int64_t r = 0; r < rows; r += LANES) v_store(inverse + r, v_set(1) / v_load(inverse + r));
 }
 
 /* Return the weights of position t for a vector of outputs: those of its head, or of its two. */
@@ -87,13 +90,13 @@ INLINE Vec spread_weights(const float *weights, int64_t stride, int64_t width, i
 /* Multiply queries with the keys of one head at 16 positions. q: rows of floats; on processors with
 products of bf16 pairs, rows of such pairs if the keys are bf16. */
 INLINE void score_16(const float *q, int64_t q_stride, int queries, const uint32_t *keys,
-                     int64_t padded, int64_t units, int is_bf16, float *scores, int64_t stride) {
+                     int64_t apart, int64_t units, int is_bf16, float *scores, int64_t stride) {
     Vec sums[QUERIES][PAD / LANES];
 #pragma GCC unroll 8
     for (int n = 0; n < queries; n++)
 #pragma GCC unroll 4
         for (int i = 0; i < PAD / LANES; i++) sums[n][i] = v_set(0);
-    for (int64_t u = 0; u < units; u++, keys += padded)
+    for (int64_t u = 0; u < units; u++, keys += apart)
 #pragma GCC unroll 4
         for (int i = 0; i < PAD / LANES; i++) {
             const float *unit = (const float *)keys + i * LANES;
@@ -305,25 +308,24 @@ static inline void write_slot(const Heads *heads, const float *keys_values, char
 
 /* Return the bytes of a source of so many positions in one layer. */
 static inline int64_t size_source(const Heads *heads, int64_t count) {
-    return 2 * heads->row * round_up(count, PAD) * bytes_of(heads);
+    return 2 * heads->row * round_up(count, APART) * bytes_of(heads);
 }
 
-/* Write the keys and values of a source's positions, whose rows are `stride` floats apart. */
-static inline void write_source(const Heads *heads, const float *keys_values, int64_t stride, int64_t count,
-                         char *source) {
-    int64_t padded = round_up(count, PAD), row = heads->row;
-    char *values = source + row * padded * bytes_of(heads);
-    memset(source, 0, (size_t)(values - source));
-    for (int64_t t = 0; t < count; t++) {
-        const float *x = keys_values + t * stride;
-        if (heads->is_bf16) {
-            bf16 *keys = (bf16 *)source + 2 * t;
-            for (int64_t i = 0; i < row; i++) keys[i / 2 * padded * 2 + i % 2] = narrow(x[i]);
-            for (int64_t i = 0; i < row; i += LANES)
-                v_store_bf16((bf16 *)values + t * row + i, v_load(x + row + i));
-        } else {
-            for (int64_t i = 0; i < row; i++) ((float *)source)[i * padded + t] = x[i];
-            memcpy((float *)values + t * row, x + row, (size_t)row * 4);
-        }
+/* Write the keys and values of a source's positions, whose rows are `stride` floats apart. `packed`:
+scratch for a row. */
+static inline void write_source(const Heads *heads, const float *keys_values, int64_t stride,
+                                int64_t count, uint32_t *packed, char *source) {
+    int64_t apart = round_up(count, APART), row = heads->row, units = row * bytes_of(heads) / 4;
+    char *values = source + row * apart * bytes_of(heads);
+    uint32_t *keys = (uint32_t *)source;
+    for (int64_t t = 0; t < apart; t++) {
+        const float *x = keys_values + smaller(t, count - 1) * stride; /* padded with the last */
+        for (int64_t i = 0; i < row; i += LANES)
+            if (heads->is_bf16) v_store_bf16((bf16 *)packed + i, v_load(x + i));
+            else v_store((float *)packed + i, v_load(x + i));
+        for (int64_t u = 0; u < units; u++) keys[u * apart + t] = packed[u];
+        for (int64_t i = 0; i < row; i += LANES)
+            if (heads->is_bf16) v_store_bf16((bf16 *)values + t * row + i, v_load(x + row + i));
+            else v_store((float *)values + t * row + i, v_load(x + row + i));
     }
 }

@@ -6,9 +6,18 @@ only AVX2 without VNNI has other weights: see `find_scale`.
 #pragma once
 #include "linear.h"
 
-/* Return 16 outputs or a part of them: sums times both scales, plus bias, with ReLU if wanted. */
-INLINE void finish(Vec sums, const Linear *map, int64_t f, float scale, int relu, float *y) {
-    Vec out = sums * v_load(map->scale + f) * v_set(scale) + v_load(map->bias + f);
+/* What sums are finished with, for LANES outputs. */
+typedef struct {
+    Vec scale, bias;
+} Factors;
+
+INLINE Factors load_factors(const Linear *map, int64_t f) {
+    return (Factors){v_load(map->scale + f), v_load(map->bias + f)};
+}
+
+/* Write outputs: sums times both scales, plus bias, with ReLU if wanted. */
+INLINE void finish(Vec sums, Factors factors, float scale, int relu, float *y) {
+    Vec out = sums * factors.scale * v_set(scale) + factors.bias;
     v_store(y, relu ? v_max(v_set(0), out) : out); /* NaN stays */
 }
 
@@ -136,12 +145,15 @@ INLINE void multiply_block(const Linear *map, const Rows *x, int64_t n, int64_t 
         for (int r = 0; r < rows; r++) sums[r][i] = load_sums(map->offset + f + i * LANES);
     for (int64_t k = 0; k < map->inputs; k += STEP)
         add_step(weight + k * BLOCK, step, bytes + k, x->stride, rows, sets, sums);
+    const float *scale = x->scale + n;
+    y += n * y_stride + f;
 #pragma GCC unroll 8
-    for (int i = 0; i < sets; i++)
+    for (int i = 0; i < sets; i++) {
+        Factors factors = load_factors(map, f + i * LANES);
 #pragma GCC unroll 8
         for (int r = 0; r < rows; r++)
-            finish(to_floats(sums[r][i]), map, f + i * LANES, x->scale[n + r], relu,
-                   y + (n + r) * y_stride + f + i * LANES);
+            finish(to_floats(sums[r][i]), factors, scale[r], relu, y + r * y_stride + i * LANES);
+    }
 }
 
 #else /* any processor: products of 16-bit numbers */
@@ -194,8 +206,8 @@ INLINE void multiply_block(const Linear *map, const Rows *x, int64_t n, int64_t 
                 Ints sum = {a[0] + a[1], a[2] + a[3], b[0] + b[1], b[2] + b[3]}, offset;
                 int64_t g = f + part + i * LANES;
                 memcpy(&offset, map->offset + g, sizeof offset);
-                finish((Vec)__builtin_convertvector(sum + offset, Vec), map, g, x->scale[n + r],
-                       relu, y + (n + r) * y_stride + g);
+                finish((Vec)__builtin_convertvector(sum + offset, Vec), load_factors(map, g),
+                       x->scale[n + r], relu, y + (n + r) * y_stride + g);
             }
     }
 }
@@ -225,6 +237,7 @@ static inline void multiply_rows(const Linear *map, const Rows *x, int64_t n, in
 #if defined __AMX_INT8__ && defined __linux__
 #include <sys/syscall.h>
 #include <unistd.h>
+#define SMALL (1 << 19) /* bytes of weights that are in the L2 cache anyway */
 #define TILED 12 /* the number of rows from which tiles are faster */
 
 /* Request the tiles from the system; return whether it grants them. */
@@ -256,7 +269,7 @@ static inline void multiply_tiles(const Linear *map, const Rows *x, int64_t rows
         int64_t right = f + BLOCK < map->outputs ? BLOCK : 0; /* or the left block again */
         /* Prefetch the next weights into the L2 cache, a part at each step. */
         const int8_t *ahead = all + (f + 2 * BLOCK) * map->inputs, *end = ahead + 2 * step;
-        if (f + 4 * BLOCK > map->outputs) ahead = end;
+        if (f + 4 * BLOCK > map->outputs || step * map->outputs < BLOCK * SMALL) ahead = end;
         for (int64_t n = 0; n < rows; n += 2 * BLOCK) {
             const int8_t *weight = all + f * map->inputs;
             const uint8_t *bytes = x->bytes + n * x->stride;
@@ -288,9 +301,12 @@ static inline void multiply_tiles(const Linear *map, const Rows *x, int64_t rows
             for (int i = 0; i < (right ? 4 : 2); i++) {
                 int64_t r = n + i % 2 * BLOCK, c = f + i / 2 * BLOCK;
                 int64_t stop = smaller(rows - r, BLOCK);
-                for (int64_t m = 0; m < stop; m++)
-                    finish(_mm512_cvtepi32_ps(_mm512_load_si512(sums[i] + m * BLOCK)), map, c,
-                           x->scale[r + m], relu, y + (r + m) * y_stride + c);
+                Factors factors = load_factors(map, c);
+                const float *scale = x->scale + r;
+                float *out = y + r * y_stride + c;
+                for (int64_t m = 0; m < stop; m++, out += y_stride)
+                    finish(_mm512_cvtepi32_ps(_mm512_load_si512(sums[i] + m * BLOCK)), factors,
+                           scale[m], relu, out);
             }
         }
     }

@@ -165,6 +165,7 @@ void encode(Work *work, const int32_t *tokens, const int32_t *start, int32_t cou
     const Norm none = {NULL, NULL};
     const Kept nowhere = {NULL, 0, 0};
     int64_t stride = work->y_stride;
+    uint32_t *packed = (uint32_t *)work->scratch;
     work->n = start[count] - start[0];
     for (int32_t b = 0; b < count; b++)
         for (int32_t n = start[b]; n < start[b + 1]; n++)
@@ -176,7 +177,7 @@ void encode(Work *work, const int32_t *tokens, const int32_t *start, int32_t cou
         for (int32_t b = 0; b < count; b++) {
             int64_t first = start[b] - start[0], length = start[b + 1] - start[b];
             float *y = work->y + first * stride;
-            write_source(heads, y + heads->row, stride, length, self);
+            write_source(heads, y + heads->row, stride, length, packed, self);
             attend_source(heads, y, stride, length, self, length, &nowhere, work->scratch,
                           work->z + first * work->z_stride, work->z_stride);
         }
@@ -189,7 +190,7 @@ void encode(Work *work, const int32_t *tokens, const int32_t *start, int32_t cou
         apply(work, &model->decoder.layer[l].keys_values, in, model->d_model, 0, work->y, stride);
         for (int32_t b = 0; b < count; b++)
             write_source(heads, work->y + (start[b] - start[0]) * stride, stride, sources[b].length,
-                         sources[b].block + l * sources[b].layer_size);
+                         packed, sources[b].block + l * sources[b].layer_size);
     }
 }
 
@@ -215,7 +216,10 @@ static void attend_to_sources(const Work *work, const Cache *cache, const Query 
     for (int64_t n = 0; n < work->n; n = last) {
         int32_t sentence = queries[n].row / cache->beams;
         for (last = n + 1; last < work->n && queries[last].row / cache->beams == sentence;) last++;
-        const Source *source = cache->source + sentence;
+        const Source *source = cache->source + sentence, *next = source + 1;
+        if (last < work->n)
+            for (int64_t i = 0; i < next->layer_size; i += 64)
+                __builtin_prefetch(next->block + l * next->layer_size + i, 0, 2);
         Kept part = {kept->weights ? kept->weights + n * kept->stride : NULL, kept->stride, kept->head};
         attend_source(&work->model->heads, work->y + n * work->y_stride, work->y_stride, last - n,
                       source->block + l * source->layer_size, source->length, &part, work->scratch,
