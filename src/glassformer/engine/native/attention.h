@@ -166,13 +166,14 @@ INLINE void attend_group(const Heads *heads, const float *q, int64_t q_stride, i
                          const char *source, int64_t count, int64_t first, int64_t group, int is_bf16,
                          float *scores, float *inverse, float *out, int64_t out_stride) {
     int64_t padded = round_up(count, PAD), width = heads->width, units = width / (1 + is_bf16);
-    const uint32_t *keys = (const uint32_t *)source + first / (1 + is_bf16) * padded;
-    for (int64_t h = 0; h < group; h++, keys += units * padded)
+    int64_t apart = round_up(count, APART);
+    const uint32_t *keys = (const uint32_t *)source + first / (1 + is_bf16) * apart;
+    for (int64_t h = 0; h < group; h++, keys += units * apart)
         for (int64_t t = 0; t < padded; t += PAD)
             score_16(q + (first + h * width) / (PACKS && is_bf16 ? 2 : 1), q_stride, queries, keys + t,
-                     padded, units, is_bf16, scores + h * padded + t, group * padded);
+                     apart, units, is_bf16, scores + h * padded + t, group * padded);
     softmax(scores, queries * group, padded, count, inverse);
-    const char *values = source + heads->row * padded * (is_bf16 ? 2 : 4);
+    const char *values = source + heads->row * apart * (is_bf16 ? 2 : 4);
     int64_t i = 0, end = group * width;
     for (; i + COLUMNS * LANES <= end; i += COLUMNS * LANES)
         sum_values(scores, padded, inverse, group, width, queries, COLUMNS, values, heads->row, NULL,
