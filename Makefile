@@ -8,7 +8,7 @@ PYTHONS := python3 python3.14 python3.13 python3.12 python3.11 python
 TORCH_CPU := https://download.pytorch.org/whl/cpu
 
 .DEFAULT_GOAL := help
-.PHONY: help venv install demo web test load fuzz faults mutants check clean
+.PHONY: help venv install demo web test load fuzz faults mutants check wheels clean
 
 help: ## say what there is to make
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-8s %s\n", $$1, $$2 }' Makefile
@@ -45,9 +45,17 @@ check: $(VENV)/installed-dev ## style, types and the rules of the house
 	$(PY) -m mypy
 	$(PY) -m pytest tests/house
 
+wheels: $(VENV)/installed-release web ## packages to publish, for every kind of machine, into dist
+	rm -rf dist
+	$(PY) -m build --no-isolation --sdist
+	for target in $$($(PY) -m glassformer.shared_library.targets); do \
+	  GLASSFORMER_TARGET=$$target $(PY) -m build --no-isolation --wheel || exit 1; \
+	done
+	$(PY) -m twine check --strict dist/*
+
 clean: ## remove caches and builds; .venv stays
 	rm -rf build dist .hypothesis .mypy_cache .pytest_cache .ruff_cache
-	find src tests -name __pycache__ -type d -prune -exec rm -rf {} +
+	find src tests benchmarks tools -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(PY):
 	@for python in $(PYTHON) $(PYTHONS); do \
@@ -79,13 +87,18 @@ $(VENV)/torch: $(PY) constraints.txt
 
 $(VENV)/installed: $(VENV)/torch pyproject.toml
 	@echo "Installing the other packages: up to 60 MB to download"
-	$(INSTALL) --quiet --editable '.[serve]'
-	$(PY) -m glassformer.kernels.native
+	$(INSTALL) --quiet --editable '.[all]'
+	$(PY) -m glassformer.shared_library
 	@touch $@
 
 $(VENV)/installed-dev: $(VENV)/installed
 	@echo "Installing what tests and checks need: up to 110 MB to download"
 	$(INSTALL) --quiet --editable '.[dev]'
+	@touch $@
+
+$(VENV)/installed-release: $(VENV)/installed
+	@echo "Installing what builds packages, Zig's C compiler among it: 110 MB to download"
+	$(INSTALL) --quiet --editable '.[release]'
 	@touch $@
 
 $(VENV)/installed-load: $(VENV)/installed-dev

@@ -1,6 +1,6 @@
 """Time attention beside the rest of an encoder layer, for picture V73.
 
-    python benchmarks/attention_cost.py
+    python -m benchmarks attention-cost
 
 One sentence at a time in NumPy, on one thread, for the layers of the shipped model and of the
 paper's base model; of each length the fastest of many calls, in processor time. Writes
@@ -10,9 +10,9 @@ was in the way.
 
 from __future__ import annotations
 
+import argparse
 import json
 import os
-import platform
 from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
@@ -22,6 +22,8 @@ for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ[name] = "1"  # before NumPy is imported
 
 import numpy as np  # noqa: E402
+
+from glassformer.train.machine import look_at_machine  # noqa: E402
 
 OUT = Path(__file__).parents[1] / "src" / "glassformer" / "see" / "draw" / "costs.json"
 LAYERS = (
@@ -87,23 +89,15 @@ def measure(layer: dict[str, int]) -> dict[str, object]:
     }
 
 
-def name_machine() -> str:
-    """The processor, as Linux calls it."""
-    told = Path("/proc/cpuinfo")
-    lines = told.read_text(encoding="utf-8").splitlines() if told.exists() else []
-    names = [line.partition(": ")[2] for line in lines if line.startswith("model name")]
-    return names[0] if names else platform.processor() or platform.machine()
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """It has none."""
 
 
-def main() -> None:
+def main(options: argparse.Namespace) -> None:
     found = {
-        "machine": name_machine(),
+        "machine": look_at_machine().processor,
         "numpy": np.__version__,
         "layers": [measure(layer) for layer in LAYERS],
     }
     OUT.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
     print(f"{OUT}: {found['machine']}")
-
-
-if __name__ == "__main__":
-    main()

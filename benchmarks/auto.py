@@ -1,6 +1,6 @@
 """The size auto against settings chosen by hand, for the same minutes: a Markdown table.
 
-    python benchmarks/auto.py --data DIR/train --valid DIR/valid --test DIR/test \
+    python -m benchmarks auto --data DIR/train --valid DIR/valid --test DIR/test \
         --source-lang en --target-lang fr --pairs 5000 50000 160000 --minutes 15 --out runs/auto
 
 Each is a prefix (DIR/train is DIR/train.en and DIR/train.fr). For each number of pairs, drawn
@@ -25,8 +25,9 @@ from glassformer.directory import WEIGHTS, write_text
 from glassformer.evaluate.quality import score_quality
 from glassformer.evaluate.references import read_references
 from glassformer.train import resume, train
-from glassformer.train.machine import look_at_machine
 from glassformer.translator import Translator
+
+from .tables import tell_machine, tell_table
 
 PRE = {"norm": "pre"}
 FAST = {"learning_rate": 0.004, "warmup": 300, "schedule": "cosine", "ema": 0.998}
@@ -65,8 +66,7 @@ BY_HAND: dict[str, dict[str, Any]] = {
 AUTO = "auto"
 
 
-def main() -> None:
-    options = parse()
+def main(options: argparse.Namespace) -> None:
     results = {
         pairs: {name: run(options, pairs, name) for name in (AUTO, *BY_HAND)}
         for pairs in options.pairs
@@ -74,8 +74,7 @@ def main() -> None:
     print(render(options, results))
 
 
-def parse() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+def add_options(parser: argparse.ArgumentParser) -> None:
     for name in ("data", "valid", "test", "out"):
         parser.add_argument(f"--{name}", type=Path, required=True)
     for name in ("source-lang", "target-lang"):
@@ -83,7 +82,6 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--pairs", type=int, nargs="+", default=[5000, 50_000, 160_000])
     parser.add_argument("--minutes", type=float, default=15.0)
     parser.add_argument("--seed", type=int, default=1)
-    return parser.parse_args()
 
 
 def run(options: argparse.Namespace, pairs: int, name: str) -> dict[str, Any]:
@@ -105,7 +103,7 @@ def run(options: argparse.Namespace, pairs: int, name: str) -> dict[str, Any]:
 
 def settle(options: argparse.Namespace, name: str) -> Config:
     langs = {"source_lang": options.source_lang, "target_lang": options.target_lang}
-    raw = {"size": "auto"} if name == AUTO else BY_HAND[name]
+    raw: dict[str, Any] = {"size": "auto"} if name == AUTO else BY_HAND[name]
     ends = {"minutes": options.minutes, "seed": options.seed}
     return Config.read({**raw, "data": langs, "train": {**raw.get("train", {}), **ends}})
 
@@ -139,12 +137,7 @@ def test(options: argparse.Namespace, out: Path) -> dict[str, Any]:
 def render(options: argparse.Namespace, results: dict[int, dict[str, dict[str, Any]]]) -> str:
     """A row for each configuration; the best of each column is bold."""
     counts = list(results)
-    lines = [
-        f"| chrF++ after {options.minutes:g} minutes | "
-        + " | ".join(f"{count:,} pairs" for count in counts)
-        + " |",
-        "|---|" + "---:|" * len(counts),
-    ]
+    rows = []
     for name in (AUTO, *BY_HAND):
         cells = []
         for count in counts:
@@ -153,22 +146,12 @@ def render(options: argparse.Namespace, results: dict[int, dict[str, dict[str, A
             value = f"{found[name]['chrF++']:.2f}"
             bold = "**" if found[name]["chrF++"] == best else ""
             cells.append(f"{bold}{value}{bold} ({found[name]['steps']:,} updates)")
-        lines.append(f"| {name} | {' | '.join(cells)} |")
-    behind = []
+        rows.append([name, *cells])
+    behind = ["auto against the best by hand"]
     for count in counts:
         by_hand = max(results[count][name]["chrF++"] for name in BY_HAND)
         behind.append(f"{results[count][AUTO]['chrF++'] - by_hand:+.2f}")
-    lines.append(f"| auto against the best by hand | {' | '.join(behind)} |")
-    machine = look_at_machine()
-    return "\n".join(
-        [
-            *lines,
-            "",
-            f"{machine.processor}, {machine.threads} threads, {machine.device}, torch "
-            f"{torch.__version__}, seed {options.seed}; {results[counts[0]][AUTO]['signature']}",
-        ]
-    )
-
-
-if __name__ == "__main__":
-    main()
+    heads = [f"chrF++ after {options.minutes:g} minutes", *(f"{n:,} pairs" for n in counts)]
+    facts = f"torch {torch.__version__}, seed {options.seed}"
+    signature = results[counts[0]][AUTO]["signature"]
+    return f"{tell_table(heads, [*rows, behind])}\n{tell_machine()}, {facts}; {signature}"

@@ -1,6 +1,6 @@
 """What patience of OpenMP's threads costs beside other programs that want the same cores.
 
-    python benchmarks/busy.py MODEL --source FILE --rounds 3
+    python -m benchmarks busy MODEL --source FILE --rounds 3
 
 For each core a process that never rests is started. Beside them the first --sentences of FILE are
 translated one after the other, greedily, by processes whose threads look 300,000 times (the default
@@ -17,12 +17,16 @@ import statistics
 import subprocess
 import sys
 from contextlib import ExitStack
+from functools import partial
 from itertools import islice
 from pathlib import Path
 
-from glassformer.bench.training import describe
 from glassformer.data.files import read_lines
+from glassformer.directory import locate
 from glassformer.openmp import undone
+
+from .tables import tell_machine, tell_table
+from .turns import take_turns
 
 LOOKS = 300_000, 3_000
 TRANSLATE = """
@@ -39,29 +43,30 @@ print(time.perf_counter() - began)
 """
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("model", type=Path)
     parser.add_argument("--source", type=Path, required=True)
     parser.add_argument("--sentences", type=int, default=3)
     parser.add_argument("--rounds", type=int, default=3)
-    options = parser.parse_args()
+
+
+def main(options: argparse.Namespace) -> None:
     lines = list(islice(read_lines(options.source), options.sentences))
     cores = len(os.sched_getaffinity(0))
-    taken: dict[int, list[float]] = {looks: [] for looks in LOOKS}
+    model = str(locate(options.model).absolute())
+    works = {f"{looks:,}": partial(translate, model, lines, looks) for looks in LOOKS}
     with ExitStack() as stack:
         for _ in range(cores):
             busy = subprocess.Popen([sys.executable, "-c", "while True: pass"])
             stack.callback(busy.wait)
             stack.callback(busy.kill)
-        for _ in range(options.rounds):
-            for looks in LOOKS:
-                taken[looks].append(translate(str(options.model.absolute()), lines, looks))
-    print(f"{describe({})}, {cores} other programs\n")
-    print("| looks | seconds, median | least | most |\n|--:|--:|--:|--:|")
-    for looks, seconds in taken.items():
-        row = statistics.median(seconds), min(seconds), max(seconds)
-        print(f"| {looks:,} | {' | '.join(f'{each:.2f}' for each in row)} |")
+        taken = take_turns(works, options.rounds, warm_up=0)
+    print(f"{tell_machine()}, {cores} other programs\n")
+    rows = (
+        [looks, *(f"{of(seconds):.2f}" for of in (statistics.median, min, max))]
+        for looks, seconds in taken.items()
+    )
+    print(tell_table(["looks", "seconds, median", "least", "most"], rows))
 
 
 def translate(model: str, lines: list[str], looks: int) -> float:
@@ -76,7 +81,3 @@ def translate(model: str, lines: list[str], looks: int) -> float:
         check=True,
     )
     return float(done.stdout)
-
-
-if __name__ == "__main__":
-    main()

@@ -1,6 +1,6 @@
 """More text from the same text: what models of both directions make of a corpus, added to it.
 
-    python benchmarks/diversify.py DIR en de --forward MODEL [MODEL ...] \\
+    python -m benchmarks diversify DIR en de --forward MODEL [MODEL ...] \\
         --backward MODEL [MODEL ...] --out MORE
 
 DIR has train.en and train.de. MORE gets the pairs of DIR; each source with what a model of
@@ -21,8 +21,7 @@ from glassformer.directory import write_text
 from glassformer.translator import Translator
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("data", type=Path)
     parser.add_argument("source_lang")
     parser.add_argument("target_lang")
@@ -30,7 +29,9 @@ def main() -> None:
     parser.add_argument("--backward", nargs="*", type=Path, default=[])
     parser.add_argument("--beam", type=int, default=5)
     parser.add_argument("--out", type=Path, required=True)
-    options = parser.parse_args()
+
+
+def main(options: argparse.Namespace) -> None:
     langs = options.source_lang, options.target_lang
     sources, targets = (list(read_lines(options.data / f"train.{lang}")) for lang in langs)
     decode = Decode(beam=options.beam, alpha=1.0, length_penalty="power")
@@ -53,7 +54,3 @@ def say(model: Path, lines: list[str], decode: Decode) -> list[str]:
     found = Translator.load(model).translate(lines, decode=decode)
     print(f"{model}: {len(found):,} translations")
     return found
-
-
-if __name__ == "__main__":
-    main()

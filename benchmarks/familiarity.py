@@ -1,6 +1,6 @@
 """How often a model that does not know a text says so, and how often it says so without cause.
 
-    python benchmarks/familiarity.py --data DATA [--model MODEL --test PREFIX... --text FILE...]
+    python -m benchmarks familiarity --data DATA [--model MODEL --test PREFIX... --text FILE...]
 
 The shipped models translate sentences of their own kind that they never saw, and Tatoeba's, most of
 which they cannot know; MODEL, if given, the pairs of each PREFIX, and FILEs without translations.
@@ -16,41 +16,47 @@ import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from glassformer.data.demo import accepted, pairs
 from glassformer.directory import write_text
 from glassformer.evaluate.quality import score_sentences
-from glassformer.familiarity import SHARE, Familiarity, find_other_language, measure_confidence
+from glassformer.familiarity import SHARE, Familiarity, measure_confidence
+from glassformer.text.function_words import find_other_language
 from glassformer.text.sentences import cut_spans
 from glassformer.translation import take_apart
 from glassformer.translator import Translator
+from tools.demo_corpus import accepted, pairs
+
+from .tables import tell_table
 
 DEMOS = {"demo": ("en", "fr"), "demo-fr-en": ("fr", "en"), "demo-en-zh": ("en", "zh")}
+SIDES = {"en": "tatoeba_en_de", "de": "tatoeba_en_de", "fr": "tatoeba_en_fr", "zh": "tatoeba_en_zh"}
 LINES, SEED, BAD, GOOD = 500, 2026, 40, 60
 SHARES = (0.4, 0.5, SHARE, 0.7, 0.8)  # of the usual confidence
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--data", type=Path, default=os.environ.get("GLASSFORMER_DATA"))
     parser.add_argument("--model", type=Path, help="a model of another kind of text")
     parser.add_argument("--test", nargs="*", default=[], help="for it: PREFIX.en and so on")
     parser.add_argument("--text", nargs="*", default=[], help="for it: text alone")
     parser.add_argument("--out", type=Path, help="write the tables there, too")
-    options = parser.parse_args()
+
+
+def main(options: argparse.Namespace) -> None:
     if not options.data:
-        parser.error("--data or GLASSFORMER_DATA has to name the folder of test sets")
+        raise ValueError("--data or GLASSFORMER_DATA has to name the folder of test sets")
     if (options.test or options.text) and not options.model:
-        parser.error("--test and --text are for a --model")
-    text = "\n".join([*tell_models(options), "", *tell_languages(Path(options.data))]) + "\n"
+        raise ValueError("--test and --text are for a --model")
+    limits = (f"below {share:g}" for share in SHARES)
+    heads = ["model", "text", "translation", "lines", "unknown", "language", *limits]
+    models = tell_table(heads, list_models(options), texts=3)
+    heads = ["text of Tatoeba", "lines", *(f"to a model of {code}" for code in SIDES)]
+    text = f"{models}\n{tell_table(heads, list_languages(Path(options.data)))}"
     print(text)
     if options.out:
         write_text(options.out, text)
 
 
-def tell_models(options: argparse.Namespace) -> Iterator[str]:
-    limits = " | ".join(f"below {share:g}" for share in SHARES)
-    yield f"| model | text | translation | lines | unknown | language | {limits} |"
-    yield f"|---|---|---|--:|--:|--:|{'--:|' * len(SHARES)}"
+def list_models(options: argparse.Namespace) -> Iterator[list[str]]:
     for name, (source, target) in DEMOS.items():
         translator = Translator.load(name, device="cpu", precision="fp32")
         yield from measure(
@@ -78,7 +84,7 @@ def read(prefix: str, *ends: str) -> list[tuple[str, ...]]:
 
 def measure(
     name: str, translator: Translator, kind: str, test: Sequence[tuple[str, ...]]
-) -> Iterator[str]:
+) -> Iterator[list[str]]:
     """Yield a row for what is good, and one for what is bad; of text alone, one for all."""
     sources, references = map(list, zip(*test, strict=True))
     found = [best for (best,) in translator.search(sources)]
@@ -102,8 +108,8 @@ def measure(
         if judged:
             told = [sum(kind in kinds for kinds, _ in judged) for kind in ("unknown", "language")]
             told += [sum(least < share for _, least in judged) for share in SHARES]
-            shares = " | ".join(f"{100 * count / len(judged):.1f} %" for count in told)
-            yield f"| {name} | {kind} | {said} | {len(judged):,} | {shares} |"
+            shares = (f"{100 * count / len(judged):.1f} %" for count in told)
+            yield [name, kind, said, f"{len(judged):,}", *shares]
 
 
 def list_accepted(kind: str, source: str, *languages: str) -> set[str]:
@@ -111,22 +117,10 @@ def list_accepted(kind: str, source: str, *languages: str) -> set[str]:
     return set(accepted(source, *languages)) if kind == "its own kind" else set()
 
 
-def tell_languages(data: Path) -> Iterator[str]:
+def list_languages(data: Path) -> Iterator[list[str]]:
     """Yield how much of each language is taken for another, by a model of each."""
-    sides = {
-        "en": "tatoeba_en_de",
-        "de": "tatoeba_en_de",
-        "fr": "tatoeba_en_fr",
-        "zh": "tatoeba_en_zh",
-    }
-    yield f"| text of Tatoeba | lines | {' | '.join(f'to a model of {code}' for code in sides)} |"
-    yield f"|---|--:|{'--:|' * len(sides)}"
-    for code, folder in sides.items():
+    for code, folder in SIDES.items():
         lines = (data / folder / f"test.{code}").read_text(encoding="utf-8").split("\n")[:-1]
-        told = (sum(find_other_language(line, own) is not None for line in lines) for own in sides)
-        shares = " | ".join(f"{100 * count / len(lines):.2f} %" for count in told)
-        yield f"| {code} | {len(lines):,} | {shares} |"
-
-
-if __name__ == "__main__":
-    main()
+        told = (sum(find_other_language(line, own) is not None for line in lines) for own in SIDES)
+        shares = (f"{100 * count / len(lines):.2f} %" for count in told)
+        yield [code, f"{len(lines):,}", *shares]

@@ -1,9 +1,9 @@
 """Draw every picture of the shipped model's translation, and of a larger model's, for docs/gallery.
 
-    python benchmarks/gallery.py [--base MODEL] [--out docs/gallery]
+    python -m benchmarks gallery [--base MODEL] [--out docs/gallery]
 
 Stills are PNG of 256 colours; those that move are GIF, of the shipped model alone. One page,
-index.html, shows them all. MODEL is one that `benchmarks/recipe.py` trained: its score is stated.
+index.html, shows them all. MODEL is one that `recipe` trained: its score is stated.
 A picture that is there already is kept, so that a run which was stopped goes on.
 """
 
@@ -60,12 +60,13 @@ img{max-width:100%;height:auto;display:block;margin:0 auto}
 """
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--base", type=Path, help="a model of the paper's base size")
     default = Path(__file__).parents[1] / "docs" / "gallery"
     parser.add_argument("--out", type=Path, default=default)
-    options = parser.parse_args()
+
+
+def main(options: argparse.Namespace) -> None:
     sets = {"demo": record("demo", SHORT)}
     if options.base:
         sets["base"] = record(options.base, LONG)
@@ -163,7 +164,3 @@ def show(id: str, names: list[str], folder: Path) -> str:
         f'<figure id="{id}"><figcaption><b>{id}</b>{title}{moves}</figcaption>'
         f'<div class="pair">{images}</div></figure>\n'
     )
-
-
-if __name__ == "__main__":
-    main()

@@ -1,6 +1,6 @@
 """What one GPU does: training in large batches, and translating with few and many at once.
 
-    python benchmarks/gpu.py --out gpu.json [--sizes base big] [--tokens 25000] [--cube 8192]
+    python -m benchmarks gpu --out gpu.json [--sizes base big] [--tokens 25000] [--cube 8192]
 
 Sentences are random tokens, 25 on average; weights are as the seed makes them, so nothing ends
 early: each translation is as long as it may be. Medians of repeats. `of the rate` compares the
@@ -23,7 +23,6 @@ from typing import Any
 import numpy as np
 import torch
 
-from glassformer.bench.ceilings import count_flops
 from glassformer.config import BOS, EOS, PAD, Config, Decode, Model
 from glassformer.data.batches import Batch
 from glassformer.decode import Hypothesis, search
@@ -32,13 +31,22 @@ from glassformer.directory import write_text
 from glassformer.model import Transformer
 from glassformer.train.updates import Updater
 
+from .ceilings import count_flops
+from .tables import tell_table
+
+COLUMNS = {
+    "source+target tokens/s": ("tokens", ",.0f"),
+    "s an update": ("seconds", ".3f"),
+    "of the rate": ("share", ".1%"),
+    "of its products": ("own", ".1%"),
+    "MiB": ("memory", ",.0f"),
+}
 WARM = 3  # repeats that are not counted
 LONG = 25  # tokens a sentence, in the middle
 Shape = tuple[int, int, int, int]  # matrices, rows, depth, columns of a product
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--device", default="cuda")
     parser.add_argument("--precision", default="bf16")
@@ -48,28 +56,28 @@ def main() -> None:
     parser.add_argument("--cube", type=int, default=8192)
     parser.add_argument("--at-once", nargs="*", type=int, default=[1, 64, 1024])
     parser.add_argument("--repeats", type=int, default=10)
-    options = parser.parse_args()
+
+
+def main(options: argparse.Namespace) -> None:
     bench = Bench(options)
     rate = 2 * options.cube**3 / bench.time(bench.product((1, *[options.cube] * 3)))
     found: dict[str, Any] = {"device": bench.name, "torch": torch.__version__, "rate": rate}
-    print(
-        f"{bench.name}, torch {torch.__version__}, {options.precision}: {rate / 1e12:,.1f} TFLOP/s"
-    )
-    print("\n| size | source+target tokens/s | s an update | of the rate | of its products | MiB |")
-    print("|---|--:|--:|--:|--:|--:|")
-    for size in options.sizes:
-        found[size] = trained = bench.train(read_shape(size), rate)
-        print(
-            "| {} | {tokens:,.0f} | {seconds:.3f} | {share:.1%} | {own:.1%} "
-            "| {memory:,.0f} |".format(size, **trained)
-        )
-    print("\n| translating | sentences at once | target tokens/s |\n|---|--:|--:|")
+    facts = f"{bench.name}, torch {torch.__version__}, {options.precision}"
+    print(f"{facts}: {rate / 1e12:,.1f} TFLOP/s\n")
+    found |= {size: bench.train(read_shape(size), rate) for size in options.sizes}
+    rows = [
+        [size, *(f"{found[size][name]:{how}}" for name, how in COLUMNS.values())]
+        for size in options.sizes
+    ]
+    print(tell_table(["size", *COLUMNS], rows), flush=True)
+    rows = []
     for size in options.sizes[:1]:
         for name, how in (("greedy", {"search": "greedy"}), ("beam 5", {"beam": 5})):
             for count in options.at_once:
                 speed = bench.translate(read_shape(size), count, how)
                 found[f"{size} {name} {count}"] = speed
-                print(f"| {size}, {name} | {count:,} | {speed:,.0f} |", flush=True)
+                rows.append([f"{size}, {name}", f"{count:,}", f"{speed:,.0f}"])
+    print(tell_table(["translating", "sentences at once", "target tokens/s"], rows))
     write_text(options.out, json.dumps(found, indent=1) + "\n")
 
 
@@ -190,7 +198,3 @@ def list_products(model: Model, vocabulary: int, batch: Batch) -> Iterator[Shape
             ] * layers
     for several, m, k, n in forward:
         yield from ((several, m, k, n), (several, m, n, k), (several, k, m, n))
-
-
-if __name__ == "__main__":
-    main()

@@ -1,6 +1,6 @@
 """How often the output guards are wrong: alarms on good translations, and damage that they miss.
 
-    python benchmarks/guards.py --data DATA [--model MULTI30K_EN_DE] [--out guards.md]
+    python -m benchmarks guards --data DATA [--model MULTI30K_EN_DE] [--out guards.md]
 
 Good are translations by people: test sets of Multi30k, Tatoeba and newstest2021, and of the
 built-in corpus. What models say of the same is counted as well. Damage is done to translations by
@@ -17,11 +17,13 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from random import Random
 
-from glassformer.data.demo import pairs
 from glassformer.directory import write_text
 from glassformer.quality_check import find_problems
 from glassformer.translation import Translation
 from glassformer.translator import Translator
+from tools.demo_corpus import pairs
+
+from .tables import tell_table
 
 Pairs = list[tuple[str, str]]
 KINDS = ["loop", "copy", "short", "long", "lost"]
@@ -42,18 +44,20 @@ DEMOS = {"demo": ("en", "fr"), "demo-fr-en": ("fr", "en"), "demo-en-zh": ("en", 
 HELD_OUT, SEED = 2_000, 2026
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--data", type=Path, default=os.environ.get("GLASSFORMER_DATA"))
     parser.add_argument("--model", type=Path, help="trained on Multi30k, English to German")
     parser.add_argument("--out", type=Path, help="write the tables there, too")
-    options = parser.parse_args()
+
+
+def main(options: argparse.Namespace) -> None:
     if not options.data:
-        parser.error("--data or GLASSFORMER_DATA has to name the folder of test sets")
+        raise ValueError("--data or GLASSFORMER_DATA has to name the folder of test sets")
     good = dict(read_people(Path(options.data)))
     said = dict(translate(good, options.model))
-    tables = [*tell_alarms(good, said), "", *tell_damage(good)]
-    text = "\n".join(tables) + "\n"
+    alarms = tell_table(["good translations", "lines", *KINDS], list_alarms(good, said))
+    heads = ["damage", "done", "found as", "found", "found as anything"]
+    text = f"{alarms}\n{tell_table(heads, list_damage(good))}"
     print(text)
     if options.out:
         write_text(options.out, text)
@@ -101,9 +105,7 @@ def look(source: str, target: str) -> set[str]:
     return {each.kind for each in find_problems(source, by_people)}
 
 
-def tell_alarms(good: dict[str, Pairs], said: dict[str, Counter[str]]) -> Iterator[str]:
-    yield f"| good translations | lines | {' | '.join(KINDS)} |"
-    yield f"|---|--:|{'--:|' * len(KINDS)}"
+def list_alarms(good: dict[str, Pairs], said: dict[str, Counter[str]]) -> Iterator[list[str]]:
     total: Counter[str] = Counter()
     for name, found in good.items():
         counts = Counter(kind for pair in found for kind in look(*pair))
@@ -114,8 +116,8 @@ def tell_alarms(good: dict[str, Pairs], said: dict[str, Counter[str]]) -> Iterat
     yield row("all by people", sum(map(len, good.values())), total)
 
 
-def row(name: str, lines: int, counts: Counter[str]) -> str:
-    return f"| {name} | {lines:,} | {' | '.join(str(counts[kind]) for kind in KINDS)} |"
+def row(name: str, lines: int, counts: Counter[str]) -> list[str]:
+    return [name, f"{lines:,}", *(str(counts[kind]) for kind in KINDS)]
 
 
 Harm = Callable[[Random, str, str, str], tuple[str, str] | None]  # of a pair, and another target
@@ -200,9 +202,7 @@ HARMS: dict[str, tuple[str, Harm]] = {
 }
 
 
-def tell_damage(good: dict[str, Pairs]) -> Iterator[str]:
-    yield "| damage | done | found as | found | found as anything |"
-    yield "|---|--:|---|--:|--:|"
+def list_damage(good: dict[str, Pairs]) -> Iterator[list[str]]:
     sets = [each for name, each in good.items() if not name.endswith(("zh", "held out"))]
     for name, (kind, harm) in HARMS.items():
         random, found, done = Random(name), Counter[bool](), Counter[bool]()
@@ -214,11 +214,5 @@ def tell_damage(good: dict[str, Pairs]) -> Iterator[str]:
                     done[bool(seen)] += 1
                     found[kind in seen] += 1
         count = done.total()
-        yield (
-            f"| {name} | {count:,} | {kind} | {100 * found[True] / count:.1f} % "
-            f"| {100 * done[True] / count:.1f} % |"
-        )
-
-
-if __name__ == "__main__":
-    main()
+        shares = (f"{100 * each[True] / count:.1f} %" for each in (found, done))
+        yield [name, f"{count:,}", kind, *shares]

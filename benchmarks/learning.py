@@ -1,11 +1,11 @@
 """What training costs until it translates so well: ours and JoeyNMT's, in CPU-seconds and tokens.
 
-    python benchmarks/learning.py recipes/multi30k-en-de.toml --data DIR --test test2016 \\
-        --work CACHE --out RUNS
+    python -m benchmarks learning recipes/multi30k-en-de.toml --data DIR --test test2016 \\
+        --out RUNS
 
 DIR has train.*, valid.* and the test. Each point of ours is a whole training by the recipe, but of
 so many updates, lengths padded as this machine likes: CPU-seconds from the first line read to the
-model written, validations included. JoeyNMT, installed below CACHE, learns from the same tokens
+model written, validations included. JoeyNMT, installed below --work, learns from the same tokens
 with as many in a batch, a network of the same sizes, Adam and the paper's schedule with --warmup
 updates; the seconds for its reading and validating are not counted. One training of it is stopped
 at --seconds to translate the test. Both translate with 5 beams. What is in RUNS already is not done
@@ -26,20 +26,23 @@ from typing import Any
 import sacrebleu
 from matplotlib.figure import Figure
 
-from glassformer.bench.installing import copy_peers, install
-from glassformer.bench.training import describe, make_task
 from glassformer.config import Config
 from glassformer.data.files import read_lines
 from glassformer.directory import write_json, write_text
-from glassformer.openmp import undone
 from glassformer.train import train
 from glassformer.translator import Translator
 
+from .installing import install
+from .options import find_cache
+from .processes import make_environment
+from .tables import tell_machine, tell_table
+from .train import make_task
+
 NAMES = {"glassformer": "o", "joeynmt": "s"}
+COUNTS = ("updates", "tokens", "cpu")
 
 
-def main() -> None:
-    options = parse()
+def main(options: argparse.Namespace) -> None:
     config = Config.load(options.recipe)
     langs = config.data.source_lang, config.data.target_lang
     source, reference = (
@@ -51,16 +54,18 @@ def main() -> None:
         found += theirs(config, options, source, reference)
     for updates in options.updates:
         found.append(ours(config, options, updates, source, reference))
-    facts = {"machine": describe({}), "threads": os.environ.get("OMP_NUM_THREADS"), "found": found}
+    threads = os.environ.get("OMP_NUM_THREADS")
+    facts = {"machine": tell_machine(), "threads": threads, "found": found}
     write_text(options.out / "learning.json", json.dumps(facts, indent=1) + "\n")
     draw(found, options.test).savefig(options.out / "learning.svg")
-    print("| | updates | tokens | CPU-seconds | BLEU |\n|---|--:|--:|--:|--:|")
-    for each in found:
-        print("| {name} | {updates:,} | {tokens:,} | {cpu:,.0f} | {BLEU:.2f} |".format(**each))
+    rows = (
+        [each["name"], *(f"{each[name]:,.0f}" for name in COUNTS), f"{each['BLEU']:.2f}"]
+        for each in found
+    )
+    print(tell_table(["", "updates", "tokens", "CPU-seconds", "BLEU"], rows))
 
 
-def parse() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("recipe", type=Path)
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--test", required=True)
@@ -69,9 +74,8 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--rate", type=float, default=0.0044, help="JoeyNMT's highest")
     parser.add_argument("--warmup", type=int, default=400, help="JoeyNMT's")
     parser.add_argument("--dropout", type=float, default=0.2, help="JoeyNMT's")
-    parser.add_argument("--work", type=Path, required=True)
+    parser.add_argument("--work", type=Path, help="where JoeyNMT is installed and kept")
     parser.add_argument("--out", type=Path, required=True)
-    return parser.parse_args()
 
 
 def ours(
@@ -106,7 +110,8 @@ def count_seconds() -> float:
 def theirs(
     config: Config, options: argparse.Namespace, source: list[str], truth: list[str]
 ) -> list[dict[str, Any]]:
-    task = make_task(config, [options.data], options.work)
+    work = options.work or find_cache()
+    task = make_task(config, [options.data], work)
     rows = task.folder / "joeynmt.jsonl"
     kept = options.out / "joeynmt.jsonl"
     if not kept.is_file():
@@ -115,10 +120,10 @@ def theirs(
         write_text(task.folder / "test.source", lines)
         chosen = {name: getattr(options, name) for name in ("rate", "warmup", "dropout")}
         write_json(task.folder / "learning.json", chosen)
-        python, path = install("joeynmt", options.work), copy_peers(options.work)
-        command = [python, "-m", "peers.learn_joeynmt", task.folder, *options.seconds]
-        environment = {**undone(os.environ), "PYTHONPATH": str(path)}
-        subprocess.run([*map(str, command)], env=environment, cwd=path, check=True)
+        module, python = "benchmarks.engines.learn_joeynmt", install("joeynmt", work)
+        command = [python, "-m", module, task.folder, *options.seconds]
+        environment = make_environment({}, is_ours=False)
+        subprocess.run([*map(str, command)], env=environment, cwd=work, check=True)
         write_text(kept, rows.read_text(encoding="utf-8"))
     found = []
     for line in kept.read_text(encoding="utf-8").splitlines():
@@ -147,7 +152,3 @@ def draw(found: list[dict[str, Any]], test: str) -> Figure:
     panels[0].set_ylabel(f"BLEU on {test}")
     panels[0].legend(frameon=False)
     return figure
-
-
-if __name__ == "__main__":
-    main()

@@ -1,6 +1,6 @@
 """How often a model is right on outputs longer than any it was trained on: SCAN's `length` split.
 
-    python benchmarks/lengths.py --data DIR --out RUNS
+    python -m benchmarks lengths --data DIR --out RUNS
 
 DIR has length.{train,test}.{src,tgt}. A tenth of the training pairs is held out, so that both sides
 of the limit are unseen commands. What is found goes to see/draw/lengths.json, for picture V26.
@@ -27,11 +27,12 @@ HELD_OUT = 1700
 Pairs = list[tuple[str, str]]
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--out", type=Path, required=True)
-    options = parser.parse_args()
+
+
+def main(options: argparse.Namespace) -> None:
     pairs, far = (read(options.data / f"length.{name}") for name in ("train", "test"))
     random.Random(1).shuffle(pairs)
     near, pairs = pairs[:HELD_OUT], pairs[HELD_OUT:]
@@ -68,7 +69,3 @@ def ask(translator: Translator, pairs: Pairs) -> tuple[Counter[int], Counter[int
         asked[length] += 1
         right[length] += answer == said
     return right, asked
-
-
-if __name__ == "__main__":
-    main()

@@ -1,6 +1,6 @@
 """Run the cells of a notebook in order, and store what each shows, as Jupyter would.
 
-    python benchmarks/notebook.py docs/see.ipynb
+    python -m benchmarks notebook docs/see.ipynb
 
 Needs no Jupyter: cells of plain Python whose last line is an expression that shows itself.
 """
@@ -66,13 +66,11 @@ def show(value: Any) -> dict[str, str]:
     return shown
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("notebook", type=Path, nargs="+")
-    for path in parser.parse_args().notebook:
+
+
+def main(options: argparse.Namespace) -> None:
+    for path in options.notebook:
         ran = run(json.loads(path.read_text(encoding="utf-8")))
         write_text(path, json.dumps(ran, ensure_ascii=False, indent=1) + "\n")
-
-
-if __name__ == "__main__":
-    main()

@@ -1,6 +1,6 @@
 """A parent against none: `train --from`, beside trainings from scratch in the same minutes.
 
-    python benchmarks/parent.py runs/tatoeba-en-fr/seed-1 --recipe recipes/tatoeba-en-fr.toml \
+    python -m benchmarks parent runs/tatoeba-en-fr/seed-1 --recipe recipes/tatoeba-en-fr.toml \
         --recipe recipes/multi30k-en-fr.toml --data DIR --test test2016 --test test2017 \
         --pairs 1000 5000 29000 --minutes 4 --out runs/parent
 
@@ -20,18 +20,18 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from auto import draw_pairs
 
-from glassformer.directory import write_text
-from glassformer.train.machine import look_at_machine
+from glassformer.disk import write_text
+
+from .auto import draw_pairs
+from .tables import tell_machine, tell_table
 
 PARENT = "the parent, as it is"
 OWN_PIECES = "from the parent"
 NEW_PIECES = "from the parent, with new tokens"
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("parent", type=Path)
     parser.add_argument("--recipe", type=Path, action="append", default=[])
     parser.add_argument("--data", type=Path, required=True)
@@ -40,7 +40,9 @@ def main() -> None:
     parser.add_argument("--minutes", type=float, default=4.0)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--out", type=Path, required=True)
-    options = parser.parse_args()
+
+
+def main(options: argparse.Namespace) -> None:
     print(render(options, {pairs: measure(options, pairs) for pairs in options.pairs}))
 
 
@@ -99,14 +101,7 @@ def run(*words: object) -> str:
 
 
 def render(options: argparse.Namespace, results: dict[int, dict[str, dict[str, Any]]]) -> str:
-    lines = [
-        "| BLEU on "
-        + ", ".join(options.test)
-        + " | "
-        + " | ".join(f"{pairs:,} pairs" for pairs in results)
-        + " |",
-        "|---|" + "---:|" * len(results),
-    ]
+    rows = []
     for name in next(iter(results.values())):
         cells = []
         for found in (each[name] for each in results.values()):
@@ -114,11 +109,7 @@ def render(options: argparse.Namespace, results: dict[int, dict[str, dict[str, A
             if "updates" in found:
                 cell += f" ({found['updates']:,} updates, {found['cpu_seconds']:,.0f} CPU-seconds)"
             cells.append(cell)
-        lines.append(f"| {name} | {' | '.join(cells)} |")
-    machine = look_at_machine()
-    said = f"{machine.processor}, {machine.threads} threads, torch {torch.__version__}"
-    return "\n".join([*lines, "", f"{said}, {options.minutes:g} minutes each, seed {options.seed}"])
-
-
-if __name__ == "__main__":
-    main()
+        rows.append([name, *cells])
+    heads = [f"BLEU on {', '.join(options.test)}", *(f"{pairs:,} pairs" for pairs in results)]
+    facts = f"torch {torch.__version__}, {options.minutes:g} minutes each, seed {options.seed}"
+    return f"{tell_table(heads, rows)}\n{tell_machine()}, {facts}"

@@ -1,6 +1,6 @@
 """What a precision costs: BLEU, and how many translations change when a sentence is alone.
 
-    python benchmarks/precision.py MODEL --source test.en --reference test.de
+    python -m benchmarks precision MODEL --source test.en --reference test.de
 
 A line for each precision and search, as Markdown.
 """
@@ -18,24 +18,27 @@ from glassformer.data.files import read_lines
 from glassformer.decode import search
 from glassformer.translator import Translator
 
+from .tables import tell_table
+
 SEARCHES = {"greedy": Decode(search="greedy"), "beam 5": Decode(beam=5)}
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("model", type=Path)
     parser.add_argument("--source", type=Path, required=True)
     parser.add_argument("--reference", type=Path, required=True)
-    options = parser.parse_args()
+
+
+def main(options: argparse.Namespace) -> None:
     sources, references = (list(read_lines(path)) for path in (options.source, options.reference))
-    print("| precision | search | BLEU | other tokens when alone |\n|---|---|--:|--:|")
+    rows = []
     for precision in ("fp32", "bf16", "int8"):
         translator = Translator.load(options.model, device="cpu", precision=precision)
         for name, decode in SEARCHES.items():
             bleu, changed = examine(translator, sources, references, decode)
-            print(
-                f"| {precision} | {name} | {bleu:.2f} | {changed} of {len(sources)} |", flush=True
-            )
+            rows.append([precision, name, f"{bleu:.2f}", f"{changed} of {len(sources)}"])
+    heads = ["precision", "search", "BLEU", "other tokens when alone"]
+    print(tell_table(heads, rows, texts=2))
 
 
 @torch.inference_mode()
@@ -49,7 +52,3 @@ def examine(
     text = [tokens.target.decode(row) for row in together]
     changed = sum(one != other for one, other in zip(together, alone, strict=True))
     return sacrebleu.corpus_bleu(text, [references]).score, changed
-
-
-if __name__ == "__main__":
-    main()

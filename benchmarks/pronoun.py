@@ -1,6 +1,6 @@
 """Where does a model that translates English to French settle whether `it` is il or elle?
 
-    python benchmarks/pronoun.py [MODEL] [--riddles 480] [--out docs]
+    python -m benchmarks pronoun [MODEL] [--riddles 480] [--out docs]
 
 Over riddles that were not in training, as many of each order and gender: where each head looks,
 what is lost without it, which glances are needed, and which vectors carry the answer from one
@@ -17,8 +17,6 @@ from typing import Any
 
 import numpy as np
 import torch
-from pronoun_page import write_page
-from pronoun_riddles import Reader, Riddle, collect, find_donors
 from torch import Tensor
 
 from glassformer.decode.score import padded
@@ -29,6 +27,10 @@ from glassformer.see.parameters import Parameters
 from glassformer.tap import Edit
 from glassformer.tap import record as watch
 from glassformer.translator import Translator
+from tools.demo_corpus import list_riddle_words
+
+from .pronoun_page import write_page
+from .pronoun_riddles import Reader, Riddle, collect, find_donors
 
 Runs = dict[str, Any]
 
@@ -272,12 +274,13 @@ def study_all(translator: Translator, count: int) -> Runs:
     return found
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("model", nargs="?", default="demo")
     parser.add_argument("--riddles", type=int, default=480)
     parser.add_argument("--out", type=Path, default=Path(__file__).parents[1] / "docs")
-    options = parser.parse_args()
+
+
+def main(options: argparse.Namespace) -> None:
     translator = Translator.load(options.model, device="cpu")
     found = study_all(translator, options.riddles)
     found["weights_sha256"] = fingerprint(Parameters(translator.model.state_dict()))
@@ -285,8 +288,6 @@ def main() -> None:
     write_page(found, options.model, options.out)
     if locate(options.model) == SHIPPED / "demo":
         names = ("weights_sha256", "pairs", "look")
-        write_json(MEASURED, {name: found[name] for name in names})
-
-
-if __name__ == "__main__":
-    main()
+        genders, adjectives = list_riddle_words()
+        words = {"genders": genders, "adjectives": adjectives}
+        write_json(MEASURED, {name: found[name] for name in names} | words)

@@ -196,7 +196,7 @@ the encoder, *it* collects nothing that is used. The decision is made in the dec
 that writes the pronoun: that step first attends to the *adjective*, and a few layers later to the
 noun that the adjective describes. We call such a sentence, with two nouns and one *it*, a riddle.
 
-`python benchmarks/pronoun.py` measures this page anew: {riddles} riddles that were not in training,
+`python -m benchmarks pronoun` measures this page anew: {riddles} riddles that were not in training,
 with as many *il* as *elle*, and as many with the right noun first as second. {translated:.1%} are
 translated with the right pronoun. All below is about one step: the French up to the pronoun is
 given, and the right pronoun is compared with the wrong one; it is likelier in {right:.1%}, by a

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from glassformer.config import BOS, EOS
-from glassformer.data.demo import PronounItem, accepted, pronoun_items
-from glassformer.data.demo.words import load_lexicon as load_lexicon
 from glassformer.translator import Translator
+from tools.demo_corpus import PronounItem, accepted, pronoun_items
+from tools.demo_corpus.words import load_lexicon
 
 SEED = 77
 
@@ -85,7 +85,7 @@ class Reader:
 
 
 def _find(
-    text: str, words: Sequence[str], spans: Sequence[tuple[int, int]], *, before: bool = False
+    text: str, words: Iterable[str], spans: Sequence[tuple[int, int]], *, before: bool = False
 ) -> list[int]:
     """The tokens of the first of these words in a text, with the word before it if asked for."""
     lead = r"(?:\S+\s+)?(?:\w+['’])?" if before else r"\b"

@@ -1,6 +1,6 @@
 """Quality at speed: one picture of BLEU against words a second, over networks of other depths.
 
-    python benchmarks/quality.py recipes/multi30k-en-de.toml --data DIR --test test2016 --out RUNS
+    python -m benchmarks quality recipes/multi30k-en-de.toml --data DIR --test test2016 --out RUNS
 
 DIR has train.*, valid.* and the test. All are trained with the recipe, but for their layers and
 --updates; the distilled one learns from what the first one makes of the training sources with 5
@@ -16,18 +16,21 @@ import json
 import shutil
 import statistics
 import time
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import sacrebleu
 from matplotlib.figure import Figure
 
-from glassformer.bench.training import describe
 from glassformer.config import Config, Decode
 from glassformer.data.files import read_lines
 from glassformer.directory import CARD, write_text
 from glassformer.train import resume, train
 from glassformer.translator import Translator
+
+from .tables import tell_machine, tell_table
+from .turns import take_turns
 
 LAYERS = {"6+6": (6, 6), "6+2": (6, 2), "12+1": (12, 1), "2+1": (2, 1)}
 TEACHER, TAUGHT = "6+6", "2+1 distilled"
@@ -38,17 +41,18 @@ SEARCHES = {
 MARKS = {"greedy": "o", "beam 5": "s"}
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("recipe", type=Path)
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--test", required=True)
     parser.add_argument("--updates", type=int, default=1200)
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--out", type=Path, required=True)
-    options = parser.parse_args()
+
+
+def main(options: argparse.Namespace) -> None:
     config = Config.load(options.recipe).changed(train={"steps": options.updates})
-    langs = config.data.source_lang, config.data.target_lang
+    langs = str(config.data.source_lang), str(config.data.target_lang)
     for name, (encoder, decoder) in LAYERS.items():
         deep = config.changed(model={"encoder_layers": encoder, "decoder_layers": decoder})
         make(deep, options.data, options.out / name, options.data)
@@ -59,12 +63,14 @@ def main() -> None:
         list(read_lines(options.data / f"{options.test}.{each}")) for each in langs
     )
     found = measure(options.out, source, reference, options.rounds)
-    facts = {"machine": describe({}), "updates": options.updates, "found": found}
+    facts = {"machine": tell_machine(), "updates": options.updates, "found": found}
     write_text(options.out / "quality.json", json.dumps(facts, indent=1) + "\n")
     draw(found, options.test).savefig(options.out / "quality.svg")
-    print("| layers | search | words/s | BLEU |\n|---|---|--:|--:|")
-    for each in found:
-        print("| {name} | {search} | {words:,.0f} | {BLEU:.2f} |".format(**each))
+    rows = (
+        [each["name"], each["search"], f"{each['words']:,.0f}", f"{each['BLEU']:.2f}"]
+        for each in found
+    )
+    print(tell_table(["layers", "search", "words/s", "BLEU"], rows, texts=2))
 
 
 def make(config: Config, data: Path, out: Path, valid: Path) -> None:
@@ -94,26 +100,25 @@ def measure(
 ) -> list[dict[str, Any]]:
     """Words of translation a second, the median of the rounds; the first one prepares."""
     translators = {name: Translator.load(out / name) for name in [*LAYERS, TAUGHT]}
-    kinds = [(name, search) for name in translators for search in SEARCHES]
-    speeds: dict[tuple[str, str], list[float]] = {kind: [] for kind in kinds}
-    said: dict[tuple[str, str], list[str]] = {}
-    for turn in range(rounds + 1):
-        for name, search in kinds:
-            began = time.perf_counter()
-            found = translators[name].translate(source, decode=SEARCHES[search])
-            taken = time.perf_counter() - began
-            if turn:
-                speeds[name, search].append(sum(len(line.split()) for line in found) / taken)
-            said[name, search] = found
+    kinds = {f"{name}, {search}": (name, search) for name in translators for search in SEARCHES}
+    said: dict[str, list[str]] = {}
+
+    def translate(kind: str) -> float:
+        name, search = kinds[kind]
+        began = time.perf_counter()
+        found = said[kind] = translators[name].translate(source, decode=SEARCHES[search])
+        return sum(len(line.split()) for line in found) / (time.perf_counter() - began)
+
+    speeds = take_turns({kind: partial(translate, kind) for kind in kinds}, rounds)
     return [
         {
             "name": name,
             "search": search,
             "precision": translators[name].precision,
-            "words": statistics.median(speeds[name, search]),
-            "BLEU": sacrebleu.corpus_bleu(said[name, search], [reference]).score,
+            "words": statistics.median(speeds[kind]),
+            "BLEU": sacrebleu.corpus_bleu(said[kind], [reference]).score,
         }
-        for name, search in kinds
+        for kind, (name, search) in kinds.items()
     ]
 
 
@@ -142,7 +147,3 @@ def draw(found: list[dict[str, Any]], test: str) -> Figure:
     axes.set_xlim(slow * 0.7, fast * 1.25)
     figure.legend(loc="outside right upper", frameon=False, title="layers")
     return figure
-
-
-if __name__ == "__main__":
-    main()

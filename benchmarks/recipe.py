@@ -1,6 +1,6 @@
 """Train a recipe with several seeds, score it on its test sets, write the figures into its head.
 
-    python benchmarks/recipe.py recipes/multi30k-en-de.toml --data DIR --test test2016 \
+    python -m benchmarks recipe recipes/multi30k-en-de.toml --data DIR --test test2016 \
         --test test2017 --seeds 1 2 3 --out runs/multi30k-en-de
 
 DIR has train.* and, to validate on, valid.*; or --data and --valid are prefixes or files as
@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import platform
 import statistics
 import time
 from itertools import dropwhile
@@ -31,9 +30,10 @@ from glassformer.evaluate.references import read_references
 from glassformer.train import resume, train
 from glassformer.translator import Translator
 
+from .tables import tell_machine
 
-def main() -> None:
-    options = parse()
+
+def main(options: argparse.Namespace) -> None:
     results = [run(options, seed) for seed in options.seeds]
     options.out.mkdir(parents=True, exist_ok=True)
     write_text(options.out / "results.json", json.dumps(results, indent=1) + "\n")
@@ -44,8 +44,7 @@ def main() -> None:
     write_text(options.recipe, f"{head}\n{body}\n")
 
 
-def parse() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("recipe", type=Path)
     parser.add_argument("--data", nargs="+", required=True)
     parser.add_argument("--valid", nargs="+")
@@ -53,7 +52,6 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--seeds", type=int, nargs="+", default=[1, 2, 3])
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--minutes", type=float, help="instead of the recipe's own")
-    return parser.parse_args()
 
 
 def run(options: argparse.Namespace, seed: int) -> dict[str, Any]:
@@ -125,9 +123,9 @@ def render(options: argparse.Namespace, results: list[dict[str, Any]]) -> str:
     minutes = f" --minutes {options.minutes:g}" if options.minutes else ""
     lines = [
         f"{options.recipe.stem}: measured by",
-        f"  python benchmarks/recipe.py recipes/{options.recipe.name} --data DATA {tests} "
+        f"  python -m benchmarks recipe recipes/{options.recipe.name} --data DATA {tests} "
         f"--seeds {seeds}{minutes} --out RUNS",
-        f"on {machine()}.",
+        f"on {tell_machine()}, torch {torch.__version__}, sacreBLEU {sacrebleu.__version__}.",
         *(
             f"Seed {each['seed']}: {each['updates']:,} updates, "
             f"{each['tokens'] / 1e6:.1f} M source+target tokens, {each['cpu_seconds']:,.0f} "
@@ -158,22 +156,3 @@ def mean(values: list[float], digits: int) -> str:
     if len(values) > 1:
         said += f" +- {statistics.stdev(values):,.{digits}f}"
     return said
-
-
-def machine() -> str:
-    """The processor, as far as the system tells, and the libraries."""
-    processor = platform.processor() or platform.machine()
-    info = Path("/proc/cpuinfo")
-    if info.is_file():
-        names = [x for x in info.read_text(encoding="utf-8").splitlines() if "model name" in x]
-        processor = f"{len(names)} x {names[0].split(':')[1].strip()}" if names else processor
-    capability = torch.backends.cpu.get_cpu_capability()
-    amx = ", AMX" if torch.cpu._is_amx_tile_supported() else ""
-    return (
-        f"{processor} ({capability}{amx}), torch {torch.__version__}, "
-        f"sacreBLEU {sacrebleu.__version__}"
-    )
-
-
-if __name__ == "__main__":
-    main()

@@ -1,6 +1,6 @@
 """Make the models that ship with the package, of the built-in corpus and recipes/demo.toml.
 
-    python benchmarks/shipped.py --out RUNS [demo demo-fr-en demo-en-zh]
+    python -m benchmarks shipped --out RUNS [demo demo-fr-en demo-en-zh]
 
 For each: write the pairs, train, store the weights in fp16 under src/glassformer/models, and let
 the stored model take the exam: held-out sentences, the riddles of `it`, the sentences of the notes.
@@ -14,29 +14,31 @@ from pathlib import Path
 from typing import Any
 
 from glassformer.config import Config
-from glassformer.data.demo import NOTES
-from glassformer.data.demo.exam import ExamMark, mark_exact, mark_notes, mark_pronouns, speak
-from glassformer.data.demo.files import write_pairs
+from glassformer.data.demo import ExamMark, Split, mark_exact, mark_pronouns
 from glassformer.directory import CARD, SHIPPED, WEIGHTS, load_model, save_model, write_text
 from glassformer.train import train
 from glassformer.train.card import hash_files, read_facts, write_card
 from glassformer.train.golden import write_golden
 from glassformer.translator import Translator
+from tools.demo_corpus import NOTES
+from tools.demo_corpus.exam import ask_notes, ask_riddles, ask_sentences, speak
+from tools.demo_corpus.files import write_pairs
 
 RECIPE = Path(__file__).parents[1] / "recipes" / "demo.toml"
 LANGUAGES = {"demo": ("en", "fr"), "demo-fr-en": ("fr", "en"), "demo-en-zh": ("en", "zh")}
-PAIRS = {"train": 60_000, "valid": 300}
+PAIRS: dict[Split, int] = {"train": 60_000, "valid": 300}
 QUESTIONS = 2_000
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("names", nargs="*", default=list(LANGUAGES), metavar="NAME")
     parser.add_argument("--out", type=Path, required=True)
-    options = parser.parse_args()
+
+
+def main(options: argparse.Namespace) -> None:
     for name in options.names:
         if name not in LANGUAGES:
-            parser.error(f"no shipped model is called {name}: {', '.join(LANGUAGES)}")
+            raise ValueError(f"no shipped model is called {name}: {', '.join(LANGUAGES)}")
     for name in options.names:
         make(name, options.out / name)
 
@@ -67,11 +69,11 @@ def examine(translator: Translator, source: str, target: str) -> dict[str, ExamM
     """Greedy, in fp32, of the weights as they are stored."""
     ask = translator.translate
     marks = {
-        "held-out sentences": mark_exact(ask, source, target, QUESTIONS),
-        "sentences of the notes": mark_notes(ask, source, target),
+        "held-out sentences": mark_exact(ask, ask_sentences(source, target, QUESTIONS)),
+        "sentences of the notes": mark_exact(ask, ask_notes(source, target)),
     }
     if target == "fr":
-        marks["riddles of il and elle"] = mark_pronouns(ask, source, QUESTIONS)
+        marks["riddles of il and elle"] = mark_pronouns(ask, ask_riddles(source, QUESTIONS))
     return marks
 
 
@@ -89,11 +91,7 @@ grammar allows; no training text had the content words of a held-out sentence to
 {right}
 ## Made by
 
-`python benchmarks/shipped.py --out RUNS {folder.name}`, of the built-in corpus, which is our own.
+`python -m benchmarks shipped --out RUNS {folder.name}`, of the built-in corpus, which is our own.
 Licence of data and weights: MIT.
 """,
     )
-
-
-if __name__ == "__main__":
-    main()

@@ -1,6 +1,6 @@
 """What the windows cost while nobody looks, as a share of an update and of a translation.
 
-    python benchmarks/taps.py [--size tiny]
+    python -m benchmarks taps [--size tiny]
 
 The share is far below what clocks tell apart, so it is counted: how many windows a token of work
 passes, times what a closed one takes, over the time of the work.
@@ -9,7 +9,6 @@ passes, times what a closed one takes, over the time of the work.
 from __future__ import annotations
 
 import argparse
-import time
 from collections.abc import Callable
 from contextlib import ExitStack
 from timeit import repeat
@@ -31,10 +30,11 @@ VOCABULARY, ROWS, LENGTH, REPEATS, CALLS = 8000, 256, 16, 7, 100_000
 MODULES = ("attention", "embedding", "feed_forward", "layers", "transformer")
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--size", default="tiny")
-    options = parser.parse_args()
+
+
+def main(options: argparse.Namespace) -> None:
     keep_memory()
     scope = {"tap": tap, "owner": Watchable(), "x": torch.zeros(1)}
     each = min(repeat("tap(owner, 'x', x)", globals=scope, number=CALLS, repeat=15)) / CALLS
@@ -50,7 +50,7 @@ def make_work(size: str) -> dict[str, Callable[[], object]]:
     updater = Updater(model, config.train, device, choose_precision("auto", device))
     random = np.random.default_rng(0)
     sides = [random.integers(3, VOCABULARY, (ROWS, LENGTH + extra)) for extra in (0, 1)]
-    batch = Batch(*sides, np.arange(ROWS))
+    batch = Batch(sides[0], sides[1], np.arange(ROWS))
     settings = Decode(search="greedy", max_ratio=0, max_extra=LENGTH)
 
     def translate(count: int) -> None:
@@ -82,13 +82,4 @@ def count_windows(work: Callable[[], object]) -> int:
 
 def measure(work: Callable[[], object]) -> float:
     """The shortest of some repetitions: what the windows take is a share of that at most."""
-    taken = []
-    for _ in range(REPEATS):
-        began = time.perf_counter()
-        work()
-        taken.append(time.perf_counter() - began)
-    return min(taken)
-
-
-if __name__ == "__main__":
-    main()
+    return min(repeat(work, number=1, repeat=REPEATS))

@@ -1,6 +1,6 @@
 """How much faster two workers are than one, when Ray deals out the shards of a text.
 
-    python benchmarks/workers.py --model demo --source TEXT --workers 1 2 --rounds 3
+    python -m benchmarks workers --model demo --source TEXT --workers 1 2 --rounds 3
 
 Every worker has one thread. The start-up of Ray and of the workers is measured apart, on a text of
 as many lines as there are workers, and taken off.
@@ -20,44 +20,45 @@ from glassformer.cli.cluster import show_cluster
 from glassformer.config import Config
 from glassformer.directory import CONFIG, locate
 from glassformer.shards import ShardJob, translate_shards
-from glassformer.train.machine import look_at_machine
+
+from .tables import tell_machine, tell_table
+from .turns import take_turns
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--model", default="demo")
     parser.add_argument("--source", type=Path, required=True)
     parser.add_argument("--lines", type=int, default=20_000, help="of the source, repeated")
     parser.add_argument("--workers", type=int, nargs="+", default=[1, 2])
     parser.add_argument("--rounds", type=int, default=3)
-    options = parser.parse_args()
+
+
+def main(options: argparse.Namespace) -> None:
     rows = measure(options)
-    one = statistics.median(rows[options.workers[0]])
-    print(f"{look_at_machine().processor}, {options.lines:,} lines, {options.rounds} rounds\n")
-    print("| workers | seconds, median | least to most | against the first |\n|---|---|---|---|")
+    one = statistics.median(rows[str(options.workers[0])])
+    print(f"{tell_machine()}, {options.lines:,} lines, {options.rounds} rounds\n")
+    table = []
     for workers, seconds in rows.items():
         middle = statistics.median(seconds)
         spread = f"{min(seconds):.1f} to {max(seconds):.1f}"
-        print(f"| {workers} | {middle:.1f} | {spread} | {one / middle:.2f}x |")
+        table.append([f"{workers}", f"{middle:.1f}", spread, f"{one / middle:.2f}x"])
+    print(tell_table(["workers", "seconds, median", "least to most", "against the first"], table))
     print(json.dumps({"lines": options.lines, "seconds": rows}))
 
 
-def measure(options: argparse.Namespace) -> dict[int, list[float]]:
+def measure(options: argparse.Namespace) -> dict[str, list[float]]:
     """Seconds of every round by workers, start-up taken off; rounds in turn."""
     text = options.source.read_text(encoding="utf-8").splitlines()
     text = (text * (options.lines // len(text) + 1))[: options.lines]
-    rows: dict[int, list[float]] = {workers: [] for workers in options.workers}
     with tempfile.TemporaryDirectory() as folder:
-        for number in range(options.rounds):
-            for workers in options.workers:
-                few = time_run(Path(folder), options.model, text[:workers], workers, 1)
-                shard = -(-len(text) // (workers * 8))
-                all_ = time_run(Path(folder), options.model, text, workers, shard)
-                rows[workers].append(all_ - few)
-                print(
-                    f"round {number}, {workers}: start-up {few:.1f} s, all {all_:.1f} s", flush=True
-                )
-    return rows
+
+        def translate(workers: int) -> float:
+            few = time_run(Path(folder), options.model, text[:workers], workers, 1)
+            shard = -(-len(text) // (workers * 8))
+            return time_run(Path(folder), options.model, text, workers, shard) - few
+
+        works = {str(workers): partial(translate, workers) for workers in options.workers}
+        return take_turns(works, options.rounds, warm_up=0)
 
 
 def time_run(folder: Path, model: str, text: list[str], workers: int, shard: int) -> float:
@@ -71,7 +72,3 @@ def time_run(folder: Path, model: str, text: list[str], workers: int, shard: int
     took = time.perf_counter() - began
     assert out.read_bytes().count(b"\n") == len(text)
     return took
-
-
-if __name__ == "__main__":
-    main()

@@ -34,6 +34,7 @@ def is_built() -> bool:
         return False
     sources = [path for path in (WEB / "src").rglob("*") if path.is_file()]
     sources += [WEB / "package-lock.json", WEB / "index.html", WEB / "vite.config.ts"]
+    sources.append(STATIC.parents[1] / "messages.json")  # which the app shows too
     built = index.stat().st_mtime
     return all(path.stat().st_mtime <= built for path in sources if path.is_file())
 

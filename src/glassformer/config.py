@@ -36,6 +36,15 @@ SEARCH_OF = {
 }
 
 
+def setting(default: Any, description: str, **limits: Any) -> Any:
+    """Return a field of a table of settings.
+
+    The description is its help on the command line and its line in docs/settings.md; it ends with
+    the section of the paper, if that speaks of it.
+    """
+    return Field(default, description=description, **limits)
+
+
 class Settings(BaseModel):
     """The base class of each table of the file: frozen, and unknown keys are refused."""
 
@@ -45,12 +54,18 @@ class Settings(BaseModel):
 class Positions(Settings):
     """The settings of the positional encoding (3.5); see `model/positions.py`."""
 
-    layout: Literal["interleaved", "concatenated", "learned"] = "interleaved"
-    grid: Literal["paper", "tensor2tensor"] = "paper"  # exponents 2i/d, or i/(d/2-1)
-    offset: int = Field(0, ge=0, le=MANY)  # the number of the first position
-    amplitude: float = Field(1.0, ge=0, le=MANY)  # a factor on every value
-    # positions in the table: the longest sentence, in tokens
-    max_positions: int = Field(1024, ge=2, le=WIDE)
+    layout: Literal["interleaved", "concatenated", "learned"] = setting(
+        "interleaved",
+        "Sines and cosines in turns, all sines first, or a learned table (paper 3.5).",
+    )
+    grid: Literal["paper", "tensor2tensor"] = setting(
+        "paper", "The exponents of the wavelengths: 2i/d, or i/(d/2-1) (paper 3.5)."
+    )
+    offset: int = setting(0, "The number of the first position.", ge=0, le=MANY)
+    amplitude: float = setting(1.0, "A factor on every value.", ge=0, le=MANY)
+    max_positions: int = setting(
+        1024, "The positions in the table: the longest sentence, in tokens.", ge=2, le=WIDE
+    )
 
     @model_validator(mode="after")
     def _has_effect(self) -> Positions:
@@ -62,20 +77,39 @@ class Positions(Settings):
 class Model(Settings):
     """The shape of the network. The defaults are the paper's base model (table 3)."""
 
-    d_model: int = Field(512, ge=2, le=WIDE)
-    d_ff: int = Field(2048, ge=1, le=MANY)
-    heads: int = Field(8, ge=1, le=WIDE)
-    head_width: int | None = Field(None, ge=1, le=WIDE)  # None: d_model / heads
-    encoder_layers: int = Field(6, ge=1, le=1000)
-    decoder_layers: int = Field(6, ge=1, le=1000)
-    dropout: float = Field(0.1, ge=0, lt=1)  # where the paper has it (5.4)
-    attention_dropout: float = Field(0.0, ge=0, lt=1)  # on the weights; not in the paper
-    activation_dropout: float = Field(0.0, ge=0, lt=1)  # inside the feed-forward; not in the paper
-    norm: Literal["post", "pre"] = "post"
-    norm_epsilon: float = Field(1e-5, gt=0)
-    activation: Literal["relu", "silu", "gelu"] = "relu"
-    tie: Literal["three-way", "two-way", "none"] = "three-way"  # two-way: target and output
-    output_bias: bool = False  # a bias on the logits, as Marian has it; not in the paper
+    d_model: int = setting(
+        512, "The width of the vectors between layers (paper 3.1).", ge=2, le=WIDE
+    )
+    d_ff: int = setting(
+        2048, "The width inside the feed-forward network (paper 3.3).", ge=1, le=MANY
+    )
+    heads: int = setting(8, "The heads of each attention (paper 3.2.2).", ge=1, le=WIDE)
+    head_width: int | None = setting(
+        None, "The width of a head; if not given, d_model / heads (paper 3.2.2).", ge=1, le=WIDE
+    )
+    encoder_layers: int = setting(6, "The layers of the encoder (paper 3.1).", ge=1, le=1000)
+    decoder_layers: int = setting(6, "The layers of the decoder (paper 3.1).", ge=1, le=1000)
+    dropout: float = setting(
+        0.1, "Dropout after sub-layers and embeddings (paper 5.4).", ge=0, lt=1
+    )
+    attention_dropout: float = setting(
+        0.0, "Dropout on the attention weights; not in the paper.", ge=0, lt=1
+    )
+    activation_dropout: float = setting(
+        0.0, "Dropout inside the feed-forward network; not in the paper.", ge=0, lt=1
+    )
+    norm: Literal["post", "pre"] = setting(
+        "post", "LayerNorm after each residual sum, or before each sub-layer (paper 3.1)."
+    )
+    norm_epsilon: float = setting(1e-5, "What LayerNorm adds to the variance (paper 3.1).", gt=0)
+    activation: Literal["relu", "silu", "gelu"] = setting(
+        "relu", "The function between the two feed-forward products (paper 3.3)."
+    )
+    tie: Literal["three-way", "two-way", "none"] = setting(
+        "three-way",
+        "Which tables are one: all three, target embedding and output, or none (paper 3.4).",
+    )
+    output_bias: bool = setting(False, "A bias on the logits, as Marian has it; not in the paper.")
     positions: Positions = Positions()
 
     @model_validator(mode="after")
@@ -100,54 +134,112 @@ class Model(Settings):
 class Text(Settings):
     """The settings of the tokenizer (5.1: byte-pair encoding, one vocabulary for both sides)."""
 
-    vocabulary: int = Field(8000, ge=300, le=MANY)  # tokens in all, control ids and bytes included
-    shared: bool = True  # one vocabulary for both sides
-    dropout: float = Field(0.0, ge=0, lt=1)  # subword sampling: the chance that a merge is skipped
-    samples: int = Field(8, ge=1, le=1000)  # K, segmentations kept a side; epoch e reads e mod K
-    # A source of more tokens is translated in parts. None: the 99th percentile of the training text
-    split_above: int | None = Field(None, ge=1)
+    vocabulary: int = setting(
+        8000, "The tokens in all, control ids and bytes included (paper 5.1).", ge=300, le=MANY
+    )
+    shared: bool = setting(True, "One vocabulary for both sides (paper 5.1).")
+    dropout: float = setting(
+        0.0, "Subword sampling: the chance that a merge is skipped.", ge=0, lt=1
+    )
+    samples: int = setting(
+        8,
+        "With subword sampling: K segmentations kept; epoch e reads number e mod K.",
+        ge=1,
+        le=1000,
+    )
+    split_above: int | None = setting(
+        None,
+        "Longer sources are cut in parts; if not given, above the training's 99th percentile.",
+        ge=1,
+    )
 
 
 class Data(Settings):
     """The settings of the sentence pairs. Paths are given on the command line, not stored here."""
 
-    source_lang: str | None = None
-    target_lang: str | None = None
-    # tokens; longer pairs are left out, and their number is reported
-    max_length: int = Field(256, ge=1, le=WIDE)
+    source_lang: str | None = setting(None, "The language to translate from, as a code like en.")
+    target_lang: str | None = setting(None, "The language to translate to, as a code like de.")
+    max_length: int = setting(
+        256, "The most tokens of a side; longer pairs are left out, and counted.", ge=1, le=WIDE
+    )
 
 
 class Train(Settings):
     """The settings of training (section 5 of the paper)."""
 
-    seed: int = Field(1, ge=0, lt=1 << 63)
-    steps: int | None = Field(None, ge=1, le=10**9)
-    minutes: float | None = Field(None, gt=0, le=10**7)  # instead of steps; turned into steps
-    batch_tokens: int = Field(4096, ge=16, le=10**9)  # a side of a micro-batch, with padding
-    pad_to: int | None = Field(None, ge=1, le=64)  # a multiple for lengths; None: what is fastest
-    gradient_accumulation: int = Field(1, ge=1, le=10**6)  # micro-batches summed into one update
-    optimizer: Literal["adam", "muon"] = "adam"
-    learning_rate: float | None = Field(None, gt=0)  # the peak; None: (d_model * warmup) ** -0.5
-    embedding_lr_scale: float = Field(1.0, gt=0, le=1000)  # of embeddings, times the learning rate
-    warmup: int | None = Field(None, ge=1)  # updates; None: the paper's 4000, or a tenth of all
-    schedule: Literal["inverse_sqrt", "cosine", "linear"] = "inverse_sqrt"
-    final_rate: float = Field(0.0, ge=0, le=1)  # where cosine and linear end, a share of the peak
-    betas: tuple[float, float] = (0.9, 0.98)
-    epsilon: float = Field(1e-9, gt=0)
-    weight_decay: float = Field(0.0, ge=0)
-    label_smoothing: float = Field(0.1, ge=0, lt=1)
-    rdrop_alpha: float = Field(0.0, ge=0, le=1000)  # R-Drop's alpha: two forward passes a batch
-    max_grad_norm: float | None = Field(1.0, gt=0)  # largest gradient norm; not in the paper
-    precision: Literal["auto", "fp32", "bf16"] = "auto"
-    ema: float | None = Field(None, gt=0, lt=1)  # decay of a moving average of the weights
-    validate_every: int | None = Field(None, ge=1)  # updates; None: ten times in all
-    checkpoint_every: int | None = Field(None, ge=1)  # updates; None: at each validation
-    keep: int = Field(1, ge=1)  # latest checkpoints kept, for resuming and averaging
-    best_by: Literal["bleu", "chrf", "loss"] = "bleu"
-    patience: int | None = Field(None, ge=1)  # validations without a better score before stopping
-    freeze: tuple[str, ...] = ()  # parts that are not trained, like "encoder" or "decoder.0"
-    watch: int = Field(3, ge=0)  # sentences recorded during training, in run/watch; 0: none
-    shard: bool = False  # with torchrun: spread one model over all processes, to save memory
+    seed: int = setting(1, "The seed of all randomness of the training.", ge=0, lt=1 << 63)
+    steps: int | None = setting(None, "How many updates to train (paper 5.2).", ge=1, le=10**9)
+    minutes: float | None = setting(
+        None, "How long to train, instead of steps, into which it is turned.", gt=0, le=10**7
+    )
+    batch_tokens: int = setting(
+        4096, "The tokens of each side of a micro-batch, with padding (paper 5.1).", ge=16, le=10**9
+    )
+    pad_to: int | None = setting(
+        None,
+        "Lengths are padded to a multiple of this; if not given, what is fastest.",
+        ge=1,
+        le=64,
+    )
+    gradient_accumulation: int = setting(
+        1, "How many micro-batches are summed into one update.", ge=1, le=10**6
+    )
+    optimizer: Literal["adam", "muon"] = setting(
+        "adam", "Adam as in the paper, or Muon for the matrices (paper 5.3)."
+    )
+    learning_rate: float | None = setting(
+        None,
+        "The peak of the learning rate; if not given, (d_model * warmup) ** -0.5 (paper 5.3).",
+        gt=0,
+    )
+    embedding_lr_scale: float = setting(
+        1.0, "A factor on the learning rate of the embeddings.", gt=0, le=1000
+    )
+    warmup: int | None = setting(
+        None, "The updates until the peak; if not given, 4000, or a tenth of all (paper 5.3).", ge=1
+    )
+    schedule: Literal["inverse_sqrt", "cosine", "linear"] = setting(
+        "inverse_sqrt", "How the learning rate falls after its peak (paper 5.3)."
+    )
+    final_rate: float = setting(
+        0.0, "Where the schedules cosine and linear end, as a share of the peak.", ge=0, le=1
+    )
+    betas: tuple[float, float] = setting((0.9, 0.98), "Adam's two decay rates (paper 5.3).")
+    epsilon: float = setting(1e-9, "Adam's epsilon (paper 5.3).", gt=0)
+    weight_decay: float = setting(0.0, "Decoupled weight decay, as in AdamW.", ge=0)
+    label_smoothing: float = setting(
+        0.1, "The probability spread over all tokens (paper 5.4).", ge=0, lt=1
+    )
+    rdrop_alpha: float = setting(
+        0.0, "R-Drop's alpha; above 0, two forward passes a batch.", ge=0, le=1000
+    )
+    max_grad_norm: float | None = setting(
+        1.0, "Gradients are scaled down to this norm; not in the paper.", gt=0
+    )
+    precision: Literal["auto", "fp32", "bf16"] = setting(
+        "auto", "The numbers that matrix products are computed with."
+    )
+    ema: float | None = setting(None, "The decay of a moving average of the weights.", gt=0, lt=1)
+    validate_every: int | None = setting(
+        None, "Updates between validations; if not given, ten times in all.", ge=1
+    )
+    checkpoint_every: int | None = setting(
+        None, "Updates between checkpoints; if not given, at each validation.", ge=1
+    )
+    keep: int = setting(
+        1, "How many checkpoints are kept, the latest, to resume and to average (paper 6.1).", ge=1
+    )
+    best_by: Literal["bleu", "chrf", "loss"] = setting(
+        "bleu", "The score by which the best weights are chosen."
+    )
+    patience: int | None = setting(
+        None, "Stop after this many validations without a better score.", ge=1
+    )
+    freeze: tuple[str, ...] = setting((), "Parts that are not trained, like encoder or decoder.0.")
+    watch: int = setting(3, "Sentences recorded during training, in run/watch; 0: none.", ge=0)
+    shard: bool = setting(
+        False, "With torchrun: spread one model over all processes, to save memory."
+    )
 
     @model_validator(mode="after")
     def _ends(self) -> Train:
@@ -161,18 +253,35 @@ class Train(Settings):
 class Decode(Settings):
     """The settings of the search: the defaults of `translate`. The paper has beam 4, alpha 0.6."""
 
-    search: Literal["beam", "greedy", "sample"] = "beam"
-    beam: int = Field(5, ge=1, le=1000)
-    length_penalty: Literal["gnmt", "power", "none"] = "gnmt"  # ((5+n)/6)^alpha, n^alpha, 1
-    alpha: float = Field(0.6, ge=0, le=100)
-    stop: Literal["exact", "first"] = "exact"
-    max_ratio: float = Field(1.5, ge=0, le=1000)  # longest: ratio * source + extra; see find_ratio
-    max_extra: int = Field(50, ge=1, le=WIDE)  # the paper: input length + 50
-    min_length: int = Field(0, ge=0, le=WIDE)
-    no_repeat_ngram_size: int = Field(0, ge=0, le=WIDE)  # no n-gram of this size twice; 0: off
-    temperature: float = Field(1.0, gt=0)
-    top_k: int = Field(0, ge=0, le=MANY)  # 0: all
-    top_p: float = Field(1.0, gt=0, le=1)
+    search: Literal["beam", "greedy", "sample"] = setting(
+        "beam", "Keep the best hypotheses, take the likeliest token each time, or draw one."
+    )
+    beam: int = setting(5, "How many hypotheses are kept (paper 6.1).", ge=1, le=1000)
+    length_penalty: Literal["gnmt", "power", "none"] = setting(
+        "gnmt", "What a log-probability is divided by: ((5+n)/6)^alpha, n^alpha or 1 (paper 6.1)."
+    )
+    alpha: float = setting(0.6, "Larger favours longer output (paper 6.1).", ge=0, le=100)
+    stop: Literal["exact", "first"] = setting(
+        "exact", "End when nothing better can come, or when enough have ended."
+    )
+    max_ratio: float = setting(
+        1.5, "Most tokens of output: this for each source token, and max_extra.", ge=0, le=1000
+    )
+    max_extra: int = setting(
+        50,
+        "Tokens of output beyond max_ratio; input length + 50 in the paper (paper 6.1).",
+        ge=1,
+        le=WIDE,
+    )
+    min_length: int = setting(0, "Fewest tokens of output.", ge=0, le=WIDE)
+    no_repeat_ngram_size: int = setting(
+        0, "Never the same so many tokens twice; 0: off.", ge=0, le=WIDE
+    )
+    temperature: float = setting(1.0, "Below 1: fewer bold choices; above 1: more.", gt=0)
+    top_k: int = setting(0, "Only among so many of the likeliest; 0: all.", ge=0, le=MANY)
+    top_p: float = setting(
+        1.0, "Only among the likeliest that make up this share of the probability.", gt=0, le=1
+    )
 
     def override(
         self, given: Decode | Mapping[str, Any] | None = None, n_best: int | None = None
@@ -205,8 +314,14 @@ class Config(Settings):
     needs, training chooses it once it knows the corpus: see `train/auto.py`.
     """
 
-    recipe: Literal["auto", "paper"] | None = None  # None: the paper's, but for the size auto
-    size: Literal["auto", "tiny", "small", "base", "big"] | None = None
+    recipe: Literal["auto", "paper"] | None = setting(
+        None,
+        "auto chooses what is not set for the corpus and the machine, paper takes the paper's; if "
+        "not given, paper, but for the size auto.",
+    )
+    size: Literal["auto", "tiny", "small", "base", "big"] | None = setting(
+        None, "The shape of the network, by name; auto: chosen for the corpus."
+    )
     model: Model = Model()
     text: Text = Text()
     data: Data = Data()
@@ -273,9 +388,12 @@ class Config(Settings):
             raw[table] = {key: value for key, value in raw[table].items() if value is not None}
         return Config.read(raw)
 
+    def to_json(self) -> dict[str, Any]:
+        """Return all settings, or those that were given if some are still to be chosen."""
+        return self.model_dump(mode="json", exclude_none=True, exclude_unset=self.is_open)
+
     def to_toml(self) -> str:
-        raw = self.model_dump(mode="json", exclude_none=True, exclude_unset=self.is_open)
-        return tomli_w.dumps(raw)
+        return tomli_w.dumps(self.to_json())
 
 
 def _apply(raw: dict[str, Any], change: str) -> None:

@@ -1,12 +1,20 @@
-"""The choice of device and precision, and the memory of the process."""
+"""The choice of device and precision, and the memory and threads of the process."""
 
 from __future__ import annotations
 
 import ctypes
 import gc
+import sys
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, nullcontext, suppress
+from functools import cache
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING
 
-import torch
+if TYPE_CHECKING:  # translating on a processor needs no PyTorch
+    import torch
 
 DEVICES = ("auto", "cpu", "cuda", "mps")
 PRECISIONS = ("auto", "fp32", "bf16")
@@ -15,6 +23,8 @@ TRIM_THRESHOLD, MMAP_THRESHOLD = -1, -3  # of mallopt, in glibc's malloc.h
 
 def choose_device(name: str = "auto") -> torch.device:
     """Return the device of that name; "auto" is a GPU where there is one. ValueError if absent."""
+    import torch
+
     there = {
         "cuda": torch.cuda.is_available(),
         "mps": torch.backends.mps.is_available(),
@@ -29,6 +39,26 @@ def choose_device(name: str = "auto") -> torch.device:
     return torch.device(name)
 
 
+def name_device(name: str = "auto") -> str:
+    """Return the name of a device; ValueError if it is absent.
+
+    PyTorch is asked only if another device than the processor was named, or if there may be one.
+    """
+    if name == "cpu" or (name == "auto" and not may_have_gpu()):
+        return "cpu"
+    if find_spec("torch") is None:
+        raise ValueError(f"device={name} needs PyTorch: pip install 'glassformer[train]'")
+    return str(choose_device(name))
+
+
+@cache
+def may_have_gpu() -> bool:
+    """Return whether PyTorch is installed and this machine may have a GPU that it can use."""
+    drivers = ("/dev/nvidiactl", "/dev/nvidia0", "/dev/kfd", "/dev/dxg")  # Linux and WSL
+    there = sys.platform != "linux" or any(Path(each).exists() for each in drivers)
+    return there and find_spec("torch") is not None
+
+
 def choose_precision(name: str, device: torch.device) -> str:
     """Return the precision to use; "auto" is bf16 where the hardware is faster in it, else fp32."""
     if name not in PRECISIONS:
@@ -40,6 +70,8 @@ def choose_precision(name: str, device: torch.device) -> str:
 
 def has_bf16(device: torch.device) -> bool:
     """Return whether matrix products in bf16 are faster than in fp32 on this device."""
+    import torch
+
     if device.type == "cuda":
         return torch.cuda.is_bf16_supported(including_emulation=False)
     if device.type == "cpu":
@@ -53,16 +85,20 @@ def _lets_onednn_use_bf16() -> bool:
 
     oneDNN would then emulate bf16, thirty times more slowly than fp32.
     """
+    import torch
+
     return torch.backends.mkldnn.is_available() and bool(
         torch.ops.mkldnn._is_mkldnn_bf16_supported()
     )
 
 
-def autocast(precision: str, device: torch.device) -> AbstractContextManager[object]:
+def autocast(precision: str, device: torch.device | str) -> AbstractContextManager[object]:
     """Return a context in which matrix products are computed in that precision."""
     if precision == "fp32":
         return nullcontext()
-    return torch.autocast(device.type, torch.bfloat16)
+    import torch
+
+    return torch.autocast(torch.device(device).type, torch.bfloat16)
 
 
 def free_memory() -> None:
@@ -70,7 +106,8 @@ def free_memory() -> None:
     gc.collect()
     with suppress(OSError, AttributeError, TypeError):  # of glibc alone
         ctypes.CDLL(None).malloc_trim(0)
-    if torch.cuda.is_available():
+    torch = sys.modules.get("torch")
+    if torch and torch.cuda.is_available():
         torch.cuda.empty_cache()
 
 
@@ -87,3 +124,38 @@ def keep_memory() -> None:
         return
     set_option(TRIM_THRESHOLD, 2**31 - 1)
     set_option(MMAP_THRESHOLD, 2**30)
+
+
+def run_in_threads(work: Callable[[], None], workers: int, stop: Callable[[], object]) -> None:
+    """Call `work` in as many threads as there are workers, and wait for all of them.
+
+    After the first error `stop` is called, which must empty the queue, and the error is raised
+    again. PyTorch keeps its number of threads and the inference mode for each thread separately,
+    so both are set in each.
+    """
+    if workers <= 1:
+        work()
+        return
+    import torch
+
+    all_threads, records = torch.get_num_threads(), not torch.is_inference_mode_enabled()
+
+    def begin() -> None:
+        torch.set_num_threads(max(1, all_threads // workers))
+        try:
+            with torch.inference_mode(not records):
+                work()
+        except BaseException:
+            stop()
+            raise
+
+    try:
+        with ThreadPoolExecutor(workers, thread_name_prefix="search") as pool:
+            try:
+                for future in [pool.submit(begin) for _ in range(workers)]:
+                    future.result()
+            except BaseException:
+                stop()
+                raise
+    finally:
+        torch.set_num_threads(all_threads)

@@ -14,31 +14,29 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
 from hashlib import sha256
+from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import torch
-from torch import Tensor
-
-from .config import Config
+from .config import Config, Model
 from .disk import read_json as read_json
 from .disk import write_json as write_json
 from .disk import write_text as write_text
-from .meta_model import find_shapes
-from .model import Transformer
 from .other_folders import recognise
-from .tensors import (
-    check_finite,
-    check_tensors,
-    load_tensors,
-    read_notes,
-    save_tensors,
-    tensors_in,
-)
+from .shapes import list_shapes
 from .text import Tokenizer
 from .typed_json import check_type
+from .weights_file import Shapes, WeightsFile
+
+if TYPE_CHECKING:  # a model is opened without PyTorch
+    from torch import Tensor
+
+    from .model import Transformer
 
 WEIGHTS, CONFIG, CARD, GOLDEN = "model.safetensors", "config.toml", "card.md", "golden.json"
+# What a training leaves in the folder `run` of a model, for going on with it.
+RUN, RECORD, CHECKPOINTS = "run", "run.json", "checkpoints"
+VALID = ("valid.source", "valid.target")
 SHIPPED = Path(__file__).parent / "models"  # the models that come with the package
 ORIGIN = "origin"  # the key of the note beside the weights
 FREE = ("dropout", "attention_dropout", "activation_dropout")  # of [model]: they have no weights
@@ -69,6 +67,8 @@ class Tokenizers:
 
 def build_model(config: Config, tokenizers: Tokenizers) -> Transformer:
     """Return a network with fresh weights, shaped by the settings and the vocabulary sizes."""
+    from .model import Transformer
+
     return Transformer(config.model, len(tokenizers.source), len(tokenizers.target))
 
 
@@ -92,6 +92,10 @@ def save_model(
     half: bool = False,
 ) -> None:
     """Write a model directory; each file is written whole or not at all. `half`: in fp16."""
+    import torch
+
+    from .tensors import save_tensors
+
     folder.mkdir(parents=True, exist_ok=True)
     tokenizers.save(folder)
     write_text(folder / CONFIG, config.to_toml())
@@ -99,11 +103,11 @@ def save_model(
     save_tensors(folder / WEIGHTS, weights, dtype=dtype, notes={ORIGIN: origin})
 
 
-def open_model(model: Path | str) -> tuple[Config, Tokenizers, dict[str, torch.Size]]:
-    """Read a model directory except for its weights; return settings, tokenizers and weight shapes.
+def open_model(model: Path | str) -> tuple[Config, Tokenizers, WeightsFile]:
+    """Open a model directory; return settings, tokenizers and the weights as they lie in the file.
 
-    The weights are checked to have these names and shapes, and finite values. ValueError, in one
-    sentence, if it is not a complete model directory.
+    The weights are checked to have the names and shapes that the settings ask for, and finite
+    values. ValueError, in one sentence, if it is not a complete model directory.
     """
     folder = locate(model)
     for name in (CONFIG, WEIGHTS):
@@ -116,20 +120,41 @@ def open_model(model: Path | str) -> tuple[Config, Tokenizers, dict[str, torch.S
         raise ValueError(f"{folder / CONFIG}: cut short, or not written by a training")
     tokenizers = Tokenizers.load(folder)
     layers = config.model.encoder_layers + config.model.decoder_layers
-    held = len(tensors_in(folder / WEIGHTS))
-    if layers > held:  # checked before a meta model of so many layers is built
+    weights = WeightsFile(folder / WEIGHTS)
+    held = len(weights.tensors)
+    if layers > held:  # checked before so many layers are listed
         raise ValueError(f"{folder / CONFIG}: {layers} layers, but {WEIGHTS} has {held} tensors")
-    wanted = find_shapes(config.model, len(tokenizers.source), len(tokenizers.target))
-    check_tensors(folder / WEIGHTS, wanted)
-    _check_origin(folder, config, tokenizers)
-    check_finite(folder / WEIGHTS)
-    return config, tokenizers, wanted
+    weights.check_shapes(_expect_shapes(config, tokenizers, weights.shapes))
+    _check_origin(folder, config, tokenizers, weights.notes)
+    weights.check_finite()
+    return config, tokenizers, weights
 
 
-def _check_origin(folder: Path, config: Config, tokenizers: Tokenizers) -> None:
+def _expect_shapes(config: Config, tokenizers: Tokenizers, found: Shapes) -> Shapes:
+    """Return the shapes that the weights must have.
+
+    Whoever changes the code of `model/` gets other weights than those listed: if the ones found
+    are not listed, the network is asked for its own, where PyTorch is installed.
+    """
+    sizes = len(tokenizers.source), len(tokenizers.target)
+    if config.model.tie == "three-way" and sizes[0] != sizes[1]:
+        raise ValueError(
+            f"tie=three-way needs one vocabulary, but the source has {sizes[0]} tokens and the "
+            f"target {sizes[1]}: use tie=two-way, or text.shared=true"
+        )
+    wanted = list_shapes(config.model, *sizes)
+    if found == wanted or find_spec("torch") is None:
+        return wanted
+    from .meta_model import find_shapes
+
+    return find_shapes(config.model, *sizes)
+
+
+def _check_origin(
+    folder: Path, config: Config, tokenizers: Tokenizers, notes: Mapping[str, Any]
+) -> None:
     """Raise ValueError if tokenizers or settings differ from those noted beside the weights."""
-    path = folder / WEIGHTS
-    then = check_type(read_notes(path).get(ORIGIN, {}), dict[str, Any], f"{path}: {ORIGIN}")
+    then = check_type(notes.get(ORIGIN, {}), dict[str, Any], f"{folder / WEIGHTS}: {ORIGIN}")
     for name, value in _tell_origin(config, tokenizers).items():
         if then.get(name, value) != value:
             made = f"but the weights were made with {then[name]}"
@@ -149,11 +174,19 @@ def load_model(model: Path | str) -> tuple[Config, Tokenizers, Transformer]:
 
     ValueError, in one sentence, if it is not a complete model directory.
     """
-    config, tokenizers, wanted = open_model(model)
-    weights = load_tensors(locate(model) / WEIGHTS, wanted)
-    network = build_model(config, tokenizers)
-    network.load_state_dict(weights)
-    return config, tokenizers, network.eval()
+    config, tokenizers, weights = open_model(model)
+    return config, tokenizers, make_network(config.model, weights)
+
+
+def make_network(settings: Model, weights: WeightsFile) -> Transformer:
+    """Return the network of an opened model directory, in eval mode."""
+    from .model import Transformer
+    from .tensors import load_fp32
+
+    tables = (weights[name] for name in ("source_embedding.table.weight", "output_table.weight"))
+    network = Transformer(settings, *(table.shape[0] for table in tables))
+    network.load_state_dict(load_fp32(weights))
+    return network.eval()
 
 
 def _suggest(folder: Path) -> str:

@@ -10,21 +10,18 @@ from __future__ import annotations
 
 import math
 import re
-from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
-from .data.doctor.function_words import NAMES, WORDS
 from .directory import GOLDEN, Tokenizers
 from .disk import read_json
+from .text.function_words import NAMES, find_other_language
 from .text.sentences import has_letters
 from .translation import Problem, Translation
 from .translator import Translator
 
 # Chosen by `benchmarks/familiarity.py`.
 SHARE = 0.6  # of its usual confidence: below this, a model is unsure
-LEAST = 2  # function words of another language, and none of its own
-WORD = re.compile(r"[^\W\d_]+")
 
 
 class Familiarity:
@@ -34,23 +31,21 @@ class Familiarity:
         code = translator.config.data.source_lang or ""
         self.language = re.split("[-_]", code)[0].lower()
         self.tokenizer = translator.tokenizers.source
-        origin = translator.weights.origin
-        self.usual = (
-            measure_usual(origin, translator.tokenizers) if isinstance(origin, Path) else None
-        )
+        folder = translator.weights.folder
+        self.usual = measure_usual(folder, translator.tokenizers) if folder else None
 
     def find_problems(self, source: str, found: Translation) -> Iterator[Problem]:
         """Yield each sign that the model was not trained on such a text."""
         if not has_letters(source):
             return
         if unknown := self.tokenizer.find_unknown(source):
-            yield Problem("unknown", f"characters that the model has not seen: {' '.join(unknown)}")
+            yield Problem.describe("unknown", list=" ".join(unknown))
         if other := find_other_language(source, self.language):
-            yield Problem("language", f"the text looks {NAMES[other]}, not {NAMES[self.language]}")
+            yield Problem.describe("language", found=NAMES[other], own=NAMES[self.language])
         confidence = measure_confidence(found)
         if self.usual and confidence < SHARE * self.usual:
-            told = f"{confidence:.0%} where {self.usual:.0%} is usual"
-            yield Problem("unsure", f"the model is unsure of its tokens: {told}")
+            shares = {"confidence": f"{confidence:.0%}", "usual": f"{self.usual:.0%}"}
+            yield Problem.describe("unsure", **shares)
 
 
 def measure_confidence(found: Translation) -> float:
@@ -71,15 +66,3 @@ def measure_usual(folder: Path, tokenizers: Tokenizers) -> float | None:
     except (OSError, ValueError, KeyError, TypeError, AttributeError, OverflowError):
         return None
     return sum(shares) / len(shares) if shares else None
-
-
-def find_other_language(text: str, own: str) -> str | None:
-    """Return the code of another language, if the text has function words of that language only."""
-    if own not in WORDS:
-        return None
-    words = {word.lower() for word in WORD.findall(text)}
-    if words & WORDS[own]:
-        return None
-    hits = Counter(code for code, theirs in WORDS.items() for _ in words & theirs)
-    code, count = max(hits.items(), key=lambda each: (each[1], each[0]), default=("", 0))
-    return code if count >= LEAST else None

@@ -41,6 +41,7 @@ KEYS = {
     "pieces": "tokens",
     "pieces_per_second": "tokens_per_second",
     "new_pieces": "new_tokens",
+    "place": "index",
 }
 
 

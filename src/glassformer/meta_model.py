@@ -20,10 +20,10 @@ def make_meta_model(settings: Model, source: int, target: int) -> Transformer:
         return Transformer(settings, source, target)
 
 
-def find_shapes(settings: Model, source: int, target: int) -> dict[str, torch.Size]:
+def find_shapes(settings: Model, source: int, target: int) -> dict[str, tuple[int, ...]]:
     """Return the shapes of all weights of such a network, by name."""
     weights = make_meta_model(settings, source, target).state_dict()
-    return {name: tensor.shape for name, tensor in weights.items()}
+    return {name: tuple(tensor.shape) for name, tensor in weights.items()}
 
 
 class _Unfilled(TorchFunctionMode):

@@ -115,25 +115,25 @@ def _note_parts(judged: Judged) -> Judged:
     """Return the same; add a problem if the line was too long to be translated as a whole."""
     if len(judged.best[0].parts) < 2:
         return judged
-    said = f"too long to be translated whole: in {len(judged.best[0].parts)} parts"
-    return replace(judged, problems=(*judged.problems, Problem("parts", said)))
+    problem = Problem.describe("parts", count=len(judged.best[0].parts))
+    return replace(judged, problems=(*judged.problems, problem))
 
 
 def find_problems(source: str, found: Translation) -> Iterator[Problem]:
     target = found.text
     if not target.strip():
         if any(c.isalnum() for c in source):
-            yield Problem("empty", "nothing came out")
+            yield Problem.describe("empty")
         return
     if (times := count_repeats(target)) > count_repeats(source) + 1:
-        yield Problem("loop", f"something is there {times} times in a row")
+        yield Problem.describe("loop", times=times)
     if is_copy(source, target):
-        yield Problem("copy", "nearly all of it is the source")
+        yield Problem.describe("copy")
     yield from _compare_lengths(measure_text(source), measure_text(target))
     if not found.finished:
-        yield Problem("cut", "cut at the greatest length")
+        yield Problem.describe("cut")
     if lost := list_lost(source, target):
-        yield Problem("lost", f"not in the translation: {', '.join(lost)}")
+        yield Problem.describe("lost", list=", ".join(lost))
 
 
 def count_repeats(text: str) -> int:
@@ -172,9 +172,9 @@ def measure_text(text: str) -> int:
 def _compare_lengths(source: int, target: int) -> Iterator[Problem]:
     ratio = target / max(1, source)
     if source >= LEAST_LENGTH and ratio < SHORT:
-        yield Problem("short", f"{ratio:.2f} times as long as the source")
+        yield Problem.describe("short", ratio=f"{ratio:.2f}")
     if target >= LEAST_LENGTH and ratio > LONG:
-        yield Problem("long", f"{ratio:.1f} times as long as the source")
+        yield Problem.describe("long", ratio=f"{ratio:.1f}")
 
 
 def list_lost(source: str, target: str) -> list[str]:

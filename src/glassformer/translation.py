@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, islice, pairwise
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
-from .decode import Hypothesis
+from .messages import read_messages
 from .text import Tokenizer
 from .text.spacing import join_sentences
 from .text.unicode import Span
+
+if TYPE_CHECKING:
+    from .decode import Hypothesis
 
 Progress = Callable[[int], object]  # called with how many more lines are done
 
@@ -50,6 +53,11 @@ class Problem:
     said: str  # for people
     part: int = 0  # the index of the translation's part
 
+    @classmethod
+    def describe(cls, kind: str, **details: object) -> Problem:
+        """Return a problem of this kind, in the words of messages.json."""
+        return cls(kind, read_messages().say(f"problem.{kind}", "en", **details))
+
 
 @dataclass(frozen=True)
 class Scored:
@@ -60,7 +68,7 @@ class Scored:
     token_log_probs: list[float]  # one a token, the end's last
 
 
-Ranked = TypeVar("Ranked", bound=Hypothesis | Translation)
+Ranked = TypeVar("Ranked", bound="Hypothesis | Translation")
 
 
 def combine(found: Iterable[Sequence[Ranked]], number: int) -> list[tuple[Ranked, ...]]:

@@ -6,16 +6,13 @@ from collections.abc import Mapping, Sequence
 from importlib import import_module
 from itertools import islice
 from pathlib import Path
-from typing import Any, overload
-
-import torch
+from typing import TYPE_CHECKING, Any, overload
 
 from .config import EOS, Config, Decode
-from .decode import Budget, score_targets, search
+from .decode import Budget
 from .device import autocast
-from .directory import Tokenizers, locate, open_model
-from .engine import Example, Weights
-from .model import Transformer
+from .directory import Tokenizers, open_model
+from .engine import Weights
 from .text import Tokens
 from .text.clauses import split_clauses
 from .text.sentences import cut_spans, has_letters, split_sentences
@@ -23,6 +20,11 @@ from .text.spacing import close_up, close_up_with_spans, is_unspaced
 from .text.unicode import Span
 from .translation import Part, Progress, Scored, Translation, combine, compose, count_text_lines
 from .validation_errors import check_list
+from .weights_file import WeightsFile
+
+if TYPE_CHECKING:  # a model is opened without PyTorch
+    from .engine import Example
+    from .model import Transformer
 
 __all__ = ["Part", "Progress", "Scored", "Translation", "Translator"]
 
@@ -42,7 +44,7 @@ class Translator:
         self,
         config: Config,
         tokenizers: Tokenizers,
-        model: Transformer | Path,
+        model: Transformer | WeightsFile,
         *,
         holding: type[Weights] = Weights,
         **how: Any,
@@ -50,13 +52,12 @@ class Translator:
         self.config, self.tokenizers = config, tokenizers
         self.weights = holding(model, config.model, self._encode_pairs, **how)
         self.device = self.weights.device
-        self.room = Budget(4096 if self.device.type == "cpu" else 65536)
+        self.batch_budget = Budget(4096 if self.device == "cpu" else 65536)
 
     @classmethod
     def load(cls, folder: Path | str, **how: Any) -> Translator:
         """Return the translator of a model directory. ValueError if it is not a complete one."""
-        config, tokenizers, _ = open_model(folder)
-        return cls(config, tokenizers, locate(folder), **how)
+        return cls(*open_model(folder), **how)
 
     @property
     def model(self) -> Transformer:
@@ -172,6 +173,8 @@ class Translator:
             for line, (text, places) in enumerate(zip(texts, spans, strict=True), first_line)
             for part, sentence in enumerate(cut_spans(text, places))
         ]
+        from .decode import search
+
         key = PART if decode.search == "sample" else 0
         with self.weights.translating(len(jobs), decode) as (network, workers):
             found = search(
@@ -183,7 +186,7 @@ class Translator:
                 lines=[line + key * part for line, part, _ in jobs],
                 seed=seed,
                 longest=self.longest,
-                budget=self.room,
+                budget=self.batch_budget,
                 device=self.device,
                 workers=workers,
                 progress=progress and count_text_lines(progress, len(texts), len(jobs)),
@@ -262,12 +265,16 @@ class Translator:
         target_ids = self.tokenizers.target.encode_many(targets)
         for place, ids in enumerate(target_ids):
             self._check(len(ids) + 1, place, "target")
+        import torch
+
+        from .decode import score_targets
+
         with torch.inference_mode(), autocast(self.exact_precision, self.device):
             found = score_targets(
-                self.model,
+                self.weights.unpacked,
                 self._sources(sources, range(len(sources))),
                 target_ids,
-                budget=self.room,
+                budget=self.batch_budget,
                 device=self.device,
                 progress=progress,
             )
@@ -289,17 +296,17 @@ class Translator:
     @property
     def budget(self) -> int:
         """Return the most tokens in a batch, padding included; it falls when memory runs out."""
-        return self.room.tokens
+        return self.batch_budget.tokens
 
     def describe(self) -> dict[str, Any]:
         """Return sizes and settings, for people and programs."""
-        parameters = sum(p.numel() for p in self.model.parameters())
+        parameters = self.weights.parameters
         return {
             "parameters": parameters,
             "source_vocabulary": len(self.tokenizers.source),
             "target_vocabulary": len(self.tokenizers.target),
             "device": str(self.device),
-            "precision": self.precision,
+            "precision": self.weights.known_precision,
             "settings": self.config.model_dump(mode="json", exclude_none=True),
         }
 

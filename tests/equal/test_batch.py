@@ -12,7 +12,6 @@ from torch import Tensor
 from glassformer.config import Decode, Model
 from glassformer.decode import search
 from glassformer.kernels.cross_entropy import smoothed_cross_entropy
-from glassformer.kernels.dropout import seed_dropout
 from glassformer.model import Transformer
 
 V, BOS, EOS = 23, 1, 2
@@ -40,7 +39,6 @@ def test_logits(
 def copier() -> Transformer:
     """A network that has begun to learn to copy: as sure as real ones, and as unsure."""
     torch.manual_seed(3)
-    seed_dropout(3)
     settings = Model(d_model=64, d_ff=96, heads=4, encoder_layers=2, decoder_layers=2, norm="pre")
     network = Transformer(settings, V, V)
     optimiser = torch.optim.Adam(network.parameters(), lr=3e-3)

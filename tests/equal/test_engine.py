@@ -207,7 +207,7 @@ def test_the_best_alone_are_the_best_of_all(rows: int, bias: bool) -> None:
                 found = topk_logsumexp(engine.step(tokens_R1, state)[:, 0], 10, first=EOS)
             assert found is not None
             best.append(found)
-            tokens_R1 = found.place_RC[:, :1]
+            tokens_R1 = found[1][:, :1]
     for afterwards, at_once in zip(best[:3], best[3:], strict=True):
         for one, other in zip(afterwards, at_once, strict=True):
             assert torch.equal(one, other)

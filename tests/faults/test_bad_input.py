@@ -324,7 +324,7 @@ def words(home: Path) -> st.SearchStrategy[list[str]]:
         verb.__name__.strip("_").replace("_", "-")
         for verbs in VERBS.values()
         for verb in verbs
-        if verb.__name__ not in ("demo", "serve", "bench")
+        if verb.__name__ not in ("demo", "serve")
     ]
     options = sorted(
         {

@@ -21,7 +21,7 @@ from damage.ledger import Ledger
 from glassformer.config import BOS, EOS, PAD, Config, Model, Train
 from glassformer.data.batches import Batch
 from glassformer.engine.engine import Engine
-from glassformer.kernels.dropout import Dropout, seed_dropout
+from glassformer.kernels.dropout import Dropout, DropoutStream
 from glassformer.model import Transformer
 from glassformer.out_of_memory import is_out_of_memory
 from glassformer.train import resume, train
@@ -115,12 +115,12 @@ def test_other_errors_are_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float64])
 def test_a_row_loses_the_same_values_alone(shape: tuple[int, ...], dtype: torch.dtype) -> None:
     """Two dropouts in turn, as in a network: the second finds the stream where it should be."""
-    x, drop = torch.randn(shape).to(dtype), Dropout(0.3)
-    seed_dropout(1, 2)
+    x, drop = torch.randn(shape).to(dtype), Dropout(0.3, DropoutStream())
+    drop.stream.seed(1, 2)
     first, second = drop(x), drop(x.flip(0))
     for start in range(len(x)):
         for stop in range(start + 1, len(x) + 1):
-            seed_dropout(1, 2, part=(start, len(x)))
+            drop.stream.seed(1, 2, part=(start, len(x)))
             torch.testing.assert_close(drop(x[start:stop]), first[start:stop])
             torch.testing.assert_close(drop(x.flip(0)[start:stop]), second[start:stop])
 
@@ -130,8 +130,8 @@ def test_a_batch_in_parts_has_the_same_gradient(cells: int) -> None:
     whole, parts = make_updater(), make_updater(MicroBatching(cells))
     batches = [make_batch(0), make_batch(1)]
     assert all(each.cells <= cells for batch in batches for each in parts.room.fit(batch))
-    one = whole._gather(3, batches, 50)
-    two = parts._gather(3, batches, 50)
+    one = whole._forward_backward(3, batches, 50)
+    two = parts._forward_backward(3, batches, 50)
     assert one.item() == pytest.approx(two.item(), rel=1e-6)
     expected = collect(whole)
     for name, gradient in collect(parts).items():

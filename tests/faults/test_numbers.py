@@ -19,8 +19,9 @@ from damage.ledger import Ledger
 
 from glassformer.config import Config
 from glassformer.data.batches import Batch
+from glassformer.model import Transformer
 from glassformer.tensors import load_tensors
-from glassformer.train import resume, train
+from glassformer.train import resume, train, updates
 from glassformer.train.divergence import FAR, IN_A_ROW
 from glassformer.train.recovery import TRIES
 from glassformer.train.updates import Updater
@@ -190,14 +191,14 @@ def test_the_sentences_that_spoil_a_loss_are_named(
     tmp_path: Path, corpus: list[Path], monkeypatch: pytest.MonkeyPatch, ledger: Ledger
 ) -> None:
     """Sentences with a z have a loss that is not a number, wherever they are."""
-    measure = Updater._measure
+    measure = updates.batch_loss
     poisoned: set[int] = set()
 
-    def spoil(self: Updater, batch: Batch) -> torch.Tensor:
-        loss = measure(self, batch)
+    def spoil(network: Transformer, batch: Batch, *rest: Any) -> torch.Tensor:
+        loss = measure(network, batch, *rest)
         return loss * math.nan if poisoned & set(batch.rows.tolist()) else loss
 
-    monkeypatch.setattr(Updater, "_measure", spoil)
+    monkeypatch.setattr(updates, "batch_loss", spoil)
     poisoned.add(3)
     with pytest.raises(ValueError, match=r"as with the pair 'the .* runs .'"):
         train(settings(batch_tokens=4096), corpus, tmp_path / "out", quiet=True)

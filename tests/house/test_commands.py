@@ -22,12 +22,12 @@ from typer.main import get_command
 
 from glassformer.cli import main
 from glassformer.cli.verbs import app
-from glassformer.data.demo.files import write_pairs
 from glassformer.directory import SHIPPED
+from tools.demo_corpus.files import write_pairs
 
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted(ROOT.glob("docs/*.md"))]  # README.zh.md has the same
-ONLY_PARSED = {"demo", "serve", "import", "bench", "align"}
+ONLY_PARSED = {"demo", "serve", "import", "align"}
 BRIEFLY = [
     "--set",
     "train.steps=2",
@@ -110,15 +110,17 @@ def run(words: list[str]) -> int:
     if program == "make":
         plan = ["make", "--dry-run", "--directory", str(ROOT), *arguments]
         return subprocess.run(plan, capture_output=True, check=False).returncode
-    if program != "glassformer" and arguments[0] != "-m":
-        return check_script(*arguments)
     if program != "glassformer":
+        if arguments[1] == "benchmarks":
+            return check_benchmark(*arguments[2:])
         arguments = arguments[2:]
     if arguments[0] in ONLY_PARSED or "--engine" in arguments:
         return parse(*arguments)
     if arguments[0] == "train" and "--resume" not in arguments:
-        at = arguments.index("--minutes") if "--minutes" in arguments else len(arguments)
-        arguments = [*arguments[:at], *arguments[at + 2 :], *BRIEFLY]
+        for end in {"--minutes", "--steps"} & {*arguments}:
+            at = arguments.index(end)
+            del arguments[at : at + 2]
+        arguments = [*arguments, *BRIEFLY]
     return main(arguments)
 
 
@@ -128,10 +130,10 @@ def parse(verb: str, *arguments: str) -> int:
     return 0
 
 
-def check_script(script: str, *arguments: str) -> int:
-    """The script is there and knows the options; what it does takes too long for a test."""
-    asked = [sys.executable, str(ROOT / script), "--help"]
-    told = subprocess.run(asked, capture_output=True, encoding="utf-8", check=True).stdout
+def check_benchmark(verb: str, *arguments: str) -> int:
+    """The verb is there and knows the options; what it does takes too long for a test."""
+    asked = [sys.executable, "-m", "benchmarks", verb, "--help"]
+    told = subprocess.run(asked, cwd=ROOT, capture_output=True, encoding="utf-8", check=True).stdout
     options = [word for word in arguments if word.startswith("--")]
     return sum(option not in told for option in options)
 

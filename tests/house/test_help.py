@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from typer import Context
 from typer.main import get_command
 
 from glassformer.cli.verbs import app
@@ -26,7 +27,7 @@ def test_there_are_verbs() -> None:
 def test_everything_has_help() -> None:
     silent = [name for name, command in COMMANDS.items() if not (command.help or "").strip()]
     for name, command in COMMANDS.items():
-        for parameter in command.params:
+        for parameter in command.get_params(Context(command)):
             if not (getattr(parameter, "help", None) or "").strip():
                 silent.append(f"{name} {parameter.opts[-1]}")
     assert not silent

@@ -18,7 +18,7 @@ PACKAGE = SOURCE / "glassformer"
 TABLE = [
     ["__init__", "__main__"],
     ["cli"],
-    ["serve", "bench"],
+    ["serve"],
     ["bridge", "see"],
     ["train"],
     ["evaluate", "shards"],
@@ -28,12 +28,15 @@ TABLE = [
     ["translation"],
     ["engine"],
     ["directory"],
-    ["meta_model", "tensors"],
+    ["meta_model", "tensors", "shapes"],
+    ["weights_file"],
     ["decode", "data"],
+    ["kernels"],
     ["model", "text"],
-    ["kernels", "tap", "config", "device", "typed_json"],
+    ["tap", "config", "device", "typed_json"],
+    ["shared_library"],
     ["disk", "out_of_memory", "validation_errors", "sizes", "version", "openmp"],
-    ["former_names", "other_folders", "other_names"],
+    ["former_names", "messages", "other_folders", "other_names"],
 ]
 FLOOR = {part: floor for floor, parts in enumerate(reversed(TABLE)) for part in parts}
 
@@ -49,10 +52,11 @@ PACKAGES = {
 }
 TORCH_FREE = (
     "config",
-    "mistakes",
+    "decode.sentences",
+    "validation_errors",
     "other_folders",
     "other_names",
-    "memory",
+    "out_of_memory",
     "text",
     "data",
     "see.draw",
@@ -127,6 +131,11 @@ def test_taps_live_in_the_model_alone() -> None:
     assert users == {"model"}
 
 
+def test_one_module_of_decode_knows_a_kernel() -> None:
+    users = {module for module, _, name in IMPORTS if name.startswith("glassformer.kernels")}
+    assert {user for user in users if user.startswith("decode")} == {"decode.rules"}
+
+
 def _run(code: str) -> str:
     result = subprocess.run(
         [sys.executable, "-c", code],
@@ -152,6 +161,7 @@ def test_torch_stays_outside() -> None:
         f"import glassformer.{name}; assert 'torch' not in sys.modules, '{name}'" for name in free
     )
     _run(f"import sys, glassformer; assert 'torch' not in sys.modules\n{lines}")
+    _run("import sys; from glassformer.decode import Hypothesis; assert 'torch' not in sys.modules")
 
 
 HEAVY = {"torch", "numpy", "matplotlib", "tokenizers", "sacrebleu"}
@@ -163,7 +173,6 @@ HEAVY = {"torch", "numpy", "matplotlib", "tokenizers", "sacrebleu"}
         (["--version"], "glassformer ", HEAVY | {"typer", "rich", "pydantic"}),
         (["--help"], "Usage", HEAVY | {"pydantic"}),  # for a verb, Typer itself needs it
         (["train", "--help"], "Usage", HEAVY),
-        (["bench", "--help"], "Usage", HEAVY),
     ],
 )
 def test_what_only_speaks_imports_little(
@@ -175,3 +184,69 @@ def test_what_only_speaks_imports_little(
         f"found = {unneeded} & sys.modules.keys()\nassert not found, found"
     )
     assert said in shown
+
+
+NO_TORCH = """
+import sys
+
+class NoTorch:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] in ("torch", "matplotlib"):
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+
+sys.meta_path.insert(0, NoTorch())
+from glassformer.cli import main
+"""
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["info", "demo"], "parameters"),
+        (["info", "demo", "--json"], "parameters"),
+        (["doctor"], "models translate without"),
+        (["check-data", "--help"], "Usage"),
+    ],
+)
+def test_what_needs_no_torch(arguments: list[str], said: str) -> None:
+    """On a machine without it; matplotlib is not there either."""
+    find = "import importlib.util as u\nreal = u.find_spec\n"
+    find += "u.find_spec = lambda name, *more: None if name == 'torch' else real(name, *more)\n"
+    assert said in _run(f"{find}{NO_TORCH}\nassert main({arguments}) == 0")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "extra"),
+    [(["see", "demo", "A cat."], "train"), (["average", "demo", "--out", "m"], "train")],
+)
+def test_what_needs_torch_says_so(arguments: list[str], extra: str) -> None:
+    """In one sentence, with what to type."""
+    said = _run(
+        f"{NO_TORCH}\nimport io\nsys.stderr = io.StringIO()\n"
+        f"assert main({arguments}) == 2\nprint(sys.stderr.getvalue())"
+    )
+    assert said.strip().endswith(f"is not installed: pip install 'glassformer[{extra}]'")
+
+
+# All that translating, scoring, aligning, serving and evaluating import before a model computes.
+WITHOUT_TORCH = (
+    "quality_check",
+    "engine.weights",
+    "evaluate.aligner",
+    "serve.running",
+    "shards",
+    "cli.translate",
+    "cli.score",
+    "cli.align",
+    "cli.serve",
+    "cli.evaluate",
+)
+
+
+@pytest.mark.parametrize("module", WITHOUT_TORCH)
+def test_what_translates_is_imported_without_torch(module: str) -> None:
+    _run(f"{NO_TORCH}\nimport glassformer.{module}")
+
+
+def test_a_model_is_loaded_without_torch() -> None:
+    _run(f"{NO_TORCH}\nfrom glassformer import Translator\nTranslator.load('demo').split('A. B.')")

@@ -11,11 +11,12 @@ import pytest
 import torch
 from safetensors import safe_open
 
-from glassformer.data.demo import NOTES
-from glassformer.data.demo.exam import mark_exact, mark_notes, mark_pronouns
+from glassformer.data.demo import mark_exact, mark_pronouns
 from glassformer.directory import CARD, SHIPPED, WEIGHTS
 from glassformer.train.golden import check_golden
 from glassformer.translator import Translator
+from tools.demo_corpus import NOTES
+from tools.demo_corpus.exam import ask_notes, ask_riddles, ask_sentences
 
 MODELS = {"demo": ("en", "fr"), "demo-fr-en": ("fr", "en"), "demo-en-zh": ("en", "zh")}
 QUESTIONS = 300
@@ -56,19 +57,19 @@ def test_it_has_the_layers_and_heads_of_the_notes(translator: Translator) -> Non
 
 
 def test_it_translates_what_it_never_saw(name: str, translator: Translator) -> None:
-    mark = mark_exact(translator.translate, *MODELS[name], QUESTIONS)
+    mark = mark_exact(translator.translate, ask_sentences(*MODELS[name], QUESTIONS))
     assert mark.share >= 0.98, mark.wrong
 
 
 def test_it_translates_the_notes(name: str, translator: Translator) -> None:
-    assert mark_notes(translator.translate, *MODELS[name]).wrong == []
+    assert mark_exact(translator.translate, ask_notes(*MODELS[name])).wrong == []
 
 
 def test_it_finds_out_who_it_is(name: str, translator: Translator) -> None:
     source, target = MODELS[name]
     if target != "fr":
         pytest.skip(f"il and elle are no question in translations to {target}")
-    mark = mark_pronouns(translator.translate, source, QUESTIONS)
+    mark = mark_pronouns(translator.translate, ask_riddles(source, QUESTIONS))
     assert mark.share >= 0.98, mark.wrong
 
 
@@ -78,7 +79,7 @@ def test_it_does_what_it_did_when_it_was_made(name: str) -> None:
 
 def test_its_card_says_how_it_was_made_and_how_good_it_is(name: str) -> None:
     card = (SHIPPED / name / CARD).read_text(encoding="utf-8")
-    assert f"benchmarks/shipped.py --out RUNS {name}" in card and "MIT" in card
+    assert f"python -m benchmarks shipped --out RUNS {name}" in card and "MIT" in card
     assert "- held-out sentences: " in card and "- sentences of the notes: 100.0 % of 15" in card
 
 

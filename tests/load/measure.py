@@ -49,7 +49,7 @@ def main() -> None:
     asked = read_arguments()
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place)
-        sentences = write_sentences(folder / "pairs", asked.sentences)
+        sentences = pick_sentences(asked.sentences)
         sides = list_sides(asked, folder)
         for number in range(asked.rounds):
             for side in sides[:: -1 if number % 2 else 1]:
@@ -105,11 +105,10 @@ def list_sides(asked: argparse.Namespace, folder: Path) -> list[Side]:
     return [side for side in found if side.name in asked.sides]
 
 
-def write_sentences(folder: Path, number: int) -> list[str]:
-    from glassformer.data.demo.files import write_pairs
+def pick_sentences(number: int) -> list[str]:
+    from glassformer.data.demo import read_corpus
 
-    write_pairs(folder, "en", "fr", {"valid": 3 * number})
-    lines = (folder / "valid.en").read_text(encoding="utf-8").splitlines()
+    lines = (source for source, _ in read_corpus().pairs["train"])
     return list(dict.fromkeys(lines))[:number]
 
 

@@ -21,7 +21,6 @@ FURTHER = {
     "train/checkpoint.py": ["equal/test_resume.py"],
     "train/resuming.py": ["equal/test_resume.py"],
     "train/micro_batching.py": ["faults/test_memory.py"],
-    "decode/working.py": ["unit/decode/test_run.py"],
     "evaluate/aligner.py": ["unit/cli/test_align.py"],
     "text/unigram.py": ["equal/test_marian.py"],
     "kernels/attend.py": ["unit/kernels/test_attend.py"],
@@ -130,7 +129,7 @@ def _resolve(base: str, name: str) -> str:
         return f"{base}.{name}"
     home = _find_file(base)
     if home is not None and home.name == "__init__.py":
-        for node in ast.parse(home.read_text(encoding="utf-8")).body:
+        for node in ast.walk(ast.parse(home.read_text(encoding="utf-8"))):
             if not (isinstance(node, ast.ImportFrom) and node.level == 1 and node.module):
                 continue
             if name in {each.asname or each.name for each in node.names}:

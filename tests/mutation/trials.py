@@ -207,7 +207,6 @@ def _settle(home: Path) -> None:
 
 def _build_kernels() -> str:
     """Build what is not there yet; say why something is missing."""
-    native = import_module("glassformer.kernels.native")
-    native.PATIENCE = COMPILING
-    why: str = native.explain_all()
+    import_module("glassformer.shared_library.compiler").PATIENCE = COMPILING
+    why: str = import_module("glassformer.shared_library").prepare_libraries()
     return why

@@ -11,8 +11,9 @@ import torch
 from torch import nn
 
 from glassformer.config import Model
-from glassformer.kernels.dropout import Dropout
-from glassformer.model.attention import MultiHeadAttention, attend
+from glassformer.kernels.attend import attend
+from glassformer.kernels.dropout import Dropout, DropoutStream
+from glassformer.model.attention import MultiHeadAttention
 
 B, H, K, Q, M, D = 2, 3, 5, 4, 7, 6
 
@@ -44,7 +45,7 @@ def test_equation_1(draw: Any, array: Any, mask: torch.Tensor) -> None:
     expected = [[look(q[b, h], k[b, h], v[b, h], mask[b, 0]) for h in range(H)] for b in range(B)]
     tensors = [torch.tensor(x).float() for x in (q, k, v)]
     explicit = MultiHeadAttention(Model(d_model=D, heads=H, head_width=K)).eval().attend
-    fast = attend(*tensors, mask, Dropout(0.0))
+    fast = attend(*tensors, mask, Dropout(0.0, DropoutStream()))
     for actual in (explicit(*tensors, mask), fast):
         np.testing.assert_allclose(array(actual), expected, rtol=1e-5, atol=1e-5)
 

@@ -47,6 +47,30 @@ for kind in ("layer", "rms"):
 """
 
 
+LOOK = """
+from glassformer.see.page import pack_page
+
+name = "encoder.0.self_attention_residual.normed"
+assert abs(found.recomputed - found.value) < 1e-5 * max(1, abs(found.value))
+x = trace["source_embedding.sum"][0].astype("float64")
+gain = dict(translator.model.named_parameters())[name.replace("normed", "norm.gain")]
+wanted = x[3] / ((x**2).mean() + 1e-5) ** 0.5 * gain[3].item()
+assert abs(found.value - wanted) < 1e-5 * max(1, abs(wanted)), (found.value, wanted)
+(term,) = found.terms
+assert {cell.name for cell in term.operands} == {
+    "source_embedding.sum", name.replace("normed", "deviation"), name.replace("normed", "norm.gain")
+}
+for kind in ("self_attention", "cross_attention", "feed_forward"):
+    for window, index in (("normed", (0, 5)), ("deviation", (0,))):
+        each = trace.explain(f"decoder.0.{kind}_residual.{window}", index)
+        assert abs(each.recomputed - each.value) < 1e-5 * max(1, abs(each.value)), each.name
+(op,) = [each for each in pack_page(trace, True, False)["ops"] if each["name"] == name]
+assert op["module"] == "RMSNorm", "the app has it too"
+assert "norm.gain[d]" in op["equation"] and "norm.bias" not in op["equation"]
+trace.picture("V105")
+"""
+
+
 def read_blocks(language: str) -> list[str]:
     return re.findall(rf"```{language}\n(.*?)```", PAGE, re.S)
 
@@ -83,8 +107,8 @@ def test_the_change_is_small() -> None:
 
 def test_it_trains_translates_and_is_recorded(copy: Path) -> None:
     run(PROGRAM, copy)
-    (look,) = read_blocks("python")
-    rows = dict(line.split() for line in run(look, copy).splitlines())
+    watch, explain = read_blocks("python")
+    rows = dict(line.split() for line in run(watch, copy).splitlines())
     assert rows.keys() == {
         "encoder.0.self_attention_residual.normed",
         "encoder.0.feed_forward_residual.normed",
@@ -93,3 +117,5 @@ def test_it_trains_translates_and_is_recorded(copy: Path) -> None:
         "decoder.0.feed_forward_residual.normed",
     }
     assert all(0.8 < float(size) < 1.2 for size in rows.values())  # the gain has hardly moved
+    told = run(watch + explain + LOOK, copy)
+    assert "/ deviation[q] · norm.gain[d]" in told and r"\cdot" in told and "np.float64" in told

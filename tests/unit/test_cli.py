@@ -22,11 +22,12 @@ from typer.main import get_command
 
 from glassformer.cli import demo, main, terminal, verbs
 from glassformer.cli.decoding import choose_search
-from glassformer.cli.train import read_recipe
+from glassformer.cli.train import choose_config, read_recipe
 from glassformer.config import Config
-from glassformer.data.demo import exam, pairs
+from glassformer.data import demo as exam
 from glassformer.directory import Tokenizers
 from glassformer.engine import choice
+from tools.demo_corpus import pairs
 
 ROOT = Path(__file__).parents[2]
 COMMANDS = get_command(verbs.app).commands
@@ -117,6 +118,7 @@ def _translate(run: Run, options: str, text: str) -> list[str]:
             "train.en is read here, and would be lost",
         ),
         ("train tiny", "train needs --data and --out, or --resume alone"),
+        ("train nothing --out here", "nothing: no file, folder or recipe of that name is there"),
         ("train smal --data . --out x", "smal is no recipe, no size, .*did you mean small?"),
         ("train nosuch.toml --data . --out x", "there are auto, paper, tiny, small, base, big"),
         ("train tiny --data . --out x --set train.stps=5", "did you mean train.steps?"),
@@ -494,21 +496,24 @@ def test_a_training_that_was_stopped_exits_like_what_was_interrupted(
 def test_the_command_line_is_laid_over_the_recipe(tmp_path: Path) -> None:
     recipe = tmp_path / "recipe.toml"
     recipe.write_text('size = "small"\n[train]\nsteps = 7\n[data]\nsource_lang = "de"\n', "utf-8")
-    assert read_recipe("base", None, None, None, []).model.d_model == 512
-    plain = read_recipe(str(recipe), None, "no", None, ["model.heads=8"])
+    assert read_recipe("base", []).model.d_model == 512
+    plain = choose_config(str(recipe), None, None, {"target_lang": "no", "heads": 8}, [])
     assert (plain.train.steps, plain.model.heads, plain.model.d_model) == (7, 8, 256)
     assert (plain.data.source_lang, plain.data.target_lang) == ("de", "no")
-    timed = read_recipe(str(recipe), "en", None, 2.5, [])
+    timed = choose_config(str(recipe), None, None, {"source_lang": "en", "minutes": 2.5}, [])
     assert (timed.train.steps, timed.train.minutes, timed.data.source_lang) == (None, 2.5, "en")
 
 
 @pytest.fixture
 def small_demo(monkeypatch: pytest.MonkeyPatch) -> None:
     """A demo of twenty updates that learns nothing to speak of."""
-    monkeypatch.setattr(demo, "PAIRS", {"train": 50, "valid": 5})
-    monkeypatch.setattr(demo, "QUESTIONS", 5)
+    whole = exam.read_corpus()
+    pairs = {"train": whole.pairs["train"][:50], "valid": whole.pairs["valid"][:5]}
+    questions = {split: dict([*all_.items()][:5]) for split, all_ in whole.questions.items()}
+    riddles = {split: dict([*all_.items()][:5]) for split, all_ in whole.riddles.items()}
+    small = exam.DemoCorpus(pairs, whole.notes, questions, riddles)
+    monkeypatch.setattr(exam, "read_corpus", lambda: small)
     monkeypatch.setattr(demo, "MORE", 2)
-    monkeypatch.setattr(exam, "REHEARSAL", (5, 5))
     smaller = {
         "model": {**demo.SETTINGS["model"], "d_model": 16, "heads": 2},
         "text": {"vocabulary": 400},
@@ -554,7 +559,7 @@ def test_the_demo_goes_on_until_the_exam_is_passed(
 ) -> None:
     bad, good = exam.ExamMark(100, [("a", "b")] * 3), exam.ExamMark(100, [("a", "b")])
     marks = iter([(bad, good), (bad, good), (good, good)])
-    monkeypatch.setattr(demo, "take_exam", lambda own: next(marks))
+    monkeypatch.setattr(exam, "take_exam", lambda translate: next(marks))
     code, out, _ = run(f"demo --out {tmp_path / 'demo'}")
     assert (code, _last_update(tmp_path / "demo")) == (0, 20 + 2 + 2)
     assert out.count("Not quite yet") == 2 and out.count("97.0 % of 100") == 2
@@ -608,7 +613,7 @@ def test_every_command_that_we_show_can_be_parsed(where: str, line: str) -> None
 
 
 def test_every_verb_and_the_readme_show_a_command() -> None:
-    verbs = {verb for verb, each in COMMANDS.items() if not hasattr(each, "commands")}
+    verbs = {verb for verb, each in COMMANDS.items() if not each.hidden}
     assert {where for where, _ in EXAMPLES} >= {*verbs, "README.md"}
 
 

@@ -5,7 +5,7 @@ import pytest
 import torch
 from safetensors import safe_open
 
-from glassformer import directory, tensors
+from glassformer import directory
 from glassformer.config import Config
 from glassformer.directory import (
     SHIPPED,
@@ -16,8 +16,9 @@ from glassformer.directory import (
     open_model,
     save_model,
 )
-from glassformer.tensors import load_tensors, read_notes, read_tensors
+from glassformer.tensors import load_tensors, read_tensors
 from glassformer.text import Tokenizer
+from glassformer.weights_file import WeightsFile
 
 SMALL = {"d_model": 16, "d_ff": 24, "heads": 2, "encoder_layers": 1, "decoder_layers": 1}
 
@@ -43,25 +44,25 @@ def test_comes_back_as_it_was(tmp_path, tie):
     assert not loaded.training
 
 
-def test_a_file_that_is_replaced_gives_no_mixture(tmp_path, monkeypatch):
-    monkeypatch.setattr(tensors, "MAPPED", 0)
+def test_a_file_that_is_replaced_gives_no_mixture(tmp_path):
+    """What was opened is read to its end."""
     _, model = make(tmp_path)
     path = tmp_path / "model.safetensors"
-    read = read_tensors(path)
+    read = read_tensors(WeightsFile(path))
     name = "encoder.0.feed_forward.inner.weight"
+    other = tmp_path / "other"
+    other.write_bytes(b"x" * path.stat().st_size)
+    other.replace(path)
     assert torch.equal(read(name), model.state_dict()[name])
-    assert torch.equal(read(name), model.state_dict()[name])  # mapped anew
-    copied = tmp_path / "copied"
-    copied.write_bytes(path.read_bytes())
-    copied.replace(path)
-    with pytest.raises(ValueError, match="replaced while it was being read"):
-        read(name)
+    with pytest.raises(ValueError, match="damaged"):
+        WeightsFile(path)
 
 
 def test_weights_share_one_mapping(tmp_path):
     """One for each would take as much of the address space again and again."""
     _, model = make(tmp_path)
-    read, weights = read_tensors(tmp_path / "model.safetensors"), model.state_dict()
+    file, weights = WeightsFile(tmp_path / "model.safetensors"), model.state_dict()
+    read = read_tensors(file)
     held = {name: read(name) for name in weights}
     assert all(torch.equal(held[name], weights[name]) for name in weights)
     maps = Path("/proc/self/maps")
@@ -207,5 +208,5 @@ def test_a_shipped_model_goes_by_its_name(tmp_path, monkeypatch):
 def test_shipped_weights_say_what_they_were_made_with(name):
     folder = SHIPPED / name
     config, _, _ = open_model(folder)
-    origin = read_notes(folder / "model.safetensors")["origin"]
+    origin = WeightsFile(folder / "model.safetensors").notes["origin"]
     assert origin["heads"] == config.model.heads == 8

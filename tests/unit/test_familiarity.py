@@ -7,12 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from glassformer.data.demo import pairs
 from glassformer.directory import SHIPPED
-from glassformer.familiarity import Familiarity, find_other_language, measure_usual
+from glassformer.familiarity import Familiarity, measure_usual
 from glassformer.quality_check import search_checked
 from glassformer.text import Tokenizer
+from glassformer.text.function_words import find_other_language
 from glassformer.translator import Translator
+from tools.demo_corpus import pairs
 
 EVERYDAY = [
     "How are you?",

@@ -6,6 +6,7 @@ import re
 from typing import Any
 
 import pytest
+from typer import Context
 from typer.main import get_command
 
 from glassformer.cli import main
@@ -15,7 +16,8 @@ from glassformer.other_names import _read_names, _read_table, _read_values
 from glassformer.validation_errors import find_settings, list_settings
 
 COMMANDS: dict[str, Any] = get_command(app).commands  # type: ignore[attr-defined]
-OPTIONS = {option for each in COMMANDS.values() for param in each.params for option in param.opts}
+PARAMS = [param for each in COMMANDS.values() for param in each.get_params(Context(each))]
+OPTIONS = {option for param in PARAMS for option in param.opts}
 SETTINGS = list_settings(Config)
 
 
@@ -75,11 +77,11 @@ def test_a_setting_of_another_name_is_answered(theirs: str, ours: str) -> None:
 @pytest.mark.parametrize(
     ("command", "ours"),
     [
-        ("train --epochs 3", "--set train.steps=VALUE or --minutes"),
+        ("train --epochs 3", "--steps or --minutes"),
         ("train --src-lang en", "--source-lang"),
-        ("train --lr=0.1", "--set train.learning_rate=VALUE"),
-        ("train -lr 0.1", "--set train.learning_rate=VALUE"),
-        ("train --dropout 0.3", "--set model.dropout=VALUE"),
+        ("train --lr=0.1", "--learning-rate"),
+        ("train -lr 0.1", "--learning-rate"),
+        ("train --beam-size 4", "--set decode.beam=VALUE"),
         ("translate demo --lenpen 1", "--alpha"),
         ("translate demo -b 5", "--beam"),
         ("translate demo -b5", "--beam"),

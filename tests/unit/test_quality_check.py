@@ -99,7 +99,7 @@ class Searcher:
 
     def __init__(self, careful: list[Translation]) -> None:
         self.careful, self.asked = careful, list[tuple[list[str], Decode, int]]()
-        self.config, self.weights = Config(), SimpleNamespace(origin=None)
+        self.config, self.weights = Config(), SimpleNamespace(folder=None)
         self.tokenizers = SimpleNamespace(source=SimpleNamespace(find_unknown=lambda text: []))
 
     def search(self, texts, *, decode, n_best, prefixes, split, progress=None):  # type: ignore[no-untyped-def]

@@ -1,8 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { readEvent } from "../src/data/server";
 import { readHash, writeHash } from "../src/state.svelte";
-import en from "../src/words/en";
-import zh from "../src/words/zh";
 
 describe("an address", () => {
   it("keeps everything that differs from the start, and nothing else", () => {
@@ -21,15 +19,6 @@ describe("an address", () => {
       view: "translate", layer: -1, kind: "cross", language: "en", theme: "auto", words: false,
     });
   });
-});
-
-it("every label is there in both languages, with the same blanks", () => {
-  const blanks = (text: string) => (text.match(/\{\w+\}/g) ?? []).sort();
-  for (const [key, text] of Object.entries(en)) {
-    const other = zh[key as keyof typeof zh];
-    expect(other, key).toBeTruthy();
-    expect(blanks(other), key).toEqual(blanks(text));
-  }
 });
 
 it("server-sent events are read line by line", () => {

@@ -2,44 +2,20 @@ import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { ANSWERS, CARDS, CHAPTERS, chapterOf, POINTERS } from "../src/story/cards";
 import { cutFunction, SOURCES } from "../src/story/code";
-import en from "../src/story/en.json";
 import { listDue, review, today, writeAnki, writeLogseq, type Kept } from "../src/story/recall";
-import { fill } from "../src/story/words";
-import zh from "../src/story/zh.json";
+import { fill, listTexts } from "../src/messages";
+import table from "../src/story/messages.json";
+import { tell } from "../src/story/tell";
 import { VIEWS } from "../src/views";
 
-type Tree = { [key: string]: string | Tree };
-
-function flatten(tree: Tree, path = ""): [string, string][] {
-  return Object.entries(tree).flatMap(([key, value]): [string, string][] =>
-    typeof value === "string" ? [[path + key, value]] : flatten(value, `${path}${key}/`),
-  );
-}
-
+const [en, zh] = [tell("en"), tell("zh")];
 const holes = (text: string) => [...new Set(text.match(/\{\w+\}/g))].sort();
-const HAN = /\p{Script=Han}/u;
 
-describe("both languages", () => {
-  const [english, chinese] = [flatten(en as Tree), new Map(flatten(zh as Tree))];
-
-  it("have the same keys, and the same numbers to fill in", () => {
-    expect([...chinese.keys()]).toEqual(english.map(([key]) => key));
-    for (const [key, text] of english)
-      expect([key, holes(chinese.get(key)!)]).toEqual([key, holes(text)]);
-  });
-
-  it("are what they say they are", () => {
-    for (const [key, text] of english) if (key !== "cards/V57/text") expect(text).not.toMatch(HAN);
-    for (const [key, text] of chinese)
-      if (!/^pointers\/.*title/.test(key)) expect(text).toMatch(HAN);
-  });
-
+describe("the texts", () => {
   it("have nothing to fill in that a recording does not know", () => {
     const known =
       "source translation S T SS d h k f E D V root rootk halfroot norm activation".split(" ");
-    const used = english
-      .filter(([key]) => key.startsWith("cards/"))
-      .flatMap(([, text]) => holes(text));
+    const used = listTexts(table.cards).flatMap(([, { en }]) => holes(en));
     expect(used.filter((hole) => !known.includes(hole.slice(1, -1)))).toEqual([]);
   });
 

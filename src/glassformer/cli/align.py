@@ -4,11 +4,22 @@ from __future__ import annotations
 
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
-from typer import Context, Option
+from typer import Context
 
-from .options import AsJson, Device, Model, Output, Pair, Source, Target, pick_pair
+from .options import (
+    AS_JSON,
+    DEVICE,
+    MODEL,
+    OUTPUT,
+    PAIR,
+    SOURCE,
+    TARGET,
+    check_choice,
+    opt,
+    pick_pair,
+)
 from .terminal import CHUNK, cut_chunks, keep_apart, open_output, show_progress, to_json, warn
 
 if TYPE_CHECKING:
@@ -18,68 +29,31 @@ if TYPE_CHECKING:
     from ..evaluate.links import GoldSet, Links
 
 ORDERS, ROWS = ("source-target", "target-source"), ("reads", "predicts")
-GOLD, READ, JOIN = (
-    "Links by people",
-    "Where it is read, if not where it was best",
-    "Both directions",
-)
-
-GoldFile = Annotated[
-    Path | None,
-    Option(metavar="FILE", help="0-0 where sure, 0p1 where possible.", rich_help_panel=GOLD),
-]
-GoldOrder = Annotated[
-    str | None,
-    Option(
-        metavar="|".join(ORDERS), help="Whose word comes first in a link.", rich_help_panel=GOLD
-    ),
-]
-GoldFirst = Annotated[
-    int | None,
-    Option(metavar="0|1", help="What its words count from, if not clear.", rich_help_panel=GOLD),
-]
-Layer = Annotated[
-    int | None,
-    Option(metavar="N", help="This layer of the decoder; -1 the last.", rich_help_panel=READ),
-]
-Head = Annotated[
-    int | None, Option(metavar="N", help="This head, not their mean.", rich_help_panel=READ)
-]
-Row = Annotated[
-    str | None,
-    Option(
-        metavar="|".join(ROWS),
-        help="The row that reads a word, or the one before, that predicts it.",
-        rich_help_panel=READ,
-    ),
-]
-Reverse = Annotated[
-    Path | None,
-    Option(metavar="MODEL", help="A model of the other direction.", rich_help_panel=JOIN),
-]
-Join = Annotated[
-    str | None,
-    Option(metavar="grow-diag|intersection|union", help="How.", rich_help_panel=JOIN),
-]
+GOLD, READ = "Links by people", "Where it is read, if not where it was best"
+JOIN = "Both directions"
 
 
 def align(
     context: Context,
-    model: Model,
-    files: Pair = None,
-    source: Source = None,
-    target: Target = None,
-    gold: GoldFile = None,
-    gold_order: GoldOrder = None,
-    gold_first: GoldFirst = None,
-    layer: Layer = None,
-    head: Head = None,
-    row: Row = None,
-    reverse: Reverse = None,
-    join: Join = None,
-    output: Output = None,
-    device: Device = "auto",
-    as_json: AsJson = False,
+    model: Path = MODEL,
+    files: list[Path] | None = PAIR,
+    source: Path | None = SOURCE,
+    target: Path | None = TARGET,
+    gold: Path | None = opt("FILE", "0-0 where sure, 0p1 where possible.", panel=GOLD),
+    gold_order: str | None = opt("|".join(ORDERS), "Whose word comes first in a link.", panel=GOLD),
+    gold_first: int | None = opt("0|1", "What its words count from, if not clear.", panel=GOLD),
+    layer: int | None = opt("N", "This layer of the decoder; -1 the last.", panel=READ),
+    head: int | None = opt("N", "This head, not their mean.", panel=READ),
+    row: str | None = opt(
+        "|".join(ROWS),
+        "The row that reads a word, or the one before, that predicts it.",
+        panel=READ,
+    ),
+    reverse: Path | None = opt("MODEL", "A model of the other direction.", panel=JOIN),
+    join: str | None = opt("grow-diag|intersection|union", "How.", panel=JOIN),
+    output: Path | None = OUTPUT,
+    device: str = DEVICE,
+    as_json: bool = AS_JSON,
 ) -> None:
     """Say which word translates which: source and target word, as 0-0 1-2, for each line.
 
@@ -113,25 +87,14 @@ def align(
 
 
 def check_align_options(given: dict[str, Any]) -> None:
-    """Raise ValueError for a wrong value, or an option that has no effect without another one."""
+    """Raise ValueError for a value that an option does not take."""
     from ..evaluate.links import JOININGS
 
-    for name, values in (("gold_order", ORDERS), ("row", ROWS), ("join", JOININGS)):
-        if given[name] not in (None, *values):
-            option = name.replace("_", "-")
-            raise ValueError(f"--{option} {given[name]}: one of {', '.join(values)}")
+    check_choice("gold-order", given["gold_order"], ORDERS)
+    check_choice("row", given["row"], ROWS)
+    check_choice("join", given["join"], JOININGS)
     if given["gold_first"] not in (None, 0, 1):
         raise ValueError(f"--gold-first {given['gold_first']}: words count from 0 or 1")
-    needs = {
-        "gold_order": "gold",
-        "gold_first": "gold",
-        "join": "reverse",
-        "head": "layer",
-        "row": "layer",
-    }
-    for name, needed in needs.items():
-        if given[name] is not None and given[needed] is None:
-            raise ValueError(f"--{name.replace('_', '-')} has no effect without --{needed}")
 
 
 def prepare_aligner(corpus: Corpus, given: dict[str, Any]) -> tuple[Aligner, GoldSet | None]:

@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
 
-from typer import Argument, Option
-
-from .options import AsJson, Device
+from .options import AS_JSON, DEVICE, arg, opt
 from .terminal import to_json
-
-Run = Annotated[Path, Argument(metavar="RUN", help="The folder that train wrote to.")]
-Last = Annotated[int, Option(metavar="N", min=1, help="How many of the latest checkpoints.")]
-Out = Annotated[Path, Option(metavar="FOLDER", help="Where the new model goes.")]
 
 
 def average(
-    run: Run, out: Out, last: Last = 5, device: Device = "auto", as_json: AsJson = False
+    run: Path = arg("RUN", "The folder that train wrote to.", default=...),
+    out: Path = opt("FOLDER", "Where the new model goes.", default=...),
+    last: int = opt("N", "How many of the latest checkpoints.", min=1, default=5),
+    device: str = DEVICE,
+    as_json: bool = AS_JSON,
 ) -> None:
     """Make one model of the last checkpoints of a run: the mean of each weight.
 

@@ -7,63 +7,43 @@ import sys
 from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
-from typer import Argument, Exit, Option
+from typer import Context, Exit
 
-from .options import AsJson
+from .options import AS_JSON, arg, flag, opt
 from .terminal import keep_apart, open_output, show_progress, to_json
-from .train import Data, SourceLang, TargetLang, join_data
+from .train import DATA, join_data
+from .verb import takes
 
 if TYPE_CHECKING:
     from ..data.corpus import Corpus
     from ..data.doctor import Report
 
-Files = Annotated[
-    list[Path] | None,
-    Argument(metavar="PATH", help="The data: two files, source first, or one path of pairs."),
-]
-HeldOut = Annotated[
-    list[Path] | None,
-    Option(
+
+@takes("data.source_lang", "data.target_lang")
+def check_data(
+    context: Context,
+    files: list[Path] | None = arg(
+        "PATH", "The data: two files, source first, or one path of pairs."
+    ),
+    data: list[Path] | None = DATA,
+    held_out: list[Path] | None = opt(
+        "PATH",
+        "Pairs to test or validate on, of which none should be in the data; again for each further "
+        "prefix or file.",
         "--test",
         "--valid",
-        metavar="PATH",
-        help="Pairs to test or validate on, of which none should be in the data; again for each "
-        "further prefix or file.",
     ),
-]
-Quick = Annotated[
-    bool, Option("--quick", help="Do not compare lines with their partners by their words.")
-]
-Strict = Annotated[
-    bool,
-    Option(
-        "--strict",
-        help="For scripts: exit with 1 if something serious is found: wrong languages, lost lines, "
+    quick: bool = flag("Do not compare lines with their partners by their words.", "--quick"),
+    report_to: Path | None = opt("FILE", "Keep all this, as text or as .json.", "--report"),
+    fix: Path | None = opt("PREFIX", "Write what is left, mended, as PREFIX.en and PREFIX.de."),
+    strict: bool = flag(
+        "For scripts: exit with 1 if something serious is found: wrong languages, lost lines, "
         "pairs to test on, or other damage to over 5 % of the pairs.",
+        "--strict",
     ),
-]
-ReportTo = Annotated[
-    Path | None, Option("--report", metavar="FILE", help="Keep all this, as text or as .json.")
-]
-Fix = Annotated[
-    Path | None,
-    Option(metavar="PREFIX", help="Write what is left, mended, as PREFIX.en and PREFIX.de."),
-]
-
-
-def check_data(
-    files: Files = None,
-    data: Data = None,
-    source_lang: SourceLang = None,
-    target_lang: TargetLang = None,
-    held_out: HeldOut = None,
-    quick: Quick = False,
-    report_to: ReportTo = None,
-    fix: Fix = None,
-    strict: Strict = False,
-    as_json: AsJson = False,
+    as_json: bool = AS_JSON,
 ) -> None:
     """Find what is wrong with sentence pairs, and in which lines, before a model learns it.
 
@@ -73,6 +53,7 @@ def check_data(
         --source-lang en --target-lang de --fix clean
     """
     data = join_data(files, data)
+    source_lang, target_lang = (context.params[f"{side}_lang"] for side in ("source", "target"))
     if not data:
         raise ValueError("check-data needs the data: two files, source first, or one path of pairs")
     keep_apart(None, *data, *(held_out or ()))

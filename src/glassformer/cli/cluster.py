@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import functools
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
-
-from typer import Option
+from typing import TYPE_CHECKING, Any
 
 from ..data.files import STANDARD
 from .decoding import choose_search
@@ -15,45 +13,12 @@ from .terminal import count_if_file, show_progress, warn
 if TYPE_CHECKING:
     from ..quality_check import Judged
 
-PANEL = "Many machines"
-Engine = Annotated[
-    str | None,
-    Option(
-        metavar="ray",
-        help="Deal out shards of a file to workers, here or on a Ray cluster; what was stopped "
-        "goes on with the shards that are missing.",
-        rich_help_panel=PANEL,
-    ),
-]
-Address = Annotated[
-    str | None,
-    Option(
-        "--ray-address",
-        metavar="ADDRESS",
-        help="Of a cluster that runs, or auto; without it, one is started here.",
-        rich_help_panel=PANEL,
-    ),
-]
-ShardLines = Annotated[
-    int | None,
-    Option(metavar="N", min=1, help="Lines in a shard: 10,000.", rich_help_panel=PANEL),
-]
-OPTIONS = {"engine": Engine, "ray_address": Address, "shard_lines": ShardLines}
-
 
 def is_cluster_wanted(given: dict[str, Any]) -> bool:
-    """Return whether --engine ray is given.
-
-    Raise ValueError for another engine, or for options of Ray without it.
-    """
-    if given["engine"] == "ray":
-        return True
-    if given["engine"]:
+    """Return whether --engine ray is given; ValueError for another engine."""
+    if given["engine"] not in (None, "ray"):
         raise ValueError(f"--engine {given['engine']}: the only engine to name is ray")
-    for name in OPTIONS:
-        if given[name] is not None:
-            raise ValueError(f"--{name.replace('_', '-')} has no effect without --engine ray")
-    return False
+    return given["engine"] == "ray"
 
 
 def translate_shards(given: dict[str, Any]) -> None:
@@ -65,8 +30,6 @@ def translate_shards(given: dict[str, Any]) -> None:
     file, out = given["file"], given["output"]
     if file == STANDARD or not file.is_file() or out is None or out == STANDARD:
         raise ValueError("--engine ray translates a FILE into a file: name both, with --output")
-    if given["prefix_file"]:
-        raise ValueError("--prefix-file has no effect with --engine ray")
     folder = locate(given["model"])
     decode = choose_search(Config.load(folder / CONFIG), given)
     job = ShardJob(

@@ -1,110 +1,13 @@
-"""The options of the search for a translation, and the settings that they make."""
+"""The search for a translation, as the options of a verb choose it."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cache
-from typing import TYPE_CHECKING, Annotated, Any
-
-from typer import Option
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from ..config import Config, Decode
-
-
-SEARCH, SAMPLING = "Search (if not given: the model's own settings)", "Sampling"
-
-Search = Annotated[
-    str | None,
-    Option(
-        metavar="beam|greedy|sample",
-        help="Keep the best beginnings, take the likeliest token each time, or throw dice.",
-        rich_help_panel=SEARCH,
-    ),
-]
-Beam = Annotated[
-    int | None, Option(metavar="N", help="How many beginnings are kept.", rich_help_panel=SEARCH)
-]
-Penalty = Annotated[
-    str | None,
-    Option(
-        metavar="gnmt|power|none",
-        help="What a log-probability is divided by: ((5+n)/6)^alpha, n^alpha or 1.",
-        rich_help_panel=SEARCH,
-    ),
-]
-Alpha = Annotated[
-    float | None, Option(metavar="X", help="Larger favours longer output.", rich_help_panel=SEARCH)
-]
-Stop = Annotated[
-    str | None,
-    Option(
-        metavar="exact|first",
-        help="End when nothing better can come, or when enough have ended.",
-        rich_help_panel=SEARCH,
-    ),
-]
-MinLength = Annotated[
-    int | None, Option(metavar="N", help="Fewest tokens of output.", rich_help_panel=SEARCH)
-]
-MaxRatio = Annotated[
-    float | None,
-    Option(
-        metavar="X",
-        help="Most tokens of output: X for each source token, and --max-extra.",
-        rich_help_panel=SEARCH,
-    ),
-]
-MaxExtra = Annotated[
-    int | None, Option(metavar="N", help="See --max-ratio.", rich_help_panel=SEARCH)
-]
-NoRepeat = Annotated[
-    int | None,
-    Option(metavar="N", help="Never the same N tokens twice; 0: off.", rich_help_panel=SEARCH),
-]
-Temperature = Annotated[
-    float | None,
-    Option(
-        metavar="X", help="Below 1: fewer bold choices; above 1: more.", rich_help_panel=SAMPLING
-    ),
-]
-TopK = Annotated[
-    int | None,
-    Option(metavar="N", help="Only among the N likeliest; 0: all.", rich_help_panel=SAMPLING),
-]
-TopP = Annotated[
-    float | None,
-    Option(
-        metavar="X",
-        help="Only among the likeliest that make up this share of the probability.",
-        rich_help_panel=SAMPLING,
-    ),
-]
-Seed = Annotated[
-    int | None,
-    Option(
-        metavar="N",
-        help="Other dice; the same seed gives the same output.",
-        rich_help_panel=SAMPLING,
-    ),
-]
-
-
-OPTIONS = {
-    "search": Search,
-    "beam": Beam,
-    "length_penalty": Penalty,
-    "alpha": Alpha,
-    "stop": Stop,
-    "min_length": MinLength,
-    "max_ratio": MaxRatio,
-    "max_extra": MaxExtra,
-    "no_repeat_ngram_size": NoRepeat,
-    "temperature": Temperature,
-    "top_k": TopK,
-    "top_p": TopP,
-    "seed": Seed,
-}
 
 
 @cache

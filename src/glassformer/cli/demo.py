@@ -8,16 +8,15 @@ import sys
 from importlib.util import find_spec
 from itertools import count
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
-from typer import Exit, Option
+from typer import Exit
 
-from .options import Device
+from .options import DEVICE, flag, opt
 from .terminal import INTERRUPTED
 
 if TYPE_CHECKING:
-    from ..data.demo import Split
-    from ..data.demo.exam import ExamMark
+    from ..data.demo import ExamMark
     from ..translator import Translator
 
 NAME = "demo"
@@ -38,38 +37,27 @@ SETTINGS = {
     },
     "decode": {"search": "greedy"},
 }
-PAIRS: dict[Split, int] = {"train": 40_000, "valid": 100}
-QUESTIONS = 1000  # questions of each kind in the exam
 MORE = 400  # updates, each time that the exam is not passed
 ABOUT_IT = """
 The first two differ in one adjective, and it alone says whether `it` is the animal, il, or the
 street, elle. The model never saw either of them."""
 
 PLACE = "glassformer-demo"
-Out = Annotated[
-    Path | None,
-    Option(
-        metavar="FOLDER",
-        help=f"Where the pairs and the model go; {PLACE}, or {PLACE}-2 and so on, if not given.",
-    ),
-]
-Minutes = Annotated[float, Option(metavar="N", min=0, help="Train no longer than that.")]
-Train = Annotated[bool, Option("--train/--no-train", help="Train a model, or show the one here.")]
-Look = Annotated[
-    bool | None,
-    Option(
-        "--open/--no-open",
-        help="Look inside at the end, in a browser; if not said: at a screen that has one.",
-    ),
-]
 
 
 def demo(
-    out: Out = None,
-    minutes: Minutes = 30.0,
-    train: Train = True,
-    look: Look = None,
-    device: Device = "auto",
+    out: Path | None = opt(
+        "FOLDER",
+        f"Where the pairs and the model go; {PLACE}, or {PLACE}-2 and so on, if not given.",
+    ),
+    minutes: float = opt("N", "Train no longer than that.", min=0, default=30.0),
+    train: bool = flag("Train a model, or show the one here.", "--train/--no-train", default=True),
+    look: bool | None = flag(
+        "Look inside at the end, in a browser; if not said: at a screen that has one.",
+        "--open/--no-open",
+        default=None,
+    ),
+    device: str = DEVICE,
 ) -> None:
     """Translate with a model that is here, then train one on built-in sentences.
 
@@ -103,25 +91,23 @@ def find_free() -> Path:
 
 def show_notes(translator: Translator, *, with_sources: bool = True) -> None:
     """Print the example sentences about the Transformer, and the model's translations."""
-    from ..data.demo import NOTES, accepted
+    from ..data.demo import read_corpus
 
-    sources = [note.en for note in NOTES]
-    for source, said in zip(sources, translator.translate(sources), strict=True):
+    notes = read_corpus().notes
+    for source, said in zip(notes, translator.translate(list(notes)), strict=True):
         if with_sources:
             print(source)
-        is_right = said in accepted(source, "en", "fr")
-        print(f"    {said}" if is_right else f"    {said}    (wrong)", flush=True)
+        print(f"    {said}" if said in notes[source] else f"    {said}    (wrong)", flush=True)
 
 
 def train_own(out: Path, minutes: float, device: str) -> None:
     """Train a model and print what it can translate then."""
-    from ..data.demo.exam import has_passed
-    from ..data.demo.files import write_pairs
+    from ..data.demo import has_passed, read_corpus, write_pairs
 
-    print(
-        f"\nNow one of your own, of {PAIRS['train']:,} other pairs: {describe_goal()}", flush=True
-    )
-    write_pairs(out / "pairs", "en", "fr", PAIRS)
+    pairs = read_corpus().pairs
+    count = len(pairs["train"])
+    print(f"\nNow one of your own, of {count:,} other pairs: {describe_goal()}", flush=True)
+    write_pairs(out / "pairs", ("en", "fr"), pairs)
     own, marks = learn(out, minutes, device)
     print("\nYour own model says:\n")
     show_notes(own, with_sources=False)
@@ -137,16 +123,16 @@ def learn(out: Path, minutes: float, device: str) -> tuple[Translator, tuple[Exa
     """Train until the exam is passed or time is up; return the model and its marks."""
     from .. import train as training
     from ..config import Config
-    from ..data.demo.exam import has_passed, rehearse
+    from ..data.demo import has_passed, rehearse, take_exam
     from ..translator import Translator
 
     model = out / "model"
-    goal = training.Goal(lambda own: rehearse(own.translate, "en", "fr"), minutes)
+    goal = training.Goal(lambda own: rehearse(own.translate), minutes)
     config = Config.read(SETTINGS)
     summary = training.train(config, [out / "pairs"], model, device=device, goal=goal)
     while summary.is_finished:
         own = Translator.load(model, device=device)
-        marks = take_exam(own)
+        marks = take_exam(own.translate)
         if has_passed(*marks) or goal.is_out_of_time:
             return own, marks
         print(f"{describe_exam(*marks)}\nNot quite yet: {MORE} more updates.", flush=True)
@@ -164,21 +150,10 @@ def learn(out: Path, minutes: float, device: str) -> tuple[Translator, tuple[Exa
 
 def describe_goal() -> str:
     """Return a sentence that says when the training ends."""
-    from ..data.demo.exam import GOAL
+    from ..data.demo import GOAL
 
     exact, resolved = (f"{100 * share:g} %" for share in GOAL)
     return f"it learns until {exact} of new sentences and {resolved} of new riddles are right"
-
-
-def take_exam(translator: Translator) -> tuple[ExamMark, ExamMark]:
-    """Return the marks of a model on held-out sentences and riddles.
-
-    No training text had the words of a question together.
-    """
-    from ..data.demo.exam import mark_exact, mark_pronouns
-
-    exact = mark_exact(translator.translate, "en", "fr", QUESTIONS)
-    return exact, mark_pronouns(translator.translate, "en", QUESTIONS)
 
 
 def describe_exam(exact: ExamMark, resolved: ExamMark) -> str:
@@ -225,9 +200,12 @@ def show_app(models: list[Path | str], runs: Path | None) -> None:
     import webbrowser
     from threading import Timer
 
-    from .serve import start
+    from .serve import check_installed
 
-    ready = start(models, port=0, runs=runs)
+    check_installed()
+    from ..serve.running import make_service, prepare_server
+
+    ready = prepare_server(make_service(models, runs=runs), port=0)
     print(f"\nSee inside at {ready.address}\nCtrl-C ends.", flush=True)
     Timer(0.5, webbrowser.open, [ready.address]).start()
     ready.run()

@@ -3,25 +3,26 @@
 from __future__ import annotations
 
 from dataclasses import asdict
+from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
-from typer import Argument, Exit, Option
+from typer import Exit
 
-from .options import AsJson
+from .options import AS_JSON, arg, opt
 from .terminal import to_json
 
 if TYPE_CHECKING:
     from ..train.health import HealthFinding
 
-Model = Annotated[
-    Path | None,
-    Argument(metavar="[MODEL]", help="The folder of a trained model; none: look at this machine."),
-]
-Here = Annotated[Path, Option(metavar="FOLDER", help="Whose disk is looked at.")]
 
-
-def doctor(model: Model = None, here: Here = Path(), as_json: AsJson = False) -> None:
+def doctor(
+    model: Path | None = arg(
+        "[MODEL]", "The folder of a trained model; none: look at this machine."
+    ),
+    here: Path = opt("FOLDER", "Whose disk is looked at.", default=Path()),
+    as_json: bool = AS_JSON,
+) -> None:
     """Say what this machine can do, or whether a model is whole and translates as it did.
 
     Where something can be done about what is missing, the line with ">" says so. The exit code
@@ -42,20 +43,21 @@ def doctor(model: Model = None, here: Here = Path(), as_json: AsJson = False) ->
 
 def _examine(model: Path | None, here: Path) -> tuple[list[HealthFinding], dict[str, object]]:
     try:
-        import torch  # noqa: F401
+        if find_spec("torch"):
+            import torch  # noqa: F401
     except (ImportError, OSError) as error:  # OSError: a system library is missing
         raise ValueError(
             f"torch cannot be loaded ({error}): install it anew, as "
             "https://pytorch.org/get-started says for your system"
         ) from None
-    from ..kernels.native import explain_all
+    from ..shared_library import find_libraries
     from ..train.health import examine_machine, examine_model
     from ..train.machine import list_versions, look_at_machine
 
     if model:
         return examine_model(model), {}
     machine, versions = look_at_machine(here), list_versions()
-    return examine_machine(machine, versions, explain_all()), {
+    return examine_machine(machine, versions, find_libraries()), {
         **machine.to_json(),
         "versions": versions,
     }

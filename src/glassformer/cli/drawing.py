@@ -1,56 +1,16 @@
-"""Pictures of a recording: the options --picture and --gallery of `glassformer see`."""
+"""Pictures of a recording, for the options --picture and --gallery of `glassformer see`."""
 
 from __future__ import annotations
 
 import warnings
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
-
-from typer import Option
+from typing import TYPE_CHECKING, Any
 
 from .terminal import show_progress, warn
 
 if TYPE_CHECKING:
     from ..see import Trace
-
-PANEL = "Pictures"
-Picture = Annotated[
-    str | None, Option(metavar="Vnn", help="Draw this picture.", rich_help_panel=PANEL)
-]
-Gallery = Annotated[
-    Path | None,
-    Option(metavar="FOLDER", help="Draw them all, with a page.", rich_help_panel=PANEL),
-]
-Query = Annotated[
-    str | None,
-    Option(metavar="TOKEN", help="Of what this token reads.", rich_help_panel=PANEL),
-]
-Language = Annotated[
-    str | None,
-    Option("--lang", metavar="en|zh", help="Of the words in them.", rich_help_panel=PANEL),
-]
-Drawn = Annotated[
-    Path | None,
-    Option(
-        "--output", "-o", metavar="FILE", help="A .svg, .pdf, .png, .gif.", rich_help_panel=PANEL
-    ),
-]
-OPTIONS = {
-    "picture": Picture,
-    "gallery": Gallery,
-    "query": Query,
-    "lang": Language,
-    "output": Drawn,
-}
-NEEDS = {"query": ("picture",), "output": ("picture",), "lang": ("picture", "gallery")}
-
-
-def check_pictures(given: dict[str, Any]) -> None:
-    """Raise ValueError for an option of pictures if no picture is drawn."""
-    for name, needed in NEEDS.items():
-        if given[name] is not None and not any(given[each] for each in needed):
-            raise ValueError(f"--{name} has no effect without --{' or --'.join(needed)}")
 
 
 def is_picture_wanted(given: dict[str, Any]) -> bool:

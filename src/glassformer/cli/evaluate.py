@@ -9,16 +9,31 @@ from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from time import monotonic
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from typer import Argument, Context, Option
+from typer import Context
 
 from ..data.files import STANDARD
 from . import decoding
 from .decoding import describe_search
-from .options import AsJson, Device, Precision, Threads, Workers, with_options
+from .effects import refuse
+from .options import (
+    AS_JSON,
+    CHANGES,
+    DEVICE,
+    NO_GUARD,
+    NO_SPLIT,
+    PRECISION_FP32,
+    SEED,
+    THREADS,
+    WORKERS,
+    arg,
+    flag,
+    opt,
+)
 from .terminal import CHUNK, cut_chunks, keep_apart, open_output, show_progress, to_json, warn
-from .translate import NoGuard, NoSplit, search_chunks
+from .translate import search_chunks
+from .verb import spell_typed, takes
 
 if TYPE_CHECKING:
     from ..config import Config, Decode
@@ -27,83 +42,46 @@ if TYPE_CHECKING:
     from ..quality_check import Judged
     from ..translator import Translator
 
-Files = Annotated[
-    list[Path] | None,
-    Argument(
-        metavar="MODEL | FILE",
-        help="A model, the text that it translates and references; or a file of translations and "
-        "references. Files may be given by their options too; - is the standard input.",
-    ),
-]
-Source = Annotated[Path | None, Option(metavar="FILE", help="Text for the model to translate.")]
-References = Annotated[
-    list[Path] | None,
-    Option(
-        metavar="FILE",
-        help="Translations by people, line by line, again for each further file; in a .tsv file, "
-        "all columns after the first.",
-    ),
-]
-Hypothesis = Annotated[
-    Path | None, Option(metavar="FILE", help="Instead of a model: translations to be scored.")
-]
-Against = Annotated[
-    Path | None,
-    Option(metavar="FILE", help="Another system's translations: is the difference chance?"),
-]
-Output = Annotated[
-    Path | None,
-    Option(
-        "--output",
-        "-o",
-        metavar="FILE",
-        help="Keep the model's translations here; with - they go to the standard output, and the "
-        "scores to standard error.",
-    ),
-]
-Changes = Annotated[
-    list[str] | None,
-    Option(
-        "--set",
-        metavar="KEY=VALUE",
-        help="Change a setting of the search, like decode.beam=1; the options below do the same.",
-    ),
-]
-TargetLang = Annotated[
-    str | None,
-    Option(
-        metavar="CODE", help="What the translations are in, to tell words apart; a model knows it."
-    ),
-]
-Tokenize = Annotated[
-    str | None, Option(metavar="NAME", help="sacreBLEU's tokeniser, instead of the language's.")
-]
-Literature = Annotated[
-    bool,
-    Option("--literature", help="Also BLEU as papers give it: tokenised and lower-cased."),
-]
 
-
-@with_options(decoding.OPTIONS)
+@takes("decode")
 def evaluate(
     context: Context,
-    files: Files = None,
-    source: Source = None,
-    reference: References = None,
-    hypothesis: Hypothesis = None,
-    against: Against = None,
-    output: Output = None,
-    changes: Changes = None,
-    target_lang: TargetLang = None,
-    tokenize: Tokenize = None,
-    literature: Literature = False,
-    no_split: NoSplit = False,
-    no_guard: NoGuard = False,
-    device: Device = "auto",
-    precision: Precision = "fp32",
-    threads: Threads = None,
-    workers: Workers = None,
-    as_json: AsJson = False,
+    files: list[Path] | None = arg(
+        "MODEL | FILE",
+        "A model, the text that it translates and references; or a file of translations and "
+        "references. Files may be given by their options too; - is the standard input.",
+    ),
+    source: Path | None = opt("FILE", "Text for the model to translate."),
+    reference: list[Path] | None = opt(
+        "FILE",
+        "Translations by people, line by line, again for each further file; in a .tsv file, all "
+        "columns after the first.",
+    ),
+    hypothesis: Path | None = opt("FILE", "Instead of a model: translations to be scored."),
+    against: Path | None = opt("FILE", "Another system's translations: is the difference chance?"),
+    output: Path | None = opt(
+        "FILE",
+        "Keep the model's translations here; with - they go to the standard output, and the scores "
+        "to standard error.",
+        "--output",
+        "-o",
+    ),
+    changes: list[str] | None = CHANGES,
+    target_lang: str | None = opt(
+        "CODE", "What the translations are in, to tell words apart; a model knows it."
+    ),
+    tokenize: str | None = opt("NAME", "sacreBLEU's tokeniser, instead of the language's."),
+    literature: bool = flag(
+        "Also BLEU as papers give it: tokenised and lower-cased.", "--literature"
+    ),
+    no_split: bool = NO_SPLIT,
+    no_guard: bool = NO_GUARD,
+    seed: int | None = SEED,
+    device: str = DEVICE,
+    precision: str = PRECISION_FP32,
+    threads: int | None = THREADS,
+    workers: int | None = WORKERS,
+    as_json: bool = AS_JSON,
 ) -> None:
     """Score translations: BLEU, chrF2, chrF++ and TER by sacreBLEU, with signatures.
 
@@ -114,11 +92,12 @@ def evaluate(
     glassformer evaluate my-model test.en test.de --beam 8
     glassformer evaluate ours.de test.de --against theirs.de
     """
-    search = {f"--{name.replace('_', '-')}": context.params[name] for name in decoding.OPTIONS}
-    of_model = {"--output": output, "--set": changes, **search}
-    of_model |= {"--no-split": no_split or None, "--no-guard": no_guard or None}
-    asked = sort_files(files or (), source, hypothesis, reference or (), of_model)
+    asked = sort_files(files or (), source, hypothesis, reference or ())
     model, text = asked.model, asked.text
+    if model is None:
+        refuse("evaluate", spell_typed(context), "without a MODEL")
+    if not asked.references:
+        raise ValueError(f"to score {model or text}, give a file of references too")
     keep_apart(output, text, against, *asked.references)
     from ..data.files import read_lines
     from ..evaluate.quality import check_settings, score_quality
@@ -140,7 +119,7 @@ def evaluate(
     if model and translator:
         decode = choose_decode(translator.config, changes or (), context.params)
         how = {"decode": decode, "split": not no_split, "again": not no_guard}
-        how["seed"] = context.params["seed"] or 0
+        how["seed"] = seed or 0
         ours, work = translate_all(model, translator, ours, output, **how)
     references = [lines for each in sets for lines in each]
     quality = score_quality(ours, references, **scoring, literature=literature)
@@ -167,7 +146,6 @@ def sort_files(
     source: Path | None,
     hypothesis: Path | None,
     references: Sequence[Path],
-    of_model: Mapping[str, object],
 ) -> EvaluationRequest:
     """Return what to evaluate; a path is a model unless it is a file.
 
@@ -183,11 +161,6 @@ def sort_files(
         raise ValueError("to evaluate MODEL, give --source and no --hypothesis")
     if not text:
         raise ValueError("evaluate needs a MODEL and --source, or --hypothesis")
-    for name, value in {"--source": source, **of_model}.items():
-        if value is not None and not model:
-            raise ValueError(f"{name} has no effect without a MODEL")
-    if not (rest or references):
-        raise ValueError(f"to score {model or text}, give a file of references too")
     return EvaluationRequest(model, text, [*rest, *references])
 
 

@@ -4,42 +4,27 @@ from __future__ import annotations
 
 from itertools import islice
 from pathlib import Path
-from typing import Annotated
-
-from typer import Option
 
 from ..data.files import read_lines
-from .options import AsJson, Model
+from .options import AS_JSON, MODEL, opt
 from .terminal import show_progress, to_json
 
 FORMATS = ("ctranslate2",)
 
-Format = Annotated[str, Option("--format", metavar="ctranslate2", help="For which engine.")]
-Out = Annotated[Path, Option(metavar="FOLDER", help="Where the export goes: a new folder.")]
-Quantization = Annotated[
-    str,
-    Option(
-        metavar="float32|int8|int16|float16|bfloat16",
-        help="How weights are stored; int8 is small, fast and a little coarser.",
-    ),
-]
-Compare = Annotated[
-    Path | None,
-    Option(
-        "--source",
-        metavar="FILE",
-        help="Text to compare the export on, its first 200 lines; random tokens if not given.",
-    ),
-]
-
 
 def export(
-    model: Model,
-    out: Out,
-    form: Format = "ctranslate2",
-    quantization: Quantization = "float32",
-    source: Compare = None,
-    as_json: AsJson = False,
+    model: Path = MODEL,
+    out: Path = opt("FOLDER", "Where the export goes: a new folder.", default=...),
+    form: str = opt("ctranslate2", "For which engine.", "--format", default="ctranslate2"),
+    quantization: str = opt(
+        "float32|int8|int16|float16|bfloat16",
+        "How weights are stored; int8 is small, fast and a little coarser.",
+        default="float32",
+    ),
+    source: Path | None = opt(
+        "FILE", "Text to compare the export on, its first 200 lines; random tokens if not given."
+    ),
+    as_json: bool = AS_JSON,
 ) -> None:
     """Write a model for another engine, and check that it still says the same.
 

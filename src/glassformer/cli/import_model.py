@@ -4,42 +4,26 @@ from __future__ import annotations
 
 from itertools import islice
 from pathlib import Path
-from typing import Annotated
-
-from typer import Argument, Option
 
 from ..data.files import read_lines
-from .options import AsJson
+from .options import AS_JSON, arg, opt
 from .terminal import to_json
-
-Checkpoint = Annotated[
-    Path,
-    Argument(metavar="FOLDER", help="A MarianMT checkpoint of Hugging Face, such as OPUS-MT."),
-]
-Out = Annotated[Path, Option(metavar="MODEL", help="Where the model goes: a new folder.")]
-Grid = Annotated[
-    str,
-    Option(
-        metavar="transformers|marian",
-        help="The positions of Hugging Face's transformers, or those the model was trained with.",
-    ),
-]
-Compare = Annotated[
-    Path | None,
-    Option(
-        "--source",
-        metavar="FILE",
-        help="Text to compare the two grids on, its first 50 lines; random tokens if not given.",
-    ),
-]
 
 
 def import_(
-    folder: Checkpoint,
-    out: Out,
-    grid: Grid = "transformers",
-    source: Compare = None,
-    as_json: AsJson = False,
+    folder: Path = arg(
+        "FOLDER", "A MarianMT checkpoint of Hugging Face, such as OPUS-MT.", default=...
+    ),
+    out: Path = opt("MODEL", "Where the model goes: a new folder.", default=...),
+    grid: str = opt(
+        "transformers|marian",
+        "The positions of Hugging Face's transformers, or those the model was trained with.",
+        default="transformers",
+    ),
+    source: Path | None = opt(
+        "FILE", "Text to compare the two grids on, its first 50 lines; random tokens if not given."
+    ),
+    as_json: bool = AS_JSON,
 ) -> None:
     """Make a model of another's checkpoint: to translate with, to look into, to train further.
 

@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import Any
 
-from .options import AsJson, Model
+from .options import AS_JSON, MODEL
 from .terminal import to_json
 
 
-def info(model: Model, as_json: AsJson = False) -> None:
+def info(model: Path = MODEL, as_json: bool = AS_JSON) -> None:
     """Show what a model is: sizes, scores, what it was made from, and every setting.
 
     \b
     glassformer info my-model
     """
-    from ..directory import locate
+    from ..directory import RUN, locate
     from ..train.card import read_facts
-    from ..train.preparation import RUN
     from ..train.publishing import measure_run
     from ..translator import Translator
 

@@ -1,95 +1,86 @@
-"""Arguments and options that several verbs share."""
+"""Arguments and options that several verbs share, and short ways to write one."""
 
 from __future__ import annotations
 
-import functools
-import inspect
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 from typer import Argument, Option
 
-Model = Annotated[Path, Argument(metavar="MODEL", help="The folder of a trained model.")]
-Pair = Annotated[
-    list[Path] | None,
-    Argument(
-        metavar="SOURCE TARGET",
-        help="Text in the source language, a sentence a line, and its translations.",
-    ),
-]
-Source = Annotated[
-    Path | None, Option(metavar="FILE", help="SOURCE, by its name; - is the standard input.")
-]
-Target = Annotated[Path | None, Option(metavar="FILE", help="TARGET, by its name.")]
-Output = Annotated[
-    Path | None,
-    Option("--output", "-o", metavar="FILE", help="Write here instead of the standard output."),
-]
-AsJson = Annotated[bool, Option("--json", help="Print JSON, for programs to read.")]
-
 MACHINE = "Machine"
-Device = Annotated[
-    str,
-    Option(
-        metavar="auto|cpu|cuda|mps",
-        help="What computes; auto is a GPU where there is one.",
-        rich_help_panel=MACHINE,
-    ),
-]
-Precision = Annotated[
-    str,
-    Option(
-        metavar="auto|fp32|bf16|int8",
-        help="The numbers it computes with; auto is the fastest that loses nothing to speak of.",
-        rich_help_panel=MACHINE,
-    ),
-]
-Exact = Annotated[
-    str,
-    Option(
-        metavar="fp32|bf16",
-        help="The numbers it computes with; fp32 is what the model was made of.",
-        rich_help_panel=MACHINE,
-    ),
-]
-Threads = Annotated[
-    int | None,
-    Option(metavar="N", min=1, help="Threads of each worker.", rich_help_panel=MACHINE),
-]
-Workers = Annotated[
-    int | None,
-    Option(
-        metavar="N", min=1, help="Processes or copies that share the work.", rich_help_panel=MACHINE
-    ),
-]
+SEARCH, SAMPLING = "Search (if not given: the model's own settings)", "Sampling"
 
 
-def with_options(
-    options: Mapping[str, Any],
-) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Add options to a verb, by name and type; an option that is not given is None.
+def opt(
+    metavar: str | None,
+    says: str,
+    *names: str,
+    default: Any = None,
+    panel: str | None = None,
+    **more: Any,
+) -> Any:
+    """Return an option with a value, as the default of a verb's parameter.
 
-    They are not arguments of the verb, which finds them in the parameters of its context.
+    It is called as the parameter, unless `names` says otherwise. The default `...` means that it
+    has to be given.
     """
+    return Option(default, *names, metavar=metavar, help=says, rich_help_panel=panel, **more)
 
-    def widen(verb: Callable[..., None]) -> Callable[..., None]:
-        own = inspect.signature(verb, eval_str=True)
 
-        @functools.wraps(verb)
-        def wider(**given: Any) -> None:
-            verb(**{name: value for name, value in given.items() if name in own.parameters})
+def flag(says: str, *names: str, default: bool | None = False, panel: str | None = None) -> Any:
+    """Return an option without a value: it says yes."""
+    return Option(default, *names, help=says, rich_help_panel=panel)
 
-        more = [
-            inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=kind)
-            for name, kind in options.items()
-        ]
-        every = [*own.parameters.values(), *more]
-        wider.__signature__ = own.replace(parameters=every)  # type: ignore[attr-defined]
-        wider.__annotations__ = {each.name: each.annotation for each in every}
-        return wider
 
-    return widen
+def arg(metavar: str, says: str, default: Any = None) -> Any:
+    """Return an argument, which is known by its place."""
+    return Argument(default, metavar=metavar, help=says)
+
+
+MODEL = arg("MODEL", "The folder of a trained model.", default=...)
+PAIR = arg("SOURCE TARGET", "Text in the source language, a sentence a line, and its translations.")
+SOURCE = opt("FILE", "SOURCE, by its name; - is the standard input.")
+TARGET = opt("FILE", "TARGET, by its name.")
+OUTPUT = opt("FILE", "Write here instead of the standard output.", "--output", "-o")
+AS_JSON = flag("Print JSON, for programs to read.", "--json")
+CHANGES = opt(
+    "KEY=VALUE", "Change a setting, like decode.beam=1; again for each further one.", "--set"
+)
+NO_SPLIT = flag(
+    "Translate each line whole, not sentence by sentence, nor a long one by clauses, unless it "
+    "is too long for the model.",
+    "--no-split",
+    panel=SEARCH,
+)
+NO_GUARD = flag(
+    "Take what the search finds. If not given, a line that looks wrong (a loop, a copy, lost "
+    "numbers) is searched for again with more care, unless --n-best or sampling is on.",
+    "--no-guard",
+    panel=SEARCH,
+)
+SEED = opt("N", "Other dice; the same seed gives the same output.", panel=SAMPLING)
+DEVICE = opt(
+    "auto|cpu|cuda|mps",
+    "What computes; auto is a GPU where there is one.",
+    default="auto",
+    panel=MACHINE,
+)
+PRECISION = opt(
+    "auto|fp32|bf16|int8",
+    "The numbers it computes with; auto is the fastest that loses nothing to speak of.",
+    default="auto",
+    panel=MACHINE,
+)
+PRECISION_FP32 = opt("auto|fp32|bf16|int8", PRECISION.help, default="fp32", panel=MACHINE)
+EXACT = opt(
+    "fp32|bf16",
+    "The numbers it computes with; fp32 is what the model was made of.",
+    default="fp32",
+    panel=MACHINE,
+)
+THREADS = opt("N", "Threads of each worker.", panel=MACHINE, min=1)
+WORKERS = opt("N", "Processes or copies that share the work.", panel=MACHINE, min=1)
 
 
 def pick_pair(
@@ -112,3 +103,9 @@ def check_exact(precision: str) -> str:
     if precision not in ("fp32", "bf16"):
         raise ValueError(f"precision={precision}: here one of fp32, bf16; translate has more")
     return precision
+
+
+def check_choice(name: str, given: str | None, values: Sequence[str]) -> None:
+    """Raise ValueError for a value of an option that is not one of those it takes."""
+    if given is not None and given not in values:
+        raise ValueError(f"--{name} {given}: one of {', '.join(values)}")

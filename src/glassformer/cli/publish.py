@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
 
-from typer import Option
-
-from .options import AsJson, Model
+from .options import AS_JSON, MODEL, opt
 from .terminal import to_json
 
-Out = Annotated[Path, Option(metavar="FOLDER", help="Where the copy goes: a new folder.")]
 
-
-def publish(model: Model, out: Out, as_json: AsJson = False) -> None:
+def publish(
+    model: Path = MODEL,
+    out: Path = opt("FOLDER", "Where the copy goes: a new folder.", default=...),
+    as_json: bool = AS_JSON,
+) -> None:
     """Copy a model without its training: no checkpoints, no training text, no validation text.
 
     The copy is checked as doctor does it, and what it still tells of the data is said.

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from .options import (
-    AsJson,
-    Device,
-    Exact,
-    Model,
-    Output,
-    Pair,
-    Source,
-    Target,
+    AS_JSON,
+    DEVICE,
+    EXACT,
+    MODEL,
+    OUTPUT,
+    PAIR,
+    SOURCE,
+    TARGET,
     check_exact,
     pick_pair,
 )
@@ -18,14 +20,14 @@ from .terminal import CHUNK, cut_chunks, keep_apart, open_output, show_progress,
 
 
 def score(
-    model: Model,
-    files: Pair = None,
-    source: Source = None,
-    target: Target = None,
-    output: Output = None,
-    device: Device = "auto",
-    precision: Exact = "fp32",
-    as_json: AsJson = False,
+    model: Path = MODEL,
+    files: list[Path] | None = PAIR,
+    source: Path | None = SOURCE,
+    target: Path | None = TARGET,
+    output: Path | None = OUTPUT,
+    device: str = DEVICE,
+    precision: str = EXACT,
+    as_json: bool = AS_JSON,
 ) -> None:
     """Say how probable given translations are: a natural logarithm for each line.
 

@@ -4,113 +4,62 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
-from typer import Argument, Context, Option
+from typer import Context
 
 from . import decoding, drawing
-from .options import AsJson, Device, Exact, check_exact, with_options
+from .effects import refuse
+from .options import AS_JSON, DEVICE, EXACT, SEARCH, SEED, arg, check_choice, check_exact, flag, opt
 from .terminal import to_json, warn
+from .verb import spell_typed, takes
 
 if TYPE_CHECKING:
     from ..see import EditEffect, Trace
 
-Seen = Annotated[
-    Path, Argument(metavar="MODEL", help="The folder of a trained model, or of a saved trace.")
-]
-Text = Annotated[str | None, Argument(metavar="TEXT", help="A text in the source language.")]
-Sentence = Annotated[
-    int | None,
-    Option(
-        metavar="N", help="Which sentence of the text; 0 (if none is given) the first, -1 the last."
-    ),
-]
-Cell = Annotated[
-    str | None,
-    Option(metavar="NAME[i,j,k]", help="Say how one number was made; -1 is the last."),
-]
-Form = Annotated[
-    str, Option(metavar="text|latex|numpy", help="How --cell says it, if not as --json.")
-]
-Layer = Annotated[int | None, Option(metavar="N", help="Of this layer; 0 the first, -1 the last.")]
-Head = Annotated[int | None, Option(metavar="N", help="Of this head; 0 the first, -1 the last.")]
-Top = Annotated[int, Option(metavar="N", min=0, help="How many other tokens to show a step.")]
-WhatIf = Annotated[
-    Path | None, Option("--edit", metavar="FILE", help="What if: edits in JSON, before and after.")
-]
-Save = Annotated[
-    Path | None, Option(metavar="FOLDER", help="Keep the recording, to be seen again.")
-]
-Compact = Annotated[bool, Option("--compact", help="Save fp16 rather than fp32.")]
-Weights = Annotated[
-    bool, Option("--parameters", help="Save the model's weights with it, so that --cell works.")
-]
-Target = Annotated[
-    str | None, Option(metavar="TEXT", help="Look at this translation, not at the model's own.")
-]
-Prefix = Annotated[
-    str | None,
-    Option(
-        metavar="TEXT", help="How the translation has to begin.", rich_help_panel=decoding.SEARCH
-    ),
-]
-Hypothesis = Annotated[
-    int | None,
-    Option(
-        metavar="N",
-        min=0,
-        help="Look at another hypothesis that ended; 0 the best.",
-        rich_help_panel=decoding.SEARCH,
-    ),
-]
-Level = Annotated[
-    str,
-    Option(metavar="attention|states|everything", help="How much of the network to record."),
-]
 FORMS = ("text", "latex", "numpy")
+PICTURES = "Pictures"
 HEAD = "trace.json"  # a folder with this file is a saved trace
-# RUNNING: options that only a new recording uses. IN_VAIN: those that an option makes void.
-RUNNING = {
-    "sentence",
-    "level",
-    "target",
-    "prefix",
-    "hypothesis",
-    "device",
-    "precision",
-    *decoding.OPTIONS,
-}
-IN_VAIN = {
-    "cell": {"picture", "gallery", "layer", "head", "top"},
-    "picture": {"as_json", "top"},
-    "gallery": {"as_json", "top", "layer", "head"},
-    "as_json": {"layer", "head", "top", "form"},
-    "edit": {"top"},
-}
 
 
-@with_options(decoding.OPTIONS | drawing.OPTIONS)
+@takes("decode")
 def see(
     context: Context,
-    model: Seen,
-    text: Text = None,
-    sentence: Sentence = None,
-    cell: Cell = None,
-    form: Form = "text",
-    layer: Layer = None,
-    head: Head = None,
-    top: Top = 3,
-    edit: WhatIf = None,
-    save: Save = None,
-    compact: Compact = False,
-    parameters: Weights = False,
-    level: Level = "everything",
-    target: Target = None,
-    prefix: Prefix = None,
-    hypothesis: Hypothesis = None,
-    device: Device = "auto",
-    precision: Exact = "fp32",
-    as_json: AsJson = False,
+    model: Path = arg("MODEL", "The folder of a trained model, or of a saved trace.", default=...),
+    text: str | None = arg("TEXT", "A text in the source language."),
+    sentence: int | None = opt(
+        "N", "Which sentence of the text; 0 (if none is given) the first, -1 the last."
+    ),
+    cell: str | None = opt("NAME[i,j,k]", "Say how one number was made; -1 is the last."),
+    form: str = opt("text|latex|numpy", "How --cell says it, if not as --json.", default="text"),
+    layer: int | None = opt("N", "Of this layer; 0 the first, -1 the last."),
+    head: int | None = opt("N", "Of this head; 0 the first, -1 the last."),
+    top: int = opt("N", "How many other tokens to show a step.", min=0, default=3),
+    edit: Path | None = opt("FILE", "What if: edits in JSON, before and after.", "--edit"),
+    save: Path | None = opt("FOLDER", "Keep the recording, to be seen again."),
+    compact: bool = flag("Save fp16 rather than fp32.", "--compact"),
+    parameters: bool = flag(
+        "Save the model's weights with it, so that --cell works.", "--parameters"
+    ),
+    level: str = opt(
+        "attention|states|everything", "How much of the network to record.", default="everything"
+    ),
+    target: str | None = opt("TEXT", "Look at this translation, not at the model's own."),
+    prefix: str | None = opt("TEXT", "How the translation has to begin.", panel=SEARCH),
+    hypothesis: int | None = opt(
+        "N", "Look at another hypothesis that ended; 0 the best.", panel=SEARCH, min=0
+    ),
+    seed: int | None = SEED,
+    picture: str | None = opt("Vnn", "Draw this picture.", panel=PICTURES),
+    gallery: Path | None = opt("FOLDER", "Draw them all, with a page.", panel=PICTURES),
+    query: str | None = opt("TOKEN", "Of what this token reads.", panel=PICTURES),
+    lang: str | None = opt("en|zh", "Of the words in them.", panel=PICTURES),
+    output: Path | None = opt(
+        "FILE", "A .svg, .pdf, .png, .gif.", "--output", "-o", panel=PICTURES
+    ),
+    device: str = DEVICE,
+    precision: str = EXACT,
+    as_json: bool = AS_JSON,
 ) -> None:
     """Look inside one translation: every number of it, and what if.
 
@@ -121,18 +70,13 @@ def see(
     glassformer see my-model "The cat is on the mat." --edit silence-a-head.json
     """
     given = context.params
-    check_see_options(given, {name for name in given if _is_typed(context, name)})
+    check_see_options(given, spell_typed(context))
     trace, changed = obtain(given)
     tell_which(trace, changed, given)
     if save:
         trace.save(save, compact=compact, parameters=parameters)
         warn(f"saved in {save}")
     answer(trace, changed, given)
-
-
-def _is_typed(context: Context, name: str) -> bool:
-    source = context.get_parameter_source(name)
-    return source is not None and source.name != "DEFAULT"
 
 
 def answer(trace: Trace, changed: EditEffect | None, given: dict[str, Any]) -> None:
@@ -159,28 +103,18 @@ def tell_which(trace: Trace, changed: EditEffect | None, given: dict[str, Any]) 
 def check_see_options(given: dict[str, Any], typed: set[str]) -> None:
     """Raise ValueError for a wrong value, or an option that has no effect.
 
-    typed: the names of the options that the user gave.
+    typed: the options that the user gave, and the names of the arguments.
     """
     for name in ("text", "target", "prefix"):
         check_text_length(given[name], name)
-    if given["form"] not in FORMS:
-        raise ValueError(f"--form {given['form']}: one of {', '.join(FORMS)}")
-    if given["form"] != "text" and given["cell"] is None:
-        raise ValueError("--form has no effect without --cell")
-    for name in ("compact", "parameters"):
-        if given[name] and not given["save"]:
-            raise ValueError(f"--{name} has no effect without --save")
-    drawing.check_pictures(given)
+    check_choice("form", given["form"], FORMS)
     if (given["model"] / HEAD).is_file():
-        if "text" in typed or "edit" in typed:
+        if given["text"] is not None or given["edit"] is not None:
             folder = given["model"]
             raise ValueError(f"{folder} is a trace: it has its text, and no model to run again")
-        _refuse(typed & RUNNING, "on a saved trace")
-    for asked, in_vain in IN_VAIN.items():
-        if asked in typed:
-            _refuse(typed & in_vain, f"with {_spell(asked)}")
-    if "edit" in typed and not given["picture"]:
-        _refuse(typed & {"layer", "head"}, "on a comparison: add --picture")
+        refuse("see", typed, "on a saved trace")
+    if given["edit"] is not None and not given["picture"]:
+        refuse("see", typed, "on a comparison: add --picture")
 
 
 def check_text_length(text: str | None, name: str) -> None:
@@ -189,17 +123,6 @@ def check_text_length(text: str | None, name: str) -> None:
         (text or "").encode()
     except UnicodeEncodeError as error:
         raise ValueError(f"{name}: character {error.start} is no valid UTF-8") from None
-
-
-def _refuse(names: set[str], where: str) -> None:
-    """Raise ValueError that names the first of these options, if there is any."""
-    for name in sorted(names):
-        raise ValueError(f"{_spell(name)} has no effect {where}")
-
-
-def _spell(name: str) -> str:
-    """Return an option as it is typed."""
-    return "--json" if name == "as_json" else "--" + name.replace("_", "-")
 
 
 def obtain(given: dict[str, Any]) -> tuple[Trace, EditEffect | None]:
@@ -211,8 +134,6 @@ def obtain(given: dict[str, Any]) -> tuple[Trace, EditEffect | None]:
         return Trace.load(folder), None  # needs no torch, so it is fast
     if text is None:
         raise ValueError('there is no text to look into: glassformer see MODEL "A sentence."')
-    if given["target"] is not None:
-        _check_unsought(given)
     from ..see import compare_traces, record
     from ..see.edit import read_edits
     from ..translator import Translator
@@ -231,15 +152,6 @@ def obtain(given: dict[str, Any]) -> tuple[Trace, EditEffect | None]:
         return record(translator, text, **how), None
     changed = compare_traces(translator, text, edits, **how)
     return changed.after, changed
-
-
-def _check_unsought(given: dict[str, Any]) -> None:
-    """Raise ValueError for an option of the search, since --target makes none."""
-    from ..config import Decode
-
-    searching = (*Decode.model_fields, "prefix", "hypothesis", "seed", "sentence")
-    if vain := [name for name in searching if given.get(name) is not None]:
-        raise ValueError(f"--{vain[0].replace('_', '-')} has no effect with --target")
 
 
 def show_trace(trace: Trace, changed: EditEffect | None, given: dict[str, Any]) -> str:

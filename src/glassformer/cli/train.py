@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import json
 import time
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from difflib import get_close_matches
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
-from typer import Argument, Context, Exit, Option
+from typer import Context, Exit
 
 from ..data.files import STANDARD
 from ..sizes import SIZES
-from .options import AsJson, Device, with_options
+from .options import AS_JSON, CHANGES, DEVICE, arg, flag, opt
 from .terminal import INTERRUPTED, keep_apart, to_json
+from .verb import find_typed, takes
 
 if TYPE_CHECKING:
     from ..config import Config
@@ -22,112 +22,58 @@ if TYPE_CHECKING:
 
 RECIPES = ("auto", "paper")
 NAMES = (*RECIPES, *SIZES)
-Words = Annotated[
-    list[str] | None,
-    Argument(
-        metavar="RECIPE | PATH",
-        help="auto chooses what is not set from the data and this machine, paper takes what the "
-        "paper has; or a TOML file of settings; auto if not given. A size here is --size. Then the "
-        "data, if without --data.",
-    ),
-]
-Size = Annotated[
-    str | None,
-    Option(
-        metavar="SIZE",
-        help=f"{', '.join(SIZES)}; if not given, auto chooses one, and paper takes base.",
-    ),
-]
-PAIRS = Option(
-    metavar="PATH",
-    help="Sentence pairs: a folder or prefix (DIR/train is DIR/train.en and DIR/train.de), a .tsv, "
-    ".csv, .jsonl or .tmx file, a .zip of two text files, or two text files, --data twice, source "
-    "first; - is the standard input.",
+
+DATA = opt(
+    "PATH",
+    "Sentence pairs: a folder or prefix (DIR/train is DIR/train.en and DIR/train.de), a .tsv, "
+    ".csv, .jsonl or .tmx file, a .zip of two text files, or two text files, --data twice, "
+    "source first; - is the standard input.",
 )
-Data = Annotated[list[Path] | None, PAIRS]
-Valid = Annotated[
-    list[Path] | None,
-    Option(
-        metavar="PATH",
-        help="Pairs to validate on, likewise; if not given, some of the data are held out.",
-    ),
-]
-SourceLang = Annotated[
-    str | None, Option(metavar="CODE", help="The language to translate from, like en.")
-]
-TargetLang = Annotated[str | None, Option(metavar="CODE", help="The language to translate to.")]
-Out = Annotated[Path | None, Option(metavar="FOLDER", help="Where the model goes.")]
-Minutes = Annotated[
-    float | None, Option(metavar="N", help="Train so long, instead of a number of steps.")
-]
-Changes = Annotated[
-    list[str] | None,
-    Option(
-        "--set",
-        metavar="KEY=VALUE",
-        help="Change a setting, like train.batch_tokens=2048; again for each further one.",
-    ),
-]
-From = Annotated[
-    Path | None,
-    Option(
-        "--from",
-        metavar="MODEL",
-        help="Start from this model: its weights, tokens and settings, but a new schedule.",
-    ),
-]
-NewTokenizer = Annotated[
-    bool,
-    Option(
-        "--new-tokenizer",
-        help="With --from: learn tokens of these data; those that MODEL knows keep their vectors.",
-    ),
-]
-Freeze = Annotated[
-    list[str] | None,
-    Option(metavar="PART", help="Leave a part as it is, like encoder; again for each further one."),
-]
-Resume = Annotated[
-    Path | None, Option(metavar="FOLDER", help="Go on where this run stopped; needs nothing else.")
-]
-RESUMING = {
-    "accept_changed_data": Annotated[
-        bool | None,
-        Option(
-            "--accept-changed-data",
-            help="With --resume: learn from the data as they are now, though they were others.",
-        ),
-    ],
-    "accept_changed_settings": Annotated[
-        bool | None,
-        Option(
-            "--accept-changed-settings",
-            help="With --resume: the settings that changed, in --set or the run, are meant.",
-        ),
-    ],
-}
-Quiet = Annotated[bool, Option("--quiet", "-q", help="Say nothing on the way.")]
+# What may be given besides --resume, and what says when a training stops.
+RESUMING = {"resume", "changes", "accept_changed_data", "accept_changed_settings"}
+RESUMING |= {"device", "quiet", "as_json"}
+ENDS = ("minutes", "steps")
 
 
-@with_options(RESUMING)
+@takes("data", "train", "text", "model")
 def train(
     context: Context,
-    words: Words = None,
-    size: Size = None,
-    data: Data = None,
-    source_lang: SourceLang = None,
-    target_lang: TargetLang = None,
-    out: Out = None,
-    valid: Valid = None,
-    minutes: Minutes = None,
-    changes: Changes = None,
-    parent: From = None,
-    new_tokenizer: NewTokenizer = False,
-    freeze: Freeze = None,
-    resume: Resume = None,
-    device: Device = "auto",
-    quiet: Quiet = False,
-    as_json: AsJson = False,
+    words: list[str] | None = arg(
+        "RECIPE | PATH",
+        "auto chooses what is not set from the data and this machine, paper takes what the paper "
+        "has; or a TOML file of settings; auto if not given. A size here is --size. Then the data, "
+        "if without --data.",
+    ),
+    size: str | None = opt(
+        "SIZE", f"{', '.join(SIZES)}; if not given, auto chooses one, and paper takes base."
+    ),
+    data: list[Path] | None = DATA,
+    out: Path | None = opt("FOLDER", "Where the model goes."),
+    valid: list[Path] | None = opt(
+        "PATH", "Pairs to validate on, likewise; if not given, some of the data are held out."
+    ),
+    changes: list[str] | None = CHANGES,
+    parent: Path | None = opt(
+        "MODEL",
+        "Start from this model: its weights, tokens and settings, but a new schedule.",
+        "--from",
+    ),
+    new_tokenizer: bool = flag(
+        "With --from: learn tokens of these data; those that MODEL knows keep their vectors.",
+        "--new-tokenizer",
+    ),
+    resume: Path | None = opt("FOLDER", "Go on where this run stopped; needs nothing else."),
+    accept_changed_data: bool = flag(
+        "With --resume: learn from the data as they are now, though they were others.",
+        "--accept-changed-data",
+    ),
+    accept_changed_settings: bool = flag(
+        "With --resume: the settings that changed, in --set or the run, are meant.",
+        "--accept-changed-settings",
+    ),
+    device: str = DEVICE,
+    quiet: bool = flag("Say nothing on the way.", "--quiet", "-q"),
+    as_json: bool = AS_JSON,
 ) -> None:
     """Train a model on sentence pairs of your own. Ctrl-C saves it, --resume goes on.
 
@@ -142,27 +88,27 @@ def train(
     glassformer train --resume my-model
     """
     began = time.perf_counter() - time.process_time()  # --minutes include the imports
-    recipe, files = part_words(words or (), data)
-    data = join_data(files, data)
-    changes = [*(changes or ()), *([f"train.freeze={json.dumps(freeze)}"] if freeze else ())]
-    asked = (source_lang, target_lang, minutes, changes)
     how: dict[str, Any] = {"device": device, "quiet": quiet, "began": began}
-    accepted: dict[str, Any] = {name: bool(context.params[name]) for name in RESUMING}
+    typed = find_typed(context)
     if resume:
-        _refuse(recipe, size, data, out, valid, source_lang, target_lang, minutes, parent)
-        _refuse(new_tokenizer)
+        if typed.keys() - RESUMING:
+            raise ValueError(
+                "--resume takes everything from the run itself: leave all out but --set"
+            )
         from .. import train as training
 
-        summary = training.resume(resume, changes=changes, **accepted, **how)
+        how |= {"accept_changed_data": accept_changed_data}
+        how |= {"accept_changed_settings": accept_changed_settings}
+        summary = training.resume(resume, changes=changes or (), **how)
     else:
-        _refuse_without(parent, new_tokenizer, accepted)
+        recipe, files = part_words(words or (), data)
+        data = join_data(files, data)
+        if recipe and not data and not (recipe in NAMES or Path(recipe).suffix == ".toml"):
+            raise ValueError(f"{recipe}: no file, folder or recipe of that name is there")
         if not (data and out):
             raise ValueError("train needs --data and --out, or --resume alone")
         keep_apart(None, *data, *(valid or ()))
-        if parent:
-            config = read_parent(parent, size or recipe, *asked)
-        else:
-            config = read_recipe(recipe, *asked, size=size)
+        config = choose_config(recipe, size, parent, typed, changes or ())
         from .. import train as training
 
         how |= {"valid": valid or None, "parent": parent, "new_tokens": new_tokenizer}
@@ -206,35 +152,43 @@ def _tell(summary: Summary, as_json: bool) -> None:
         raise Exit(INTERRUPTED)  # so that a command after "&&" does not get an unfinished model
 
 
-def _refuse(*settings: object) -> None:
-    if any(settings):
-        raise ValueError("--resume takes everything from the run itself: leave all out but --set")
-
-
-def _refuse_without(parent: Path | None, new_tokenizer: bool, accepted: dict[str, Any]) -> None:
-    """Raise ValueError for options that have no effect without --from or --resume."""
-    if new_tokenizer and not parent:
-        raise ValueError("--new-tokenizer has no effect without --from")
-    for name, given in accepted.items():
-        if given:
-            raise ValueError(f"--{name.replace('_', '-')} has no effect without --resume")
-
-
-def read_recipe(
+def choose_config(
     recipe: str | None,
-    source_lang: str | None,
-    target_lang: str | None,
-    minutes: float | None,
+    size: str | None,
+    parent: Path | None,
+    typed: Mapping[str, Any],
     changes: Sequence[str],
-    size: str | None = None,
 ) -> Config:
+    """Return the settings of a recipe or of a parent, overridden by those that the user typed.
+
+    --minutes or --steps replaces what the recipe or the parent says of the end.
+    """
+    ends = {name: typed[name] for name in ENDS if name in typed}
+    said = [*(f"--{name}" for name in ends)]
+    said += [
+        f"--set train.{name}"
+        for name in ENDS
+        if any(change.startswith(f"train.{name}=") for change in changes)
+    ]
+    if ends and len(said) > 1:
+        raise ValueError(f"{said[0]} and {said[1]} both say when to stop: give one of them")
+    from .settings import write_changes
+
+    changes = [*write_changes(typed, but=ENDS), *changes]
+    if parent:
+        config = read_parent(parent, size or recipe, changes)
+    else:
+        config = read_recipe(recipe, changes, size)
+    return config.changed(train={**dict.fromkeys(ENDS), **ends}) if ends else config
+
+
+def read_recipe(recipe: str | None, changes: Sequence[str], size: str | None = None) -> Config:
     """Return the settings of a recipe or a TOML file, overridden by those of the command line.
 
     A size in the place of `recipe` is that size of the recipe auto.
     """
     from ..config import Config
 
-    changes = _lay_on_top(source_lang, target_lang, minutes, changes)
     if size and size not in SIZES:
         raise ValueError(f"--size {size}: {_suggest(size, SIZES)}")
     if recipe in SIZES:
@@ -242,15 +196,13 @@ def read_recipe(
             raise ValueError(f"{recipe} and --size {size} both say how large: give one of them")
         recipe, size = "auto", recipe
     if recipe and Path(recipe).is_file() and recipe not in RECIPES:
-        config = Config.load(recipe, [*([f"size={size}"] if size else ()), *changes])
-    elif recipe is None or recipe in RECIPES:
+        return Config.load(recipe, [*([f"size={size}"] if size else ()), *changes])
+    if recipe is None or recipe in RECIPES:
         chosen = recipe or "auto"
         fallback = "base" if chosen == "paper" else "auto"
-        config = Config.read({"recipe": chosen, "size": size or fallback}, changes)
-    else:
-        hint = _suggest(recipe, NAMES)
-        raise ValueError(f"{recipe} is no recipe, no size, and no TOML file that is there; {hint}")
-    return _limit(config, minutes)
+        return Config.read({"recipe": chosen, "size": size or fallback}, changes)
+    hint = _suggest(recipe, NAMES)
+    raise ValueError(f"{recipe} is no recipe, no size, and no TOML file that is there; {hint}")
 
 
 def _suggest(name: str, names: Collection[str]) -> str:
@@ -258,31 +210,10 @@ def _suggest(name: str, names: Collection[str]) -> str:
     return f"did you mean {near[0]}?" if near else f"there are {', '.join(names)}"
 
 
-def read_parent(
-    parent: Path,
-    recipe: str | None,
-    source_lang: str | None,
-    target_lang: str | None,
-    minutes: float | None,
-    changes: Sequence[str],
-) -> Config:
+def read_parent(parent: Path, recipe: str | None, changes: Sequence[str]) -> Config:
     """Return the settings of a model, overridden by those of the command line."""
     if recipe:
         raise ValueError(f"--from keeps the settings of {parent}: leave {recipe} out, use --set")
     from ..train.init_from import inherit
 
-    config = inherit(parent, _lay_on_top(source_lang, target_lang, minutes, changes))
-    return _limit(config, minutes)
-
-
-def _lay_on_top(
-    source_lang: str | None, target_lang: str | None, minutes: float | None, changes: Sequence[str]
-) -> list[str]:
-    if minutes is not None and any(change.startswith("train.steps") for change in changes):
-        raise ValueError("--minutes and --set train.steps both say when to stop: give one of them")
-    langs = {"source_lang": source_lang, "target_lang": target_lang}
-    return [*(f"data.{name}={lang}" for name, lang in langs.items() if lang), *changes]
-
-
-def _limit(config: Config, minutes: float | None) -> Config:
-    return config.changed(train={"minutes": minutes, "steps": None}) if minutes else config
+    return inherit(parent, changes)

@@ -7,13 +7,28 @@ from collections.abc import Iterable, Iterator
 from dataclasses import asdict
 from itertools import count, zip_longest
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
-from typer import Argument, Context, Option
+from typer import Context
 
 from ..data.files import STANDARD, read_lines
 from . import cluster, decoding
-from .options import AsJson, Device, Model, Output, Precision, Threads, Workers, with_options
+from .options import (
+    AS_JSON,
+    DEVICE,
+    MACHINE,
+    MODEL,
+    NO_GUARD,
+    NO_SPLIT,
+    OUTPUT,
+    PRECISION,
+    SEARCH,
+    SEED,
+    THREADS,
+    WORKERS,
+    arg,
+    opt,
+)
 from .terminal import (
     CHUNK,
     count_if_file,
@@ -25,76 +40,59 @@ from .terminal import (
     to_json,
     warn,
 )
+from .verb import takes
 
 if TYPE_CHECKING:
     from ..quality_check import Judged
     from ..translator import Translation, Translator
 
-File = Annotated[
-    Path, Argument(metavar="FILE", help="Text of any length a line; - is the standard input.")
-]
-NBest = Annotated[
-    int | None,
-    Option(
-        metavar="N",
-        min=1,
-        help="Print the N best: number of the line, score, translation, with tabs between.",
-        rich_help_panel=decoding.SEARCH,
-    ),
-]
-PrefixFile = Annotated[
-    Path | None,
-    Option(
-        metavar="FILE",
-        help="How the translation of each line has to begin.",
-        rich_help_panel=decoding.SEARCH,
-    ),
-]
-NoSplit = Annotated[
-    bool,
-    Option(
-        "--no-split",
-        help="Translate each line whole, not sentence by sentence, nor a long one by clauses, "
-        "unless it is too long for the model.",
-        rich_help_panel=decoding.SEARCH,
-    ),
-]
-NoGuard = Annotated[
-    bool,
-    Option(
-        "--no-guard",
-        help="Take what the search finds. If not given, a line that looks wrong (a loop, a copy, "
-        "lost numbers) is searched for again with more care, unless --n-best or sampling is on.",
-        rich_help_panel=decoding.SEARCH,
-    ),
-]
-Chunk = Annotated[
-    int | None,
-    Option(
-        metavar="N",
-        min=1,
-        help="Lines translated together; 1 answers each at once. 1000, or 1 for a keyboard.",
-        rich_help_panel="Machine",
-    ),
-]
+
+MANY_MACHINES = "Many machines"
 
 
-@with_options(decoding.OPTIONS | cluster.OPTIONS)
+@takes("decode")
 def translate(
     context: Context,
-    model: Model,
-    file: File = STANDARD,
-    output: Output = None,
-    n_best: NBest = None,
-    prefix_file: PrefixFile = None,
-    no_split: NoSplit = False,
-    no_guard: NoGuard = False,
-    device: Device = "auto",
-    precision: Precision = "auto",
-    threads: Threads = None,
-    workers: Workers = None,
-    chunk: Chunk = None,
-    as_json: AsJson = False,
+    model: Path = MODEL,
+    file: Path = arg(
+        "FILE", "Text of any length a line; - is the standard input.", default=STANDARD
+    ),
+    output: Path | None = OUTPUT,
+    n_best: int | None = opt(
+        "N",
+        "Print the N best: number of the line, score, translation, with tabs between.",
+        panel=SEARCH,
+        min=1,
+    ),
+    prefix_file: Path | None = opt(
+        "FILE", "How the translation of each line has to begin.", panel=SEARCH
+    ),
+    no_split: bool = NO_SPLIT,
+    no_guard: bool = NO_GUARD,
+    device: str = DEVICE,
+    precision: str = PRECISION,
+    threads: int | None = THREADS,
+    workers: int | None = WORKERS,
+    engine: str | None = opt(
+        "ray",
+        "Deal out shards of a file to workers, here or on a Ray cluster; what was stopped goes on "
+        "with the shards that are missing.",
+        panel=MANY_MACHINES,
+    ),
+    ray_address: str | None = opt(
+        "ADDRESS",
+        "Of a cluster that runs, or auto; without it, one is started here.",
+        panel=MANY_MACHINES,
+    ),
+    shard_lines: int | None = opt("N", "Lines in a shard: 10,000.", panel=MANY_MACHINES, min=1),
+    seed: int | None = SEED,
+    chunk: int | None = opt(
+        "N",
+        "Lines translated together; 1 answers each at once. 1000, or 1 for a keyboard.",
+        panel=MACHINE,
+        min=1,
+    ),
+    as_json: bool = AS_JSON,
 ) -> None:
     """Translate text: a line out for each line in, in order.
 
@@ -119,8 +117,7 @@ def translate(
         decode = decoding.choose_search(translator.config, context.params)  # as given
         if precision == "auto" and translator.precision != "fp32":
             print(f"precision {translator.precision}", file=sys.stderr)
-        seed = context.params["seed"] or 0
-        how = {"decode": decode, "n_best": n_best or 1, "seed": seed, "split": not no_split}
+        how = {"decode": decode, "n_best": n_best or 1, "seed": seed or 0, "split": not no_split}
         how["again"] = not (no_guard or n_best)
         chunks, total = cut_chunks(join_prefixes(lines, prefix_file), size), count_if_file(file)
         with open_output(output) as out, show_progress("translating", total, beside=out) as tell:

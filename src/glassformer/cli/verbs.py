@@ -2,63 +2,82 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Annotated
+from collections.abc import Iterator, Mapping
+from importlib import import_module
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
+from typer.main import get_command
 
-from . import (
-    VERSION,
-    align,
-    average,
-    bench,
-    check_data,
-    demo,
-    doctor,
-    evaluate,
-    export,
-    import_model,
-    info,
-    publish,
-    score,
-    see,
-    serve,
-    train,
-    translate,
-)
-from .unknown import Verb
+from . import VERSION
+from .verb import Verb
 
-VERBS: dict[str, list[Callable[..., None]]] = {
-    "Try": [demo.demo],
-    "Train": [check_data.check_data, train.train, average.average],
-    "Use": [
-        translate.translate,
-        see.see,
-        serve.serve,
-        score.score,
-        align.align,
-        info.info,
-        doctor.doctor,
-    ],
-    "Measure": [evaluate.evaluate],
-    "Exchange": [import_model.import_, export.export, publish.publish],
+PANELS = {
+    "Try": ("demo",),
+    "Train": ("check-data", "train", "average"),
+    "Use": ("translate", "see", "serve", "score", "align", "info", "doctor"),
+    "Measure": ("evaluate",),
+    "Exchange": ("import", "export", "publish"),
 }
-ALONE = (demo.demo, doctor.doctor, serve.serve)  # these verbs run without an argument
+PANEL_OF = {name: panel for panel, names in PANELS.items() for name in names}
+ALONE = ("demo", "doctor", "serve")  # these verbs run without an argument
+# What became of a verb that there was.
+FORMER = {"bench": "`python -m benchmarks`, in a checkout of glassformer's source"}
+MODULES = {"import": "import_model"}  # a word of Python's own cannot be a module
 
-app = typer.Typer(no_args_is_help=True, pretty_exceptions_enable=False)
-for panel, verbs in VERBS.items():
-    for verb in verbs:
-        name = verb.__name__.strip("_").replace("_", "-")
-        app.command(name, cls=Verb, rich_help_panel=panel, no_args_is_help=verb not in ALONE)(verb)
-app.add_typer(bench.bench, name="bench", rich_help_panel="Measure")
+
+class Verbs(Mapping[str, Any]):
+    """The verbs by name; the module of one is imported when it is first looked at."""
+
+    def __init__(self) -> None:
+        self.commands: dict[str, Any] = {}
+
+    def __getitem__(self, name: str) -> Any:
+        if name not in self.commands:
+            self.commands[name] = make_verb(name, PANEL_OF[name])
+        return self.commands[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(PANEL_OF)
+
+    def __len__(self) -> int:
+        return len(PANEL_OF)
+
+
+def make_verb(name: str, panel: str) -> Any:
+    """Return the command of a verb: the function of that name in the module of that name."""
+    plain = name.replace("-", "_")
+    module = import_module(f".{MODULES.get(name, plain)}", __package__)
+    verb = getattr(module, plain, None) or getattr(module, f"{plain}_")
+    alone = typer.Typer(add_completion=False)
+    needs_more = name not in ALONE
+    alone.command(name, cls=Verb, rich_help_panel=panel, no_args_is_help=needs_more)(verb)
+    return get_command(alone)
+
+
+class Group(TyperGroup):
+    """The command glassformer, with a verb below it for each module."""
+
+    def __init__(self, **how: Any) -> None:
+        super().__init__(**how)
+        self.commands = Verbs()  # type: ignore[assignment]
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        return [*PANEL_OF]  # as in the table: before 0.13, Typer would sort them
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        if args[0] in FORMER:
+            raise ValueError(f"glassformer {args[0]} is now {FORMER[args[0]]}")
+        return super().resolve_command(ctx, args)
+
+
+app = typer.Typer(cls=Group, no_args_is_help=True, pretty_exceptions_enable=False)
 
 
 @app.callback()
 def glassformer(
-    version: Annotated[
-        bool,
-        typer.Option(VERSION, help="Say which it is."),
-    ] = False,
+    version: Annotated[bool, typer.Option(VERSION, help="Say which it is.")] = False,
 ) -> None:
     """Train, run and look inside your own translation Transformer.
 

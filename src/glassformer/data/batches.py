@@ -35,14 +35,14 @@ class Batch:
     def numbered(self, number: int) -> Batch:
         return replace(self, number=number)
 
-    def cut(self, tokens: int) -> list[Batch]:
-        """Return the batch cut by rows into `tokens` parts of about equally many rows.
+    def cut(self, parts: int) -> list[Batch]:
+        """Return the batch cut by rows into so many parts of about equally many rows.
 
         The padding stays. If there are few rows, some parts are empty. `part` keeps the position of
         each row in the whole, so that dropout removes the same values.
         """
         first, whole = self.part or (0, len(self.rows))
-        ends = [len(self.rows) * n // tokens for n in range(tokens + 1)]
+        ends = [len(self.rows) * n // parts for n in range(parts + 1)]
         return [
             Batch(
                 self.source_BS[a:b],

@@ -1,24 +1,55 @@
 """The search for translations, and the scoring of given ones.
 
-The package knows of a network only what `protocol.py` says.
+run         the search: sentences join a batch, take one step after another, and leave it
+sentences   its input and output: sentences, which wait in a queue, and hypotheses
+step        one step: the hypotheses before it, its candidates, and which of them are kept
+beam        beam search; `sample` has greedy search and sampling
+rules       the length penalty, the forbidden tokens and the best of the others
+score       the log-probabilities of given translations
+protocol    all that the package knows of a network
+
+Each name is imported at its first use, so that `Hypothesis` needs no torch.
 """
 
-from .budget import Budget
-from .protocol import Network, State
-from .results import Hypothesis, NotFiniteError
-from .run import search
-from .score import score_targets
-from .step import Candidate, Fate, Step
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from .protocol import Best, Finder, Network, State
+    from .run import search
+    from .score import score_targets
+    from .sentences import Budget, Hypothesis, NotFiniteError
+    from .step import Candidate, Fate, Step, endings
 
 __all__ = [
+    "Best",
     "Budget",
     "Candidate",
     "Fate",
+    "Finder",
     "Hypothesis",
     "Network",
     "NotFiniteError",
     "State",
     "Step",
+    "endings",
     "score_targets",
     "search",
 ]
+
+_HOMES = {
+    "protocol": ("Best", "Finder", "Network", "State"),
+    "run": ("search",),
+    "score": ("score_targets",),
+    "sentences": ("Budget", "Hypothesis", "NotFiniteError"),
+    "step": ("Candidate", "Fate", "Step", "endings"),
+}
+
+
+def __getattr__(name: str) -> Any:
+    for module, names in _HOMES.items():
+        if name in names:
+            return getattr(import_module(f".{module}", __name__), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -11,25 +11,23 @@ import math
 import torch
 from torch import Tensor
 
-from ..config import Decode
-from ..kernels.topk import Best
-from ..text import EOS
-from .hypotheses import Hypotheses
+from ..config import EOS, Decode
+from .protocol import Best
 from .rules import choose_candidates, length_penalty
-from .step import Step
+from .step import Hypotheses, Step
 
 
-def step_beam(logits: Tensor | Best, live: Hypotheses, settings: Decode) -> Step:
+def step_beam(logits: Tensor | Best, before: Hypotheses, settings: Decode) -> Step:
     """Return the step that continues each sentence's hypotheses by its best candidates.
 
     The logits, R V, are overwritten.
 
     At most one candidate of a row is EOS, so at least W of the best 2 W do not end.
     """
-    beam = live.beams
-    (logit_RC, token_RC, sum_R1), forbidden = choose_candidates(logits, live, settings)
+    beam = before.beams
+    (logit_RC, token_RC, sum_R1), forbidden = choose_candidates(logits, before, settings)
     token_log_prob_BWC = (logit_RC - sum_R1).view(-1, beam, logit_RC.size(1))
-    log_prob_BWC = live.log_prob_BW[..., None] + token_log_prob_BWC
+    log_prob_BWC = before.log_prob_BW[..., None] + token_log_prob_BWC
     log_prob_BC, place_BC = log_prob_BWC.flatten(1).topk(2 * beam)
     token_BC = token_RC.view(len(place_BC), -1).gather(1, place_BC)
 
@@ -39,13 +37,13 @@ def step_beam(logits: Tensor | Best, live: Hypotheses, settings: Decode) -> Step
     finished_BC = ends_BC & (rank_C < beam) & (log_prob_BC > -math.inf)
     kept_BW = (rank_C + 2 * beam * ends_BC).topk(beam, largest=False).indices
 
-    penalty_B = length_penalty(live.length_B + 1, settings)
+    penalty_B = length_penalty(before.length_B + 1, settings)
     score_BC = (log_prob_BC / penalty_B[:, None]).masked_fill(~finished_BC, -math.inf)
-    best_BN = torch.cat((live.best_BN, score_BC), 1).topk(live.best_BN.size(1)).values
-    finished_B = live.finished_B + finished_BC.sum(1)
+    best_BN = torch.cat((before.best_BN, score_BC), 1).topk(before.best_BN.size(1)).values
+    finished_B = before.finished_B + finished_BC.sum(1)
     hope_B = log_prob_BC.gather(1, kept_BW[:, :1])[:, 0]
     return Step(
-        before=live,
+        before=before,
         parent_BC=place_BC // logit_RC.size(1),
         token_BC=token_BC,
         token_log_prob_BC=token_log_prob_BWC.flatten(1).gather(1, place_BC),
@@ -54,13 +52,13 @@ def step_beam(logits: Tensor | Best, live: Hypotheses, settings: Decode) -> Step
         kept_BW=kept_BW,
         finished_BC=finished_BC,
         best_BN=best_BN,
-        stop_B=is_done(hope_B, best_BN, finished_B, live, settings) | live.is_last_B,
+        stop_B=is_done(hope_B, best_BN, finished_B, before, settings) | before.is_last_B,
         forbidden=forbidden,
     )
 
 
 def is_done(
-    hope_B: Tensor, best_BN: Tensor, finished_B: Tensor, live: Hypotheses, settings: Decode
+    hope_B: Tensor, best_BN: Tensor, finished_B: Tensor, before: Hypotheses, settings: Decode
 ) -> Tensor:
     """Return whether each sentence is done, B.
 
@@ -69,5 +67,5 @@ def is_done(
     log-probabilities only fall, and no penalty exceeds that of the greatest length.
     """
     if settings.stop == "first":
-        return (finished_B >= live.beams) | (hope_B == -math.inf)
-    return hope_B / length_penalty(live.limit_B, settings) <= best_BN[:, -1]
+        return (finished_B >= before.beams) | (hope_B == -math.inf)
+    return hope_B / length_penalty(before.limit_B, settings) <= best_BN[:, -1]

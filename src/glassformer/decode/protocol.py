@@ -1,17 +1,16 @@
 """The search protocol: the methods of a network that a search may call.
 
-R rows of a search; B sentences at work; Q new tokens of each row; V vocabulary; S source tokens.
+R rows of a search; B sentences at work; Q new tokens of each row; V vocabulary; S source tokens;
+C tokens of a row that the search considers.
 The rows of one sentence are neighbours, and every sentence has the same number of rows
 (`state.beams`), so that R = B * beams. Rows may differ in length, because sentences may join late.
 """
 
 from __future__ import annotations
 
-from typing import Protocol, TypeVar, runtime_checkable
+from typing import NamedTuple, Protocol, TypeVar, runtime_checkable
 
 from torch import Tensor
-
-from ..kernels.topk import Best
 
 
 class State(Protocol):
@@ -59,6 +58,14 @@ class Network(Protocol[S]):
     def rewind(self, length_R: Tensor, state: S) -> None:
         """Cut each row back to a length that it has had before."""
         ...
+
+
+class Best(NamedTuple):
+    """The largest logits of each row, and what makes log-probabilities of them."""
+
+    value_RC: Tensor  # the largest, in descending order; of equal ones the first
+    place_RC: Tensor
+    sum_R1: Tensor  # the logsumexp over all V
 
 
 @runtime_checkable

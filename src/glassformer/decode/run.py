@@ -1,31 +1,42 @@
-"""The search for the best translations, with any search method and any network."""
+"""The search for the best translations, with any search method and any network.
+
+Each worker runs the loop of `find_hypotheses`: sentences join a batch, the network reads the newest
+tokens, the method of search chooses how each hypothesis continues (a `Step`), and sentences that
+are done leave the batch.
+
+Letters: B sentences; W rows of each, R = B * W; L tokens, aligned on the right; Q new tokens of
+each row; V vocabulary.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any
+import math
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from typing import Any, Generic
 
 import torch
+from torch import Tensor
 
-from ..config import Decode
+from ..config import BOS, EOS, PAD, Decode
+from ..device import free_memory, run_in_threads
 from ..out_of_memory import is_out_of_memory
-from . import beam, greedy, sample
-from .budget import Budget, as_budget
-from .hypotheses import Hypotheses
-from .jobs import SearchJob, plan_jobs
-from .protocol import Network, S
-from .queue import Queue
-from .results import Hypothesis, endings, explain_nothing
-from .step import Step
-from .thread_pool import share
-from .working import WorkingSet
+from .beam import step_beam
+from .protocol import Best, Finder, Network, S
+from .rules import count_candidates, count_rows, is_free
+from .sample import make_keys, step_greedy, step_sample
+from .score import log_probs_of, padded
+from .sentences import Budget, Hypothesis, NotFiniteError, Queue, Sentence, plan_sentences, rank
+from .step import Hypotheses, Step, endings
 
 BUDGET = 4096  # source tokens of all rows at work, padding included
-STEPS: dict[str, Callable[[Any, Hypotheses, Decode], Step]] = {
-    "beam": beam.step_beam,
-    "greedy": greedy.step_greedy,
-    "sample": sample.step_sample,
+METHODS: dict[str, Callable[[Any, Hypotheses, Decode], Step]] = {
+    "beam": step_beam,
+    "greedy": step_greedy,
+    "sample": step_sample,
 }
+Watch = Callable[[list[int], Step], object]
+Found = tuple[Sentence, list[Hypothesis]]
 
 
 def search(
@@ -42,7 +53,7 @@ def search(
     refill: bool | None = None,
     workers: int = 1,
     device: torch.device | str = "cpu",
-    watch: Callable[[list[int], Step], object] | None = None,
+    watch: Watch | None = None,
     progress: Callable[[int], object] | None = None,
 ) -> list[list[Hypothesis]]:
     """Return the `n_best` hypotheses of each source, best first, in the order of the input.
@@ -59,56 +70,213 @@ def search(
     gradients and precision: call it under `torch.inference_mode()`.
     """
     _check(n_best, settings)
-    jobs = plan_jobs(sources, prefixes, lines, longest, settings)
-    limit = max((job.limit for job in jobs), default=0)
+    sentences = plan_sentences(sources, prefixes, lines, longest, settings)
+    limit = max((sentence.limit for sentence in sentences), default=0)
+    found: list[list[Hypothesis]] = [[] for _ in sentences]
+    queue = Queue(sentences, budget, count_rows(settings), workers)
     if refill is None:
         refill = torch.device(device).type != "cpu" or getattr(network, "refills", False)
-    rows = settings.beam if settings.search == "beam" else 1
-    queue = Queue(jobs, as_budget(budget), rows, workers, n_best, progress)
 
     def work() -> None:
-        unsettled: list[SearchJob] = []
-        while queue.has_work(unsettled):
-            at_work = WorkingSet(network, settings, n_best, seed, limit, device)
+        """Search until no sentence waits; where memory runs out, begin anew with fewer at once."""
+        lost: list[Sentence] = []
+        while queue.has_work(lost):
+            batch = SearchBatch(network, settings, n_best, seed, limit, device)
             try:
-                _search(at_work, settings, refill, queue, watch)
+                for sentence, best in find_hypotheses(batch, queue, refill, watch):
+                    found[sentence.index] = best
+                    if progress:
+                        with queue.lock:
+                            progress(1)
             except (RuntimeError, MemoryError) as error:
-                if not is_out_of_memory(error) or not at_work.unsettled:
+                lost = [sentence for sentence in batch.admitted if not found[sentence.index]]
+                if not is_out_of_memory(error) or not lost:
                     raise
-            unsettled = [*at_work.unsettled.values()]
-            del at_work  # this frees its memory
+            else:
+                lost = []
+            del batch
+            if lost:
+                free_memory()
 
-    share(work, workers, queue.waiting.clear)
-    return queue.found
+    run_in_threads(work, workers, stop=queue.waiting.clear)
+    return found
 
 
-def _search(
-    at_work: WorkingSet[S],
-    settings: Decode,
-    refill: bool,
-    queue: Queue,
-    watch: Callable[[list[int], Step], object] | None,
-) -> None:
-    """Search until no job is left, and add the hypotheses that end to `queue.found`."""
+def find_hypotheses(
+    batch: SearchBatch[S], queue: Queue, refill: bool, watch: Watch | None
+) -> Iterator[Found]:
+    """Yield each sentence of the queue with its best hypotheses, as soon as its search is done."""
+    choose = METHODS[batch.settings.search]
     while True:
-        if refill or not at_work.jobs:
-            at_work.admit(queue.take(at_work.jobs))
-        if not at_work.jobs:
+        if refill or not batch.sentences:
+            batch.admit(queue.take(batch.sentences))
+        if not batch.sentences:
             return
-        step = STEPS[settings.search](at_work.feed(), at_work.live, settings)
+        step = choose(batch.feed(), batch.hypotheses, batch.settings)
         if watch:
-            watch([job.index for job in at_work.jobs], step)
+            watch([sentence.index for sentence in batch.sentences], step)
+        yield from batch.advance(step)
+
+
+class SearchBatch(Generic[S]):
+    """The sentences at work; their hypotheses and the network's state are in the same order."""
+
+    state: S
+    hypotheses: Hypotheses
+
+    def __init__(
+        self,
+        network: Network[S],
+        settings: Decode,
+        n_best: int,
+        seed: int,
+        limit: int,
+        device: torch.device | str,
+    ) -> None:
+        self.network, self.settings, self.n_best = network, settings, n_best
+        self.seed, self.device = seed, device
+        self.finder = network if isinstance(network, Finder) and is_free(settings) else None
+        self.beams = count_rows(settings)
+        self.keys = limit if settings.search == "sample" else 0  # of sampling, one for each token
+        self.sentences: list[Sentence] = []
+        self.ended: list[list[Hypothesis]] = []  # the hypotheses of each sentence that have ended
+        self.admitted: list[Sentence] = []  # all sentences that have ever joined
+        self.unread = 1  # the most tokens of a row that the network has not read yet
+
+    def admit(self, sentences: list[Sentence]) -> None:
+        """Append sentences to those at work, and let the network encode them."""
+        if not sentences:
+            return
+        self.admitted += sentences
+        source_BS = padded([sentence.source for sentence in sentences], self.device)
+        self.unread = 1 + max(len(sentence.prefix) for sentence in sentences)
+        hypotheses = self._begin(sentences)
+        if self.sentences:
+            self.network.admit(source_BS, self.state)
+            self.hypotheses = self.hypotheses.join(hypotheses)
+        else:
+            self.state = self.network.start(source_BS)
+            if self.beams > 1:
+                rows = torch.arange(len(sentences), device=self.device)
+                self.network.keep(rows.repeat_interleave(self.beams), self.state)
+            self.hypotheses = hypotheses
+        self.sentences += sentences
+        self.ended += [[] for _ in sentences]
+
+    def _begin(self, sentences: list[Sentence]) -> Hypotheses:
+        """Return the hypotheses of new sentences: the forced prefix in the first row, no others."""
+        device, shape = self.device, (len(sentences), self.beams)
+        filled = [
+            [PAD] * (self.unread - 1 - len(sentence.prefix)) + [BOS, *sentence.prefix]
+            for sentence in sentences
+        ]
+        tokens_BWL = torch.tensor(filled, device=device)[:, None].repeat(1, self.beams, 1)
+        log_prob_BW = torch.full(shape, -math.inf, device=device)
+        log_prob_BW[:, 0] = 0
+        lines = [sentence.line for sentence in sentences]
+        return Hypotheses(
+            tokens_BWL=tokens_BWL,
+            token_log_probs_BWL=torch.zeros(tokens_BWL.shape, device=device),
+            log_prob_BW=log_prob_BW,
+            length_B=torch.tensor([len(each.prefix) for each in sentences], device=device),
+            limit_B=torch.tensor([each.limit for each in sentences], device=device),
+            best_BN=torch.full((len(sentences), self.n_best), -math.inf, device=device),
+            finished_B=torch.zeros(len(sentences), dtype=torch.long, device=device),
+            keys_BL=make_keys(self.seed, lines, self.keys).to(device),
+        )
+
+    def feed(self) -> Tensor | Best:
+        """Feed the network the unread tokens of each row; return the logits that follow, R V.
+
+        Return only the best of them where the search needs no more and the network is a `Finder`.
+        """
+        if self.unread > 1:
+            return self._feed_prefixes()
+        tokens_R1 = self.hypotheses.tokens_RL[:, -1:]
+        if self.finder:
+            size = count_candidates(self.settings)
+            best = self.finder.find_best(tokens_R1, self.state, size, EOS)
+            if best is not None:
+                return best
+        return self.network.step(tokens_R1, self.state)[:, 0]
+
+    def _feed_prefixes(self) -> Tensor:
+        """Feed all forced tokens in one step; return the logits after the last of each row, R V.
+
+        Most rows have fewer new tokens than the longest, so the network is rewound.
+        """
+        before = self.hypotheses
+        width = before.tokens_BWL.size(-1)
+        length_R1 = (before.length_B + 1).repeat_interleave(self.beams)[:, None]  # BOS counted
+        unread_R1 = length_R1 - self.state.length_R[:, None]
+        nth_Q = torch.arange(self.unread, device=self.device)
+        column_RQ = (width - unread_R1 + nth_Q).clamp(max=width - 1)
+        tokens_RQ = before.tokens_RL.gather(1, column_RQ)
+        logits_RQV = self.network.step(tokens_RQ, self.state)
+        self.network.rewind(length_R1[:, 0], self.state)
+
+        forced_RQ = log_probs_of(tokens_RQ[:, 1:], logits_RQV[:, :-1])
+        forced_RQ = forced_RQ.masked_fill(nth_Q[1:] >= unread_R1, 0)
+        log_probs_RL = before.token_log_probs_BWL.flatten(0, 1).scatter_add(
+            1, column_RQ[:, 1:], forced_RQ
+        )
+        self.hypotheses = replace(
+            before,
+            token_log_probs_BWL=log_probs_RL.view_as(before.token_log_probs_BWL),
+            log_prob_BW=before.log_prob_BW + forced_RQ.sum(1).view_as(before.log_prob_BW),
+        )
+        self.unread = 1
+        return logits_RQV[torch.arange(len(tokens_RQ), device=self.device), unread_R1[:, 0] - 1]
+
+    def advance(self, step: Step) -> list[Found]:
+        """Continue with the hypotheses that are kept; remove and return sentences that are done."""
         # All that the host needs of every step, in one transfer.
         stops, ends = torch.stack((step.stop_B, step.finished_BC.any(1))).tolist()
         if any(stops) or any(ends):
             for place, hypothesis in endings(step):
-                queue.found[at_work.jobs[place].index].append(hypothesis)
-            for place, job in enumerate(at_work.jobs):
-                if stops[place] and not queue.found[job.index]:
-                    raise explain_nothing(step, place, job.line, settings)
-        for job in at_work.move(step, stops):
-            queue.settle(job)
-            del at_work.unsettled[job.index]
+                self.ended[place].append(hypothesis)
+        done = [place for place, stop in enumerate(stops) if stop]
+        for place in done:
+            if not self.ended[place]:
+                raise explain_nothing(step, place, self.sentences[place].line, self.settings)
+        if len(done) < len(stops):
+            self._keep(step, [place for place, stop in enumerate(stops) if not stop])
+        found = [(self.sentences[place], rank(self.ended[place], self.n_best)) for place in done]
+        for place in reversed(done):
+            del self.sentences[place], self.ended[place]
+        return found
+
+    def _keep(self, step: Step, stay: list[int]) -> None:
+        """Keep the hypotheses, and the network's rows, that continue those of `step`.
+
+        Only the sentences that `stay` are kept.
+        """
+        self.hypotheses = step.after()
+        row_BW = step.parent_BC.gather(1, step.kept_BW)
+        row_BW += self.beams * torch.arange(len(row_BW), device=self.device)[:, None]
+        leaves = len(stay) < len(row_BW)
+        if leaves:
+            stay_B = torch.tensor(stay, device=self.device)
+            self.hypotheses, row_BW = self.hypotheses.select(stay_B), row_BW[stay_B]
+        if leaves or self.beams > 1:
+            self.network.keep(row_BW.flatten(), self.state)
+
+
+def explain_nothing(step: Step, place: int, line: int, settings: Decode) -> ValueError:
+    """Return the error for sentence number `place` of B, whose search ended without a hypothesis.
+
+    A token that the rules forbid has the log-probability -inf; logits that are not finite give
+    NaN, and those that are far too large may give either.
+    """
+    # With one of these rules alone some token is always allowed.
+    is_bound = settings.no_repeat_ngram_size and settings.min_length
+    if is_bound and not step.log_prob_BC[place].isnan().any():
+        said = "no hypothesis is left: no_repeat_ngram_size and min_length forbid every token"
+        return ValueError(f"line {line + 1}: {said}")
+    return NotFiniteError(
+        f"line {line + 1}: the network's logits are not finite numbers or far too large: its "
+        "weights are damaged, or its training has diverged"
+    )
 
 
 def _check(n_best: int, settings: Decode) -> None:

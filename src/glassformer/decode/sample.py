@@ -1,6 +1,10 @@
-"""Sampling, which draws each token from the network's distribution.
+"""Greedy search and sampling, which keep one hypothesis of each sentence.
 
-Letters: B sentences, one row each: R = B; V vocabulary; C tokens left to choose from; L positions.
+Greedy search takes the most probable token at each step; sampling draws it from the network's
+distribution.
+
+Letters: B sentences, one row each: R = B, W = 1; V vocabulary; C tokens left to choose from;
+L positions.
 """
 
 from __future__ import annotations
@@ -12,27 +16,57 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from ..config import Decode
-from .greedy import follow
-from .hypotheses import Hypotheses
-from .rules import forbid
-from .step import Step
-from .topk import find_top, sum_logs
+from ..config import EOS, Decode
+from .protocol import Best
+from .rules import choose_candidates, find_top, forbid, length_penalty, sum_logs
+from .step import Hypotheses, Step
 
 GOLDEN = 0x9E3779B9 - 2**32  # 2 ** 32 over the golden ratio: spreads neighbouring tokens apart
 
 
-def step_sample(logits_RV: Tensor, live: Hypotheses, settings: Decode) -> Step:
+def step_greedy(logits: Tensor | Best, before: Hypotheses, settings: Decode) -> Step:
+    """Return the step that appends the most probable token. The logits, R V, are overwritten."""
+    (logit_R1, token_R1, sum_R1), forbidden = choose_candidates(logits, before, settings)
+    return follow(token_R1, logit_R1 - sum_R1, before, settings, forbidden)
+
+
+def step_sample(logits_RV: Tensor, before: Hypotheses, settings: Decode) -> Step:
     """Return the step that appends a token drawn with the key of this line and position.
 
     The logits, R V, are overwritten.
     """
     normaliser_R1 = sum_logs(logits_RV)
-    forbidden = forbid(logits_RV, normaliser_R1, live, settings)
-    key_R1 = live.keys_BL.gather(1, live.length_B[:, None])
+    forbidden = forbid(logits_RV, normaliser_R1, before, settings)
+    key_R1 = before.keys_BL.gather(1, before.length_B[:, None])
     token_R1 = draw_token(logits_RV, key_R1, settings.temperature, settings.top_k, settings.top_p)
     logit_R1 = logits_RV.gather(1, token_R1)
-    return follow(token_R1, logit_R1 - normaliser_R1, live, settings, forbidden)
+    return follow(token_R1, logit_R1 - normaliser_R1, before, settings, forbidden)
+
+
+def follow(
+    token_B1: Tensor,
+    token_log_prob_B1: Tensor,
+    before: Hypotheses,
+    settings: Decode,
+    forbidden: tuple[Tensor, Tensor],
+) -> Step:
+    """Return the step that appends the given tokens, for a search with one row of each sentence."""
+    log_prob_B1 = before.log_prob_BW + token_log_prob_B1
+    finished_B1 = (token_B1 == EOS) & (log_prob_B1 > -math.inf)
+    only_B1 = torch.zeros_like(token_B1)
+    return Step(
+        before=before,
+        parent_BC=only_B1,
+        token_BC=token_B1,
+        token_log_prob_BC=token_log_prob_B1,
+        log_prob_BC=log_prob_B1,
+        penalty_B=length_penalty(before.length_B + 1, settings),
+        kept_BW=only_B1,
+        finished_BC=finished_B1,
+        best_BN=before.best_BN,
+        stop_B=finished_B1[:, 0] | before.is_last_B,
+        forbidden=forbidden,
+    )
 
 
 def draw_token(

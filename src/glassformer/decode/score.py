@@ -10,12 +10,12 @@ from collections.abc import Callable, Sequence
 import torch
 from torch import Tensor
 
+from ..config import BOS, EOS, PAD
+from ..device import free_memory
 from ..out_of_memory import is_out_of_memory
-from ..text import BOS, EOS, PAD
-from .budget import Budget, as_budget
 from .protocol import Network, S
-from .results import NotFiniteError
-from .topk import sum_logs
+from .rules import sum_logs
+from .sentences import Budget, NotFiniteError, Queue, Sentence
 
 BUDGET = 4096  # tokens of one side of a batch, padding included
 
@@ -37,44 +37,43 @@ def score_targets(
     """
     if len(sources) != len(targets):
         raise ValueError(f"{len(sources)} sources but {len(targets)} targets")
-    found: list[list[float]] = [[] for _ in sources]
-    sizes = [max(len(s), len(t) + 1) for s, t in zip(sources, targets, strict=True)]
-    waiting, room = sorted(range(len(sizes)), key=lambda i: (sizes[i], -i)), as_budget(budget)
-    while waiting:
-        batch = _take(waiting, sizes, room.tokens)
+    pairs = [
+        Sentence(index, index, source, target, len(target) + 1)
+        for index, (source, target) in enumerate(zip(sources, targets, strict=True))
+    ]
+    found: list[list[float]] = [[] for _ in pairs]
+    queue, lost = Queue(pairs, budget), list[Sentence]()
+    while queue.has_work(lost):
+        lost = queue.take()
         try:
-            logs: list[list[float]] | None = _score(
-                network, [(sources[i], targets[i]) for i in batch], device
-            )
+            scored = _score(network, lost, device)
         except (RuntimeError, MemoryError) as error:
             if not is_out_of_memory(error):
                 raise
-            logs = None
-        if logs is None:
-            room.shrink(len(batch), sizes[batch[0]], batch[0])
-            waiting += reversed(batch)
-            continue
-        for i, log_probs in zip(batch, logs, strict=True):
-            found[i] = log_probs
-        if progress:
-            progress(len(batch))
+        else:
+            for pair, log_probs in zip(lost, scored, strict=True):
+                found[pair.index] = log_probs
+            if progress:
+                progress(len(lost))
+            lost = []
+        if lost:
+            free_memory()
     return found
 
 
 def _score(
-    network: Network[S],
-    pairs: Sequence[tuple[Sequence[int], Sequence[int]]],
-    device: torch.device | str,
+    network: Network[S], pairs: Sequence[Sentence], device: torch.device | str
 ) -> list[list[float]]:
-    source_BS = padded([source for source, _ in pairs], device)
-    given_BQ = padded([[BOS, *target] for _, target in pairs], device)
-    wanted_BQ = padded([[*target, EOS] for _, target in pairs], device)
+    """Return the log-probability of each token of each prefix, and of EOS after it."""
+    source_BS = padded([pair.source for pair in pairs], device)
+    given_BQ = padded([[BOS, *pair.prefix] for pair in pairs], device)
+    wanted_BQ = padded([[*pair.prefix, EOS] for pair in pairs], device)
     logits_BQV = network.step(given_BQ, network.start(source_BS))
     log_probs_BQ = log_probs_of(wanted_BQ, logits_BQV)
     if not log_probs_BQ.isfinite().all():
         raise NotFiniteError("what the network computes is not finite: its weights are too large")
     rows = log_probs_BQ.tolist()
-    return [row[: len(target) + 1] for row, (_, target) in zip(rows, pairs, strict=True)]
+    return [row[: pair.limit] for row, pair in zip(rows, pairs, strict=True)]
 
 
 def padded(rows: Sequence[Sequence[int]], device: torch.device | str) -> Tensor:
@@ -88,9 +87,3 @@ def log_probs_of(tokens_RQ: Tensor, logits_RQV: Tensor) -> Tensor:
     """Return ln p of the tokens, R Q, from the logits that predict them."""
     logit_RQ = logits_RQV.gather(-1, tokens_RQ[..., None])[..., 0]
     return logit_RQ - sum_logs(logits_RQV.flatten(0, 1)).view_as(logit_RQ)
-
-
-def _take(waiting: list[int], sizes: Sequence[int], room: int) -> list[int]:
-    """Remove the next pairs from the end of `waiting`, longest first, and return their indices."""
-    count = min(len(waiting), max(1, room // sizes[waiting[-1]]))
-    return [waiting.pop() for _ in range(count)]

@@ -1,20 +1,73 @@
-"""The result of one step of a search: its candidates, and which of them are kept.
+"""One step of a search: the hypotheses before it, its candidates, and which of them are kept.
 
 Letters: B sentences; W beam width, R = B * W rows; C candidates of a sentence or a row; N best
-wanted; L tokens.
+wanted; L tokens, aligned on the right.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from collections.abc import Iterator
+from dataclasses import dataclass, fields, replace
 from enum import Enum
 
 import torch
 from torch import Tensor
+from torch.nn.functional import pad
 
-from ..text import BOS, EOS
-from .hypotheses import Hypotheses
+from ..config import BOS, EOS
+from .sentences import Hypothesis
+
+
+@dataclass(frozen=True)
+class Hypotheses:
+    """The unfinished hypotheses of all sentences; those of one sentence are equally long.
+
+    They are aligned on the right, so that the newest tokens of all hypotheses, long or short,
+    share a column: appending is concatenation, and the last n tokens of every row are the last n
+    columns.
+    """
+
+    tokens_BWL: Tensor  # int64: PAD, then BOS, then the tokens forced and chosen
+    token_log_probs_BWL: Tensor  # fp32; 0 under PAD and BOS
+    log_prob_BW: Tensor  # fp32, of the whole hypothesis; -inf: the row has no hypothesis
+    length_B: Tensor  # int64: tokens so far, BOS not counted
+    limit_B: Tensor  # int64: the most tokens allowed, EOS counted
+    best_BN: Tensor  # fp32: scores of the best finished hypotheses, best first; -inf: none yet
+    finished_B: Tensor  # int64: the number that have finished
+    keys_BL: Tensor  # int32: a key of sampling for each position; other searches: L = 0
+
+    @property
+    def beams(self) -> int:
+        """Return W, the number of rows of each sentence."""
+        return self.log_prob_BW.size(1)
+
+    @property
+    def tokens_RL(self) -> Tensor:
+        return self.tokens_BWL.flatten(0, 1)
+
+    @property
+    def is_last_B(self) -> Tensor:
+        """Return whether no token is allowed after the next one."""
+        return self.length_B + 1 >= self.limit_B
+
+    def select(self, sentences: Tensor) -> Hypotheses:
+        """Return the hypotheses of these sentences only, in this order."""
+        return Hypotheses(*(getattr(self, f.name).index_select(0, sentences) for f in fields(self)))
+
+    def join(self, other: Hypotheses) -> Hypotheses:
+        """Return the hypotheses of both; the padding shrinks to what the longest needs."""
+        width = 1 + int(torch.cat((self.length_B, other.length_B)).max())
+        both = self._padded(width), other._padded(width)
+        return Hypotheses(*(torch.cat([getattr(x, f.name) for x in both]) for f in fields(self)))
+
+    def _padded(self, width: int) -> Hypotheses:
+        missing = width - self.tokens_BWL.size(-1)  # negative: columns are cut off
+        return replace(
+            self,
+            tokens_BWL=pad(self.tokens_BWL, (missing, 0)),
+            token_log_probs_BWL=pad(self.token_log_probs_BWL, (missing, 0)),
+        )
 
 
 class Fate(Enum):
@@ -69,8 +122,8 @@ class Step:
 
     def after(self) -> Hypotheses:
         """Return the hypotheses that are kept, whether their sentence is done or not."""
-        live, parent_BW = self.before, self.parent_BC.gather(1, self.kept_BW)
-        past_BWL = parent_BW[..., None].expand_as(live.tokens_BWL)
+        before, parent_BW = self.before, self.parent_BC.gather(1, self.kept_BW)
+        past_BWL = parent_BW[..., None].expand_as(before.tokens_BWL)
 
         def append(x_BWL: Tensor, new_BC: Tensor) -> Tensor:
             return torch.cat(
@@ -78,13 +131,13 @@ class Step:
             )
 
         return replace(
-            live,
-            tokens_BWL=append(live.tokens_BWL, self.token_BC),
-            token_log_probs_BWL=append(live.token_log_probs_BWL, self.token_log_prob_BC),
+            before,
+            tokens_BWL=append(before.tokens_BWL, self.token_BC),
+            token_log_probs_BWL=append(before.token_log_probs_BWL, self.token_log_prob_BC),
             log_prob_BW=self.log_prob_BC.gather(1, self.kept_BW),
-            length_B=live.length_B + 1,
+            length_B=before.length_B + 1,
             best_BN=self.best_BN,
-            finished_B=live.finished_B + self.finished_BC.sum(1),
+            finished_B=before.finished_B + self.finished_BC.sum(1),
         )
 
     def candidates(self, sentence: int) -> list[Candidate]:
@@ -131,3 +184,36 @@ class Step:
                         Candidate(parent, token, token_log_prob, log_prob, log_prob / penalty, fate)
                     )
         return found
+
+
+def endings(step: Step) -> Iterator[tuple[int, Hypothesis]]:
+    """Yield each hypothesis that ended in this step, after the index of its sentence among B."""
+    ended_BC = step.finished_BC | step.cut_BC
+    sentence, place = ended_BC.nonzero(as_tuple=True)
+    before, parent = step.before, step.parent_BC[sentence, place]
+    log_prob = step.log_prob_BC[sentence, place]
+    columns = (
+        sentence,
+        before.length_B[sentence],
+        before.tokens_BWL[sentence, parent],
+        step.token_BC[sentence, place],
+        before.token_log_probs_BWL[sentence, parent],
+        step.token_log_prob_BC[sentence, place],
+        log_prob,
+        log_prob / step.penalty_B[sentence],
+        step.finished_BC[sentence, place],
+    )
+    for b, length, tokens, last, log_probs, last_log_prob, total, score, finished in zip(
+        *(column.tolist() for column in columns), strict=True
+    ):
+        start = len(tokens) - length
+        yield (
+            b,
+            Hypothesis(
+                tokens=tokens[start:] + ([] if finished else [last]),
+                log_prob=total,
+                score=score,
+                token_log_probs=[*log_probs[start:], last_log_prob],
+                finished=finished,
+            ),
+        )

@@ -23,8 +23,8 @@ from .compiled import Compiled
 from .engine import Engine, Read
 from .equivalence import hash_code
 from .measurement_cache import recall, remember
+from .weights import PRECISIONS
 
-PRECISIONS = ("fp32", "bf16", "int8")
 # The largest changes allowed, in nats: of the mean loss, and of a token's log-probability.
 LOSS, TOKEN = 0.02, 0.15
 WORTH = 1.1  # the least speed-up over fp32 that is worth the coarser numbers

@@ -16,6 +16,7 @@ import torch
 from torch import Tensor
 
 from ..config import PAD, Model
+from ..decode import Best
 from ..kernels.calls import point
 from ..kernels.int8 import (
     ACTIVATIONS,
@@ -27,10 +28,10 @@ from ..kernels.int8 import (
     get_library,
     has_int8_tiles,
 )
-from ..kernels.topk import Best, can_ask, request_topk
+from ..kernels.topk import can_topk, request_topk
 from ..model.positions import check_reach, sinusoids
 from .engine import Read, split_heads
-from .paged_cache import Asked, Memory, PagedCache
+from .paged_cache import Memory, PagedCache, StepQueries
 
 ATTENTION = ("query", "key", "value")
 TOGETHER = 256  # source positions encoded at once, so that their activations stay in a core's cache
@@ -73,12 +74,12 @@ class Compiled:
     def step(self, tokens_RQ: Tensor, state: PagedCache) -> Tensor:
         """Append tokens to each row; return the logits of the token after each, R Q V, in fp32."""
         rows, queries = tokens_RQ.shape
-        asked = self._make_room(tokens_RQ, state)
+        step = self._make_room(tokens_RQ, state)
         logits = torch.empty(rows * queries, self.project.outputs)
-        self._run(asked, state, (point(logits), logits.stride(0), None))
-        if asked.answer_R is not None:  # rows before the first shared one are in place
-            there = int((asked.answer_R == torch.arange(rows)).sum())
-            logits[there:] = logits[asked.answer_R[there:]]
+        self._run(step, state, (point(logits), logits.stride(0), None))
+        if step.answer_R is not None:  # rows before the first shared one are in place
+            there = int((step.answer_R == torch.arange(rows)).sum())
+            logits[there:] = logits[step.answer_R[there:]]
         state.length_R = state.length_R + queries
         return logits[:, : self.vocabulary].view(rows, queries, -1)
 
@@ -87,47 +88,47 @@ class Compiled:
 
         The logits never leave the processor's cache.
         """
-        if not can_ask(self.vocabulary, size, first):
+        if not can_topk(self.vocabulary, size, first):
             return None
-        asked = self._make_room(tokens_R1, state)
-        question, best = request_topk(len(asked.token_N), self.vocabulary, size, first)
-        self._run(asked, state, (None, 0, ctypes.byref(question)))
+        step = self._make_room(tokens_R1, state)
+        request, best = request_topk(len(step.token_N), self.vocabulary, size, first)
+        self._run(step, state, (None, 0, ctypes.byref(request)))
         state.length_R = state.length_R + 1
-        return best if asked.answer_R is None else Best(*(each[asked.answer_R] for each in best))
+        return Best(*best if step.answer_R is None else (each[step.answer_R] for each in best))
 
-    def _make_room(self, tokens_RQ: Tensor, state: PagedCache) -> Asked:
+    def _make_room(self, tokens_RQ: Tensor, state: PagedCache) -> StepQueries:
         rows, queries = tokens_RQ.shape
         if rows != len(state.length_R):
             raise ValueError(f"step: tokens for {rows} rows, but there are {len(state.length_R)}")
         check_reach(int(state.length_R.max()) + queries, state.longest)
         return state.make_room(tokens_RQ)
 
-    def _run(self, asked: Asked, state: PagedCache, wanted: tuple[Any, ...]) -> None:
+    def _run(self, step: StepQueries, state: PagedCache, wanted: tuple[Any, ...]) -> None:
         """Compute one step in C.
 
         wanted: the address and row stride of the logits, or None, 0 and a request for the best.
         """
-        askers = len(asked.token_N)
-        threads = count_threads(askers * self.step_cost)
-        room = state.find_room(self._measure(self.decoder, askers, asked.longest, threads))
+        queries = len(step.token_N)
+        threads = count_threads(queries * self.step_cost)
+        scratch = state.get_scratch(self._measure(self.decoder, queries, step.longest, threads))
         done = self.library.decode_step(
             ctypes.byref(self.decoder),
             ctypes.byref(self.project),
-            askers,
-            point(asked.token_N, torch.long),
-            point(asked.position_N, torch.long),
-            point(asked.lists),
-            point(asked.list_N),
-            point(asked.count_N),
-            point(asked.new_N),
-            point(asked.tables),
-            asked.tables.stride(0),
-            point(asked.address_N),
-            point(asked.apart_N),
-            point(asked.length_N),
-            asked.longest,
+            queries,
+            point(step.token_N, torch.long),
+            point(step.position_N, torch.long),
+            point(step.lists),
+            point(step.list_N),
+            point(step.count_N),
+            point(step.new_N),
+            point(step.tables),
+            step.tables.stride(0),
+            point(step.address_N),
+            point(step.apart_N),
+            point(step.length_N),
+            step.longest,
             *wanted,
-            point(room),
+            point(scratch),
             threads,
         )
         _check(done)
@@ -150,7 +151,7 @@ class Compiled:
         if len(ids_N) != start[-1]:
             raise ValueError("start: a source has padding before its end")
         threads, longest = count_threads(len(ids_N) * self.read_cost), max(lengths)
-        room = torch.empty(
+        scratch = torch.empty(
             self._measure(self.encoder, len(ids_N), longest, threads), dtype=torch.uint8
         )
         table = torch.empty(len(ids_N), self.width, dtype=torch.bfloat16)
@@ -165,7 +166,7 @@ class Compiled:
             longest,
             point(table),
             point(memory),
-            point(room),
+            point(scratch),
             threads,
         )
         _check(there)

@@ -26,7 +26,7 @@ class Memory:
 
 
 @dataclass(frozen=True)
-class Asked:
+class StepQueries:
     """The queries of one step and the keys that each attends to.
 
     `lists` and `new_N` are int32, `tables` is bf16, all others are int64.
@@ -45,7 +45,7 @@ class Asked:
     longest: int  # the most positions that any query attends to
     answer_R: Tensor | None = None  # the query whose result each row takes; None: its own
 
-    def select(self, ask_R: Tensor, answer_R: Tensor) -> Asked:
+    def select(self, ask_R: Tensor, answer_R: Tensor) -> StepQueries:
         """Return the step with these queries only."""
         names = [each.name for each in fields(self) if each.name.endswith("_N")]
         fewer = {name: getattr(self, name)[ask_R] for name in names}
@@ -62,19 +62,19 @@ class PagedCache(Lists):
         layers, width = shape
         self.memory = memory  # one for each sentence
         self.tables = torch.empty(layers, 0, width, dtype=torch.bfloat16)
-        self._room = torch.empty(0, dtype=torch.uint8)
+        self._scratch = torch.empty(0, dtype=torch.uint8)
         self._free = torch.empty(0, dtype=torch.int32)  # slots, in ascending order
         self._until_search = 0  # slots to take before free ones are searched for again
         self._seen: tuple[Tensor, Tensor, Tensor, int] | None = None
 
-    def make_room(self, tokens_RQ: Tensor) -> Asked:
+    def make_room(self, tokens_RQ: Tensor) -> StepQueries:
         """Claim slots for new tokens of each row; return the queries of the step."""
         queries = tokens_RQ.size(1)
         position_RQ, new_RQ = self.claim(queries)
         list_R = torch.arange(len(position_RQ)) * self.place_RT.size(1)
         address_N, apart_N, length_N, seen = self._look_at_memory(queries)
         count_N = (position_RQ + 1).flatten()
-        asked = Asked(
+        step = StepQueries(
             tokens_RQ.flatten().contiguous(),
             position_RQ.flatten(),  # a column is a view
             list_R.repeat_interleave(queries),
@@ -88,9 +88,9 @@ class PagedCache(Lists):
             max(int(count_N.max()), seen),
         )
         if queries > 1 or self.beams == 1 or self.length_R.all():
-            return asked
-        ask_R, answer_R = self._share_beginnings(asked.token_N)
-        return asked.select(ask_R, answer_R)
+            return step
+        ask_R, answer_R = self._share_beginnings(step.token_N)
+        return step.select(ask_R, answer_R)
 
     def _share_beginnings(self, token_R: Tensor) -> tuple[Tensor, Tensor]:
         """Compute rows of a sentence that begin with the same token only once; they share a slot.
@@ -105,11 +105,11 @@ class PagedCache(Lists):
         asks_R = like_R == row_R
         return asks_R.nonzero()[:, 0], (asks_R.cumsum(0) - 1)[like_R]
 
-    def find_room(self, size: int) -> Tensor:
+    def get_scratch(self, size: int) -> Tensor:
         """Return scratch memory of at least `size` bytes, kept from step to step."""
-        if len(self._room) < size:
-            self._room = torch.empty(size, dtype=torch.uint8)
-        return self._room
+        if len(self._scratch) < size:
+            self._scratch = torch.empty(size, dtype=torch.uint8)
+        return self._scratch
 
     def keep(self, rows: Tensor) -> None:
         """Reorder the state: row i continues row rows[i]; sentences without a row are dropped."""

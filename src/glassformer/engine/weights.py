@@ -7,28 +7,27 @@ from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
 from threading import RLock
-from typing import Any
-
-import torch
+from typing import TYPE_CHECKING, Any
 
 from ..config import Decode, Model
-from ..decode import Network
-from ..device import autocast, choose_device, choose_precision, keep_memory
-from ..directory import GOLDEN, WEIGHTS, load_model
+from ..device import autocast, keep_memory, name_device
+from ..directory import GOLDEN, make_network
 from ..disk import read_json
-from ..model import Transformer
-from ..tensors import read_tensors
-from .choice import PRECISIONS, Example, Packed, build_engine
-from .compiled import Compiled
-from .engine import Read
-from .equivalence import is_faithful
+from ..weights_file import WeightsFile
 
-Encode = Callable[[Sequence[str], Sequence[str]], list[Example]]
+if TYPE_CHECKING:  # a model is opened without PyTorch
+    from ..decode import Network
+    from ..model import Transformer
+    from .choice import Example
+    from .engine import Read
+
+PRECISIONS = ("fp32", "bf16", "int8")
+Encode = Callable[[Sequence[str], Sequence[str]], "list[Example]"]
 MANY = 32  # the fewest sentences for each worker; fewer are faster with all threads on each product
 
 
 class Weights:
-    """The weights of a network, or of a model folder that is read when they are first needed.
+    """The weights of a network, or of an opened file, packed when they are first needed.
 
     precision: auto, fp32, bf16 or int8, for translation. encode: returns the ids of sources, each
     ending with EOS, and of targets. threads: of each worker; None: PyTorch's number, divided among
@@ -38,7 +37,7 @@ class Weights:
 
     def __init__(
         self,
-        origin: Transformer | Path,
+        origin: Transformer | WeightsFile,
         settings: Model,
         encode: Encode,
         *,
@@ -48,12 +47,12 @@ class Weights:
         workers: int | None = None,
     ):
         self.origin, self.settings, self.wanted = origin, settings, precision
-        self.device, self.encode = choose_device(device), encode
+        self.device, self.encode = name_device(device), encode
         self.threads, self.workers = threads, workers
         self._lock = RLock()
         if precision not in ("auto", *PRECISIONS):
             raise ValueError(f"precision={precision}: one of auto, {', '.join(PRECISIONS)}")
-        if precision == "int8" and self.device.type != "cpu":
+        if precision == "int8" and self.device != "cpu":
             raise ValueError(f"precision=int8 is for processors, not {self.device}: use bf16")
         for name, value in (("threads", threads), ("workers", workers)):
             if value is not None and value < 1:
@@ -63,45 +62,75 @@ class Weights:
     def network(self) -> Transformer:
         """Return the network for looking inside and for scoring, on its device, in eval mode."""
         with self._lock:
-            if isinstance(self.origin, Transformer):
-                network = self.origin
-            else:
-                network = load_model(self.origin)[2]
+            network = self.origin
+            if isinstance(network, WeightsFile):
+                network = make_network(self.settings, network)
             return network.to(self.device).eval()
+
+    @cached_property
+    def unpacked(self) -> Transformer:
+        """Return the fast view of the network, which computes what no engine does."""
+        from ..kernels.fast import fast
+
+        return fast(self.network, precision=self.exact)
+
+    @property
+    def folder(self) -> Path | None:
+        """Return the folder of the model, if it was read from one."""
+        return self.origin.path.parent if isinstance(self.origin, WeightsFile) else None
+
+    @property
+    def parameters(self) -> int:
+        """Return the number of weights, tied ones counted once."""
+        if isinstance(self.origin, WeightsFile):
+            return self.origin.parameters
+        return sum(p.numel() for p in self.origin.parameters())
 
     @property
     def exact(self) -> str:
         """Return the precision of scoring and looking inside: fp32, unless bf16 is set."""
-        return choose_precision("bf16" if self.wanted == "bf16" else "fp32", self.device)
+        return "bf16" if self.wanted == "bf16" else "fp32"
 
     @property
     def precision(self) -> str:
         """Return the precision of translation."""
-        return self.fast.precision if isinstance(self.fast, Packed) else self.exact
+        return getattr(self.fast, "precision", self.exact)
+
+    @property
+    def known_precision(self) -> str:
+        """Return the precision of translation; "auto" as long as it is not decided."""
+        is_decided = self.wanted != "auto" or self.device != "cpu" or "_packed" in vars(self)
+        return self.precision if is_decided else self.wanted
 
     @property
     def fast(self) -> Network[Any]:
         """Return the network for translation: packed on a CPU, if that computes the same."""
-        if self.device.type != "cpu":
-            return self.network
+        if self.device != "cpu":
+            return self.unpacked
         with self._lock:
             return self._packed
 
     @cached_property
     def _packed(self) -> Network[Any]:
-        if isinstance(self.origin, Transformer):
+        import torch
+
+        from ..tensors import read_tensors
+        from .choice import build_engine
+        from .equivalence import is_faithful
+
+        file, examples, name = self.origin, list[Any](), ""
+        if not isinstance(file, WeightsFile):
             weights = self.network.state_dict()
             read: Read = lambda name: weights[name].detach().float()  # noqa: E731
-            if not is_faithful(self.settings, read, lambda: self.network):
-                return self.network
-            keep_memory()
-            return build_engine(self.settings, read, self.wanted)
-        folder, read = self.origin, read_tensors(self.origin / WEIGHTS)
-        if not is_faithful(self.settings, read, lambda: load_model(folder)[2]):
-            return self.network
-        status = (self.origin / WEIGHTS).stat()
-        name = f"{self.origin.resolve()} {status.st_size} {status.st_mtime_ns}"
-        examples = read_examples(self.origin, self.encode) if self.wanted == "auto" else []
+            is_packable = is_faithful(self.settings, read, lambda: self.network)
+        else:
+            folder, read, status = file.path.parent, read_tensors(file), file.path.stat()
+            load = lambda: make_network(self.settings, file)  # noqa: E731
+            is_packable = is_faithful(self.settings, read, load)
+            name = f"{folder.resolve()} {status.st_size} {status.st_mtime_ns}"
+            examples = read_examples(folder, self.encode) if self.wanted == "auto" else []
+        if not is_packable:
+            return self.unpacked
         with torch.inference_mode():
             keep_memory()
             return build_engine(self.settings, read, self.wanted, examples, name)
@@ -109,10 +138,15 @@ class Weights:
     @contextmanager
     def translating(self, sentences: int, decode: Decode) -> Iterator[tuple[Network[Any], int]]:
         """Yield the network for translation, and the number of workers for so many sentences."""
+        import torch
+
+        from .choice import Packed
+        from .compiled import Compiled
+
         before = torch.get_num_threads()
         network = self.fast
         alone = (
-            self.device.type != "cpu"
+            self.device != "cpu"
             or (decode.search != "beam" and not isinstance(network, Compiled))
             or sentences < MANY * (self.workers or before)
         )

@@ -12,19 +12,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
-import torch
-from torch import Tensor
 
 from ..config import BOS, EOS, Model
-from ..decode.score import padded
-from ..tap import record as watch
 from ..text.unicode import Span
 from ..translator import Translator
 from .links import Link, Links
 from .words import Array, Words, find_words, share_out
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 Row = Literal["reads", "predicts"]
 
@@ -115,6 +114,11 @@ def weigh_links(
     word. Pairs without words, or too long for the model, are left out. Raises ValueError if the
     attention is not finite.
     """
+    import torch
+
+    from ..decode.score import padded
+    from ..tap import record as watch
+
     names = {f"decoder.{each.layer}.cross_attention.weights" for each in candidates}
     for batch in _batch(translator, pairs):
         sources = padded([pairs[i].source_ids for i in batch], translator.device)

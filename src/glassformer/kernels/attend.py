@@ -15,7 +15,7 @@ from torch import Tensor
 from torch.nn.functional import scaled_dot_product_attention
 
 from . import heads
-from .dropout import Dropout, compiling
+from .dropout import Dropout
 
 SAFE = 60.0  # exp of scores within +-SAFE neither overflows nor underflows when summed in fp32
 
@@ -24,7 +24,7 @@ def attend(
     q_BHQK: Tensor, k_BHMK: Tensor, v_BHMK: Tensor, mask: Tensor, dropout: Dropout
 ) -> Tensor:
     """Return the weighted sum of values, B H Q K. `mask` is True where a query may attend."""
-    if q_BHQK.device.type != "cpu" or compiling():
+    if q_BHQK.device.type != "cpu":
         p = dropout.p if dropout.training else 0.0
         return scaled_dot_product_attention(q_BHQK, k_BHMK, v_BHMK, mask, p)
     is_even = v_BHMK.shape == k_BHMK.shape and v_BHMK.dtype == k_BHMK.dtype

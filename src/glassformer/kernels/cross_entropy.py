@@ -24,17 +24,30 @@ SMALLEST = 1e-30  # sums of exponentials between this and its inverse are accura
 
 
 def smoothed_cross_entropy(
-    y_ND: Tensor, table_VD: Tensor, target_N: Tensor, smoothing: float
+    y_ND: Tensor,
+    table_VD: Tensor,
+    target_N: Tensor,
+    smoothing: float,
+    packed: tiles.PackedWeights | None = None,
 ) -> Tensor:
-    """Return the summed loss of all N positions, in nats, in fp32. Logits are y_ND @ table_VD.T."""
-    result: Tensor = _CrossEntropy.apply(y_ND, table_VD, target_N, smoothing)  # type: ignore[no-untyped-call]
+    """Return the summed loss of all N positions, in nats, in fp32. Logits are y_ND @ table_VD.T.
+
+    `packed` may keep the table for other batches of the same update.
+    """
+    kept = packed or tiles.PackedWeights()
+    result: Tensor = _CrossEntropy.apply(y_ND, table_VD, target_N, smoothing, kept)  # type: ignore[no-untyped-call]
     return result
 
 
 class _CrossEntropy(torch.autograd.Function):
     @staticmethod
     def forward(
-        ctx: Any, y_ND: Tensor, table_VD: Tensor, target_N: Tensor, smoothing: float
+        ctx: Any,
+        y_ND: Tensor,
+        table_VD: Tensor,
+        target_N: Tensor,
+        smoothing: float,
+        packed: tiles.PackedWeights,
     ) -> Tensor:
         dtype, vocabulary = working_dtype(y_ND), len(table_VD)
         y = y_ND.to(dtype)
@@ -47,7 +60,7 @@ class _CrossEntropy(torch.autograd.Function):
         rows = max(CELLS // vocabulary // ROWS, 1) * ROWS
         found = None
         if dtype == torch.bfloat16 and y.device.type == "cpu" and len(y) and tiles.has_tiles():
-            found = _sum_on_tiles(y, table_VD, rows, grad_ND)
+            found = _sum_on_tiles(y, packed.pack([table_VD]), rows, grad_ND)
         total, grad_VD = found or _sum(y, table_VD.to(dtype), rows, grad_ND)
         loss += total
         grad_VD.index_add_(0, target_N, high_ND, alpha=smoothing - 1)
@@ -56,9 +69,9 @@ class _CrossEntropy(torch.autograd.Function):
         return loss
 
     @staticmethod
-    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, Tensor, None, None]:
+    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
         grad_ND, grad_VD = ctx.saved_tensors
-        return grad_ND * grads[0], grad_VD * grads[0], None, None
+        return grad_ND * grads[0], grad_VD * grads[0], None, None, None
 
 
 def _sum(y_ND: Tensor, table_VD: Tensor, rows: int, grad_ND: Tensor) -> tuple[Tensor, Tensor]:
@@ -81,15 +94,15 @@ def _sum(y_ND: Tensor, table_VD: Tensor, rows: int, grad_ND: Tensor) -> tuple[Te
 
 
 def _sum_on_tiles(
-    y_ND: Tensor, table_VD: Tensor, rows: int, grad_ND: Tensor
+    y_ND: Tensor, packed: tiles.Packed, rows: int, grad_ND: Tensor
 ) -> tuple[Tensor, Tensor] | None:
     """Return the same as `_sum`, computed in C; None where it would be inaccurate.
 
     The C kernel does not shift logits, so exponentials may become too large or too small.
     """
     loss, grad_VD = grad_ND.new_zeros(()), None
-    y_ND, packed = y_ND.contiguous(), tiles.pack_tiles([table_VD])
-    room_CV = y_ND.new_empty(min(rows, len(y_ND)), len(table_VD))
+    y_ND = y_ND.contiguous()
+    room_CV = y_ND.new_empty(min(rows, len(y_ND)), packed.outs)
     for y_CD, grad_CD in zip(y_ND.split(rows), grad_ND.split(rows), strict=True):
         odds_CV = room_CV[: len(y_CD)]
         sum_C1 = tiles.exponentiate(y_CD, packed, odds_CV)[:, None]

@@ -2,8 +2,9 @@
 
 `bernoulli_` costs more there than a linear map of the same width. Here 16 random bits decide about
 a value. In C (`native/train_dropout.c`) they are a function of a key, the row and the column:
-kernels that include dropout draw them again in the backward pass instead of keeping masks. The
-plain twin draws a mask from a stream and sets values to 0 with integer operations.
+kernels that include dropout draw them again in the backward pass instead of keeping masks. Where
+there is no compiler, a mask is drawn and values are set to 0 with integer operations. The plain
+twin is `torch.nn.Dropout`.
 """
 
 from __future__ import annotations
@@ -29,44 +30,45 @@ STEPS = (
 _INTEGERS = {2: torch.int16, 4: torch.int32}
 
 
-class _Bits:
-    """The process-wide stream of random bits, which `seed_dropout` restarts."""
+class DropoutStream:
+    """The stream of random bits that all dropout of one network is drawn from."""
 
-    stream = np.random.SFC64(0)
-    part: tuple[int, int] | None = None  # the first row here, and the rows of the whole batch
+    def __init__(self) -> None:
+        self.bits = np.random.SFC64(0)
+        self.part: tuple[int, int] | None = None  # the first row here, the rows of the whole batch
 
+    def seed(self, *key: int, part: tuple[int, int] | None = None) -> None:
+        """Restart the stream, and torch's generators, so that all dropout depends on `key` alone.
 
-def seed_dropout(*key: int, part: tuple[int, int] | None = None) -> None:
-    """Restart the random streams of every device, so that all dropout depends on `key` alone.
+        `part` says that only some rows of a batch follow: (the first of them, the rows of the
+        batch). Each row then gets the same mask as in the whole batch.
+        """
+        sequence = np.random.SeedSequence(key)
+        self.bits, self.part = np.random.SFC64(sequence), part
+        torch.manual_seed(int(sequence.generate_state(1, np.uint64)[0] >> np.uint64(1)))
 
-    `part` says that only some rows of a batch follow: (the first of them, the rows of the batch).
-    Each row then gets the same mask as in the whole batch.
-    """
-    sequence = np.random.SeedSequence(key)
-    _Bits.stream, _Bits.part = np.random.SFC64(sequence), part
-    torch.manual_seed(int(sequence.generate_state(1, np.uint64)[0] >> np.uint64(1)))
+    def draw(self, share: int) -> Draw:
+        """Return the next draw, for a C kernel."""
+        return Draw(int(self.bits.random_raw()), share, self.part[0] if self.part else 0)
 
+    def keep_mask(self, shape: torch.Size, share: int) -> Tensor:
+        """Return a random int16 mask: -1, all bits set, with probability share / STEPS, else 0."""
+        raw = self._read(shape)
+        # raw >> 1 is uniform over STEPS values; the sign of the difference fills all bits.
+        halved = torch.from_numpy(raw).bitwise_right_shift_(1)
+        return halved.sub_(share - STEPS // 2).bitwise_right_shift_(15).view(shape)
 
-def _draw(shape: torch.Size) -> npt.NDArray[np.int16]:
-    """Return 16 random bits for each value; the bits of rows not computed here are skipped."""
-    count = shape.numel()
-    if _Bits.part is None:
-        return _Bits.stream.random_raw(-(-count // 4)).view(np.int16)[:count]
-    first, rows = _Bits.part
-    width = shape[1:].numel()
-    start, stop, end = first * width // 4, -(-(first * width + count) // 4), -(-rows * width // 4)
-    _Bits.stream.random_raw(start, output=False)
-    raw = _Bits.stream.random_raw(stop - start).view(np.int16)[first * width % 4 :][:count]
-    _Bits.stream.random_raw(end - stop, output=False)
-    return raw
-
-
-def keep_mask(shape: torch.Size, share: int) -> Tensor:
-    """Return a random int16 mask: -1, all bits set, with probability share / STEPS, else 0."""
-    raw = _draw(shape)
-    # raw >> 1 is uniform over STEPS values; the sign of the difference fills all bits.
-    halved = torch.from_numpy(raw).bitwise_right_shift_(1)
-    return halved.sub_(share - STEPS // 2).bitwise_right_shift_(15).view(shape)
+    def _read(self, shape: torch.Size) -> npt.NDArray[np.int16]:
+        """Return 16 random bits for each value; the bits of rows not computed here are skipped."""
+        count, bits = shape.numel(), self.bits
+        if self.part is None:
+            return bits.random_raw(-(-count // 4)).view(np.int16)[:count]
+        (first, rows), width = self.part, shape[1:].numel()
+        start, stop = first * width // 4, -(-(first * width + count) // 4)
+        bits.random_raw(start, output=False)
+        raw = bits.random_raw(stop - start).view(np.int16)[first * width % 4 :][:count]
+        bits.random_raw(-(-rows * width // 4) - stop, output=False)
+        return raw
 
 
 def _clear(x: Tensor, mask: Tensor) -> Tensor:
@@ -146,57 +148,57 @@ class _DropRows(torch.autograd.Function):
 
 class _Dropout(torch.autograd.Function):
     @staticmethod
-    def forward(ctx: Any, x: Tensor, share: int) -> Tensor:
-        mask = keep_mask(x.shape, share)
+    def forward(ctx: Any, x: Tensor, share: int, stream: DropoutStream) -> Tensor:
+        mask = stream.keep_mask(x.shape, share)
         ctx.save_for_backward(mask)
         ctx.scale = STEPS / share
         return _clear(x, mask).mul_(ctx.scale)
 
     @staticmethod
-    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, None]:
+    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, None, None]:
         (mask,) = ctx.saved_tensors
-        return _clear(grads[0], mask).mul_(ctx.scale), None
+        return _clear(grads[0], mask).mul_(ctx.scale), None, None
 
 
 class Dropout(nn.Module):
-    """Dropout: in training each value is 0 with probability `p`, and the others are scaled up."""
+    """Dropout: in training each value is 0 with probability `p`, and the others are scaled up.
 
-    def __init__(self, p: float):
+    The random bits come from `stream`.
+    """
+
+    def __init__(self, p: float, stream: DropoutStream):
         super().__init__()
-        self.p = p
+        self.p, self.stream = p, stream
 
     def forward(self, x: Tensor) -> Tensor:
         if not (self.training and self.p):
             return x
-        if x.device.type != "cpu" or x.element_size() not in _INTEGERS or compiling():
-            return _drop_with_torch(x, self.p)
+        if x.device.type != "cpu" or x.element_size() not in _INTEGERS:
+            return self._drop_with_torch(x)
         if x.dtype in (torch.float32, torch.bfloat16) and _open() is not None:
             dropped: Tensor = _DropRows.apply(x, self.draw())  # type: ignore[no-untyped-call]
             return dropped
-        result: Tensor = _Dropout.apply(x, round((1 - self.p) * STEPS))  # type: ignore[no-untyped-call]
+        result: Tensor = _Dropout.apply(x, self._share, self.stream)  # type: ignore[no-untyped-call]
         return result
 
     def draw(self) -> Draw:
         """Return the next draw of the stream, for a kernel that includes dropout."""
-        share = round((1 - self.p) * STEPS)
-        if not (self.training and share < STEPS):
+        if not (self.training and self._share < STEPS):
             return Draw()
-        first = _Bits.part[0] if _Bits.part else 0
-        return Draw(int(_Bits.stream.random_raw()), share, first)
+        return self.stream.draw(self._share)
+
+    @property
+    def _share(self) -> int:
+        return round((1 - self.p) * STEPS)
+
+    def _drop_with_torch(self, x: Tensor) -> Tensor:
+        """Return x after dropout with torch's own generator, which draws for a whole batch."""
+        if self.stream.part is None:
+            return functional.dropout(x, self.p)
+        first, rows = self.stream.part
+        whole = functional.dropout(x.new_ones(rows, *x.shape[1:]), self.p)
+        is_kept = whole[first : first + len(x)] != 0
+        return torch.where(is_kept, x / (1 - self.p), 0)
 
     def extra_repr(self) -> str:
         return f"p={self.p}"
-
-
-def _drop_with_torch(x: Tensor, p: float) -> Tensor:
-    """Return x after dropout with torch's own generator, which draws for a whole batch."""
-    if _Bits.part is None or compiling():
-        return functional.dropout(x, p)
-    first, rows = _Bits.part
-    whole = functional.dropout(x.new_ones(rows, *x.shape[1:]), p)
-    is_kept = whole[first : first + len(x)] != 0
-    return torch.where(is_kept, x / (1 - p), 0)
-
-
-def compiling() -> bool:
-    return torch.compiler.is_compiling() or torch.compiler.is_exporting()

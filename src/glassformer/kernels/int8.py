@@ -112,7 +112,7 @@ def pad(size: int, to: int) -> int:
 def get_library() -> ctypes.CDLL:
     library = native.load_library("decode")
     if library is None:
-        raise RuntimeError(f"no native kernels: {native.explain_compiler('decode')}")
+        raise RuntimeError(f"no native kernels: {native.explain_library('decode')}")
     p, q = c_void_p, c_int64
     library.decode_level.restype = c_int
     library.decode_pack.argtypes = (p, q, q, q, p, p, p)

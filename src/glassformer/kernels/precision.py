@@ -10,13 +10,20 @@ def working_dtype(x: Tensor) -> torch.dtype:
     return torch.get_autocast_dtype(kind) if torch.is_autocast_enabled(kind) else x.dtype
 
 
-def lower(x: Tensor) -> Tensor:
-    """Return x in the working dtype, cast once for several linear maps that read it."""
-    dtype = working_dtype(x)
-    there: Tensor | None = getattr(x, "lowered", None)
-    return there if there is not None and there.dtype == dtype else x.to(dtype)
+class RoundedCopy:
+    """The latest result of a kernel that also wrote it in the working dtype, and that copy."""
 
+    def __init__(self) -> None:
+        self.latest: tuple[Tensor, Tensor] | None = None
 
-def remember_lower(x: Tensor, low: Tensor) -> None:
-    """Attach to `x` a copy in lower precision, which `lower` then returns."""
-    x.lowered = low  # type: ignore[attr-defined]
+    def keep(self, high: Tensor, low: Tensor | None) -> Tensor:
+        """Remember that `low` is `high` in the working dtype, if there is such a copy."""
+        self.latest = None if low is None else (high, low)
+        return high
+
+    def lower(self, x: Tensor) -> Tensor:
+        """Return x in the working dtype, cast once for several linear maps that read it."""
+        dtype, latest = working_dtype(x), self.latest
+        if latest is not None and latest[0] is x and latest[1].dtype == dtype:
+            return latest[1]
+        return x.to(dtype)

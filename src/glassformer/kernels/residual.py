@@ -1,7 +1,7 @@
 """The residual connection, x + dropout(y), and its LayerNorm in one pass: `native/train_norm.c`.
 
 The plain twin is the one-line formula in each function. Where products are in bf16, an fp32 result
-has a bf16 copy attached: see `lower`.
+is written in bf16 as well, which `rounded` keeps for the next product.
 
 Letters: B sentences; L positions; D model width.
 """
@@ -16,9 +16,9 @@ import torch
 from torch import Tensor, nn
 
 from .calls import call
-from .dropout import Draw, Dropout, compiling
+from .dropout import Draw, Dropout
 from .native import load_library
-from .precision import lower, remember_lower, working_dtype
+from .precision import RoundedCopy, working_dtype
 
 ROWS = 64  # rows in a partial sum of the gradients of gain and bias; the C source has it too
 DTYPES = (torch.float32, torch.bfloat16)
@@ -70,44 +70,40 @@ def _open() -> ctypes.CDLL | None:
     return library
 
 
-def add_norm(x_BLD: Tensor, y_BLD: Tensor, dropout: Dropout, norm: nn.Module) -> Tensor:
+def add_norm(
+    x_BLD: Tensor, y_BLD: Tensor, dropout: Dropout, norm: nn.Module, rounded: RoundedCopy
+) -> Tensor:
     """Return LayerNorm(x + dropout(y)), B L D."""
     if not (_is_ours(x_BLD, y_BLD, dropout) and _is_plain(norm, x_BLD)):
         normed_BLD: Tensor = norm(x_BLD + dropout(y_BLD))
         return normed_BLD
     weights = norm.weight, norm.bias, norm.eps
     made = _AddNorm.apply(x_BLD, y_BLD, *weights, dropout.draw(), working_dtype(x_BLD))  # type: ignore[no-untyped-call]
-    return _finish(*made)
+    return rounded.keep(*made)
 
 
-def add(x_BLD: Tensor, y_BLD: Tensor, dropout: Dropout) -> Tensor:
+def add(x_BLD: Tensor, y_BLD: Tensor, dropout: Dropout, rounded: RoundedCopy) -> Tensor:
     """Return x + dropout(y), B L D."""
     if not _is_ours(x_BLD, y_BLD, dropout):
         return x_BLD + dropout(y_BLD)
-    return _finish(*_AddNorm.apply(x_BLD, y_BLD, None, None, 0.0, dropout.draw(), x_BLD.dtype))  # type: ignore[no-untyped-call]
+    made = _AddNorm.apply(x_BLD, y_BLD, None, None, 0.0, dropout.draw(), x_BLD.dtype)  # type: ignore[no-untyped-call]
+    return rounded.keep(*made)
 
 
-def normalize(x_BLD: Tensor, norm: nn.Module) -> Tensor:
+def normalize(x_BLD: Tensor, norm: nn.Module, rounded: RoundedCopy) -> Tensor:
     """Return LayerNorm(x), B L D, in the precision of the product that reads it."""
     if not (norm.training and _is_ours(x_BLD, None, None) and _is_plain(norm, x_BLD)):
-        return lower(norm(x_BLD))
+        return rounded.lower(norm(x_BLD))
     high, low = _AddNorm.apply(  # type: ignore[no-untyped-call]
         x_BLD, None, norm.weight, norm.bias, norm.eps, Draw(), working_dtype(x_BLD)
     )
     return high if low is None else low
 
 
-def _finish(high: Tensor, low: Tensor | None) -> Tensor:
-    if low is not None:
-        remember_lower(high, low)
-    return high
-
-
 def _is_ours(x: Tensor, y: Tensor | None, dropout: Dropout | None) -> bool:
     return (
         (dropout is None or dropout.training)
         and x.device.type == "cpu"
-        and not compiling()
         and x.dtype == torch.float32
         and (y is None or (y.shape == x.shape and y.is_cpu and y.dtype in DTYPES))
         and working_dtype(x) in DTYPES
@@ -123,6 +119,7 @@ def _is_plain(norm: nn.Module, x: Tensor) -> bool:
         and norm.weight is not None
         and norm.bias is not None
         and all(p.dtype == torch.float32 and p.is_cpu for p in norm.parameters(recurse=False))
+        and not (norm._forward_hooks or norm._forward_pre_hooks or norm._backward_hooks)
     )
 
 

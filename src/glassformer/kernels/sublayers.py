@@ -15,7 +15,7 @@ import torch
 from torch import Tensor, nn
 
 from . import heads, tiles
-from .dropout import Draw, Dropout, compiling, drop_rows
+from .dropout import Draw, Dropout, drop_rows
 
 Linears = tuple[nn.Module, ...]
 
@@ -30,7 +30,6 @@ def can_run(x_BLD: Tensor, linears: Linears) -> bool:
         x_BLD.dtype == torch.bfloat16
         and x_BLD.device.type == "cpu"
         and x_BLD.numel() > 0
-        and not compiling()
         and all(map(_is_plain, linears))
         and tiles.has_tiles()
     )
@@ -47,22 +46,29 @@ def _is_plain(linear: nn.Module) -> bool:
 
 
 def attention(
-    x_BQD: Tensor, memory_BMD: Tensor, mask: Tensor, linears: Linears, count: int, dropout: Dropout
+    x_BQD: Tensor,
+    memory_BMD: Tensor,
+    mask: Tensor,
+    linears: Linears,
+    count: int,
+    dropout: Dropout,
+    packed: tiles.PackedWeights,
 ) -> Tensor:
     """Return the output of multi-head attention, B Q D, with `count` heads.
 
     `linears` are the maps to queries, keys, values and the output.
     """
-    of_itself = memory_BMD is x_BQD
-    result: Tensor = _Attention.apply(
-        x_BQD, None if of_itself else memory_BMD, mask, count, dropout.draw(), *_unfold(linears)
-    )  # type: ignore[no-untyped-call]
+    memory = None if memory_BMD is x_BQD else memory_BMD
+    draw = dropout.draw()
+    result: Tensor = _Attention.apply(x_BQD, memory, mask, count, draw, packed, *_unfold(linears))  # type: ignore[no-untyped-call]
     return result
 
 
-def feed_forward(x_BLD: Tensor, linears: Linears, dropout: Dropout) -> Tensor:
+def feed_forward(
+    x_BLD: Tensor, linears: Linears, dropout: Dropout, packed: tiles.PackedWeights
+) -> Tensor:
     """Return max(0, x W₁ + b₁) W₂ + b₂, B L D, with dropout after the maximum."""
-    result: Tensor = _FeedForward.apply(x_BLD, dropout.draw(), *_unfold(linears))  # type: ignore[no-untyped-call]
+    result: Tensor = _FeedForward.apply(x_BLD, dropout.draw(), packed, *_unfold(linears))  # type: ignore[no-untyped-call]
     return result
 
 
@@ -73,10 +79,10 @@ def _unfold(linears: Linears) -> list[Tensor]:
 
 class _FeedForward(torch.autograd.Function):
     @staticmethod
-    def forward(ctx: Any, x_BLD: Tensor, draw: Draw, *weights: Tensor) -> Tensor:
-        inner, outer = (
-            tiles.pack_tiles(weights[i : i + 1], weights[i + 1 : i + 2]) for i in (0, 2)
-        )
+    def forward(
+        ctx: Any, x_BLD: Tensor, draw: Draw, packed: tiles.PackedWeights, *weights: Tensor
+    ) -> Tensor:
+        inner, outer = (packed.pack(weights[i : i + 1], weights[i + 1 : i + 2]) for i in (0, 2))
         x_ND = x_BLD.reshape(-1, inner.ins).contiguous()
         hidden_NF = tiles.multiply_tiles(x_ND, inner, relu=True)
         if draw.share:
@@ -95,7 +101,7 @@ class _FeedForward(torch.autograd.Function):
         grads_outer = tiles.multiply_turned(g_ND, hidden_NF)
         grads_inner = tiles.multiply_turned(g_NF, x_ND)
         dx_BLD = tiles.multiply_back(g_NF, inner).view(ctx.shape)
-        return dx_BLD, None, *grads_inner, *grads_outer
+        return dx_BLD, None, None, *grads_inner, *grads_outer
 
 
 class _Attention(torch.autograd.Function):
@@ -107,18 +113,19 @@ class _Attention(torch.autograd.Function):
         mask: Tensor,
         count: int,
         draw: Draw,
+        kept: tiles.PackedWeights,
         *weights: Tensor,
     ) -> Tensor:
         w, b = weights[::2], weights[1::2]
         x_ND = x_BQD.reshape(-1, x_BQD.size(-1)).contiguous()
         if memory_BMD is None:
-            packed = [tiles.pack_tiles(w[:3], b[:3])]
+            packed = [kept.pack(w[:3], b[:3])]
             read, lengths = [x_ND], [x_BQD.size(1)]
         else:
-            packed = [tiles.pack_tiles(w[:1], b[:1]), tiles.pack_tiles(w[1:3], b[1:3])]
+            packed = [kept.pack(w[:1], b[:1]), kept.pack(w[1:3], b[1:3])]
             read = [x_ND, memory_BMD.reshape(-1, memory_BMD.size(-1)).contiguous()]
             lengths = [x_BQD.size(1), memory_BMD.size(1)]
-        output = tiles.pack_tiles(w[3:], b[3:])
+        output = kept.pack(w[3:], b[3:])
         made = [tiles.multiply_tiles(each, p) for each, p in zip(read, packed, strict=True)]
         operands = _cut(made, lengths, count)
         z_ND = x_ND.new_empty(len(x_ND), output.ins)
@@ -150,7 +157,7 @@ class _Attention(torch.autograd.Function):
                 flat += (dw, db)
         pairs = zip(grads_made, ctx.packed, ctx.shapes, strict=False)
         dx = [tiles.multiply_back(g, packed).view(shape) for g, packed, shape in pairs]
-        return dx[0], dx[1] if several == 2 else None, None, None, None, *flat, *grads_output
+        return dx[0], dx[1] if several == 2 else None, *(None,) * 4, *flat, *grads_output
 
 
 def _cut(made: list[Tensor], lengths: list[int], count: int, several: int = 3) -> list[Tensor]:

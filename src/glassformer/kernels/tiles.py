@@ -1,7 +1,7 @@
 """Matrix products for training in bf16 on AMX tiles: `native/train_product.c`.
 
 The twin of each is a line of torch that rounds at the same points: see `tests/unit/kernels`.
-Weights are packed for the forward and the backward pass at once; within `keep_packed`, only once.
+Weights are packed for the forward and the backward pass at once; `PackedWeights` keeps them.
 
 Letters: N rows; I inputs of a linear map; F its outputs.
 """
@@ -85,34 +85,36 @@ class Packed:
     ins: int
 
 
-_kept: dict[tuple[int, ...], tuple[Sequence[Tensor], Packed]] | None = None
+class PackedWeights:
+    """The packed weights of one network, which are kept as long as its weights do not change."""
 
+    def __init__(self) -> None:
+        self._kept: dict[tuple[int, ...], tuple[Sequence[Tensor], Packed]] | None = None
 
-@contextmanager
-def keep_packed() -> Iterator[None]:
-    """Keep packed weights within the context, where weights must not change."""
-    global _kept
-    before, _kept = _kept, {}
-    try:
-        yield
-    finally:
-        _kept = before
+    @contextmanager
+    def keep(self) -> Iterator[None]:
+        """Keep packed weights within the context, where weights must not change."""
+        before, self._kept = self._kept, {}
+        try:
+            yield
+        finally:
+            self._kept = before
+
+    def pack(self, weights: Sequence[Tensor], biases: Sequence[Tensor] = ()) -> Packed:
+        """Return fp32 weights, F I, packed one below the other."""
+        if self._kept is None:
+            return pack_tiles(weights, biases)
+        key = tuple(map(id, weights))
+        if key not in self._kept:  # weights are kept alive, so that no other tensor gets their ids
+            self._kept[key] = (*weights,), pack_tiles(weights, biases)
+        return self._kept[key][1]
 
 
 def pack_tiles(weights: Sequence[Tensor], biases: Sequence[Tensor] = ()) -> Packed:
     """Return fp32 weights, F I, packed one below the other."""
-    key = tuple(map(id, weights))
-    if _kept is not None and key in _kept:
-        return _kept[key][1]
-    made = _pack([w.detach() for w in weights], [b.detach() for b in biases])
-    if _kept is not None:
-        _kept[key] = (*weights,), made  # kept alive, so that no other tensor gets their ids
-    return made
-
-
-def _pack(weights: Sequence[Tensor], biases: Sequence[Tensor]) -> Packed:
     library = _open()
     assert library is not None
+    weights, biases = ([each.detach() for each in several] for several in (weights, biases))
     bias_F = torch.cat([b.float() for b in biases]) if biases else None
     if any(len(w) % STEP for w in weights[:-1]):
         weights = [torch.cat(list(weights))]

@@ -1,6 +1,6 @@
 """The k largest values of each row and its logsumexp, in one pass: `native/top.c`.
 
-The plain twins are in `decode/topk.py`; they are used where this returns None.
+The plain twins are in `decode/rules.py`; they are used where this returns None.
 
 Letters: R rows; V values in each; C of them wanted.
 """
@@ -10,7 +10,6 @@ from __future__ import annotations
 import ctypes
 from ctypes import c_int, c_int64, c_void_p
 from functools import cache
-from typing import NamedTuple
 
 import torch
 from torch import Tensor
@@ -21,15 +20,10 @@ from .calls import point, point_apart
 MOST = 64  # the most values wanted; sorting is faster for more
 
 
-class Best(NamedTuple):
-    """The largest logits of each row, and what makes log-probabilities of them."""
-
-    value_RC: Tensor  # the largest, in descending order; of equal ones the first
-    place_RC: Tensor
-    sum_R1: Tensor  # x_RV.logsumexp(-1, keepdim=True), over all values
+TopK = tuple[Tensor, Tensor, Tensor]  # values R C, descending; their places R C; logsumexp R 1
 
 
-class Question(ctypes.Structure):
+class TopkRequest(ctypes.Structure):
     """The C structure of a request: how many values, and where to write them."""
 
     _fields_ = (
@@ -38,31 +32,31 @@ class Question(ctypes.Structure):
     )
 
 
-def can_ask(values: int, size: int, first: int) -> bool:
+def can_topk(values: int, size: int, first: int) -> bool:
     return 0 <= size <= min(MOST, values - first)
 
 
 def request_topk(
     rows: int, values: int, size: int, first: int, *, sums: bool = True
-) -> tuple[Question, Best]:
+) -> tuple[TopkRequest, TopK]:
     """Return a request for rows of `values` values, and the tensors that will hold the result."""
     place_RC = torch.empty(rows, size, dtype=torch.long)
-    best = Best(torch.empty(rows, size), place_RC, torch.empty(rows, 1))
+    best = torch.empty(rows, size), place_RC, torch.empty(rows, 1)
     pointers = (point(each) for each in best[: 3 if sums else 2])
-    return Question(values, first, size, *pointers), best
+    return TopkRequest(values, first, size, *pointers), best
 
 
-def topk_logsumexp(x_RV: Tensor, size: int, *, first: int = 0, sums: bool = True) -> Best | None:
+def topk_logsumexp(x_RV: Tensor, size: int, *, first: int = 0, sums: bool = True) -> TopK | None:
     """Return the `size` largest of each row, from column `first` on, and the row's logsumexp.
 
     Without `sums` the logsumexp is not computed. Return None where no kernel serves.
     """
     library, (rows, values) = _get_library(), x_RV.shape
-    if library is None or not _is_plain(x_RV) or not can_ask(values, size, first):
+    if library is None or not _is_plain(x_RV) or not can_topk(values, size, first):
         return None
-    question, best = request_topk(rows, values, size, first, sums=sums)
+    request, best = request_topk(rows, values, size, first, sums=sums)
     threads = torch.get_num_threads()
-    library.top_survey(point_apart(x_RV), rows, x_RV.stride(0), ctypes.byref(question), threads)
+    library.top_survey(point_apart(x_RV), rows, x_RV.stride(0), ctypes.byref(request), threads)
     return best
 
 

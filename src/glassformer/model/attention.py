@@ -9,9 +9,6 @@ import math
 from torch import Tensor, nn
 
 from ..config import Model
-from ..kernels.attend import attend
-from ..kernels.dropout import Dropout
-from ..kernels.sublayers import attention, can_attend
 from ..tap import Watchable, tap
 
 
@@ -30,13 +27,10 @@ class MultiHeadAttention(Watchable):
         self.to_key = nn.Linear(d_model, all_heads)
         self.to_value = nn.Linear(d_model, all_heads)
         self.to_output = nn.Linear(all_heads, d_model)  # W_O
-        self.dropout = Dropout(settings.attention_dropout)
+        self.dropout = nn.Dropout(settings.attention_dropout)
 
     def forward(self, x_BQD: Tensor, memory_BMD: Tensor, mask: Tensor) -> Tensor:
         """Return the attention output, B Q D. `mask` is True where a query may attend to a key."""
-        linears = self.to_query, self.to_key, self.to_value, self.to_output
-        if self.recorder is None and self.training and can_attend(x_BQD, memory_BMD, mask, linears):
-            return attention(x_BQD, memory_BMD, mask, linears, self.heads, self.dropout)
         return self.look(x_BQD, self.keys_values(memory_BMD), mask)
 
     def keys_values(self, memory_BMD: Tensor) -> tuple[Tensor, Tensor]:
@@ -52,11 +46,7 @@ class MultiHeadAttention(Watchable):
         Decoding keeps them from step to step.
         """
         q_BHQK = tap(self, "query", self._split(self.to_query(x_BQD)))
-        if self.recorder is None:
-            z_BHQK = attend(q_BHQK, *keys_values, mask, self.dropout)
-        else:
-            z_BHQK = self.attend(q_BHQK, *keys_values, mask)
-        z_BHQK = tap(self, "context", z_BHQK)
+        z_BHQK = tap(self, "context", self.attend(q_BHQK, *keys_values, mask))
         return tap(self, "output", self.to_output(z_BHQK.transpose(1, 2).flatten(2)))
 
     def attend(self, q_BHQK: Tensor, k_BHMK: Tensor, v_BHMK: Tensor, mask: Tensor) -> Tensor:

@@ -9,7 +9,6 @@ import torch
 from torch import Tensor, nn
 
 from ..config import Model
-from ..kernels.dropout import Dropout
 from ..tap import Watchable, tap
 from .positions import check_reach, sinusoids
 
@@ -25,7 +24,7 @@ class Embedding(Watchable):
     def __init__(self, table: nn.Embedding, settings: Model):
         super().__init__()
         self.table = table  # row i is one-hot(i) times this matrix
-        self.dropout = Dropout(settings.dropout)
+        self.dropout = nn.Dropout(settings.dropout)
         if settings.positions.layout == "learned":
             self.positions_LD = nn.Parameter(
                 torch.empty(settings.positions.max_positions, settings.d_model)

@@ -9,8 +9,6 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from ..config import Model
-from ..kernels.dropout import Dropout
-from ..kernels.sublayers import can_run, feed_forward
 from ..tap import Watchable, tap
 
 Activation = Callable[[Tensor], Tensor]
@@ -29,13 +27,10 @@ class FeedForward(Watchable):
         self.inner = nn.Linear(settings.d_model, settings.d_ff)
         self.outer = nn.Linear(settings.d_ff, settings.d_model)
         self.activation = ACTIVATIONS[settings.activation]
-        self.dropout = Dropout(settings.activation_dropout)
+        self.dropout = nn.Dropout(settings.activation_dropout)
 
     def forward(self, x_BLD: Tensor) -> Tensor:
         """Return the network's output, B L D."""
-        linears, is_relu = (self.inner, self.outer), self.activation is functional.relu
-        if self.recorder is None and self.training and is_relu and can_run(x_BLD, linears):
-            return feed_forward(x_BLD, linears, self.dropout)
         inner_BLF = tap(self, "inner", self.inner(x_BLD))
         hidden_BLF = tap(self, "hidden", self.activation(inner_BLF))
         return tap(self, "output", self.outer(self.dropout(hidden_BLF)))

@@ -9,13 +9,15 @@ from collections.abc import Callable
 from torch import Tensor, nn
 
 from ..config import Model
-from ..kernels.dropout import Dropout
-from ..kernels.precision import lower
-from ..kernels.residual import add, add_norm, normalize
 from ..tap import Watchable, tap
 from .attention import MultiHeadAttention
 from .feed_forward import FeedForward
 from .kv_cache import KVCache
+
+
+def make_norm(settings: Model) -> nn.Module:
+    """Return the normalization of the D numbers of a position (Ba et al., 2016)."""
+    return nn.LayerNorm(settings.d_model, eps=settings.norm_epsilon)
 
 
 class Residual(Watchable):
@@ -24,21 +26,17 @@ class Residual(Watchable):
 
     def __init__(self, settings: Model):
         super().__init__()
-        self.norm = nn.LayerNorm(settings.d_model, eps=settings.norm_epsilon)
-        self.dropout = Dropout(settings.dropout)
+        self.norm = make_norm(settings)
+        self.dropout = nn.Dropout(settings.dropout)
         self.post = settings.norm == "post"
 
     def forward(self, x_BLD: Tensor, sublayer: Callable[[Tensor], Tensor]) -> Tensor:
         """Return x plus the sub-layer's output, B L D, with dropout and LayerNorm."""
-        if self.recorder is None:
-            if self.post:
-                return add_norm(x_BLD, sublayer(lower(x_BLD)), self.dropout, self.norm)
-            return add(x_BLD, sublayer(normalize(x_BLD, self.norm)), self.dropout)
         if self.post:
-            sum_BLD = tap(self, "sum", x_BLD + self.dropout(sublayer(lower(x_BLD))))
+            sum_BLD = tap(self, "sum", x_BLD + self.dropout(sublayer(x_BLD)))
             return tap(self, "normed", self.norm(sum_BLD))
         normed_BLD = tap(self, "normed", self.norm(x_BLD))
-        return tap(self, "sum", x_BLD + self.dropout(sublayer(lower(normed_BLD))))
+        return tap(self, "sum", x_BLD + self.dropout(sublayer(normed_BLD)))
 
 
 class EncoderLayer(Watchable):
@@ -48,10 +46,8 @@ class EncoderLayer(Watchable):
         super().__init__()
         self.self_attention = MultiHeadAttention(settings)
         self.feed_forward = FeedForward(settings)
-        self.self_attention_residual, self.feed_forward_residual = (
-            Residual(settings),
-            Residual(settings),
-        )
+        self.self_attention_residual = Residual(settings)
+        self.feed_forward_residual = Residual(settings)
 
     def forward(self, x_BSD: Tensor, mask: Tensor) -> Tensor:
         """Return the layer's output, B S D."""

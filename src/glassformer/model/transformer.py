@@ -6,14 +6,13 @@ positions; D model width; V vocabulary.
 
 import torch
 from torch import Tensor, nn
+from torch.nn.functional import linear
 
 from ..config import Model
-from ..kernels.linear import project
-from ..kernels.precision import lower
 from ..tap import Watchable, tap
 from .embedding import Embedding
 from .kv_cache import DecodingState, KVCache
-from .layers import DecoderLayer, EncoderLayer
+from .layers import DecoderLayer, EncoderLayer, make_norm
 from .masks import cached_mask, causal_mask, padding_mask
 
 
@@ -31,7 +30,9 @@ class Transformer(Watchable):
         self.target_embedding = Embedding(targets, settings)
         self.encoder = nn.ModuleList(EncoderLayer(settings) for _ in range(settings.encoder_layers))
         self.decoder = nn.ModuleList(DecoderLayer(settings) for _ in range(settings.decoder_layers))
-        self.encoder_norm, self.decoder_norm = _last_norm(settings), _last_norm(settings)
+        is_pre = settings.norm == "pre"  # which leaves the residual stream unnormalized
+        self.encoder_norm = make_norm(settings) if is_pre else nn.Identity()
+        self.decoder_norm = make_norm(settings) if is_pre else nn.Identity()
         self.output_table = outputs  # 3.4: the linear map before the softmax shares its matrix
         bias_V = nn.Parameter(torch.zeros(target_vocabulary))
         self.output_bias = bias_V if settings.output_bias else None  # not in the paper
@@ -61,11 +62,11 @@ class Transformer(Watchable):
         x_BSD = self.source_embedding(source_BS)
         for layer in self.encoder:
             x_BSD = layer(x_BSD, source_mask)
-        return lower(tap(self, "memory", self.encoder_norm(x_BSD)))
+        return tap(self, "memory", self.encoder_norm(x_BSD))
 
     def logits(self, y_BTD: Tensor) -> Tensor:
         """Return a logit for each token of the vocabulary, B T V (3.4)."""
-        return tap(self, "logits", project(y_BTD, self.output_table.weight, self.output_bias))
+        return tap(self, "logits", linear(y_BTD, self.output_table.weight, self.output_bias))
 
     # The search protocol (decode/protocol.py): one token at a time.
 
@@ -128,13 +129,3 @@ def _tables(settings: Model, source: int, target: int) -> tuple[nn.Embedding, ..
         return (table(source),) * 3
     targets = table(target)
     return table(source), targets, targets if settings.tie == "two-way" else table(target)
-
-
-def _last_norm(settings: Model) -> nn.Module:
-    """Return the LayerNorm after the last layer; post-norm needs none.
-
-    Pre-norm leaves the residual stream unnormalised.
-    """
-    if settings.norm == "post":
-        return nn.Identity()
-    return nn.LayerNorm(settings.d_model, eps=settings.norm_epsilon)

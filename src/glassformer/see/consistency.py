@@ -58,7 +58,7 @@ def _check_words(document: Document) -> Iterator[str]:
     """
     left = 0
     for number, word in enumerate(document.words):
-        closed = [merge.place for merge in word.merges]
+        closed = [merge.index for merge in word.merges]
         if len({*closed}) < len(closed) or not {*closed} <= {*range(1, len(word.symbols))}:
             yield f"words.{number}.merges close {closed} of {len(word.symbols)} symbols"
         left += len(word.symbols) - len(closed)

@@ -12,7 +12,7 @@ from pydantic import Field
 
 from ..config import Decode, Model, Settings
 
-VERSION = 2  # 1 had other names: see `former_names`
+VERSION = 3  # 1 and 2 had other names: see `former_names`
 Level = Literal["attention", "states", "everything"]
 LEVELS: tuple[Level, ...] = ("attention", "states", "everything")
 
@@ -30,7 +30,7 @@ class Merge(Settings):
     """One merge of byte-pair encoding: it joins two neighbouring symbols of a word."""
 
     rank: int  # of the merge, from 0: what was learned first is done first
-    place: int  # index in `symbols` of the symbol after the gap that it closes
+    index: int  # in `symbols` of the symbol after the gap that it closes
 
 
 class WordMerges(Settings):
@@ -88,7 +88,7 @@ class Search(Settings):
     steps: tuple[tuple[Considered, ...], ...]  # best first
 
 
-class Sentence(Settings):
+class SentenceSpans(Settings):
     """The span of a sentence in a longer text, and its span in the translation of that text."""
 
     source: tuple[int, int]
@@ -100,7 +100,7 @@ class Whole(Settings):
 
     text: str
     translation: str
-    sentences: tuple[Sentence, ...]
+    sentences: tuple[SentenceSpans, ...]
     chosen: int  # the one that was recorded, from 0
 
 
@@ -147,7 +147,7 @@ class Wiring(Settings):
 class Document(Settings):
     """One recorded translation without its tensors, which are stored beside it as safetensors."""
 
-    schema_version: Literal[2] = 2
+    schema_version: Literal[3] = 3
     glassformer: str  # the version that recorded it
     text: str
     translation: str

@@ -158,7 +158,7 @@ def _read_head(path: Path) -> Document:
         raise ValueError(f"{path.parent} is no trace: it has no {path.name}")
     found = read_json(path)
     version = found.get("schema_version") if isinstance(found, dict) else None
-    if version == 1:
+    if version in (1, 2):
         found, version = _rename(found), VERSION
     if version != VERSION:
         raise ValueError(f"{path}: a trace of version {version}, but this is read: {VERSION}")
@@ -169,7 +169,7 @@ def _read_head(path: Path) -> Document:
 
 
 def _rename(found: dict[str, Any]) -> dict[str, Any]:
-    """Return the document of a trace of version 1 with its names of today."""
+    """Return the document of a trace of an earlier version with its names of today."""
     found = {**rename_keys(found), "schema_version": VERSION}
     if isinstance(found.get("tensors"), dict):
         found["tensors"] = {rename_tensor(name): each for name, each in found["tensors"].items()}

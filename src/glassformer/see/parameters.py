@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-
-from torch import Tensor
+from typing import TYPE_CHECKING
 
 from .trace import Array
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 
 class Parameters(Mapping[str, "Array"]):

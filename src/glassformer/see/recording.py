@@ -132,7 +132,7 @@ def _read(translator: Translator, text: str) -> list[Token]:
     return source
 
 
-def _pass(network: Transformer, passage: Passage, device: torch.device) -> Tensor:
+def _pass(network: Transformer, passage: Passage, device: torch.device | str) -> Tensor:
     """Return the logits of all rows of the decoder, T V, in one pass."""
     source_BS, target_BT = (
         torch.tensor([ids], device=device) for ids in (passage.source, passage.given)

@@ -8,8 +8,7 @@ from dataclasses import dataclass
 import torch
 
 from ..config import BOS, EOS, Decode
-from ..decode import Fate, Hypothesis, Step, search
-from ..decode.results import endings
+from ..decode import Fate, Hypothesis, Step, endings, search
 from ..device import autocast
 from ..text import Tokenizer
 from ..text.sentences import has_letters

@@ -10,7 +10,7 @@ from ..quality_check import search_checked
 from ..text.sentences import find_language_mark
 from ..text.spacing import join_sentences
 from ..translator import PART, Choice, Progress, Translator
-from .document import Sentence, Whole
+from .document import SentenceSpans, Whole
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,7 @@ def translate_whole(
     lines = [*_read_lines(text)]
     told: dict[str, Any] = {"decode": decode, "seed": seed, "progress": progress}
     found = search_checked(translator, [line for _, line, _ in lines], **told)
-    sentences: list[Sentence] = []
+    sentences: list[SentenceSpans] = []
     translation = ""
     for (begin, line, ending), judged in zip(lines, found, strict=True):
         best = judged.best[0]
@@ -70,7 +70,7 @@ def translate_whole(
             said[chosen.number - len(sentences)] = own
         joined, places = join_sentences(line if spans else best.text, spans, said)
         sentences += [
-            Sentence(
+            SentenceSpans(
                 source=(begin + source[0], begin + source[1]),
                 target=(len(translation) + target[0], len(translation) + target[1]),
             )

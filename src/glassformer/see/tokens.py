@@ -32,7 +32,7 @@ def read_words(tokenizer: Tokenizer, tokens: Sequence[Token]) -> tuple[WordMerge
 
 def _build(tokenizer: Tokenizer, word: str) -> WordMerges:
     symbols, closed = tokenizer.build_word(word)
-    merges = tuple(Merge(rank=rank, place=place) for rank, place in closed)
+    merges = tuple(Merge(rank=rank, index=index) for rank, index in closed)
     return WordMerges(symbols=tuple(map(tokenizer.token, symbols)), merges=merges)
 
 

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from ..config import Model
 from ..former_names import rename_tensor
-from .document import Document, Search, Sentence, Token
+from .document import Document, Search, SentenceSpans, Token
 
 if TYPE_CHECKING:
     from .explain import Explanation
@@ -69,11 +69,11 @@ class Trace:
         return f"<Trace {self.text!r} -> {self.translation!r}: {size}>"
 
     @property
-    def sentences(self) -> tuple[Sentence, ...]:
+    def sentences(self) -> tuple[SentenceSpans, ...]:
         """Return the sentences of the given text, as spans of it and of its translation."""
         if whole := self.document.whole:
             return whole.sentences
-        return (Sentence(source=(0, len(self.text)), target=(0, len(self.translation))),)
+        return (SentenceSpans(source=(0, len(self.text)), target=(0, len(self.translation))),)
 
     @property
     def sentence(self) -> int:

@@ -6,7 +6,6 @@ from typing import Any
 
 from fastapi import APIRouter, Request, Response
 
-from ..see.silencing import silence_each
 from .api_error import ApiError
 from .jobs import BackgroundJob
 from .recordings import Recording
@@ -39,6 +38,8 @@ def weigh_each_head(
 ) -> dict[str, Any]:
     """Run one pass for each block, and return the leads; for a job's thread."""
     translator = service.model_pool.load(service.model_pool.find(kept.model))
+    from ..see.silencing import silence_each
+
     found = silence_each(translator, kept.trace, body.step, body.rival, job.check)
     token = translator.tokenizers.target.token
     return {

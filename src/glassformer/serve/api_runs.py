@@ -14,8 +14,6 @@ from typing import Any
 from fastapi import APIRouter, Request, Response
 from fastapi.responses import StreamingResponse
 
-from ..see.draw.runs import RunSentence
-from ..train.watch import Told
 from ..typed_json import read_typed
 from .api_error import ApiError, refuse_missing
 from .arrays import cut_slice, pack_array
@@ -122,8 +120,10 @@ def _find_snapshot(folder: Path, step: int) -> Path:
 
 def _read_snapshots(folder: Path, after: int) -> list[dict[str, Any]]:
     paths = sorted((folder / WATCH).glob("????????.json"))
-    steps = (path for path in paths if path.stem.isdecimal() and int(path.stem) > after)
+    steps = [path for path in paths if path.stem.isdecimal() and int(path.stem) > after]
     found: list[dict[str, Any]] = []
+    if steps:
+        from ..train.watch import Told
     for path in steps:
         with suppress(OSError, ValueError):  # the training may be writing it
             found.append(asdict(read_typed(path, Told)))
@@ -132,6 +132,7 @@ def _read_snapshots(folder: Path, after: int) -> list[dict[str, Any]]:
 
 def _number(folder: Path) -> Iterator[dict[str, Any]]:
     """Yield the sample sentences, with the ids of their references if there is a tokenizer."""
+    from ..see.draw.runs import RunSentence
     from ..text import Tokenizer
 
     homes = (folder, folder.parent) if folder.name == "run" else (folder,)

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import torch
 from fastapi import APIRouter, Request, Response
 
 from ..config import EOS, Decode
-from ..decode import Fate, Hypothesis, Step, search
 from ..familiarity import Familiarity
 from ..quality_check import judge
-from ..see.logits_tap import Overheard
 from ..see.tokens import read_source, spell_word
 from ..text.spacing import join_sentences
 from ..translation import Translation, assemble, compose
@@ -23,6 +20,9 @@ from .request_log import note, note_texts
 from .requests import StreamRequest, check_text, read_search
 from .service import Service, TheService
 from .streams import Json, stream_answer
+
+if TYPE_CHECKING:  # a stream shows the search in PyTorch
+    from ..decode import Hypothesis, Step
 
 router = APIRouter(tags=["translate"])
 
@@ -81,6 +81,11 @@ def _search(
 ) -> Hypothesis:
     tokens = read_source(translator, body.text[slice(*span)])
     job.say("source", sentence=number, tokens=[token.model_dump() for token in tokens])
+    import torch
+
+    from ..decode import search
+    from ..see.logits_tap import Overheard
+
     network = Overheard(translator.model, body.candidates, decode)
     steps = 0
 
@@ -112,14 +117,17 @@ def _search(
 def _tell_step(
     translator: Translator, step: Step, candidates: list[tuple[int, float]]
 ) -> dict[str, Any]:
+    from ..decode import Fate
+
     tokenizer = translator.tokenizers.target
-    live = list[dict[str, Any]]()
+    hypotheses = list[dict[str, Any]]()
+    shown = Fate.KEPT, Fate.STOPPED, Fate.FINISHED, Fate.CUT
     for each in step.candidates(0):
-        if each.fate in (Fate.KEPT, Fate.STOPPED, Fate.FINISHED, Fate.CUT):
+        if each.fate in shown:
             past = step.before.tokens_BWL[0, each.parent].tolist()
             ids = [*past[len(past) - int(step.before.length_B[0]) :], each.token]
             written = ids[:-1] if each.token == EOS else ids
-            live.append(
+            hypotheses.append(
                 {
                     "ids": ids,
                     "text": spell_word(tokenizer, written),
@@ -128,14 +136,14 @@ def _tell_step(
                     "finished": each.fate is Fate.FINISHED,
                 }
             )
-    best = live[0]
+    best = hypotheses[0]
     return {
         "ids": best["ids"],
         "text": best["text"],
         "tokens": [tokenizer.token(id) for id in best["ids"]],
         "log_prob": best["log_prob"],
         "candidates": tell_candidates(translator, candidates),
-        "live": live,
+        "hypotheses": hypotheses,
     }
 
 

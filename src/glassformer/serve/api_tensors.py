@@ -123,14 +123,14 @@ def _show_op(op: Equation, recorded: Container[str]) -> dict[str, Any]:
 
 def _locate(found: Explanation) -> list[dict[str, Any]]:
     """Return the index of the cell on each axis, with the token there if there is one."""
-    trace, places = found.trace, []
-    for axis, place in zip(found.op.axes, found.index, strict=False):
+    trace, located = found.trace, []
+    for axis, index in zip(found.op.axes, found.index, strict=False):
         side = find_side(found.name, axis.dim)
-        token = getattr(trace, side)[place].text if side else None
+        token = getattr(trace, side)[index].text if side else None
         if axis.dim == "vocabulary" and trace.vocabulary is not None:
-            token = trace.vocabulary[place]
-        places.append({"dim": axis.dim, "place": place, "token": token})
-    return places
+            token = trace.vocabulary[index]
+        located.append({"dim": axis.dim, "index": index, "token": token})
+    return located
 
 
 def _shorten(shown: dict[str, Any], most: int) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -138,10 +138,10 @@ def _shorten(shown: dict[str, Any], most: int) -> tuple[dict[str, Any], dict[str
 
     Each term keeps its first `most` operands.
     """
-    terms = [{**term, "place": place} for place, term in enumerate(shown["terms"])]
+    terms = [{**term, "index": index} for index, term in enumerate(shown["terms"])]
     total = sum(term["value"] for term in terms)
     kept = heapq.nlargest(most, terms, key=lambda term: abs(term["value"]))
-    kept.sort(key=lambda term: term["place"])
+    kept.sort(key=lambda term: term["index"])
     left = {"terms": len(terms) - len(kept), "sum": 0.0, "operands": 0}
     if left["terms"]:
         left["sum"] = total - sum(term["value"] for term in kept)

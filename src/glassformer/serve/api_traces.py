@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from fastapi import APIRouter, Request, Response
 
-from ..decode import Step
-from ..see import EditEffect, record
 from ..see.levels import find_level
 from ..see.page import build_page
 from ..see.sentences import choose_sentence
@@ -24,6 +22,9 @@ from .request_log import note, note_texts
 from .requests import EditRequest, TraceRequest, check_text, read_search
 from .service import Service, TheService
 from .streams import Json, stream_answer
+
+if TYPE_CHECKING:  # looking inside needs PyTorch, serving does not
+    from ..decode import Step
 
 router = APIRouter(tags=["traces"])
 SAVED = {"Content-Disposition": "attachment"}  # the page chooses the file name
@@ -139,6 +140,8 @@ def edit(
         return {**base.describe(), "base": base.id, "forced": base.id, "changes": None}
     say = _tell(job, translator, "comparing")
     how: dict[str, Any] = {"level": plain["level"], "target": base.trace, "edits": body.edits}
+    from ..see import EditEffect, record
+
     forced = record(translator, base.trace.text, **how)
     job.check()
     after = _record(job, translator, plain, service, edits=body.edits)
@@ -194,6 +197,8 @@ def _record(
         how |= {name: plain.get(name, 0) for name in ("hypothesis", "seed")}
         how["progress"] = _tell(job, translator, "searching")
     job.say("progress", stage="recording", step=0, most=None, text="")
+    from ..see import record
+
     return record(translator, plain["text"], **how)
 
 

@@ -11,9 +11,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from ..data.doctor.function_words import NAMES
 from ..directory import CARD, CONFIG, GOLDEN, SEPARATE, SHARED, SHIPPED, WEIGHTS, locate, open_model
 from ..disk import read_json
+from ..text.function_words import NAMES
 from ..translator import Translator
 from .api_error import ApiError, refuse_missing
 

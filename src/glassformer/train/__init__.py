@@ -1,7 +1,25 @@
-"""Training (section 5 of the paper): from a parallel corpus to a model directory."""
+"""Training (section 5 of the paper): from a parallel corpus to a model directory.
 
-from .averaging import average
-from .goal import Goal
-from .start import Summary, resume, train
+Each name is imported at its first use, so that what training left behind is read without PyTorch.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from .averaging import average
+    from .goal import Goal
+    from .start import Summary, resume, train
 
 __all__ = ["Goal", "Summary", "average", "resume", "train"]
+
+_HOMES = {"averaging": ("average",), "goal": ("Goal",), "start": ("Summary", "resume", "train")}
+
+
+def __getattr__(name: str) -> Any:
+    for module, names in _HOMES.items():
+        if name in names:
+            return getattr(import_module(f".{module}", __name__), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

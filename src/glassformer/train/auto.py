@@ -34,7 +34,7 @@ CHARACTERS_PER_TOKEN = {True: 4.0, False: 1.5}  # with spaces, and without
 
 
 @dataclass(frozen=True)
-class Extent:
+class CorpusStats:
     """The size of a corpus."""
 
     pairs: int
@@ -50,7 +50,7 @@ class ChosenSetting:
     is_yours: bool = False  # set by hand
 
 
-def measure_extent(pairs: Iterable[tuple[str, str]]) -> Extent:
+def measure_extent(pairs: Iterable[tuple[str, str]]) -> CorpusStats:
     """Return the size of a corpus; every pair is read once."""
     count, tokens, alphabet = 0, 0.0, set[str]()
     letters, spaces = [0, 0], [0, 0]
@@ -63,7 +63,7 @@ def measure_extent(pairs: Iterable[tuple[str, str]]) -> Extent:
     for side in (0, 1):
         is_spaced = spaces[side] > SPACED * letters[side]
         tokens += letters[side] / CHARACTERS_PER_TOKEN[is_spaced] / 2
-    return Extent(count, max(1, round(tokens)), len(alphabet))
+    return CorpusStats(count, max(1, round(tokens)), len(alphabet))
 
 
 class ChosenSettings:
@@ -93,7 +93,7 @@ class ChosenSettings:
 
 
 def choose_settings(
-    config: Config, extent: Extent, machine: Machine
+    config: Config, extent: CorpusStats, machine: Machine
 ) -> tuple[Config, list[ChosenSetting]]:
     """Return all settings, and the table of the chosen ones with their reasons."""
     given = config.model_dump(exclude_unset=True, exclude_none=True, exclude={"recipe"})
@@ -159,7 +159,7 @@ def _add_model(choices: ChosenSettings, passes: float) -> None:
 
 
 def _choose_size(
-    given: dict[str, Any], vocabulary: int, extent: Extent, machine: Machine
+    given: dict[str, Any], vocabulary: int, extent: CorpusStats, machine: Machine
 ) -> tuple[str, float, float]:
     """Return the largest size with enough pairs and time, its passes over the pairs and minutes."""
     wanted = _clamp(40 * math.sqrt(REFERENCE / extent.pairs), 3, 60)
@@ -204,7 +204,7 @@ def _choose_batch(tokens: int, machine: Machine) -> int:
     return int(_clamp(2 ** round(math.log2(max(2, tokens / 30))), 512, most))
 
 
-def render_choices(choices: list[ChosenSetting], extent: Extent, machine: Machine) -> str:
+def render_choices(choices: list[ChosenSetting], extent: CorpusStats, machine: Machine) -> str:
     """Return the table as text."""
     cores = f"{machine.threads} core{'s' if machine.threads > 1 else ''}"
     where = cores if machine.device == "cpu" else machine.device

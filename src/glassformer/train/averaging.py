@@ -8,7 +8,8 @@ from typing import Any
 import torch
 
 from ..directory import CARD, CONFIG, load_model, save_model, write_text
-from ..tensors import check_finite, load_tensors
+from ..tensors import load_tensors
+from ..weights_file import WeightsFile
 from .card import NEEDED, hash_files, read_facts, write_card
 from .checkpoint import checkpoints
 from .golden import write_golden
@@ -47,7 +48,7 @@ def _mean(folders: list[Path]) -> dict[str, torch.Tensor]:
     """Return the mean of each weight; a tied weight stays one tensor under all of its names."""
     sums: dict[str, torch.Tensor] = {}
     for path in folders:
-        check_finite(path / "weights.safetensors")
+        WeightsFile(path / "weights.safetensors").check_finite()
         for name, tensor in load_tensors(path / "weights.safetensors").items():
             sums[name] = sums[name] + tensor.double() if name in sums else tensor.double()
     shared: dict[int, torch.Tensor] = {}

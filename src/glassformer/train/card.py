@@ -18,8 +18,8 @@ from ..data.files import Fingerprint
 from ..directory import CARD, CONFIG, SEPARATE, SHARED, WEIGHTS, write_text
 from ..disk import check_file_size, read_text
 from ..former_names import rename_keys
-from ..tensors import check_whole
 from ..typed_json import check_type
+from ..weights_file import WeightsFile
 
 FENCE = "---"
 HASHED = (WEIGHTS, CONFIG, SHARED, *SEPARATE)
@@ -69,7 +69,7 @@ NEEDED = Facts.__annotations__.keys() - {"parent"}  # without these, no card can
 def hash_file(path: Path) -> str:
     """Return the SHA-256 of a file. ValueError, before it is read, if its size cannot be right."""
     if path.suffix == ".safetensors":
-        check_whole(path)
+        WeightsFile(path)
     else:
         check_file_size(path)
     with path.open("rb") as file:

@@ -11,12 +11,14 @@ an earlier one removed. A damaged checkpoint is renamed to 00000120.damaged.
 
 from __future__ import annotations
 
+import copy
 import os
 import shutil
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field, fields
+from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor, nn
@@ -30,6 +32,11 @@ from ..typed_json import check_type, read_typed
 from ..version import __version__
 from .card import hash_file
 from .divergence import DivergenceDetector
+from .sharding import Moments, collect, collect_moments, spread_model, spread_moments
+
+if TYPE_CHECKING:
+    from ..model import Transformer
+    from .updates import Updater
 
 FORMAT = 2  # 1 had no digests and no settings
 DAMAGED = ".damaged"
@@ -235,3 +242,39 @@ def _moments(model: nn.Module, optimizer: torch.optim.Optimizer) -> dict[str, Te
         for name, parameter in model.named_parameters()
         for key, tensor in optimizer.state.get(parameter, {}).items()
     }
+
+
+def collect_all(updater: Updater) -> tuple[Transformer, Transformer | None, Any]:
+    """Return whole model, average and optimizer; all processes have to call this together."""
+    model, averaged, optimizer = updater.model, updater.averaged, updater.optimizer
+    if updater.plain is None:
+        models = [each for each in (model, averaged) if each]
+        moments = (optimizer.state.get(p, {}).values() for p in model.parameters())
+        updater.group.align(chain(*(each.parameters() for each in models), *moments))
+        return model, averaged, optimizer
+    twin = collect(model, updater.plain)
+    average = collect(averaged, updater.plain) if averaged else None
+    return twin, average, collect_moments(optimizer, model, twin)
+
+
+def collect_best(updater: Updater) -> Transformer:
+    """Return `updater.best_model` unsharded; all processes have to call this together."""
+    best = updater.best_model
+    return best if updater.plain is None else collect(best, updater.plain)
+
+
+def go_to(path: Path, updater: Updater) -> Progress:
+    """Load a checkpoint into an updater, and return its progress."""
+    model, averaged, optimizer = updater.model, updater.averaged, updater.optimizer
+    if updater.plain is None:
+        return load_checkpoint(path, model, averaged, optimizer)
+    twin = copy.deepcopy(updater.plain).to_empty(device="cpu")
+    average = copy.deepcopy(twin) if averaged else None
+    moments = Moments()
+    likewise: Any = moments  # the only part of an optimizer that loading uses
+    progress = load_checkpoint(path, twin, average, likewise)
+    spread_model(model, twin)
+    if averaged and average:
+        spread_model(averaged, average)
+    spread_moments(optimizer, model, twin, moments)
+    return progress

@@ -4,6 +4,10 @@ Every process makes the same updates of the same weights. In each update the mic
 distributed, each process sums the gradients of its own, and the sums are added up (all-reduce).
 Loss and gradients are divided by the target tokens of all processes, so the result does not depend
 on the distribution. Messages are JSON in tensors; nothing is pickled.
+
+The store of torchrun outlives the processes, so after a restart it may hold addresses of dead ones;
+and torchrun does not give all processes the same number of attempts. So the processes `meet`: they
+agree on a new random key, here called a word, as the prefix of their part of the store.
 """
 
 from __future__ import annotations
@@ -12,6 +16,7 @@ import json
 import os
 import platform
 import time
+import uuid
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -23,13 +28,15 @@ import numpy as np
 import torch
 from torch import Tensor
 from torch import distributed as dist
+from torch.distributed import PrefixStore, Store  # type: ignore[attr-defined]
+from torch.distributed.rendezvous import rendezvous
 
 from ..config import BOS, EOS, PAD
 from ..data.batches import Batch, Batches
 from ..device import choose_device
 from ..disk import write_text
-from .rendezvous import meet
 
+WORD = "glassformer word"
 LAUNCH = "launch"  # in the run's folder
 PATIENCE = timedelta(minutes=30)  # the timeout of communication, but for preparation
 PREPARATION = timedelta(days=7)
@@ -246,3 +253,43 @@ def _fill_buckets(tensors: Sequence[Tensor]) -> Iterator[list[Tensor]]:
         bucket.append(each)
     if bucket:
         yield bucket
+
+
+def meet(patience: timedelta) -> tuple[Store, int, int]:
+    """Return a store with a prefix for this start, the rank of this process and the group size."""
+    store, rank, size = next(rendezvous("env://", timeout=patience))
+    word = propose(store, size, patience) if rank == 0 else agree(store, rank, patience)
+    return PrefixStore(word, store), rank, size
+
+
+def propose(store: Store, size: int, patience: timedelta) -> str:
+    """Publish a new word as rank 0; return it when all other ranks have acknowledged it.
+
+    The word is removed from the store then.
+    """
+    word = uuid.uuid4().hex
+    store.set(WORD, word)
+    store.wait([f"{word} heard {rank}" for rank in range(1, size)], patience)
+    store.set(f"{word} agreed", "")
+    store.wait([f"{word} gone {rank}" for rank in range(1, size)], patience)
+    store.delete_key(WORD)
+    return word
+
+
+def agree(store: Store, rank: int, patience: timedelta) -> str:
+    """Acknowledge the published word as another rank, and return it once all ranks have done so.
+
+    A word of an earlier start may be left in the store: the process follows the word as it changes.
+    OSError after `patience`.
+    """
+    until = time.monotonic() + patience.total_seconds()
+    while time.monotonic() < until:
+        store.wait([WORD], patience)
+        word = store.get(WORD).decode()
+        store.set(f"{word} heard {rank}", "")
+        while store.check([WORD]) and store.get(WORD).decode() == word:
+            if store.check([f"{word} agreed"]):
+                store.set(f"{word} gone {rank}", "")
+                return word
+            time.sleep(0.05)
+    raise OSError("not all processes of this training have come: start as many as was said")

@@ -6,13 +6,23 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from ..config import Decode
 from ..directory import GOLDEN
 from ..disk import read_json, write_json
 from ..translator import Translator
-from .validation import search_greedily
 
 LINES, MOST_LINES = 4, 100  # written, and compared
 TOLERANCE = 1e-3  # of a log-probability; processors differ by about 1e-5
+
+
+def search_greedily(decode: Decode, most_extra: int | None = None) -> Decode:
+    """Return the settings of a greedy search with the length limits of the model's own search.
+
+    `most_extra` replaces a larger `max_extra`.
+    """
+    extra = decode.max_extra if most_extra is None else min(most_extra, decode.max_extra)
+    longest = {"max_ratio": decode.max_ratio, "max_extra": extra}
+    return Decode().override({"search": "greedy", **longest})
 
 
 def write_golden(folder: Path, sources: Sequence[str]) -> None:

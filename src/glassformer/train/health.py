@@ -2,17 +2,27 @@
 
 from __future__ import annotations
 
-import os
+from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from ..directory import CARD, CONFIG, GOLDEN, SEPARATE, SHARED, WEIGHTS, load_model, locate
+from ..directory import (
+    CARD,
+    CHECKPOINTS,
+    CONFIG,
+    GOLDEN,
+    RUN,
+    SEPARATE,
+    SHARED,
+    WEIGHTS,
+    locate,
+    open_model,
+)
+from ..shared_library import PROBE, SharedLibrary
 from .card import hash_file, read_facts
-from .checkpoint import DAMAGED, checkpoints, find_damage
 from .golden import check_golden
 from .machine import OPTIONAL, Machine
-from .preparation import CHECKPOINTS, RUN
 
 LITTLE_MEMORY, LITTLE_DISK = 2.0, 2.0  # GiB
 
@@ -28,18 +38,15 @@ class HealthFinding:
 
 
 def examine_machine(
-    machine: Machine, versions: Mapping[str, str | None], kernels: str = ""
+    machine: Machine,
+    versions: Mapping[str, str | None],
+    libraries: Mapping[str, SharedLibrary] | None = None,
 ) -> list[HealthFinding]:
-    """Return the results of all checks of this machine.
-
-    kernels: why some of the kernels in C are missing; "" if none is.
-    """
+    """Return the results of all checks of this machine; `libraries` are those in C, by name."""
     return [
         HealthFinding("processor", f"{machine.processor}, {machine.cores} cores"),
-        _examine_threads(machine),
-        _examine_precision(machine),
-        _examine_kernels(kernels),
-        _examine_gpu(machine),
+        *_examine_libraries(libraries or {}),
+        *_examine_torch(machine),
         _examine_room("memory", machine.memory, LITTLE_MEMORY, "lower train.batch_tokens"),
         _examine_room("free disk", machine.disk, LITTLE_DISK, "make room before training"),
         HealthFinding(
@@ -51,6 +58,13 @@ def examine_machine(
             if not versions.get(name)
         ),
     ]
+
+
+def _examine_torch(machine: Machine) -> list[HealthFinding]:
+    if not machine.threads:
+        advice = 'to train and to look inside: pip install "glassformer[train]"'
+        return [HealthFinding("PyTorch", "not installed: models translate without", advice)]
+    return [_examine_threads(machine), _examine_precision(machine), _examine_gpu(machine)]
 
 
 def _examine_threads(machine: Machine) -> HealthFinding:
@@ -74,11 +88,20 @@ def _examine_precision(machine: Machine) -> HealthFinding:
     )
 
 
-def _examine_kernels(missing: str) -> HealthFinding:
-    if not missing:
-        return HealthFinding("kernels in C", "built for this processor")
-    advice = "" if os.name == "nt" else "install gcc or clang: without, all works, slower"
-    return HealthFinding("kernels in C", missing, advice)
+def _examine_libraries(libraries: Mapping[str, SharedLibrary]) -> Iterator[HealthFinding]:
+    """Yield which instruction sets the libraries run with, and why no better ones."""
+    there: dict[str, list[str]] = defaultdict(list)
+    refused: dict[str, list[str]] = defaultdict(list)
+    for name, each in libraries.items():
+        if each.handle and name != PROBE:
+            there[f"{each.instruction_set}, {each.origin}"].append(name)
+        for instruction_set, why in each.refused:
+            refused[f"{instruction_set}: {why}" if instruction_set else why].append(name)
+    for kind, names in there.items():
+        yield HealthFinding("code in C", f"{kind} ({', '.join(sorted(names))})")
+    for why, names in refused.items():
+        advice = "install gcc or clang, or glassformer anew: without, all works, slower"
+        yield HealthFinding("code in C", f"{', '.join(sorted(names))} not for {why}", advice)
 
 
 def _examine_gpu(machine: Machine) -> HealthFinding:
@@ -105,12 +128,11 @@ def examine_model(model: Path | str) -> list[HealthFinding]:
     known = known if isinstance(known, dict) else {}
     found = [_examine_file(folder / name, known.get(name)) for name in _expect_files(folder)]
     try:
-        _, tokenizers, network = load_model(folder)
+        _, tokenizers, weights = open_model(folder)
     except (ValueError, OSError) as error:
         return [*found, HealthFinding("loading", str(error), "get the files anew", is_wrong=True)]
-    parameters = sum(each.numel() for each in network.parameters())
     tokens = sorted({len(tokenizers.source), len(tokenizers.target)})
-    said = f"{parameters:,} parameters, {' and '.join(f'{n:,}' for n in tokens)} tokens"
+    said = f"{weights.parameters:,} parameters, {' and '.join(f'{n:,}' for n in tokens)} tokens"
     loaded = [HealthFinding("loading", f"{said}, all finite numbers"), _examine_golden(folder)]
     return [*found, *loaded, *_examine_run(folder / RUN)]
 
@@ -139,6 +161,10 @@ def _examine_file(path: Path, known: str | None) -> HealthFinding:
 
 def _examine_run(run: Path) -> Iterator[HealthFinding]:
     """Yield the result for each checkpoint of its training, and for those set aside."""
+    if not (run / CHECKPOINTS).is_dir():
+        return
+    from .checkpoint import DAMAGED, checkpoints, find_damage  # which need PyTorch
+
     found = checkpoints(run / CHECKPOINTS)
     for path in found:
         about = f"checkpoint {int(path.name):,}"

@@ -103,13 +103,13 @@ def adopt(model: Transformer, run: Path, tokenizers: Tokenizers) -> None:
     weights = parent.state_dict()
     for name, rows in weights.items():
         if name.startswith("source_embedding.table"):
-            weights[name] = _carry(rows, known.source, tokenizers.source)
+            weights[name] = _remap_embeddings(rows, known.source, tokenizers.source)
         elif name.startswith(("target_embedding.table", "output_")):
-            weights[name] = _carry(rows, known.target, tokenizers.target)
+            weights[name] = _remap_embeddings(rows, known.target, tokenizers.target)
     model.load_state_dict(weights)
 
 
-def _carry(rows: Tensor, known: Tokenizer, new: Tokenizer) -> Tensor:
+def _remap_embeddings(rows: Tensor, known: Tokenizer, new: Tokenizer) -> Tensor:
     """Return the embeddings (or biases) of one vocabulary remapped to another."""
     if known.vocabulary == new.vocabulary:
         return rows

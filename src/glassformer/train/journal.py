@@ -10,12 +10,11 @@ from ..config import Config
 from ..directory import save_model
 from ..disk import sync_file
 from . import checkpoint
-from .checkpoint import Progress
+from .checkpoint import Progress, collect_all, collect_best
 from .distributed import ProcessGroup
 from .log import MetricsLog
 from .plan import Plan
 from .preparation import CHECKPOINTS, RUN, Prepared
-from .standing import collect_all, collect_best
 from .updates import Updater
 from .watch import GRADIENTS, Watch
 from .watch import plan_snapshots as plan_snapshots

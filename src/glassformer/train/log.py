@@ -31,9 +31,16 @@ class Reporter:
     def __init__(self, quiet: bool = False):
         self.console = Console(stderr=True, quiet=quiet, soft_wrap=True, highlight=False)
         self.every = 15.0  # seconds between lines where no bar can be drawn
+        self.said = set[str]()
 
     def say(self, text: str) -> None:
         self.console.print(text, markup=False)
+
+    def say_once(self, text: str) -> None:
+        """Say what may come up again, but not again."""
+        if text not in self.said:
+            self.said.add(text)
+            self.say(text)
 
     @contextmanager
     def phase(self, name: str, total: int | None = None) -> Iterator[Advance]:

@@ -10,19 +10,23 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from importlib.metadata import PackageNotFoundError, version
+from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
-
-import torch
+from typing import TYPE_CHECKING, Any
 
 from ..device import choose_device, has_bf16
-from ..kernels import native
+from ..shared_library import load_library
 from ..version import __version__
+
+if TYPE_CHECKING:  # whoever only translates needs no PyTorch
+    import torch
 
 NEEDED = ("torch", "numpy", "tokenizers", "safetensors", "pydantic", "sacrebleu", "matplotlib")
 OPTIONAL = {"tensorboard": "tensorboard", "sacremoses": "moses", "ctranslate2": "bridge"}
 TRAINING = ("train_attend", "train_dropout", "train_norm", "train_product")  # kernels in C
 GIB = 2**30
+WITHOUT_TORCH: dict[str, Any] = {"threads": 0, "vectors": "", "device": "cpu", "gpus": ()}
+WITHOUT_TORCH |= {"has_amx": False, "has_bf16": False}
 
 
 @dataclass(frozen=True)
@@ -31,7 +35,7 @@ class Machine:
 
     processor: str
     cores: int  # that this process may use
-    threads: int  # that torch uses
+    threads: int  # that torch uses; 0: it is not installed
     vectors: str  # the widest instructions that torch uses: AVX2, AVX512, ...
     has_amx: bool
     has_bf16: bool  # on `device`, faster than fp32
@@ -46,20 +50,28 @@ class Machine:
 
 
 def look_at_machine(folder: Path | None = None) -> Machine:
-    device = choose_device()
     return Machine(
         processor=_name_processor(),
         cores=count_cores(),
-        threads=torch.get_num_threads(),
-        vectors=torch.backends.cpu.get_cpu_capability(),
-        has_amx=torch.cpu._is_amx_tile_supported(),
-        has_bf16=has_bf16(device),
-        device=str(device),
-        gpus=tuple(_list_gpus()),
+        **(_ask_torch() if find_spec("torch") else WITHOUT_TORCH),
         memory=_measure_memory(),
         disk=shutil.disk_usage(folder or Path()).free / GIB,
         has_nvidia_driver=shutil.which("nvidia-smi") is not None,
     )
+
+
+def _ask_torch() -> dict[str, Any]:
+    import torch
+
+    device = choose_device()
+    return {
+        "threads": torch.get_num_threads(),
+        "vectors": torch.backends.cpu.get_cpu_capability(),
+        "has_amx": torch.cpu._is_amx_tile_supported(),
+        "has_bf16": has_bf16(device),
+        "device": str(device),
+        "gpus": tuple(_list_gpus()),
+    }
 
 
 def list_versions() -> dict[str, str | None]:
@@ -76,13 +88,15 @@ def list_versions() -> dict[str, str | None]:
 
 def describe_machine() -> dict[str, Any]:
     """Return the properties on which a bit-for-bit identical resumed training depends."""
+    import torch
+
     return {
         "torch": torch.__version__,
         "threads": torch.get_num_threads(),
         "processor": platform.processor() or platform.machine(),
         "capability": torch.backends.cpu.get_cpu_capability(),
         "python": platform.python_version(),
-        "kernels": " ".join(filter(native.load_library, TRAINING)) or "none",
+        "kernels": " ".join(filter(load_library, TRAINING)) or "none",
     }
 
 
@@ -110,6 +124,8 @@ def _name_processor() -> str:
 
 
 def _list_gpus() -> list[str]:
+    import torch
+
     if torch.backends.mps.is_available():
         return ["Apple GPU (mps)"]
     found = [torch.cuda.get_device_properties(n) for n in range(torch.cuda.device_count())]

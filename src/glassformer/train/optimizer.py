@@ -6,7 +6,7 @@ Muon orthogonalizes the updates of matrices, so that they are equally large in a
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
@@ -20,6 +20,7 @@ from .sharding import spread_like, whole
 # 1; the steeper it is at 0, the fewer rounds are needed.
 A, B, C = 3.4445, -4.7750, 2.0315
 ROUNDS = 5
+LARGE = 1 << 16  # numbers of a matrix
 MOMENTUM = 0.95
 FACTOR = "factor"  # the key of a parameter group: its rate is that many times the common one
 SCALE = 0.2  # root mean square of a step over the rate: as in Adam, so that one rate serves both
@@ -140,17 +141,24 @@ class Muon(torch.optim.Optimizer):
 def make_orthogonal(matrices: Tensor) -> Tensor:
     """Return matrices with the same singular vectors and singular values between 0.6 and 1.3.
 
-    Tiny singular values may stay smaller.
+    Tiny singular values may stay smaller. On a CPU, large matrices are faster one by one.
     """
     if matrices.size(1) > matrices.size(2):
         return make_orthogonal(matrices.mT).mT
-    norms = torch.linalg.vector_norm(matrices, dim=(1, 2), keepdim=True, dtype=torch.float32)
-    matrices = (matrices / norms.clamp(min=1e-7)).to(matrices.dtype)
+    if matrices.device.type == "cpu" and matrices[0].numel() >= LARGE:
+        return torch.stack([_iterate(each, torch.addmm) for each in matrices])
+    return _iterate(matrices, torch.baddbmm)
+
+
+def _iterate(x: Tensor, add_product: Callable[..., Tensor]) -> Tensor:
+    """Return one matrix, or several as a batch, after ROUNDS of Newton-Schulz."""
+    norms = torch.linalg.vector_norm(x, dim=(-2, -1), keepdim=True, dtype=torch.float32)
+    x = (x / norms.clamp(min=1e-7)).to(x.dtype)
     for _ in range(ROUNDS):
-        square = matrices @ matrices.mT
-        pull = torch.baddbmm(square, square, square, beta=B, alpha=C)
-        matrices = torch.baddbmm(matrices, pull, matrices, beta=A)
-    return matrices
+        square = x @ x.mT
+        pull = add_product(square, square, square, beta=B, alpha=C)
+        x = add_product(x, pull, x, beta=A)
+    return x
 
 
 def _can_fuse(parameters: Sequence[Tensor]) -> bool:

@@ -1,9 +1,11 @@
 """The preparation of a training: validation text, tokenizers and a store of ids in its folder.
 
+A training begins as run.json alone; config.toml is written when all is decided: see settle.py.
+
 OUT/                the model directory, written at each best validation
 OUT/run/            the files that only training needs; `--resume` reads nothing else
-    run.json        the paths of the data, and the machine
-    config.toml     the settings
+    run.json        the paths of the data, the settings that were given, and the machine
+    config.toml     all settings, as they were decided
     plan.json       with minutes: the decisions on the number of updates
     tokenizer*.json . store/ . valid.source . valid.target
     parent/         the initial model, if any
@@ -17,8 +19,10 @@ from __future__ import annotations
 
 import math
 import shutil
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
+from itertools import chain
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -32,19 +36,22 @@ from ..data.files import Fingerprint, read_lines
 from ..data.holdout import hold_out
 from ..data.store import Counts, Store
 from ..data.store import build_store as build_store
-from ..directory import CONFIG, Tokenizers
+from ..data.tables import Pair
+from ..directory import CHECKPOINTS as CHECKPOINTS
+from ..directory import CONFIG, VALID, Tokenizers
+from ..directory import RECORD as RECORD
+from ..directory import RUN as RUN
 from ..disk import write_json, write_text
 from ..former_names import rename_keys
+from ..text import Tokenizer
+from ..text.spacing import close_up, is_unspaced
 from ..typed_json import check_type, read_typed
 from .auto import choose_settings, measure_extent, render_choices
 from .card import Origin
-from .init_from import InitModel, check_parts
+from .init_from import PARENT, InitModel, check_parts, count_known
 from .log import Reporter
 from .machine import describe_machine, look_at_machine
-from .vocabulary import find_tokenizers, read_pairs
 
-RUN, RECORD, CHECKPOINTS = "run", "run.json", "checkpoints"
-VALID = ("valid.source", "valid.target")
 LEAST_EXTRA = 5  # tokens
 MARGIN = 1.1  # a factor on lengths, for sentences unlike those of the training
 
@@ -55,6 +62,7 @@ class Record(BaseModel):
     data: list[str] = Field(min_length=1)
     valid: list[str] | None
     machine: dict[str, Any]
+    settings: dict[str, Any] | None = None  # None in runs of earlier versions
     parent: Origin | None = None
     fingerprints: list[Fingerprint] = []
     counts: str = ""
@@ -85,7 +93,7 @@ def open_run(
     valid: Sequence[str | Path] | None,
     parent: InitModel | None = None,
 ) -> None:
-    """Begin a training in `out`: write its settings and data paths. ValueError if one is there."""
+    """Begin a training in `out`: write run.json. ValueError if a training or a model is there."""
     folder = out / RUN
     if (folder / RECORD).exists():
         raise ValueError(f"{out} holds a training already: train --resume {out}, or another --out")
@@ -98,10 +106,10 @@ def open_run(
     ):
         raise ValueError("train.rdrop_alpha has no effect without dropout: set model.dropout")
     folder.mkdir(parents=True, exist_ok=True)
-    write_text(folder / CONFIG, config.to_toml())
     record: dict[str, Any] = {
         "data": _absolute(data),
         "valid": _absolute(valid) if valid else None,
+        "settings": config.to_json(),
     }
     if parent:
         parent.save(folder)
@@ -123,10 +131,9 @@ def prepare_run(out: Path, report: Reporter) -> Prepared:
     If this is killed at any point, calling it again goes on.
     """
     folder, record = out / RUN, read_record(out)
-    config = Config.load(folder / CONFIG)
+    config = read_settings(folder, record)
     if "fingerprints" not in record:
-        record = _read_corpus(folder, config, record, report)
-        config = Config.load(folder / CONFIG)
+        record, config = _read_corpus(folder, config, record, report)
     tokenizers = Tokenizers.load(folder)
     store = Store.open(folder / "store")
     if config.text.split_above is None:
@@ -162,6 +169,25 @@ def read_record(out: Path) -> dict[str, Any]:
     return found
 
 
+def read_settings(folder: Path, record: dict[str, Any]) -> Config:
+    """Return the settings of a run: all of them, or those in run.json until all are decided."""
+    given, path = record.get("settings"), folder / CONFIG
+    if given is None or path.is_file() or any((folder / CHECKPOINTS).glob("*")):
+        found = Config.load(path)
+        if given is None or not found.is_open:  # an earlier version wrote open settings there too
+            return found
+    return Config.read(given, name=str(folder / RECORD))
+
+
+def write_settings(folder: Path, config: Config) -> None:
+    """Write changed settings to where `read_settings` takes them from."""
+    if (folder / CONFIG).is_file():
+        write_text(folder / CONFIG, config.to_toml())
+    else:
+        record = read_record(folder.parent)
+        write_json(folder / RECORD, {**record, "settings": config.to_json()})
+
+
 def read_valid(folder: Path) -> tuple[list[str], list[str]]:
     """Return the validation text. ValueError if its two files do not have equally many lines."""
     source, target = (list(read_lines(folder / name)) for name in VALID)
@@ -175,7 +201,8 @@ def read_valid(folder: Path) -> tuple[list[str], list[str]]:
 
 def _read_corpus(
     folder: Path, config: Config, record: dict[str, Any], report: Reporter
-) -> dict[str, Any]:
+) -> tuple[dict[str, Any], Config]:
+    """Return the record with what the corpus has shown, and the settings chosen for it."""
     train, valid = find_corpora(record, config)
     prints = train.fingerprints()
     _check(train, valid, config, report)
@@ -187,8 +214,10 @@ def _read_corpus(
             f"in {folder / VALID[0]} and {VALID[1]}"
         )
     if config.is_open:
-        config, chosen = _settle(folder, config, train, report)
-        record = {**record, "chosen": chosen}
+        extent, machine = measure_extent(train), look_at_machine(folder)
+        config, choices = choose_settings(config, extent, machine)
+        report.say(render_choices(choices, extent, machine))
+        record = {**record, "chosen": [each.key for each in choices if not each.is_yours]}
     pairs = [pair for pair in valid if pair[0].strip() and pair[1].strip()]
     for side, name in enumerate(VALID):
         write_text(folder / name, "".join(pair[side] + "\n" for pair in pairs))
@@ -197,9 +226,14 @@ def _read_corpus(
     report.say(f"{counts}; {len(pairs):,} pairs to validate on")
     if not counts.kept:
         raise ValueError(f"{train.files[0]}: no pair is left to train on ({counts})")
-    record = {**record, "fingerprints": [asdict(each) for each in prints], "counts": str(counts)}
+    record = {
+        **record,
+        "settings": config.to_json(),
+        "fingerprints": [asdict(each) for each in prints],
+        "counts": str(counts),
+    }
     write_json(folder / RECORD, record)
-    return record
+    return record, config
 
 
 def encode_corpus(
@@ -225,20 +259,6 @@ def encode_corpus(
             total=prints[0].lines,
             progress=lambda done, total: advance(done, total),
         )
-
-
-def _settle(
-    folder: Path, config: Config, train: Corpus, report: Reporter
-) -> tuple[Config, list[str]]:
-    """Choose the open settings, report the reasons, and write them; return also their names."""
-    extent, machine = measure_extent(train), look_at_machine(folder)
-    config, choices = choose_settings(config, extent, machine)
-    report.say(render_choices(choices, extent, machine))
-    chosen = [each.key for each in choices if not each.is_yours]
-    # Written before the settings, which are then no longer open: a kill in between loses neither.
-    write_json(folder / RECORD, {**read_record(folder.parent), "chosen": chosen})
-    write_text(folder / CONFIG, config.to_toml())
-    return config, chosen
 
 
 def _check(train: Corpus, valid: Corpus | None, config: Config, report: Reporter) -> None:
@@ -270,3 +290,47 @@ def find_corpora(record: dict[str, Any], config: Config) -> tuple[Corpus, Corpus
 
 def _absolute(paths: Sequence[str | Path]) -> list[str]:
     return [str(path) if str(path) == "-" else str(Path(path).resolve()) for path in paths]
+
+
+def find_tokenizers(
+    folder: Path, train: Corpus, config: Config, record: dict[str, Any], report: Reporter
+) -> Tokenizers:
+    """Return the tokenizers of the initial model if they are kept, or else new ones."""
+    parent = record.get("parent")
+    if parent and parent["tokens"] == "kept":
+        return Tokenizers.load(folder)
+    tokenizers = _train_tokenizers(folder, train, config, report)
+    if parent:
+        known = count_known(Tokenizers.load(folder / PARENT).target, tokenizers.target)
+        report.say(f"{parent['name']} knows {known:,} of the target tokens")
+    return tokenizers
+
+
+def read_pairs(train: Corpus, config: Config) -> Iterator[Pair]:
+    """Return the pairs; a Chinese or Japanese source loses its spaces, as in `Translator`."""
+    if not is_unspaced(config.data.source_lang):
+        return iter(train)
+    return ((close_up(source), target) for source, target in train)
+
+
+def _train_tokenizers(folder: Path, train: Corpus, config: Config, report: Reporter) -> Tokenizers:
+    """Train the tokenizers on the text and save them; a progress bar counts the lines."""
+    with report.phase("vocabulary") as advance:
+
+        def counted(lines: Iterable[str]) -> Iterable[str]:
+            for number, line in enumerate(lines, 1):
+                if not number % 1000:
+                    advance(number)
+                yield line
+
+        sides = [map(itemgetter(side), read_pairs(train, config)) for side in (0, 1)]
+        size = config.text.vocabulary
+        if config.text.shared:
+            both = Tokenizer.train(counted(chain(*sides)), size)
+            tokenizers = Tokenizers(both, both)
+        else:
+            tokenizers = Tokenizers(*(Tokenizer.train(counted(side), size) for side in sides))
+    tokenizers.save(folder)
+    sizes = sorted({len(tokenizers.source), len(tokenizers.target)})
+    report.say(f"Vocabulary: {' and '.join(f'{size:,}' for size in sizes)} tokens")
+    return tokenizers

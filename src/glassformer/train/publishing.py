@@ -8,12 +8,23 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from ..directory import CARD, CONFIG, GOLDEN, SEPARATE, SHARED, WEIGHTS, locate, open_model
+from ..directory import (
+    CARD,
+    CHECKPOINTS,
+    CONFIG,
+    GOLDEN,
+    RUN,
+    SEPARATE,
+    SHARED,
+    VALID,
+    WEIGHTS,
+    locate,
+    open_model,
+)
 from ..disk import prepare_beside, put_folder, read_json, sync_files
 from ..evaluate.choice import ALIGNMENT
 from .card import read_facts
 from .health import examine_model
-from .preparation import CHECKPOINTS, RUN, VALID
 
 PUBLISHED = (WEIGHTS, CONFIG, SHARED, *SEPARATE, CARD, GOLDEN, ALIGNMENT)
 STORE = "store"  # a folder in `run`: the training text as ids

@@ -15,7 +15,7 @@ from ..data.files import Fingerprint, take_fingerprint
 from ..data.holdout import leave_out
 from ..data.store import Store
 from ..directory import CONFIG, Tokenizers
-from ..disk import write_json, write_text
+from ..disk import write_json
 from ..typed_json import check_type
 from .checkpoint import checkpoints, set_damaged_aside, settings_of
 from .log import Reporter
@@ -26,7 +26,9 @@ from .preparation import (
     encode_corpus,
     find_corpora,
     read_record,
+    read_settings,
     read_valid,
+    write_settings,
 )
 
 # Settings, by prefixes of their names. A setting in none of these lists changes what is learned
@@ -80,8 +82,9 @@ def _check_settings(
     So a change by hand in the settings file counts as well.
     """
     found = checkpoints(folder / CHECKPOINTS)
-    now = _apply_changes(folder / CONFIG, changes)
-    then = (settings_of(found[-1]) if found else None) or Config.load(folder / CONFIG)
+    kept = read_settings(folder, record)
+    now = _apply_changes(kept, changes, str(folder / CONFIG))
+    then = (settings_of(found[-1]) if found else None) or kept
     differing = compare_settings(then, now)
     is_made = "fingerprints" in record  # tokens and store
     for name, (old, new) in differing.items():
@@ -96,16 +99,15 @@ def _check_settings(
             )
         report.say(f"Changed: {said}")
     if changes:
-        write_text(folder / CONFIG, now.to_toml())
+        write_settings(folder, now)
 
 
-def _apply_changes(path: Path, changes: Sequence[str]) -> Config:
+def _apply_changes(config: Config, changes: Sequence[str], name: str) -> Config:
     """Return the settings of a run with `changes` on top; given steps replace its minutes."""
-    config = Config.load(path)
     if any(change.partition("=")[0].strip() == "train.steps" for change in changes):
         config = config.changed(train={"minutes": None})
     raw = config.model_dump(exclude_unset=True, exclude_none=True)
-    return Config.read(raw, changes, name=str(path))
+    return Config.read(raw, changes, name=name)
 
 
 def compare_settings(then: Config, now: Config) -> dict[str, tuple[Any, Any]]:
@@ -152,7 +154,7 @@ def _check_data(folder: Path, record: dict[str, Any], report: Reporter, accepted
 
     If the files are gone, the store is used. ValueError if they changed and this was not accepted.
     """
-    config = Config.load(folder / CONFIG)
+    config = read_settings(folder, record)
     train = _find_again(record, config)
     if train is None:
         report.say("The data are not where they were; the copy in the store is used")

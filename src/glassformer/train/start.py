@@ -12,6 +12,7 @@ from typing import Any
 import torch
 
 from ..config import Config
+from ..device import free_memory, keep_memory
 from ..directory import WEIGHTS
 from ..version import __version__
 from .card import hash_files, write_card
@@ -23,10 +24,11 @@ from .init_from import InitModel
 from .lock import hold_lock
 from .log import Reporter
 from .loop import Loop
-from .machine import describe_machine
+from .machine import describe_machine, limit_memory
 from .preparation import RUN, Prepared, close_run, open_run, prepare_run, read_record
 from .recovery import tell_lower_rate
 from .resuming import look_before
+from .settle import settle
 
 
 @dataclass(frozen=True)
@@ -151,12 +153,18 @@ def _run(
     began: float,
     goal: Goal | None,
 ) -> Summary:
-    loop = Loop(out, prepared, report, device, group, began, goal)
+    found = group.choose_device(device)
+    began = group.sum(began if group.is_first else 0.0)[0]
+    keep_memory()
     try:
-        progress = loop.run()
+        with limit_memory(found, group.local_size):
+            setup, plan = settle(out, prepared, found, group, report, began)
+            loop = Loop(setup, plan, began, goal)
+            progress = loop.run()
     except OSError as error:  # a full disk, most likely; what was saved is intact
         said = f"{error.strerror or error}; then go on with: glassformer train --resume {out}"
         raise OSError(error.errno, said, error.filename or str(out)) from None
+    free_memory()  # for the translations that follow
     is_finished = not loop.stopped or progress.step >= loop.steps
     if group.is_first and (out / WEIGHTS).is_file():
         _describe(out, prepared, progress, loop)
@@ -176,7 +184,7 @@ def _run(
 def _tell_scores(progress: Progress, loop: Loop) -> str:
     """Return, in words, which model was kept, and its scores."""
     scores = ", ".join(f"{name} {value:.2f}" for name, value in progress.scores.items())
-    valid, scored = len(loop.prepared.valid[0]), progress.scored_sentences
+    valid, scored = len(loop.setup.prepared.valid[0]), progress.scored_sentences
     on = "the validation text" if scored >= valid else f"{scored:,} of {valid:,} validation pairs"
     best = f"Best on {on} after" if loop.can_choose else f"On {on}, after"
     return f"{best} update {progress.best_step:,}: {scores}"
@@ -205,8 +213,8 @@ def _describe(out: Path, prepared: Prepared, progress: Progress, loop: Loop) -> 
         "source_tokens": progress.source_tokens,
         "target_tokens": progress.target_tokens,
         "cpu_seconds": round(progress.cpu_seconds, 1),
-        "device": str(loop.device),
-        "precision": loop.precision,
+        "device": str(loop.setup.device),
+        "precision": loop.setup.precision,
         "frozen": list(train.freeze),
     }
     parent = prepared.record.get("parent")

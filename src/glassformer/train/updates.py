@@ -1,6 +1,6 @@
 """One update of the weights (paper 5): forward, backward, optimizer step, moving average.
 
-Letters: B sentences; T target positions; N target positions that are not padding; D model width.
+Read `Updater.update`; the loss is in loss.py.
 """
 
 from __future__ import annotations
@@ -8,27 +8,22 @@ from __future__ import annotations
 import copy
 import math
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from itertools import chain
 
-import numpy as np
-import numpy.typing as npt
 import torch
 from torch import Tensor, nn
-from torch.nn.functional import pad
 
 from ..config import PAD, Train
 from ..data.batches import Batch
 from ..device import autocast
-from ..kernels.cross_entropy import smoothed_cross_entropy
-from ..kernels.dropout import seed_dropout
-from ..kernels.kl import divergence
-from ..kernels.tiles import keep_packed
+from ..kernels.fast import KernelState, fast
 from ..model import Transformer
 from ..out_of_memory import is_out_of_memory
 from .distributed import ALONE, ProcessGroup
+from .loss import batch_loss
 from .micro_batching import MicroBatching, reserve
 from .optimizer import make_optimizer, set_rate
 from .sharding import imitate, local, shard, whole
@@ -64,20 +59,27 @@ class Updater:
         precision: str,
         group: ProcessGroup = ALONE,
         room: MicroBatching | None = None,
+        say: Callable[[str], object] | None = None,
     ):
         self.train, self.device, self.precision = train, device, precision
         self.group, self.room = group, room or MicroBatching()
         self.is_sharded = train.shard and group.size > 1
-        averaged = copy.deepcopy(model).eval() if train.ema else None
         self.plain = imitate(model) if self.is_sharded else None
-        self.model = self._place(model)
-        self.averaged = self._place(averaged) if averaged else None
+        self.model, self.kernels = model.train(), KernelState()
+        self.averaged = copy.deepcopy(model).eval() if train.ema else None
+        if not self.is_sharded:
+            for each in filter(None, (model, self.averaged)):
+                each.to(device)
+        self.network = fast(model, self.kernels, precision=precision, say=say)
+        self.best_model = model if self.averaged is None else self.averaged  # to validate
+        if self.is_sharded:  # hooks of a view gather the shards
+            shard(self.network, device, group.size)
+            self.best_model = self.network
+            if self.averaged is not None:
+                self.best_model = shard(
+                    fast(self.averaged, precision=precision), device, group.size
+                )
         self.optimizer = make_optimizer(self.model, train, precision)
-
-    @property
-    def best_model(self) -> Transformer:
-        """Return the model that validation and translation use: the average, if there is one."""
-        return self.model if self.averaged is None else self.averaged
 
     def update(
         self, step: int, rate: float, batches: Sequence[Batch], planned: float = 1.0
@@ -85,25 +87,33 @@ class Updater:
         """Make update `step`, counted from 1, from the summed gradient of all micro-batches.
 
         `batches` are this process's share of them. The moving average decays as in `planned`
-        updates: see `Plan.position`.
+        updates: see `Plan.position`. Without a finite gradient nothing is changed.
         """
         began = time.perf_counter()
-        self.model.train()
-        sources = sum(int((batch.source_BS != PAD).sum()) for batch in batches)
-        targets = sum(int((batch.target_BT[:, 1:] != PAD).sum()) for batch in batches)
-        sources, targets = map(int, self.group.sum(sources, targets))
-        loss = self._gather(step, batches, targets)
+        sources, targets = self._count_tokens(batches)
+        loss = self._forward_backward(step, batches, targets)
         norm = self._norm()
         read = torch.stack((loss, whole(norm))).tolist()  # the only wait for a GPU
         outcome = Outcome(read[0], read[1], sources, targets)
         if outcome.is_finite:
-            if self.train.max_grad_norm and outcome.gradient_norm > self.train.max_grad_norm:
-                nn.utils.clip_grads_with_norm_(
-                    self.model.parameters(), self.train.max_grad_norm, norm
-                )
+            self._clip(outcome.gradient_norm, norm)
             self._step(step, rate, planned)
         self.optimizer.zero_grad()
         return replace(outcome, seconds=time.perf_counter() - began)
+
+    def _forward_backward(self, step: int, batches: Sequence[Batch], targets: int) -> Tensor:
+        """Return the loss over all processes, and leave the summed gradients in the parameters.
+
+        If memory runs out, everything is computed again in smaller parts.
+        """
+        self.network.train()
+        # Sharded parameters are gathered and freed, so they are not always the same tensors.
+        with nullcontext() if self.is_sharded else self.kernels.packed.keep():
+            while (loss := self._try(step, batches, targets)) is None:
+                self.optimizer.zero_grad()
+        if self.group.size > 1:
+            self.group.add([loss, *([] if self.is_sharded else self._gradients())])
+        return loss
 
     def backward(self, batch: Batch, targets: int) -> Tensor:
         """Add the gradient of this batch's share in the mean loss; return that share.
@@ -111,90 +121,65 @@ class Updater:
         The mean is over `targets` tokens.
         """
         share = self._measure(batch) / targets
-        (
-            share * self.group.size if self.is_sharded else share
-        ).backward()  # sharding takes the mean
+        scale = self.group.size if self.is_sharded else 1  # sharding takes the mean
+        (share * scale).backward()
         return share.detach()
 
-    def find_culprits(self, step: int, batches: Sequence[Batch]) -> list[Batch]:
-        """Return the pairs, each as a batch, whose loss with this dropout is not finite."""
-        found = []
-        with torch.no_grad():
-            for pair in chain.from_iterable(batch.cut(len(batch.rows)) for batch in batches):
-                seed_dropout(self.train.seed, step, pair.number, part=pair.part)
-                if not self._measure(pair).isfinite():
-                    found.append(pair)
-        return found
+    def _clip(self, gradient_norm: float, norm: Tensor) -> None:
+        most = self.train.max_grad_norm
+        if most and gradient_norm > most:
+            nn.utils.clip_grads_with_norm_(self.model.parameters(), most, norm)
 
-    def _measure(self, batch: Batch) -> Tensor:
-        """Return the summed loss of a batch; with `rdrop_alpha`, that of two forward passes."""
-        wanted, smoothing = batch.target_BT[:, 1:].ravel(), self.train.label_smoothing
-        places = np.flatnonzero(wanted != PAD)  # indices: on CPUs the backward of masks is slow
-        sides = batch.source_BS, batch.target_BT, places, wanted[places]
-        source_BS, target_BT, token_N, wanted_N = map(self._send, sides)
-        with autocast(self.precision, self.device):
-            y_BTD = self.model.read(source_BS, target_BT[:, :-1])
-            y_ND, table_VD = self._find_logits(y_BTD.flatten(0, 1).index_select(0, token_N))
-            if not len(y_ND):  # weightless, but every parameter gets a gradient
-                return 0 * (y_BTD.sum() + table_VD.sum())
-            loss = smoothed_cross_entropy(y_ND, table_VD, wanted_N, smoothing)
-            if not self.train.rdrop_alpha:
-                return loss
-            y_BTD = self.model.read(source_BS, target_BT[:, :-1])
-            again_ND, _ = self._find_logits(y_BTD.flatten(0, 1).index_select(0, token_N))
-            loss = loss + smoothed_cross_entropy(again_ND, table_VD, wanted_N, smoothing)
-            apart = divergence(y_ND, again_ND, table_VD)
-            return (loss + self.train.rdrop_alpha / 2 * apart) / 2
-
-    def _send(self, ids: npt.NDArray[np.int64]) -> Tensor:
-        """Return ids as a tensor on the device, without waiting for the copy to a GPU."""
-        here = torch.from_numpy(ids)
-        if self.device.type != "cuda":
-            return here.to(self.device)
-        return here.pin_memory().to(self.device, non_blocking=True)
-
-    def _find_logits(self, y_ND: Tensor) -> tuple[Tensor, Tensor]:
-        """Return the two factors of the logits, with the output bias as one more column."""
-        table_VD, bias_V = self.model.output_table.weight, self.model.output_bias
-        if bias_V is None:
-            return y_ND, table_VD
-        # the bias is one more column of the table, the states get a column of ones
-        return pad(y_ND, (0, 1), value=1.0), torch.cat((table_VD, bias_V[:, None]), dim=1)
+    def _step(self, step: int, rate: float, planned: float = 1.0) -> None:
+        """Change the weights by the gradient, and their moving average by the weights."""
+        set_rate(self.optimizer, rate)
+        self.optimizer.step()
+        if self.averaged is not None and self.train.ema:
+            # Early on, the decay is stronger than `ema`, to forget the random initial weights.
+            decay = min(self.train.ema, (1 + step) / (10 + step)) ** planned
+            pair = local(self.averaged.parameters()), local(self.model.parameters())
+            with torch.no_grad():
+                torch._foreach_lerp_(*pair, 1 - decay)
 
     def probe(self, batches: Sequence[Batch]) -> None:
         """Try the batches that need most memory; weights and gradients stay as they were.
 
         The future state of the optimizer is allocated meanwhile.
         """
-        self.model.train()
         ballast = [] if self.optimizer.state else self._imitate_optimizer()
         with reserve():
             for batch in batches:
-                self._gather(0, [batch], batch.target_BT.size)
+                self._forward_backward(0, [batch], batch.target_BT.size)
         self.optimizer.zero_grad()
         del ballast
+
+    def find_culprits(self, step: int, batches: Sequence[Batch]) -> list[Batch]:
+        """Return the pairs, each as a batch, whose loss with this dropout is not finite."""
+        found = []
+        with torch.no_grad():
+            for pair in chain.from_iterable(batch.cut(len(batch.rows)) for batch in batches):
+                self._seed(step, pair)
+                if not self._measure(pair).isfinite():
+                    found.append(pair)
+        return found
+
+    def _measure(self, batch: Batch) -> Tensor:
+        with autocast(self.precision, self.device):
+            return batch_loss(self.network, batch, self.train, self.kernels)
+
+    def _seed(self, step: int, batch: Batch) -> None:
+        self.kernels.dropout.seed(self.train.seed, step, batch.number, part=batch.part)
+
+    def _count_tokens(self, batches: Sequence[Batch]) -> tuple[int, int]:
+        """Return the numbers of source and of target tokens of all processes."""
+        sources = sum(int((batch.source_BS != PAD).sum()) for batch in batches)
+        targets = sum(int((batch.target_BT[:, 1:] != PAD).sum()) for batch in batches)
+        sources, targets = map(int, self.group.sum(sources, targets))
+        return sources, targets
 
     def _imitate_optimizer(self) -> list[Tensor]:
         parameters = [p for group in self.optimizer.param_groups for p in group["params"]]
         return [torch.zeros_like(p) for p in parameters for _ in range(2)]
-
-    def _place(self, model: Transformer) -> Transformer:
-        if self.is_sharded:
-            return shard(model, self.device, self.group.size)
-        return model.to(self.device)
-
-    def _gather(self, step: int, batches: Sequence[Batch], targets: int) -> Tensor:
-        """Return the loss over all processes, and leave the summed gradients in the parameters.
-
-        If memory runs out, everything is computed again in smaller parts.
-        """
-        # Sharded parameters are gathered and freed, so they are not always the same tensors.
-        with nullcontext() if self.is_sharded else keep_packed():
-            while (loss := self._try(step, batches, targets)) is None:
-                self.optimizer.zero_grad()
-        if self.group.size > 1:
-            self.group.add([loss, *([] if self.is_sharded else self._gradients())])
-        return loss
 
     def _try(self, step: int, batches: Sequence[Batch], targets: int) -> Tensor | None:
         """Return this process's share of the loss; None if memory ran out: then lower the limit."""
@@ -203,7 +188,7 @@ class Updater:
         try:
             for batch in batches:
                 for at_work in self.room.fit(batch):
-                    seed_dropout(self.train.seed, step, at_work.number, part=at_work.part)
+                    self._seed(step, at_work)
                     loss += self.backward(at_work, targets)
         except (RuntimeError, MemoryError) as error:
             if at_work is None or not is_out_of_memory(error):
@@ -228,14 +213,3 @@ class Updater:
             return nn.utils.get_total_norm(gradients)
         flat = [gradient.flatten() for gradient in gradients]  # dot is twice as fast
         return torch.stack([gradient.dot(gradient) for gradient in flat]).sum().sqrt()
-
-    def _step(self, step: int, rate: float, planned: float = 1.0) -> None:
-        set_rate(self.optimizer, rate)
-        self.optimizer.step()
-        if self.averaged is not None and self.train.ema:
-            # Early on, the decay is stronger than `ema`, to forget the random initial weights.
-            decay = min(self.train.ema, (1 + step) / (10 + step)) ** planned
-            with torch.no_grad():
-                torch._foreach_lerp_(
-                    local(self.averaged.parameters()), local(self.model.parameters()), 1 - decay
-                )

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, TypeVar
 
-from ..config import Config, Decode
+from ..config import Config
 from ..decode import Network, NotFiniteError
 from ..directory import Tokenizers
 from ..engine import Weights
@@ -15,20 +15,11 @@ from ..evaluate.quality import score_quality
 from ..model import Transformer
 from ..translator import Progress, Translator
 from .distributed import ALONE, ProcessGroup
+from .golden import search_greedily
 
 T = TypeVar("T")
 
 METRICS = ("BLEU", "chrF2")
-
-
-def search_greedily(decode: Decode, most_extra: int | None = None) -> Decode:
-    """Return the settings of a greedy search with the length limits of the model's own search.
-
-    `most_extra` replaces a larger `max_extra`.
-    """
-    extra = decode.max_extra if most_extra is None else min(most_extra, decode.max_extra)
-    longest = {"max_ratio": decode.max_ratio, "max_extra": extra}
-    return Decode().override({"search": "greedy", **longest})
 
 
 @dataclass(frozen=True)
@@ -74,6 +65,10 @@ class Spread(Weights):
     def network(self) -> Transformer:
         assert isinstance(self.origin, Transformer)
         return self.origin.eval()
+
+    @property
+    def unpacked(self) -> Transformer:
+        return self.network
 
     @property
     def fast(self) -> Network[Any]:

@@ -90,13 +90,14 @@ class Watch:
         self.every = max(EVERY, steps // NOTES)
         planned = plan_snapshots(steps, range(validate_every, steps, validate_every))
         found = self._choose(*valid)
-        self.room = MOST_BYTES // max([1, *map(self._count_bytes, found)])  # of one sentence
-        self.sentences = found[: max(1, self.room // len(planned))]
+        largest = max([1, *map(self._count_bytes, found)])
+        self.affordable = MOST_BYTES // largest  # recordings of one sentence, over all snapshots
+        self.sentences = found[: max(1, self.affordable // len(planned))]
         self.follow(planned)
 
     def follow(self, planned: Sequence[int]) -> None:
         """Plan snapshots at these steps, or at as many of them as MOST_BYTES allows."""
-        stride = -(-len(planned) // max(1, self.room))
+        stride = -(-len(planned) // max(1, self.affordable))
         self.steps = set(planned[::stride]) if self.sentences else set()
 
     def begin(self, step: int) -> None:

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from glassformer.cli import main
-from glassformer.data.demo import pairs
 from glassformer.directory import locate
+from tools.demo_corpus import pairs
 
 Run = Callable[..., tuple[int, str, str]]
 TEXTS = pairs("en", "fr", 40, 3, "test")
@@ -85,7 +85,7 @@ def test_two_directions(run: Run, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["--row", "read"], "--row read: one of reads, predicts"),
+        (["--layer", 0, "--row", "read"], "--row read: one of reads, predicts"),
         (["--head", 1], "--head has no effect without --layer"),
         (["--join", "union"], "--join has no effect without --reverse"),
         (["--reverse", "demo", "--join", "or"], "one of intersection, union, grow-diag"),

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from glassformer.cli import main
-from glassformer.data.demo import pairs
+from tools.demo_corpus import pairs
 
 Run = Callable[[str], tuple[int, str, str]]
 
@@ -61,8 +61,8 @@ def test_strict(run: Run, folder: Path) -> None:
     code, out, err = run(f"--data train {LANGS} --strict")
     assert (
         code == 1
-        and "misalignment" in err
-        and "misalignment, line 501 (line 501 of train.en without" in out
+        and "misaligned" in err
+        and "misaligned, line 501 (line 501 of train.en without" in out
     )
 
 

@@ -16,7 +16,7 @@ from glassformer import train as training
 from glassformer.cli import main
 from glassformer.cli.train import part_words
 from glassformer.config import Config
-from glassformer.data.demo import pairs
+from tools.demo_corpus import pairs
 
 Run = Callable[..., tuple[int, str, str]]
 FP32 = "--precision fp32"

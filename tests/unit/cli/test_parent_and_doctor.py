@@ -15,7 +15,7 @@ import pytest
 
 from glassformer.cli import main
 from glassformer.cli.train import read_recipe
-from glassformer.data.demo import pairs
+from tools.demo_corpus import pairs
 
 SMALL = (
     "model.d_model=16 model.d_ff=16 model.heads=2 model.encoder_layers=1 model.decoder_layers=1 "
@@ -57,7 +57,7 @@ def test_without_a_size_it_is_auto(run: Run) -> None:
     assert code == 0 and settings["size"] == "tiny"
     assert (settings["model"]["norm"], settings["model"]["d_model"]) == ("pre", 16)
     assert settings["train"]["schedule"] == "cosine"
-    assert read_recipe("auto", "en", None, 3.0, []).train.minutes == 3
+    assert read_recipe("auto", ["train.minutes=3"]).train.minutes == 3
 
 
 def test_from_a_parent(run: Run) -> None:

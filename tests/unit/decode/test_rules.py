@@ -1,4 +1,4 @@
-"""Penalties, lengths and what is forbidden, against their definitions."""
+"""Penalties, lengths, what is forbidden and what is best, against their definitions."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from glassformer.config import Decode
-from glassformer.decode.rules import length_penalty, longest_output, repeats
+from glassformer.decode.rules import DEPTH, find_top, length_penalty, repeats
+from glassformer.decode.sentences import longest_output
 
 
 @pytest.mark.parametrize(
@@ -49,3 +50,20 @@ def test_repeats_are_what_a_loop_finds(rows: list[list[int]], size: int) -> None
             {p for p in (3, 4, 5) if (*tail, p) in ngrams} if len(tail) == size - 1 else set()
         )
         assert tokens == expected
+
+
+@pytest.mark.parametrize("size", [1, 4, 10])
+@pytest.mark.parametrize("values", [10, 640, 641, 671, 3000, 8000])
+def test_the_short_way_to_the_largest_finds_what_topk_finds(values: int, size: int) -> None:
+    torch.manual_seed(values + size)
+    x_RV = torch.randn(20, values)
+    x_RV[0, -1] = 100  # in the remainder
+    x_RV[1, :: values // DEPTH or 1] += 50  # all in one column
+    x_RV[2, 3:] = -torch.inf
+    x_RV[:, 0] = -torch.inf
+    value, place = find_top(x_RV, size)
+    expected = x_RV.topk(size)
+    assert torch.equal(value, expected.values)
+    assert torch.equal(x_RV.gather(1, place), value)
+    assert all(len(set(row)) == size for row in place.tolist())
+    assert torch.equal(place[3:], expected.indices[3:])  # no ties there

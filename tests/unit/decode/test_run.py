@@ -10,7 +10,7 @@ import torch
 
 from glassformer.config import Decode
 from glassformer.decode import Budget, Hypothesis, NotFiniteError, search
-from glassformer.decode.thread_pool import share
+from glassformer.device import run_in_threads
 
 SEARCHES = {
     "greedy": Decode(search="greedy"),
@@ -115,7 +115,7 @@ def test_workers_divide_the_threads_and_give_them_back(workers: int) -> None:
             seen.append(pool.submit(torch.get_num_threads).result())
 
     torch.set_num_threads(4)  # `one_thread` puts it back
-    share(lambda: seen.append(torch.get_num_threads()), workers, lambda: None)
+    run_in_threads(lambda: seen.append(torch.get_num_threads()), workers, lambda: None)
     assert seen == [max(1, 4 // workers)] * workers
     look()
     assert seen.pop() == 4 == torch.get_num_threads()

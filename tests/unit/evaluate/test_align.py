@@ -11,7 +11,6 @@ import pytest
 import torch
 
 from glassformer.config import Config
-from glassformer.data.demo import pairs as demo_pairs
 from glassformer.directory import Tokenizers, build_model
 from glassformer.evaluate.align import (
     AlignmentCandidate,
@@ -29,6 +28,7 @@ from glassformer.evaluate.links import Gold, GoldSet, measure_links
 from glassformer.tap import record as watch
 from glassformer.text import Tokenizer
 from glassformer.translator import Translator
+from tools.demo_corpus import pairs as demo_pairs
 
 SPACED = (False, False)
 TEXTS = [("a cat sits", "un chat, 12 ans"), ("", "rien"), ("dogs  run far away", "ils courent")]

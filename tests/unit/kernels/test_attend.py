@@ -11,11 +11,12 @@ from torch import Tensor
 from glassformer.config import Model
 from glassformer.kernels import attend as kernel
 from glassformer.kernels.attend import attend
-from glassformer.kernels.dropout import Dropout, seed_dropout
+from glassformer.kernels.dropout import Dropout, DropoutStream
 from glassformer.model.attention import MultiHeadAttention
 
 B, H, Q, M, K = 3, 2, 5, 7, 6
-OFF = Dropout(0.0)
+STREAM = DropoutStream()
+OFF = Dropout(0.0, STREAM)
 plain = MultiHeadAttention(Model(d_model=12, heads=H)).attend
 CAUSAL = torch.ones(1, 1, M, M, dtype=torch.bool).tril()[:, :, -Q:]
 PADDING = torch.arange(M)[None, None, None] < torch.tensor([1, 4, M])[:, None, None, None]
@@ -120,15 +121,16 @@ def test_under_autocast(dtype: torch.dtype) -> None:
 
 def test_dropout_falls_on_the_weights() -> None:
     """In the plain twin too: from the same key, the same weights fall."""
-    attention = MultiHeadAttention(Model(d_model=12, heads=H, attention_dropout=0.5))
+    attention, dropout = MultiHeadAttention(Model(d_model=12, heads=H)), Dropout(0.5, STREAM)
+    attention.dropout = dropout
     q_BHQK, k_BHMK, _ = make_inputs()
     operands = q_BHQK, k_BHMK, torch.eye(M).expand(B, H, M, M), MASKS["all"]
-    seed_dropout(3)
-    found = attend(*operands, attention.dropout)
+    STREAM.seed(3)
+    found = attend(*operands, dropout)
     whole = read_weights(q_BHQK, k_BHMK, MASKS["all"])
     assert 0 < int((found == 0).sum()) < found.numel()
     torch.testing.assert_close(found, torch.where(found == 0, 0, 2 * whole))
-    seed_dropout(3)
+    STREAM.seed(3)
     torch.testing.assert_close(attention.attend(*operands), found)
 
 

@@ -9,14 +9,15 @@ import torch
 from torch import Tensor
 
 from glassformer.kernels import dropout
-from glassformer.kernels.dropout import STEPS, Dropout, seed_dropout
+from glassformer.kernels.dropout import STEPS, Dropout, DropoutStream
 
+STREAM = DropoutStream()
 SHAPES = [(1,), (7,), (3, 5), (2, 3, 129), (0, 4)]
 
 
 def drop(x: Tensor, p: float = 0.3, key: tuple[int, ...] = (1,)) -> Tensor:
-    seed_dropout(*key)
-    return Dropout(p)(x)
+    STREAM.seed(*key)
+    return Dropout(p, STREAM)(x)
 
 
 @pytest.mark.parametrize("is_in_c", [True, False])
@@ -91,7 +92,7 @@ def test_the_key_decides() -> None:
     x = torch.ones(1000)
     assert torch.equal(drop(x, key=(1, 2, 3)), drop(x, key=(1, 2, 3)))
     masks = [drop(x, key=key) for key in [(1, 2, 3), (1, 2, 4), (1, 3, 2), (123,)]]
-    masks.append(Dropout(0.3)(x))
+    masks.append(Dropout(0.3, STREAM)(x))
     for i, mask in enumerate(masks):
         assert not any(torch.equal(mask, other) for other in masks[:i])
 
@@ -105,5 +106,5 @@ def test_the_key_decides_for_torch_too() -> None:
 
 def test_off_it_returns_the_very_input() -> None:
     x = torch.randn(9)
-    assert Dropout(0.0)(x) is x
-    assert Dropout(0.5).eval()(x) is x
+    assert Dropout(0.0, STREAM)(x) is x
+    assert Dropout(0.5, STREAM).eval()(x) is x

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from glassformer.kernels import heads
-from glassformer.kernels.dropout import Dropout, seed_dropout
+from glassformer.kernels.dropout import Dropout, DropoutStream
 
 pytestmark = pytest.mark.skipif(heads._open() is None, reason="no compiler")
 
@@ -22,6 +22,8 @@ SHAPES = [
     (1, 2, 40, 300, 32),
     (2, 1, 100, 3, 128),
 ]
+STREAM = DropoutStream()
+OFF = Dropout(0.0, STREAM)
 BOTH = pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
 
 
@@ -79,10 +81,9 @@ def test_a_mask_may_lie_anyhow(lay: str, dtype: torch.dtype) -> None:
         "one row": mask[:, :, :1],
         "one for all": mask[:1],
     }[lay]
-    drop = Dropout(0.0)
-    found, expected = (heads.Attend.apply(*operands, m, drop) for m in (mask, mask.clone()))
+    found, expected = (heads.Attend.apply(*operands, m, OFF) for m in (mask, mask.clone()))
     torch.testing.assert_close(found, expected, rtol=0, atol=0)
-    exact = plain(*(x.float() for x in operands), mask, drop)
+    exact = plain(*(x.float() for x in operands), mask, OFF)
     assert (found - exact).abs().max() < (1e-5 if dtype == torch.float32 else 0.03)
 
 
@@ -91,11 +92,11 @@ def test_a_mask_may_lie_anyhow(lay: str, dtype: torch.dtype) -> None:
 @pytest.mark.parametrize("shape", SHAPES)
 def test_equals_the_plain_twin(shape: tuple[int, ...], p: float, dtype: torch.dtype) -> None:
     operands, mask, gradient = make(shape, dtype)
-    dropout, share = Dropout(p), 1e-5 if dtype == torch.float32 else 0.02
-    seed_dropout(8)
+    dropout, share = Dropout(p, STREAM), 1e-5 if dtype == torch.float32 else 0.02
+    STREAM.seed(8)
     found = heads.Attend.apply(*operands, mask, dropout)
     exact = [x.detach().float().requires_grad_() for x in operands]
-    seed_dropout(8)
+    STREAM.seed(8)
     expected = plain(*exact, mask, dropout)
     pairs = [(found, expected)]
     pairs += zip(
@@ -114,8 +115,8 @@ def test_masks_that_many_share(shape: tuple[int, ...], dtype: torch.dtype) -> No
     (q, k, v), _, _ = make((3, 2, 5, 7, 8), dtype)
     mask = torch.rand(shape) < 0.6
     mask[..., 0] = True
-    found = heads.Attend.apply(q, k, v, mask, Dropout(0.0))
-    whole = heads.Attend.apply(q, k, v, mask.expand(3, 1, 5, 7).contiguous(), Dropout(0.0))
+    found = heads.Attend.apply(q, k, v, mask, OFF)
+    whole = heads.Attend.apply(q, k, v, mask.expand(3, 1, 5, 7).contiguous(), OFF)
     assert torch.equal(found, whole)
 
 
@@ -124,10 +125,10 @@ def test_masks_that_many_share(shape: tuple[int, ...], dtype: torch.dtype) -> No
 def test_what_is_masked_may_be_anything(value: float, dtype: torch.dtype) -> None:
     (q, k, v), mask, _ = make((2, 2, 5, 20, 8), dtype)
     mask[:, :, :, 13:] = False
-    expected = heads.Attend.apply(q, k, v, mask, Dropout(0.0))
+    expected = heads.Attend.apply(q, k, v, mask, OFF)
     k = k.detach().clone()
     k[:, :, 13:] = value
-    assert torch.equal(heads.Attend.apply(q, k, v, mask, Dropout(0.0)), expected)
+    assert torch.equal(heads.Attend.apply(q, k, v, mask, OFF), expected)
 
 
 @BOTH
@@ -136,7 +137,7 @@ def test_a_score_that_is_no_number_is_not_hidden(dtype: torch.dtype) -> None:
     (q, k, v), mask, _ = make((2, 2, 5, 7, 8), dtype)
     k = k.detach().clone()
     k[0, 0, 0] = math.nan
-    found = heads.Attend.apply(q, k, v, mask, Dropout(0.0))
+    found = heads.Attend.apply(q, k, v, mask, OFF)
     assert found[0, 0].isnan().all() and found[1].isfinite().all()
 
 
@@ -147,8 +148,8 @@ def test_the_number_of_threads_does_not_matter(dtype: torch.dtype) -> None:
     for several in (1, 2, 3):
         torch.set_num_threads(several)
         try:
-            seed_dropout(2)
-            answer = heads.Attend.apply(*operands, mask, Dropout(0.2))
+            STREAM.seed(2)
+            answer = heads.Attend.apply(*operands, mask, Dropout(0.2, STREAM))
             found.append((answer, *torch.autograd.grad(answer, operands, gradient)))
         finally:
             torch.set_num_threads(threads)

@@ -10,7 +10,7 @@ from glassformer.kernels.int8 import get_library, has_int8_tiles, multiply_int8
 
 pytestmark = pytest.mark.skipif(
     native.load_library("decode") is None,
-    reason=f"no native kernels: {native.explain_compiler('decode')}",
+    reason=f"no native kernels: {native.explain_library('decode')}",
 )
 
 

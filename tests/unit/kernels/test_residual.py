@@ -9,14 +9,15 @@ import torch
 from torch import Tensor, nn
 
 from glassformer.kernels import residual
-from glassformer.kernels.dropout import Dropout, seed_dropout
-from glassformer.kernels.precision import lower
+from glassformer.kernels.dropout import Dropout, DropoutStream
+from glassformer.kernels.precision import RoundedCopy
 
 pytestmark = pytest.mark.skipif(residual._open() is None, reason="no compiler")
 
 SHAPES = [(1, 1, 1), (2, 3, 40), (5, 13, 128), (70, 2, 33)]
 LOW = pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
-Way = Callable[[Tensor, Tensor, Dropout, nn.Module], Tensor]
+STREAM, ROUNDED = DropoutStream(), RoundedCopy()
+Way = Callable[[Tensor, Tensor, Dropout, nn.Module, RoundedCopy], Tensor]
 
 
 def run(
@@ -29,16 +30,18 @@ def run(
     norm = nn.LayerNorm(shape[-1])
     nn.init.normal_(norm.weight), nn.init.normal_(norm.bias)
     one, two = torch.randn(shape), torch.randn(shape).to(dtype)
-    seed_dropout(4)
+    STREAM.seed(4)
     with torch.autocast("cpu", torch.bfloat16, enabled=dtype == torch.bfloat16):
-        high = way(x, y, Dropout(p), norm)
-        low = lower(high)
+        high = way(x, y, Dropout(p, STREAM), norm, ROUNDED)
+        low = ROUNDED.lower(high)
     loss = (high * one).sum() + (low * two).sum()
     wanted = (x, y, norm.weight, norm.bias)
     return high, low, *torch.autograd.grad(loss, wanted, allow_unused=True)
 
 
-def plain_add_norm(x: Tensor, y: Tensor, dropout: Dropout, norm: nn.Module) -> Tensor:
+def plain_add_norm(
+    x: Tensor, y: Tensor, dropout: Dropout, norm: nn.Module, rounded: RoundedCopy
+) -> Tensor:
     normed: Tensor = norm(x + dropout(y))
     return normed
 
@@ -82,8 +85,8 @@ def test_rows_that_hardly_vary() -> None:
 @pytest.mark.parametrize("shape", SHAPES)
 def test_add(shape: tuple[int, ...], p: float, dtype: torch.dtype) -> None:
     compare(
-        lambda x, y, dropout, norm: residual.add(x, y, dropout),
-        lambda x, y, dropout, norm: x + dropout(y),
+        lambda x, y, dropout, norm, rounded: residual.add(x, y, dropout, rounded),
+        lambda x, y, dropout, norm, rounded: x + dropout(y),
         shape,
         dtype,
         p,
@@ -94,8 +97,8 @@ def test_add(shape: tuple[int, ...], p: float, dtype: torch.dtype) -> None:
 @pytest.mark.parametrize("shape", SHAPES)
 def test_normalize(shape: tuple[int, ...], dtype: torch.dtype) -> None:
     compare(
-        lambda x, y, dropout, norm: residual.normalize(x, norm),
-        lambda x, y, dropout, norm: lower(norm(x)),
+        lambda x, y, dropout, norm, rounded: residual.normalize(x, norm, rounded),
+        lambda x, y, dropout, norm, rounded: rounded.lower(norm(x)),
         shape,
         dtype,
         0.0,
@@ -107,14 +110,14 @@ def test_rows_of_a_part_fall_as_in_the_whole() -> None:
         torch.zeros(9, 4, 24),
         torch.ones(9, 4, 24),
         nn.LayerNorm(24),
-        Dropout(0.5),
+        Dropout(0.5, STREAM),
     )
-    seed_dropout(1, 2)
-    whole = residual.add_norm(x, y, dropout, norm)
+    STREAM.seed(1, 2)
+    whole = residual.add_norm(x, y, dropout, norm, ROUNDED)
     for start, end in ((0, 2), (2, 7), (7, 9)):
-        seed_dropout(1, 2, part=(start, 9))
+        STREAM.seed(1, 2, part=(start, 9))
         assert torch.equal(
-            residual.add_norm(x[start:end], y[start:end], dropout, norm), whole[start:end]
+            residual.add_norm(x[start:end], y[start:end], dropout, norm, ROUNDED), whole[start:end]
         )
 
 
@@ -133,22 +136,24 @@ def test_the_number_of_threads_does_not_matter() -> None:
 def test_others_take_the_plain_way() -> None:
     """Another norm, another precision, another shape: the kernel does not know them."""
     x, y = torch.randn(2, 3, 8), torch.randn(2, 3, 8)
-    scale = nn.Linear(8, 8)
-    assert torch.equal(residual.add_norm(x, y, Dropout(0.0), scale), scale(x + y))
+    scale, drop = nn.Linear(8, 8), Dropout(0.0, STREAM)
+    assert torch.equal(residual.add_norm(x, y, drop, scale, ROUNDED), scale(x + y))
     double = nn.LayerNorm(8).double()
-    assert residual.add_norm(x.double(), y.double(), Dropout(0.0), double).dtype == torch.float64
+    assert residual.add_norm(x.double(), y.double(), drop, double, ROUNDED).dtype == torch.float64
     norm = nn.LayerNorm(8)
-    assert torch.equal(residual.add_norm(x, y[:1], Dropout(0.0), norm), norm(x + y[:1]))
+    assert torch.equal(residual.add_norm(x, y[:1], drop, norm, ROUNDED), norm(x + y[:1]))
 
 
 @pytest.mark.parametrize("default", [torch.bfloat16, torch.float64])
 def test_what_torch_makes_by_default_does_not_matter(default: torch.dtype) -> None:
     x, norm = torch.randn(70, 33, requires_grad=True), nn.LayerNorm(33)
-    ask = (x, norm.weight, norm.bias)
-    wanted = torch.autograd.grad(residual.add_norm(x, x.detach(), Dropout(0), norm).sum(), ask)
+    ask, drop = (x, norm.weight, norm.bias), Dropout(0.0, STREAM)
+    wanted = torch.autograd.grad(residual.add_norm(x, x.detach(), drop, norm, ROUNDED).sum(), ask)
     torch.set_default_dtype(default)
     try:
-        found = torch.autograd.grad(residual.add_norm(x, x.detach(), Dropout(0), norm).sum(), ask)
+        found = torch.autograd.grad(
+            residual.add_norm(x, x.detach(), drop, norm, ROUNDED).sum(), ask
+        )
     finally:
         torch.set_default_dtype(torch.float32)
     for one, other in zip(found, wanted, strict=True):

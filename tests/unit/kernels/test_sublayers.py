@@ -10,8 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from glassformer.config import Model
-from glassformer.kernels import sublayers, tiles
-from glassformer.kernels.dropout import seed_dropout
+from glassformer.kernels import fast, sublayers, tiles
 from glassformer.model.attention import MultiHeadAttention
 from glassformer.model.feed_forward import FeedForward
 from glassformer.tap import Watchable
@@ -34,7 +33,6 @@ def run(module: Watchable, inputs: list[Tensor], *more: Tensor) -> dict[str, Ten
     """What comes out, and the gradients of weights and inputs."""
     inputs = [x.detach().requires_grad_() for x in inputs]
     module.zero_grad()
-    seed_dropout(6)
     # self-attention is asked with one tensor twice
     given = inputs * 2 if more and len(inputs) == 1 else inputs
     out = module(*given, *more)
@@ -47,9 +45,11 @@ def run(module: Watchable, inputs: list[Tensor], *more: Tensor) -> dict[str, Ten
 
 def compare(module: Watchable, inputs: list[Tensor], *more: Tensor) -> None:
     low = [x.bfloat16() for x in inputs]
-    found = run(module, low, *more)
-    module.recorder = lambda owner, name, x: x  # type: ignore[assignment]  # somebody watches
-    expected = run(module, [x.float() for x in low], *more)
+    state = fast.KernelState()
+    found, expected = (
+        (state.dropout.seed(6), run(fast._view(module, state, twins, set()), given, *more))[1]
+        for twins, given in ((fast.TWINS, low), ({}, [x.float() for x in low]))
+    )
     assert found.keys() == expected.keys()
     for name, wanted in expected.items():
         # A bias of all keys alike moves no weight of attention: its gradient is rounding alone.
@@ -64,7 +64,7 @@ def test_attention(monkeypatch: pytest.MonkeyPatch, keys: int | None, p: float) 
     """Of a text to itself, and to another, shorter or longer, of which some is padding."""
     calls, attention = [], sublayers.attention
     monkeypatch.setattr(
-        "glassformer.model.attention.attention", lambda *x: calls.append(x) or attention(*x)
+        "glassformer.kernels.fast.attention", lambda *x: calls.append(x) or attention(*x)
     )
     torch.manual_seed(keys or 0)
     inputs = [torch.randn(3, length, 64) for length in (18, keys) if length]
@@ -91,7 +91,7 @@ def test_what_it_cannot_do_is_left_to_its_twin() -> None:
 def test_feed_forward(monkeypatch: pytest.MonkeyPatch, p: float) -> None:
     calls, feed_forward = [], sublayers.feed_forward
     monkeypatch.setattr(
-        "glassformer.model.feed_forward.feed_forward",
+        "glassformer.kernels.fast.feed_forward",
         lambda *x: calls.append(x) or feed_forward(*x),
     )
     torch.manual_seed(1)

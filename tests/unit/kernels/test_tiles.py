@@ -159,11 +159,12 @@ def test_the_number_of_threads_does_not_matter() -> None:
 
 def test_what_is_kept_is_for_this_update_only() -> None:
     w = torch.randn(32, 32)
-    with tiles.keep_packed():
-        first = tiles.pack_tiles([w])
+    packed = tiles.PackedWeights()
+    with packed.keep():
+        first = packed.pack([w])
         w += 1
-        assert tiles.pack_tiles([w]) is first
-    assert not torch.equal(tiles.pack_tiles([w]).ahead, first.ahead)
+        assert packed.pack([w]) is first
+    assert not torch.equal(packed.pack([w]).ahead, first.ahead)
 
 
 @pytest.mark.parametrize(

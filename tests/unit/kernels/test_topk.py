@@ -9,7 +9,7 @@ from glassformer.kernels import native, topk
 
 pytestmark = pytest.mark.skipif(
     native.load_library("top") is None,
-    reason=f"no native kernels: {native.explain_compiler('top')}",
+    reason=f"no native kernels: {native.explain_library('top')}",
 )
 
 

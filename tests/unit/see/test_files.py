@@ -122,7 +122,7 @@ def spoil_shape(path: Path) -> None:
 
 def spoil_words(path: Path) -> None:
     head = json.loads((path / "trace.json").read_text(encoding="utf-8"))
-    head["words"][0]["merges"][0]["place"] = 99
+    head["words"][0]["merges"][0]["index"] = 99
     (path / "trace.json").write_text(json.dumps(head), encoding="utf-8")
 
 
@@ -145,7 +145,7 @@ def cut_tensors(path: Path) -> None:
 @pytest.mark.parametrize(
     ("spoil", "said"),
     [
-        (spoil_version, "trace.json: a trace of version 7, but this is read: 2"),
+        (spoil_version, "trace.json: a trace of version 7, but this is read: 3"),
         (spoil_key, "trace.json: not as this version has it: numerics: "),
         (spoil_shape, "states.safetensors: damaged: memory is not as trace.json says"),
         (spoil_words, r"damaged: words\.0\.merges close \[99"),
@@ -170,6 +170,17 @@ def test_a_trace_from_before_there_were_merges_and_wiring(saved: Path) -> None:
     older = Trace.load(saved)
     assert older.document.words == () and older.picture("V10").axes
     assert "logits" in older.graph
+
+
+def test_a_trace_of_the_second_version(saved: Path) -> None:
+    head = json.loads((saved / "trace.json").read_text(encoding="utf-8"))
+    head["schema_version"] = 2
+    merges = [merge for word in head["words"] for merge in word["merges"]]
+    for merge in merges:
+        merge["place"] = merge.pop("index")
+    expected = Trace.load(saved).document
+    (saved / "trace.json").write_text(json.dumps(head), encoding="utf-8")
+    assert merges and Trace.load(saved).document == expected
 
 
 def test_the_schema_is_published() -> None:

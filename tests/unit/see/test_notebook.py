@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 import re
-import runpy
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from benchmarks.notebook import run
 from glassformer.see import Trace
 from glassformer.see.catalogue import look_up, read_derived
 from glassformer.translator import Translator
@@ -20,7 +20,6 @@ PNG = b"\x89PNG\r\n"
 
 @pytest.fixture(scope="module")
 def ran() -> list[dict[str, Any]]:
-    run = runpy.run_path(str(ROOT / "benchmarks" / "notebook.py"))["run"]
     notebook = json.loads((ROOT / "docs" / "see.ipynb").read_text(encoding="utf-8"))
     cells: list[dict[str, Any]] = run(notebook)["cells"]
     return [cell for cell in cells if cell["cell_type"] == "code"]

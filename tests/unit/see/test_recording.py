@@ -153,7 +153,7 @@ def test_the_merges_of_each_word_make_its_tokens(trace: Trace) -> None:
     """The tokens are those that `tokenizers` found."""
     made, words = [], trace.document.words
     for word in words:
-        closed = {merge.place for merge in word.merges}
+        closed = {merge.index for merge in word.merges}
         gaps = [place for place in range(len(word.symbols) + 1) if place not in closed]
         made += ["".join(word.symbols[left:right]) for left, right in pairwise(gaps)]
         ranks = [merge.rank for merge in word.merges]

@@ -210,7 +210,7 @@ def test_explain(client: Client, recording: str, trace: Trace) -> None:
     path = f"/api/traces/{recording}/explain?name={CROSS}&index=0,2,3"
     found, own = client.ask(path).json, trace.explain(CROSS, (0, 2, 3))
     assert math.isclose(found["value"], own.value) and found["latex"] == own.to_latex()
-    assert found["axes"][2] == {"dim": "key", "place": 3, "token": trace.source[3].text}
+    assert found["axes"][2] == {"dim": "key", "index": 3, "token": trace.source[3].text}
     assert found["chain"][0]["name"] == CROSS
     assert found["chain"][-1]["name"].startswith(("source_embedding", "target_embedding"))
     assert found["links"]["section"] == "3.2.1"
@@ -221,7 +221,7 @@ def test_of_many_terms_the_largest(client: Client, recording: str, trace: Trace)
     found, own = client.ask(path).json, trace.explain("logits", (1, 500))
     values = [term.value for term in own.terms]
     largest = sorted(range(len(values)), key=lambda n: -abs(values[n]))[:5]
-    assert [term["place"] for term in found["terms"]] == sorted(largest)
+    assert [term["index"] for term in found["terms"]] == sorted(largest)
     assert found["left_out"]["terms"] == len(values) - 5
     shown = sum(term["value"] for term in found["terms"])
     assert math.isclose(shown + found["left_out"]["sum"], sum(values), abs_tol=1e-9)
@@ -320,14 +320,14 @@ def test_translation_word_by_word(client: Client) -> None:
         (each["log_prob"] for each in first["candidates"]), reverse=True
     )
     assert first["ids"][-1] == first["candidates"][0]["id"] and len(first["candidates"]) == 4
-    assert 1 < len(first["live"]) <= 3
+    assert 1 < len(first["hypotheses"]) <= 3
     name, done = events[-1]
     assert name == "done" and len(done["sentences"]) == 2
     assert done["translation"] == "Le chat est sur le tapis. Je suis étudiant."
     plain = client.ask("/api/translate", given).json
     assert plain == done
     last = [step for step in steps if step["sentence"] == 0][-1]
-    best = max(last["live"], key=lambda each: each["finished"])
+    best = max(last["hypotheses"], key=lambda each: each["finished"])
     assert best["text"] == done["sentences"][0]["text"]
 
 

@@ -24,7 +24,7 @@ class Model:
     """What the quality check asks of a translator, but for the search."""
 
     def __init__(self) -> None:
-        self.config, self.weights = Config(), SimpleNamespace(origin=None)
+        self.config, self.weights = Config(), SimpleNamespace(folder=None)
         self.tokenizers = SimpleNamespace(source=SimpleNamespace(find_unknown=lambda text: []))
 
 

@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from glassformer.data.demo import pairs
 from glassformer.text import sentences
 from glassformer.text.sentences import split_sentences
 from glassformer.text.spacing import join_sentences
+from tools.demo_corpus import pairs
 
 # Each row is one text; its sentences stand between bars.
 TEXTS = """

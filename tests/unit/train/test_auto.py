@@ -17,7 +17,7 @@ from glassformer.config import SIZES, Config
 from glassformer.data.corpus import find_data
 from glassformer.train import train
 from glassformer.train.auto import (
-    Extent,
+    CorpusStats,
     choose_again,
     choose_settings,
     estimate_speed,
@@ -48,7 +48,7 @@ KEYS = {
 
 
 def ask(pairs: int, machine: Machine = LAPTOP, **given: Any) -> tuple[Config, dict[str, str]]:
-    extent = Extent(pairs, pairs * 16, 150)
+    extent = CorpusStats(pairs, pairs * 16, 150)
     config, choices = choose_settings(Config.read({"size": "auto", **given}), extent, machine)
     assert {each.key for each in choices} | {"train.minutes"} == KEYS
     return config, {each.key: each.why for each in choices}
@@ -117,14 +117,14 @@ def test_a_size_by_hand_keeps_the_recipe(pairs: int) -> None:
     """The size that auto takes gives what auto gives; another one what it gives at that size."""
     free, why = ask(pairs)
     assert why["size"] != "yours"
-    extent = Extent(pairs, pairs * 16, 150)
-    given = read_recipe(None, None, None, None, [], size=free.size)
-    assert given == read_recipe(free.size, None, None, None, [])
+    extent = CorpusStats(pairs, pairs * 16, 150)
+    given = read_recipe(None, [], size=free.size)
+    assert given == read_recipe(free.size, [])
     found, choices = choose_settings(given, extent, LAPTOP)
     assert found == free
     assert [each.key for each in choices if each.is_yours] == ["size"]
     other = "base" if free.size != "base" else "tiny"
-    config, _ = choose_settings(read_recipe(None, None, None, None, [], size=other), extent, LAPTOP)
+    config, _ = choose_settings(read_recipe(None, [], size=other), extent, LAPTOP)
     assert config.size == other and not config.is_open
     assert all(getattr(config.model, name) == value for name, value in SIZES[other].items())
     assert (config.model.norm, config.train.optimizer, config.train.schedule) == (
@@ -135,10 +135,10 @@ def test_a_size_by_hand_keeps_the_recipe(pairs: int) -> None:
 
 
 def test_the_papers_recipe_has_a_name() -> None:
-    paper = read_recipe("paper", None, None, None, [], size="tiny")
+    paper = read_recipe("paper", [], size="tiny")
     assert not paper.is_open and (paper.model.norm, paper.train.optimizer) == ("post", "adam")
     assert paper.model.d_model == SIZES["tiny"]["d_model"]
-    assert read_recipe("paper", None, None, None, []).model == Config().model
+    assert read_recipe("paper", []).model == Config().model
 
 
 def test_what_hangs_on_the_number_of_updates_is_chosen_again() -> None:
@@ -208,12 +208,14 @@ def test_the_extent_is_about_right(data: Path) -> None:
 
 
 def test_every_character_finds_room() -> None:
-    config, _ = choose_settings(Config.read({"size": "auto"}), Extent(5000, 50_000, 6000), LAPTOP)
+    config, _ = choose_settings(
+        Config.read({"size": "auto"}), CorpusStats(5000, 50_000, 6000), LAPTOP
+    )
     assert config.text.vocabulary >= 256 + 3 + 6000 + 1000
 
 
 def test_the_table_says_why() -> None:
-    extent = Extent(29_000, 450_000, 100)
+    extent = CorpusStats(29_000, 450_000, 100)
     config, choices = choose_settings(
         Config.read({"size": "auto", "train": {"minutes": 3}}), extent, LAPTOP
     )

@@ -79,11 +79,11 @@ def test_work_that_weighs_nothing() -> None:
     assert found.source_BS.tolist() == [[EOS, PAD]] and found.number == 2
 
 
-@pytest.mark.parametrize("tokens", [1, 2, 3, 7, 20])
-def test_a_batch_is_cut_into_parts_that_make_the_whole(batches: Batches, tokens: int) -> None:
+@pytest.mark.parametrize("count", [1, 2, 3, 7, 20])
+def test_a_batch_is_cut_into_parts_that_make_the_whole(batches: Batches, count: int) -> None:
     batch = batches.batch(0, 0).numbered(3)
-    parts = batch.cut(tokens)
-    assert len(parts) == tokens
+    parts = batch.cut(count)
+    assert len(parts) == count
     assert np.array_equal(np.concatenate([each.source_BS for each in parts]), batch.source_BS)
     assert np.array_equal(np.concatenate([each.target_BT for each in parts]), batch.target_BT)
     sizes = [len(each.rows) for each in parts]

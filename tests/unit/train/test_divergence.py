@@ -188,23 +188,28 @@ class Watched(TorchDispatchMode):
 def test_nothing_but_the_update_touches_a_tensor(
     tmp_path: Path, corpus: list[Path], settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    update, whole = Updater.update, Loop._update
+    update = Updater.update
     counted: list[int] = []
 
     def only(self: Updater, *given: Any) -> Outcome:
         with torch.utils._python_dispatch._disable_current_modes():
             return update(self, *given)
 
-    def watch(self: Loop) -> Outcome:
-        with Watched() as watched:
-            outcome = whole(self)
-        counted.append(watched.count)
-        return outcome
+    def watch(name: str) -> None:
+        method = getattr(Loop, name)
+
+        def count(self: Loop, *given: Any) -> Any:
+            with Watched() as watched:
+                found = method(self, *given)
+            counted.append(watched.count)
+            return found
+
+        monkeypatch.setattr(Loop, name, count)
 
     monkeypatch.setattr(Updater, "update", only)
-    monkeypatch.setattr(Loop, "_update", watch)
+    watch("_count"), watch("_judge")
     train(settings(steps=25, validate_every=25, watch=0), corpus, tmp_path / "m", quiet=True)
-    assert counted == [0] * 25
+    assert counted == [0] * 50
 
 
 @pytest.fixture

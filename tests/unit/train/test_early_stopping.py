@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from glassformer.train import loop, train
+from glassformer.train import loop, train, validation
 from glassformer.train.validation import Validation
 
 from .conftest import Settings
@@ -24,7 +24,7 @@ def run(
         bleu = next(scores)
         return Validation(bleu, 2 * bleu, 9 - bleu, ("a", "b", "c"), "signature", 4)
 
-    monkeypatch.setattr(loop, "validate", validate)
+    monkeypatch.setattr(validation, "validate", validate)
     monkeypatch.setattr(loop, "ENOUGH_TO_CHOOSE", 1)
     config = settings(steps=8, validate_every=1, **how)
     train(config, corpus, out, quiet=True)

@@ -14,7 +14,7 @@ import torch
 
 from glassformer.config import Config
 from glassformer.tensors import load_tensors
-from glassformer.train import loop, resume, train
+from glassformer.train import resume, train, validation
 from glassformer.train.checkpoint import checkpoints
 from glassformer.train.updates import Updater
 
@@ -31,7 +31,7 @@ class Machine:
         self.now, self.update, self.sentence = 1000.0, 1.0, 0.02
         self.slower_from, self.dies_at = 10**9, 10**9
         self.updates: list[tuple[float, ...]] = []  # rate, and planned updates stood for
-        update, validate = Updater.update, loop.validate
+        update, validate = Updater.update, validation.validate
 
         def slow_update(updater: Updater, step: int, rate: float, *rest: Any) -> Any:
             self.now += self.update * (1 if step < self.slower_from else 3)
@@ -47,7 +47,7 @@ class Machine:
 
         monkeypatch.setattr(time, "perf_counter", lambda: self.now)
         monkeypatch.setattr(Updater, "update", slow_update)
-        monkeypatch.setattr(loop, "validate", slow_validate)
+        monkeypatch.setattr(validation, "validate", slow_validate)
 
 
 def timed(settings: Settings, **changes: Any) -> Config:
@@ -120,12 +120,12 @@ def test_it_is_said_before_it_begins_that_there_is_little_time(
 
 def keep_worse_and_worse(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every validation finds a lower BLEU than the one before."""
-    validate = loop.validate
+    validate = validation.validate
 
     def worse(*parts: Any, **how: Any) -> Any:
         return replace(validate(*parts, **how), bleu=99.0 - how["turn"])
 
-    monkeypatch.setattr(loop, "validate", worse)
+    monkeypatch.setattr(validation, "validate", worse)
 
 
 @pytest.mark.parametrize(("pairs", "kept"), [(3, 6), (99, 6), (100, 2)])

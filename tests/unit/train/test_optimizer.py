@@ -32,7 +32,7 @@ def run(model: nn.Module, optimizer: torch.optim.Optimizer, steps: int = 3) -> N
         optimizer.step()
 
 
-@pytest.mark.parametrize("shape", [(3, 8, 8), (2, 4, 9), (2, 9, 4)])
+@pytest.mark.parametrize("shape", [(3, 8, 8), (2, 4, 9), (2, 9, 4), (2, 256, 260), (2, 270, 256)])
 def test_orthogonal_keeps_directions_and_evens_out_sizes(shape: tuple[int, ...]) -> None:
     torch.manual_seed(0)
     x_NOI = torch.randn(shape)

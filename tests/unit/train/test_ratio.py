@@ -9,7 +9,7 @@ import torch
 
 from glassformer.config import EOS, Decode
 from glassformer.data.store import Store, build_store
-from glassformer.decode.rules import longest_output
+from glassformer.decode.sentences import longest_output
 from glassformer.directory import load_model
 from glassformer.text import Tokenizer
 from glassformer.train.preparation import find_ratio

@@ -11,7 +11,6 @@ from torch.nn.functional import cross_entropy, kl_div
 
 from glassformer.config import BOS, EOS, PAD, Model, Train
 from glassformer.data.batches import Batch
-from glassformer.kernels.dropout import seed_dropout
 from glassformer.model import Transformer
 from glassformer.train.updates import Updater
 
@@ -66,16 +65,16 @@ def test_consistency_draws_two_readings_together(bias: bool) -> None:
     """R-Drop's loss: the mean of both readings', and a quarter of alpha of what parts them."""
     updater, batch = make_updater(output_bias=bias, dropout=0.4), make_batch(0)
     updater.train = updater.train.model_copy(update={"rdrop_alpha": 3.0})
-    updater.model.train()
-    seed_dropout(1, 1, batch.number)
+    updater.network.train()
+    updater._seed(1, batch)
     share = updater.backward(batch, targets=7)
     found = {name: p.grad for name, p in updater.model.named_parameters()}
     updater.optimizer.zero_grad()
-    seed_dropout(1, 1, batch.number)
+    updater._seed(1, batch)
     target_BT = torch.from_numpy(batch.target_BT)
     wanted_BT = target_BT[:, 1:]
     logits = [
-        updater.model(torch.from_numpy(batch.source_BS), target_BT[:, :-1])[wanted_BT != PAD]
+        updater.network(torch.from_numpy(batch.source_BS), target_BT[:, :-1])[wanted_BT != PAD]
         for _ in range(2)
     ]
     wanted_N, (p, q) = wanted_BT[wanted_BT != PAD], (each.log_softmax(-1) for each in logits)
@@ -147,7 +146,7 @@ def test_no_value_is_asked_for_on_the_way(
     train = Train(rdrop_alpha=rdrop_alpha, ema=0.9)
     updater = Updater(model, train, torch.device("meta"), "fp32")
     updater.model.train()
-    loss = updater._gather(1, [make_batch(0), make_batch(1)], targets=14)
+    loss = updater._forward_backward(1, [make_batch(0), make_batch(1)], targets=14)
     norm = updater._norm()
     assert loss.is_meta and norm.is_meta
     torch.nn.utils.clip_grads_with_norm_(updater.model.parameters(), 1.0, norm)

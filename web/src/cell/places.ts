@@ -1,6 +1,6 @@
 /** Where a cell lies, in words: `query 3 ▁it`. */
 
-import { say, type Key } from "../words";
+import { say, type Key } from "../say";
 import type { Trace } from "../data/trace";
 import type { Index } from "./operands";
 

@@ -2,7 +2,7 @@
 
 import type { Component } from "svelte";
 import type { Trace } from "../data/trace";
-import type { Key } from "../words";
+import type { Key } from "../say";
 
 /** What every view is given: the recording on screen. */
 export interface ViewProps {

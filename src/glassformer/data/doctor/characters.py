@@ -7,39 +7,17 @@ from functools import cache
 from unicodedata import category
 
 import numpy as np
+import regex
 
 from .ragged import Array, Block
 
-# The letters of each script, as first-last in hexadecimal.
-SCRIPTS = {
-    "Latin": "41-5A 61-7A AA-AA BA-BA C0-D6 D8-F6 F8-24F 1E00-1EFF 2C60-2C7F A720-A7FF FF21-FF5A",
-    "Greek": "370-3FF 1F00-1FFF",
-    "Cyrillic": "400-52F 1C80-1C8F 2DE0-2DFF A640-A69F",
-    "Armenian": "531-58F",
-    "Hebrew": "5D0-5F2 FB1D-FB4F",
-    "Arabic": "620-64A 66E-6D3 6FA-6FF 750-77F 8A0-8C7 FB50-FDFB FE70-FEFC",
-    "Devanagari": "900-963 971-97F",
-    "Bengali": "980-9E3",
-    "Gurmukhi": "A01-A5E A70-A76",
-    "Gujarati": "A81-AE3",
-    "Oriya": "B01-B63",
-    "Tamil": "B82-BD7",
-    "Telugu": "C00-C63",
-    "Kannada": "C80-CE3",
-    "Malayalam": "D00-D63",
-    "Sinhala": "D81-DDF",
-    "Thai": "E01-E3A E40-E4E",
-    "Lao": "E81-ECD",
-    "Tibetan": "F40-FBC",
-    "Burmese": "1000-103F",
-    "Georgian": "10A0-10FF 1C90-1CBF 2D00-2D2D",
-    "Hangul": "1100-11FF 3130-318F AC00-D7AF",
-    "Ethiopic": "1200-135A",
-    "Khmer": "1780-17D3",
-    "Mongolian": "1820-18AA",
-    "Kana": "3041-30FA 30FC-30FF 31F0-31FF FF66-FF9D",
-    "Han": "3005-3007 3400-4DBF 4E00-9FFF F900-FAFF 20000-3FFFF",
-}
+_SCRIPTS = """
+Latin Greek Cyrillic Armenian Hebrew Arabic Devanagari Bengali Gurmukhi Gujarati Oriya Tamil Telugu
+Kannada Malayalam Sinhala Thai Lao Tibetan Myanmar Georgian Hangul Ethiopic Khmer Mongolian Kana Han
+"""
+SCRIPTS = _SCRIPTS.split()
+KANA = r"\p{Hiragana}\p{Katakana}ー"
+LAST = 0x32400  # no code point from here on is a letter
 NAMES = ("none", *SCRIPTS)
 LATIN, GREEK, CYRILLIC = (NAMES.index(name) for name in ("Latin", "Greek", "Cyrillic"))
 HOME = 0.2  # the least share of the letters of a side for a script to be one of its own
@@ -74,8 +52,11 @@ WORD = re.compile(r"[^\W\d_]{2,}")
 def script_table() -> Array:
     """Return the script of each code point, as an index into NAMES."""
     table = np.zeros(0x110000, np.uint8)
-    for number, ranges in enumerate(SCRIPTS.values(), 1):
-        _mark(table, ranges, number)
+    characters = "".join(map(chr, range(LAST)))
+    for number, script in enumerate(SCRIPTS, 1):
+        letters = KANA if script == "Kana" else rf"\p{{{script}}}"
+        for run in regex.finditer(rf"(?V1)[[{letters}]--[\p{{Nd}}\p{{P}}\p{{S}}]]+", characters):
+            table[run.start() : run.end()] = number
     return table
 
 

@@ -8,10 +8,10 @@ from itertools import islice
 
 import numpy as np
 
+from ...text.function_words import NAMES
 from .characters import NAMES as SCRIPTS
 from .characters import count_scripts, find_broken, find_foreign, find_home, find_lookalikes
-from .function_words import NAMES
-from .languages import Contrast, Tongue
+from .languages import Contrast, SideLanguage
 from .lengths import find_outliers
 from .order import Misalignment
 from .partners import Gathered, compare_partners, describe_misalignment, explain_inequality
@@ -26,7 +26,7 @@ AGAINST = -5.0  # nats: lines with less evidence are no translations of each oth
 COPIED = 12  # the least characters of a copy: names and interjections are often the same
 EXAMPLES = 3
 # The findings that explain why lines are no partners: these lines get no further finding.
-EXPLAINING = ("misalignment", "swapped", "language", "script", "copy", "empty")
+EXPLAINING = ("misaligned", "swapped", "language", "script", "copy", "empty")
 SIDES = ("source", "target")
 
 # The control characters and those that a terminal cannot show.
@@ -84,8 +84,8 @@ class _Examiner:
         scripts = [count_scripts(block) for block in sample.blocks]
         self.total = sample.counts[0]
         self.home = [find_home(each) for each in scripts]
-        self.tongues = [
-            Tongue(*side) for side in zip(sample.texts, sample.words, scripts, strict=True)
+        self.side_languages = [
+            SideLanguage(*side) for side in zip(sample.texts, sample.words, scripts, strict=True)
         ]
         self.contrast = Contrast(*sample.texts)
         self.gathered = [Gathered(words) for words in sample.words] if thorough else []
@@ -156,7 +156,7 @@ class _Examiner:
             other = SIDES[1 - side]
             alone = set(np.flatnonzero(wrong & ~swapped).tolist()) - copies
             self._note("language", sorted(alone), f"{SIDES[side]} is like the {other}")
-            named = self.tongues[side].find_others(blocks[side], words[side])
+            named = self.side_languages[side].find_others(blocks[side], words[side])
             for number, code in named.items():
                 if number not in alone | copies and not swapped[number]:
                     self._note("language", [number], f"{SIDES[side]}: {NAMES[code]}")
@@ -174,7 +174,7 @@ class _Examiner:
         evidence = np.zeros(0)
         if self.gathered:
             evidence, misalignments = compare_partners(*self.gathered)
-            self._note_slips(misalignments, names)
+            self._note_misalignments(misalignments, names)
         explained = {place for kind in EXPLAINING for place in self.found[kind]}
         lengths = [np.concatenate(side) for side in zip(*self.lengths, strict=True)]
         for kind, places in (
@@ -183,23 +183,25 @@ class _Examiner:
         ):
             self.found[kind] = [place for place in places.tolist() if place not in explained]
 
-    def _note_slips(self, misalignments: list[Misalignment], names: tuple[str, str]) -> None:
+    def _note_misalignments(
+        self, misalignments: list[Misalignment], names: tuple[str, str]
+    ) -> None:
         ends = [*(misalignment.line for misalignment in misalignments[1:]), self.total]
         for misalignment, end in zip(misalignments, ends, strict=False):
             lost = misalignment.line + max(
                 0, -misalignment.lost
             )  # lines of the source without partner
-            self.found["misalignment"] += range(
+            self.found["misaligned"] += range(
                 misalignment.line, end if misalignment.offset else lost
             )
         shown = [
             describe_misalignment(misalignment, names) for misalignment in misalignments[:EXAMPLES]
         ]
-        self.about["misalignment"] = "; ".join(shown) + "; ..." * (len(misalignments) > EXAMPLES)
+        self.about["misaligned"] = "; ".join(shown) + "; ..." * (len(misalignments) > EXAMPLES)
 
     def check_codes(self, codes: Sequence[str | None]) -> None:
         """Note a finding if a side is not in the language that it is said to be in."""
-        seen = [tongue.code for tongue in self.tongues]
+        seen = [language.code for language in self.side_languages]
         wrong = [
             f"the {side} looks {NAMES[code]}, not {NAMES[said]}"
             for side, code, said in zip(SIDES, seen, codes, strict=True)
@@ -231,5 +233,5 @@ class _Examiner:
             for kind, found in places.items()
             if len(found)
         ]
-        first, second = (tongue.code for tongue in self.tongues)
+        first, second = (language.code for language in self.side_languages)
         return Report(self.total, findings, (first, second), bool(self.gathered))

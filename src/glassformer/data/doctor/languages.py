@@ -8,9 +8,9 @@ from itertools import compress
 
 import numpy as np
 
+from ...text.function_words import BY_SCRIPT, WORDS
 from .characters import NAMES as SCRIPTS
 from .characters import lower_table
-from .function_words import BY_SCRIPT, WORDS
 from .ragged import Array, Block
 
 BUCKETS = 1 << 16  # for trigrams, hashed
@@ -59,7 +59,7 @@ def _hash_trigrams(block: Block) -> Array:
     return np.asarray(mixed >> np.uint32(16))
 
 
-class Tongue:
+class SideLanguage:
     """The language of one side, with classifiers that find lines in other languages."""
 
     def __init__(

@@ -11,7 +11,7 @@ from .report import Report
 from .sample import Texts
 
 LEFT_OUT = (
-    "misalignment",
+    "misaligned",
     "mismatch",
     "language",
     "script",

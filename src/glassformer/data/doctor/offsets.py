@@ -154,7 +154,7 @@ def _list_changes(path: Array) -> list[int]:
     return [0, *(np.flatnonzero(np.diff(path)) + 1).tolist(), len(path)]
 
 
-def list_slips(path: Array, evidence: Array) -> list[Misalignment]:
+def list_misalignments(path: Array, evidence: Array) -> list[Misalignment]:
     """Return the changes of a path, each at the line where it fits best."""
     reach, changes = len(evidence) // 2, _list_changes(path)
     misalignments = [Misalignment(0, 0, int(path[0]))] if path[0] else []

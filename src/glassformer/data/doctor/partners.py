@@ -13,7 +13,7 @@ from .offsets import (
     choose_reach,
     drop_chance,
     find_offset_path,
-    list_slips,
+    list_misalignments,
     weigh_surface,
     weigh_words,
 )
@@ -66,7 +66,7 @@ def compare_partners(source: Gathered, target: Gathered) -> tuple[Array, list[Mi
     lexicon = Lexicon(*sides, sizes, path)
     evidence = weigh_words(lexicon, surface, path, reach)
     path = drop_chance(find_offset_path(evidence), surface, evidence)
-    return lexicon.judge(lines, lines), list_slips(path, evidence)
+    return lexicon.judge(lines, lines), list_misalignments(path, evidence)
 
 
 def explain_inequality(

@@ -16,7 +16,7 @@ KINDS = {
         "a side is not in the language that it is said to be in",
         "look at the codes, or give the files the other way round",
     ),
-    "misalignment": (
+    "misaligned": (
         "not beside their translation: a line was lost or added on one side",
         "put the line back, or take its partner out; --fix leaves these lines out",
     ),
@@ -70,7 +70,7 @@ KINDS = {
     ),
 }
 # The findings that a script should stop at: if their share of the pairs is larger than this.
-SERIOUS = {"sides": 0.0, "misalignment": 0.0, "leak": 0.0} | dict.fromkeys(
+SERIOUS = {"sides": 0.0, "misaligned": 0.0, "leak": 0.0} | dict.fromkeys(
     ("mismatch", "swapped", "language", "script", "encoding", "copy", "length"), 0.05
 )
 HARMLESS = ("empty", "duplicate", "near-duplicate")  # training leaves out empty pairs itself

@@ -4,7 +4,7 @@ Letters: N queries, one for each new token of a row; S source positions; D model
 width of the feed-forward network; E width of all heads together; V vocabulary.
 The result of a row does not depend on other rows, nor on the number of threads.
 */
-#include <omp.h>
+int omp_get_thread_num(void), omp_get_num_threads(void); /* Clang may lack <omp.h> */
 #include "int8.h"
 #include "attention.h"
 #include "topk.h"

@@ -9,6 +9,12 @@
 #include "bf16.h"
 #include <stdlib.h>
 
+#if defined(_WIN32)
+#include <malloc.h>
+#define aligned_alloc(alignment, bytes) _aligned_malloc(bytes, alignment)
+#define free _aligned_free
+#endif
+
 // Returns NULL where memory runs out; the caller then does nothing and returns 1.
 static inline void *room(long values, int size) {
     return aligned_alloc(64, ((size_t)values * size + 63) / 64 * 64 + 64);

@@ -94,13 +94,25 @@ INLINE void write_rows(const float *from, long wide, long rows, long width, void
     }
 }
 
+// Returns the values of a and b, one after the other, at these places.
+INLINE Vector shuffle(Vector a, Vector b, Whole places) {
+#if defined(__clang__)  // finds the instruction in a loop
+    Vector found;
+    for (int i = 0; i < LANES; i++)
+        found[i] = places[i] < LANES ? a[places[i]] : b[places[i] - LANES];
+    return found;
+#else
+    return __builtin_shuffle(a, b, places);
+#endif
+}
+
 INLINE void zip(Vector a, Vector b, Vector *low, Vector *high) {
     Whole x, y;
     for (int i = 0; i < LANES; i++) {
         x[i] = i / 2 + i % 2 * LANES;
         y[i] = x[i] + LANES / 2;
     }
-    *low = __builtin_shuffle(a, b, x), *high = __builtin_shuffle(a, b, y);
+    *low = shuffle(a, b, x), *high = shuffle(a, b, y);
 }
 
 // Transposes x (rows x columns) to columns x `high`; the padding is 0. Both strides are multiples
@@ -156,7 +168,7 @@ INLINE Vector exponential(Vector x) {  // for x <= 0; the error is within 2 unit
 INLINE Vector swap(Vector x, int apart) {
     Whole places;
     for (int i = 0; i < LANES; i++) places[i] = i ^ apart;
-    return __builtin_shuffle(x, places);
+    return shuffle(x, x, places);
 }
 
 INLINE float total(Vector x) {

@@ -9,7 +9,7 @@
 #include "tiles.h"
 
 #ifdef HAS_TILES
-#include <omp.h>
+int omp_get_thread_num(void), omp_get_num_threads(void);  // Clang may lack <omp.h>
 
 enum { STEP = 32, CELLS = 1024 };     // a step of a panel has 32 x 32 values
 enum { RIGHT = 1 << 19 };             // values of the right side that stay in a core's cache

@@ -40,10 +40,7 @@ BLOCKS = (  # file, function, prefix of its windows, title
 
 
 def read_code(file: str, name: str) -> list[str]:
-    """Return the lines of a function of `model/`, without its docstring and its fast path.
-
-    The fast path is what runs only without a recorder: `if self.recorder is None`.
-    """
+    """Return the lines of a function of `model/`, without its docstring."""
     text = (MODEL / file).read_text(encoding="utf-8")
     body: list[ast.stmt] = ast.parse(text).body
     for part in name.split("."):
@@ -53,38 +50,9 @@ def read_code(file: str, name: str) -> list[str]:
         body = node.body
     lines = dict(enumerate(text.splitlines()[node.lineno - 1 : node.end_lineno], node.lineno))
     if ast.get_docstring(node) is not None:
-        _drop(lines, body[0].lineno, body[0].end_lineno)
-    for each in ast.walk(node):
-        if isinstance(each, ast.If) and "self.recorder is None" in ast.unparse(each.test):
-            _drop_shortcut(lines, each)
-    for each in body:
-        if isinstance(each, ast.Assign) and not _is_used(each, lines):
-            _drop(lines, each.lineno, each.end_lineno)
+        for number in range(body[0].lineno, (body[0].end_lineno or 0) + 1):
+            del lines[number]
     return textwrap.dedent("\n".join(lines[n] for n in sorted(lines))).splitlines()
-
-
-def _drop(lines: dict[int, str], first: int, last: int | None) -> None:
-    for number in range(first, (last or first) + 1):
-        lines.pop(number, None)
-
-
-def _drop_shortcut(lines: dict[int, str], node: ast.If) -> None:
-    """Drop an `if` with its body; keep what stands under `else`, one level further out."""
-    _drop(lines, node.lineno, node.body[-1].end_lineno)
-    if node.orelse:
-        first, last = node.orelse[0].lineno, node.orelse[-1].end_lineno or 0
-        _drop(lines, node.body[-1].lineno + 1, first - 1)
-        for number in range(first, last + 1):
-            lines[number] = lines[number].removeprefix(" " * 4)
-
-
-def _is_used(node: ast.Assign, lines: dict[int, str]) -> bool:
-    """Return whether a remaining line, other than its own, uses a name that `node` assigns."""
-    names = {
-        n.id for n in ast.walk(node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)
-    }
-    rest = "\n".join(line for number, line in lines.items() if number != node.lineno)
-    return not names or any(re.search(rf"\b{name}\b", rest) for name in names)
 
 
 def draw_code(trace: Any, *, lang: str = "en", ax: Axes | None = None, layer: int = 0) -> Figure:

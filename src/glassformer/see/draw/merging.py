@@ -41,13 +41,13 @@ def draw_merges(page: Page, word: Any, number: int, x: float, y: float) -> None:
     for text in symbols:
         edges.append(edges[-1] + max(17.0, measure_width(text, theme.TEXT, mono=True) + 8))
     place = {0, len(symbols)} | {*range(1, len(symbols))}
-    merges = [(n, m) for n, m in enumerate(word.merges) if m.place < len(symbols)]
+    merges = [(n, m) for n, m in enumerate(word.merges) if m.index < len(symbols)]
     page.text(
         x - 8, y + 8, page.say("characters", "字符"), size=theme.SMALL, color=theme.SOFT, ha="right"
     )
     _draw_row(page, symbols, edges, sorted(place), y, -1)
     for row, (n, merge) in enumerate(merges[:ROWS], 1):
-        place.remove(merge.place)
+        place.remove(merge.index)
         top = y + row * HIGH
         page.text(
             x - 46,
@@ -67,7 +67,7 @@ def draw_merges(page: Page, word: Any, number: int, x: float, y: float) -> None:
             color=ink.ink,
             ha="right",
         )
-        _draw_row(page, symbols, edges, sorted(place), top, merge.place)
+        _draw_row(page, symbols, edges, sorted(place), top, merge.index)
     hidden = len(word.merges) - min(len(merges), ROWS)
     if hidden:
         page.text(

@@ -25,7 +25,7 @@ from glassformer.data.doctor.characters import (
 )
 from glassformer.data.doctor.ragged import Block
 
-OTHERWISE = {"HIRAGANA": "Kana", "KATAKANA": "Kana", "CJK": "Han", "MYANMAR": "Burmese"}
+OTHERWISE = {"HIRAGANA": "Kana", "KATAKANA": "Kana", "CJK": "Han"}
 
 
 def test_letters_are_of_the_script_that_unicode_names() -> None:

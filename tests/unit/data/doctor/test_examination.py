@@ -8,15 +8,15 @@ from random import Random
 import numpy as np
 import pytest
 
-from glassformer.data.demo import pairs
 from glassformer.data.doctor import Report, examine, fix
 from glassformer.data.doctor.characters import count_scripts
-from glassformer.data.doctor.function_words import NAMES, WORDS
-from glassformer.data.doctor.languages import Tongue, identify
+from glassformer.data.doctor.languages import SideLanguage, identify
 from glassformer.data.doctor.lengths import find_outliers
 from glassformer.data.doctor.ragged import Block
 from glassformer.data.doctor.report import KINDS
 from glassformer.data.doctor.words import split_words
+from glassformer.text.function_words import NAMES, WORDS
+from tools.demo_corpus import pairs
 
 COUNT = 2000
 
@@ -66,7 +66,7 @@ def test_each_kind_is_found_in_its_line(clean: tuple[list[str], list[str]]) -> N
     assert len(set(found["swapped"]) & set(range(100, 140))) >= 35
     assert not set(found["swapped"]) - set(range(100, 140))
     assert {150, 160} <= set(found["leak"])
-    assert not found["misalignment"] and not found["mismatch"] and not report.thorough
+    assert not found["misaligned"] and not found["mismatch"] and not report.thorough
 
 
 @pytest.mark.parametrize(
@@ -161,9 +161,9 @@ def test_mended_pairs(clean: tuple[list[str], list[str]]) -> None:
     }
 
 
-def _tongue(texts: list[str]) -> Tongue:
+def _language(texts: list[str]) -> SideLanguage:
     block = Block(texts)
-    return Tongue(texts, split_words(block), count_scripts(block))
+    return SideLanguage(texts, split_words(block), count_scripts(block))
 
 
 @pytest.mark.parametrize("code", sorted(WORDS))
@@ -185,7 +185,7 @@ def test_languages_known_by_their_script() -> None:
         ("123", None),
         ("Zxq vbn", None),
     ):
-        assert _tongue([text] * 5).code == code
+        assert _language([text] * 5).code == code
     assert {*WORDS, "ja", "ko", "zh", "he", "th", "el"} == NAMES.keys()
 
 
@@ -194,9 +194,9 @@ def test_a_language_without_a_list_learns_its_own_words() -> None:
     random = Random(6)
     common = ["en", "de", "le", "ka", "mu", "to", "ri"]
     texts = [" ".join(random.sample(common, 4)) + f" w{random.random()}" for _ in range(500)]
-    tongue = _tongue(texts)
+    language = _language(texts)
     block = Block(texts)
-    assert tongue.find_others(block, split_words(block)) == {}
+    assert language.find_others(block, split_words(block)) == {}
 
 
 def test_outliers_of_length() -> None:

@@ -9,7 +9,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from glassformer.data.demo import pairs
 from glassformer.data.doctor.order import Misalignment, guess_offsets
 from glassformer.data.doctor.partners import (
     Gathered,
@@ -19,6 +18,7 @@ from glassformer.data.doctor.partners import (
 )
 from glassformer.data.doctor.ragged import Block, Cross, Ragged, cut_ragged
 from glassformer.data.doctor.words import split_words
+from tools.demo_corpus import pairs
 
 COUNT = 3000
 
@@ -105,7 +105,7 @@ def test_a_lost_line_is_found_where_it_was(sides: tuple[list[str], list[str]], l
         assert abs(misalignment[0].line - line) <= 1
 
 
-def test_slips_that_make_good_again(sides: tuple[list[str], list[str]]) -> None:
+def test_misalignments_that_make_good_again(sides: tuple[list[str], list[str]]) -> None:
     source, target = sides
     _, misalignments = _compare(_drop(source, 700, 701), _drop(target, 2000, 2001))
     assert [misalignment.lost for misalignment in misalignments] == [2, -2]

@@ -74,27 +74,27 @@ def test_small_corpora(data: Path, name: str, lang: str, lines: int, trials: int
         random = Random(f"{name} {lines} {trial}")
         start = random.randrange(len(whole[0]) - lines + 1)
         source, target = (side[start : start + lines] for side in whole)
-        assert not _list_slips(source, target)
+        assert not _list_misalignments(source, target)
         place = random.randrange(lines // 20, lines - lines // 20)
         new = ([], [random.choice(whole[1]), target[place]], [target[place]] * 2)[trial % 3]
         target[place : place + 1] = new
         shorter = min(len(source), len(target))
-        misalignments = _list_slips(source[:shorter], target[:shorter])
+        misalignments = _list_misalignments(source[:shorter], target[:shorter])
         found += len(misalignments) == 1 and abs(misalignments[0].line - place) <= 2
     assert found >= 0.85 * trials
 
 
-def test_sides_that_have_nothing_in_common_have_no_slip(data: Path) -> None:
+def test_sides_that_have_nothing_in_common_have_no_misalignment(data: Path) -> None:
     """Some offset is always the best, but at none of them are the lines partners."""
     for name, lang in SMALL:
         source, target = (
             list(islice(read_lines(data / f"{name}.{each}"), 1_000)) for each in ("en", lang)
         )
         Random(3).shuffle(target)
-        assert not _list_slips(source, target)
+        assert not _list_misalignments(source, target)
 
 
-def _list_slips(*sides: list[str]) -> list[Misalignment]:
+def _list_misalignments(*sides: list[str]) -> list[Misalignment]:
     gathered = [Gathered(split_words(Block(side))) for side in sides]
     for each, side in zip(gathered, sides, strict=True):
         each.add(side, split_words(Block(side)))
@@ -124,7 +124,7 @@ def test_all_at_once(texts: tuple[Sides, list[str]]) -> None:
         source[n], target[n] = target[n], source[n]
     test = [source[n] for n in tested], [target[n] for n in tested]
     report = examine(source, target, held_out={"test": test})
-    misaligned = report["misalignment"]
+    misaligned = report["misaligned"]
     assert misaligned is not None and set(range(misalignment, misalignment + 200)) == set(
         misaligned.places.tolist()
     )
@@ -165,7 +165,7 @@ def test_an_equal_number_of_lines_lost_on_both_sides(texts: tuple[Sides, list[st
     (source, target), _ = texts
     first, second = len(source) // 5, len(source) // 2
     report = examine(source[:first] + source[first + 1 :], target[:second] + target[second + 1 :])
-    misalignment = report["misalignment"]
+    misalignment = report["misaligned"]
     assert misalignment is not None and misalignment.places.tolist() == list(range(first, second))
 
 

@@ -33,6 +33,8 @@ def shares(riddle: Trace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> li
         "weights_sha256": fingerprint(riddle.parameters),
         "pairs": 50,
         "look": {"it reads the source": found},
+        "genders": {"animal": "m", "street": "f"},
+        "adjectives": ["tired"],
     }
     (tmp_path / "measured.json").write_text(json.dumps(table), encoding="utf-8")
     monkeypatch.setattr(measured, "MEASURED", tmp_path / "measured.json")

@@ -1,0 +1,114 @@
+"""Write docs/settings.md from the settings in config.py: `python docs/settings.py`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, get_args, get_origin
+
+from pydantic.fields import FieldInfo
+
+from glassformer.cli.effects import NO_EFFECT, list_refused
+from glassformer.cli.settings import Setting, read_settings
+from glassformer.config import Config
+
+PAGE = Path(__file__).with_suffix(".md")
+PAPER = re.compile(r" \(paper ([\d.]+)\)")
+KINDS = {int: "whole number", float: "number", str: "text", bool: "true or false"}
+HEAD = "| setting | option | default | values | meaning | paper |\n|---|---|---|---|---|---|"
+INTRO = """# Settings
+
+These are all settings of a model, its training and its search. They stand in the TOML file that
+`train` reads and in the `config.toml` of each model. Each is an option too: those of decode are
+options of `translate`, `evaluate` and `see`, all others of `train`. `--set` sets one by its key:
+
+```
+glassformer train --data data/train --valid data/valid --source-lang en --target-lang de \\
+    --out my-model --label-smoothing 0.05 --dropout 0.3 --set decode.beam=4
+```
+
+The defaults are the paper's where the paper has one. The recipe auto, with which `train` begins if
+no other is named, chooses what is not set for the data and the machine. Paper: the section of
+[Attention Is All You Need](https://arxiv.org/abs/1706.03762) that speaks of it.
+
+This page is written by `python docs/settings.py`."""
+OUTRO = """## Options without an effect
+
+An option that cannot have an effect is refused, in one sentence that says why. So is an option of
+another search than the one that is asked for: the temperature belongs to `sample`."""
+
+
+def render() -> str:
+    """Return the page."""
+    top = [Setting(name, name, Config.model_fields[name]) for name in ("recipe", "size")]
+    parts = [INTRO, f"## Above the tables\n\n{HEAD}\n" + "\n".join(map(render_row, top))]
+    for table, field in Config.model_fields.items():
+        rows = [each for key, each in read_settings().items() if key.startswith(f"{table}.")]
+        if rows:
+            says = (field.annotation.__doc__ or "").split("\n")[0]
+            parts.append(f"## {table}\n\n{says}\n\n{HEAD}\n" + "\n".join(map(render_row, rows)))
+    return "\n\n".join([*parts, f"{OUTRO}\n\n{render_effects()}\n"])
+
+
+def render_row(setting: Setting) -> str:
+    """Return the row of a setting in its table."""
+    said = setting.field.description or ""
+    section = PAPER.search(said)
+    cells = (
+        f"`{setting.key.partition('.')[2] or setting.key}`",
+        f"`{setting.option}`" if setting.key != "recipe" else "first word",
+        show_value(setting.field.default),
+        show_values(setting),
+        PAPER.sub("", said).replace("|", "\\|"),
+        section[1] if section else "",
+    )
+    return f"| {' | '.join(cells)} |"
+
+
+def show_value(value: Any) -> str:
+    """Return a default as TOML has it; nothing for one that is not given."""
+    if isinstance(value, tuple):
+        return f"`[{', '.join(map(str, value))}]`"
+    if value is None:
+        return ""
+    return f"`{str(value).lower() if isinstance(value, bool) else value}`"
+
+
+def show_values(setting: Setting) -> str:
+    """Return what a setting can be: words, or the kind and the range of a number."""
+    if setting.values:
+        return ", ".join(f"`{each}`" for each in setting.values)
+    if get_origin(setting.kind) is tuple:
+        first, *others = get_args(setting.kind)
+        return f"list, each a {KINDS[first]}" if ... in others else f"two, each a {KINDS[first]}"
+    return ", ".join([KINDS[setting.kind], *show_limits(setting.field)])
+
+
+def show_limits(field: FieldInfo) -> Iterator[str]:
+    """Yield the bounds of a number; those of memory's sake, with many digits, as powers."""
+    for limit in field.metadata:
+        for name, said in (("ge", "from"), ("gt", "above"), ("le", "to"), ("lt", "below")):
+            value = getattr(limit, name, None)
+            if value is not None:
+                yield f"{said} {show_bound(value)}"
+
+
+def show_bound(value: float) -> str:
+    if value >= 1 << 17 and value & (int(value) - 1) == 0:
+        return f"2^{value.bit_length() - 1}"
+    return f"10^{len(str(value)) - 1}" if value >= 10_000 else f"{value:,}"
+
+
+def render_effects() -> str:
+    """Return the table of options that have no effect."""
+    rows = ["| command | options | have no effect |", "|---|---|---|"]
+    for verb, conditions in NO_EFFECT.items():
+        for where in conditions:
+            options = " ".join(f"`{each}`" for each in list_refused(verb, where))
+            rows.append(f"| `{verb}` | {options} | {where} |")
+    return "\n".join(rows)
+
+
+if __name__ == "__main__":
+    PAGE.write_text(render(), encoding="utf-8")

@@ -1,0 +1,74 @@
+"""Which options have no effect, and when: one table for all verbs.
+
+A condition "with --a" or "without --a or --b" is about the options that the user typed, and the
+class `Verb` checks it. Any other condition is known to the verb alone, which calls `refuse`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+
+NO_EFFECT = {
+    "align": {
+        "without --gold": "--gold-order --gold-first",
+        "without --reverse": "--join",
+        "without --layer": "--head --row",
+    },
+    "evaluate": {
+        "without a MODEL": "--source --output --set --no-split --no-guard {search}",
+    },
+    "see": {
+        "on a saved trace": "--sentence --level --target --prefix --hypothesis --device "
+        "--precision {search}",
+        "without --cell": "--form",
+        "without --save": "--compact --parameters",
+        "without --picture": "--query --output",
+        "without --picture or --gallery": "--lang",
+        "with --cell": "--picture --gallery --layer --head --top",
+        "with --picture": "--json --top",
+        "with --gallery": "--json --top --layer --head",
+        "with --json": "--layer --head --top --form",
+        "with --edit": "--top",
+        "with --target": "--prefix --hypothesis --sentence {search}",
+        "on a comparison: add --picture": "--layer --head",
+    },
+    "serve": {"without --log": "--log-text"},
+    "train": {
+        "without --from": "--new-tokenizer",
+        "without --resume": "--accept-changed-data --accept-changed-settings",
+    },
+    "translate": {
+        "without --engine ray": "--ray-address --shard-lines",
+        "with --engine ray": "--prefix-file",
+    },
+}
+
+
+def refuse(verb: str, typed: Collection[str], where: str) -> None:
+    """Raise ValueError for a typed option that has no effect under this condition."""
+    for option in list_refused(verb, where):
+        if option in typed:
+            raise ValueError(f"{option} has no effect {where}")
+
+
+def refuse_by_others(verb: str, typed: Collection[str]) -> None:
+    """Raise ValueError for an option that others make void, or that needs one that is missing."""
+    for where in NO_EFFECT.get(verb, {}):
+        kind, *words = where.split()
+        is_there = any(word in typed for word in words)
+        if kind in ("with", "without") and words[0][:2] == "--" and is_there == (kind == "with"):
+            refuse(verb, typed, where)
+
+
+def list_refused(verb: str, where: str) -> Iterator[str]:
+    """Yield the options of a verb that have no effect under this condition."""
+    for word in NO_EFFECT[verb][where].split():
+        yield from _list_search() if word == "{search}" else (word,)
+
+
+def _list_search() -> Iterator[str]:
+    """Yield the options of the search for a translation."""
+    from .settings import read_settings
+
+    yield "--seed"
+    yield from (each.option for key, each in read_settings().items() if key.startswith("decode."))

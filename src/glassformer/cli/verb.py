@@ -1,0 +1,127 @@
+"""A verb of the command line: its options, also those of the settings, and what it refuses."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, TypeVar
+
+import typer
+from typer.core import TyperCommand
+from typer.main import get_command
+
+from ..other_names import Ours, find_name, suggest_names
+from .effects import refuse_by_others
+
+Function = TypeVar("Function", bound=Callable[..., None])
+
+
+def takes(*settings: str) -> Callable[[Function], Function]:
+    """Give a verb the options of settings, by the names of their tables or by their keys.
+
+    It finds them in the parameters of its context. They are made when the verb is used: to list the
+    verbs takes no settings, and so no pydantic.
+    """
+
+    def mark(function: Function) -> Function:
+        function.takes = settings  # type: ignore[attr-defined]
+        return function
+
+    return mark
+
+
+def find_typed(context: Any) -> dict[str, Any]:
+    """Return the parameters that the user gave, by name, with their values."""
+    return {name: value for name, value in context.params.items() if is_typed(context, name)}
+
+
+def is_typed(context: Any, name: str) -> bool:
+    source = context.get_parameter_source(name)
+    return source is not None and source.name != "DEFAULT"
+
+
+def spell_typed(context: Any) -> set[str]:
+    """Return the options that the user gave, as they are typed."""
+    params = context.command.get_params(context)
+    return {
+        option for each in params if is_typed(context, each.name) for option in list_spellings(each)
+    }
+
+
+def list_spellings(parameter: Any) -> list[str]:
+    return [*parameter.opts, *parameter.secondary_opts]
+
+
+class Verb(TyperCommand):
+    """A command with more options, that refuses those without an effect.
+
+    It knows what other toolkits call its options.
+    """
+
+    def __init__(self, *args: Any, **how: Any) -> None:
+        super().__init__(*args, **how)
+        self.own = {each.name for each in self.params}
+        self.is_complete = False
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        if not self.is_complete:
+            self.is_complete = True
+            self.params += make_params(getattr(self.callback, "takes", ()))
+        return super().get_params(ctx)
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        given = list(args)
+        try:
+            return super().parse_args(ctx, args)
+        except Exception as error:
+            unknown = getattr(error, "option_name", None)  # of click, or of Typer's copy of it
+            if type(error).__name__ == "NoSuchOption" and unknown:
+                self._answer(unknown, given)
+            raise
+
+    def invoke(self, ctx: Any) -> Any:
+        refuse_by_others(self.name or "", spell_typed(ctx))
+        own = {name: value for name, value in ctx.params.items() if name in self.own}
+        return ctx.invoke(self.callback, **own)
+
+    def _answer(self, unknown: str, given: Sequence[str]) -> None:
+        """Raise ValueError if other_names or the settings know what was meant."""
+        from ..config import Config
+        from ..validation_errors import find_settings, list_settings
+
+        typed = (word.split("=")[0] for word in given if word.startswith(unknown))
+        options = {option for each in self.params for option in each.opts}
+        for name in (*typed, unknown):
+            own = find_settings(name, list_settings(Config))[:1]
+            found = Ours((*own,), "") if own else find_name(name) or Ours((), "")
+            if meant := list(self._list_options(found.names, options)):
+                raise ValueError(f"there is no {name}; {suggest_names(meant, found.note)}")
+
+    def _list_options(self, ours: Sequence[str], options: set[str]) -> Iterator[str]:
+        """Yield those of `ours` that this verb takes, as they are typed."""
+        from .settings import read_settings
+
+        for name in ours:
+            setting = read_settings().get(name)
+            option = setting.option if setting else name if name[0] == "-" else f"--{name}"
+            if option in options:
+                yield option
+            elif setting and self.name == "train":  # its --set takes all settings
+                yield f"--set {name}=VALUE"
+
+
+def make_params(wanted: Sequence[str]) -> list[Any]:
+    """Return the options of settings as Typer makes them for the parameters of a function."""
+    if not wanted:
+        return []
+    from .settings import make_options
+
+    def holder(**given: object) -> None:
+        """Hold the options: it is never called."""
+
+    parameters = list(make_options(wanted))
+    holder.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    holder.__annotations__ = {each.name: each.annotation for each in parameters}
+    app = typer.Typer(add_completion=False)
+    app.command()(holder)
+    return get_command(app).params

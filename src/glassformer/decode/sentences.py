@@ -1,0 +1,171 @@
+"""The input and output of a search: sentences, which wait in a queue, and hypotheses.
+
+This module does not import torch.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import dataclass
+from threading import Lock
+
+from ..config import EOS, Decode
+
+FEWEST = 16  # sentences that a worker takes at once, if so many are left
+TAKES = 3  # the first take of a worker is 1 / TAKES of its share of the queue
+
+
+@dataclass(frozen=True)
+class Sentence:
+    """A sentence to translate, with the limits of its search."""
+
+    index: int  # its index in the input
+    line: int  # its number in the whole text, from 0: a key of sampling
+    source: Sequence[int]
+    prefix: Sequence[int]  # the tokens that its translation must begin with
+    limit: int  # the most tokens of its translation, EOS counted
+
+    @property
+    def size(self) -> int:
+        """Return the largest number of tokens that the network reads at once."""
+        return max(len(self.source), len(self.prefix) + 1)
+
+
+@dataclass(frozen=True)
+class Hypothesis:
+    """One translation in tokens, with its log-probabilities (natural logarithms)."""
+
+    tokens: list[int]  # without BOS and EOS, with the forced prefix
+    log_prob: float  # of all tokens and EOS
+    score: float  # log_prob / length penalty: hypotheses are ranked by it
+    token_log_probs: list[float]  # one for each token, and EOS's last
+    finished: bool  # whether it ended with EOS; otherwise it was cut at the greatest length
+
+
+class NotFiniteError(ValueError):
+    """The error for logits that are not finite numbers, or far too large to choose from."""
+
+
+def plan_sentences(
+    sources: Sequence[Sequence[int]],
+    prefixes: Sequence[Sequence[int]] | None,
+    lines: Sequence[int] | None,
+    longest: int | None,
+    settings: Decode,
+) -> list[Sentence]:
+    """Return the sentences with these sources, in the same order.
+
+    Raise ValueError, which names the line counted from 1, where a source or prefix is invalid.
+    """
+    prefixes = [()] * len(sources) if prefixes is None else prefixes
+    lines = range(len(sources)) if lines is None else lines
+    if not len(sources) == len(prefixes) == len(lines):
+        raise ValueError(f"{len(sources)} sources, {len(prefixes)} prefixes, {len(lines)} lines")
+    sentences = []
+    for index, (line, source, prefix) in enumerate(zip(lines, sources, prefixes, strict=True)):
+        if not source or source[-1] != EOS:
+            raise ValueError(f"line {line + 1}: the ids of a source end with EOS ({EOS})")
+        if prefix and min(prefix) <= EOS:
+            raise ValueError(f"line {line + 1}: {min(prefix)} is a control id: not in a prefix")
+        limit = longest_output(len(source) - 1, settings, longest)
+        for what, tokens in (("the prefix", len(prefix)), ("min_length", settings.min_length)):
+            if tokens >= limit:
+                raise ValueError(
+                    f"line {line + 1}: {what} asks for {tokens} tokens, "
+                    f"but with EOS there may be {limit}: at most {limit - 1} fit"
+                )
+        sentences.append(Sentence(index, line, source, prefix, limit))
+    return sentences
+
+
+def longest_output(source_tokens: int, settings: Decode, longest: int | None) -> int:
+    """Return the most tokens, EOS counted, for a source of so many tokens, EOS not counted.
+
+    The paper (6.1) has the length of the input + 50. `longest` is the limit of the network.
+    """
+    limit = math.ceil(settings.max_ratio * source_tokens) + settings.max_extra
+    return limit if longest is None else min(limit, longest)
+
+
+def rank(found: list[Hypothesis], number: int) -> list[Hypothesis]:
+    """Return the best hypotheses by score; unfinished ones come after all finished ones."""
+    return sorted(found, key=lambda each: (not each.finished, -each.score))[:number]
+
+
+class Budget:
+    """The most tokens at work at once: rows times the longest of them, padding included.
+
+    It shrinks when memory runs out. All workers that use one network share it.
+    """
+
+    def __init__(self, tokens: int):
+        self.tokens = tokens
+
+    def shrink(self, sentences: int, longest: int, line: int, rows: int = 1) -> None:
+        """Reduce the budget after memory ran out with so many sentences of `rows` rows each.
+
+        Raise ValueError, which names the line, if there was only one sentence.
+        """
+        if sentences == 1:
+            raise ValueError(
+                f"line {line + 1}: there is not enough memory for a sentence of {longest} tokens: "
+                "split it, or take a smaller beam or model"
+            )
+        self.tokens = min(self.tokens, rows * longest * (sentences // 2))
+
+
+class Queue:
+    """The sentences that wait, the longest first; all workers take from it.
+
+    So memory runs out at once or never, and sentences that join others later fit into the padding
+    that is there already. rows: the rows of each sentence at work.
+    """
+
+    def __init__(
+        self, sentences: list[Sentence], budget: int | Budget, rows: int = 1, workers: int = 1
+    ):
+        self.budget = budget if isinstance(budget, Budget) else Budget(budget)
+        self.waiting, self.rows, self.workers = deque(_sort(sentences)), rows, workers
+        self.lock = Lock()
+
+    def take(self, working: Sequence[Sentence] = ()) -> list[Sentence]:
+        """Remove and return the next sentences that fit beside those at work.
+
+        One sentence is taken in any case if none is at work. A few sentences are not worth a run
+        of the encoder, so none are taken until a quarter of those at work would fit. Of several
+        workers each takes a part of what is left, so that all finish at about the same time.
+        """
+        with self.lock:
+            left = len(self.waiting)
+            if not left:
+                return []
+            size = max(sentence.size for sentence in (*working, self.waiting[0]))
+            fit = self.budget.tokens // self.rows // size
+            free = max(fit - len(working), 0 if working else 1)
+            if 4 * free < len(working):
+                return []
+            share = -(-left // (TAKES * self.workers)) if self.workers > 1 else left
+            return [self.waiting.popleft() for _ in range(min(free, max(share, FEWEST), left))]
+
+    def has_work(self, lost: Sequence[Sentence]) -> bool:
+        """Return whether a worker is to continue; put the sentences that it lost back.
+
+        A worker loses its sentences when memory runs out. They begin anew, with a smaller budget.
+        A worker whose memory did not suffice for a single sentence stops and leaves it to the other
+        workers.
+        """
+        again = _sort(lost)
+        with self.lock:
+            self.waiting.extendleft(reversed(again))
+            if (len(again) == 1 and self.workers > 1) or not self.waiting:
+                self.workers -= 1
+                return False
+            if again:
+                self.budget.shrink(len(again), again[0].size, again[0].line, self.rows)
+            return True
+
+
+def _sort(sentences: Sequence[Sentence]) -> list[Sentence]:
+    return sorted(sentences, key=lambda sentence: (-sentence.size, sentence.index))

@@ -1,0 +1,190 @@
+"""All that is decided before the first update: once, and written down once.
+
+`preparation` has chosen what depends on the corpus. Here follow the padding, and with minutes the
+number of updates, which is measured, with the warm-up and the moving average that depend on it. A
+resumed training takes all of it from run/config.toml and run/plan.json, and so gets the same
+batches, rates and weights.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import torch
+
+from ..config import Config, Model, Train
+from ..data.batches import FEW_SHAPES, Batch, Batches
+from ..data.store import Store
+from ..device import choose_precision
+from ..directory import CONFIG, build_model
+from ..disk import write_text
+from ..kernels.tiles import has_tiles
+from ..model import Transformer
+from . import plan as planning
+from . import validation
+from .auto import choose_again
+from .checkpoint import checkpoints
+from .distributed import ProcessGroup
+from .init_from import adopt, freeze
+from .log import Reporter
+from .meter import time_updates
+from .micro_batching import MicroBatching
+from .plan import PLAN, SAMPLE, Costs, Plan, PlanLimits
+from .preparation import CHECKPOINTS, RUN, Prepared
+from .updates import Updater
+from .validation import Validation, spread_sample
+
+DEFAULT_MINUTES = 20.0
+MEASURING = 1 / 40  # of the minutes
+
+
+@dataclass(frozen=True)
+class Setup:
+    """A training ready to begin: its text, settings, batches and machine."""
+
+    out: Path
+    prepared: Prepared
+    config: Config
+    device: torch.device
+    precision: str
+    group: ProcessGroup
+    report: Reporter
+    batches: Batches
+    room: MicroBatching = field(default_factory=MicroBatching)
+
+    @property
+    def folder(self) -> Path:
+        return self.out / RUN
+
+    @property
+    def has_parent(self) -> bool:
+        return "parent" in self.prepared.record
+
+    def make_updater(self) -> Updater:
+        """Return an updater of a fresh model, made by the seed or from the initial model."""
+        train, tokenizers = self.config.train, self.prepared.tokenizers
+        torch.manual_seed(train.seed)
+        model = build_model(self.config, tokenizers)
+        adopt(model, self.folder, tokenizers)
+        freeze(model, train.freeze)
+        how = self.device, self.precision, self.group, self.room, self.report.say_once
+        return Updater(model, train, *how)
+
+    def probe(self, updater: Updater) -> None:
+        """Try the batches that need most memory first: if memory suffices, it does for all."""
+        shares = max(1, self.group.size // self.config.train.gradient_accumulation)
+        updater.probe([batch.cut(shares)[-1] for batch in self.batches.worst()])
+
+    def deal(self, step: int, updater: Updater) -> list[Batch]:
+        """Return this process's micro-batches of update `step`, counted from 1."""
+        accumulated = self.config.train.gradient_accumulation
+        return self.group.deal(self.batches, step - 1, accumulated, updater.is_sharded)
+
+    def validate(self, model: Transformer, sentences: int, turn: int) -> Validation:
+        """Score a model on so many sentences of the validation text."""
+        with self.report.counting("validating", sentences) as count:
+            return validation.validate(
+                model,
+                self.config,
+                self.prepared.tokenizers,
+                spread_sample(self.prepared.valid, sentences),
+                device=str(self.device),
+                precision=self.precision,
+                turn=turn,
+                progress=count,
+                group=self.group,
+                most_extra=None if self.config.train.steps else self.prepared.usual_extra,
+            )
+
+
+def settle(
+    out: Path,
+    prepared: Prepared,
+    device: torch.device,
+    group: ProcessGroup,
+    report: Reporter,
+    began: float,
+) -> tuple[Setup, Plan]:
+    """Decide what is still open, and write it down; `began`: the time from which minutes count."""
+    precision = choose_precision(prepared.config.train.precision, device)
+    config = settle_padding(prepared.config, device, precision, group)
+    batches = make_batches(config.train, prepared.store)
+    setup = Setup(out, prepared, config, device, precision, group, report, batches)
+    limits = _set_limits(setup)
+    found = planning.read_plan(setup.folder, limits) if limits.seconds else None
+    if config.train.steps:
+        plan = Plan.of_steps(config.train.steps, limits)
+    elif found:
+        plan = found
+    else:
+        plan = _measure_plan(setup, limits, began)
+        config = choose_again(config, plan.planned, prepared.record.get("chosen", ()))
+        setup = replace(setup, config=config)
+    path = setup.folder / CONFIG
+    if group.is_first and not (path.is_file() and Config.load(path) == config):
+        write_text(path, config.to_toml())
+    if group.is_first and limits.seconds and not found:
+        planning.write_plan(setup.folder, plan)
+    return setup, plan
+
+
+def settle_padding(
+    config: Config, device: torch.device, precision: str, group: ProcessGroup
+) -> Config:
+    """Return the settings with `pad_to` chosen; the first process of a group chooses for all."""
+    if config.train.pad_to is not None:
+        return config
+    own = choose_padding(config.model, device, precision) if group.is_first else 0
+    return config.changed(train={"pad_to": int(group.sum(own)[0])})
+
+
+def choose_padding(model: Model, device: torch.device, precision: str) -> int:
+    """Return a multiple for lengths: 1 if products need no preparation for each shape.
+
+    They need none with our kernels in C on tiles, and in fp32 with MKL; else it is FEW_SHAPES.
+    """
+    if device.type != "cpu":
+        return FEW_SHAPES
+    is_in_c = precision == "bf16" and has_tiles() and model.activation == "relu"
+    is_by_mkl = precision == "fp32" and torch.backends.mkl.is_available()
+    return 1 if is_in_c or is_by_mkl else FEW_SHAPES
+
+
+def make_batches(train: Train, store: Store) -> Batches:
+    """Return the batches for these settings, in which `pad_to` must be set."""
+    assert train.pad_to is not None
+    return Batches(store, batch_tokens=train.batch_tokens, seed=train.seed, pad_to=train.pad_to)
+
+
+def _set_limits(setup: Setup) -> PlanLimits:
+    train = setup.config.train
+    return PlanLimits(
+        seconds=None if train.steps else (train.minutes or DEFAULT_MINUTES) * 60,
+        valid=len(setup.prepared.valid[0]),
+        validate_every=train.validate_every,
+        has_parent=setup.has_parent,
+    )
+
+
+def _measure_plan(setup: Setup, limits: PlanLimits, began: float) -> Plan:
+    """Turn minutes into a first number of updates, by measuring some on a model of its own."""
+    assert limits.seconds is not None
+    if checkpoints(setup.folder / CHECKPOINTS):
+        raise ValueError(f"{setup.folder / PLAN} is missing: begin anew, in another folder")
+    updater, clock = setup.make_updater(), setup.group.clock
+    setup.probe(updater)
+
+    def deal(step: int) -> Sequence[Batch]:
+        return setup.deal(step, updater)
+
+    update = time_updates(updater, deal, setup.report, limits.seconds * MEASURING, clock)
+    start = clock()
+    found = setup.validate(updater.best_model, min(SAMPLE, limits.valid), 0)
+    pause = clock() - start  # also the first guess for the costs that were not measured
+    costs = Costs(update, pause / found.sentences, pause, pause)
+    spent = clock() - began
+    plan = planning.begin(limits, spent, costs)
+    setup.report.say(planning.describe_start(plan, spent, setup.config.train))
+    return plan

@@ -1,0 +1,29 @@
+"""The list of weights, beside the network that makes them."""
+
+from __future__ import annotations
+
+import pytest
+
+from glassformer.config import Model, Positions
+from glassformer.model import Transformer
+from glassformer.shapes import list_shapes
+
+SMALL = Model(d_model=16, d_ff=24, heads=2, encoder_layers=1, decoder_layers=2)
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {},
+        {"tie": "two-way", "norm": "pre"},
+        {"tie": "none", "output_bias": True},
+        {"head_width": 5, "encoder_layers": 3},
+        {"positions": Positions(layout="learned", max_positions=9)},
+        {"positions": Positions(layout="concatenated", max_positions=9)},
+    ],
+)
+def test_the_network_has_these_weights(changed: dict[str, object]) -> None:
+    settings = SMALL.model_copy(update=changed)
+    sizes = (30, 30) if settings.tie == "three-way" else (30, 40)
+    wanted = Transformer(settings, *sizes).state_dict()
+    assert list_shapes(settings, *sizes) == {name: tuple(x.shape) for name, x in wanted.items()}

@@ -1,0 +1,1 @@
+"""Tools that write data which the package ships."""
