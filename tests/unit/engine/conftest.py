@@ -13,11 +13,11 @@ import numpy as np
 import pytest
 
 from glassformer.engine.native_model import NativeModel, StoredTensor
-from glassformer.kernels import native
 from glassformer.model import Transformer
+from glassformer.shared_library.compiler import ENGINE, find_compiler
+from glassformer.shared_library.loading import SWITCH
 
-SOURCES = Path(native.__file__).parents[1] / "engine" / "native"
-FILES = ("model.c", "cache.c", "layer.c", "network.c", "pool.c")
+FILES = sorted(map(str, ENGINE.glob("*.c")))
 FLAGS = ("-std=gnu11", "-O3", "-fno-math-errno", "-fno-trapping-math", "-ffp-contract=fast")
 WARNINGS = ("-Wall", "-Wextra", "-Werror")
 AVX2 = ("-mavx2", "-mfma")
@@ -119,7 +119,7 @@ class Driver:
 
 def list_isas() -> list[str]:
     """Return the instruction sets that this machine can be tested with."""
-    if os.environ.get(native.SWITCH) == "0" or native._find_compiler() is None:
+    if os.environ.get(SWITCH) == "0" or find_compiler() is None:
         return []
     try:
         flags = set(Path("/proc/cpuinfo").read_text(encoding="utf-8").split())
@@ -134,10 +134,20 @@ def list_isas() -> list[str]:
 
 
 def compile_engine(folder: Path, isa: str, *more: str, name: str = "engine.so") -> Path:
-    compiler, made = native._find_compiler(), folder / name
+    compiler, made = find_compiler(), folder / name
     assert compiler is not None
-    files = [str(SOURCES / file) for file in FILES]
-    command = [*compiler, *FLAGS, *WARNINGS, *ISAS[isa][0], *more, *files, "-o", str(made), "-lm", "-lpthread"]
+    command = [
+        *compiler,
+        *FLAGS,
+        *WARNINGS,
+        *ISAS[isa][0],
+        *more,
+        *FILES,
+        "-o",
+        str(made),
+        "-lm",
+        "-lpthread",
+    ]
     subprocess.run(command, check=True)
     return made
 

@@ -1,6 +1,7 @@
 /* A pool of threads: they sleep on a condition variable, and never spin. */
 #include "pool.h"
 #include "errors.h"
+#include "threads.h"
 #include <stdlib.h>
 
 typedef void Job(void *context, int32_t worker);
@@ -24,36 +25,6 @@ void pool_run(Pool *pool, int32_t count, Job *job, void *context) {
 }
 
 #else
-#ifdef _WIN32
-#include <windows.h>
-typedef HANDLE Thread;
-typedef SRWLOCK Lock;
-typedef CONDITION_VARIABLE Signal;
-#define RESULT DWORD WINAPI
-#define lock_init InitializeSRWLock
-#define signal_init InitializeConditionVariable
-#define lock_take AcquireSRWLockExclusive
-#define lock_leave ReleaseSRWLockExclusive
-#define signal_wait(signal, lock) SleepConditionVariableSRW(signal, lock, INFINITE, 0)
-#define signal_all WakeAllConditionVariable
-#define thread_start(thread, run, with) ((*(thread) = CreateThread(NULL, 0, run, with, 0, NULL)) != NULL)
-#define thread_join(thread) (WaitForSingleObject(thread, INFINITE), CloseHandle(thread))
-#else
-#include <pthread.h>
-typedef pthread_t Thread;
-typedef pthread_mutex_t Lock;
-typedef pthread_cond_t Signal;
-#define RESULT void *
-#define lock_init(lock) pthread_mutex_init(lock, NULL)
-#define signal_init(signal) pthread_cond_init(signal, NULL)
-#define lock_take pthread_mutex_lock
-#define lock_leave pthread_mutex_unlock
-#define signal_wait pthread_cond_wait
-#define signal_all pthread_cond_broadcast
-#define thread_start(thread, run, with) (pthread_create(thread, NULL, run, with) == 0)
-#define thread_join(thread) pthread_join(thread, NULL)
-#endif
-
 struct Pool {
     Lock lock;
     Signal wake, done;
