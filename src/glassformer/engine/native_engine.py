@@ -12,8 +12,9 @@ from typing import Any
 from ..config import Decode, Model
 from ..decode.sentences import Hypothesis
 from ..shared_library import explain_library, load_library
+from ..weights_file import StoredTensor
 from .native import ScoredPair, Workers, score_in_c, search_in_c
-from .native_model import NativeModel, StoredTensor
+from .native_model import NativeModel
 from .native_structs import NetworkStruct
 
 SOURCE = "source_embedding.table.weight"

@@ -8,13 +8,13 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Mapping
 from ctypes import byref, c_char_p, c_double, c_int, c_int32, c_int64, c_void_p
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..config import Model
+from ..weights_file import StoredTensor
 
 PRECISION_CODES = {"fp32": 0, "int8": 1}
 TYPES = {"F32": 0, "F16": 1, "BF16": 2, "I8": 3}  # as safetensors names them
@@ -50,15 +50,6 @@ class TensorStruct(ctypes.Structure):
         ("rank", c_int32),
         ("shape", c_int64 * 2),
     )
-
-
-@dataclass(frozen=True)
-class StoredTensor:
-    """A tensor as a file has it."""
-
-    type: str  # a key of TYPES
-    shape: tuple[int, ...]
-    data: NDArray[Any]  # its bytes, as any contiguous array
 
 
 class NativeModel:

@@ -15,10 +15,10 @@ from torch import Tensor
 from glassformer.config import Decode
 from glassformer.decode import score_targets, search
 from glassformer.engine.native_engine import NativeEngine
-from glassformer.engine.native_model import StoredTensor
 from glassformer.model import Transformer
 from glassformer.shared_library import load_library
 from glassformer.tap import record
+from glassformer.weights_file import StoredTensor
 
 from .conftest import Driver
 from .test_native_network import KINDS, make_network
