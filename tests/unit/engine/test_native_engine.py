@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -18,6 +20,7 @@ from glassformer.engine.native_engine import NativeEngine
 from glassformer.model import Transformer
 from glassformer.shared_library import load_library
 from glassformer.tap import record
+from glassformer.translator import Translator
 from glassformer.weights_file import StoredTensor
 
 from .conftest import Driver
@@ -166,3 +169,29 @@ def test_a_missing_table_is_named(network: Transformer) -> None:
     del tensors["source_embedding.table.weight"]
     with pytest.raises(ValueError, match=r"no tensor source_embedding\.table\.weight"):
         NativeEngine.open(network.settings, tensors)
+
+
+WITHOUT_TORCH = """
+import sys
+from glassformer.directory import SHIPPED, open_model
+from glassformer.engine.native_engine import NativeEngine
+
+config, tokenizers, weights = open_model(SHIPPED / "demo")
+engine = NativeEngine.open(config.model, weights.tensors, sys.argv[1])
+source = [*tokenizers.source.encode("The cat is on the mat."), 2]
+[[found]] = engine.search([source], config.decode)
+[scored] = engine.score([source], [found.tokens])
+assert abs(sum(scored.log_probs) - found.log_prob) < 1e-3
+assert "torch" not in sys.modules
+print(tokenizers.target.decode(found.tokens))
+"""
+
+
+@pytest.mark.parametrize("precision", ["fp32", "int8"])
+def test_the_demo_translates_without_torch(precision: str) -> None:
+    command = [sys.executable, "-c", WITHOUT_TORCH, precision]
+    made = subprocess.run(command, capture_output=True, encoding="utf-8")
+    assert (made.returncode, made.stderr) == (0, "")
+    assert made.stdout.strip() == Translator.load("demo", precision="fp32").translate(
+        "The cat is on the mat."
+    )
