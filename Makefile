@@ -7,6 +7,9 @@ INSTALL := $(PIP) install --constraint constraints.txt
 PYTHONS := python3 python3.14 python3.13 python3.12 python3.11 python
 TORCH_CPU := https://download.pytorch.org/whl/cpu
 
+# Tests run in a process for each core; who is done early takes over what others have left.
+PARALLEL := -n auto --maxprocesses 4 --dist worksteal
+
 .DEFAULT_GOAL := help
 .PHONY: help venv install demo web test load fuzz faults mutants check wheels clean
 
@@ -23,9 +26,9 @@ demo: install ## translate, train on the built-in corpus, translate again: some 
 web: $(PY) ## build the app that `glassformer serve` shows, with Node from PyPI if there is none
 	$(PY) web/build.py
 
-test: $(VENV)/installed-dev ## all quick tests (ARGS="-m slow" for the slow ones)
+test: $(VENV)/installed-dev ## all quick tests (ARGS="-m slow -n 0" for the slow ones)
 	@$(PY) web/build.py || echo "The tests of the app skip."
-	$(PY) -m pytest $(ARGS)
+	$(PY) -m pytest $(PARALLEL) $(ARGS)
 
 faults: $(VENV)/installed-dev ## all that is done to break it: an hour; writes docs/reliability.md
 	$(PY) -m pytest tests/faults -m "slow or not slow" --reliability docs/reliability.md $(ARGS)
@@ -88,11 +91,16 @@ $(VENV)/torch: $(PY) constraints.txt
 $(VENV)/installed: $(VENV)/torch pyproject.toml
 	@echo "Installing the other packages: up to 60 MB to download"
 	$(INSTALL) --quiet --editable '.[all]'
+	@if ! $(PY) -c 'from glassformer.shared_library.compiler import *; exit(not find_compiler())'; \
+	then \
+	  echo "No C compiler: downloading Zig's, 90 MB"; \
+	  $(INSTALL) --quiet ziglang; \
+	fi
 	$(PY) -m glassformer.shared_library
 	@touch $@
 
 $(VENV)/installed-dev: $(VENV)/installed
-	@echo "Installing what tests and checks need: up to 110 MB to download"
+	@echo "Installing what tests and checks need: up to 200 MB to download"
 	$(INSTALL) --quiet --editable '.[dev]'
 	@touch $@
 

@@ -13,6 +13,7 @@ import pytest
 from glassformer.openmp import wait_briefly
 
 # Read by torch when it is first imported: as many threads as the smallest machine has cores.
+GIVEN = os.environ.get("OMP_NUM_THREADS")
 os.environ.setdefault("OMP_NUM_THREADS", "2")
 
 wait_briefly()  # as in `import glassformer`; here because torch must not come before it
@@ -24,6 +25,12 @@ os.environ.setdefault("GLASSFORMER_CACHE", CACHE)
 # A busy machine is no reason to fail.
 hypothesis.settings.register_profile("glassformer", deadline=None)
 hypothesis.settings.load_profile("glassformer")
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_setupnodes() -> None:
+    """Let each of several test processes, which inherit it, compute with one thread."""
+    os.environ["OMP_NUM_THREADS"] = GIVEN or "1"
 
 
 def pytest_unconfigure() -> None:

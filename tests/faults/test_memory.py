@@ -39,7 +39,7 @@ REFUSED = (
 LINES = [f"{a} {b} {c}" for a in ("red", "old", "big") for b in ("cat", "dog") for c in "uvwxyz"]
 
 
-def make_updater(room: MicroBatching | None = None, **train_settings: Any) -> Updater:
+def make_updater(micro_batching: MicroBatching | None = None, **train_settings: Any) -> Updater:
     torch.manual_seed(1)
     shape = Model(
         d_model=16,
@@ -53,7 +53,7 @@ def make_updater(room: MicroBatching | None = None, **train_settings: Any) -> Up
     )
     network = Transformer(shape, VOCABULARY, VOCABULARY)
     settings = Train(max_grad_norm=None, **train_settings)
-    return Updater(network, settings, torch.device("cpu"), "fp32", room=room)
+    return Updater(network, settings, torch.device("cpu"), "fp32", micro_batching=micro_batching)
 
 
 def make_batch(seed: int, rows: int = 7) -> Batch:
@@ -129,7 +129,7 @@ def test_a_row_loses_the_same_values_alone(shape: tuple[int, ...], dtype: torch.
 def test_a_batch_in_parts_has_the_same_gradient(cells: int) -> None:
     whole, parts = make_updater(), make_updater(MicroBatching(cells))
     batches = [make_batch(0), make_batch(1)]
-    assert all(each.cells <= cells for batch in batches for each in parts.room.fit(batch))
+    assert all(each.cells <= cells for batch in batches for each in parts.micro_batching.fit(batch))
     one = whole._forward_backward(3, batches, 50)
     two = parts._forward_backward(3, batches, 50)
     assert one.item() == pytest.approx(two.item(), rel=1e-6)
@@ -149,7 +149,7 @@ def test_an_update_that_runs_out_is_done_again_in_parts(
     updater = make_updater()
     found = updater.update(1, 1e-3, batches)
     assert len(refused) == 2, "it fits after two halvings"
-    assert updater.room.most_cells == 16
+    assert updater.micro_batching.most_cells == 16
     assert found.loss == pytest.approx(wanted.loss, rel=1e-6)
     assert found.gradient_norm == pytest.approx(wanted.gradient_norm, rel=1e-5)
     expected = dict(undisturbed.model.named_parameters())

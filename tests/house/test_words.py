@@ -27,6 +27,7 @@ FORMER_FILES |= {"shelf", "desk", "live", "whole", "meeting", "room", "pace", "s
 FORMER_FILES |= {"roads", "pieces", "overhearing", "refusal", "interpreter", "remembered", "memory"}
 FORMER_PARTS = {"piece", "pieces", "slope", "slopes", "road", "roads", "shelf", "desk", "seats"}
 FORMER_PARTS |= {"tongue", "tongues", "slip", "slips", "askers", "tally"}
+FORMER_NAMES = {"adopt", "measure_pace", "measure_extent", "list_slips", "can_ask"}
 NAMES = ("id", "arg", "attr", "name")  # where a syntax tree has the name of something
 FORMER_KEYS = {*KEYS, "live"}  # of JSON that is written or sent; `former_names` still reads them
 
@@ -78,14 +79,21 @@ def test_former_names_are_gone() -> None:
     assert not classes & FORMER_CLASSES
     assert not {Path(name).stem for name in TREES} & FORMER_FILES
     names = {
-        part
+        str(name).lower()
         for path, tree in TREES.items()
         if path not in ("former_names.py", "bridge/sentencepiece.py")
         for node in ast.walk(tree)
-        if (name := next((str(getattr(node, k)) for k in NAMES if getattr(node, k, None)), None))
-        for part in name.lower().split("_")
+        if (name := next((getattr(node, key) for key in NAMES if getattr(node, key, None)), None))
     }
-    assert not names & FORMER_PARTS
+    assert not names & FORMER_NAMES
+    assert not {part for name in names for part in name.split("_")} & FORMER_PARTS
+    attributes = {
+        node.attr
+        for tree in TREES.values()
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Attribute)
+    }
+    assert not attributes & {"room", "seats"}
 
 
 def test_former_keys_are_not_written() -> None:

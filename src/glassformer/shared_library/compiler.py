@@ -68,15 +68,22 @@ def has_zig() -> bool:
 
 
 def compile_library(
-    source: Source, compiler: Sequence[str], flags: Sequence[str], to: Path
+    source: Source,
+    compiler: Sequence[str],
+    flags: Sequence[str],
+    to: Path,
+    patience: float | None = None,
 ) -> None:
-    """Compile one library. RuntimeError, with what the compiler said, if it cannot be built."""
+    """Compile one library. RuntimeError, with what the compiler said, if it cannot be built.
+
+    subprocess.TimeoutExpired if it takes more than `patience` seconds.
+    """
     for parallel in source.parallel:
         files = [*parallel, *map(str, source.files), "-o", str(to), "-lm", "-pthread"]
         result = subprocess.run(
             [*compiler, *FLAGS, *flags, *files],
             capture_output=True,
-            timeout=PATIENCE,
+            timeout=patience,
             stdin=subprocess.DEVNULL,
         )
         if result.returncode == 0:

@@ -119,8 +119,9 @@ def _open_or_build(source: Source, wanted: InstructionSet) -> Path:
     if not is_whole(library):
         if found in _too_slow:
             raise RuntimeError(f"{found[0]} was too slow before")
+        flags, patience = wanted.flags, compiler.PATIENCE
         try:
-            _build_once(library, lambda to: compile_library(source, found, wanted.flags, to))
+            _build_once(library, lambda to: compile_library(source, found, flags, to, patience))
         except subprocess.TimeoutExpired:
             _too_slow.add(found)
             raise RuntimeError(

@@ -50,7 +50,7 @@ class ChosenSetting:
     is_yours: bool = False  # set by hand
 
 
-def measure_extent(pairs: Iterable[tuple[str, str]]) -> CorpusStats:
+def measure_corpus(pairs: Iterable[tuple[str, str]]) -> CorpusStats:
     """Return the size of a corpus; every pair is read once."""
     count, tokens, alphabet = 0, 0.0, set[str]()
     letters, spaces = [0, 0], [0, 0]
@@ -93,35 +93,35 @@ class ChosenSettings:
 
 
 def choose_settings(
-    config: Config, extent: CorpusStats, machine: Machine
+    config: Config, stats: CorpusStats, machine: Machine
 ) -> tuple[Config, list[ChosenSetting]]:
     """Return all settings, and the table of the chosen ones with their reasons."""
     given = config.model_dump(exclude_unset=True, exclude_none=True, exclude={"recipe"})
     if config.size == "auto":
         del given["size"]
-    choices, pairs = ChosenSettings(given), extent.pairs
+    choices, pairs = ChosenSettings(given), stats.pairs
     add = choices.add
     growth = pairs / REFERENCE
     vocabulary = add(
         "text.vocabulary",
-        max(_round(_clamp(8000 * growth ** (1 / 3), 2000, 32_000)), _round(extent.alphabet + 2000)),
+        max(_round(_clamp(8000 * growth ** (1 / 3), 2000, 32_000)), _round(stats.alphabet + 2000)),
         "the cube root of the pairs, 8,000 for 30,000; room for every character",
     )
     train = given.get("train", {})
-    size, passes, minutes = _choose_size(given, vocabulary, extent, machine)
+    size, passes, minutes = _choose_size(given, vocabulary, stats, machine)
     add("size", size, _explain_size(size))
     if "steps" in train:
-        passes = train["steps"] * train.get("batch_tokens", 4096) / extent.tokens
+        passes = train["steps"] * train.get("batch_tokens", 4096) / stats.tokens
     else:
         add("train.minutes", minutes, f"some {passes:.1f} passes over the pairs on this machine")
     d_model = {**SIZES[size], **given.get("model", {})}["d_model"]
     _add_model(choices, passes)
     batch = add(
         "train.batch_tokens",
-        _choose_batch(extent.tokens, machine),
+        _choose_batch(stats.tokens, machine),
         "tokens a side: as many as keep the machine busy, and 30 batches a pass",
     )
-    updates = train.get("steps", round(passes * extent.tokens / batch))
+    updates = train.get("steps", round(passes * stats.tokens / batch))
     kind = add("train.optimizer", "muon", "learns as much as adam from fewer updates")
     why = "one" if kind == "muon" else "a half"
     add("train.learning_rate", _round(usual_peak(kind, d_model), 0.0001), f"{why} over the width")
@@ -159,18 +159,18 @@ def _add_model(choices: ChosenSettings, passes: float) -> None:
 
 
 def _choose_size(
-    given: dict[str, Any], vocabulary: int, extent: CorpusStats, machine: Machine
+    given: dict[str, Any], vocabulary: int, stats: CorpusStats, machine: Machine
 ) -> tuple[str, float, float]:
     """Return the largest size with enough pairs and time, its passes over the pairs and minutes."""
-    wanted = _clamp(40 * math.sqrt(REFERENCE / extent.pairs), 3, 60)
+    wanted = _clamp(40 * math.sqrt(REFERENCE / stats.pairs), 3, 60)
     sizes = (given["size"],) if "size" in given else (*NEEDED, "tiny")
     for size in sizes:
         shape = {**SIZES[size], **given.get("model", {})}
-        a_pass = 2 * extent.tokens / estimate_speed(shape, vocabulary, machine) / 60
+        a_pass = 2 * stats.tokens / estimate_speed(shape, vocabulary, machine) / 60
         minutes = math.ceil(_clamp(wanted * a_pass, 2, MOST_MINUTES))
         minutes = given.get("train", {}).get("minutes", minutes)
         pairs, tokens = NEEDED.get(size, (0, 0))
-        if extent.pairs >= pairs and minutes / a_pass * extent.tokens >= tokens:
+        if stats.pairs >= pairs and minutes / a_pass * stats.tokens >= tokens:
             break
     return size, minutes / a_pass, minutes
 
@@ -204,7 +204,7 @@ def _choose_batch(tokens: int, machine: Machine) -> int:
     return int(_clamp(2 ** round(math.log2(max(2, tokens / 30))), 512, most))
 
 
-def render_choices(choices: list[ChosenSetting], extent: CorpusStats, machine: Machine) -> str:
+def render_choices(choices: list[ChosenSetting], stats: CorpusStats, machine: Machine) -> str:
     """Return the table as text."""
     cores = f"{machine.threads} core{'s' if machine.threads > 1 else ''}"
     where = cores if machine.device == "cpu" else machine.device
@@ -216,7 +216,7 @@ def render_choices(choices: list[ChosenSetting], extent: CorpusStats, machine: M
         for (key, value), each in zip(rows, choices, strict=True)
     ]
     head = (
-        f"Chosen for {extent.pairs:,} pairs, about {extent.tokens:,} tokens a side, "
+        f"Chosen for {stats.pairs:,} pairs, about {stats.tokens:,} tokens a side, "
         f"on {where} in {precision} (change any with --set KEY=VALUE):"
     )
     return "\n".join([head, *lines])

@@ -49,13 +49,14 @@ def _mean(folders: list[Path]) -> dict[str, torch.Tensor]:
     sums: dict[str, torch.Tensor] = {}
     for path in folders:
         WeightsFile(path / "weights.safetensors").check_finite()
-        for name, tensor in load_tensors(path / "weights.safetensors").items():
-            sums[name] = sums[name] + tensor.double() if name in sums else tensor.double()
-    shared: dict[int, torch.Tensor] = {}
-    return {
-        name: shared.setdefault(id(total), (total / len(folders)).float())
-        for name, total in sums.items()
-    }
+        tensors = load_tensors(path / "weights.safetensors")
+        first: dict[int, str] = {}
+        names = {name: first.setdefault(id(tensor), name) for name, tensor in tensors.items()}
+        for name in first.values():
+            total = tensors[name].double()
+            sums[name] = sums[name] + total if name in sums else total
+    means = {name: (total / len(folders)).float() for name, total in sums.items()}
+    return {name: means[first_name] for name, first_name in names.items()}
 
 
 def _describe(out: Path, facts: dict[str, Any], steps: list[int], found: Validation) -> None:

@@ -91,7 +91,7 @@ def inherit(folder: Path | str, changes: Sequence[str] = ()) -> Config:
     return Config.read(raw, changes)
 
 
-def adopt(model: Transformer, run: Path, tokenizers: Tokenizers) -> None:
+def load_initial_weights(model: Transformer, run: Path, tokenizers: Tokenizers) -> None:
     """Initialize a fresh model with the weights of the initial model kept in `run`, if any.
 
     A token that the initial model knows keeps its embeddings; a new one gets the mean of the

@@ -103,7 +103,7 @@ class Loop:
         found = checkpoint.checkpoints(folder / CHECKPOINTS)
         if found:
             self.progress = go_to(found[-1], self.updater)
-            setup.room.most_cells = self.progress.most_cells
+            setup.micro_batching.most_cells = self.progress.most_cells
             self.report.say(f"Going on after update {self.progress.step:,}")
         key = sign_learning(self.config, setup.prepared.record)
         recovery.recall_return(folder, self.progress, key)
@@ -343,7 +343,7 @@ class Loop:
 
     def _say_room(self) -> None:
         """Report once that batches are split to fit into memory, and note it in the progress."""
-        most, progress = self.setup.room.most_cells, self.progress
+        most, progress = self.setup.micro_batching.most_cells, self.progress
         if most and most != progress.most_cells:
             progress.most_cells = most
-            self.report.say(self.setup.room.describe(progress.step + 1))
+            self.report.say(self.setup.micro_batching.describe(progress.step + 1))

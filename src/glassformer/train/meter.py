@@ -86,7 +86,7 @@ class Meter:
         return self.clock() if self.is_on else 0.0
 
 
-def measure_pace(
+def measure_update(
     update: Callable[[int], int], most: float, clock: Callable[[], float] | None = None
 ) -> float:
     """Return the seconds that an update takes.
@@ -127,4 +127,4 @@ def time_updates(
             advance(number)
             return outcome.source_tokens + outcome.target_tokens
 
-        return measure_pace(update, most, clock)
+        return measure_update(update, most, clock)

@@ -46,7 +46,7 @@ from ..former_names import rename_keys
 from ..text import Tokenizer
 from ..text.spacing import close_up, is_unspaced
 from ..typed_json import check_type, read_typed
-from .auto import choose_settings, measure_extent, render_choices
+from .auto import choose_settings, measure_corpus, render_choices
 from .card import Origin
 from .init_from import PARENT, InitModel, check_parts, count_known
 from .log import Reporter
@@ -214,9 +214,9 @@ def _read_corpus(
             f"in {folder / VALID[0]} and {VALID[1]}"
         )
     if config.is_open:
-        extent, machine = measure_extent(train), look_at_machine(folder)
-        config, choices = choose_settings(config, extent, machine)
-        report.say(render_choices(choices, extent, machine))
+        stats, machine = measure_corpus(train), look_at_machine(folder)
+        config, choices = choose_settings(config, stats, machine)
+        report.say(render_choices(choices, stats, machine))
         record = {**record, "chosen": [each.key for each in choices if not each.is_yours]}
     pairs = [pair for pair in valid if pair[0].strip() and pair[1].strip()]
     for side, name in enumerate(VALID):

@@ -27,7 +27,7 @@ from . import validation
 from .auto import choose_again
 from .checkpoint import checkpoints
 from .distributed import ProcessGroup
-from .init_from import adopt, freeze
+from .init_from import freeze, load_initial_weights
 from .log import Reporter
 from .meter import time_updates
 from .micro_batching import MicroBatching
@@ -52,7 +52,7 @@ class Setup:
     group: ProcessGroup
     report: Reporter
     batches: Batches
-    room: MicroBatching = field(default_factory=MicroBatching)
+    micro_batching: MicroBatching = field(default_factory=MicroBatching)
 
     @property
     def folder(self) -> Path:
@@ -67,9 +67,9 @@ class Setup:
         train, tokenizers = self.config.train, self.prepared.tokenizers
         torch.manual_seed(train.seed)
         model = build_model(self.config, tokenizers)
-        adopt(model, self.folder, tokenizers)
+        load_initial_weights(model, self.folder, tokenizers)
         freeze(model, train.freeze)
-        how = self.device, self.precision, self.group, self.room, self.report.say_once
+        how = self.device, self.precision, self.group, self.micro_batching, self.report.say_once
         return Updater(model, train, *how)
 
     def probe(self, updater: Updater) -> None:

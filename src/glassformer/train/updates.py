@@ -58,11 +58,11 @@ class Updater:
         device: torch.device,
         precision: str,
         group: ProcessGroup = ALONE,
-        room: MicroBatching | None = None,
+        micro_batching: MicroBatching | None = None,
         say: Callable[[str], object] | None = None,
     ):
         self.train, self.device, self.precision = train, device, precision
-        self.group, self.room = group, room or MicroBatching()
+        self.group, self.micro_batching = group, micro_batching or MicroBatching()
         self.is_sharded = train.shard and group.size > 1
         self.plain = imitate(model) if self.is_sharded else None
         self.model, self.kernels = model.train(), KernelState()
@@ -187,7 +187,7 @@ class Updater:
         at_work = None
         try:
             for batch in batches:
-                for at_work in self.room.fit(batch):
+                for at_work in self.micro_batching.fit(batch):
                     self._seed(step, at_work)
                     loss += self.backward(at_work, targets)
         except (RuntimeError, MemoryError) as error:
@@ -197,7 +197,7 @@ class Updater:
                 raise ValueError("there is not enough memory: lower train.batch_tokens") from None
         else:
             return loss
-        self.room.shrink(at_work)
+        self.micro_batching.shrink(at_work)
         return None
 
     def _gradients(self) -> list[Tensor]:

@@ -21,7 +21,7 @@ from glassformer.train.auto import (
     choose_again,
     choose_settings,
     estimate_speed,
-    measure_extent,
+    measure_corpus,
     render_choices,
 )
 from glassformer.train.machine import Machine
@@ -48,8 +48,8 @@ KEYS = {
 
 
 def ask(pairs: int, machine: Machine = LAPTOP, **given: Any) -> tuple[Config, dict[str, str]]:
-    extent = CorpusStats(pairs, pairs * 16, 150)
-    config, choices = choose_settings(Config.read({"size": "auto", **given}), extent, machine)
+    stats = CorpusStats(pairs, pairs * 16, 150)
+    config, choices = choose_settings(Config.read({"size": "auto", **given}), stats, machine)
     assert {each.key for each in choices} | {"train.minutes"} == KEYS
     return config, {each.key: each.why for each in choices}
 
@@ -117,14 +117,14 @@ def test_a_size_by_hand_keeps_the_recipe(pairs: int) -> None:
     """The size that auto takes gives what auto gives; another one what it gives at that size."""
     free, why = ask(pairs)
     assert why["size"] != "yours"
-    extent = CorpusStats(pairs, pairs * 16, 150)
+    stats = CorpusStats(pairs, pairs * 16, 150)
     given = read_recipe(None, [], size=free.size)
     assert given == read_recipe(free.size, [])
-    found, choices = choose_settings(given, extent, LAPTOP)
+    found, choices = choose_settings(given, stats, LAPTOP)
     assert found == free
     assert [each.key for each in choices if each.is_yours] == ["size"]
     other = "base" if free.size != "base" else "tiny"
-    config, _ = choose_settings(read_recipe(None, [], size=other), extent, LAPTOP)
+    config, _ = choose_settings(read_recipe(None, [], size=other), stats, LAPTOP)
     assert config.size == other and not config.is_open
     assert all(getattr(config.model, name) == value for name, value in SIZES[other].items())
     assert (config.model.norm, config.train.optimizer, config.train.schedule) == (
@@ -198,10 +198,10 @@ def test_left_open_it_stays_open_in_its_file(tmp_path: Path) -> None:
 
 def test_the_extent_is_about_right(data: Path) -> None:
     """Against the tokens that tokenizers made: 29,000 pairs hold some 450,000 a side."""
-    extent = measure_extent(find_data([data / "multi30k" / "train"], "en", "de").train)
-    assert extent.pairs == 29_000 and 80 < extent.alphabet < 250
-    assert 350_000 < extent.tokens < 600_000
-    chinese = measure_extent(
+    stats = measure_corpus(find_data([data / "multi30k" / "train"], "en", "de").train)
+    assert stats.pairs == 29_000 and 80 < stats.alphabet < 250
+    assert 350_000 < stats.tokens < 600_000
+    chinese = measure_corpus(
         islice(find_data([data / "tatoeba_en_zh" / "train"], "en", "zh").train, 99)
     )
     assert 99 * 5 < chinese.tokens < 99 * 12
@@ -215,11 +215,11 @@ def test_every_character_finds_room() -> None:
 
 
 def test_the_table_says_why() -> None:
-    extent = CorpusStats(29_000, 450_000, 100)
+    stats = CorpusStats(29_000, 450_000, 100)
     config, choices = choose_settings(
-        Config.read({"size": "auto", "train": {"minutes": 3}}), extent, LAPTOP
+        Config.read({"size": "auto", "train": {"minutes": 3}}), stats, LAPTOP
     )
-    head, *rows = render_choices(choices, extent, LAPTOP).splitlines()
+    head, *rows = render_choices(choices, stats, LAPTOP).splitlines()
     assert "29,000 pairs" in head and "2 cores" in head and "bf16" in head and "--set" in head
     assert len(rows) == len(choices) and all(len(row.split()) > 2 for row in rows[:2])
     minutes = next(row for row in rows if "train.minutes" in row)

@@ -15,7 +15,7 @@ from glassformer.tensors import load_tensors
 from glassformer.train import resume, train
 from glassformer.train.card import read_facts
 from glassformer.train.checkpoint import checkpoints
-from glassformer.train.init_from import adopt, inherit
+from glassformer.train.init_from import inherit, load_initial_weights
 from glassformer.train.updates import Updater
 
 
@@ -48,7 +48,7 @@ def test_known_tokens_keep_their_vectors_and_new_ones_get_a_mean(
     _, old, network = load_model(parent)
     new = Tokenizers.load(tmp_path / "m")
     made = build_model(config, new)
-    adopt(made, tmp_path / "m" / "run", new)
+    load_initial_weights(made, tmp_path / "m" / "run", new)
     before, after = network.output_table.weight, made.output_table.weight
     kept = fresh = 0
     for id, token in enumerate(new.source.vocabulary):
