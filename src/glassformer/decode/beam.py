@@ -28,7 +28,11 @@ def step_beam(logits: Tensor | Best, before: Hypotheses, settings: Decode) -> St
     (logit_RC, token_RC, sum_R1), forbidden = choose_candidates(logits, before, settings)
     token_log_prob_BWC = (logit_RC - sum_R1).view(-1, beam, logit_RC.size(1))
     log_prob_BWC = before.log_prob_BW[..., None] + token_log_prob_BWC
-    log_prob_BC, place_BC = log_prob_BWC.flatten(1).topk(2 * beam)
+    # Of equal ones the first is better, which `topk` does not promise.
+    log_prob_BC, place_BC = (
+        x_BC[:, : 2 * beam]
+        for x_BC in log_prob_BWC.flatten(1).sort(dim=1, descending=True, stable=True)
+    )
     token_BC = token_RC.view(len(place_BC), -1).gather(1, place_BC)
 
     # A candidate that ends is finished if it ranks among the first W; the first W others are kept.

@@ -26,7 +26,16 @@ from .protocol import Best, Finder, Network, S
 from .rules import count_candidates, count_rows, is_free
 from .sample import make_keys, step_greedy, step_sample
 from .score import log_probs_of, padded
-from .sentences import Budget, Hypothesis, NotFiniteError, Queue, Sentence, plan_sentences, rank
+from .sentences import (
+    Budget,
+    Hypothesis,
+    Queue,
+    Sentence,
+    check_search,
+    explain_nothing,
+    plan_sentences,
+    rank,
+)
 from .step import Hypotheses, Step, endings
 
 BUDGET = 4096  # source tokens of all rows at work, padding included
@@ -69,7 +78,7 @@ def search(
     searched, and NotFiniteError, a ValueError, for logits that are not finite. The caller sets
     gradients and precision: call it under `torch.inference_mode()`.
     """
-    _check(n_best, settings)
+    check_search(n_best, settings)
     sentences = plan_sentences(sources, prefixes, lines, longest, settings)
     limit = max((sentence.limit for sentence in sentences), default=0)
     found: list[list[Hypothesis]] = [[] for _ in sentences]
@@ -238,7 +247,7 @@ class SearchBatch(Generic[S]):
         done = [place for place, stop in enumerate(stops) if stop]
         for place in done:
             if not self.ended[place]:
-                raise explain_nothing(step, place, self.sentences[place].line, self.settings)
+                raise explain_nothing(self.sentences[place].line, self._is_bound(step, place))
         if len(done) < len(stops):
             self._keep(step, [place for place, stop in enumerate(stops) if not stop])
         found = [(self.sentences[place], rank(self.ended[place], self.n_best)) for place in done]
@@ -261,28 +270,12 @@ class SearchBatch(Generic[S]):
         if leaves or self.beams > 1:
             self.network.keep(row_BW.flatten(), self.state)
 
+    def _is_bound(self, step: Step, place: int) -> bool:
+        """Return whether sentence number `place` has no hypothesis because of the rules.
 
-def explain_nothing(step: Step, place: int, line: int, settings: Decode) -> ValueError:
-    """Return the error for sentence number `place` of B, whose search ended without a hypothesis.
-
-    A token that the rules forbid has the log-probability -inf; logits that are not finite give
-    NaN, and those that are far too large may give either.
-    """
-    # With one of these rules alone some token is always allowed.
-    is_bound = settings.no_repeat_ngram_size and settings.min_length
-    if is_bound and not step.log_prob_BC[place].isnan().any():
-        said = "no hypothesis is left: no_repeat_ngram_size and min_length forbid every token"
-        return ValueError(f"line {line + 1}: {said}")
-    return NotFiniteError(
-        f"line {line + 1}: the network's logits are not finite numbers or far too large: its "
-        "weights are damaged, or its training has diverged"
-    )
-
-
-def _check(n_best: int, settings: Decode) -> None:
-    if n_best < 1:
-        raise ValueError(f"n_best={n_best}: at least 1 hypothesis is found")
-    if n_best > 1 and settings.search != "beam":
-        raise ValueError(f"n_best={n_best}: {settings.search} search finds 1; use search=beam")
-    if n_best > settings.beam:
-        raise ValueError(f"n_best={n_best} needs a beam as wide, not beam={settings.beam}")
+        A token that the rules forbid has the log-probability -inf; logits that are not finite give
+        NaN, and those that are far too large may give either. With one of the two rules alone some
+        token is always allowed.
+        """
+        rules = self.settings.no_repeat_ngram_size and self.settings.min_length
+        return bool(rules) and not bool(step.log_prob_BC[place].isnan().any())

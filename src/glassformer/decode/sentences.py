@@ -48,6 +48,40 @@ class NotFiniteError(ValueError):
     """The error for logits that are not finite numbers, or far too large to choose from."""
 
 
+def check_search(n_best: int, settings: Decode) -> None:
+    """Raise ValueError if a search with these settings does not find so many hypotheses."""
+    if n_best < 1:
+        raise ValueError(f"n_best={n_best}: at least 1 hypothesis is found")
+    if n_best > 1 and settings.search != "beam":
+        raise ValueError(f"n_best={n_best}: {settings.search} search finds 1; use search=beam")
+    if n_best > settings.beam:
+        raise ValueError(f"n_best={n_best} needs a beam as wide, not beam={settings.beam}")
+
+
+def explain_nothing(line: int | None, is_bound: bool) -> ValueError:
+    """Return the error for a sentence without any hypothesis.
+
+    is_bound: the rules forbid every token; otherwise the logits are not finite. line: None if the
+    sentence is not known.
+    """
+    where = "" if line is None else f"line {line + 1}: "
+    if is_bound:
+        said = "no hypothesis is left: no_repeat_ngram_size and min_length forbid every token"
+        return ValueError(f"{where}{said}")
+    return NotFiniteError(
+        f"{where}the network's logits are not finite numbers or far too large: its weights are "
+        "damaged, or its training has diverged"
+    )
+
+
+def explain_memory(line: int, tokens: int) -> ValueError:
+    """Return the error for a sentence for which alone there is not enough memory."""
+    return ValueError(
+        f"line {line + 1}: there is not enough memory for a sentence of {tokens} tokens: "
+        "split it, or take a smaller beam or model"
+    )
+
+
 def plan_sentences(
     sources: Sequence[Sequence[int]],
     prefixes: Sequence[Sequence[int]] | None,
@@ -109,10 +143,7 @@ class Budget:
         Raise ValueError, which names the line, if there was only one sentence.
         """
         if sentences == 1:
-            raise ValueError(
-                f"line {line + 1}: there is not enough memory for a sentence of {longest} tokens: "
-                "split it, or take a smaller beam or model"
-            )
+            raise explain_memory(line, longest)
         self.tokens = min(self.tokens, rows * longest * (sentences // 2))
 
 

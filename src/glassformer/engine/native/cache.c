@@ -1,0 +1,184 @@
+/* The KV cache: see cache.h. */
+#include "cache.h"
+#include "errors.h"
+#include <stdlib.h>
+#include <string.h>
+
+#define LEAST 32 /* the first capacity of rows, sentences and positions */
+
+void cache_init(Cache *cache, int32_t layers, int64_t slot_size) {
+    memset(cache, 0, sizeof *cache);
+    cache->layers = layers;
+    cache->slot_size = slot_size;
+    cache->beams = 1;
+}
+
+static void release(Cache *cache, int32_t slot) {
+    if (--cache->references[slot] == 0) cache->free[cache->free_count++] = slot;
+}
+
+static void release_rows(Cache *cache) {
+    for (int64_t r = 0; r < cache->rows; r++)
+        for (int32_t t = cache->length[r] - 1; t >= 0; t--)
+            release(cache, cache->list[r * cache->list_capacity + t]);
+}
+
+void cache_clear(Cache *cache) {
+    release_rows(cache);
+    for (int32_t b = 0; b < cache->sentences; b++) free(cache->source[b].block);
+    cache->rows = cache->sentences = 0;
+    cache->beams = 1;
+}
+
+void cache_free(Cache *cache) {
+    cache_clear(cache);
+    for (int32_t p = 0; p < cache->page_count; p++) free(cache->pages[p]);
+    void *all[] = {cache->pages,  cache->references, cache->free,        cache->source,
+                   cache->length, cache->list,       cache->next_length, cache->next_list};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) free(all[i]);
+    cache_init(cache, cache->layers, cache->slot_size);
+}
+
+/* Resize an array to `count` items; return whether there is memory. */
+static int resize(void *array, int64_t count, size_t size) {
+    void **items = array;
+    void *larger = (uint64_t)count > SIZE_MAX / 2 / size ? NULL : realloc(*items, (size_t)count * size);
+    if (larger) *items = larger;
+    return larger != NULL;
+}
+
+static int32_t grow(int32_t capacity, int64_t needed) {
+    int64_t larger = capacity > LEAST ? capacity : LEAST;
+    while (larger < needed) larger *= 2;
+    return larger > INT32_MAX / 2 ? 0 : (int32_t)larger;
+}
+
+/* Make both buffers of lists at least so large. */
+static int grow_lists(Cache *cache, int64_t rows, int64_t positions) {
+    if (rows <= cache->row_capacity && positions <= cache->list_capacity) return GF_OK;
+    int32_t more_rows = grow(cache->row_capacity, rows);
+    int32_t more = grow(cache->list_capacity, positions);
+    int64_t size = (int64_t)more_rows * more;
+    if (!more_rows || !more) return GF_OUT_OF_MEMORY;
+    if (!resize(&cache->length, more_rows, sizeof *cache->length) ||
+        !resize(&cache->next_length, more_rows, sizeof *cache->length) ||
+        !resize(&cache->next_list, size, sizeof *cache->list))
+        return GF_OUT_OF_MEMORY;
+    for (int64_t r = 0; r < cache->rows; r++)
+        memcpy(cache->next_list + r * more, cache->list + r * cache->list_capacity,
+               (size_t)cache->length[r] * sizeof *cache->list);
+    int32_t *filled = cache->next_list;
+    cache->next_list = cache->list;
+    cache->list = filled;
+    cache->row_capacity = more_rows;
+    cache->list_capacity = more;
+    if (resize(&cache->next_list, size, sizeof *cache->list)) return GF_OK;
+    cache->row_capacity = 0; /* both buffers grow before they are used again */
+    return GF_OUT_OF_MEMORY;
+}
+
+int cache_append(Cache *cache, int32_t length, int64_t layer_size) {
+    int32_t wanted = grow(cache->sentence_capacity, (int64_t)cache->sentences + 1);
+    if (!wanted || (wanted > cache->sentence_capacity &&
+                    !resize(&cache->source, wanted, sizeof *cache->source)))
+        return GF_OUT_OF_MEMORY;
+    cache->sentence_capacity = wanted;
+    int64_t rows = (int64_t)cache->rows + cache->beams;
+    int error = grow_lists(cache, rows, 1);
+    if (error) return error;
+    if (layer_size > (int64_t)(SIZE_MAX / 2) / cache->layers) return GF_OUT_OF_MEMORY;
+    char *block = malloc((size_t)(layer_size * cache->layers));
+    if (!block) return GF_OUT_OF_MEMORY;
+    cache->source[cache->sentences++] = (Source){block, length, layer_size};
+    for (int32_t r = cache->rows; r < rows; r++) cache->length[r] = 0;
+    cache->rows = (int32_t)rows;
+    return GF_OK;
+}
+
+static int add_page(Cache *cache) {
+    int64_t slots = ((int64_t)cache->page_count + 1) * PAGE;
+    if (slots > INT32_MAX || !resize(&cache->pages, cache->page_count + 1, sizeof *cache->pages) ||
+        !resize(&cache->references, slots, sizeof *cache->references) ||
+        !resize(&cache->free, slots, sizeof *cache->free))
+        return GF_OUT_OF_MEMORY;
+    if (cache->slot_size > (int64_t)(SIZE_MAX / 2 / PAGE) / cache->layers) return GF_OUT_OF_MEMORY;
+    char *page = malloc((size_t)(cache->slot_size * PAGE * cache->layers));
+    if (!page) return GF_OUT_OF_MEMORY;
+    cache->pages[cache->page_count++] = page;
+    for (int32_t s = PAGE; s > 0; s--) { /* the first is taken first */
+        int32_t slot = (int32_t)slots - PAGE + s - 1;
+        cache->references[slot] = 0;
+        cache->free[cache->free_count++] = slot;
+    }
+    return GF_OK;
+}
+
+int cache_reserve(Cache *cache, int64_t slots, int32_t positions) {
+    int error = grow_lists(cache, cache->rows, positions);
+    while (!error && cache->free_count < slots) error = add_page(cache);
+    return error;
+}
+
+int32_t cache_take(Cache *cache, int32_t row, int32_t t) {
+    int32_t slot = cache->free[--cache->free_count];
+    cache->references[slot] = 1;
+    cache->list[(int64_t)row * cache->list_capacity + t] = slot;
+    return slot;
+}
+
+void cache_share(Cache *cache, int32_t row, int32_t other, int32_t t) {
+    int32_t slot = cache->list[(int64_t)other * cache->list_capacity + t];
+    cache->references[slot]++;
+    cache->list[(int64_t)row * cache->list_capacity + t] = slot;
+}
+
+/* Return whether rows go by sentence, ascending, with `beams` for each. */
+static int are_grouped(const Cache *cache, int32_t count, const int32_t *rows, int32_t beams) {
+    int32_t last = -1;
+    if (count < 0 || beams < 1 || count % beams) return 0;
+    for (int32_t i = 0; i < count; i++) {
+        if (rows[i] < 0 || rows[i] >= cache->rows) return 0;
+        int32_t sentence = rows[i] / cache->beams;
+        if (i % beams ? sentence != last : sentence <= last) return 0;
+        last = sentence;
+    }
+    return 1;
+}
+
+int cache_keep(Cache *cache, int32_t count, const int32_t *rows, int32_t beams) {
+    if (!are_grouped(cache, count, rows, beams)) return GF_BAD_REQUEST;
+    int error = grow_lists(cache, count, 1);
+    if (error) return error;
+    int64_t capacity = cache->list_capacity;
+    for (int64_t i = 0; i < count; i++) {
+        const int32_t *from = cache->list + rows[i] * capacity;
+        int32_t *to = cache->next_list + i * capacity, length = cache->length[rows[i]];
+        cache->next_length[i] = length;
+        for (int32_t t = 0; t < length; t++) cache->references[to[t] = from[t]]++;
+    }
+    release_rows(cache);
+    int32_t *swap = cache->list;
+    cache->list = cache->next_list, cache->next_list = swap;
+    swap = cache->length;
+    cache->length = cache->next_length, cache->next_length = swap;
+    int32_t kept = 0;
+    for (int32_t b = 0; b < cache->sentences; b++) {
+        if (kept * beams < count && rows[kept * beams] / cache->beams == b)
+            cache->source[kept++] = cache->source[b];
+        else free(cache->source[b].block);
+    }
+    cache->sentences = kept;
+    cache->rows = count;
+    cache->beams = count ? beams : 1;
+    return GF_OK;
+}
+
+int cache_rewind(Cache *cache, int32_t rows, const int32_t *lengths) {
+    if (rows != cache->rows) return GF_BAD_REQUEST;
+    for (int32_t r = 0; r < rows; r++)
+        if (lengths[r] < 0 || lengths[r] > cache->length[r]) return GF_BAD_REQUEST;
+    for (int64_t r = 0; r < rows; r++)
+        while (cache->length[r] > lengths[r])
+            release(cache, cache->list[r * cache->list_capacity + --cache->length[r]]);
+    return GF_OK;
+}

@@ -1,0 +1,54 @@
+/* The KV cache of one search: slots that never move, and for each row the list of its slots.
+
+A slot holds the keys and values of one position of one row in all decoder layers. Reordering
+hypotheses copies lists, not keys and values: rows that continue the same hypothesis share its slots,
+whose references are counted; a slot that no row lists is used again.
+
+Letters: R rows; B sentences, each with `beams` rows; T positions of the longest list.
+
+Layout: slots lie in pages of PAGE slots; in a page, layer by layer, the slots one after another.
+A sentence's cross-attention keys and values are one block, layer by layer: see attention.h.
+*/
+#pragma once
+#include <stdint.h>
+
+#define PAGE 64 /* slots */
+
+typedef struct {
+    char *block;
+    int32_t length;    /* source positions */
+    int64_t layer_size; /* bytes from layer to layer */
+} Source;
+
+typedef struct {
+    int32_t layers;
+    int64_t slot_size; /* bytes of one slot in one layer */
+    char **pages;
+    int32_t page_count;
+    int32_t *references, *free; /* of each slot; the slots without references */
+    int32_t free_count;
+    int32_t sentences, beams, rows; /* rows = sentences * beams */
+    int32_t sentence_capacity, row_capacity, list_capacity;
+    Source *source;                   /* B */
+    int32_t *length, *list;           /* R; R list_capacity */
+    int32_t *next_length, *next_list; /* the other half of a double buffer */
+} Cache;
+
+void cache_init(Cache *cache, int32_t layers, int64_t slot_size);
+void cache_clear(Cache *cache); /* drop all sentences; memory stays */
+void cache_free(Cache *cache);
+
+/* Append a sentence whose block begins with zeros, with cache->beams rows of length 0. */
+int cache_append(Cache *cache, int32_t length, int64_t layer_size);
+/* Make sure that `slots` free slots exist and lists have memory for `positions`. */
+int cache_reserve(Cache *cache, int64_t slots, int32_t positions);
+/* Take a free slot for position `t` of a row; cache_reserve came before. */
+int32_t cache_take(Cache *cache, int32_t row, int32_t t);
+/* Let position `t` of a row be the slot that another row has there. */
+void cache_share(Cache *cache, int32_t row, int32_t other, int32_t t);
+int cache_keep(Cache *cache, int32_t count, const int32_t *rows, int32_t beams);
+int cache_rewind(Cache *cache, int32_t rows, const int32_t *lengths);
+
+static inline char *cache_slot(const Cache *cache, int32_t slot, int32_t layer) {
+    return cache->pages[slot / PAGE] + ((int64_t)layer * PAGE + slot % PAGE) * cache->slot_size;
+}

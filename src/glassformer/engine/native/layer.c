@@ -1,0 +1,275 @@
+/* The layers of encoder and decoder: see layer.h.
+
+Between two linear maps, rows are prepared for the next one: in int8 they are quantized, one row after
+the other while it is in the cache. The result of a row does not depend on other rows.
+*/
+#include "layer.h"
+#include "gemm_fp32.h"
+#include "gemm_int8.h"
+#include "topk.h"
+#include <stdlib.h>
+
+#define GAP 16              /* floats between rows: rows a power of two apart share cache lines */
+#define IN_CACHE (1 << 17)  /* logits that stay in a core's cache beside weights */
+
+static int is_int8(const Work *work) { return work->model->settings.precision == INT8; }
+
+/* Return the logits of a row to compute at a time, so that those of all rows stay in the cache. */
+static int64_t count_logits(int64_t rows) {
+    return larger(IN_CACHE / larger(rows, 1) / TOGETHER, 1) * TOGETHER;
+}
+
+/* Return where an array of so many bytes begins in the memory measured so far, on a cache line. */
+static int64_t place(int64_t *size, int64_t bytes) {
+    int64_t at = *size;
+    *size += round_up(bytes, 64);
+    return at;
+}
+
+int work_reserve(Work *work, int64_t rows, int64_t positions) {
+    if (work->memory && rows <= work->rows && positions <= work->positions) return GF_OK;
+    const Model *model = work->model;
+    int64_t d = model->d_model, e = model->heads.row, f = model->d_ff, size = 64;
+    rows = round_up(larger(rows, work->rows), 32); /* AMX reads 32 rows at once */
+    positions = round_up(larger(positions, work->positions), 64);
+    work->y_stride = round_up(larger(3 * e, f), 32) + GAP;
+    work->z_stride = larger(d, e);
+    work->byte_stride = round_up(larger(larger(d, e), f), DEEP) + 64;
+    int64_t x = place(&size, rows * d * 4), y = place(&size, rows * work->y_stride * 4);
+    int64_t z = place(&size, rows * work->z_stride * 4);
+    int64_t normed = place(&size, (is_int8(work) ? 1 : rows) * d * 4);
+    int64_t scale = place(&size, rows * 4), slots = place(&size, positions * (int64_t)sizeof(char *));
+    int64_t scratch = place(&size, count_scores(&model->heads, positions) * 4);
+    int64_t logits = 0; /* the most that any number of rows needs */
+    for (int64_t n = 1; n <= rows; n *= 2)
+        logits = larger(logits, smaller(2 * n, rows) * (count_logits(n) + GAP) * 4);
+    logits = place(&size, logits);
+    int64_t bytes = is_int8(work) ? place(&size, rows * work->byte_stride) : 0;
+    if ((uint64_t)size > SIZE_MAX / 2) return GF_OUT_OF_MEMORY;
+    char *memory = malloc((size_t)size);
+    if (!memory) return GF_OUT_OF_MEMORY;
+    free(work->memory);
+    work->memory = memory;
+    work->rows = rows, work->positions = positions, work->size = size;
+    char *base = (char *)(((uintptr_t)memory + 63) / 64 * 64) - 64;
+    work->x = (float *)(base + x), work->y = (float *)(base + y), work->z = (float *)(base + z);
+    work->normed = (float *)(base + normed), work->scale = (float *)(base + scale);
+    work->slots = (const char **)(base + slots), work->scratch = (float *)(base + scratch);
+    work->logits = (float *)(base + logits), work->bytes = (uint8_t *)(base + bytes);
+    return GF_OK;
+}
+
+/* Apply a linear map to the rows prepared last: those of `x` in fp32, the quantized ones in int8. */
+static void apply(const Work *work, const Linear *map, const float *x, int64_t stride, int relu,
+                  float *y, int64_t y_stride) {
+    Rows rows = {x, work->bytes, work->scale, is_int8(work) ? work->byte_stride : stride};
+    if (is_int8(work)) gemm_int8(map, &rows, work->n, relu, y, y_stride);
+    else gemm_fp32(map, &rows, work->n, relu, y, y_stride);
+}
+
+/* Quantize one row for a linear map of so many inputs; in fp32 it is read as it is. */
+static void prepare(const Work *work, int64_t n, const float *x, int64_t size, int32_t zero) {
+    if (is_int8(work))
+        work->scale[n] = quantize_row(x, size, round_up(size, DEEP), zero,
+                                      work->bytes + n * work->byte_stride);
+}
+
+/* LayerNorm of `real` numbers, padded to `size`; the padding of `out` is zero. */
+static void normalize(const float *x, int64_t real, int64_t size, Norm norm, float epsilon, float *out) {
+    Vec sum = v_set(0), squares = v_set(0);
+    for (int64_t i = 0; i < size; i += LANES) sum = sum + v_load(x + i);
+    Vec mean = v_set(v_sum(sum) / (float)real);
+    for (int64_t i = 0; i < size; i += LANES) {
+        Vec apart = v_load(x + i) - mean;
+        if (i + LANES > real) apart = v_first(apart, larger(real - i, 0));
+        squares = squares + apart * apart;
+    }
+    Vec scale = v_set(1 / sqrtf(v_sum(squares) / (float)real + epsilon));
+    for (int64_t i = 0; i < size; i += LANES) {
+        Vec normed = (v_load(x + i) - mean) * scale;
+        v_store(out + i, normed * v_load(norm.gain + i) + v_load(norm.bias + i));
+    }
+}
+
+/* Apply the residual connection: add the output of a sub-layer to x; prepare x for the next one.
+y: the output, or NULL before the first sub-layer. own: the norm of this sub-layer; next: that of the
+one that follows. Returns the rows that the next linear map reads in fp32. */
+static const float *add_residual(const Work *work, const float *y, int64_t stride, Norm own, Norm next) {
+    const Model *model = work->model;
+    int64_t size = model->d_model, real = model->settings.d_model;
+    int is_pre = model->settings.is_pre_norm, norms = is_pre && next.gain;
+    float epsilon = (float)model->settings.norm_epsilon;
+    for (int64_t n = 0; n < work->n; n++) {
+        float *x = work->x + n * size;
+        if (y) {
+            for (int64_t i = 0; i < size; i += LANES)
+                v_store(x + i, v_load(x + i) + v_load(y + n * stride + i));
+            if (!is_pre) normalize(x, real, size, own, epsilon, x);
+        }
+        float *normed = work->normed + (is_int8(work) ? 0 : n * size);
+        if (norms) normalize(x, real, size, next, epsilon, normed);
+        prepare(work, n, norms ? normed : x, size, 128);
+    }
+    return norms ? work->normed : work->x;
+}
+
+INLINE Vec activate(Vec x, int activation) {
+    if (activation == SILU) return x / (v_set(1) + v_exp(v_set(0) - x));
+    /* GELU, by the error function within 2e-7 (Abramowitz and Stegun 1964, 7.1.26) */
+    Vec size = v_abs(x * v_set(0.707106781f)), t = v_set(1) / (v_set(1) + v_set(0.3275911f) * size);
+    Vec sum = v_set(1.061405429f) * t - v_set(1.453152027f);
+    sum = (sum * t + v_set(1.421413741f)) * t - v_set(0.284496736f);
+    sum = (sum * t + v_set(0.254829592f)) * t * v_exp(v_set(0) - size * size); /* 1 - erf(size) */
+    return v_max(x, v_set(0)) - v_set(0.5f) * v_abs(x) * sum;
+}
+
+static void feed_forward(const Work *work, const Layer *layer, const float *x) {
+    const Model *model = work->model;
+    int activation = model->settings.activation, relu = activation == RELU;
+    int64_t stride = work->y_stride, size = model->d_ff;
+    apply(work, &layer->inner, x, model->d_model, relu, work->y, stride);
+    for (int64_t n = 0; n < work->n; n++) {
+        float *y = work->y + n * stride;
+        for (int64_t i = 0; !relu && i < size; i += LANES)
+            v_store(y + i, activate(v_load(y + i), activation));
+        prepare(work, n, y, size, layer->outer.zero);
+    }
+    apply(work, &layer->outer, work->y, stride, 0, work->z, work->z_stride);
+}
+
+/* Apply the last map of an attention to its context z; the result is in y. */
+static void output(const Work *work, const Linear *map) {
+    for (int64_t n = 0; n < work->n; n++)
+        prepare(work, n, work->z + n * work->z_stride, work->model->heads.row, 128);
+    apply(work, map, work->z, work->z_stride, 0, work->y, work->y_stride);
+}
+
+static void embed(const Work *work, const Stack *stack, int64_t n, int32_t token, int32_t position) {
+    int64_t size = work->model->d_model;
+    const char *all = stack->embedding;
+    const char *row = all + token * size * (is_int8(work) ? 2 : 4);
+    const float *at = stack->positions + position * size;
+    for (int64_t i = 0; i < size; i += LANES)
+        v_store(work->x + n * size + i, load_numbers(row, i, is_int8(work)) + v_load(at + i));
+}
+
+static Norm next_norm(const Stack *stack, int32_t l) {
+    return l + 1 < stack->layers ? stack->layer[l + 1].self_norm : stack->last_norm;
+}
+
+void encode(Work *work, const int32_t *tokens, const int32_t *start, int32_t count, char *self,
+            Source *sources) {
+    const Model *model = work->model;
+    const Stack *stack = &model->encoder;
+    const Heads *heads = &model->heads;
+    const Norm none = {NULL, NULL};
+    const Kept nowhere = {NULL, 0, 0};
+    int64_t stride = work->y_stride;
+    uint32_t *packed = (uint32_t *)work->scratch;
+    work->n = start[count] - start[0];
+    for (int32_t b = 0; b < count; b++)
+        for (int32_t n = start[b]; n < start[b + 1]; n++)
+            embed(work, stack, n - start[0], tokens[n], n - start[b]);
+    const float *in = add_residual(work, NULL, 0, none, stack->layer[0].self_norm);
+    for (int32_t l = 0; l < stack->layers; l++) {
+        const Layer *layer = stack->layer + l;
+        apply(work, &layer->query_key_value, in, model->d_model, 0, work->y, stride);
+        for (int32_t b = 0; b < count; b++) {
+            int64_t first = start[b] - start[0], length = start[b + 1] - start[b];
+            float *y = work->y + first * stride;
+            write_source(heads, y + heads->row, stride, length, packed, self);
+            attend_source(heads, y, stride, length, self, length, &nowhere, work->scratch,
+                          work->z + first * work->z_stride, work->z_stride);
+        }
+        output(work, &layer->output);
+        in = add_residual(work, work->y, stride, layer->self_norm, layer->norm);
+        feed_forward(work, layer, in);
+        in = add_residual(work, work->z, work->z_stride, layer->norm, next_norm(stack, l));
+    }
+    for (int32_t l = 0; l < model->decoder.layers; l++) {
+        apply(work, &model->decoder.layer[l].keys_values, in, model->d_model, 0, work->y, stride);
+        for (int32_t b = 0; b < count; b++)
+            write_source(heads, work->y + (start[b] - start[0]) * stride, stride, sources[b].length,
+                         packed, sources[b].block + l * sources[b].layer_size);
+    }
+}
+
+/* Compute self-attention of all queries over the slots of their rows. */
+static void attend_to_rows(const Work *work, const Cache *cache, const Query *queries, int32_t l) {
+    const Heads *heads = &work->model->heads;
+    for (int64_t n = 0; n < work->n; n++)
+        write_slot(heads, work->y + n * work->y_stride + heads->row,
+                   cache_slot(cache, queries[n].slot, l));
+    for (int64_t n = 0; n < work->n; n++) {
+        const int32_t *list = cache->list + (int64_t)queries[n].row * cache->list_capacity;
+        int64_t count = (int64_t)queries[n].position + 1;
+        for (int64_t t = 0; t < count; t++) work->slots[t] = cache_slot(cache, list[t], l);
+        attend_slots(heads, work->y + n * work->y_stride, work->slots, count, work->scratch,
+                     work->z + n * work->z_stride);
+    }
+}
+
+/* Compute cross-attention; the queries of a sentence are neighbours and share its source. */
+static void attend_to_sources(const Work *work, const Cache *cache, const Query *queries, int32_t l,
+                              const Kept *kept) {
+    int64_t last;
+    for (int64_t n = 0; n < work->n; n = last) {
+        int32_t sentence = queries[n].row / cache->beams;
+        for (last = n + 1; last < work->n && queries[last].row / cache->beams == sentence;) last++;
+        const Source *source = cache->source + sentence, *next = source + 1;
+        if (last < work->n)
+            for (int64_t i = 0; i < next->layer_size; i += 64)
+                __builtin_prefetch(next->block + l * next->layer_size + i, 0, 2);
+        Kept part = {kept->weights ? kept->weights + n * kept->stride : NULL, kept->stride, kept->head};
+        attend_source(&work->model->heads, work->y + n * work->y_stride, work->y_stride, last - n,
+                      source->block + l * source->layer_size, source->length, &part, work->scratch,
+                      work->z + n * work->z_stride, work->z_stride);
+    }
+}
+
+void decode(Work *work, const Cache *cache, const Query *queries, const int32_t *tokens,
+            int32_t watched, const Kept *kept) {
+    const Model *model = work->model;
+    const Stack *stack = &model->decoder;
+    const Norm none = {NULL, NULL};
+    const Kept nowhere = {NULL, 0, 0};
+    int64_t stride = work->y_stride;
+    for (int64_t n = 0; n < work->n; n++) embed(work, stack, n, tokens[n], queries[n].position);
+    const float *in = add_residual(work, NULL, 0, none, stack->layer[0].self_norm);
+    for (int32_t l = 0; l < stack->layers; l++) {
+        const Layer *layer = stack->layer + l;
+        apply(work, &layer->query_key_value, in, model->d_model, 0, work->y, stride);
+        attend_to_rows(work, cache, queries, l);
+        output(work, &layer->output);
+        in = add_residual(work, work->y, stride, layer->self_norm, layer->cross_norm);
+        apply(work, &layer->query, in, model->d_model, 0, work->y, stride);
+        attend_to_sources(work, cache, queries, l, l == watched ? kept : &nowhere);
+        output(work, &layer->cross_output);
+        in = add_residual(work, work->y, stride, layer->cross_norm, layer->norm);
+        feed_forward(work, layer, in);
+        in = add_residual(work, work->z, work->z_stride, layer->norm, next_norm(stack, l));
+    }
+}
+
+void project_logits(Work *work, const Query *queries, float *logits, const Best *best) {
+    const Model *model = work->model;
+    const Linear *project = &model->project;
+    int64_t width = count_logits(work->n), stride = width + GAP, d = model->d_model;
+    int64_t vocabulary = model->settings.target_vocabulary;
+    const float *in = model->decoder.last_norm.gain ? work->normed : work->x;
+    Running *running = (Running *)work->z; /* z is not needed any more */
+    for (int64_t n = 0; !logits && n < work->n; n++) running[n] = begin_row(best, queries[n].row);
+    for (int64_t v = 0; v < vocabulary; v += width) {
+        Linear part = take_outputs(project, v, width, is_int8(work));
+        int64_t end = smaller(v + width, vocabulary);
+        apply(work, &part, in, d, 0, work->logits, stride);
+        for (int64_t n = 0; n < work->n; n++) {
+            float *x = work->logits + n * stride;
+            if (logits) memcpy(logits + n * vocabulary + v, x, (size_t)(end - v) * 4);
+            for (int64_t w = v; !logits && w < end; w += TOGETHER, x += TOGETHER)
+                process_logits(best, queries[n].row, x, (int32_t)w,
+                               (int32_t)smaller(w + TOGETHER, end), running + n);
+        }
+    }
+    for (int64_t n = 0; !logits && n < work->n; n++) end_row(best, queries[n].row, running[n]);
+}

@@ -1,0 +1,43 @@
+/* The layers of encoder and decoder, and the memory that they work in.
+
+Letters: N tokens or queries; D model width, E width of all heads, F inner width of the feed-forward
+network, all padded; T positions that a query attends to.
+*/
+#pragma once
+#include "cache.h"
+#include "model.h"
+#include "network.h"
+
+/* The memory of a step for up to `rows` queries; all arrays are floats unless said. */
+typedef struct {
+    const Model *model;
+    char *memory;
+    int64_t rows, positions, size; /* the most queries, the most positions, bytes of `memory` */
+    float *x;                      /* N D: the residual stream */
+    float *y;                      /* N, y_stride apart: outputs of a linear map */
+    float *z;                      /* N, z_stride apart: context of attention; D outputs */
+    float *normed;                 /* N D; int8: one row of D */
+    float *scale;                  /* N: of `bytes` */
+    float *scratch;                /* for attention */
+    float *logits;                 /* N, for some tokens at a time */
+    uint8_t *bytes;                /* N, byte_stride apart: quantized rows */
+    const char **slots;            /* T */
+    int64_t y_stride, z_stride, byte_stride;
+    int64_t n; /* N of this step */
+} Work;
+
+/* What each query of a decoding step reads and writes. */
+typedef struct {
+    int32_t row, position, slot;
+} Query;
+
+int work_reserve(Work *work, int64_t rows, int64_t positions);
+/* Encode n = work->n tokens; source b is start[b] to start[b + 1]. Its keys and values for
+cross-attention go to sources[b]. `self`: memory for the keys and values of the longest source. */
+void encode(Work *work, const int32_t *tokens, const int32_t *start, int32_t count, char *self,
+            Source *sources);
+/* Compute the decoder's layers; afterwards `project_logits` can be called. */
+void decode(Work *work, const Cache *cache, const Query *queries, const int32_t *tokens,
+            int32_t watched, const Kept *kept);
+/* Compute logits: of all queries into `logits`, V apart, or only the best of each row. */
+void project_logits(Work *work, const Query *queries, float *logits, const Best *best);

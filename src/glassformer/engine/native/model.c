@@ -1,0 +1,350 @@
+/* Packs the weights of a Transformer; every size is checked before a pointer is made of it.
+
+Heads are padded so that vectors divide them: head h begins at h K of a row, K being 8 or a multiple
+of 16. Their numbers beyond the real width have weights of zero, so that they are exactly zero.
+*/
+#include "model.h"
+#include "gemm_int8.h" /* request_tiles */
+#include <stdio.h>
+#include <stdlib.h>
+
+#define WIDE (1 << 17)    /* upper bounds, as in config.py: a file may come from somebody else */
+#define MANY 10000000
+#define TIMESCALE 10000.0 /* of sinusoids (3.5) */
+
+typedef struct Chunk { /* a piece of memory, which 64 bytes further begins to hold numbers */
+    struct Chunk *next;
+} Chunk;
+
+typedef struct {
+    Model *model;
+    const Tensor *tensors;
+    int32_t count;
+    float *row;      /* the weights of one output, in the order of padded inputs */
+    int64_t longest; /* floats of `row` */
+    int error;
+    char *reason;
+    int32_t size;
+} Builder;
+
+static void fail(Builder *build, int error, const char *name, const char *reason) {
+    if (build->error) return;
+    build->error = error;
+    if (build->reason && build->size > 0)
+        snprintf(build->reason, (size_t)build->size, "%s%s%s", name, *name ? ": " : "", reason);
+}
+
+/* Return zeroed memory for `count` numbers on a cache line, or NULL after an error. */
+static void *allocate(Builder *build, int64_t count, int64_t size) {
+    if (build->error) return NULL;
+    uint64_t bytes = (uint64_t)count * (uint64_t)size + 192;
+    Chunk *chunk = NULL;
+    if (count >= 0 && count <= ((int64_t)1 << 40) && bytes <= SIZE_MAX / 2) chunk = calloc(1, (size_t)bytes);
+    if (!chunk) {
+        fail(build, GF_OUT_OF_MEMORY, "", "out of memory");
+        return NULL;
+    }
+    chunk->next = build->model->memory;
+    build->model->memory = chunk;
+    return (void *)(((uintptr_t)(chunk + 1) + 63) / 64 * 64);
+}
+
+/* Return the tensor of that name after checking its shape; columns 0: a vector. */
+static const Tensor *find(Builder *build, const char *name, int64_t rows, int64_t columns) {
+    static const int64_t sizes[] = {4, 2, 2, 1};
+    for (int32_t i = 0; i < build->count && !build->error; i++) {
+        const Tensor *x = build->tensors + i;
+        if (strcmp(x->name, name)) continue;
+        int is_right = x->rank == (columns ? 2 : 1) && x->shape[0] == rows &&
+                       (!columns || x->shape[1] == columns);
+        if (!is_right) fail(build, GF_BAD_MODEL, name, "its shape contradicts the settings");
+        else if (x->type < F32 || x->type > I8 || (x->type == I8 && !columns))
+            fail(build, GF_BAD_MODEL, name, "numbers of an unknown type");
+        else if (!x->data || x->bytes != rows * (columns ? columns : 1) * sizes[x->type])
+            fail(build, GF_BAD_MODEL, name, "its bytes do not fit its shape");
+        return build->error ? NULL : x;
+    }
+    fail(build, GF_BAD_MODEL, name, "missing");
+    return NULL;
+}
+
+/* Return the scales of an int8 tensor; NULL if it has another type, or after an error. */
+static const float *find_scales(Builder *build, const Tensor *x) {
+    char name[160];
+    if (!x || x->type != I8) return NULL;
+    snprintf(name, sizeof name, "%s.scale", x->name);
+    const Tensor *scales = find(build, name, x->shape[0], 0);
+    if (scales && (scales->type != F32 || (uintptr_t)scales->data % 4))
+        fail(build, GF_BAD_MODEL, name, "its numbers must be aligned fp32");
+    return build->error ? NULL : scales->data;
+}
+
+static float widen_half(uint16_t x) { /* fp16, by the exponents of fp32 */
+    uint32_t sign = (uint32_t)(x & 0x8000) << 16, rest = x & 0x7fff;
+    float wide;
+    if (rest < 0x400) { /* zero and denormal numbers */
+        wide = (float)rest * 5.9604644775390625e-8f;
+        return sign ? -wide : wide;
+    }
+    uint32_t bits = sign | ((rest << 13) + (rest < 0x7c00 ? 0x38000000u : 0x70000000u));
+    memcpy(&wide, &bits, 4);
+    return wide;
+}
+
+/* Copy row r of a tensor, times `factor`, to `out`. If `to` is larger than `from`, numbers come in
+groups of `from` that are padded to groups of `to`. */
+static void read_row(const Tensor *x, const float *scales, int64_t r, float factor, int64_t from,
+                     int64_t to, float *out) {
+    int64_t columns = x->shape[x->rank - 1], first = x->rank == 2 ? r * columns : 0;
+    if (scales) factor *= scales[r];
+    for (int64_t i = 0, at = first; i < columns; i++, at++) {
+        float wide;
+        uint16_t half;
+        if (x->type == F32) memcpy(&wide, (const char *)x->data + 4 * at, 4);
+        else if (x->type == I8) wide = ((const int8_t *)x->data)[at];
+        else {
+            memcpy(&half, (const char *)x->data + 2 * at, 2);
+            wide = x->type == F16 ? widen_half(half) : widen(half);
+        }
+        out[i / from * to + i % from] = wide * factor;
+    }
+}
+
+static void begin_linear(Builder *build, Linear *map, int64_t outputs, int64_t inputs,
+                         int32_t zero) {
+    int is_int8 = build->model->settings.precision == INT8;
+    map->inputs = (int32_t)round_up(inputs, is_int8 ? DEEP : PAD);
+    map->outputs = (int32_t)round_up(outputs, BLOCK);
+    map->zero = zero;
+    map->weight = allocate(build, (int64_t)map->inputs * map->outputs, is_int8 ? 1 : 4);
+    map->bias = allocate(build, map->outputs, 4);
+    if (!is_int8) return;
+    map->scale = allocate(build, map->outputs, 4);
+    map->offset = allocate(build, map->outputs, 4);
+}
+
+/* Pack the weights of output f. */
+static void pack_output(Linear *map, int64_t f, const float *row, int is_int8) {
+    int64_t inputs = map->inputs, block = f / BLOCK * BLOCK * inputs, lane = f % BLOCK;
+    if (!is_int8) {
+        float *to = (float *)map->weight + block + lane;
+        for (int64_t k = 0; k < inputs; k++) to[k * BLOCK] = row[k];
+        return;
+    }
+    int8_t *to = (int8_t *)map->weight + block + lane * 4;
+    float scale = find_scale(row, inputs);
+    int32_t sum = 0;
+    ((float *)map->scale)[f] = scale;
+    if (scale != scale) return;
+    for (int64_t k = 0; k < inputs; k++) {
+        int32_t near = (int32_t)lrintf(row[k] / scale);
+        to[k / 4 * 4 * BLOCK + k % 4] = (int8_t)near;
+        sum += near;
+    }
+    ((int32_t *)map->offset)[f] = -(map->zero - FLIP) * sum;
+}
+
+/* Where the numbers of heads stand: `from` real ones in each group of `to`. */
+typedef struct {
+    int64_t from, to;
+} Padding;
+
+/* Pack `outputs` outputs of a map from output `at` on, padded as they are and their inputs. */
+static void pack_part(Builder *build, Linear *map, int64_t at, const char *name, const char *bias,
+                      int64_t outputs, int64_t inputs, Padding out, Padding in, float factor) {
+    const Tensor *weights = find(build, name, outputs, inputs);
+    const Tensor *biases = bias ? find(build, bias, outputs, 0) : NULL;
+    const float *scales = find_scales(build, weights);
+    if (build->error) return;
+    memset(build->row, 0, (size_t)build->longest * 4);
+    for (int64_t f = 0; f < outputs; f++) {
+        read_row(weights, scales, f, factor, in.from, in.to, build->row);
+        pack_output(map, at + f / out.from * out.to + f % out.from, build->row,
+                    build->model->settings.precision == INT8);
+    }
+    if (biases) read_row(biases, NULL, 0, factor, out.from, out.to, (float *)map->bias + at);
+}
+
+/* Pack the map of that name with `layer` before it, like "encoder.0.feed_forward.inner". */
+static void pack_named(Builder *build, Linear *map, int64_t at, const char *layer, const char *name,
+                       int64_t outputs, int64_t inputs, Padding out, Padding in, float factor) {
+    char weight[120], bias[120];
+    snprintf(weight, sizeof weight, "%s.%s.weight", layer, name);
+    snprintf(bias, sizeof bias, "%s.%s.bias", layer, name);
+    pack_part(build, map, at, weight, bias, outputs, inputs, out, in, factor);
+}
+
+static Norm read_norm(Builder *build, const char *layer, const char *name) {
+    int64_t width = build->model->settings.d_model;
+    float *parts[2];
+    for (int i = 0; i < 2; i++) {
+        char full[120];
+        snprintf(full, sizeof full, "%s%s%s", layer, name, i ? ".bias" : ".weight");
+        const Tensor *x = find(build, full, width, 0);
+        parts[i] = allocate(build, build->model->d_model, 4);
+        if (!build->error) read_row(x, NULL, 0, 1, width, width, parts[i]);
+    }
+    return (Norm){parts[0], parts[1]};
+}
+
+static void read_layer(Builder *build, Layer *layer, const char *side, int32_t number,
+                       int is_decoder) {
+    const ModelSettings *settings = &build->model->settings;
+    const Heads *heads = &build->model->heads;
+    int64_t model = settings->d_model, inner = settings->d_ff, row = heads->row;
+    int64_t all = (int64_t)settings->heads * settings->head_width;
+    Padding none = {MANY, MANY}, padded = {settings->head_width, heads->width};
+    float root = (float)(1 / sqrt(settings->head_width)); /* 1/√d_k */
+    char name[40];
+    snprintf(name, sizeof name, "%s.%d", side, (int)number);
+    begin_linear(build, &layer->query_key_value, 3 * row, model, 128);
+    pack_named(build, &layer->query_key_value, 0, name, "self_attention.to_query", all, model, padded, none, root);
+    pack_named(build, &layer->query_key_value, row, name, "self_attention.to_key", all, model, padded, none, 1);
+    pack_named(build, &layer->query_key_value, 2 * row, name, "self_attention.to_value", all, model, padded, none, 1);
+    begin_linear(build, &layer->output, model, row, 128);
+    pack_named(build, &layer->output, 0, name, "self_attention.to_output", model, all, none, padded, 1);
+    layer->self_norm = read_norm(build, name, ".self_attention_residual.norm");
+    begin_linear(build, &layer->inner, inner, model, 128);
+    pack_named(build, &layer->inner, 0, name, "feed_forward.inner", inner, model, none, none, 1);
+    begin_linear(build, &layer->outer, model, inner, settings->activation == RELU ? 0 : 128);
+    pack_named(build, &layer->outer, 0, name, "feed_forward.outer", model, inner, none, none, 1);
+    layer->norm = read_norm(build, name, ".feed_forward_residual.norm");
+    if (!is_decoder) return;
+    begin_linear(build, &layer->query, row, model, 128);
+    pack_named(build, &layer->query, 0, name, "cross_attention.to_query", all, model, padded, none, root);
+    begin_linear(build, &layer->keys_values, 2 * row, model, 128);
+    pack_named(build, &layer->keys_values, 0, name, "cross_attention.to_key", all, model, padded, none, 1);
+    pack_named(build, &layer->keys_values, row, name, "cross_attention.to_value", all, model, padded, none, 1);
+    begin_linear(build, &layer->cross_output, model, row, 128);
+    pack_named(build, &layer->cross_output, 0, name, "cross_attention.to_output", model, all, none, padded, 1);
+    layer->cross_norm = read_norm(build, name, ".cross_attention_residual.norm");
+}
+
+/* Return V D embeddings times the square root of d_model. */
+static const void *read_embedding(Builder *build, const char *name, int64_t vocabulary) {
+    const ModelSettings *settings = &build->model->settings;
+    int64_t width = build->model->d_model, is_int8 = settings->precision == INT8;
+    const Tensor *table = find(build, name, vocabulary, settings->d_model);
+    const float *scales = find_scales(build, table);
+    void *all = allocate(build, vocabulary * width, is_int8 ? 2 : 4);
+    if (build->error) return NULL;
+    memset(build->row, 0, (size_t)build->longest * 4);
+    for (int64_t v = 0; v < vocabulary; v++) {
+        read_row(table, scales, v, sqrtf((float)settings->d_model), MANY, MANY, build->row);
+        if (!is_int8) memcpy((float *)all + v * width, build->row, (size_t)width * 4);
+        else
+            for (int64_t i = 0; i < width; i++) ((bf16 *)all)[v * width + i] = narrow(build->row[i]);
+    }
+    return all;
+}
+
+/* Return the vectors of all positions, L D: sinusoids (3.5), computed in double precision. */
+static const float *make_positions(Builder *build, const char *name) {
+    const ModelSettings *settings = &build->model->settings;
+    int64_t model = settings->d_model, width = build->model->d_model, count = settings->max_positions;
+    float *all = allocate(build, count * width, 4);
+    if (settings->positions == LEARNED) {
+        const Tensor *x = find(build, name, count, model);
+        const float *scales = find_scales(build, x);
+        for (int64_t l = 0; l < count && !build->error; l++)
+            read_row(x, scales, l, 1, MANY, MANY, all + l * width);
+        return all;
+    }
+    int64_t half = model / 2;
+    double steps = settings->grid ? (double)larger(half - 1, 1) : (double)model / 2;
+    for (int64_t l = 0; l < count && !build->error; l++)
+        for (int64_t i = 0; i < half; i++) {
+            double angle = (double)(l + settings->offset) * exp(-log(TIMESCALE) * (double)i / steps);
+            int64_t sine = settings->positions == INTERLEAVED ? 2 * i : i;
+            int64_t cosine = settings->positions == INTERLEAVED ? 2 * i + 1 : half + i;
+            all[l * width + sine] = (float)(sin(angle) * settings->amplitude);
+            all[l * width + cosine] = (float)(cos(angle) * settings->amplitude);
+        }
+    return all;
+}
+
+static void read_stack(Builder *build, Stack *stack, int is_decoder) {
+    const ModelSettings *settings = &build->model->settings;
+    const char *side = is_decoder ? "decoder" : "encoder";
+    const char *last = is_decoder ? "decoder_norm" : "encoder_norm";
+    int takes_target = is_decoder && settings->tie != THREE_WAY;
+    stack->layers = is_decoder ? settings->decoder_layers : settings->encoder_layers;
+    stack->vocabulary = is_decoder ? settings->target_vocabulary : settings->source_vocabulary;
+    stack->layer = allocate(build, stack->layers, sizeof(Layer));
+    for (int32_t l = 0; l < stack->layers && !build->error; l++)
+        read_layer(build, stack->layer + l, side, l, is_decoder);
+    if (settings->is_pre_norm) stack->last_norm = read_norm(build, "", last);
+    if (is_decoder && !takes_target) stack->embedding = build->model->encoder.embedding;
+    else
+        stack->embedding = read_embedding(build, takes_target ? "target_embedding.table.weight"
+                                                              : "source_embedding.table.weight",
+                                          stack->vocabulary);
+    if (is_decoder && settings->positions != LEARNED)
+        stack->positions = build->model->encoder.positions;
+    else
+        stack->positions = make_positions(build, is_decoder ? "target_embedding.positions_LD"
+                                                            : "source_embedding.positions_LD");
+}
+
+static int is_between(int64_t x, int64_t least, int64_t most) { return x >= least && x <= most; }
+
+static int are_settings_right(const ModelSettings *s) {
+    int64_t all = (int64_t)s->heads * s->head_width;
+    return is_between(s->precision, FP32, INT8) && is_between(s->d_model, 1, WIDE) &&
+           is_between(s->d_ff, 1, MANY) && is_between(s->heads, 1, WIDE) &&
+           is_between(s->head_width, 1, WIDE) && is_between(all, 1, MANY) &&
+           is_between(s->encoder_layers, 1, 1000) && is_between(s->decoder_layers, 1, 1000) &&
+           is_between(s->activation, RELU, GELU) && is_between(s->tie, THREE_WAY, UNTIED) &&
+           is_between(s->positions, INTERLEAVED, LEARNED) && is_between(s->offset, 0, MANY) &&
+           (s->positions == LEARNED || s->d_model % 2 == 0) &&
+           is_between(s->max_positions, 1, WIDE) && is_between(s->source_vocabulary, 1, MANY) &&
+           is_between(s->target_vocabulary, 1, MANY) && s->norm_epsilon > 0 &&
+           isfinite(s->amplitude) &&
+           (s->tie != THREE_WAY || s->source_vocabulary == s->target_vocabulary);
+}
+
+static void build_model(Builder *build) {
+    Model *model = build->model;
+    const ModelSettings *settings = &model->settings;
+    int64_t width = settings->head_width <= 8 ? 8 : round_up(settings->head_width, PAD);
+    model->heads = (Heads){settings->heads, (int32_t)width,
+                           (int32_t)round_up(settings->heads * width, PAD),
+                           settings->precision == INT8};
+    model->d_model = (int32_t)round_up(settings->d_model, PAD);
+    model->d_ff = (int32_t)round_up(settings->d_ff, PAD);
+    build->longest = round_up(larger(larger(model->d_model, model->d_ff), model->heads.row), DEEP);
+    build->row = allocate(build, build->longest, 4);
+    read_stack(build, &model->encoder, 0);
+    read_stack(build, &model->decoder, 1);
+    static const char *const tables[] = {"source_embedding.table.weight",
+                                         "target_embedding.table.weight", "output_table.weight"};
+    Padding none = {MANY, MANY};
+    begin_linear(build, &model->project, settings->target_vocabulary, settings->d_model, 128);
+    pack_part(build, &model->project, 0, tables[settings->tie],
+              settings->output_bias ? "output_bias" : NULL, settings->target_vocabulary,
+              settings->d_model, none, none, 1);
+}
+
+int model_open(const ModelSettings *settings, const Tensor *tensors, int32_t count, Model **model,
+               char *reason, int32_t size) {
+    *model = calloc(1, sizeof **model);
+    if (!*model) return GF_OUT_OF_MEMORY;
+    Builder build = {.model = *model, .tensors = tensors, .count = count, .reason = reason, .size = size};
+    (*model)->settings = *settings;
+    if (!are_settings_right(settings)) fail(&build, GF_BAD_MODEL, "", "a setting is out of its bounds");
+#ifdef TILED
+    else if (!request_tiles()) fail(&build, GF_NO_TILES, "", "the system grants no AMX tiles");
+#endif
+    else build_model(&build);
+    if (build.error) model_close(*model), *model = NULL;
+    return build.error;
+}
+
+void model_close(Model *model) {
+    if (!model) return;
+    for (Chunk *chunk = model->memory, *next; chunk; chunk = next) {
+        next = chunk->next;
+        free(chunk);
+    }
+    free(model);
+}

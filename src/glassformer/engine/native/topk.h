@@ -1,0 +1,77 @@
+/* The k largest logits of a row and their logsumexp, in one pass, part by part. */
+#pragma once
+#include "network.h"
+#include "vector.h"
+
+#define TOGETHER 512 /* logits whose maximum is found before their exponentials */
+
+/* What is known of a row so far. */
+typedef struct {
+    float high, sum; /* the maximum; the sum of exp(x - high) */
+} Running;
+
+/* Insert x, which is one of the `size` largest; of equal values the first stays. */
+static inline void insert(float x, int32_t id, int32_t size, float *value, int32_t *ids) {
+    int32_t c = size - 1;
+    for (; c > 0 && x > value[c - 1]; c--) value[c] = value[c - 1], ids[c] = ids[c - 1];
+    value[c] = x, ids[c] = id;
+}
+
+static inline Running begin_row(const Best *best, int64_t r) {
+    for (int32_t c = 0; c < best->size; c++) {
+        best->value[r * best->size + c] = -INFINITY;
+        best->id[r * best->size + c] = best->first;
+    }
+    return (Running){-INFINITY, 0};
+}
+
+/* Process logits x of the tokens from `from` to `end`, at most TOGETHER. Behind them is memory for
+a multiple of PAD, which is overwritten. */
+static inline void process_logits(const Best *best, int64_t r, float *x, int32_t from, int32_t end,
+                                  Running *running) {
+    int32_t count = end - from, size = best->size;
+    float *value = best->value + r * size;
+    int32_t *ids = best->id + r * size;
+    for (int32_t v = count; v % PAD; v++) x[v] = -INFINITY;
+    Vec highs[4];
+    for (int i = 0; i < 4; i++) highs[i] = v_set(-INFINITY);
+    int32_t v = 0;
+    for (; v + 4 * LANES <= count; v += 4 * LANES)
+        for (int i = 0; i < 4; i++) /* x comes first, so that a NaN is ignored */
+            highs[i] = v_max(v_load(x + v + i * LANES), highs[i]);
+    for (; v < count; v += LANES) highs[0] = v_max(v_load(x + v), highs[0]);
+    highs[0] = v_max(v_max(highs[0], highs[1]), v_max(highs[2], highs[3]));
+    float highest = v_largest(highs[0]);
+    if (size && highest > value[size - 1]) {
+        int32_t first = best->first > from ? best->first - from : 0;
+        for (v = first / LANES * LANES; v < count; v += LANES) {
+            if (!v_any_above(v_load(x + v), v_set(value[size - 1]))) continue;
+            for (int32_t i = v > first ? v : first; i < v + LANES; i++) /* -inf is never above */
+                if (x[i] > value[size - 1]) insert(x[i], from + i, size, value, ids);
+        }
+    }
+    if (highest > running->high) {
+        running->sum *= exponential(running->high - highest);
+        running->high = highest;
+    }
+    Vec sums[2] = {v_set(0), v_set(0)}, shift = v_set(running->high > -INFINITY ? running->high : 0);
+    for (v = 0; v + 2 * LANES <= count; v += 2 * LANES) {
+        sums[0] = sums[0] + v_exp(v_load(x + v) - shift);
+        sums[1] = sums[1] + v_exp(v_load(x + v + LANES) - shift);
+    }
+    for (; v < count; v += LANES)
+        sums[0] = sums[0] + v_first(v_exp(v_load(x + v) - shift), count - v);
+    running->sum += v_sum(sums[0] + sums[1]);
+}
+
+static inline void end_row(const Best *best, int64_t r, Running running) {
+    float *value = best->value + r * best->size;
+    int32_t *ids = best->id + r * best->size, id = best->first;
+    best->logsumexp[r] = running.high + logf(running.sum);
+    for (int32_t c = 0; c < best->size; c++) { /* -inf: any other token */
+        if (value[c] > -INFINITY) continue;
+        for (int32_t other = 0; other < c; other++)
+            if (ids[other] == id) id++, other = -1;
+        ids[c] = id;
+    }
+}

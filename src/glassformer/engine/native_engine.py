@@ -1,0 +1,123 @@
+"""A model in C with the workers that search and score with it; imports no torch."""
+
+from __future__ import annotations
+
+import ctypes
+import weakref
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from threading import Lock
+from typing import Any
+
+from ..config import Decode, Model
+from ..decode.sentences import Hypothesis
+from ..shared_library import explain_library, load_library
+from ..weights_file import StoredTensor
+from .native import ScoredPair, Workers, score_in_c, search_in_c
+from .native_model import NativeModel
+from .native_structs import NetworkStruct
+
+SOURCE = "source_embedding.table.weight"
+# The output table, under the first name that it has.
+OUTPUTS = {
+    "three-way": SOURCE,
+    "two-way": "target_embedding.table.weight",
+    "none": "output_table.weight",
+}
+
+
+class NativeEngine:
+    """The packed weights of a model and its workers.
+
+    Any number of threads may call it at once: each call has workers of its own, which are kept for
+    later calls with the memory that they need.
+    """
+
+    def __init__(self, model: NativeModel):
+        self.model, self._lock, self._idle = model, Lock(), list[Workers]()
+        self.close = weakref.finalize(self, _close, model, self._idle)
+
+    @classmethod
+    def open(
+        cls,
+        settings: Model,
+        tensors: Mapping[str, StoredTensor],
+        precision: str = "int8",
+        library: ctypes.CDLL | None = None,
+    ) -> NativeEngine:
+        """Pack the weights of a model; without a library, take the one for this processor.
+
+        ValueError names the tensor or setting that is wrong. RuntimeError: there is no library.
+        """
+        library = library or load_library("engine")
+        if library is None:
+            raise RuntimeError(explain_library("engine"))
+        for name in (SOURCE, OUTPUTS[settings.tie]):
+            if name not in tensors:
+                raise ValueError(f"the model has no tensor {name}")
+        vocabularies = tensors[SOURCE].shape[0], tensors[OUTPUTS[settings.tie]].shape[0]
+        return cls(NativeModel(library, settings, vocabularies, tensors, precision))
+
+    def search(
+        self, sources: Sequence[Sequence[int]], settings: Decode, *, workers: int = 1, **how: Any
+    ) -> list[list[Hypothesis]]:
+        """Return the best hypotheses of each source; see `native.search_in_c`."""
+        with self._borrow(workers) as borrowed:
+            return search_in_c(borrowed, sources, settings, **how)
+
+    def score(
+        self,
+        sources: Sequence[Sequence[int]],
+        targets: Sequence[Sequence[int]],
+        *,
+        workers: int = 1,
+        **how: Any,
+    ) -> list[ScoredPair]:
+        """Return the log-probabilities of the tokens of each target; see `native.score_in_c`."""
+        with self._borrow(workers) as borrowed:
+            return score_in_c(borrowed, sources, targets, **how)
+
+    @contextmanager
+    def _borrow(self, number: int) -> Iterator[Workers]:
+        """Yield workers that no other call uses, as many as are wanted."""
+        with self._lock:
+            fitting = [each for each in self._idle if len(each.networks) == number]
+            borrowed = fitting[0] if fitting else None
+            if borrowed:
+                self._idle.remove(borrowed)
+        borrowed = borrowed or _hire(self.model, number)
+        try:
+            yield borrowed
+        finally:
+            with self._lock:
+                self._idle.append(borrowed)
+
+
+def _hire(model: NativeModel, number: int) -> Workers:
+    """Return so many workers. MemoryError: there is none for their networks."""
+    library, pool = model.library, ctypes.c_void_p()
+    library.pool_close.argtypes = (ctypes.c_void_p,)
+    library.pool_close.restype = None
+    if library.pool_open(ctypes.c_int32(number), ctypes.byref(pool)):
+        raise MemoryError("not enough memory for threads")
+    made = Workers(library, [NetworkStruct() for _ in range(number)], pool)
+    for network in made.networks:
+        try:
+            model.open_network(network)
+        except MemoryError:
+            _dismiss(model, made)
+            raise
+    return made
+
+
+def _dismiss(model: NativeModel, workers: Workers) -> None:
+    for network in workers.networks:
+        model.close_network(network)  # one that was not opened has nothing to free
+    model.library.pool_close(workers.pool)
+
+
+def _close(model: NativeModel, idle: list[Workers]) -> None:
+    for workers in idle:
+        _dismiss(model, workers)
+    idle.clear()
+    model.close()

@@ -1,0 +1,137 @@
+"""A model in C: settings and weights are handed to `native/model.c`, which packs them once.
+
+This module does not import torch.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Mapping
+from ctypes import byref, c_char_p, c_double, c_int, c_int32, c_int64, c_void_p
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..config import Model
+from ..weights_file import StoredTensor
+
+PRECISION_CODES = {"fp32": 0, "int8": 1}
+TYPES = {"F32": 0, "F16": 1, "BF16": 2, "I8": 3}  # as safetensors names them
+ACTIVATIONS = ("relu", "silu", "gelu")
+LAYOUTS = ("interleaved", "concatenated", "learned")
+GRIDS = ("paper", "tensor2tensor")
+TIES = ("three-way", "two-way", "none")
+OUT_OF_MEMORY = 1  # the code of native/errors.h
+
+
+class ModelSettingsStruct(ctypes.Structure):
+    """`ModelSettings` of model.h."""
+
+    _fields_ = (
+        ("precision", c_int32),
+        *((name, c_int32) for name in ("d_model", "d_ff", "heads", "head_width")),
+        *((name, c_int32) for name in ("encoder_layers", "decoder_layers")),
+        *((name, c_int32) for name in ("is_pre_norm", "activation", "tie", "output_bias")),
+        *((name, c_int32) for name in ("positions", "grid", "offset", "max_positions")),
+        *((name, c_int32) for name in ("source_vocabulary", "target_vocabulary")),
+        *((name, c_double) for name in ("amplitude", "norm_epsilon")),
+    )
+
+
+class TensorStruct(ctypes.Structure):
+    """`Tensor` of model.h."""
+
+    _fields_ = (
+        ("name", c_char_p),
+        ("data", c_void_p),
+        ("bytes", c_int64),
+        ("type", c_int32),
+        ("rank", c_int32),
+        ("shape", c_int64 * 2),
+    )
+
+
+class NativeModel:
+    """The packed weights of a model, which any number of networks share.
+
+    tensors: by their names in the model, a tied one under its first name at least; they are not
+    needed afterwards. ValueError names the tensor or the setting that is wrong.
+    """
+
+    def __init__(
+        self,
+        library: ctypes.CDLL,
+        settings: Model,
+        vocabularies: tuple[int, int],
+        tensors: Mapping[str, StoredTensor],
+        precision: str,
+    ):
+        self.library, self.precision, self._handle = library, precision, c_void_p()
+        library.model_open.argtypes = (c_void_p, c_void_p, c_int32, c_void_p, c_void_p, c_int32)
+        library.model_open.restype = library.network_open.restype = c_int
+        library.network_open.argtypes = (c_void_p, c_void_p)
+        library.network_close.argtypes = library.model_close.argtypes = (c_void_p,)
+        library.network_close.restype = library.model_close.restype = None
+        kept = {name: np.ascontiguousarray(each.data) for name, each in tensors.items()}
+        structs = (TensorStruct * len(tensors))(
+            *(_describe_tensor(name, each, kept[name]) for name, each in tensors.items())
+        )
+        wanted = _describe_settings(settings, vocabularies, precision)
+        reason = ctypes.create_string_buffer(300)
+        error = library.model_open(
+            byref(wanted), structs, len(structs), byref(self._handle), reason, len(reason)
+        )
+        if error == OUT_OF_MEMORY:
+            raise MemoryError("not enough memory for the model")
+        if error:
+            raise ValueError(reason.value.decode("utf-8", "replace"))
+
+    def open_network(self, network: ctypes.Structure) -> None:
+        """Fill in `Network` of network.h; whoever calls this also calls `close_network`."""
+        if self.library.network_open(self._handle, byref(network)):
+            raise MemoryError("not enough memory for a network")
+
+    def close_network(self, network: ctypes.Structure) -> None:
+        self.library.network_close(byref(network))
+
+    def close(self) -> None:
+        """Free the weights; all networks must be closed before."""
+        self.library.model_close(self._handle)
+        self._handle = c_void_p()
+
+
+def _describe_tensor(name: str, tensor: StoredTensor, data: NDArray[Any]) -> TensorStruct:
+    if tensor.type not in TYPES or not 1 <= len(tensor.shape) <= 2:
+        raise ValueError(f"{name}: {tensor.type} {[*tensor.shape]} is no tensor of a model")
+    shape = (c_int64 * 2)(*tensor.shape)
+    address = data.ctypes.data
+    rank = len(tensor.shape)
+    return TensorStruct(name.encode(), address, data.nbytes, TYPES[tensor.type], rank, shape)
+
+
+def _describe_settings(
+    settings: Model, vocabularies: tuple[int, int], precision: str
+) -> ModelSettingsStruct:
+    positions = settings.positions
+    return ModelSettingsStruct(
+        precision=PRECISION_CODES[precision],
+        d_model=settings.d_model,
+        d_ff=settings.d_ff,
+        heads=settings.heads,
+        head_width=settings.width,
+        encoder_layers=settings.encoder_layers,
+        decoder_layers=settings.decoder_layers,
+        is_pre_norm=settings.norm == "pre",
+        activation=ACTIVATIONS.index(settings.activation),
+        tie=TIES.index(settings.tie),
+        output_bias=settings.output_bias,
+        positions=LAYOUTS.index(positions.layout),
+        grid=GRIDS.index(positions.grid),
+        offset=positions.offset,
+        max_positions=positions.max_positions,
+        source_vocabulary=vocabularies[0],
+        target_vocabulary=vocabularies[1],
+        amplitude=positions.amplitude,
+        norm_epsilon=settings.norm_epsilon,
+    )

@@ -1,0 +1,109 @@
+"""The structures that the C library of the engine shares with Python: `native/*.h`, as ctypes."""
+
+from __future__ import annotations
+
+import ctypes
+from ctypes import POINTER, c_double, c_float, c_int, c_int32, c_int64, c_uint64, c_void_p
+
+import numpy as np
+
+Ints, Floats = POINTER(c_int32), POINTER(c_float)
+
+
+class BestStruct(ctypes.Structure):
+    """`Best` of network.h."""
+
+    _fields_ = (
+        ("size", c_int32),
+        ("first", c_int32),
+        ("value", Floats),
+        ("id", Ints),
+        ("logsumexp", Floats),
+    )
+
+
+Admit = ctypes.CFUNCTYPE(c_int, c_void_p, c_int32, Ints, Ints, c_int32)
+TakeStep = ctypes.CFUNCTYPE(c_int, c_void_p, c_int32, c_int32, Ints, Floats, POINTER(BestStruct))
+Keep = ctypes.CFUNCTYPE(c_int, c_void_p, c_int32, Ints, c_int32)
+Rewind = ctypes.CFUNCTYPE(c_int, c_void_p, c_int32, Ints)
+Clear = ctypes.CFUNCTYPE(None, c_void_p)
+Watch = ctypes.CFUNCTYPE(c_int, c_void_p, c_int32, c_int32)
+Alignment = ctypes.CFUNCTYPE(c_int, c_void_p, Floats, c_int32)
+Tell = ctypes.CFUNCTYPE(c_int, c_int64)
+
+
+class NetworkStruct(ctypes.Structure):
+    """`Network` of network.h."""
+
+    _fields_ = (
+        ("self", c_void_p),
+        ("vocabulary", c_int32),
+        ("max_positions", c_int32),
+        ("admit", Admit),
+        ("step", TakeStep),
+        ("keep", Keep),
+        ("rewind", Rewind),
+        ("clear", Clear),
+        ("watch", Watch),
+        ("alignment", Alignment),
+    )
+
+
+class OptionsStruct(ctypes.Structure):
+    """`SearchOptions` of search.h."""
+
+    _fields_ = (
+        *((name, c_double) for name in ("alpha", "temperature", "top_p")),
+        ("seed", c_uint64),
+        *((name, c_int32) for name in ("method", "penalty", "beams", "n_best", "stops_first")),
+        *((name, c_int32) for name in ("min_length", "no_repeat_ngram_size", "top_k")),
+    )
+
+
+class BatchStruct(ctypes.Structure):
+    """`Batch` of api.h."""
+
+    _fields_ = (
+        ("count", c_int64),
+        *((name, c_void_p) for name in ("sources", "prefixes", "source_starts", "prefix_starts")),
+        *((name, c_void_p) for name in ("limits", "lines")),
+    )
+
+
+class CallStruct(ctypes.Structure):
+    """`Call` of api.h."""
+
+    _fields_ = (
+        ("networks", POINTER(NetworkStruct)),
+        ("pool", c_void_p),
+        ("workers", c_int32),
+        ("failed_size", c_int32),
+        ("failed", c_int64),
+        ("budget", c_int64),
+        ("progress", Tell),
+    )
+
+
+class ResultsStruct(ctypes.Structure):
+    """`Results` of api.h, as far as it is read here."""
+
+    _fields_ = (
+        *((name, c_void_p) for name in ("places", "hypotheses", "tokens", "log_probs")),
+        ("hypotheses_count", c_int64),
+        ("tokens_count", c_int64),
+    )
+
+
+class WantedStruct(ctypes.Structure):
+    """`Wanted` of api.h."""
+
+    _fields_ = (
+        *((name, c_int32) for name in ("layer", "head", "next_size")),
+        *((name, c_void_p) for name in ("weight_starts", "weights", "next_ids", "next_log_probs")),
+    )
+
+
+PLACE = np.dtype([("hypothesis", np.int64), ("token", np.int64), ("count", np.int64)])
+HYPOTHESIS = np.dtype(
+    [("length", np.int32), ("finished", np.int32), ("log_prob", np.float32), ("score", np.float32)]
+)

@@ -1,0 +1,190 @@
+"""The C network, driven through its functions: built once for each instruction set."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import subprocess
+from collections.abc import Callable, Iterator, Sequence
+from ctypes import CFUNCTYPE, POINTER, c_float, c_int, c_int32, c_void_p
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from glassformer.engine.native_model import NativeModel
+from glassformer.model import Transformer
+from glassformer.shared_library.compiler import ENGINE, find_compiler
+from glassformer.shared_library.loading import SWITCH
+from glassformer.weights_file import StoredTensor
+
+FILES = sorted(map(str, ENGINE.glob("*.c")))
+FLAGS = ("-std=gnu11", "-O3", "-fno-math-errno", "-fno-trapping-math", "-ffp-contract=fast")
+WARNINGS = ("-Wall", "-Wextra", "-Werror")
+AVX2 = ("-mavx2", "-mfma")
+AVX512 = (*AVX2, *(f"-mavx512{part}" for part in ("f", "bw", "dq", "vl", "vnni")))
+AVX512 = (*AVX512, "-mprefer-vector-width=512")
+AMX = (*AVX512, "-mavx512bf16", "-mamx-tile", "-mamx-int8")
+# The flags of each instruction set, and what /proc/cpuinfo says of a processor that has it.
+ISAS = {
+    "generic": ((), ()),
+    "avx2": (AVX2, ("avx2", "fma")),
+    "avx512vnni": (AVX512, ("avx512_vnni", "avx512vl")),
+    "amx": (AMX, ("amx_int8", "avx512_bf16")),
+}
+
+Ints, Floats = POINTER(c_int32), POINTER(c_float)
+
+
+class BestStruct(ctypes.Structure):
+    _fields_ = (
+        ("size", c_int32),
+        ("first", c_int32),
+        ("value", c_void_p),
+        ("id", c_void_p),
+        ("logsumexp", c_void_p),
+    )
+
+
+class NetworkStruct(ctypes.Structure):
+    _fields_ = (
+        ("self", c_void_p),
+        ("vocabulary", c_int32),
+        ("max_positions", c_int32),
+        ("admit", CFUNCTYPE(c_int, c_void_p, c_int32, c_void_p, c_void_p, c_int32)),
+        ("step", CFUNCTYPE(c_int, c_void_p, c_int32, c_int32, c_void_p, c_void_p, c_void_p)),
+        ("keep", CFUNCTYPE(c_int, c_void_p, c_int32, c_void_p, c_int32)),
+        ("rewind", CFUNCTYPE(c_int, c_void_p, c_int32, c_void_p)),
+        ("clear", CFUNCTYPE(None, c_void_p)),
+        ("watch", CFUNCTYPE(c_int, c_void_p, c_int32, c_int32)),
+        ("alignment", CFUNCTYPE(c_int, c_void_p, c_void_p, c_int32)),
+    )
+
+
+def to_ints(values: Sequence[int]) -> np.ndarray:
+    return np.ascontiguousarray(values, dtype=np.int32)
+
+
+class Driver:
+    """A network's functions with arrays in place of pointers; each returns a code of errors.h."""
+
+    def __init__(self, model: NativeModel):
+        self.model, self.network = model, NetworkStruct()
+        model.open_network(self.network)
+
+    def close(self) -> None:
+        self.model.close_network(self.network)
+        self.model.close()
+
+    def admit(self, sources: Sequence[Sequence[int]], beams: int = 1) -> int:
+        tokens = to_ints([token for source in sources for token in source])
+        start = to_ints(np.cumsum([0, *map(len, sources)]))
+        at = tokens.ctypes.data, start.ctypes.data
+        return self.network.admit(self.network.self, len(sources), *at, beams)
+
+    def step(self, tokens_RQ: Sequence[Sequence[int]]) -> tuple[int, np.ndarray]:
+        tokens = to_ints(tokens_RQ)
+        logits = np.full((*tokens.shape, self.network.vocabulary), np.nan, np.float32)
+        at = tokens.ctypes.data, logits.ctypes.data
+        return self.network.step(self.network.self, *tokens.shape, *at, None), logits
+
+    def find_best(
+        self, tokens_R: Sequence[int], size: int, first: int = 0
+    ) -> tuple[int, np.ndarray, np.ndarray, np.ndarray]:
+        tokens, rows = to_ints(tokens_R), len(tokens_R)
+        value, ids = np.empty((rows, size), np.float32), np.empty((rows, size), np.int32)
+        sums = np.empty(rows, np.float32)
+        best = BestStruct(size, first, *(each.ctypes.data for each in (value, ids, sums)))
+        call = self.network.self, rows, 1, tokens.ctypes.data, None, ctypes.addressof(best)
+        return self.network.step(*call), value, ids, sums
+
+    def keep(self, rows: Sequence[int], beams: int) -> int:
+        kept = to_ints(rows)
+        return self.network.keep(self.network.self, len(kept), kept.ctypes.data, beams)
+
+    def rewind(self, lengths: Sequence[int]) -> int:
+        cut = to_ints(lengths)
+        return self.network.rewind(self.network.self, len(cut), cut.ctypes.data)
+
+    def clear(self) -> None:
+        self.network.clear(self.network.self)
+
+    def watch(self, layer: int, head: int = -1) -> int:
+        return self.network.watch(self.network.self, layer, head)
+
+    def read_alignment(self, rows: int, stride: int) -> np.ndarray:
+        weights = np.full((rows, stride), np.nan, np.float32)
+        assert self.network.alignment(self.network.self, weights.ctypes.data, stride) == 0
+        return weights
+
+
+def list_isas() -> list[str]:
+    """Return the instruction sets that this machine can be tested with."""
+    if os.environ.get(SWITCH) == "0" or find_compiler() is None:
+        return []
+    try:
+        flags = set(Path("/proc/cpuinfo").read_text(encoding="utf-8").split())
+    except OSError:
+        flags = set()
+    wanted = os.environ.get("GLASSFORMER_ISA")
+    return [
+        name
+        for name, (_, needed) in ISAS.items()
+        if flags.issuperset(needed) and wanted in (None, name)
+    ]
+
+
+def compile_engine(folder: Path, isa: str, *more: str, name: str = "engine.so") -> Path:
+    compiler, made = find_compiler(), folder / name
+    assert compiler is not None
+    command = [
+        *compiler,
+        *FLAGS,
+        *WARNINGS,
+        *ISAS[isa][0],
+        *more,
+        *FILES,
+        "-o",
+        str(made),
+        "-lm",
+        "-lpthread",
+    ]
+    subprocess.run(command, check=True)
+    return made
+
+
+def pack_model(library: ctypes.CDLL, network: Transformer, precision: str) -> NativeModel:
+    tables = network.source_embedding.table, network.output_table
+    tensors = {
+        name: StoredTensor("F32", tuple(x.shape), x.detach().float().numpy())
+        for name, x in network.state_dict().items()
+    }
+    vocabularies = len(tables[0].weight), len(tables[1].weight)
+    return NativeModel(library, network.settings, vocabularies, tensors, precision)
+
+
+@pytest.fixture(scope="session", params=list_isas() or ["none"])
+def isa(request: pytest.FixtureRequest) -> str:
+    if request.param == "none":
+        pytest.skip("no C compiler here, or kernels are turned off")
+    return request.param
+
+
+@pytest.fixture(scope="session")
+def engine_library(isa: str, tmp_path_factory: pytest.TempPathFactory) -> ctypes.CDLL:
+    folder = tmp_path_factory.mktemp(isa)
+    return ctypes.CDLL(str(compile_engine(folder, isa, "-fPIC", "-shared")))
+
+
+@pytest.fixture
+def drive(engine_library: ctypes.CDLL) -> Iterator[Callable[..., Driver]]:
+    """Return a driver of the C network with a Transformer's weights."""
+    drivers: list[Driver] = []
+
+    def make(network: Transformer, precision: str = "fp32") -> Driver:
+        drivers.append(Driver(pack_model(engine_library, network, precision)))
+        return drivers[-1]
+
+    yield make
+    for each in drivers:
+        each.close()

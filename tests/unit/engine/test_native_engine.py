@@ -1,0 +1,197 @@
+"""The whole engine in C: search and scoring over its own network, for several threads at once."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from torch import Tensor
+
+from glassformer.config import Decode
+from glassformer.decode import score_targets, search
+from glassformer.engine.native_engine import NativeEngine
+from glassformer.model import Transformer
+from glassformer.shared_library import load_library
+from glassformer.tap import record
+from glassformer.translator import Translator
+from glassformer.weights_file import StoredTensor
+
+from .conftest import Driver
+from .test_native_network import KINDS, make_network
+
+pytestmark = pytest.mark.skipif(load_library("engine") is None, reason="no library here")
+SEARCHES = {
+    "greedy": Decode(search="greedy", max_extra=9),
+    "beam": Decode(beam=4, max_extra=9),
+    "rules": Decode(beam=3, stop="first", no_repeat_ngram_size=2, min_length=3, max_extra=9),
+    "sample": Decode(search="sample", temperature=0.8, max_extra=9),
+    "top_k": Decode(search="sample", top_k=5, max_extra=9),
+}
+KIND = 1
+VOCABULARY = KINDS[KIND][1]
+
+
+@dataclass
+class DrivenState:
+    length_R: Tensor
+    beams: int = 1
+
+
+class Driven:
+    """The network in C as the search in PyTorch sees it."""
+
+    def __init__(self, driver: Driver):
+        self.driver = driver
+
+    def start(self, source_BS: Tensor) -> DrivenState:
+        self.driver.clear()
+        self.driver.admit([[token for token in row if token] for row in source_BS.tolist()])
+        return DrivenState(torch.zeros(len(source_BS), dtype=torch.long))
+
+    def step(self, tokens_RQ: Tensor, state: DrivenState) -> Tensor:
+        error, logits = self.driver.step(tokens_RQ.tolist())
+        assert error == 0
+        state.length_R = state.length_R + tokens_RQ.size(1)
+        return torch.from_numpy(logits)
+
+    def keep(self, rows: Tensor, state: DrivenState) -> None:
+        sentences = len(set((rows // state.beams).tolist()))
+        state.length_R, state.beams = state.length_R[rows], len(rows) // sentences
+        assert self.driver.keep(rows.tolist(), state.beams) == 0
+
+    def rewind(self, length_R: Tensor, state: DrivenState) -> None:
+        state.length_R = length_R
+        assert self.driver.rewind(length_R.tolist()) == 0
+
+
+def store(network: Transformer) -> dict[str, StoredTensor]:
+    return {
+        name: StoredTensor("F32", tuple(x.shape), x.detach().float().numpy())
+        for name, x in network.state_dict().items()
+    }
+
+
+@pytest.fixture(scope="module")
+def network() -> Transformer:
+    made = make_network(KIND)
+    with torch.no_grad():
+        made.output_table.weight.mul_(3)  # so that no two tokens are nearly as good
+    return made
+
+
+@pytest.fixture(params=["fp32", "int8"])
+def engine(request: Any, network: Transformer) -> Iterator[NativeEngine]:
+    made = NativeEngine.open(network.settings, store(network), request.param)
+    yield made
+    made.close()
+
+
+def draw_rows(lengths: Sequence[int], seed: int = 3) -> list[list[int]]:
+    draw = np.random.default_rng(seed)
+    return [draw.integers(3, VOCABULARY, length).tolist() for length in lengths]
+
+
+SOURCES = [[*row, 2] for row in draw_rows([0, 5, 9, 3, 14, 1, 7, 7, 2, 20, 11, 4])]
+PREFIXES = draw_rows([0, 1, 0, 4, 0, 2, 0, 0, 8, 0, 1, 0])
+
+
+@pytest.mark.parametrize("name", SEARCHES)
+@torch.inference_mode()
+def test_the_search_in_c_is_the_search_in_python_over_the_same_network(
+    engine: NativeEngine, network: Transformer, name: str
+) -> None:
+    settings = SEARCHES[name]
+    how: dict[str, Any] = {"n_best": 2 if settings.search == "beam" else 1, "seed": 5}
+    driver = Driver(engine.model)
+    for prefixes in (None, PREFIXES):
+        expected = search(Driven(driver), SOURCES, settings, prefixes=prefixes, longest=40, **how)
+        for workers, budget in ((1, 4096), (2, 60)):
+            found = engine.search(
+                SOURCES, settings, prefixes=prefixes, workers=workers, budget=budget, **how
+            )
+            assert [[h.tokens for h in each] for each in found] == [
+                [h.tokens for h in each] for each in expected
+            ]
+            scores = [[[h.score for h in each] for each in side] for side in (found, expected)]
+            for one, other in zip(*scores, strict=True):
+                assert one == pytest.approx(other, abs=1e-5, rel=1e-5)
+    driver.model.close_network(driver.network)
+
+
+@torch.inference_mode()
+def test_fp32_translates_and_scores_as_the_model_does(network: Transformer) -> None:
+    engine = NativeEngine.open(network.settings, store(network), "fp32")
+    settings = SEARCHES["beam"]
+    expected = search(network, SOURCES, settings, longest=40)
+    found = engine.search(SOURCES, settings, workers=2)
+    assert [each.tokens for [each] in found] == [each.tokens for [each] in expected]
+    assert [each.score for [each] in found] == pytest.approx(
+        [each.score for [each] in expected], abs=1e-3
+    )
+    scored = engine.score(SOURCES, PREFIXES, workers=2, budget=50)
+    for one, log_probs in zip(scored, score_targets(network, SOURCES, PREFIXES), strict=True):
+        assert one.log_probs == pytest.approx(log_probs, abs=1e-3)
+    engine.close()
+
+
+@pytest.mark.parametrize("head", [2, None])
+@torch.inference_mode()
+def test_attention_is_that_of_the_model(network: Transformer, head: int | None) -> None:
+    engine = NativeEngine.open(network.settings, store(network), "fp32")
+    scored = engine.score(SOURCES, PREFIXES, attention=(1, head), workers=2, budget=50)
+    name = "decoder.1.cross_attention.weights"
+    for source, target, one in zip(SOURCES, PREFIXES, scored, strict=True):
+        with record(network, {name}.__contains__) as (view, taken):
+            view.read(torch.tensor([source]), torch.tensor([[1, *target]]))
+        weights_HTS = taken[name][0][0]
+        expected = weights_HTS.mean(0) if head is None else weights_HTS[head]
+        assert one.weights_TS == pytest.approx(expected.numpy(), abs=1e-4)
+    engine.close()
+
+
+def test_threads_share_a_model(engine: NativeEngine) -> None:
+    settings = SEARCHES["beam"]
+    expected = engine.search(SOURCES, settings)
+    with ThreadPoolExecutor(4) as pool:
+        calls = [pool.submit(engine.search, SOURCES, settings, workers=1 + i % 2) for i in range(8)]
+        assert all(call.result() == expected for call in calls)
+
+
+def test_a_missing_table_is_named(network: Transformer) -> None:
+    tensors = store(network)
+    del tensors["source_embedding.table.weight"]
+    with pytest.raises(ValueError, match=r"no tensor source_embedding\.table\.weight"):
+        NativeEngine.open(network.settings, tensors)
+
+
+WITHOUT_TORCH = """
+import sys
+from glassformer.directory import SHIPPED, open_model
+from glassformer.engine.native_engine import NativeEngine
+
+config, tokenizers, weights = open_model(SHIPPED / "demo")
+engine = NativeEngine.open(config.model, weights.tensors, sys.argv[1])
+source = [*tokenizers.source.encode("The cat is on the mat."), 2]
+[[found]] = engine.search([source], config.decode)
+[scored] = engine.score([source], [found.tokens])
+assert abs(sum(scored.log_probs) - found.log_prob) < 1e-3
+assert "torch" not in sys.modules
+print(tokenizers.target.decode(found.tokens))
+"""
+
+
+@pytest.mark.parametrize("precision", ["fp32", "int8"])
+def test_the_demo_translates_without_torch(precision: str) -> None:
+    command = [sys.executable, "-c", WITHOUT_TORCH, precision]
+    made = subprocess.run(command, capture_output=True, encoding="utf-8")
+    assert (made.returncode, made.stderr) == (0, "")
+    assert made.stdout.strip() == Translator.load("demo", precision="fp32").translate(
+        "The cat is on the mat."
+    )

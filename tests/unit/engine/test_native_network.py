@@ -1,0 +1,291 @@
+"""The network in C against `model/` in PyTorch, on each instruction set that this machine has."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from glassformer.config import Model
+from glassformer.model import Transformer
+
+NAMES = ("norm", "activation", "tie", "output_bias", "positions")
+KINDS: list[tuple[dict[str, Any], int, int]] = [  # settings, vocabularies
+    ({"d_model": 64, "d_ff": 256, "heads": 8, "norm": "pre"}, 50, 50),  # heads of 8
+    ({"d_model": 128, "d_ff": 96, "heads": 4, "encoder_layers": 3}, 600, 600),  # of 32
+    ({"d_model": 128, "d_ff": 64, "heads": 2, "activation": "gelu"}, 17, 17),  # of 64
+    ({"d_model": 2, "d_ff": 1, "heads": 1, "norm": "pre", "decoder_layers": 1}, 17, 17),
+    ({"d_model": 6, "d_ff": 7, "heads": 3, "tie": "none", "output_bias": True}, 19, 23),
+    ({"d_model": 18, "d_ff": 33, "heads": 3, "tie": "two-way", "activation": "silu"}, 40, 31),
+    ({"d_model": 14, "d_ff": 5, "heads": 5, "head_width": 7, "norm": "pre"}, 1030, 1030),
+    ({"d_model": 20, "d_ff": 20, "heads": 1, "head_width": 100, "activation": "silu"}, 33, 33),
+    ({"d_model": 30, "d_ff": 40, "heads": 3, "head_width": 17, "activation": "gelu"}, 99, 99),
+    ({"d_model": 32, "d_ff": 40, "heads": 4, "positions": {"layout": "learned"}}, 70, 70),
+    ({"d_model": 32, "d_ff": 40, "heads": 4, "positions": {"layout": "concatenated"}}, 70, 70),
+    ({"d_model": 16, "heads": 2, "positions": {"grid": "tensor2tensor", "offset": 1}}, 70, 70),
+]
+
+
+def make_network(kind: int, seed: int = 0) -> Transformer:
+    settings, source, target = KINDS[kind]
+    torch.manual_seed(seed)
+    shape = {"encoder_layers": 2, "decoder_layers": 2, "d_ff": 40, **settings}
+    positions = {"max_positions": 40, **shape.pop("positions", {})}
+    network = Transformer(Model(**shape, positions=positions), source, target).eval()
+    for name, x in network.named_parameters():  # biases and norms that do something
+        if x.dim() == 1:
+            torch.nn.init.normal_(x, 1.0 if name.endswith("norm.weight") else 0.0, 0.2)
+    return network
+
+
+def draw_sources(vocabulary: int, lengths: tuple[int, ...]) -> list[list[int]]:
+    draw = np.random.default_rng(7)
+    return [draw.integers(3, vocabulary, length).tolist() for length in lengths]
+
+
+def pad(sources: list[list[int]]) -> torch.Tensor:
+    longest = max(map(len, sources))
+    return torch.tensor([source + [0] * (longest - len(source)) for source in sources])
+
+
+kinds = pytest.mark.parametrize("kind", range(len(KINDS)))
+LENGTHS = (1, 5, 16, 17, 9, 2)
+
+
+@kinds
+@torch.inference_mode()
+def test_fp32_is_the_model(kind: int, drive: Callable[..., Any]) -> None:
+    """Steps of one token and of several, rows of different lengths, beams and dropped sentences."""
+    network = make_network(kind)
+    native, target = drive(network), len(network.output_table.weight)
+    sources = draw_sources(KINDS[kind][1], LENGTHS)
+    state = network.start(pad(sources))
+    assert native.admit(sources) == 0
+    draw = np.random.default_rng(1)
+
+    def check(queries: int) -> None:
+        tokens = draw.integers(1, target, (len(state.length_R), queries))
+        expected = network.step(torch.from_numpy(tokens), state).numpy()
+        error, found = native.step(tokens.tolist())
+        assert error == 0
+        assert np.abs(found - expected).max() <= 1e-4 * max(1, np.abs(expected).max())
+
+    def keep(rows: list[int], beams: int) -> None:
+        network.keep(torch.tensor(rows), state)
+        assert native.keep(rows, beams) == 0
+
+    check(1)
+    check(3)
+    keep([0, 0, 0, 1, 1, 1, 3, 3, 3, 5, 5, 5], 3)
+    check(1)
+    keep([2, 0, 1, 5, 4, 4, 6, 7, 8, 10, 10, 10], 3)
+    check(2)
+    lengths = [int(length) - i % 3 for i, length in enumerate(state.length_R.tolist())]
+    network.rewind(torch.tensor(lengths), state)
+    assert native.rewind(lengths) == 0
+    check(1)
+    more = draw_sources(KINDS[kind][1], (3, 20))
+    network.admit(pad(more), state)
+    assert native.admit(more, 3) == 0
+    check(1)
+    keep([4, 3, 13, 12], 2)
+    for _ in range(4):
+        check(1)
+        rows = [0, 0, 2, 2] if draw.random() < 0.5 else [1, 0, 3, 2]
+        keep(rows, 2)
+    keep([1, 3], 1)
+    check(1)
+
+
+@pytest.mark.parametrize("precision", ["fp32", "int8"])
+@kinds
+def test_best_tokens_are_those_of_the_logits(
+    kind: int, precision: str, drive: Callable[..., Any]
+) -> None:
+    network = make_network(kind)
+    plain, quick = drive(network, precision), drive(network, precision)
+    sources = draw_sources(KINDS[kind][1], LENGTHS)
+    target = len(network.output_table.weight)
+    for native in (plain, quick):
+        assert native.admit(sources, 2) == 0
+    draw = np.random.default_rng(2)
+    for size, first in ((1, 0), (5, 3), (target - 2, 2), (0, 0), (3, 1)):
+        tokens = draw.integers(1, target, 2 * len(sources))
+        tokens[:6] = tokens[0]  # hypotheses that begin alike
+        logits = plain.step(tokens[:, None].tolist())[1][:, 0]
+        error, value, ids, sums = quick.find_best(tokens.tolist(), size, first)
+        order = np.argsort(-logits[:, first:], axis=1, kind="stable")[:, :size] + first
+        assert error == 0 and np.array_equal(ids, order)
+        assert np.array_equal(value, np.take_along_axis(logits, order, 1))
+        expected = torch.from_numpy(logits).double().logsumexp(1).numpy()
+        assert np.allclose(sums, expected, rtol=0, atol=2e-6 * max(1, np.abs(expected).max()))
+
+
+def test_equal_logits_are_in_the_order_of_ids(drive: Callable[..., Any]) -> None:
+    network = make_network(1)
+    with torch.no_grad():
+        network.output_table.weight[40:] = network.output_table.weight[7]
+        network.output_table.weight[3:7] = network.output_table.weight[30]
+    for precision in ("fp32", "int8"):
+        native = drive(network, precision)
+        assert native.admit([[5, 6]]) == 0
+        _, value, ids, _ = native.find_best([1], 600)
+        for same in (value[0][1:] == value[0][:-1]).nonzero()[0]:
+            assert ids[0, same] < ids[0, same + 1]
+        assert (value[0][1:] <= value[0][:-1]).all() and len(set(ids[0].tolist())) == 600
+
+
+@kinds
+@torch.inference_mode()
+def test_int8_is_close(kind: int, drive: Callable[..., Any]) -> None:
+    network = make_network(kind)
+    native = drive(network, "int8")
+    sources = draw_sources(KINDS[kind][1], LENGTHS)
+    tokens = np.random.default_rng(3).integers(1, len(network.output_table.weight), (6, 7))
+    expected = network.step(torch.from_numpy(tokens), network.start(pad(sources))).numpy()
+    assert native.admit(sources) == 0
+    error, found = native.step(tokens.tolist())
+    assert error == 0
+    apart = np.abs(found - expected).mean() / np.abs(expected).mean()
+    assert 0 < apart < 0.06
+
+
+@pytest.mark.parametrize("precision", ["fp32", "int8"])
+@kinds
+def test_rows_do_not_depend_on_each_other(
+    kind: int, precision: str, drive: Callable[..., Any]
+) -> None:
+    """Bit for bit: alone and among others, step by step and at once, in slots used before."""
+    network = make_network(kind)
+    target, sources = len(network.output_table.weight), draw_sources(KINDS[kind][1], LENGTHS * 7)
+    tokens = np.random.default_rng(3).integers(1, target, (len(sources), 3))
+    together, alone = drive(network, precision), drive(network, precision)
+    for native in (together, alone):  # slots that others have used
+        native.admit(sources, 2)
+        native.step(np.repeat(tokens, 2, 0).tolist())
+        native.clear()
+    assert together.admit(sources) == 0
+    expected = np.stack([together.step(tokens[:, [t]].tolist())[1][:, 0] for t in range(3)], 1)
+    for row in (0, 1, 3, 40):
+        assert alone.admit([sources[row]]) == 0
+        found = alone.step(tokens[row : row + 1].tolist())[1][0]
+        assert np.array_equal(found, expected[row])
+        alone.clear()
+
+
+@pytest.mark.parametrize("precision", ["fp32", "int8"])
+@pytest.mark.parametrize("kind", [0, 1, 5, 6])
+def test_alignment_is_the_cross_attention(
+    kind: int, precision: str, drive: Callable[..., Any]
+) -> None:
+    network = make_network(kind)
+    native, sources = drive(network, precision), draw_sources(KINDS[kind][1], LENGTHS)
+    tokens = np.random.default_rng(4).integers(1, len(network.output_table.weight), (6, 2))
+    attention = network.decoder[1].cross_attention
+    seen = {}
+    attend = attention.look
+
+    def look(x, keys_values, mask):
+        q = attention._split(attention.to_query(x))
+        scores = q @ keys_values[0].mT / q.size(-1) ** 0.5
+        seen["weights"] = scores.masked_fill(~mask, -torch.inf).softmax(-1)
+        return attend(x, keys_values, mask)
+
+    with pytest.MonkeyPatch.context() as patch, torch.inference_mode():
+        patch.setattr(attention, "look", look)
+        network.step(torch.from_numpy(tokens), network.start(pad(sources)))
+    for head in (-1, network.settings.heads - 1):
+        native.clear()
+        assert native.watch(1, head) == 0 and native.admit(sources) == 0
+        assert native.step(tokens.tolist())[0] == 0
+        found = native.read_alignment(12, 20).reshape(6, 2, 20)
+        weights = seen["weights"].mean(1) if head < 0 else seen["weights"][:, head]
+        expected = np.pad(weights.numpy(), ((0, 0), (0, 0), (0, 3)))
+        assert np.abs(found - expected).max() < (1e-5 if precision == "fp32" else 0.05)
+        assert np.allclose(found.sum(2), 1, atol=1e-2)
+        error, *_ = native.find_best(tokens[:, 0].tolist(), 2)
+        assert error == 0 and native.read_alignment(6, 17).shape == (6, 17)
+    assert native.watch(2) and native.watch(0, network.settings.heads) and native.watch(-1) == 0
+
+
+def test_large_scores(drive: Callable[..., Any]) -> None:
+    """Attention whose scores' exponentials would overflow is still a softmax."""
+    network = make_network(1)
+    with torch.no_grad():
+        for layer in (*network.encoder, *network.decoder):
+            layer.self_attention.to_query.weight *= 60
+            layer.self_attention.to_key.bias += 3
+    native, sources = drive(network), draw_sources(600, LENGTHS)
+    tokens = torch.randint(1, 600, (6, 5))
+    with torch.inference_mode():
+        expected = network.step(tokens, network.start(pad(sources))).numpy()
+    native.admit(sources)
+    found = native.step(tokens.tolist())[1]
+    assert np.abs(found - expected).max() < 1e-2 * np.abs(expected).max()
+
+
+@pytest.mark.parametrize("precision", ["fp32", "int8"])
+@pytest.mark.parametrize("wrong", [float("nan"), float("inf")])
+def test_a_weight_that_is_not_finite_shows(
+    wrong: float, precision: str, drive: Callable[..., Any]
+) -> None:
+    network = make_network(1)
+    with torch.no_grad():
+        network.decoder[0].feed_forward.outer.weight[3, 2] = wrong
+    native = drive(network, precision)
+    native.admit([[4, 5], [6]])
+    assert np.isnan(native.find_best([1, 1], 2)[3]).all()
+
+
+def test_requests_that_contradict_themselves_change_nothing(drive: Callable[..., Any]) -> None:
+    too_long, out_of_range, bad = 3, 2, 6
+    network = make_network(0)
+    native = drive(network)
+    assert native.admit([[3], []]) == bad and native.admit([[3] * 41]) == too_long
+    assert native.admit([[50]]) == native.admit([[-1]]) == out_of_range
+    assert native.step(np.zeros((0, 1)))[0] == bad  # no sentence yet
+    assert native.admit([]) == 0 and native.admit([[3], [4] * 40], 2) == 0
+    assert native.admit([[3]], 1) == bad
+    expected = native.step([[1]] * 4)[1]
+    assert native.rewind([0] * 4) == 0
+    assert native.step([[1]] * 3)[0] == bad and native.step([[1]] * 3 + [[50]])[0] == out_of_range
+    assert native.step([[1] * 41] * 4)[0] == too_long
+    assert native.find_best([1] * 4, 51)[0] == native.find_best([1] * 4, 1, 50)[0] == bad
+    for rows, beams in (([1, 0], 1), ([0, 0, 1], 2), ([0, 4], 1), ([0, 2], 2), ([-1], 1), ([0], 0)):
+        assert native.keep(rows, beams) == bad
+    assert native.rewind([0] * 3) == native.rewind([0, 0, 0, 1]) == native.rewind([-1] * 4) == bad
+    assert np.array_equal(native.step([[1]] * 4)[1], expected)
+    assert native.keep([], 1) == 0 and native.step(np.zeros((0, 1)))[0] == bad
+    assert native.admit([[3]], 5) == 0 and native.step([[1] * 40] * 5)[0] == 0
+    assert native.step([[1]] * 5)[0] == too_long
+
+
+def test_slots_are_used_again(drive: Callable[..., Any]) -> None:
+    """Thousands of steps in a cache of few rows: every row sees its own past alone."""
+    network = make_network(3)
+    native, sources = drive(network), draw_sources(17, (3, 4))
+    given: list[list[int]] = [[]] * 4
+    draw = np.random.default_rng(6)
+    native.admit(sources, 2)
+    for _ in range(400):
+        tokens = draw.integers(1, 17, 4).tolist()
+        found = native.step([[token] for token in tokens])[1]
+        given = [[*old, token] for old, token in zip(given, tokens, strict=True)]
+        rows = [draw.integers(2), draw.integers(2), 2 + draw.integers(2), 2 + draw.integers(2)]
+        native.keep(rows, 2)
+        given = [given[row] for row in rows]
+        if len(given[0]) > 12:
+            cut = draw.integers(0, 12, 4).tolist()
+            native.rewind(cut)
+            given = [old[:length] for old, length in zip(given, cut, strict=True)]
+    lengths = [len(old) for old in given]
+    with torch.inference_mode():
+        for row, old in enumerate(given):
+            state = network.start(torch.tensor([sources[row // 2]]))
+            expected = network.step(torch.tensor([[*old, 5]]), state)[0, -1]
+            native.rewind(lengths)
+            found = native.step([[5]] * 4)[1]
+            assert np.abs(found[row, 0] - expected.numpy()).max() < 1e-4
