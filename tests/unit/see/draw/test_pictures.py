@@ -46,6 +46,9 @@ def look_up(trace: Trace, tag: str) -> float:
 
 
 def check_numbers(trace: Trace, figure: Figure) -> None:
+    """Check the numbers of a picture; those of a scene are checked in test_scenes.py."""
+    if hasattr(figure, "scene"):
+        return
     for text in get_texts(figure):
         printed = re.search(r"(−?\d+(?:\.(\d+))?|−∞)$", text.get_text())
         tag = (text.get_gid() or "").partition("#")[0]
