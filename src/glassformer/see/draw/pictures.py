@@ -11,7 +11,7 @@ from typing import Any, Literal, NamedTuple
 
 from matplotlib.figure import Figure
 
-from ..figure import attention, flow, layers, outside, residual, steps
+from ..figure import attention, choice, flow, heights, layers, outside, places, residual, steps
 from ..figure.scene import Scene
 from . import (
     attention_grids,
@@ -28,16 +28,13 @@ from . import (
     masks,
     matrices,
     meaning,
-    next_token,
     order,
     padding,
     parallel,
     position_facts,
-    positions,
     reasons,
     recap,
     splitting,
-    stacks,
     sublayers,
     three_masks,
     training,
@@ -115,18 +112,16 @@ _ALL = (
     Picture("V17", "The sentence as a matrix", "句子成为矩阵", words.draw_sentence_matrix),
     Picture("V18", "A word in its sentence", "句中的词", context.draw_context),
     # A.3 Positions
-    Picture("V19", "Word plus place", "词加位置", positions.draw_sum),
-    Picture(
-        "V20", "Two layouts, four wide", "两种排列，宽度 4", positions.draw_four_wide, needs=""
-    ),
+    Picture("V19", "Word plus place", "词加位置", places.draw_sum),
+    Picture("V20", "Two layouts, four wide", "两种排列，宽度 4", places.draw_four_wide, needs=""),
     Picture(
         "V21",
         "Tensor2Tensor's layout",
         "Tensor2Tensor 的排列",
-        positions.draw_concatenated,
+        places.draw_concatenated,
         needs="",
     ),
-    Picture("V22", "The paper's layout", "论文的排列", positions.draw_interleaved, needs=""),
+    Picture("V22", "The paper's layout", "论文的排列", places.draw_interleaved, needs=""),
     Picture("V23", "Waves", "波", wave_pictures.draw_waves, needs=""),
     Picture("V24", "One encoding by hand", "手算位置编码", wave_pictures.draw_one_word, needs=""),
     Picture("V25", "Position 0", "位置 0", wave_pictures.draw_position_0, needs=""),
@@ -217,7 +212,7 @@ _ALL = (
     Picture("V69", "The residual stream", "残差流", residual.draw_stream),
     # A.10 Stacks, flow, what runs at once
     Picture("V70", "Shapes through a layer", "穿过一层的形状", flow.draw_layer_shapes),
-    Picture("V71", "The stack at work", "层叠工作", stacks.draw_stack, "animated"),
+    Picture("V71", "The stack at work", "层叠工作", heights.draw_climb, "animated"),
     Picture("V72", "What runs at once", "什么可以同时算", parallel.draw_parallel, needs=""),
     Picture("V73", "What attention costs", "注意力的开销", costs.draw_cost),
     # A.11 The decoder writes
@@ -229,12 +224,12 @@ _ALL = (
         "V76", "A row longer each step", "每步多一行", decoding.draw_growing_mask, "animated", ""
     ),
     Picture("V77", "Looking at the source", "看向源句", crossing.draw_cross_attention, "animated"),
-    Picture("V78", "One memory for all layers", "一份记忆供各层", stacks.draw_memory_to_all),
+    Picture("V78", "One memory for all layers", "一份记忆供各层", heights.draw_memory),
     Picture("V79", "The whole way", "完整的一路", walk.draw_walk),
-    Picture("V80", "From a vector to a word", "从向量到词", next_token.draw_final),
-    Picture("V81", "The greedy path", "贪婪路径", beams.draw_greedy_path, needs=""),
+    Picture("V80", "From a vector to a word", "从向量到词", choice.draw_choice),
+    Picture("V81", "The greedy path", "贪婪路径", choice.draw_greedy_path, needs=""),
     Picture("V82", "The beam", "束搜索", beams.draw_beam_tree, "animated", "search"),
-    Picture("V83", "Drawing by lot", "采样", next_token.draw_sampling),
+    Picture("V83", "Drawing by lot", "采样", choice.draw_sampling),
     # A.12 Training
     Picture("V84", "Before training", "训练之前", training.draw_untrained, needs="watch"),
     Picture("V85", "What is wanted", "想要的", training.draw_targets, needs="watch"),

@@ -390,8 +390,7 @@ def colour_of(value: float, scale: str, limit: float) -> tuple[float, ...]:
     """Return the colour of a value, as red, green and blue."""
     low = 0.0 if scale == "share" else -limit
     share = min(1.0, max(0.0, (value - low) / (limit - low)))
-    colours = style.SHARE if scale == "share" else style.SIGNED
-    return tuple(float(part) for part in colours(share)[:3])
+    return tuple(float(part) for part in style.SCALES[scale](share)[:3])
 
 
 def to_hex(colour: tuple[float, ...]) -> str:
@@ -539,6 +538,7 @@ class Bar(Node):
     def draw(self, sheet: Sheet, x: float, y: float) -> None:
         zero = x + self.zero + (self.length if self.signed else 0.0)
         top, long = y + (self.height - self.thick) / 2, self.length * self.value / self.limit
+        long = long if self.signed else max(0.0, long)
         if self.track:
             rail = BoxMark(x=zero, y=top, width=self.length, height=self.thick, fill=style.GROUND)
             sheet.add(replace(rail, layer=1, round=2))

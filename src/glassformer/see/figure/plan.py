@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import tomllib
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import cache, wraps
 from importlib.resources import files
 from typing import Any
@@ -90,28 +91,36 @@ class Outline:
         for mark in drawn.marks:
             sheet.marks.append(mark.shift(left - area.x * factor, top - area.y * factor, factor))
         y = top + area.height * factor + style.APART
-        foot = Down(*self._write_note(note, captions, width), gap=style.CLOSE)
-        foot.place(sheet, style.MARGIN, y)
+        high = self._write_note(sheet, note, captions, y, width)
+        foot = self._write_foot(width)
+        foot.place(sheet, style.MARGIN, y + high)
         return Scene(
             id="",
             lang=self.lang,
             title=title.replace("$", ""),
             description=" ".join(filter(None, [note, *(each.text for each in callouts)])),
             width=width + 2 * style.MARGIN,
-            height=y + foot.height + style.MARGIN * 0.6,
+            height=y + high + foot.height + style.MARGIN * 0.6,
             marks=tuple(sheet.marks),
             captions=tuple(captions),
+            caption_at=(style.MARGIN, y),
             data=self.data,
         )
 
-    def _write_note(self, note: str, captions: Sequence[str], width: float) -> list[Node]:
-        """Return the note, room for the longest caption, and the line that says of what it is."""
-        made: list[Node] = []
-        if note:
-            made.append(Label(note, style.SMALL, style.SOFT, width=width))
-        rows = [Label(text, style.BODY, width=width).height for text in captions]
-        made += [Spacer(width, max(rows) - (made[0].height if made else 0))] if rows else []
-        made = [node for node in made if node.height > 0]
+    def _write_note(
+        self, sheet: Sheet, note: str, captions: Sequence[str], y: float, width: float
+    ) -> float:
+        """Write the note; return its height, or that of the longest caption, which replaces it."""
+        notes = Sheet()
+        label = Label(note, style.SMALL, style.SOFT, width=width)
+        label.place(notes, style.MARGIN, y)
+        sheet.marks += [replace(mark, id="note") for mark in notes.marks if note]
+        heights = [Label(text, style.BODY, width=width).height for text in captions]
+        highest = max([label.height if note else 0.0, *heights])
+        return highest + style.CLOSE if highest else 0.0
+
+    def _write_foot(self, width: float) -> Node:
+        """Return the line that says of which model and sentence the figure is."""
         settings = self.trace.settings
         own = Label("glassformer", style.TINY, style.SOFT, bold=True)
         size = f"{settings.encoder_layers}+{settings.decoder_layers}"
@@ -119,8 +128,7 @@ class Outline:
         which = self.say("which", size=size, d=settings.d_model)
         room = width - own.width - style.APART
         left = Label(f"{which} · {words}".replace("$", ""), style.TINY, style.SOFT, fit=room)
-        made.append(Across(left, Spacer(width - left.width - own.width - 2 * style.CLOSE), own))
-        return made
+        return Across(left, Spacer(width - left.width - own.width - 2 * style.CLOSE), own)
 
 
 Maker = Callable[..., Scene]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from typing import Any
 
 import numpy as np
 from matplotlib.artist import Artist
@@ -47,26 +46,8 @@ def render_scene(scene: Scene, ax: Axes | None = None) -> Figure | Animation:
         AnimationStep(text, [a for mark, a in drawn if mark.step == number])
         for number, text in enumerate(scene.captions, 1)
     ]
-    notes = [a for mark, a in drawn if _is_note(mark, scene)]
+    notes = [a for mark, a in drawn if mark.id == "note"]
     return Film(figure, steps, captions, {id(a): m for m, a in drawn}, notes)
-
-
-def _is_note(mark: Mark, scene: Scene) -> bool:
-    is_small = isinstance(mark, TextMark) and mark.size == style.SMALL
-    return is_small and mark.area.y > _find_caption(scene) - 4 and mark.ink == style.SOFT  # type: ignore[attr-defined]
-
-
-def _find_caption(scene: Scene) -> float:
-    """Return the upper edge of the captions: the first line of the note."""
-    small = [m for m in scene.texts if m.ink == style.SOFT and m.step == 0]
-    lines = sorted({round(mark.area.y, 1) for mark in small}, reverse=True)
-    foot = lines[0]
-    top = foot
-    for y in lines[1:]:
-        if top - y > 2.2 * style.SMALL * style.LEADING:
-            break
-        top = y
-    return top
 
 
 class _Pen:
@@ -141,8 +122,9 @@ class _Pen:
     def paint(self, mark: GridMark) -> Artist:
         values = np.array(mark.values)
         low = 0.0 if mark.scale == "share" else -mark.limit
-        colours = style.SHARE if mark.scale == "share" else style.SIGNED
-        rgba = np.array(colours(np.clip((values - low) / (mark.limit - low), 0, 1)))
+        rgba = np.array(
+            style.SCALES[mark.scale](np.clip((values - low) / (mark.limit - low), 0, 1))
+        )
         wide, high = mark.width / values.shape[1], mark.height / values.shape[0]
         for i, j in mark.hidden:
             rgba[i, j] = (1, 1, 1, 1)
@@ -162,8 +144,7 @@ class _Pen:
         lines = set_lines(text, TypeStyle(style.BODY), width)
         shown = "\n".join("".join(run.text for run in line) for line in lines)
         artist = self.axes.text(
-            style.MARGIN,
-            _find_caption(scene),
+            *scene.caption_at,
             shown,
             va="top",
             color=style.INK,
@@ -249,8 +230,3 @@ def _count(mark: TextMark, share: float) -> str:
     full = spell(mark.value, digits)
     before = mark.text.removesuffix(full) if mark.text.endswith(full) else None
     return mark.text if before is None else before + spell(mark.value * share, digits)
-
-
-def describe_scene(scene: Scene) -> dict[str, Any]:
-    """Return the metadata of a file: title and description."""
-    return {"Title": scene.title, "Description": scene.description}

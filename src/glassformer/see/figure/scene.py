@@ -174,7 +174,7 @@ class GridMark(Mark):
     width: float
     height: float
     values: tuple[tuple[float, ...], ...]
-    scale: str = "signed"  # symmetric about 0; "share": from 0
+    scale: str = "signed"  # or "wave": both symmetric about 0; "share": from 0
     limit: float = 1.0  # the value of the last colour
     hidden: tuple[tuple[int, int], ...] = ()
 
@@ -203,7 +203,8 @@ class Scene:
     width: float
     height: float
     marks: tuple[Mark, ...]
-    captions: tuple[str, ...] = ()  # one for each step
+    captions: tuple[str, ...] = ()  # one for each step, shown in the place of the note
+    caption_at: Point = (0.0, 0.0)  # its upper left corner
     data: Mapping[str, Any] = field(default_factory=dict)  # arrays that are not in the recording
 
     @property
@@ -221,6 +222,7 @@ class Scene:
             "width": round(self.width, 2),
             "height": round(self.height, 2),
             "captions": list(self.captions),
+            "caption_at": _round(self.caption_at),
             "data": {name: _round(array.tolist()) for name, array in self.data.items()},
             "marks": [mark.to_json() for mark in self.marks],
         }

@@ -277,7 +277,7 @@ def draw_table(
         letter = Label("$z =$", style.HEADING, style.role("heads").ink)
         read = Across(letter, Strip(z, "heads").named("z").at(3, (0, -40)))
         body = Down(table, Line(table.width), Held(read, table.width, "end"), gap=style.NEAR)
-        callouts.append(Callout("z", plan.say("sum_of_all"), "below", 190))
+        callouts.append(Callout("z", plan.say("sum_of_all"), "below", 190, step=3))
         captions.append(plan.say("caption_6_3"))
     key = look.keys[look.best]
     return plan.compose(

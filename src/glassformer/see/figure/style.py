@@ -5,9 +5,13 @@ Colours by role (query, key, value, ...) are those of `draw.theme`, which the ap
 
 from __future__ import annotations
 
-from ..draw.theme import HEADS, SHARE, SIGNED, Role, ink_on, role
+from matplotlib import colormaps
 
-__all__ = ["HEADS", "SHARE", "SIGNED", "Role", "ink_on", "role"]
+from ..draw.theme import HEADS, POSITIVE, SHARE, SIGNED, Role, ink_on, role
+
+__all__ = ["HEADS", "SCALES", "Role", "ink_on", "role"]
+
+SCALES = {"signed": SIGNED, "share": SHARE, "wave": colormaps[POSITIVE]}  # by what they show
 
 INK, SOFT, FAINT, HAIR, GROUND, PAPER = (
     "#1f2733",

@@ -30,12 +30,12 @@ from glassformer.see.draw.costs import count_products
 from glassformer.see.draw.cross_entropy import smooth_terms
 from glassformer.see.draw.losses import learning_rate, smoothed_loss
 from glassformer.see.draw.masks import work_out
-from glassformer.see.draw.next_token import cut_off
 from glassformer.see.draw.padding import score_beginning
 from glassformer.see.draw.pictures import PICTURES, draw
 from glassformer.see.draw.runs import _read_lines, read_watched
 from glassformer.see.draw.training import make_target
 from glassformer.see.figure import style
+from glassformer.see.figure.choice import cut_off
 from glassformer.see.figure.quantity import Quantity
 from glassformer.see.recording import record
 from glassformer.see.toy import train_toy

@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Callable
 from itertools import combinations
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
@@ -18,6 +19,7 @@ from glassformer.see.figure.nodes import spell
 from glassformer.see.figure.plan import read_figure_words
 from glassformer.see.figure.quantity import Quantity
 from glassformer.see.figure.scene import Area, Scene, TextMark
+from glassformer.see.figure.svg import write_svg
 
 SAID = [id for id, picture in PICTURES.items() if picture.scene is not None]
 LANGS = ["en", *(["zh"] if find_family("图") else [])]
@@ -105,3 +107,14 @@ def test_a_quantity_is_what_its_expression_gives(trace: Trace) -> None:
     again = Quantity(one.source, trace.__getitem__)
     assert float(again) == float(one) and f"{name}.query[1,2,k]" in one.source
     assert [float(x) for x in dot[0, 1]] == dot.values[0, 1].tolist()
+
+
+@pytest.mark.parametrize("id", SAID)
+def test_svg_is_text_with_its_sources(id: str, trace: Trace) -> None:
+    scene = PICTURES[id].scene(trace)  # type: ignore[misc]
+    page = ElementTree.fromstring(write_svg(scene))
+    name = "{http://www.w3.org/2000/svg}"
+    assert [page[0].tag, page[1].tag] == [f"{name}title", f"{name}desc"]
+    assert page[0].text == scene.title and page[1].text == scene.description
+    written = [(each.text or "", each.get("data-of", "")) for each in page.iter(f"{name}text")]
+    assert sorted(written) == sorted((mark.text, mark.of) for mark in scene.texts)
