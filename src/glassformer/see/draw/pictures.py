@@ -11,7 +11,18 @@ from typing import Any, Literal, NamedTuple
 
 from matplotlib.figure import Figure
 
-from ..figure import attention, choice, flow, heights, layers, outside, places, residual, steps
+from ..figure import (
+    attention,
+    choice,
+    flow,
+    heights,
+    layers,
+    lessons,
+    outside,
+    places,
+    residual,
+    steps,
+)
 from ..figure.scene import Scene
 from . import (
     attention_grids,
@@ -24,7 +35,6 @@ from . import (
     decoding,
     figure_1,
     heads,
-    losses,
     masks,
     matrices,
     meaning,
@@ -236,9 +246,9 @@ _ALL = (
     Picture("V86", "After training", "训练之后", training.draw_trained, needs="watch"),
     Picture("V87", "Learning", "学习", training.draw_learning, "animated", "watch"),
     Picture("V88", "The loss", "损失", cross_entropy.draw_loss, needs=""),
-    Picture("V89", "Smoothing and rate", "平滑与学习率", losses.draw_schedules, needs=""),
-    Picture("V90", "Teacher forcing", "教师强制", losses.draw_teacher_forcing, needs=""),
-    Picture("V91", "Gradients", "梯度", losses.draw_gradients, needs="watch"),
+    Picture("V89", "Smoothing and rate", "平滑与学习率", lessons.draw_schedules, needs=""),
+    Picture("V90", "Teacher forcing", "教师强制", lessons.draw_teacher_forcing, needs="watch"),
+    Picture("V91", "Gradients", "梯度", lessons.draw_gradients, needs="watch"),
     # A.14 Code and picture
     Picture("V105", "Code and tensors", "代码与张量", code.draw_code),
 )

@@ -77,6 +77,7 @@ def draw_four_wide(plan: Outline) -> Scene:
         tables.append(Down(name, body, gap=8, align="middle"))
     return plan.compose(
         Across(*tables, gap=style.FAR, align="top"),
+        origin=plan.say("formulas"),
         title=plan.say("title"),
         note=plan.say("note"),
         callouts=[Callout("concatenated", plan.say("slow"), "below", 200)],
@@ -93,6 +94,7 @@ def draw_concatenated(plan: Outline, *, positions: int = 20, d_model: int = 512)
     body = Down(Across(*heads, gap=0), panel, Held(seam, WIDE), gap=4)
     return plan.compose(
         body,
+        origin=plan.say("formulas"),
         title=plan.say("title"),
         note=plan.say("note", n=positions, d=d_model),
         callouts=[Callout("seam", plan.say("seam"), "below", 200)],
@@ -117,4 +119,5 @@ def draw_interleaved(plan: Outline) -> Scene:
         gap=18,
         align="middle",
     )
-    return plan.compose(body, title=plan.say("title"), note=plan.say("note"))
+    origin, note = plan.say("formulas"), plan.say("note")
+    return plan.compose(body, title=plan.say("title"), note=note, origin=origin)

@@ -65,8 +65,12 @@ class Outline:
         links: Sequence[Link] = (),
         callouts: Sequence[Callout] = (),
         captions: Sequence[str] = (),
+        origin: str = "",
     ) -> Scene:
-        """Return the scene: topic, finding, what is shown, a note, and where it is from."""
+        """Return the scene: topic, finding, what is shown, a note, and where it is from.
+
+        origin: what the figure is of, if it is not of the recording.
+        """
         note = note[:1].upper() + note[1:]
         drawn = Sheet()
         body.place(drawn, 0.0, 0.0)
@@ -92,7 +96,7 @@ class Outline:
             sheet.marks.append(mark.shift(left - area.x * factor, top - area.y * factor, factor))
         y = top + area.height * factor + style.APART
         high = self._write_note(sheet, note, captions, y, width)
-        foot = self._write_foot(width)
+        foot = self._write_foot(width, origin)
         foot.place(sheet, style.MARGIN, y + high)
         return Scene(
             id="",
@@ -119,15 +123,16 @@ class Outline:
         highest = max([label.height if note else 0.0, *heights])
         return highest + style.CLOSE if highest else 0.0
 
-    def _write_foot(self, width: float) -> Node:
+    def _write_foot(self, width: float, origin: str) -> Node:
         """Return the line that says of which model and sentence the figure is."""
         settings = self.trace.settings
         own = Label("glassformer", style.TINY, style.SOFT, bold=True)
         size = f"{settings.encoder_layers}+{settings.decoder_layers}"
         words = f"“{self.trace.text}” → “{self.trace.translation}”"
         which = self.say("which", size=size, d=settings.d_model)
+        which = origin or f"{which} · {words}"
         room = width - own.width - style.APART
-        left = Label(f"{which} · {words}".replace("$", ""), style.TINY, style.SOFT, fit=room)
+        left = Label(which.replace("$", ""), style.TINY, style.SOFT, fit=room)
         return Across(left, Spacer(width - left.width - own.width - 2 * style.CLOSE), own)
 
 

@@ -24,7 +24,7 @@ class Curve:
     line: float = 1.0
     label: str = ""
     dots: bool = False
-    joined: bool = True
+    of: str = ""  # the expression of the number at the end of its label
 
 
 class Plot(Node):
@@ -53,7 +53,7 @@ class Plot(Node):
         self.across = Label(across, style.SMALL, style.SOFT) if across else None
         self.inset = max((label.width for label in self.marks), default=0.0) + 6
         self.top = (self.up.height + 4 if self.up else 0.0) + 4
-        self.wide, self.high = width, height
+        self.wide, self.high, self.room = width, height, room
         self.width = self.inset + width + (room if any(c.label for c in curves) else 6.0)
         self.height = self.top + height + 18 + (self.across.height if self.across else 0.0)
 
@@ -88,7 +88,7 @@ class Plot(Node):
     def _trace(self, sheet: Sheet, x: float, y: float, curve: Curve) -> None:
         found = [self.find(a, b) for a, b in zip(curve.xs, curve.ys, strict=True)]
         points = tuple((x + a, y + b) for a, b in found)
-        if curve.joined and len(points) > 1:
+        if len(points) > 1:
             sheet.add(PathMark(points=points, ink=curve.ink, line=curve.line, layer=3))
         for a, b in points if curve.dots else ():
             r = 2.4
@@ -100,7 +100,9 @@ class Plot(Node):
         ends = [(self.find(c.xs[-1], c.ys[-1]), c) for c in self.curves if c.label]
         last = -1e9
         for (across, down), curve in sorted(ends, key=lambda end: end[0][1]):
-            label = Label(curve.label, style.SMALL, curve.ink, bold=True, fit=60)
+            of = Quantity(curve.of, NOWHERE.__getitem__) if curve.of else None
+            fit = self.room - 8
+            label = Label(curve.label, style.SMALL, curve.ink, bold=True, fit=fit, of=of)
             last = max(down - label.height / 2, last + label.height)
             label.place(sheet, x + across + 6, y + last)
 
