@@ -13,7 +13,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 Array = NDArray[Any]
-MOST = 7  # rows of keys; with more keys, the last row is all others
 
 
 def show_token(text: str) -> str:
@@ -214,34 +213,3 @@ def weight_of_head(trace: Any, name: str, projection: str, head: int) -> Array:
     width = trace.settings.width
     stored = trace[f"{name}.to_{projection}.weight"]
     return np.asarray(stored[head * width : (head + 1) * width]).T
-
-
-class Look(NamedTuple):
-    """One query of one head, and the keys that are drawn one by one."""
-
-    name: str
-    layer: int
-    head: int
-    query: int
-    keys: list[str]
-    shown: list[int]
-    title: str
-
-    @property
-    def rest(self) -> list[int]:
-        return [i for i in range(len(self.keys)) if i not in self.shown]
-
-
-def choose_look(trace: Any, layer: int, head: int, query: int | str | None, lang: str) -> Look:
-    """Return a query of encoder self-attention, with the keys that have the largest weights.
-
-    The query itself is always among these keys.
-    """
-    attention = find_attention(trace, "encoder", layer)
-    head = pick(head, trace.settings.heads, "head")
-    row = find_query(attention.queries, query)
-    weights = trace[f"{attention.name}.weights"][head, row]
-    most = MOST if len(weights) <= MOST else MOST - 1
-    shown = keep_largest(weights, most, (row,))
-    name = attention.title(lang) + (f"，头 {head}" if lang == "zh" else f", head {head}")
-    return Look(attention.name, attention.layer, head, row, attention.keys, shown, name)

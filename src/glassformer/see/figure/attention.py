@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -272,7 +273,7 @@ def _show_riddle(plan: Outline, riddle: Riddle) -> Scene:
     ways = (
         ("adjective", "the pronoun step -> the adjective", style.LIT, 5.0),
         ("noun", "the pronoun step -> the nouns, English and French", "#8a5d00", 2.4),
-        ("it", "the pronoun step -> it", style.SOFT, 1.4),
+        ("it", "it -> the nouns", style.SOFT, 1.4),
     )
     words: list[Node] = []
     links = []
@@ -282,20 +283,12 @@ def _show_riddle(plan: Outline, riddle: Riddle) -> Scene:
         ink = way[2] if way else style.SOFT
         word = Label(text, RIDDLE, ink, bold=bool(way), fit=110)
         words.append(word.named(f"word {n}"))
-        if way:
-            links.append(
-                Link(
-                    "pronoun",
-                    f"word {n}",
-                    "ribbon",
-                    ink=ink,
-                    line=way[3],
-                    head=part != "it",
-                    dashed=part == "it",
-                    sides=("above", "below"),
-                    gap=5,
-                )
-            )
+        if way and part != "it":
+            up = Link("pronoun", f"word {n}", "ribbon", ink=ink, line=way[3], gap=5)
+            links.append(replace(up, sides=("above", "below")))
+        if part == "noun" and "it" in tokens:  # the arrow that everyone draws
+            it = f"word {tokens.index('it')}"
+            links.append(Link(it, f"word {n}", "arc", ink=style.SOFT, line=1.2, dashed=True))
     before = "".join(token.text for token in trace.predicted[: riddle.row]).strip()
     pronoun = Chip(trace.predicted[riddle.row].text.strip(), "decoder", size=RIDDLE, lit=True)
     french = Across(Label(before, RIDDLE, style.SOFT, fit=400), pronoun.named("pronoun"), gap=6)

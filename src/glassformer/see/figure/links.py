@@ -12,7 +12,7 @@ from .nodes import Align, Label, Sheet
 from .quantity import Quantity
 from .scene import Area, BoxMark, GridMark, PathMark, Point, TextMark
 
-Way = Literal["straight", "elbow", "around", "ribbon", "arc", "under"]
+Way = Literal["straight", "elbow", "around", "ribbon", "arc"]
 Side = Literal["above", "below", "left", "right"]
 AROUND = 26.0  # how far a line goes out that goes around
 OPPOSITE: dict[Side, Side] = {"above": "below", "below": "above", "left": "right", "right": "left"}
@@ -23,8 +23,8 @@ class Link:
     """An arrow from one named thing to another.
 
     way: "straight"; "elbow", with right angles; "around", out to one side and back in; "ribbon",
-    an S-curve; "arc" or "under", a bow
-    above or below a line of words. `lane` moves the bend of an elbow, as a share of its way.
+    an S-curve; "arc", a bow above a line of words. `lane` moves the bend of an elbow, as a share
+    of its way.
     """
 
     start: str
@@ -44,7 +44,8 @@ class Link:
     def draw(self, sheet: Sheet) -> None:
         """Add the line and its head to the sheet."""
         one, two = sheet.places[self.start], sheet.places[self.end]
-        leaves, arrives = self.sides or _face(one, two, self.way)
+        facing: tuple[Side, Side] = ("above", "above") if self.way == "arc" else _face(one, two)
+        leaves, arrives = self.sides or facing
         start, end = _leave(one, leaves, self.gap), _leave(two, arrives, self.gap)
         if self.way == "straight":
             start, end = _level(one, two, start, end, leaves)
@@ -67,9 +68,9 @@ class Link:
         (x, y), (a, b) = start, end
         if self.way == "straight":
             return (start, end), False
-        if self.way in ("arc", "under"):
-            rise = min(120.0, 14 + 0.38 * abs(a - x)) * (1 if self.way == "under" else -1)
-            return (start, (x, y + rise), (a, b + rise), end), True
+        if self.way == "arc":
+            rise = 14 + 0.16 * abs(a - x)
+            return (start, (x, y - rise), (a, b - rise), end), True
         if self.way == "around":
             turn = min(x, a) - AROUND if leaves == "left" else max(x, a) + AROUND
             return (start, (turn, y), (turn, b), end), False
@@ -105,12 +106,8 @@ class Link:
         return (*points[:-1], short)
 
 
-def _face(one: Area, two: Area, way: Way) -> tuple[Side, Side]:
+def _face(one: Area, two: Area) -> tuple[Side, Side]:
     """Return the sides of two things that face each other."""
-    if way == "arc":
-        return "above", "above"
-    if way == "under":
-        return "below", "below"
     across = max(two.x - one.right, one.x - two.right)
     down = max(two.y - one.bottom, one.y - two.bottom)
     side: Side

@@ -195,20 +195,6 @@ class Held(Node):
         self.node.place(sheet, x + SHARES[self.align] * (self.width - self.node.width), y)
 
 
-class Over(Node):
-    """Nodes on top of each other, the first at the bottom, all centred."""
-
-    def __init__(self, *nodes: Node):
-        self.nodes = nodes
-        self.width = max(node.width for node in nodes)
-        self.height = max(node.height for node in nodes)
-
-    def draw(self, sheet: Sheet, x: float, y: float) -> None:
-        for node in self.nodes:
-            across, down = (self.width - node.width) / 2, (self.height - node.height) / 2
-            node.place(sheet, x + across, y + down)
-
-
 class Card(Node):
     """A node on a ground of its own, with room around it, and a heading if there is one."""
 

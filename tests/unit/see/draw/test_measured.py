@@ -92,7 +92,7 @@ def test_of_a_riddle_it_is_drawn_what_each_glance_is_worth(shipped: Trace) -> No
     scene = PICTURES["V49"].scene(shipped)
     printed = [mark for mark in scene.texts if mark.text.endswith(" %")]
     nouns = "the pronoun step -> the nouns, English and French"
-    wanted = [study["right"], shares["the pronoun step -> it"], shares[nouns]]
+    wanted = [study["right"], shares["it -> the nouns"], shares[nouns]]
     wanted.append(shares["the pronoun step -> the adjective"])
     assert [mark.value for mark in printed] == wanted
     assert [mark.text for mark in printed] == ["100 %", "100 %", "55 %", "50 %"]
