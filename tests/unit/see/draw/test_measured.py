@@ -60,6 +60,7 @@ def test_the_share_of_the_drawn_head_is_told_beside_chance(
         "so it is on the old mat",
         "The animal didn't cross the street because it was raining.",
         "The animal didn't see it because it was too tired.",
+        f"He said: {RIDDLE}",
     ],
 )
 def test_nothing_is_told_of_a_sentence_that_is_no_riddle(
