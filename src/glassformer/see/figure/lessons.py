@@ -56,7 +56,7 @@ def draw_schedules(plan: Outline, *, smoothing: float = 0.1, tokens: int = 6) ->
         y=(0, 1.2),
         across=plan.say("doubt"),
         up=plan.say("divergence"),
-        room=92,
+        beside=92,
     )
     steps = np.unique(np.linspace(1, UPDATES, 240).astype(int)).tolist()
     rates = []
@@ -73,7 +73,7 @@ def draw_schedules(plan: Outline, *, smoothing: float = 0.1, tokens: int = 6) ->
         across=plan.say("updates"),
         up=plan.say("rate"),
         x_ticks=ticks,
-        room=62,
+        beside=62,
     )
     return plan.compose(
         Across(left, right, gap=style.NEAR, align="top"),
@@ -186,7 +186,7 @@ def draw_gradients(plan: Outline, *, watch: Place = None) -> Scene:
         across=plan.say("updates"),
         up=plan.say("norm"),
         log=True,
-        room=130,
+        beside=130,
     )
     fall = values[:, -1].mean() / values[:, 0].mean()
     return plan.compose(

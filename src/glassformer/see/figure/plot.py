@@ -43,7 +43,7 @@ class Plot(Node):
         x_ticks: Sequence[float] | None = None,
         y_ticks: Sequence[float] | None = None,
         log: bool = False,
-        room: float = 64.0,
+        beside: float = 64.0,
     ):
         self.curves, self.x, self.y, self.log = curves, x, y, log
         self.x_ticks = round_ticks(x) if x_ticks is None else x_ticks
@@ -53,8 +53,8 @@ class Plot(Node):
         self.across = Label(across, style.SMALL, style.SOFT) if across else None
         self.inset = max((label.width for label in self.marks), default=0.0) + 6
         self.top = (self.up.height + 4 if self.up else 0.0) + 4
-        self.wide, self.high, self.room = width, height, room
-        self.width = self.inset + width + (room if any(c.label for c in curves) else 6.0)
+        self.wide, self.high, self.beside = width, height, beside
+        self.width = self.inset + width + (beside if any(c.label for c in curves) else 6.0)
         self.height = self.top + height + 18 + (self.across.height if self.across else 0.0)
 
     def find(self, x: float, y: float) -> Point:
@@ -101,7 +101,7 @@ class Plot(Node):
         last = -1e9
         for (across, down), curve in sorted(ends, key=lambda end: end[0][1]):
             of = Quantity(curve.of, NOWHERE.__getitem__) if curve.of else None
-            fit = self.room - 8
+            fit = self.beside - 8
             label = Label(curve.label, style.SMALL, curve.ink, bold=True, fit=fit, of=of)
             last = max(down - label.height / 2, last + label.height)
             label.place(sheet, x + across + 6, y + last)
