@@ -45,7 +45,7 @@ GROUPS = {
     "Training": 91,
     "The code": 105,
 }
-TOY = ("V84", "V85", "V86", "V87", "V91")  # of a training, so the same for every model
+TOY = ("V84", "V85", "V86", "V87", "V90", "V91")  # of a training, so the same for every model
 STYLE = """
 body{font:17px/1.55 system-ui,sans-serif;color:#2f3640;background:#f3f4f6;margin:0}
 main,header{max-width:76rem;margin:0 auto;padding:0 1.2rem}

@@ -287,7 +287,7 @@ def main(options: argparse.Namespace) -> None:
     write_json(options.out / "pronoun.json", found)
     write_page(found, options.model, options.out)
     if locate(options.model) == SHIPPED / "demo":
-        names = ("weights_sha256", "pairs", "look")
+        names = ("weights_sha256", "riddles", "pairs", "right", "cut", "look")
         genders, adjectives = list_riddle_words()
         words = {"genders": genders, "adjectives": adjectives}
         write_json(MEASURED, {name: found[name] for name in names} | words)

@@ -83,10 +83,16 @@ Expression: TypeAlias = "Number | Letter | Constant | Cells | Operation | Call |
 def parse_equation(text: str) -> tuple[Cells, Expression]:
     """Return the left and the right side of an equation. Raises ValueError if it is malformed."""
     left, _, right = text.partition(" = ")
-    made, expression = _Parser(left).read(), _Parser(right).read()
+    made, expression = parse_expression(left), parse_expression(right)
     if not isinstance(made, Cells):
         raise ValueError(f"{text}: the left side must be a tensor with its indices")
     return made, expression
+
+
+@cache
+def parse_expression(text: str) -> Expression:
+    """Return one expression, such as a side of an equation. Raises ValueError if malformed."""
+    return _Parser(text).read()
 
 
 class _Parser:

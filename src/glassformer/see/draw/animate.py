@@ -199,6 +199,11 @@ def save_figure(figure: Figure, path: Path | str, *, dpi: float = 144) -> None:
         raise ValueError(f"{path}: this picture does not move; write it as .svg, .pdf or .png")
     if kind not in ("svg", "pdf", "png"):
         raise ValueError(f"{path}: a picture is .svg, .pdf or .png, a moving one .gif or .mp4")
+    if kind == "svg" and (scene := getattr(figure, "scene", None)):
+        from ..figure.svg import write_svg
+
+        write_animation(path, write_svg(scene).encode())
+        return
     buffer = io.BytesIO()
     dates = {"svg": {"Date": None}, "pdf": {"CreationDate": None}, "png": {}}
     with rc_context(EXACT):

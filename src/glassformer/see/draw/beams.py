@@ -6,15 +6,13 @@ from collections.abc import Mapping, Sequence
 from graphlib import TopologicalSorter
 from typing import Any, NamedTuple
 
-import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 
 from . import theme
 from .animate import Animation
 from .canvas import Page
 from .fonts import measure_width
-from .selection import balance, elide, show_token, tell_left_out
+from .selection import elide, show_token
 
 WIDE, HIGH = 80.0, 34.0  # width of a candidate; its height, with the gap below it
 GAP, LANE = 24.0, 6.0  # least gap between columns; between vertical lines within a gap
@@ -339,95 +337,3 @@ def _draw_endings(page: Page, tree: BeamTree, y: float) -> None:
         page.text(
             150, line, found.text, bold=best, color=theme.INK if best else theme.SOFT, width=900
         )
-
-
-def draw_greedy_path(
-    trace: Any,
-    *,
-    lang: str = "en",
-    ax: Axes | None = None,
-    k: int = 4,
-    columns: int = 8,
-) -> Figure:
-    """Draw the most probable tokens of each step, with the written one framed (V81)."""
-    page, role = Page(lang, ax), theme.role("softmax")
-    high, wide = 22 * k + 66.0, 92.0
-    shown = elide(len(trace.predicted), 6 * columns, 5)
-    columns = balance(len(shown), columns)
-    for place, t in enumerate(shown):
-        row, column = divmod(place, columns)
-        x, y = column * wide, row * high
-        if t is None:
-            page.text(x + 40, y + high / 2 - 20, "…", size=14, ha="center", color=theme.SOFT)
-            continue
-        page.text(
-            x + 40,
-            y - 8,
-            show_token(trace.target[t].text),
-            size=theme.SMALL,
-            mono=True,
-            ha="center",
-            color=theme.SOFT,
-            width=80,
-        )
-        page.arrow((x + 40, y + 1), (x + 40, y + 13))
-        for n, (text, share, of, taken) in enumerate(_list_choices(trace, t, k)):
-            top = y + 16 + n * 22
-            page.box(
-                x,
-                top,
-                80,
-                19,
-                fill=theme.PAPER,
-                edge=role.ink if taken else theme.FAINT,
-                line=2 if taken else 0.7,
-            )
-            page.box(
-                x + 1,
-                top + 1,
-                max(78 * share, 0.01),
-                17,
-                fill=role.fill,
-                edge=None,
-                layer=2.2,
-                round=2,
-            )
-            page.text(
-                x + 4,
-                top + 9.5,
-                show_token(text),
-                size=theme.SMALL,
-                mono=True,
-                width=46,
-                bold=taken,
-            )
-            page.number(x + 77, top + 9.5, share, of, ha="right", size=theme.TINY, bold=taken)
-    best = sum(prediction.rank == 0 for prediction in trace.predictions)
-    return page.finish(
-        page.say("Greedy decoding takes the best token at each step", "贪婪解码：每一步取最优词元"),
-        page.say(
-            "Above: what goes in; below: the most probable tokens that come out, the written one "
-            f"framed. In {best} of "
-            f"{len(trace.predicted)} steps it was the most probable.",
-            f"上：输入；下：最可能输出的词元，写下的加框。{len(trace.predicted)} 步中有 {best} 步是"
-            "最可能的一个。",
-        )
-        + tell_left_out(page, len([t for t in shown if t is not None]), len(trace.predicted)),
-    )
-
-
-def _list_choices(trace: Any, t: int, k: int) -> list[tuple[str, float, str, bool]]:
-    """Return the candidates of step t: text, probability, its tag, whether it was written.
-
-    If the written token is not among the k best, it stands last.
-    """
-    token, tag = trace.predicted[t], f"derived:np.exp(trace.top({t}, {k})[{{}}].log_prob)"
-    found = [
-        (choice.text, float(np.exp(choice.log_prob)), tag.format(n), choice.id == token.id)
-        for n, choice in enumerate(trace.top(t, k))
-    ]
-    if not any(taken for *_, taken in found):
-        own = float(np.exp(trace.predictions[t].log_prob))
-        of = f"derived:np.exp(trace.predictions[{t}].log_prob)"
-        found[-1:] = [(token.text, own, of, True)]
-    return found

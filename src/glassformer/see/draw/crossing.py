@@ -6,12 +6,12 @@ from typing import Any
 
 from matplotlib.axes import Axes
 
+from ..figure.choice import find_step
 from . import theme
 from .aligning import find_aligner
 from .animate import Animation
 from .canvas import Page
 from .cells import strip
-from .next_token import find_step
 from .selection import Array, find_attention, keep_largest, show_token, tell_left_out
 
 MOST = 36  # tokens of the source

@@ -11,65 +11,18 @@ from numpy.typing import NDArray
 from . import theme
 from .bars import draw_weights
 from .canvas import Page
-from .cells import find_limit, heat, legend, panel, span
+from .cells import heat, legend, panel, span
 from .selection import (
     find_attention,
-    find_input,
     find_query,
     get_mask,
     keep_largest,
     pick,
-    weight_of_head,
 )
 
 Array = NDArray[Any]
 PROJECTIONS = ("query", "key", "value")
 RELATIVE = "of the largest in each panel", "相对于每幅图中最大的绝对值"
-
-
-def draw_projections(trace: Any, *, lang: str = "en", layer: int = 0, head: int = 0) -> Figure:
-    """Draw X times W_Q, W_K and W_V for one head (V39)."""
-    page = Page(lang)
-    attention = find_attention(trace, "encoder", layer)
-    head = pick(head, trace.settings.heads, "head")
-    name = find_input(trace, "encoder", attention.layer, "self_attention")
-    x = trace[name]
-    limits = [find_limit(x), 0.0, 0.0]
-    y = 0.0
-    for projection in PROJECTIONS:
-        letter = projection[0].upper()
-        weight, result = (
-            weight_of_head(trace, attention.name, projection, head),
-            trace[f"{attention.name}.{projection}"][head],
-        )
-        limits[1:] = max(limits[1], find_limit(weight)), max(limits[2], find_limit(result))
-        left = panel(page, 0, y, x, "embedded", "X")
-        middle = panel(
-            page, left.right + 50, y, weight, projection, f"W^{letter}_{{{head}}}", learned=True
-        )
-        right = panel(page, middle.right + 50, y, result, projection, f"{letter}_{{{head}}}")
-        line = y + left.height / 2
-        page.text(left.right + 25, line, "×", size=16, color=theme.SOFT, ha="center")
-        page.text(middle.right + 25, line, "=", size=16, color=theme.SOFT, ha="center")
-        rows_of_text = [
-            ("query", "what each token asks", "每个词元问什么"),
-            ("key", "what it is found by", "凭什么被找到"),
-            ("value", "what it gives", "给出什么"),
-        ]
-        _, en, zh = rows_of_text[PROJECTIONS.index(projection)]
-        page.text(right.right + 18, line, page.say(en, zh), color=theme.role(projection).ink)
-        y += max(left.height, middle.height, right.height) + 52
-    legend(page, 0, y, "signed", 1.0, digits=0, label=page.say(*RELATIVE))
-    return page.finish(
-        page.say("Queries, keys and values: three matrix products", "查询、键与值：三次矩阵乘法"),
-        page.say(
-            f"{attention.title(lang)}, head {head}. Every row of X is a token. Thick frames are "
-            "learned weights; to each product a learned bias is added, which the paper leaves out. "
-            "Every panel of X is the same.",
-            f"{attention.title(lang)}，头 {head}。X 的每一行是一个词元。粗框是学到的权重；"
-            "每个乘积还要加上偏置（论文未写）。三个 X 是同一个矩阵。",
-        ),
-    )
 
 
 def draw_matrix_form(

@@ -6,16 +6,27 @@ import inspect
 import re
 from collections.abc import Callable, Mapping
 from difflib import get_close_matches
+from functools import partial
 from typing import Any, Literal, NamedTuple
 
 from matplotlib.figure import Figure
 
+from ..figure import (
+    attention,
+    choice,
+    flow,
+    heights,
+    layers,
+    lessons,
+    outside,
+    places,
+    residual,
+    steps,
+)
+from ..figure.scene import Scene
 from . import (
-    amplitude,
     attention_grids,
-    attention_lines,
     beams,
-    blocks,
     code,
     context,
     costs,
@@ -24,29 +35,19 @@ from . import (
     decoding,
     figure_1,
     heads,
-    losses,
     masks,
     matrices,
     meaning,
-    next_token,
-    norms,
     order,
-    overview,
     padding,
     parallel,
     position_facts,
-    positions,
     reasons,
     recap,
-    residuals,
-    selectors,
     splitting,
-    stacks,
-    steps,
     sublayers,
     three_masks,
     training,
-    vectors,
     vocabulary,
     walk,
     wave_pictures,
@@ -77,6 +78,13 @@ class Picture(NamedTuple):
         return self.zh if lang == "zh" else self.en
 
     @property
+    def scene(self) -> Callable[..., Scene] | None:
+        """Return the function that returns the picture as a scene; None if it is drawn by hand."""
+        preset = getattr(self.function, "keywords", {})
+        made = getattr(getattr(self.function, "func", self.function), "scene", None)
+        return partial(made, **preset) if made else None
+
+    @property
     def options(self) -> tuple[str, ...]:
         """Return the names of the options of the picture, such as layer and head."""
         return tuple(inspect.signature(self.function).parameters)[1:]
@@ -84,14 +92,20 @@ class Picture(NamedTuple):
 
 _ALL = (
     # A.1 The whole model, from outside inwards
-    Picture("V01", "A black box", "一个黑盒子", overview.draw_black_box, needs=""),
+    Picture("V01", "A black box", "一个黑盒子", outside.draw_black_box, needs=""),
     Picture(
-        "V02", "Two boxes and a connection", "两个盒子与一条连接", overview.draw_sequences, needs=""
+        "V02", "Two boxes and a connection", "两个盒子与一条连接", outside.draw_sequences, needs=""
     ),
-    Picture("V03", "The box opened", "打开盒子", overview.draw_opened, needs=""),
-    Picture("V04", "Two stacks of layers", "两摞层", overview.draw_stacks, needs=""),
-    Picture("V05", "One encoder layer", "一个编码器层", blocks.draw_encoder, needs=""),
-    Picture("V06", "Encoder and decoder layer", "编码器层与解码器层", blocks.draw_layers, needs=""),
+    Picture("V03", "The box opened", "打开盒子", outside.draw_opened, needs=""),
+    Picture("V04", "Two stacks of layers", "两摞层", outside.draw_stacks, needs=""),
+    Picture(
+        "V05",
+        "One encoder layer",
+        "一个编码器层",
+        partial(layers.draw_layers, sides="encoder"),
+        needs="",
+    ),
+    Picture("V06", "Encoder and decoder layer", "编码器层与解码器层", layers.draw_layers, needs=""),
     Picture("V07", "The architecture of the paper", "论文的架构图", figure_1.draw_figure_1),
     Picture("V08", "Two layers of each, with residuals", "各两层，含残差", wiring.draw_two_layers),
     Picture(
@@ -108,18 +122,16 @@ _ALL = (
     Picture("V17", "The sentence as a matrix", "句子成为矩阵", words.draw_sentence_matrix),
     Picture("V18", "A word in its sentence", "句中的词", context.draw_context),
     # A.3 Positions
-    Picture("V19", "Word plus place", "词加位置", positions.draw_sum),
-    Picture(
-        "V20", "Two layouts, four wide", "两种排列，宽度 4", positions.draw_four_wide, needs=""
-    ),
+    Picture("V19", "Word plus place", "词加位置", places.draw_sum),
+    Picture("V20", "Two layouts, four wide", "两种排列，宽度 4", places.draw_four_wide, needs=""),
     Picture(
         "V21",
         "Tensor2Tensor's layout",
         "Tensor2Tensor 的排列",
-        positions.draw_concatenated,
+        places.draw_concatenated,
         needs="",
     ),
-    Picture("V22", "The paper's layout", "论文的排列", positions.draw_interleaved, needs=""),
+    Picture("V22", "The paper's layout", "论文的排列", places.draw_interleaved, needs=""),
     Picture("V23", "Waves", "波", wave_pictures.draw_waves, needs=""),
     Picture("V24", "One encoding by hand", "手算位置编码", wave_pictures.draw_one_word, needs=""),
     Picture("V25", "Position 0", "位置 0", wave_pictures.draw_position_0, needs=""),
@@ -131,25 +143,39 @@ _ALL = (
         "没有位置，就没有次序",
         order.draw_permutation,
     ),
-    Picture("V29", "How loud is the place?", "位置的声音有多大？", amplitude.draw_amplitude),
+    Picture("V29", "How loud is the place?", "位置的声音有多大？", residual.draw_amplitude),
     # A.4 Self-attention as vectors
-    Picture("V30", "The flow through one layer", "穿过一层", vectors.draw_flow),
-    Picture("V31", "Two words, two layers", "两个词，两层", vectors.draw_two_words),
+    Picture("V30", "The flow through one layer", "穿过一层", flow.draw_flow),
+    Picture("V31", "Two words, two layers", "两个词，两层", partial(flow.draw_flow, tokens=2)),
     Picture(
         "V32",
         "Step 1: queries, keys, values",
         "第一步：查询、键、值",
-        vectors.draw_step_1,
+        steps.draw_products,
         "animated",
     ),
-    Picture("V33", "Step 2: scores", "第二步：得分", steps.draw_step_2, "animated"),
-    Picture("V34", "Step 3: scaled", "第三步：缩放", steps.draw_step_3, "animated"),
-    Picture("V35", "Step 4: softmax", "第四步：softmax", steps.draw_step_4, "animated"),
-    Picture("V36", "Step 5: weighted values", "第五步：加权的值", steps.draw_step_5, "animated"),
-    Picture("V37", "Step 6: their sum", "第六步：求和", steps.draw_step_6, "animated"),
-    Picture("V38", "Attention is a weighted average", "注意力是加权平均", vectors.draw_average),
+    Picture("V33", "Step 2: scores", "第二步：得分", steps.draw_score, "animated"),
+    Picture(
+        "V34", "Step 3: scaled", "第三步：缩放", partial(steps.draw_table, stage=3), "animated"
+    ),
+    Picture(
+        "V35", "Step 4: softmax", "第四步：softmax", partial(steps.draw_table, stage=4), "animated"
+    ),
+    Picture(
+        "V36",
+        "Step 5: weighted values",
+        "第五步：加权的值",
+        partial(steps.draw_table, stage=5),
+        "animated",
+    ),
+    Picture(
+        "V37", "Step 6: their sum", "第六步：求和", partial(steps.draw_table, stage=6), "animated"
+    ),
+    Picture("V38", "Attention is a weighted average", "注意力是加权平均", steps.draw_mean),
     # A.5 Self-attention as matrices
-    Picture("V39", "Three matrix products", "三次矩阵乘法", matrices.draw_projections),
+    Picture(
+        "V39", "Three matrix products", "三次矩阵乘法", partial(steps.draw_products, whole=True)
+    ),
     Picture("V40", "Attention as matrices", "矩阵形式的注意力", matrices.draw_matrix_form),
     Picture("V41", "One query, one row", "一个查询，一行", matrices.draw_row_of_scores),
     # A.6 Several heads
@@ -161,16 +187,16 @@ _ALL = (
     Picture("V47", "Cut into heads", "切成多个头", splitting.draw_split, "animated"),
     Picture("V48", "Formulas and tensors", "公式与张量", splitting.draw_formulas),
     # A.7 Attention on a sentence
-    Picture("V49", "Where a word looks", "一个词看向哪里", attention_lines.draw_one_head, needs=""),
-    Picture("V50", "Two heads", "两个头", attention_lines.draw_lines_of_two_heads, needs=""),
+    Picture("V49", "Where a word looks", "一个词看向哪里", attention.draw_look, needs=""),
+    Picture("V50", "Two heads", "两个头", attention.draw_look_of_two_heads, needs=""),
     Picture(
         "V51",
         "All heads at once",
         "所有的头一起",
-        attention_lines.draw_lines_of_all_heads,
+        attention.draw_look_of_all_heads,
         needs="",
     ),
-    Picture("V52", "Layer, attention, heads", "层、注意力、头", selectors.draw_selectors, needs=""),
+    Picture("V52", "Layer, attention, heads", "层、注意力、头", attention.draw_selectors, needs=""),
     Picture("V53", "Every head at a glance", "每个头一览", attention_grids.draw_overview, needs=""),
     Picture("V54", "Alignment", "对齐", attention_grids.draw_alignment, needs=""),
     Picture(
@@ -189,14 +215,14 @@ _ALL = (
     # A.9 Feed-forward, residual, norm
     Picture("V63", "The feed-forward network", "前馈网络", sublayers.draw_feed_forward, "animated"),
     Picture("V64", "The bend between", "中间的弯", sublayers.draw_activation),
-    Picture("V65", "The residual connection", "残差之路", residuals.draw_residual, "animated"),
-    Picture("V66", "Inside LayerNorm", "LayerNorm 之内", norms.draw_norm),
+    Picture("V65", "The residual connection", "残差之路", residual.draw_residual, "animated"),
+    Picture("V66", "Inside LayerNorm", "LayerNorm 之内", residual.draw_norm),
     Picture("V67", "Why normalise", "为什么要归一化", reasons.draw_why_norm),
-    Picture("V68", "LayerNorm, a line at a time", "LayerNorm 逐行", norms.draw_norm_steps),
-    Picture("V69", "The residual stream", "残差流", residuals.draw_stream),
+    Picture("V68", "LayerNorm, a line at a time", "LayerNorm 逐行", residual.draw_norm_steps),
+    Picture("V69", "The residual stream", "残差流", residual.draw_stream),
     # A.10 Stacks, flow, what runs at once
-    Picture("V70", "Shapes through a layer", "穿过一层的形状", stacks.draw_shapes),
-    Picture("V71", "The stack at work", "层叠工作", stacks.draw_stack, "animated"),
+    Picture("V70", "Shapes through a layer", "穿过一层的形状", flow.draw_layer_shapes),
+    Picture("V71", "The stack at work", "层叠工作", heights.draw_climb, "animated"),
     Picture("V72", "What runs at once", "什么可以同时算", parallel.draw_parallel, needs=""),
     Picture("V73", "What attention costs", "注意力的开销", costs.draw_cost),
     # A.11 The decoder writes
@@ -208,21 +234,21 @@ _ALL = (
         "V76", "A row longer each step", "每步多一行", decoding.draw_growing_mask, "animated", ""
     ),
     Picture("V77", "Looking at the source", "看向源句", crossing.draw_cross_attention, "animated"),
-    Picture("V78", "One memory for all layers", "一份记忆供各层", stacks.draw_memory_to_all),
+    Picture("V78", "One memory for all layers", "一份记忆供各层", heights.draw_memory),
     Picture("V79", "The whole way", "完整的一路", walk.draw_walk),
-    Picture("V80", "From a vector to a word", "从向量到词", next_token.draw_final),
-    Picture("V81", "The greedy path", "贪婪路径", beams.draw_greedy_path, needs=""),
+    Picture("V80", "From a vector to a word", "从向量到词", choice.draw_choice),
+    Picture("V81", "The greedy path", "贪婪路径", choice.draw_greedy_path, needs=""),
     Picture("V82", "The beam", "束搜索", beams.draw_beam_tree, "animated", "search"),
-    Picture("V83", "Drawing by lot", "采样", next_token.draw_sampling),
+    Picture("V83", "Drawing by lot", "采样", choice.draw_sampling),
     # A.12 Training
     Picture("V84", "Before training", "训练之前", training.draw_untrained, needs="watch"),
     Picture("V85", "What is wanted", "想要的", training.draw_targets, needs="watch"),
     Picture("V86", "After training", "训练之后", training.draw_trained, needs="watch"),
     Picture("V87", "Learning", "学习", training.draw_learning, "animated", "watch"),
     Picture("V88", "The loss", "损失", cross_entropy.draw_loss, needs=""),
-    Picture("V89", "Smoothing and rate", "平滑与学习率", losses.draw_schedules, needs=""),
-    Picture("V90", "Teacher forcing", "教师强制", losses.draw_teacher_forcing, needs=""),
-    Picture("V91", "Gradients", "梯度", losses.draw_gradients, needs="watch"),
+    Picture("V89", "Smoothing and rate", "平滑与学习率", lessons.draw_schedules, needs=""),
+    Picture("V90", "Teacher forcing", "教师强制", lessons.draw_teacher_forcing, needs="watch"),
+    Picture("V91", "Gradients", "梯度", lessons.draw_gradients, needs="watch"),
     # A.14 Code and picture
     Picture("V105", "Code and tensors", "代码与张量", code.draw_code),
 )

@@ -11,8 +11,7 @@ from matplotlib.figure import Figure
 from . import theme
 from .canvas import Page, Rect
 from .charts import Chart, dots
-from .residuals import find_unnormed
-from .selection import Array, count_layers
+from .selection import Array, count_layers, find_unnormed
 
 
 def draw_why_norm(

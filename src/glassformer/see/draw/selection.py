@@ -13,7 +13,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 Array = NDArray[Any]
-MOST = 7  # rows of keys; with more keys, the last row is all others
 
 
 def show_token(text: str) -> str:
@@ -138,6 +137,37 @@ def find_output(trace: Any, side: str, layer: int) -> str:
     return f"{side}.{layer}.feed_forward_residual.{window}"
 
 
+SUBLAYERS = ("self_attention", "cross_attention", "feed_forward")
+
+
+def find_stream(trace: Any, side: str, layer: int, sublayer: str) -> str:
+    """Return the name of the tensor that the residual connection adds to a sub-layer's output.
+
+    Post-norm: the input of the sub-layer. Pre-norm: the sum before it. Raise ValueError if this
+    side has no such sub-layer.
+    """
+    order = [s for s in SUBLAYERS if side == "decoder" or s != "cross_attention"]
+    if sublayer not in order:
+        raise ValueError(f"sublayer={sublayer}: one of {', '.join(order)}")
+    if trace.settings.norm == "post":
+        return find_input(trace, side, layer, sublayer)
+    place = order.index(sublayer)
+    if place:
+        return f"{side}.{layer}.{order[place - 1]}_residual.sum"
+    if layer:
+        return f"{side}.{layer - 1}.feed_forward_residual.sum"
+    return f"{'source' if side == 'encoder' else 'target'}_embedding.sum"
+
+
+def find_unnormed(trace: Any, side: str, layer: int, sublayer: str) -> str:
+    """Return the name of the tensor that the norm of a residual connection normalises.
+
+    Post-norm: the sum. Pre-norm: the residual stream before the sub-layer.
+    """
+    stream = find_stream(trace, side, layer, sublayer)
+    return f"{side}.{layer}.{sublayer}_residual.sum" if trace.settings.norm == "post" else stream
+
+
 def get_mask(trace: Any, name: str) -> Array:
     """Return the mask of an attention, True for visible keys; Q M, or 1 M if all rows are alike."""
     mask: Array = np.asarray(trace[f"{name}.mask"])[0].astype(bool)
@@ -166,14 +196,16 @@ def balance(count: int, columns: int) -> int:
 
 def tell_left_out(page: Any, shown: int, count: int) -> str:
     """Return a sentence for a note that says how many tokens are left out; "" if none are."""
+    return tell_tokens_left_out(page.lang, shown, count)
+
+
+def tell_tokens_left_out(lang: str, shown: int, count: int) -> str:
+    """Return a sentence that says how many tokens are left out; "" if none are."""
     if shown >= count:
         return ""
-    return str(
-        page.say(
-            f" {count - shown} of {count} tokens are left out.",
-            f"共 {count} 个词元，略去 {count - shown} 个。",
-        )
-    )
+    if lang == "zh":
+        return f"共 {count} 个词元，略去 {count - shown} 个。"
+    return f" {count - shown} of {count} tokens are left out."
 
 
 def weight_of_head(trace: Any, name: str, projection: str, head: int) -> Array:
@@ -181,34 +213,3 @@ def weight_of_head(trace: Any, name: str, projection: str, head: int) -> Array:
     width = trace.settings.width
     stored = trace[f"{name}.to_{projection}.weight"]
     return np.asarray(stored[head * width : (head + 1) * width]).T
-
-
-class Look(NamedTuple):
-    """One query of one head, and the keys that are drawn one by one."""
-
-    name: str
-    layer: int
-    head: int
-    query: int
-    keys: list[str]
-    shown: list[int]
-    title: str
-
-    @property
-    def rest(self) -> list[int]:
-        return [i for i in range(len(self.keys)) if i not in self.shown]
-
-
-def choose_look(trace: Any, layer: int, head: int, query: int | str | None, lang: str) -> Look:
-    """Return a query of encoder self-attention, with the keys that have the largest weights.
-
-    The query itself is always among these keys.
-    """
-    attention = find_attention(trace, "encoder", layer)
-    head = pick(head, trace.settings.heads, "head")
-    row = find_query(attention.queries, query)
-    weights = trace[f"{attention.name}.weights"][head, row]
-    most = MOST if len(weights) <= MOST else MOST - 1
-    shown = keep_largest(weights, most, (row,))
-    name = attention.title(lang) + (f"，头 {head}" if lang == "zh" else f", head {head}")
-    return Look(attention.name, attention.layer, head, row, attention.keys, shown, name)

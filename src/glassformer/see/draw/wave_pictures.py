@@ -11,8 +11,7 @@ from matplotlib.figure import Figure
 from . import theme, waves
 from .canvas import Page
 from .cells import heat, legend, matrix
-from .positions import WORKED
-from .waves import encode_waves, wave_rates
+from .waves import WORKED, encode_waves, wave_rates
 
 
 def draw_waves(trace: Any, *, lang: str = "en") -> Figure:

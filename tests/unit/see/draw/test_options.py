@@ -77,7 +77,7 @@ def test_what_is_typed_is_read_or_refused_by_name() -> None:
 # Options that count or measure: the first and the last that fit; and numbers of what is not there.
 FITS: dict[tuple[str, str], tuple[Any, ...]] = {
     ("V75", "columns"): (1, 64),
-    ("V90", "columns"): (1,),
+    ("V90", "sentence"): (1,),
     ("V21", "d_model"): (8, 30),
     ("V40", "head"): (99,),
     ("V50", "heads"): ([1, 1, 0], (9,)),

@@ -27,8 +27,9 @@ from glassformer.see.draw.fonts import (
     wrap,
 )
 from glassformer.see.draw.order import attend_first, compare_orders
-from glassformer.see.draw.selection import balance, choose_look, elide
+from glassformer.see.draw.selection import balance, elide
 from glassformer.see.draw.theme import PAPER, ROLES
+from glassformer.see.figure.render import LONGEST
 
 
 @pytest.mark.parametrize(
@@ -228,16 +229,19 @@ def test_a_moving_picture_keeps_colours_of_which_there_is_little(tmp_path: Path)
 
 def test_a_step_at_a_time(trace: Trace) -> None:
     """At its last frame an animation is its figure; before, it shows no more than its steps."""
-    moving = draw(trace, "V33")
-    assert len(moving) == len(choose_look(trace, 0, 0, None, "en").shown)
+    moving = draw(trace, "V35")
+    assert len(moving) == 2
     seconds = []
     for stay in moving.frames():
         seconds.append(stay)
         if len(seconds) == 1:
+            assert all(a.get_visible() for step in moving.steps for a in step.artists)
+        if len(seconds) == 2:
             first = moving.steps[0].artists[0]
-            assert first.get_alpha() == 0 and not moving.steps[1].artists[0].get_visible()
+            assert first.get_alpha() < 1 and not moving.steps[1].artists[0].get_visible()
     assert all(a.get_visible() for step in moving.steps for a in step.artists)
     assert seconds[-1] >= 3 and min(seconds) < 0.1 < max(seconds[:-1])
+    assert sum(seconds) <= LONGEST + 0.1
 
 
 @pytest.mark.parametrize(("count", "is_listed"), [(8, True), (9, False)])
@@ -280,9 +284,9 @@ def test_files(trace: Trace, tmp_path: Path, ending: str) -> None:
     assert path.stat().st_size > 2000 and [p.name for p in tmp_path.iterdir()] == [path.name]
     if ending == "gif":
         with Image.open(path) as image:
-            assert image.n_frames == 2 * 5 + 1
+            assert image.n_frames > 10
     if ending == "svg":
-        assert "derived:" in path.read_text(encoding="utf-8")
+        assert "data-of=" in path.read_text(encoding="utf-8")
 
 
 def test_an_unknown_ending_is_said(trace: Trace, tmp_path: Path) -> None:

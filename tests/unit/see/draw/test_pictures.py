@@ -46,6 +46,9 @@ def look_up(trace: Trace, tag: str) -> float:
 
 
 def check_numbers(trace: Trace, figure: Figure) -> None:
+    """Check the numbers of a picture; those of a scene are checked in test_scenes.py."""
+    if hasattr(figure, "scene"):
+        return
     for text in get_texts(figure):
         printed = re.search(r"(−?\d+(?:\.(\d+))?|−∞)$", text.get_text())
         tag = (text.get_gid() or "").partition("#")[0]
@@ -110,7 +113,7 @@ def test_a_query_may_be_a_number_or_a_token(trace: Trace, query: int | str) -> N
     figure = get_figure(draw(trace, "V37", layer=-1, head=1, query=query))
     row = 0 if query == "so" else query % len(trace.source)
     tags = {text.get_gid() for text in get_texts(figure)}
-    assert f"encoder.2.self_attention.query[1,{row},0]" in tags
+    assert any(tag and f"encoder.2.self_attention.query[1,{row},k]" in tag for tag in tags)
     check_numbers(trace, figure)
 
 

@@ -1,0 +1,197 @@
+"""Figures of what training does: smoothing, the schedule, the teacher, gradients (V89-V91)."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import numpy as np
+
+from ..draw.runs import RunSnapshots, read_watched
+from ..draw.selection import pick, show_token
+from . import style
+from .links import Link
+from .nodes import Across, Chip, Columns, Held, Label, Node
+from .plan import Outline, figure
+from .plot import Curve, Plot
+from .scene import Scene
+
+Place = Path | str | None
+UPDATES = 20_000  # of a schedule
+SCHEDULES = ((512, 4000), (512, 8000), (256, 4000))  # width and warm-up
+WIDE = 76.0
+FEW = 6  # blocks that are all named
+
+
+def learning_rate(step: float, width: int, warmup: int) -> float:
+    """Return the learning rate at a step, by equation 3 of the paper (factor 1)."""
+    return float(width**-0.5 * min(step**-0.5, step * warmup**-1.5))
+
+
+def smoothed_loss(x: float, smoothing: float, tokens: int) -> float:
+    """Return the KL divergence, in nats, of a smoothed target from a prediction.
+
+    The prediction has 1 - x on the right token and x spread evenly over the others.
+    """
+    right, wrong = 1 - smoothing + smoothing / tokens, smoothing / tokens
+    parts = ((1, right, 1 - x), (tokens - 1, wrong, x / (tokens - 1)))
+    return sum(count * p * math.log(p / q) for count, p, q in parts if p > 0)
+
+
+@figure("schedules")
+def draw_schedules(plan: Outline, *, smoothing: float = 0.1, tokens: int = 6) -> Scene:
+    """Show the cost of certainty under label smoothing, and learning-rate schedules (V89)."""
+    xs = np.linspace(0.002, 0.6, 150).tolist()
+    best = smoothing * (tokens - 1) / tokens
+    curves = []
+    for amount, ink in ((0.0, style.SOFT), (smoothing, style.LIT)):
+        ys = [min(smoothed_loss(x, amount, tokens), 1.2) for x in xs]
+        label = plan.say("smoothing", n=f"{amount:g}")
+        curves.append(Curve(xs, ys, ink, 2.2, label, of=f"{amount:.9f}"))
+    low = Curve([best], [smoothed_loss(best, smoothing, tokens)], style.LIT, dots=True)
+    left = Plot(
+        [*curves, low],
+        width=210,
+        x=(0, 0.6),
+        y=(0, 1.2),
+        across=plan.say("doubt"),
+        up=plan.say("divergence"),
+        beside=92,
+    )
+    steps = np.unique(np.linspace(1, UPDATES, 240).astype(int)).tolist()
+    rates = []
+    for n, (width, warmup) in enumerate(SCHEDULES):
+        ys = [1000 * learning_rate(step, width, warmup) for step in steps]
+        rates.append(Curve(steps, ys, style.HEADS[n], 2.2, f"{width}, {warmup}"))
+    top = max(max(curve.ys) for curve in rates)
+    ticks = range(0, UPDATES + 1, 5000)
+    right = Plot(
+        rates,
+        width=200,
+        x=(0, UPDATES),
+        y=(0, top * 1.05),
+        across=plan.say("updates"),
+        up=plan.say("rate"),
+        x_ticks=ticks,
+        beside=62,
+    )
+    return plan.compose(
+        Across(left, right, gap=style.NEAR, align="top"),
+        origin=plan.say("formulas"),
+        title=plan.say("title" if smoothing else "title_plain"),
+        note=plan.say("note", n=tokens, best=f"{best:.3f}"),
+    )
+
+
+@figure("teacher")
+def draw_teacher_forcing(
+    plan: Outline, *, sentence: int | None = None, watch: Place = None
+) -> Scene:
+    """Show what a model in training is fed, what it predicts, and what is wanted (V90).
+
+    It is drawn of the first snapshot at which the model is sometimes right and sometimes wrong.
+    """
+    run = read_watched(watch)
+    longest = max(range(len(run.sentences)), key=lambda n: len(run.sentences[n].reference_tokens))
+    sentence = longest if sentence is None else pick(sentence, len(run.sentences), "sentence")
+    found = _find_lesson(run, sentence)
+    wanted = [show_token(text) for text in run.sentences[sentence].reference_tokens]
+    names, share = run.names(sentence), run.share(found, sentence)
+    guessed = [names[int(np.nanargmax(row))] for row in share]
+    fed = [plan.say("begin"), *wanted[:-1]]
+    rows: list[list[Node]] = []
+    links = []
+    shown = range(min(8, len(wanted)))
+    for key, role, texts in (
+        ("wanted", "decoder", wanted),
+        ("predicted", "", guessed),
+        ("fed", "embedded", fed),
+    ):
+        name = Label(plan.say(key), style.BODY, bold=True)
+        cells: list[Node] = []
+        for n in shown:
+            wrong = key == "predicted" and guessed[n] != wanted[n]
+            chip = Chip(texts[n], "softmax" if wrong else role, lit=wrong, fit=WIDE - 18)
+            cells.append(Held(chip.named(f"{key} {n}"), WIDE - 6))
+        rows.append([name, *cells])
+    for n in shown:
+        wrong = guessed[n] != wanted[n]
+        links.append(Link(f"fed {n}", f"predicted {n}"))
+        ink = style.LIT if wrong else style.FAINT
+        links.append(
+            Link(f"predicted {n}", f"wanted {n}", ink=ink, head=False, dashed=wrong, line=2)
+        )
+        if n + 1 in shown:
+            links.append(
+                Link(
+                    f"wanted {n}",
+                    f"fed {n + 1}",
+                    "ribbon",
+                    ink=style.FAINT,
+                    line=1,
+                    sides=("right", "left"),
+                )
+            )
+    missed = sum(guessed[n] != wanted[n] for n in range(len(wanted)))
+    return plan.compose(
+        Columns(rows, gap=(6, 40), align=["end", *["middle"] * len(shown)]),  # type: ignore[list-item]
+        title=plan.say("title" if missed else "title_right"),
+        note=plan.say("note", missed=missed, n=len(wanted), step=run.steps[found]),
+        origin=plan.say("toy" if watch is None else "own"),
+        links=links,
+    )
+
+
+def _find_lesson(run: RunSnapshots, sentence: int) -> int:
+    """Return the first snapshot with right and wrong predictions; else the first one."""
+    names, wanted = run.names(sentence), run.sentences[sentence].reference_tokens
+    for number in range(len(run.steps)):
+        share = run.share(number, sentence)
+        guessed = [names[int(np.nanargmax(row))] for row in share]
+        right = sum(a == show_token(b) for a, b in zip(guessed, wanted, strict=True))
+        if 0 < right < len(wanted):
+            return number
+    return 0
+
+
+@figure("gradients")
+def draw_gradients(plan: Outline, *, watch: Place = None) -> Scene:
+    """Show the gradient norm of each block at each recorded update (V91)."""
+    run = read_watched(watch)
+    if not run.gradients:
+        raise ValueError(f"{watch}: no gradients were noted in this training")
+    blocks = [name for name in run.gradients[0] if name not in ("step", "total")]
+    keep = sorted({round(n) for n in np.linspace(0, len(run.gradients) - 1, 200)})
+    steps = [run.gradients[n]["step"] for n in keep]
+    values = np.array([[run.gradients[n].get(block, 0.0) for n in keep] for block in blocks])
+    floor = float(values[values > 0].min()) if (values > 0).any() else 1e-6
+    values = np.maximum(values, floor)
+    low, high = math.floor(math.log10(floor)), math.ceil(math.log10(float(values.max())))
+    order = np.argsort(-values[:, -1])
+    middle = (int(order[0]), int(order[-1]), int(order[len(order) // 2]))
+    named = {*map(int, order)} if len(order) <= FEW else {*middle}
+    curves = []
+    for place, n in enumerate(order):
+        ink = style.HEADS[place % len(style.HEADS)] if int(n) in named else style.FAINT
+        label = blocks[int(n)].replace("_", " ") if int(n) in named else ""
+        curves.append(Curve(steps, values[n].tolist(), ink, 2.0 if label else 0.9, label))
+    ticks = [10.0**n for n in range(low, max(high, low + 1) + 1)]
+    plot = Plot(
+        curves[::-1],
+        width=420,
+        height=230,
+        x=(min(steps), max(steps)),
+        y=(ticks[0], ticks[-1]),
+        y_ticks=ticks,
+        across=plan.say("updates"),
+        up=plan.say("norm"),
+        log=True,
+        beside=130,
+    )
+    fall = values[:, -1].mean() / values[:, 0].mean()
+    return plan.compose(
+        plot,
+        title=plan.say("falls" if fall < 0.2 else "title"),
+        note=plan.say("note"),
+        origin=plan.say("toy" if watch is None else "own"),
+    )

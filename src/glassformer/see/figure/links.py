@@ -1,0 +1,210 @@
+"""Lines between named things, and callouts that point at them. Their ways are found here."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import atan2, cos, sin
+from typing import Literal
+
+from . import style
+from .nodes import Align, Label, Sheet
+from .quantity import Quantity
+from .scene import Area, BoxMark, GridMark, PathMark, Point, TextMark
+
+Way = Literal["straight", "elbow", "around", "ribbon", "arc"]
+Side = Literal["above", "below", "left", "right"]
+AROUND = 26.0  # how far a line goes out that goes around
+OPPOSITE: dict[Side, Side] = {"above": "below", "below": "above", "left": "right", "right": "left"}
+
+
+@dataclass(frozen=True)
+class Link:
+    """An arrow from one named thing to another.
+
+    way: "straight"; "elbow", with right angles; "around", out to one side and back in; "ribbon",
+    an S-curve; "arc", a bow above a line of words. `lane` moves the bend of an elbow, as a share
+    of its way.
+    """
+
+    start: str
+    end: str
+    way: Way = "straight"
+    ink: str = style.SOFT
+    line: float = 1.3
+    head: bool = True
+    dashed: bool = False
+    alpha: float = 1.0
+    step: int = 0
+    sides: tuple[Side, Side] | None = None  # where it leaves and where it arrives
+    lane: float = 0.5
+    gap: float = 3.0
+    layer: int = 3
+
+    def draw(self, sheet: Sheet) -> None:
+        """Add the line and its head to the sheet."""
+        one, two = sheet.places[self.start], sheet.places[self.end]
+        facing: tuple[Side, Side] = ("above", "above") if self.way == "arc" else _face(one, two)
+        leaves, arrives = self.sides or facing
+        start, end = _leave(one, leaves, self.gap), _leave(two, arrives, self.gap)
+        if self.way == "straight":
+            start, end = _level(one, two, start, end, leaves)
+        points, curved = self._run(start, end, leaves)
+        if self.head:
+            points = self._add_head(sheet, points, curved)
+        line = PathMark(
+            points=points,
+            curved=curved,
+            ink=self.ink,
+            line=self.line,
+            dashed=self.dashed,
+            alpha=self.alpha,
+            step=self.step,
+            layer=self.layer,
+        )
+        sheet.add(line)
+
+    def _run(self, start: Point, end: Point, leaves: Side) -> tuple[tuple[Point, ...], bool]:
+        (x, y), (a, b) = start, end
+        if self.way == "straight":
+            return (start, end), False
+        if self.way == "arc":
+            rise = 14 + 0.16 * abs(a - x)
+            return (start, (x, y - rise), (a, b - rise), end), True
+        if self.way == "around":
+            turn = min(x, a) - AROUND if leaves == "left" else max(x, a) + AROUND
+            return (start, (turn, y), (turn, b), end), False
+        upright = leaves in ("above", "below")
+        if self.way == "ribbon":
+            bend = ((x, y + (b - y) / 2), (a, y + (b - y) / 2))
+            flat = ((x + (a - x) / 2, y), (x + (a - x) / 2, b))
+            return (start, *(bend if upright else flat), end), True
+        if upright:
+            turn = y + (b - y) * self.lane
+            return (start, (x, turn), (a, turn), end), False
+        turn = x + (a - x) * self.lane
+        return (start, (turn, y), (turn, b), end), False
+
+    def _add_head(self, sheet: Sheet, points: tuple[Point, ...], curved: bool) -> tuple[Point, ...]:
+        """Add an arrow head, and return the points with the line ending inside it."""
+        size = 3.0 + 1.7 * self.line
+        (x0, y0), (x, y) = (
+            next((p for p in points[-2::-1] if p != points[-1]), points[0]),
+            points[-1],
+        )
+        turn = atan2(y - y0, x - x0)
+        wing = [
+            (
+                x - size * cos(turn) + s * size * 0.52 * sin(turn),
+                y - size * sin(turn) - s * size * 0.52 * cos(turn),
+            )
+            for s in (1, -1)
+        ]
+        head = PathMark(points=((x, y), *wing, (x, y)), fill=self.ink, line=0, alpha=self.alpha)
+        sheet.add(PathMark(**{**vars(head), "step": self.step, "layer": self.layer}))
+        short = (x - 0.8 * size * cos(turn), y - 0.8 * size * sin(turn))
+        return (*points[:-1], short)
+
+
+def _face(one: Area, two: Area) -> tuple[Side, Side]:
+    """Return the sides of two things that face each other."""
+    across = max(two.x - one.right, one.x - two.right)
+    down = max(two.y - one.bottom, one.y - two.bottom)
+    side: Side
+    if across >= down:
+        side = "right" if two.middle[0] >= one.middle[0] else "left"
+    else:
+        side = "below" if two.middle[1] >= one.middle[1] else "above"
+    return side, OPPOSITE[side]
+
+
+def _level(one: Area, two: Area, start: Point, end: Point, leaves: Side) -> tuple[Point, Point]:
+    """Return the ends moved so that the line is level or upright, where both things allow that."""
+    if leaves in ("left", "right"):
+        low, high = max(one.y, two.y), min(one.bottom, two.bottom)
+        if low < high:
+            return (start[0], (low + high) / 2), (end[0], (low + high) / 2)
+        return start, end
+    low, high = max(one.x, two.x), min(one.right, two.right)
+    if low < high:
+        return ((low + high) / 2, start[1]), ((low + high) / 2, end[1])
+    return start, end
+
+
+def _leave(area: Area, side: Side, gap: float) -> Point:
+    x, y = area.middle
+    return {
+        "above": (x, area.y - gap),
+        "below": (x, area.bottom + gap),
+        "left": (area.x - gap, y),
+        "right": (area.right + gap, y),
+    }[side]
+
+
+@dataclass(frozen=True)
+class Callout:
+    """A sentence that points at a named thing, and says what to see there."""
+
+    at: str
+    text: str
+    side: Side = "right"
+    width: float = 150.0
+    step: int = 0
+    of: Quantity | None = None  # of the number at its end
+
+    def draw(self, sheet: Sheet) -> None:
+        """Add it where it covers nothing, on the side that is asked for if there is room."""
+        target = sheet.places[self.at]
+        turned: Align = "end" if self.side == "left" else "start"
+        turned = "middle" if self.side in ("above", "below") else turned
+        label = Label(self.text, style.SMALL, style.LIT, width=self.width, align=turned, of=self.of)
+        taken = [
+            mark.area
+            for mark in sheet.marks
+            if isinstance(mark, TextMark | GridMark | BoxMark)
+            and not (isinstance(mark, BoxMark) and mark.layer < 2)
+        ]
+        frames = [
+            mark.area
+            for mark in sheet.marks
+            if isinstance(mark, BoxMark) and mark.layer < 2 and mark.area.grow(1).holds(target)
+        ]
+        around = max(frames, key=lambda frame: frame.width, default=target)
+        place = _find_room(around, target.middle, label, self.side, taken)
+        sheet.step = self.step
+        label.place(sheet, place.x, place.y)
+        ends = _connect(place, target, self.side)
+        sheet.add(PathMark(points=ends, ink=style.LIT, line=1.0, layer=7))
+        x, y = ends[1]
+        dot = BoxMark(x=x - 2, y=y - 2, width=4, height=4, round=2, fill=style.LIT, layer=7)
+        sheet.add(dot)
+        sheet.step = 0
+
+
+def _find_room(
+    target: Area, middle: Point, label: Label, side: Side, taken: Sequence[Area]
+) -> Area:
+    """Return the place nearest to the target, on one side of it, that covers nothing."""
+    (x, y), width, height = middle, label.width, label.height
+    for far in range(14, 420, 6):
+        for shift in (0, -12, 12, -24, 24, -40, 40):
+            place = {
+                "right": Area(target.right + far, y - height / 2 + shift, width, height),
+                "left": Area(target.x - far - width, y - height / 2 + shift, width, height),
+                "above": Area(x - width / 2 + shift, target.y - far - height, width, height),
+                "below": Area(x - width / 2 + shift, target.bottom + far, width, height),
+            }[side]
+            if not any(place.grow(3).meets(other) for other in taken):
+                return place
+    raise AssertionError("a page has no end: there is always room")
+
+
+def _connect(place: Area, target: Area, side: Side) -> tuple[Point, Point]:
+    x, y = target.middle
+    if side in ("right", "left"):
+        near = place.x - 4 if side == "right" else place.right + 4
+        edge = target.right + 2 if side == "right" else target.x - 2
+        return (near, min(max(y, place.y + 6), place.bottom - 6)), (edge, y)
+    near = place.bottom + 2 if side == "above" else place.y - 2
+    edge = target.y - 2 if side == "above" else target.bottom + 2
+    return (min(max(x, place.x + 6), place.right - 6), near), (x, edge)

@@ -1,0 +1,615 @@
+"""The parts of figures. Each node knows its size before it is placed; a parent places it.
+
+A figure says what stands beside or above what: `Down(Label("q"), Across(strip, strip))`. It names
+no coordinates. Things with a name can be joined by links, see `links`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import Any, Literal, Self
+
+import numpy as np
+
+from . import style
+from .quantity import Array, Quantity
+from .scene import Area, BoxMark, GridMark, Mark, PathMark, Point, TextMark
+from .typesetting import TypeStyle, fit_text, set_lines, width_of
+
+Align = Literal["start", "middle", "end"]
+SHARES = {"start": 0.0, "middle": 0.5, "end": 1.0}
+
+
+class Sheet:
+    """The marks of a figure that is being placed, and where its named nodes are."""
+
+    def __init__(self) -> None:
+        self.marks: list[Mark] = []
+        self.places: dict[str, Area] = {}
+        self.step, self.alpha = 0, 1.0
+        self.start: Point | None = None
+
+    def add(self, mark: Mark) -> None:
+        start = mark.start or self.start
+        step, alpha = mark.step or self.step, mark.alpha * self.alpha
+        self.marks.append(replace(mark, step=step, alpha=alpha, start=start))
+
+    @contextmanager
+    def within(self, node: Node) -> Iterator[None]:
+        """Give what is added inside the step and the transparency of a node."""
+        before = self.step, self.alpha, self.start
+        self.step, self.alpha = node.step or self.step, self.alpha * node.alpha
+        self.start = node.start or self.start
+        yield
+        self.step, self.alpha, self.start = before
+
+
+class Node:
+    """Something with a size."""
+
+    width = height = 0.0
+    name, step, alpha = "", 0, 1.0
+    start: Point | None = None
+
+    @property
+    def axis(self) -> float:
+        """Return the height from the top of the line on which it stands beside others."""
+        return self.height / 2
+
+    def named(self, name: str) -> Self:
+        """Give it a name, by which links find it."""
+        self.name = name
+        return self
+
+    def at(self, step: int, start: Point | None = None) -> Self:
+        """Let it appear at a step of the animation, coming from `start`, relative to its place."""
+        self.step, self.start = step, start
+        return self
+
+    def faded(self, alpha: float) -> Self:
+        self.alpha = alpha
+        return self
+
+    def place(self, sheet: Sheet, x: float, y: float) -> None:
+        """Put it on a sheet, with its upper left corner at (x, y)."""
+        with sheet.within(self):
+            self.draw(sheet, x, y)
+        if self.name:
+            sheet.places[self.name] = Area(x, y, self.width, self.height)
+
+    def draw(self, sheet: Sheet, x: float, y: float) -> None:
+        """Add its marks."""
+
+
+class Spacer(Node):
+    """Empty space."""
+
+    def __init__(self, width: float = 0.0, height: float = 0.0):
+        self.width, self.height = width, height
+
+
+class Across(Node):
+    """Nodes beside each other, on one line."""
+
+    def __init__(
+        self,
+        *nodes: Node | None,
+        gap: float = style.CLOSE,
+        align: Literal["axis", "top", "bottom"] = "axis",
+    ):
+        self.nodes = [node for node in nodes if node is not None]
+        self.gap, self.align = gap, align
+        self.width = sum(node.width for node in self.nodes) + gap * max(0, len(self.nodes) - 1)
+        tops = [self._find_top(node) for node in self.nodes]
+        self._above = max(tops, default=0.0)
+        rest = [node.height - top for node, top in zip(self.nodes, tops, strict=True)]
+        self.height = self._above + max(rest, default=0.0)
+
+    def _find_top(self, node: Node) -> float:
+        return {"axis": node.axis, "top": 0.0, "bottom": node.height}[self.align]
+
+    @property
+    def axis(self) -> float:
+        return self._above if self.align == "axis" else self.height / 2
+
+    def draw(self, sheet: Sheet, x: float, y: float) -> None:
+        for node in self.nodes:
+            node.place(sheet, x, y + self._above - self._find_top(node))
+            x += node.width + self.gap
+
+
+class Down(Node):
+    """Nodes below each other. `stands_on` is the one that is level with what stands beside."""
+
+    def __init__(
+        self,
+        *nodes: Node | None,
+        gap: float = style.CLOSE,
+        align: Align = "start",
+        stands_on: int | None = None,
+    ):
+        self.nodes = [node for node in nodes if node is not None]
+        self.gap, self.align, self.stands_on = gap, align, stands_on
+        self.width = max((node.width for node in self.nodes), default=0.0)
+        heights = [node.height for node in self.nodes]
+        self.height = sum(heights) + gap * max(0, len(heights) - 1)
+
+    @property
+    def axis(self) -> float:
+        if self.stands_on is None:
+            return self.height / 2
+        above = sum(node.height + self.gap for node in self.nodes[: self.stands_on])
+        return above + self.nodes[self.stands_on].axis
+
+    def draw(self, sheet: Sheet, x: float, y: float) -> None:
+        for node in self.nodes:
+            node.place(sheet, x + SHARES[self.align] * (self.width - node.width), y)
+            y += node.height + self.gap
+
+
+class Columns(Node):
+    """Rows and columns; `align` says for each column where its nodes stand."""
+
+    def __init__(
+        self,
+        rows: Sequence[Sequence[Node | None]],
+        *,
+        gap: tuple[float, float] = (style.NEAR, style.CLOSE),
+        align: Sequence[Align] | Align = "start",
+    ):
+        self.rows = [Across(*(node or Spacer() for node in row)) for row in rows]
+        count = max((len(row.nodes) for row in self.rows), default=0)
+        self.align = [align] * count if isinstance(align, str) else list(align)
+        self.gap = gap
+        self.widths = [
+            max((row.nodes[n].width for row in self.rows if n < len(row.nodes)), default=0.0)
+            for n in range(count)
+        ]
+        self.width = sum(self.widths) + gap[0] * max(0, count - 1)
+        self.height = sum(row.height for row in self.rows) + gap[1] * max(0, len(self.rows) - 1)
+
+    def draw(self, sheet: Sheet, x: float, y: float) -> None:
+        for row in self.rows:
+            left = x
+            for node, width, align in zip(row.nodes, self.widths, self.align, strict=False):
+                room = SHARES[align] * (width - node.width)
+                node.place(sheet, left + room, y + row.axis - node.axis)
+                left += width + self.gap[0]
+            y += row.height + self.gap[1]
+
+
+class Held(Node):
+    """A node in the middle of a given width, or at one of its ends."""
+
+    def __init__(self, node: Node, width: float, align: Align = "middle"):
+        self.node, self.align = node, align
+        self.width, self.height = max(width, node.width), node.height
+
+    @property
+    def axis(self) -> float:
+        return self.node.axis
+
+    def draw(self, sheet: Sheet, x: float, y: float) -> None:
+        self.node.place(sheet, x + SHARES[self.align] * (self.width - self.node.width), y)
+
+
+class Card(Node):
+    """A node on a ground of its own, with room around it, and a heading if there is one."""
+
+    def __init__(
+        self,
+        node: Node,
+        *,
+        fill: str = style.GROUND,
+        edge: str = "",
+        pad: float = style.NEAR,
+        round: float = 8.0,
+        dashed: bool = False,
+        line: float = 1.2,
+    ):
+        self.node, self.pad = node, pad
+        self.look = {"fill": fill, "edge": edge, "round": round, "dashed": dashed, "line": line}
+        self.width, self.height = node.width + 2 * pad, node.height + 2 * pad
+
+    @property
+    def axis(self) -> float:
+        return self.pad + self.node.axis
+
+    def draw(self, sheet: Sheet, x: float, y: float) -> None:
+        look: dict[str, Any] = self.look
+        sheet.add(BoxMark(x=x, y=y, width=self.width, height=self.height, layer=1, **look))
+        self.node.place(sheet, x + self.pad, y + self.pad)
+
+
+class Label(Node):
+    """Text, in as many lines as `width` asks for. Formulas stand between dollar signs."""
+
+    def __init__(
+        self,
+        text: str,
+        size: float = style.BODY,
+        ink: str = style.INK,
+        *,
+        bold: bool = False,
+        mono: bool = False,
+        width: float | None = None,
+        fit: float | None = None,
+        align: Align = "start",
+        of: Quantity | None = None,
+    ):
+        type = TypeStyle(size, bold, mono)
+        text = fit_text(text, type, fit) if fit else text
+        self.lines = set_lines(text, type, width)
+        self.type, self.ink, self.align, self.of = type, ink, align, of
+        self.width = max(width_of(line) for line in self.lines)
+        self.leading = size * style.LEADING
+        self.height = self.leading * len(self.lines)
+
+    def draw(self, sheet: Sheet, x: float, y: float) -> None:
+        for line in self.lines:
+            wide, left = width_of(line), x + SHARES[self.align] * self.width
+            base = y + self.leading / 2 + style.RISE * self.type.size
+            lone = len(line) == 1
+            left -= 0 if lone else SHARES[self.align] * wide
+            for run in line:
+                mark = TextMark(
+                    x=left,
+                    y=base + run.drop,
+                    text=run.text,
+                    size=run.size,
+                    ink=self.ink,
+                    width=run.width,
+                    anchor=self.align if lone else "start",
+                    bold=self.type.bold,
+                    italic=run.italic,
+                    mono=self.type.mono,
+                    layer=6,
+                )
+                if self.of is not None and run is line[-1] and line is self.lines[-1]:
+                    mark = replace(mark, of=self.of.source, value=float(self.of))
+                sheet.add(mark)
+                left += run.width
+            y += self.leading
+
+
+def spell(value: float, digits: int = 2) -> str:
+    """Return a number with a true minus sign; zero is never negative."""
+    if abs(value) == float("inf"):
+        return "∞" if value > 0 else "−∞"
+    text = f"{value:,.{digits}f}".replace(",", "\u202f")
+    return text.lstrip("-") if float(f"{value:.{digits}f}") == 0 else text.replace("-", "−")
+
+
+def percent(value: float, digits: int = 0) -> str:
+    return f"{spell(100 * value, digits)} %"
+
+
+class Numeral(Label):
+    """A number that is printed, with its expression behind it; `before` is text before it."""
+
+    def __init__(
+        self,
+        quantity: Quantity,
+        size: float = style.SMALL,
+        ink: str = style.INK,
+        *,
+        digits: int = 2,
+        before: str = "",
+        bold: bool = False,
+        align: Align = "start",
+    ):
+        text = before + spell(float(quantity), digits)
+        super().__init__(text, size, ink, bold=bold, align=align, of=quantity)
+
+
+class Component(Node):
+    """A part of the network, as a box with its name."""
+
+    def __init__(
+        self,
+        text: str,
+        role: str,
+        *,
+        width: float = 150.0,
+        height: float = 34.0,
+        size: float = style.BODY,
+        strong: bool = True,
+    ):
+        look = style.role(role)
+        self.role = look
+        self.label = Label(text, size, look.ink, bold=strong, width=width - 8, align="middle")
+        self.width, self.height = width, max(height, self.label.height + 8)
+
+    def draw(self, sheet: Sheet, x: float, y: float) -> None:
+        sheet.add(
+            BoxMark(
+                x=x,
+                y=y,
+                width=self.width,
+                height=self.height,
+                fill=self.role.fill,
+                edge=self.role.ink,
+                line=1.3,
+                round=6,
+            )
+        )
+        across, down = self.width - self.label.width, self.height - self.label.height
+        self.label.place(sheet, x + across / 2, y + down / 2)
+
+
+class Chip(Node):
+    """A token."""
+
+    def __init__(
+        self,
+        text: str,
+        role: str = "",
+        *,
+        size: float = style.BODY,
+        fit: float = 110.0,
+        lit: bool = False,
+        width: float = 0.0,
+    ):
+        look = style.role(role) if role else None
+        self.fill = look.fill if look else style.GROUND
+        self.edge = look.ink if look and lit else ""
+        self.label = Label(text, size, look.ink if look else style.INK, bold=lit, fit=fit)
+        self.width = max(width, self.label.width + 12)
+        self.height = self.label.height + 6
+
+    def draw(self, sheet: Sheet, x: float, y: float) -> None:
+        box = BoxMark(x=x, y=y, width=self.width, height=self.height, fill=self.fill, round=4)
+        sheet.add(replace(box, edge=self.edge, line=1.4))
+        self.label.place(sheet, x + (self.width - self.label.width) / 2, y + 3)
+
+
+def find_largest(quantities: Sequence[Quantity | Array]) -> float:
+    """Return the largest finite magnitude of all, or 1 if there is none."""
+    arrays = [q.values if isinstance(q, Quantity) else np.asarray(q) for q in quantities]
+    sizes = [np.abs(a[np.isfinite(a)]).max(initial=0.0) for a in arrays]
+    return float(max(sizes, default=0.0)) or 1.0
+
+
+def colour_of(value: float, scale: str, limit: float) -> tuple[float, ...]:
+    """Return the colour of a value, as red, green and blue."""
+    low = 0.0 if scale == "share" else -limit
+    share = min(1.0, max(0.0, (value - low) / (limit - low)))
+    return tuple(float(part) for part in style.SCALES[scale](share)[:3])
+
+
+def to_hex(colour: tuple[float, ...]) -> str:
+    return "#" + "".join(f"{round(255 * part):02x}" for part in colour)
+
+
+class Strip(Node):
+    """A vector: its first numbers in cells, then how many more there are."""
+
+    def __init__(
+        self,
+        quantity: Quantity,
+        role: str,
+        *,
+        shown: int = 4,
+        cell: tuple[float, float] = style.CELL,
+        digits: int = 2,
+        size: float = style.SMALL,
+        learned: bool = False,
+        lit: Sequence[int] = (),
+    ):
+        self.numbers = [quantity[n] for n in range(min(shown, len(quantity)))]
+        self.cell, self.digits, self.size, self.lit = cell, digits, size, lit
+        self.role, self.learned = style.role(role), learned
+        rest = len(quantity) - len(self.numbers)
+        self.more = Label(f"+{rest}", style.TINY, self.role.ink) if rest else None
+        self.body = cell[0] * len(self.numbers)
+        self.width = self.body + (3 + self.more.width if self.more else 0.0)
+        self.height = cell[1]
+
+    def draw(self, sheet: Sheet, x: float, y: float) -> None:
+        wide, high = self.cell
+        edge, line = (self.role.ink, 1.6) if self.learned else ("", 0.0)
+        whole = BoxMark(x=x, y=y, width=self.body, height=high, fill=self.role.fill, round=4)
+        sheet.add(replace(whole, edge=edge, line=line))
+        for n, number in enumerate(self.numbers):
+            if n in self.lit:
+                box = BoxMark(x=x + n * wide, y=y, width=wide, height=high, edge=style.LIT)
+                sheet.add(replace(box, line=1.8, round=4, layer=5))
+            if n:
+                ends = ((x + n * wide, y), (x + n * wide, y + high))
+                sheet.add(PathMark(points=ends, ink=style.PAPER, line=1.4, layer=3))
+            figure = Numeral(number, self.size, digits=self.digits, align="middle")
+            left = x + n * wide + (wide - figure.width) / 2
+            figure.place(sheet, left, y + (high - figure.height) / 2)
+        if self.more:
+            self.more.place(sheet, x + self.body + 3, y + (high - self.more.height) / 2)
+
+
+class Panel(Node):
+    """A matrix, or a vector as one row, as colours; with numbers in its cells if asked for."""
+
+    def __init__(
+        self,
+        quantity: Quantity | Array,
+        *,
+        width: float,
+        height: float,
+        scale: str = "signed",
+        limit: float | None = None,
+        hidden: Array | None = None,
+        edge: str = "",
+        digits: int | None = None,
+        size: float = style.SMALL,
+        shown: int | None = None,
+    ):
+        self.quantity = quantity if isinstance(quantity, Quantity) else None
+        values = quantity.values if isinstance(quantity, Quantity) else np.asarray(quantity, float)
+        self.values = np.atleast_2d(values)[:, :shown]
+        self.hidden = np.zeros(self.values.shape, bool) if hidden is None else hidden
+        self.width, self.height, self.scale, self.edge = width, height, scale, edge
+        self.limit = limit or find_largest([np.where(self.hidden, 0, self.values)])
+        self.digits, self.size = digits, size
+
+    @property
+    def cell(self) -> tuple[float, float]:
+        rows, columns = self.values.shape
+        return self.width / columns, self.height / rows
+
+    def draw(self, sheet: Sheet, x: float, y: float) -> None:
+        clean = np.where(np.isfinite(self.values), self.values, 0.0)
+        sheet.add(
+            GridMark(
+                x=x,
+                y=y,
+                width=self.width,
+                height=self.height,
+                values=tuple(tuple(map(float, row)) for row in clean),
+                scale=self.scale,
+                limit=self.limit,
+                hidden=tuple((int(i), int(j)) for i, j in np.argwhere(self.hidden)),
+                of=self.quantity.source if self.quantity else "",
+            )
+        )
+        if self.edge:
+            frame = BoxMark(x=x, y=y, width=self.width, height=self.height, edge=self.edge)
+            sheet.add(replace(frame, layer=4, line=1.2))
+        if self.digits is not None and self.quantity is not None:
+            self._print(sheet, x, y)
+
+    def _print(self, sheet: Sheet, x: float, y: float) -> None:
+        wide, high = self.cell
+        assert self.quantity is not None
+        for i, j in np.ndindex(self.values.shape):
+            number = self.quantity[(i, j)[-len(self.quantity.letters) :]]
+            colour = colour_of(float(number), self.scale, self.limit)
+            ink = style.SOFT if self.hidden[i, j] else style.ink_on(colour)
+            label = Numeral(number, self.size, ink, digits=self.digits or 0, align="middle")
+            left, top = x + (j + 0.5) * wide - label.width / 2, y + (i + 0.5) * high
+            label.place(sheet, left, top - label.height / 2)
+
+
+class Bar(Node):
+    """A number as a bar; negative ones run to the left of a common zero."""
+
+    def __init__(
+        self,
+        quantity: Quantity,
+        limit: float,
+        ink: str,
+        *,
+        width: float = 160.0,
+        height: float = 14.0,
+        digits: int | None = 2,
+        signed: bool = False,
+        track: bool = False,
+        size: float = style.SMALL,
+        show: Callable[[float], str] | None = None,
+    ):
+        self.value, self.limit, self.ink, self.length = float(quantity), limit, ink, width
+        self.signed, self.track, self.thick = signed, track, height
+        text = show(self.value) if show else spell(self.value, digits or 0)
+        silent = digits is None and show is None
+        self.number = None if silent else Label(text, size, of=quantity)
+        self.zero = self._room() if signed else 0.0
+        self.width = self.zero + width + (0.0 if silent else self._room())
+        self.height = max(height, self.number.height if self.number else 0.0)
+        if signed:
+            self.width += width
+
+    def _room(self) -> float:
+        """Return the room for a number at the end of a bar."""
+        return 34.0 if self.number else 0.0
+
+    def draw(self, sheet: Sheet, x: float, y: float) -> None:
+        zero = x + self.zero + (self.length if self.signed else 0.0)
+        top, long = y + (self.height - self.thick) / 2, self.length * self.value / self.limit
+        long = long if self.signed else max(0.0, long)
+        if self.track:
+            rail = BoxMark(x=zero, y=top, width=self.length, height=self.thick, fill=style.GROUND)
+            sheet.add(replace(rail, layer=1, round=2))
+        left = min(zero, zero + long)
+        bar = BoxMark(x=left, y=top, width=abs(long), height=self.thick, fill=self.ink, round=2)
+        sheet.add(bar)
+        if self.signed:
+            ends = ((zero, y - 3), (zero, y + self.height + 3))
+            sheet.add(PathMark(points=ends, ink=style.FAINT, line=1.0, layer=1))
+        if self.number:
+            down = y + (self.height - self.number.height) / 2
+            gap = 5.0
+            across = zero + long + gap if long >= 0 else zero + long - gap - self.number.width
+            self.number.place(sheet, across, down)
+
+
+class Pillar(Node):
+    """A number as an upright bar, with the number on it."""
+
+    def __init__(
+        self,
+        quantity: Quantity,
+        limit: float,
+        ink: str,
+        *,
+        width: float = 20.0,
+        height: float = 90.0,
+        digits: int | None = 2,
+    ):
+        self.value, self.limit, self.ink = float(quantity), limit, ink
+        self.number = None if digits is None else Numeral(quantity, digits=digits, align="middle")
+        self.thick, self.tall = width, height
+        self.width = max(width, self.number.width if self.number else 0.0)
+        self.height = height + (self.number.height if self.number else 0.0)
+
+    def draw(self, sheet: Sheet, x: float, y: float) -> None:
+        long = max(1.0, self.tall * min(1.0, self.value / self.limit))
+        top, left = y + self.height - long, x + (self.width - self.thick) / 2
+        bar = BoxMark(x=left, y=top, width=self.thick, height=long, fill=self.ink, round=2)
+        sheet.add(bar)
+        if self.number:
+            across = x + (self.width - self.number.width) / 2
+            self.number.place(sheet, across, top - self.number.height)
+
+
+class Bundle(Node):
+    """Two columns of tokens, and lines from those on the left to those on the right."""
+
+    def __init__(
+        self,
+        left: Sequence[str],
+        right: Sequence[str],
+        lines: Sequence[tuple[int, int, str, float]],
+        *,
+        pitch: float = 11.0,
+        reach: float = 60.0,
+        fit: float = 52.0,
+    ):
+        self.left = [Label(text, style.TINY, fit=fit, align="end") for text in left]
+        self.right = [Label(text, style.TINY, fit=fit) for text in right]
+        self.lines, self.pitch, self.reach, self.side = lines, pitch, reach, fit + 2
+        self.width = 2 * self.side + reach + 8
+        self.height = pitch * max(len(left), len(right))
+
+    def draw(self, sheet: Sheet, x: float, y: float) -> None:
+        middle = x + self.side + 4
+        for column, labels in enumerate((self.left, self.right)):
+            for row, label in enumerate(labels):
+                across = middle - 4 - label.width if column == 0 else middle + self.reach + 4
+                label.place(sheet, across, y + (row + 0.5) * self.pitch - label.height / 2)
+        for i, j, ink, weight in self.lines:
+            ends = (
+                (middle, y + (i + 0.5) * self.pitch),
+                (middle + self.reach, y + (j + 0.5) * self.pitch),
+            )
+            line = PathMark(points=ends, ink=ink, line=0.4 + 2.4 * weight)
+            sheet.add(replace(line, alpha=min(1.0, 0.15 + weight)))
+
+
+class Line(Node):
+    """A rule across."""
+
+    def __init__(self, width: float, ink: str = style.HAIR, line: float = 1.0):
+        self.width, self.height, self.ink, self.line = width, line, ink, line
+
+    def draw(self, sheet: Sheet, x: float, y: float) -> None:
+        ends = ((x, y), (x + self.width, y))
+        sheet.add(PathMark(points=ends, ink=self.ink, line=self.line))

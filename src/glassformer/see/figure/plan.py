@@ -1,0 +1,167 @@
+"""The plan of one figure: its words, its numbers, and the page around what it shows."""
+
+from __future__ import annotations
+
+import inspect
+import tomllib
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import cache, wraps
+from importlib.resources import files
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from ..draw.animate import Animation
+from ..draw.fonts import check_language
+from . import style
+from .links import Callout, Link
+from .nodes import Across, Down, Label, Node, Sheet, Spacer
+from .quantity import Array, Quantity
+from .scene import Area, Scene, bound
+
+
+@cache
+def read_figure_words() -> dict[str, dict[str, dict[str, str]]]:
+    """Return the words of all figures, by figure and key, in English and Chinese."""
+    return tomllib.loads((files(__package__) / "figures.toml").read_text(encoding="utf-8"))
+
+
+class Outline:
+    """A figure that is being made: `say` finds its words, `of` its numbers, `compose` its page."""
+
+    def __init__(self, name: str, trace: Any, lang: str):
+        check_language(lang)
+        self.name, self.trace, self.lang = name, trace, lang
+        self.data: dict[str, Array] = {}
+
+    def say(self, key: str, /, **values: Any) -> str:
+        """Return a text of the table in the language of the figure, with its values filled in."""
+        table = read_figure_words()
+        entry = table[self.name].get(key) or table["all"][key]
+        return entry[self.lang].format_map(values)
+
+    def of(self, expression: str) -> Quantity:
+        """Return an expression over the recording; small letters that are free are its axes."""
+        return Quantity(expression, self.fetch)
+
+    def give(self, name: str, values: Any) -> Quantity:
+        """Add an array that is not in the recording, and return it; its axes are i, j, k."""
+        self.data[name] = np.asarray(values, dtype=float)
+        letters = ",".join("ijk"[: self.data[name].ndim])
+        return self.of(f"{name}[{letters}]") if letters else self.of(f"{name}[0]")
+
+    def fetch(self, name: str) -> Array:
+        return self.data[name] if name in self.data else np.asarray(self.trace[name])
+
+    def compose(
+        self,
+        body: Node,
+        *,
+        title: str,
+        note: str = "",
+        links: Sequence[Link] = (),
+        callouts: Sequence[Callout] = (),
+        captions: Sequence[str] = (),
+        origin: str = "",
+    ) -> Scene:
+        """Return the scene: topic, finding, what is shown, a note, and where it is from.
+
+        origin: what the figure is of, if it is not of the recording.
+        """
+        note = note[:1].upper() + note[1:]
+        drawn = Sheet()
+        body.place(drawn, 0.0, 0.0)
+        for link in links:
+            link.draw(drawn)
+        for callout in callouts:
+            callout.draw(drawn)
+        own = Area(0.0, 0.0, body.width, body.height)
+        area = bound([own, *(mark.area for mark in drawn.marks)])
+        widest = style.WIDEST - 2 * style.MARGIN
+        factor = min(1.0, widest / area.width)
+        width = max(style.NARROWEST - 2 * style.MARGIN, area.width * factor)
+        head = Down(
+            Label(self.say("topic"), style.SMALL, style.TOPIC, bold=True),
+            Label(title, style.TITLE, bold=True, width=width),
+            gap=3,
+        )
+        sheet = Sheet()
+        head.place(sheet, style.MARGIN, style.MARGIN - 6)
+        top = style.MARGIN - 6 + head.height + style.APART
+        left = style.MARGIN + (width - area.width * factor) / 2
+        for mark in drawn.marks:
+            sheet.marks.append(mark.shift(left - area.x * factor, top - area.y * factor, factor))
+        y = top + area.height * factor + style.APART
+        high = self._write_note(sheet, note, captions, y, width)
+        foot = self._write_foot(width, origin)
+        foot.place(sheet, style.MARGIN, y + high)
+        return Scene(
+            id="",
+            lang=self.lang,
+            title=title.replace("$", ""),
+            description=" ".join(filter(None, [note, *(each.text for each in callouts)])),
+            width=width + 2 * style.MARGIN,
+            height=y + high + foot.height + style.MARGIN * 0.6,
+            marks=tuple(sheet.marks),
+            captions=tuple(captions),
+            caption_at=(style.MARGIN, y),
+            data=self.data,
+        )
+
+    def _write_note(
+        self, sheet: Sheet, note: str, captions: Sequence[str], y: float, width: float
+    ) -> float:
+        """Write the note; return its height, or that of the longest caption, which replaces it."""
+        notes = Sheet()
+        label = Label(note, style.SMALL, style.SOFT, width=width)
+        label.place(notes, style.MARGIN, y)
+        sheet.marks += [replace(mark, id="note") for mark in notes.marks if note]
+        heights = [Label(text, style.BODY, width=width).height for text in captions]
+        highest = max([label.height if note else 0.0, *heights])
+        return highest + style.CLOSE if highest else 0.0
+
+    def _write_foot(self, width: float, origin: str) -> Node:
+        """Return the line that says of which model and sentence the figure is."""
+        settings = self.trace.settings
+        own = Label("glassformer", style.TINY, style.SOFT, bold=True)
+        size = f"{settings.encoder_layers}+{settings.decoder_layers}"
+        words = f"“{self.trace.text}” → “{self.trace.translation}”"
+        which = self.say("which", size=size, d=settings.d_model)
+        which = origin or f"{which} · {words}"
+        room = width - own.width - style.APART
+        left = Label(which.replace("$", ""), style.TINY, style.SOFT, fit=room)
+        return Across(left, Spacer(width - left.width - own.width - 2 * style.CLOSE), own)
+
+
+Maker = Callable[..., Scene]
+
+
+def figure(name: str) -> Callable[[Maker], Callable[..., Figure | Animation]]:
+    """Turn a function of an outline, which returns a scene, into one of a recording, which draws.
+
+    The function that is made also takes `lang` and matplotlib's `ax`; its attribute `scene`
+    returns the scene without drawing it.
+    """
+
+    def decorate(make: Maker) -> Callable[..., Figure | Animation]:
+        def build(trace: Any, *, lang: str = "en", **options: Any) -> Scene:
+            return make(Outline(name, trace, lang), **options)
+
+        @wraps(make)
+        def draw(
+            trace: Any, *, lang: str = "en", ax: Axes | None = None, **options: Any
+        ) -> Figure | Animation:
+            from .render import render_scene
+
+            return render_scene(build(trace, lang=lang, **options), ax)
+
+        taken = list(inspect.signature(make).parameters.values())[1:]
+        own = [p for p in inspect.signature(draw, follow_wrapped=False).parameters.values()][:3]
+        draw.__signature__ = inspect.Signature([*own, *taken])  # type: ignore[attr-defined]
+        draw.scene = build  # type: ignore[attr-defined]
+        return draw
+
+    return decorate

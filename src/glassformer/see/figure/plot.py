@@ -1,0 +1,126 @@
+"""Curves and dots over axes, named at their ends instead of in a legend."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from . import style
+from .nodes import Label, Node, Sheet, spell
+from .quantity import Array, Quantity
+from .scene import BoxMark, PathMark, Point
+
+Span = tuple[float, float]
+
+
+@dataclass(frozen=True)
+class Curve:
+    """A line through points, or dots; with a name at its end."""
+
+    xs: Sequence[float]
+    ys: Sequence[float]
+    ink: str = style.FAINT
+    line: float = 1.0
+    label: str = ""
+    dots: bool = False
+    of: str = ""  # the expression of the number at the end of its label
+
+
+class Plot(Node):
+    """Axes with curves. Its labels stand at the ends of the curves, none upon another."""
+
+    def __init__(
+        self,
+        curves: Sequence[Curve],
+        *,
+        width: float = 260.0,
+        height: float = 190.0,
+        x: Span,
+        y: Span,
+        across: str = "",
+        up: str = "",
+        x_ticks: Sequence[float] | None = None,
+        y_ticks: Sequence[float] | None = None,
+        log: bool = False,
+        beside: float = 64.0,
+    ):
+        self.curves, self.x, self.y, self.log = curves, x, y, log
+        self.x_ticks = round_ticks(x) if x_ticks is None else x_ticks
+        self.y_ticks = round_ticks(y) if y_ticks is None else y_ticks
+        self.marks = [label_tick(tick) for tick in self.y_ticks]
+        self.up = Label(up, style.SMALL, style.SOFT) if up else None
+        self.across = Label(across, style.SMALL, style.SOFT) if across else None
+        self.inset = max((label.width for label in self.marks), default=0.0) + 6
+        self.top = (self.up.height + 4 if self.up else 0.0) + 4
+        self.wide, self.high, self.beside = width, height, beside
+        self.width = self.inset + width + (beside if any(c.label for c in curves) else 6.0)
+        self.height = self.top + height + 18 + (self.across.height if self.across else 0.0)
+
+    def find(self, x: float, y: float) -> Point:
+        """Return where a point of the data lies, relative to the upper left corner."""
+        scale = (math.log10(v) if self.log else v for v in (y, *self.y))
+        here, low, high = scale
+        across = (x - self.x[0]) / ((self.x[1] - self.x[0]) or 1)
+        return self.inset + across * self.wide, self.top + self.high * (
+            1 - (here - low) / ((high - low) or 1)
+        )
+
+    def draw(self, sheet: Sheet, x: float, y: float) -> None:
+        for tick, label in zip(self.y_ticks, self.marks, strict=True):
+            _, down = self.find(self.x[0], tick)
+            ends = ((x + self.inset, y + down), (x + self.inset + self.wide, y + down))
+            sheet.add(PathMark(points=ends, ink=style.HAIR, line=0.8, layer=1))
+            label.place(sheet, x + self.inset - 6 - label.width, y + down - label.height / 2)
+        for tick in self.x_ticks:
+            across, _ = self.find(tick, self.y[0])
+            label = label_tick(tick)
+            label.place(sheet, x + across - label.width / 2, y + self.top + self.high + 4)
+        if self.up:
+            self.up.place(sheet, x, y)
+        if self.across:
+            left = x + self.inset + (self.wide - self.across.width) / 2
+            self.across.place(sheet, left, y + self.top + self.high + 17)
+        for curve in self.curves:
+            self._trace(sheet, x, y, curve)
+        self._name(sheet, x, y)
+
+    def _trace(self, sheet: Sheet, x: float, y: float, curve: Curve) -> None:
+        found = [self.find(a, b) for a, b in zip(curve.xs, curve.ys, strict=True)]
+        points = tuple((x + a, y + b) for a, b in found)
+        if len(points) > 1:
+            sheet.add(PathMark(points=points, ink=curve.ink, line=curve.line, layer=3))
+        for a, b in points if curve.dots else ():
+            r = 2.4
+            dot = BoxMark(x=a - r, y=b - r, width=2 * r, height=2 * r, round=r, fill=curve.ink)
+            sheet.add(dot)
+
+    def _name(self, sheet: Sheet, x: float, y: float) -> None:
+        """Write the names beside the ends, each below the one before."""
+        ends = [(self.find(c.xs[-1], c.ys[-1]), c) for c in self.curves if c.label]
+        last = -1e9
+        for (across, down), curve in sorted(ends, key=lambda end: end[0][1]):
+            of = Quantity(curve.of, NOWHERE.__getitem__) if curve.of else None
+            fit = self.beside - 8
+            label = Label(curve.label, style.SMALL, curve.ink, bold=True, fit=fit, of=of)
+            last = max(down - label.height / 2, last + label.height)
+            label.place(sheet, x + across + 6, y + last)
+
+
+def round_ticks(span: Span, most: int = 5) -> list[float]:
+    """Return round numbers inside a span: 1, 2 or 5 times a power of ten apart."""
+    rough = max(span[1] - span[0], 1e-12) / most
+    power = 10.0 ** math.floor(math.log10(rough))
+    step = next(power * m for m in (1, 2, 5, 10) if power * m >= rough * 0.999)
+    first, last = math.ceil(span[0] / step - 1e-9), math.floor(span[1] / step + 1e-9)
+    return [n * step for n in range(first, last + 1)]
+
+
+def label_tick(value: float) -> Label:
+    """Return a number on an axis, with no more digits than it has."""
+    digits = next((n for n in range(7) if abs(round(value, n) - value) < 1e-9), 7)
+    of = Quantity(f"{value:.9f}", NOWHERE.__getitem__)
+    return Label(spell(value, digits), style.TINY, style.SOFT, of=of)
+
+
+NOWHERE: dict[str, Array] = {}  # a tick is a number of its own, and no cell

@@ -1,0 +1,232 @@
+"""Scenes drawn with matplotlib: stills for papers, and animations of their steps."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+from matplotlib.artist import Artist
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.patches import FancyBboxPatch, PathPatch, Rectangle
+from matplotlib.path import Path
+from matplotlib.text import Text
+from matplotlib.transforms import Affine2D
+
+from ..draw.animate import Animation, AnimationStep, Drawing
+from ..draw.fonts import choose_font
+from . import style
+from .scene import BoxMark, GridMark, Mark, PathMark, Scene, TextMark
+from .typesetting import TypeStyle, set_lines
+
+LONGEST = 15.0  # seconds of an animation
+ARRIVING, FRAMES = 0.5, 8  # seconds and frames in which a step arrives
+DASHES = (0, (3, 2))
+
+
+def render_scene(scene: Scene, ax: Axes | None = None) -> Figure | Animation:
+    """Draw a scene as a figure of its own or on axes; with steps, as an animation."""
+    figure: Figure | None = Drawing(facecolor=style.PAPER) if ax is None else ax.figure  # type: ignore[assignment]
+    assert figure is not None
+    axes = figure.add_axes((0, 0, 1, 1)) if ax is None else ax
+    axes.set_axis_off()
+    if ax is None:
+        figure.set_size_inches(scene.width / 72, scene.height / 72)
+    axes.set(xlim=(0, scene.width), ylim=(scene.height, 0), aspect="equal", autoscale_on=False)
+    box = axes.get_window_extent()
+    factor = min(box.width / scene.width, box.height / scene.height) * 72 / figure.dpi
+    pen = _Pen(axes, 1.0 if ax is None else factor)
+    drawn = [(mark, pen.draw(mark)) for mark in scene.marks]
+    figure.scene = scene  # type: ignore[attr-defined]
+    if not scene.captions:
+        return figure
+    captions = [pen.caption(text, scene) for text in scene.captions]
+    steps = [
+        AnimationStep(text, [a for mark, a in drawn if mark.step == number])
+        for number, text in enumerate(scene.captions, 1)
+    ]
+    notes = [a for mark, a in drawn if mark.id == "note"]
+    return Film(figure, steps, captions, {id(a): m for m, a in drawn}, notes)
+
+
+class _Pen:
+    """A drawer of marks on one pair of axes; `factor` scales type and lines."""
+
+    def __init__(self, axes: Axes, factor: float):
+        self.axes, self.factor = axes, factor
+        self.tags: Counter[str] = Counter()
+
+    def draw(self, mark: Mark) -> Artist:
+        if isinstance(mark, TextMark):
+            return self.write(mark)
+        if isinstance(mark, GridMark):
+            return self.paint(mark)
+        patch = self.box(mark) if isinstance(mark, BoxMark) else self.path(mark)
+        self.axes.add_patch(patch)
+        return patch
+
+    def write(self, mark: TextMark) -> Text:
+        places = {"start": "left", "middle": "center", "end": "right"}
+        font = choose_font(mark.text, mark.size * self.factor, mark.bold, mark.mono, mark.italic)
+        self.tags[mark.of] += 1
+        count = self.tags[mark.of]
+        tag = mark.of + (f"#{count}" if count > 1 else "") if mark.of else None
+        return self.axes.text(
+            mark.x,
+            mark.y,
+            mark.text,
+            ha=places[mark.anchor],
+            va="baseline",
+            color=mark.ink,
+            fontproperties=font,
+            zorder=mark.layer,
+            alpha=mark.alpha,
+            gid=tag,
+            parse_math=False,
+        )
+
+    def box(self, mark: BoxMark) -> FancyBboxPatch:
+        round = min(mark.round, mark.width / 2, mark.height / 2)
+        return FancyBboxPatch(
+            (mark.x, mark.y),
+            mark.width,
+            mark.height,
+            boxstyle=f"round,pad=0,rounding_size={round}",
+            facecolor=mark.fill or "none",
+            edgecolor=mark.edge or "none",
+            linewidth=mark.line * self.factor if mark.edge else 0,
+            linestyle=DASHES if mark.dashed else "solid",
+            zorder=mark.layer,
+            alpha=mark.alpha,
+        )
+
+    def path(self, mark: Mark) -> PathPatch:
+        assert isinstance(mark, PathMark)
+        codes = [
+            Path.MOVETO,
+            *[Path.CURVE4 if mark.curved else Path.LINETO] * (len(mark.points) - 1),
+        ]
+        return PathPatch(
+            Path(list(mark.points), codes),
+            facecolor=mark.fill or "none",
+            edgecolor=mark.ink or "none",
+            linewidth=mark.line * self.factor if mark.ink else 0,
+            linestyle=DASHES if mark.dashed else "solid",
+            zorder=mark.layer,
+            alpha=mark.alpha,
+            capstyle="butt",
+            joinstyle="round",
+        )
+
+    def paint(self, mark: GridMark) -> Artist:
+        values = np.array(mark.values)
+        low = 0.0 if mark.scale == "share" else -mark.limit
+        rgba = np.array(
+            style.SCALES[mark.scale](np.clip((values - low) / (mark.limit - low), 0, 1))
+        )
+        wide, high = mark.width / values.shape[1], mark.height / values.shape[0]
+        for i, j in mark.hidden:
+            rgba[i, j] = (1, 1, 1, 1)
+            place = mark.x + j * wide, mark.y + i * high
+            patch = Rectangle(place, wide, high, facecolor="none", edgecolor="none", linewidth=0)
+            patch.set(hatch="/////", zorder=mark.layer + 0.5, hatchcolor=style.FAINT)
+            self.axes.add_patch(patch)
+        extent = (mark.x, mark.x + mark.width, mark.y + mark.height, mark.y)
+        image = self.axes.imshow(rgba, extent=extent, interpolation="nearest", aspect="auto")
+        image.set(zorder=mark.layer, alpha=mark.alpha)
+        self.axes.set_aspect("equal")
+        return image
+
+    def caption(self, text: str, scene: Scene) -> Text:
+        """Write a caption in the place of the note, hidden until its step."""
+        width = scene.width - 2 * style.MARGIN
+        lines = set_lines(text, TypeStyle(style.BODY), width)
+        shown = "\n".join("".join(run.text for run in line) for line in lines)
+        artist = self.axes.text(
+            *scene.caption_at,
+            shown,
+            va="top",
+            color=style.INK,
+            linespacing=1.25,
+            fontproperties=choose_font(shown, style.BODY * self.factor),
+            zorder=8,
+            parse_math=False,
+        )
+        artist.set_visible(False)
+        return artist
+
+
+class Film(Animation):
+    """An animation of a scene: things arrive from where they come from, numbers count up."""
+
+    def __init__(
+        self,
+        figure: Figure,
+        steps: Sequence[AnimationStep],
+        captions: Sequence[Text],
+        marks: dict[int, Mark],
+        notes: Sequence[Artist],
+    ):
+        super().__init__(figure, steps, captions)
+        self.marks, self.notes = marks, notes
+
+    @property
+    def is_listed(self) -> bool:
+        return False
+
+    def show(self, step: int, share: float = 1.0) -> None:
+        """Show the figure at a step (0 is the first), of which this share has arrived."""
+        super().show(step, min(1.0, share * 2))
+        for note in self.notes:
+            note.set_visible(False)
+        for number, each in enumerate(self.steps):
+            for artist in each.artists:
+                self._move(artist, share if number == step else 1.0)
+
+    def _move(self, artist: Artist, share: float) -> None:
+        mark = self.marks[id(artist)]
+        left = 1.0 - share
+        if mark.start:
+            shift = Affine2D().translate(mark.start[0] * left, mark.start[1] * left)
+            artist.set_transform(shift + self.figure.axes[0].transData)
+        if isinstance(mark, TextMark) and mark.value is not None and np.isfinite(mark.value):
+            assert isinstance(artist, Text)
+            artist.set_text(mark.text if share >= 1 else _count(mark, share))
+
+    def complete(self) -> None:
+        """Show the complete figure again."""
+        super().complete()
+        for note in self.notes:
+            note.set_visible(True)
+
+    def frames(self) -> Iterator[float]:
+        """Show the complete figure, then one frame after the other; yield the seconds of each."""
+        self.complete()
+        yield 1.5
+        whole = list(_list_rests(self.steps))
+        factor = min(1.0, (LONGEST - 4.5 - ARRIVING * len(whole)) / max(sum(whole), 1e-9))
+        for number, rest in enumerate(whole):
+            for frame in range(FRAMES):
+                self.show(number, 1 - (1 - (frame + 1) / FRAMES) ** 3)
+                is_last = frame == FRAMES - 1
+                yield ARRIVING / FRAMES + (max(0.4, rest * factor) if is_last else 0.0)
+        self.complete()
+        yield 3.0
+
+
+def _list_rests(steps: Sequence[AnimationStep]) -> Iterator[float]:
+    """Yield the seconds that each step should stay, by the length of its caption."""
+    for step in steps:
+        yield max(1.2, 0.05 * len(step.caption))
+
+
+def _count(mark: TextMark, share: float) -> str:
+    """Return the text of a number on its way from zero."""
+    from .nodes import spell
+
+    assert mark.value is not None
+    digits = len(mark.text.rpartition(".")[2]) if "." in mark.text else 0
+    full = spell(mark.value, digits)
+    before = mark.text.removesuffix(full) if mark.text.endswith(full) else None
+    return mark.text if before is None else before + spell(mark.value * share, digits)

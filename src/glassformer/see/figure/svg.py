@@ -1,0 +1,111 @@
+"""Scenes as SVG: text that can be searched, read aloud and restyled, with each number's source.
+
+A text has `textLength`, the width that was measured, so that the layout holds in other fonts too.
+A number has `data-of`, the expression that gives it, and `data-value`, unrounded.
+"""
+
+from __future__ import annotations
+
+from html import escape
+
+from . import style
+from .nodes import colour_of, to_hex
+from .scene import BoxMark, GridMark, Mark, PathMark, Scene, TextMark
+
+FONTS = {False: "Inter,'Noto Sans','Noto Sans CJK SC','Helvetica Neue',Arial,sans-serif"}
+FONTS[True] = "'JetBrains Mono',Menlo,Consolas,monospace"
+SPACING = 12  # letters below which a text is not stretched to its measured width
+
+
+def write_svg(scene: Scene) -> str:
+    """Return a scene as an SVG document, whose size is in points."""
+    width, height = f"{scene.width:.2f}", f"{scene.height:.2f}"
+    drawn = sorted(scene.marks, key=lambda mark: mark.layer)
+    parts = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}pt" height="{height}pt" '
+        f'viewBox="0 0 {width} {height}" role="img" lang="{scene.lang}">',
+        f"<title>{escape(scene.title)}</title>",
+        f"<desc>{escape(scene.description)}</desc>",
+        '<defs><pattern id="hidden" width="4" height="4" patternUnits="userSpaceOnUse" '
+        'patternTransform="rotate(-45)">'
+        f'<path d="M0 0V4" stroke="{style.FAINT}"/></pattern></defs>',
+        f'<rect width="100%" height="100%" fill="{style.PAPER}"/>',
+        f'<g font-family="{FONTS[False]}">',
+        *map(_write_mark, drawn),
+        "</g>",
+        "</svg>\n",
+    ]
+    return "\n".join(parts)
+
+
+def _write_mark(mark: Mark) -> str:
+    common = f' opacity="{mark.alpha:g}"' if mark.alpha < 1 else ""
+    common += f' data-step="{mark.step}"' if mark.step else ""
+    common += f' data-of="{escape(mark.of)}"' if mark.of else ""
+    match mark:
+        case TextMark():
+            return _write_text(mark, common)
+        case BoxMark():
+            return f"<rect{_place(mark)}{_write_round(mark)}{_paint(mark)}{common}/>"
+        case PathMark():
+            return f'<path d="{_trace(mark)}"{_paint(mark)}{common}/>'
+        case GridMark():
+            return f"<g{common}>{_fill(mark)}</g>"
+    raise TypeError(f"{mark} cannot be drawn")
+
+
+def _write_text(mark: TextMark, common: str) -> str:
+    look = f' font-size="{mark.size:g}" fill="{mark.ink}"'
+    look += ' font-weight="640"' if mark.bold else ""
+    look += ' font-style="italic"' if mark.italic else ""
+    look += f' font-family="{FONTS[True]}"' if mark.mono else ""
+    look += f' text-anchor="{mark.anchor}"' if mark.anchor != "start" else ""
+    long = len(mark.text) >= SPACING
+    look += f' textLength="{mark.width:.1f}" lengthAdjust="spacingAndGlyphs"' if long else ""
+    value = f' data-value="{mark.value:.9g}"' if mark.value is not None else ""
+    at = f'x="{mark.x:.2f}" y="{mark.y:.2f}"'
+    return f"<text {at}{look}{common}{value}>{escape(mark.text)}</text>"
+
+
+def _place(mark: BoxMark | GridMark) -> str:
+    numbers = {"x": mark.x, "y": mark.y, "width": mark.width, "height": mark.height}
+    return "".join(f' {name}="{value:.2f}"' for name, value in numbers.items())
+
+
+def _write_round(mark: BoxMark) -> str:
+    return f' rx="{min(mark.round, mark.width / 2, mark.height / 2):.2f}"' if mark.round else ""
+
+
+def _paint(mark: BoxMark | PathMark) -> str:
+    stroke = mark.edge if isinstance(mark, BoxMark) else mark.ink
+    made = f' fill="{mark.fill or "none"}"'
+    made += f' stroke="{stroke}" stroke-width="{mark.line:g}"' if stroke else ""
+    return made + (' stroke-dasharray="4 3"' if mark.dashed else "")
+
+
+def _trace(mark: PathMark) -> str:
+    (x, y), *rest = mark.points
+    ways = " ".join(f"{a:.2f} {b:.2f}" for a, b in rest)
+    return f"M{x:.2f} {y:.2f}{'C' if mark.curved else 'L'}{ways}"
+
+
+def _fill(mark: GridMark) -> str:
+    """Return a rectangle for each run of cells of one colour."""
+    wide, high = mark.width / len(mark.values[0]), mark.height / len(mark.values)
+    hidden, made = set(mark.hidden), []
+    for i, row in enumerate(mark.values):
+        colours = [
+            "url(#hidden)" if (i, j) in hidden else to_hex(colour_of(v, mark.scale, mark.limit))
+            for j, v in enumerate(row)
+        ]
+        j = 0
+        while j < len(colours):
+            end = next(
+                (n for n in range(j, len(colours)) if colours[n] != colours[j]), len(colours)
+            )
+            made.append(
+                f'<rect x="{mark.x + j * wide:.2f}" y="{mark.y + i * high:.2f}" '
+                f'width="{(end - j) * wide:.2f}" height="{high:.2f}" fill="{colours[j]}"/>'
+            )
+            j = end
+    return f'<g shape-rendering="crispEdges">{"".join(made)}</g>'

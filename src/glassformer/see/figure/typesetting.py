@@ -1,0 +1,136 @@
+"""Text in lines and runs, measured before anything is drawn.
+
+Between dollar signs stands a formula: `$W_Q x$` has an italic W with a small Q below the line.
+Single letters are italic, words upright; `_` lowers and `^` raises the letter or the {group}
+that follows.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from typing import NamedTuple
+
+from ..draw.fonts import direct, make_writable, measure_width, shorten_text
+
+ATOM = re.compile(
+    r"[\u3000-\u9fff\uff00-\uffef][，。；：、！？）》」』”]*|[^\s\u3000-\u9fff\uff00-\uffef]+|\s+"
+)
+SCRIPT, LOWER, RAISE = 0.74, 0.22, -0.36  # size of an index, and its shift in sizes
+
+
+class TextRun(NamedTuple):
+    """A piece of a line in one style."""
+
+    text: str
+    size: float
+    width: float
+    italic: bool = False
+    drop: float = 0.0  # below the line
+
+
+class TypeStyle(NamedTuple):
+    """The type of a text."""
+
+    size: float
+    bold: bool = False
+    mono: bool = False
+
+
+Line = tuple[TextRun, ...]
+
+
+@lru_cache(maxsize=4096)
+def set_lines(text: str, style: TypeStyle, width: float | None = None) -> tuple[Line, ...]:
+    """Return the lines of a text, none wider than `width` unless one word is."""
+    lines = []
+    for part in text.split("\n"):
+        lines += _wrap(_cut(part, style), width)
+    return tuple(_join(line, style) for line in lines)
+
+
+def fit_text(text: str, style: TypeStyle, width: float) -> str:
+    """Return as much of the text as fits, ending in an ellipsis if that is not all."""
+    return shorten_text(make_writable(text), width, style.size, style.bold, style.mono)
+
+
+def width_of(line: Line) -> float:
+    return sum(run.width for run in line)
+
+
+def _cut(text: str, style: TypeStyle) -> list[Line]:
+    """Return the parts between which a line may be broken."""
+    atoms: list[Line] = []
+    for n, part in enumerate(text.split("$")):
+        if n % 2:
+            formula = tuple(_set_formula(part, style))
+            atoms.append(formula)
+        else:
+            atoms += [(_make_run(word, style),) for word in ATOM.findall(make_writable(part))]
+    return _glue(atoms)
+
+
+def _glue(atoms: list[Line]) -> list[Line]:
+    """Join what stands without a space beside a formula to it, so that no line ends between."""
+    found: list[Line] = []
+    for atom in atoms:
+        is_formula = len(atom) > 1 or any(run.italic or run.drop for run in atom)
+        before = found[-1][-1] if found else None
+        after_formula = before is not None and (before.italic or before.drop)
+        sticks = (
+            is_formula and before is not None and re.match(r"[(“‘√·]$", before.text[-1:])
+        ) or (after_formula and re.match(r"[).,;:”’，。；：）]", atom[0].text))
+        if sticks:
+            found[-1] = (*found[-1], *atom)
+        else:
+            found.append(atom)
+    return found
+
+
+def _wrap(atoms: list[Line], width: float | None) -> list[list[TextRun]]:
+    lines: list[list[TextRun]] = [[]]
+    for atom in atoms:
+        is_space = not atom[0].text.strip()
+        full = width_of(tuple(lines[-1])) + width_of(atom)
+        if lines[-1] and not is_space and width is not None and full > width:
+            lines.append([])
+        if lines[-1] or not is_space or len(lines) == 1:
+            lines[-1] += atom
+    for line in lines:
+        while len(line) > 1 and not line[-1].text.strip():
+            line.pop()
+    return lines
+
+
+def _join(line: list[TextRun], style: TypeStyle) -> Line:
+    """Join runs of the same style, so that a plain line is one run."""
+    found: list[TextRun] = []
+    for run in line:
+        if found and found[-1][1:2] + found[-1][3:] == run[1:2] + run[3:]:
+            text = found.pop().text + run.text
+            found.append(_make_run(text, style._replace(size=run.size), run.italic, run.drop))
+        else:
+            found.append(run)
+    return tuple(found) or (TextRun("", style.size, 0.0),)
+
+
+def _set_formula(text: str, style: TypeStyle) -> list[TextRun]:
+    found, shift = [], 0.0
+    for part in re.findall(
+        r"\{[^}]*\}|[_^]|[A-Za-zα-ωΑ-Ω]+[\u0300-\u036f]?|\d+|[^A-Za-z_^{}α-ωΑ-Ω\d]+", text
+    ):
+        if part in "_^":
+            shift = LOWER if part == "_" else RAISE
+            continue
+        bare = part.strip("{}")
+        small = style._replace(size=style.size * (SCRIPT if shift else 1.0))
+        is_letter = re.fullmatch(r"[A-Za-zα-ω][\u0300-\u036f]?", bare) is not None
+        found.append(_make_run(bare, small, is_letter, shift * style.size))
+        shift = 0.0
+    return found
+
+
+def _make_run(text: str, style: TypeStyle, italic: bool = False, drop: float = 0.0) -> TextRun:
+    text = direct(text)
+    width = measure_width(text, style.size, style.bold, style.mono, italic=italic)
+    return TextRun(text, style.size, width, italic, drop)

@@ -1,0 +1,120 @@
+"""Figures that are said: their layout, their numbers, their words, in every language and size."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from itertools import combinations
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+
+from glassformer.see import Trace
+from glassformer.see.draw import PICTURES
+from glassformer.see.draw.fonts import find_family
+from glassformer.see.figure import style
+from glassformer.see.figure.nodes import spell
+from glassformer.see.figure.plan import read_figure_words
+from glassformer.see.figure.quantity import Quantity
+from glassformer.see.figure.scene import Area, Scene, TextMark
+from glassformer.see.figure.svg import write_svg
+
+SAID = [id for id, picture in PICTURES.items() if picture.scene is not None]
+LANGS = ["en", *(["zh"] if find_family("图") else [])]
+LONG = " ".join(["the cat is on the mat", "two birds sing in the old tree"] * 4)
+
+
+@pytest.fixture(scope="module")
+def traces(see: Callable[..., Trace], trace: Trace, other: Trace) -> dict[str, Trace]:
+    """A sentence, the smallest, and one of many tokens in both languages."""
+    return {"usual": trace, "least": other, "long": see("post", LONG, target=LONG)}
+
+
+def check_layout(scene: Scene) -> None:
+    """No text covers another, nothing leaves the page, and the page fits a column."""
+    assert style.NARROWEST - 1e-6 <= scene.width <= style.WIDEST + 1e-6
+    page = Area(0, 0, scene.width, scene.height).grow(-4)
+    for mark in scene.marks:
+        assert page.holds(mark.area), f"{mark} leaves the page"
+    resting = [mark for mark in scene.texts if mark.text.strip()]
+    for one, two in combinations(resting, 2):
+        if one.area.grow(-0.5).meets(two.area.grow(-0.5)):
+            assert is_run_on(one, two), f"{one.text!r} covers {two.text!r}"
+
+
+def is_run_on(one: TextMark, two: TextMark) -> bool:
+    """Return whether two texts are parts of one line, such as a letter and its index."""
+    left, right = sorted((one, two), key=lambda mark: mark.area.x)
+    return right.area.x > left.area.right - 1.5
+
+
+def check_numbers(scene: Scene, trace: Trace) -> int:
+    """Each printed number is its expression, computed anew, to the digits that are printed."""
+    checked = 0
+    for mark in scene.texts:
+        if not mark.of:
+            assert not re.search(r"(^|\s|= )−?\d+\.\d+$", mark.text), f"{mark.text}: from where?"
+            continue
+        fetch = lambda name: scene.data[name] if name in scene.data else trace[name]  # noqa: E731
+        value = float(Quantity(mark.of, fetch))
+        printed = re.search(r"(−?[\d\u202f]+(?:\.(\d+))?|−∞)( ?%)?$", mark.text)
+        assert printed, (mark.text, mark.of)
+        digits, scale = len(printed[2] or ""), 100 if printed[3] else 1
+        near = {spell(scale * (value + d * 1e-6), digits) for d in (-1, 0, 1)}
+        assert printed[1] in near, (mark.text, mark.of, value)
+        checked += 1
+    return checked
+
+
+@pytest.mark.parametrize("lang", LANGS)
+@pytest.mark.parametrize("which", ["usual", "least", "long"])
+@pytest.mark.parametrize("id", SAID)
+def test_layout_and_numbers(id: str, which: str, lang: str, traces: dict[str, Trace]) -> None:
+    scene = PICTURES[id].scene(traces[which], lang=lang)  # type: ignore[misc]
+    check_layout(scene)
+    check_numbers(scene, traces[which])
+
+
+@pytest.mark.parametrize("id", SAID)
+def test_a_scene_is_json_that_says_its_finding(id: str, trace: Trace) -> None:
+    scene = PICTURES[id].scene(trace)  # type: ignore[misc]
+    told = json.loads(json.dumps(scene.to_json(), allow_nan=False))
+    assert told["title"] and told["description"] and told["version"] == 1
+    assert len(told["marks"]) == len(scene.marks)
+    assert all(mark["step"] <= len(scene.captions) for mark in told["marks"] if "step" in mark)
+    assert bool(scene.captions) == (PICTURES[id].kind == "animated")
+
+
+def test_words_are_told_in_both_languages() -> None:
+    for figure, table in read_figure_words().items():
+        assert "topic" in table or figure == "all"
+        for key, entry in table.items():
+            assert set(entry) == {"en", "zh"}, (figure, key)
+            holes = [sorted(re.findall(r"\{(\w+)", text)) for text in entry.values()]
+            assert holes[0] == holes[1], (figure, key)
+            assert not re.search(r"[\u4e00-\u9fff]", entry["en"]), (figure, key)
+
+
+def test_a_quantity_is_what_its_expression_gives(trace: Trace) -> None:
+    name = "encoder.0.self_attention"
+    dot = Quantity(f"sum[k] {name}.query[h,q,k] {name}.key[h,m,k]", trace.__getitem__)
+    wanted = np.einsum("hqk,hmk->hqm", trace[f"{name}.query"], trace[f"{name}.key"])
+    assert dot.letters == ("h", "q", "m") and np.allclose(dot.values, wanted, atol=1e-5)
+    one = dot[1, 2, 3]
+    assert float(one) == pytest.approx(wanted[1, 2, 3], abs=1e-5) and one.letters == ()
+    again = Quantity(one.source, trace.__getitem__)
+    assert float(again) == float(one) and f"{name}.query[1,2,k]" in one.source
+    assert [float(x) for x in dot[0, 1]] == dot.values[0, 1].tolist()
+
+
+@pytest.mark.parametrize("id", SAID)
+def test_svg_is_text_with_its_sources(id: str, trace: Trace) -> None:
+    scene = PICTURES[id].scene(trace)  # type: ignore[misc]
+    page = ElementTree.fromstring(write_svg(scene))
+    name = "{http://www.w3.org/2000/svg}"
+    assert [page[0].tag, page[1].tag] == [f"{name}title", f"{name}desc"]
+    assert page[0].text == scene.title and page[1].text == scene.description
+    written = [(each.text or "", each.get("data-of", "")) for each in page.iter(f"{name}text")]
+    assert sorted(written) == sorted((mark.text, mark.of) for mark in scene.texts)
