@@ -184,7 +184,7 @@ def build_program(tmp_path: Path) -> Callable[..., Path]:
         command = [*compiler, *flags, str(tmp_path / "empty.c"), "-o", str(tmp_path / "empty")]
         if subprocess.run(command, capture_output=True).returncode:
             pytest.skip(f"this compiler has no {' '.join(flags)}")
-        return compile_engine(tmp_path, isa, *flags, f"-I{SOURCES}", str(source), name="program")
+        return compile_engine(tmp_path, isa, *flags, f"-I{ENGINE}", str(source), name="program")
 
     return build
 
