@@ -6,7 +6,7 @@ import ctypes
 import os
 import subprocess
 from collections.abc import Callable, Iterator, Sequence
-from ctypes import CFUNCTYPE, POINTER, c_float, c_int, c_int32, c_void_p
+from ctypes import CFUNCTYPE, c_int, c_int32, c_void_p
 from pathlib import Path
 
 import numpy as np
@@ -32,8 +32,6 @@ ISAS = {
     "avx512vnni": (AVX512, ("avx512_vnni", "avx512vl")),
     "amx": (AMX, ("amx_int8", "avx512_bf16")),
 }
-
-Ints, Floats = POINTER(c_int32), POINTER(c_float)
 
 
 class BestStruct(ctypes.Structure):
@@ -174,6 +172,21 @@ def isa(request: pytest.FixtureRequest) -> str:
 def engine_library(isa: str, tmp_path_factory: pytest.TempPathFactory) -> ctypes.CDLL:
     folder = tmp_path_factory.mktemp(isa)
     return ctypes.CDLL(str(compile_engine(folder, isa, "-fPIC", "-shared")))
+
+
+@pytest.fixture
+def build_program(tmp_path: Path) -> Callable[..., Path]:
+    """Return a function that builds a program with the engine; skip where the compiler cannot."""
+
+    def build(source: Path, isa: str, *flags: str) -> Path:
+        (tmp_path / "empty.c").write_text("int main(void) { return 0; }", encoding="ascii")
+        compiler = find_compiler() or ()
+        command = [*compiler, *flags, str(tmp_path / "empty.c"), "-o", str(tmp_path / "empty")]
+        if subprocess.run(command, capture_output=True).returncode:
+            pytest.skip(f"this compiler has no {' '.join(flags)}")
+        return compile_engine(tmp_path, isa, *flags, f"-I{ENGINE}", str(source), name="program")
+
+    return build
 
 
 @pytest.fixture

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -289,3 +291,17 @@ def test_slots_are_used_again(drive: Callable[..., Any]) -> None:
             native.rewind(lengths)
             found = native.step([[5]] * 4)[1]
             assert np.abs(found[row, 0] - expected.numpy()).max() < 1e-4
+
+
+MEANS: dict[str, float] = {}  # on the instruction set that is tested first
+
+
+def test_nothing_is_out_of_bounds(isa: str, build_program: Callable[..., Path]) -> None:
+    """Random shapes, types and requests under the sanitizers: see `fuzz_network.c`."""
+    sanitize = ("-g", "-O1", "-fsanitize=address,undefined", "-fno-sanitize-recover=all")
+    program = build_program(Path(__file__).parent / "fuzz_network.c", isa, *sanitize)
+    result = subprocess.run([program, "40"], capture_output=True, encoding="utf-8")
+    assert (result.returncode, result.stderr) == (0, "")
+    steps, mean = result.stdout.split()
+    assert int(steps) > 500
+    assert float(mean) == pytest.approx(MEANS.setdefault("first", float(mean)), rel=1e-3)

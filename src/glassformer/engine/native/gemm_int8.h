@@ -263,7 +263,7 @@ static inline void multiply_tiles(const Linear *map, const Rows *x, int64_t rows
     int32_t sums[4][BLOCK * BLOCK] __attribute__((aligned(64)));
     const int8_t *all = map->weight;
     int64_t step = (int64_t)map->inputs * BLOCK, down = BLOCK * x->stride;
-    int64_t turns = (rows + 31) / 32, share = (2 * step / turns + 63) / 64 * 64;
+    int64_t turns = (rows + 31) / 32, share = (2 * BLOCK + turns - 1) / turns * 64;
     configure_tiles();
     for (int64_t f = 0; f < map->outputs; f += 2 * BLOCK) {
         int64_t right = f + BLOCK < map->outputs ? BLOCK : 0; /* or the left block again */
@@ -279,6 +279,8 @@ static inline void multiply_tiles(const Linear *map, const Rows *x, int64_t rows
             _tile_loadd(2, map->offset + f + right, 0);
             _tile_loadd(3, map->offset + f + right, 0);
             for (int64_t k = 0; k < map->inputs; k += 64, weight += 64 * BLOCK, bytes += 64) {
+                for (const int8_t *to = ahead + share; ahead < to && ahead < end; ahead += 64)
+                    _mm_prefetch(ahead, _MM_HINT_T1);
                 _tile_loadd(4, bytes, x->stride);
                 _tile_loadd(6, weight, 64);
                 _tile_dpbusd(0, 4, 6);
@@ -290,8 +292,6 @@ static inline void multiply_tiles(const Linear *map, const Rows *x, int64_t rows
                     _tile_dpbusd(3, 5, 7);
                 }
             }
-            for (const int8_t *to = ahead + share; ahead < to && ahead < end; ahead += 64)
-                _mm_prefetch(ahead, _MM_HINT_T1);
             _tile_stored(0, sums[0], 64);
             _tile_stored(2, sums[2], 64);
             if (is_tall) {
