@@ -42,7 +42,7 @@ ALIKE = {
     "logit",
     "logits",
 }
-ALIKE |= {"d", "PE(p) · PE(q)", "Attention Is All You Need", "LLM Visualization"}
+ALIKE |= {"d", "<s>", "PE(p) · PE(q)", "Attention Is All You Need", "LLM Visualization"}
 ALIKE |= {f"The {kind} Transformer" for kind in ("Illustrated", "Annotated")}
 ALIKE |= {"Visualizing A Neural Machine Translation Model"}
 # The switch names the other language; an example is a Chinese sentence; names of variables.

@@ -288,7 +288,7 @@ def test_force_another_word(client: Client) -> None:
 
 def test_pictures(client: Client, recording: str) -> None:
     for path, begin in (
-        ("V49", b"<?xml"),
+        ("V49", b"<svg "),
         ("V49?format=png&layer=1&head=2", b"\x89PNG"),
         ("V84", b"<?xml"),
     ):
