@@ -238,6 +238,7 @@ class Label(Node):
         fit: float | None = None,
         align: Align = "start",
         of: Quantity | None = None,
+        upright: bool = False,
     ):
         type = TypeStyle(size, bold, mono)
         text = fit_text(text, type, fit) if fit else text
@@ -246,8 +247,28 @@ class Label(Node):
         self.width = max(width_of(line) for line in self.lines)
         self.leading = size * style.LEADING
         self.height = self.leading * len(self.lines)
+        self.upright = upright  # one line, read from the bottom to the top
+        if upright:
+            self.width, self.height = self.height, self.width
 
     def draw(self, sheet: Sheet, x: float, y: float) -> None:
+        if self.upright:
+            (run,) = self.lines[0]
+            base = x + self.leading / 2 + style.RISE * self.type.size
+            mark = TextMark(
+                x=base,
+                y=y + self.height,
+                text=run.text,
+                size=run.size,
+                ink=self.ink,
+                width=run.width,
+                bold=self.type.bold,
+                mono=self.type.mono,
+                upright=True,
+                layer=6,
+            )
+            sheet.add(mark)
+            return
         for line in self.lines:
             wide, left = width_of(line), x + SHARES[self.align] * self.width
             base = y + self.leading / 2 + style.RISE * self.type.size
@@ -351,9 +372,10 @@ class Chip(Node):
         fit: float = 110.0,
         lit: bool = False,
         width: float = 0.0,
+        hatch: str = "",
     ):
         look = style.role(role) if role else None
-        self.fill = look.fill if look else style.GROUND
+        self.fill, self.hatch = look.fill if look else style.GROUND, hatch
         self.edge = look.ink if look and lit else ""
         self.label = Label(text, size, look.ink if look else style.INK, bold=lit, fit=fit)
         self.width = max(width, self.label.width + 12)
@@ -361,7 +383,7 @@ class Chip(Node):
 
     def draw(self, sheet: Sheet, x: float, y: float) -> None:
         box = BoxMark(x=x, y=y, width=self.width, height=self.height, fill=self.fill, round=4)
-        sheet.add(replace(box, edge=self.edge, line=1.4))
+        sheet.add(replace(box, edge=self.edge, line=1.4, hatch=self.hatch))
         self.label.place(sheet, x + (self.width - self.label.width) / 2, y + 3)
 
 

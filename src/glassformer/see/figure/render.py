@@ -84,11 +84,13 @@ class _Pen:
             alpha=mark.alpha,
             gid=tag,
             parse_math=False,
+            rotation=90 if mark.upright else 0,
+            rotation_mode="anchor",
         )
 
     def box(self, mark: BoxMark) -> FancyBboxPatch:
         round = min(mark.round, mark.width / 2, mark.height / 2)
-        return FancyBboxPatch(
+        patch = FancyBboxPatch(
             (mark.x, mark.y),
             mark.width,
             mark.height,
@@ -100,6 +102,9 @@ class _Pen:
             zorder=mark.layer,
             alpha=mark.alpha,
         )
+        if mark.hatch:
+            patch.set(hatch=4 * mark.hatch, hatchcolor=mark.edge or style.FAINT)
+        return patch
 
     def path(self, mark: Mark) -> PathPatch:
         assert isinstance(mark, PathMark)

@@ -95,6 +95,7 @@ class BoxMark(Mark):
     line: float = 1.0
     round: float = 0.0
     dashed: bool = False
+    hatch: str = ""  # "/" or "x"; in the ink of the edge if there is one
 
     @property
     def area(self) -> Area:
@@ -126,11 +127,16 @@ class TextMark(Mark):
     bold: bool = False
     italic: bool = False
     mono: bool = False
+    upright: bool = False  # read from the bottom to the top
     value: float | None = None  # the number that is printed, unrounded
 
     @property
     def area(self) -> Area:
-        left = self.x - self.width * {"start": 0.0, "middle": 0.5, "end": 1.0}[self.anchor]
+        before = self.width * {"start": 0.0, "middle": 0.5, "end": 1.0}[self.anchor]
+        if self.upright:
+            top = self.y - self.width + before
+            return Area(self.x - 0.74 * self.size, top, 0.94 * self.size, self.width)
+        left = self.x - before
         return Area(left, self.y - 0.74 * self.size, self.width, 0.94 * self.size)
 
     def shift(self, x: float, y: float, factor: float) -> TextMark:

@@ -14,6 +14,8 @@ from .scene import BoxMark, GridMark, Mark, PathMark, Scene, TextMark
 
 FONTS = {False: "Inter,'Noto Sans','Noto Sans CJK SC','Helvetica Neue',Arial,sans-serif"}
 FONTS[True] = "'JetBrains Mono',Menlo,Consolas,monospace"
+HATCHES = {"/": "M0 0V4", "x": "M0 0V4M0 0H4"}  # and their names in the document
+NAMES = {"/": "hidden", "x": "crossed"}
 SPACING = 12  # letters below which a text is not stretched to its measured width
 
 
@@ -26,9 +28,7 @@ def write_svg(scene: Scene) -> str:
         f'viewBox="0 0 {width} {height}" role="img" lang="{scene.lang}">',
         f"<title>{escape(scene.title)}</title>",
         f"<desc>{escape(scene.description)}</desc>",
-        '<defs><pattern id="hidden" width="4" height="4" patternUnits="userSpaceOnUse" '
-        'patternTransform="rotate(-45)">'
-        f'<path d="M0 0V4" stroke="{style.FAINT}"/></pattern></defs>',
+        f"<defs>{''.join(_define_hatch(*each) for each in HATCHES.items())}</defs>",
         f'<rect width="100%" height="100%" fill="{style.PAPER}"/>',
         f'<g font-family="{FONTS[False]}">',
         *map(_write_mark, drawn),
@@ -36,6 +36,13 @@ def write_svg(scene: Scene) -> str:
         "</svg>\n",
     ]
     return "\n".join(parts)
+
+
+def _define_hatch(hatch: str, path: str) -> str:
+    return (
+        f'<pattern id="{NAMES[hatch]}" width="4" height="4" patternUnits="userSpaceOnUse" '
+        f'patternTransform="rotate(-45)"><path d="{path}" stroke="{style.FAINT}"/></pattern>'
+    )
 
 
 def _write_mark(mark: Mark) -> str:
@@ -46,7 +53,8 @@ def _write_mark(mark: Mark) -> str:
         case TextMark():
             return _write_text(mark, common)
         case BoxMark():
-            return f"<rect{_place(mark)}{_write_round(mark)}{_paint(mark)}{common}/>"
+            over = f'<rect{_place(mark)} fill="url(#{NAMES[mark.hatch]})"/>' if mark.hatch else ""
+            return f"<rect{_place(mark)}{_write_round(mark)}{_paint(mark)}{common}/>{over}"
         case PathMark():
             return f'<path d="{_trace(mark)}"{_paint(mark)}{common}/>'
         case GridMark():
@@ -64,6 +72,7 @@ def _write_text(mark: TextMark, common: str) -> str:
     look += f' textLength="{mark.width:.1f}" lengthAdjust="spacingAndGlyphs"' if long else ""
     value = f' data-value="{mark.value:.9g}"' if mark.value is not None else ""
     at = f'x="{mark.x:.2f}" y="{mark.y:.2f}"'
+    at += f' transform="rotate(-90 {mark.x:.2f} {mark.y:.2f})"' if mark.upright else ""
     return f"<text {at}{look}{common}{value}>{escape(mark.text)}</text>"
 
 
