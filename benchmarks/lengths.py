@@ -17,8 +17,8 @@ from pathlib import Path
 
 from glassformer.config import Config
 from glassformer.directory import write_text
+from glassformer.publish.card import read_facts
 from glassformer.train import train
-from glassformer.train.card import read_facts
 from glassformer.translator import Translator
 
 HOME = Path(__file__).parents[1]

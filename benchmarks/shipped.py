@@ -16,9 +16,9 @@ from typing import Any
 from glassformer.config import Config
 from glassformer.data.demo import ExamMark, Split, mark_exact, mark_pronouns
 from glassformer.directory import CARD, SHIPPED, WEIGHTS, load_model, save_model, write_text
+from glassformer.publish.card import hash_files, read_facts, write_card
+from glassformer.publish.golden import write_golden
 from glassformer.train import train
-from glassformer.train.card import hash_files, read_facts, write_card
-from glassformer.train.golden import write_golden
 from glassformer.translator import Translator
 from tools.demo_corpus import NOTES
 from tools.demo_corpus.exam import ask_notes, ask_riddles, ask_sentences, speak

@@ -352,10 +352,10 @@ def test_what_is_not_there_is_refused_and_kills_nobody(ledger: Ledger) -> None:
     if sys.platform != "linux":
         pytest.skip("limits of this kind are Linux's")
     program = (
-        "import torch; from glassformer.train import machine\n"
+        "import torch; from glassformer.train import process\n"
         "from glassformer.out_of_memory import *\n"
-        "machine._measure_memory = lambda: 2.0\n"
-        "with machine.limit_memory(torch.device('cpu'), 2):\n"
+        "process.measure_memory = lambda: 2.0\n"
+        "with process.limit_memory(torch.device('cpu'), 2):\n"
         "    kept = torch.ones(100 << 20, dtype=torch.uint8)\n"
         "    try: torch.ones(1 << 30, dtype=torch.uint8)\n"
         "    except RuntimeError as error: assert is_out_of_memory(error), error\n"

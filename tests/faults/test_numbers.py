@@ -22,8 +22,7 @@ from glassformer.data.batches import Batch
 from glassformer.model import Transformer
 from glassformer.tensors import load_tensors
 from glassformer.train import resume, train, updates
-from glassformer.train.divergence import FAR, IN_A_ROW
-from glassformer.train.recovery import TRIES
+from glassformer.train.divergence import FAR, IN_A_ROW, TRIES
 from glassformer.train.updates import Updater
 
 TABLE = "Numbers gone wrong"

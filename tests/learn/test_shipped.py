@@ -13,7 +13,7 @@ from safetensors import safe_open
 
 from glassformer.data.demo import mark_exact, mark_pronouns
 from glassformer.directory import CARD, SHIPPED, WEIGHTS
-from glassformer.train.golden import check_golden
+from glassformer.publish.golden import check_golden
 from glassformer.translator import Translator
 from tools.demo_corpus import NOTES
 from tools.demo_corpus.exam import ask_notes, ask_riddles, ask_sentences

@@ -13,7 +13,7 @@ from .options import AS_JSON, arg, opt
 from .terminal import to_json
 
 if TYPE_CHECKING:
-    from ..train.health import HealthFinding
+    from ..publish.health import HealthFinding
 
 
 def doctor(
@@ -50,12 +50,18 @@ def _examine(model: Path | None, here: Path) -> tuple[list[HealthFinding], dict[
             f"torch cannot be loaded ({error}): install it anew, as "
             "https://pytorch.org/get-started says for your system"
         ) from None
+    from ..directory import CHECKPOINTS, RUN, locate
+    from ..machine import list_versions, look_at_machine
+    from ..publish.health import examine_machine, examine_model
     from ..shared_library import find_libraries
-    from ..train.health import examine_machine, examine_model
-    from ..train.machine import list_versions, look_at_machine
 
     if model:
-        return examine_model(model), {}
+        found, folder = examine_model(model), locate(model)
+        if (folder / RUN / CHECKPOINTS).is_dir():
+            from ..train.checkpoint import examine_checkpoints  # which needs PyTorch
+
+            found += examine_checkpoints(folder)
+        return found, {}
     machine, versions = look_at_machine(here), list_versions()
     return examine_machine(machine, versions, find_libraries()), {
         **machine.to_json(),

@@ -17,8 +17,8 @@ def info(model: Path = MODEL, as_json: bool = AS_JSON) -> None:
     glassformer info my-model
     """
     from ..directory import RUN, locate
-    from ..train.card import read_facts
-    from ..train.publishing import measure_run
+    from ..publish.card import read_facts
+    from ..publish.publishing import measure_run
     from ..translator import Translator
 
     translator = Translator.load(model)

@@ -20,7 +20,7 @@ def publish(
     \b
     glassformer publish my-model --out my-published-model
     """
-    from ..train.publishing import publish_model as copy
+    from ..publish.publishing import publish_model as copy
 
     found = copy(model, out)
     print(to_json(found.to_json()) if as_json else f"{out}: {found}")

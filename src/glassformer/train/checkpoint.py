@@ -14,7 +14,7 @@ from __future__ import annotations
 import copy
 import os
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, field, fields
 from itertools import chain
 from pathlib import Path
@@ -24,13 +24,14 @@ import torch
 from torch import Tensor, nn
 
 from ..config import Config
-from ..directory import CONFIG
+from ..directory import CHECKPOINTS, CONFIG, RUN
 from ..disk import FORMER, PARTIAL, drop_folder, sync_folder, write_json, write_text
 from ..former_names import rename_keys
+from ..publish.card import hash_file
+from ..publish.health import HealthFinding
 from ..tensors import load_tensors, save_tensors
 from ..typed_json import check_type, read_typed
 from ..version import __version__
-from .card import hash_file
 from .divergence import DivergenceDetector
 from .sharding import Moments, collect, collect_moments, spread_model, spread_moments
 
@@ -226,6 +227,24 @@ def find_damage(path: Path) -> str:
         if not is_same:
             return f"{name} is not as it was written"
     return ""
+
+
+def examine_checkpoints(model: Path) -> Iterator[HealthFinding]:
+    """Yield what `doctor` says of each checkpoint in a model's folder, and of those set aside."""
+    folder = model / RUN / CHECKPOINTS
+    found = checkpoints(folder)
+    for path in found:
+        about = f"checkpoint {int(path.name):,}"
+        if not (wrong := find_damage(path)):
+            size = sum(each.stat().st_size for each in path.iterdir())
+            yield HealthFinding(about, f"{size:,} bytes, as it was written")
+            continue
+        advice = f"train --resume {model} sets it aside and takes the one before it"
+        if len(found) == 1:
+            advice = "the only one: begin anew"
+        yield HealthFinding(about, f"damaged ({wrong})", advice, is_wrong=True)
+    for path in sorted(folder.glob(f"*{DAMAGED}")):
+        yield HealthFinding(path.name, "set aside by a resume", "delete it when you have seen it")
 
 
 def _sweep(folder: Path) -> None:

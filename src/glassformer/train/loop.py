@@ -7,20 +7,20 @@ import time
 from typing import Any
 
 from ..data.batches import Batch
+from ..publish.golden import make_golden
 from ..translator import Translator
-from . import checkpoint, recovery
+from . import checkpoint, divergence
 from .checkpoint import Progress, go_to
 from .divergence import DivergenceDetector
 from .goal import Goal
-from .golden import make_golden
 from .journal import Journal
 from .meter import Meter
 from .plan import Plan, settle_again, write_plan
 from .preparation import CHECKPOINTS
+from .process import listen_for_stop
 from .resuming import sign_learning
 from .schedule import rate
 from .settle import Setup
-from .signals import listen_for_stop
 from .updates import Outcome
 from .validation import Validation
 
@@ -106,7 +106,7 @@ class Loop:
             setup.micro_batching.most_cells = self.progress.most_cells
             self.report.say(f"Going on after update {self.progress.step:,}")
         key = sign_learning(self.config, setup.prepared.record)
-        recovery.recall_return(folder, self.progress, key)
+        divergence.recall_return(folder, self.progress, key)
         if self.progress.detector.about != key:  # losses of other data or settings do not compare
             uniform = math.log(len(setup.prepared.tokenizers.target))
             self.progress.detector = DivergenceDetector(uniform, key)
@@ -154,8 +154,8 @@ class Loop:
         progress.skipped += 1
         progress.skipped_in_all += 1
         if progress.skipped == 1:
-            found = recovery.find_culprits(self.updater, progress.step, batches, tokenizers)
-            self.report.say(recovery.tell_culprits(progress.step, found))
+            found = divergence.find_culprits(self.updater, progress.step, batches, tokenizers)
+            self.report.say(divergence.tell_culprits(progress.step, found))
             self.journal.write(progress.step, {"not finite": True, "pairs": found})
             self.culprits = found
 
@@ -165,18 +165,18 @@ class Loop:
         ValueError if this was done TRIES times before.
         """
         wrong, config = self.progress, self.config
-        if wrong.goings_back >= recovery.TRIES:
+        if wrong.goings_back >= divergence.TRIES:
             shape = config.model.d_model
             raise ValueError(
-                recovery.explain_divergence(wrong, why, self.culprits, config.train, shape)
+                divergence.explain_divergence(wrong, why, self.culprits, config.train, shape)
             )
         self.updater, self.progress = self.setup.make_updater(), Progress()
         self._go_on_from_checkpoint()
-        recovery.learn_from(wrong, self.progress)
+        divergence.learn_from(wrong, self.progress)
         if self.group.is_first:
             key = self.progress.detector.about
-            recovery.note_return(self.setup.folder, self.progress, key)
-        self.report.say(recovery.tell_return(wrong, self.progress, why))
+            divergence.note_return(self.setup.folder, self.progress, key)
+        self.report.say(divergence.tell_return(wrong, self.progress, why))
         self.journal.open(self.progress.step, self.plan)
         self.journal.write(self.progress.step, {"diverged": why, **self.progress.troubles()})
 

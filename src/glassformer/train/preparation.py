@@ -43,14 +43,14 @@ from ..directory import RECORD as RECORD
 from ..directory import RUN as RUN
 from ..disk import write_json, write_text
 from ..former_names import rename_keys
+from ..machine import describe_machine, look_at_machine
+from ..publish.card import Origin
 from ..text import Tokenizer
 from ..text.spacing import close_up, is_unspaced
 from ..typed_json import check_type, read_typed
 from .auto import choose_settings, measure_corpus, render_choices
-from .card import Origin
 from .init_from import PARENT, InitModel, check_parts, count_known
 from .log import Reporter
-from .machine import describe_machine, look_at_machine
 
 LEAST_EXTRA = 5  # tokens
 MARGIN = 1.1  # a factor on lengths, for sentences unlike those of the training

@@ -14,19 +14,19 @@ import torch
 from ..config import Config
 from ..device import free_memory, keep_memory
 from ..directory import WEIGHTS
+from ..machine import describe_machine
+from ..publish.card import hash_files, write_card
+from ..publish.golden import write_golden
 from ..version import __version__
-from .card import hash_files, write_card
 from .checkpoint import Progress
 from .distributed import ProcessGroup, check_shared, join_group, sign, was_begun_by
+from .divergence import tell_lower_rate
 from .goal import Goal
-from .golden import write_golden
 from .init_from import InitModel
-from .lock import hold_lock
 from .log import Reporter
 from .loop import Loop
-from .machine import describe_machine, limit_memory
 from .preparation import RUN, Prepared, close_run, open_run, prepare_run, read_record
-from .recovery import tell_lower_rate
+from .process import hold_lock, limit_memory
 from .resuming import look_before
 from .settle import settle
 

@@ -13,9 +13,9 @@ from ..directory import Tokenizers
 from ..engine import Weights
 from ..evaluate.quality import score_quality
 from ..model import Transformer
+from ..publish.golden import search_greedily
 from ..translator import Progress, Translator
 from .distributed import ALONE, ProcessGroup
-from .golden import search_greedily
 
 T = TypeVar("T")
 

@@ -15,6 +15,7 @@ import pytest
 from glassformer.cli.train import read_recipe
 from glassformer.config import SIZES, Config
 from glassformer.data.corpus import find_data
+from glassformer.machine import Machine
 from glassformer.train import train
 from glassformer.train.auto import (
     CorpusStats,
@@ -24,7 +25,6 @@ from glassformer.train.auto import (
     measure_corpus,
     render_choices,
 )
-from glassformer.train.machine import Machine
 
 LAPTOP = Machine("a processor", 2, 2, "AVX512", True, True, "cpu", (), 16.0, 100.0, False)
 OLD = replace(LAPTOP, vectors="AVX2", has_amx=False, has_bf16=False)

@@ -13,11 +13,11 @@ from pathlib import Path
 
 import pytest
 
+from glassformer.machine import Machine, count_cores, list_versions, look_at_machine
+from glassformer.publish.card import read_facts, write_card
+from glassformer.publish.health import HealthFinding, examine_machine, examine_model
 from glassformer.tensors import load_tensors, save_tensors
-from glassformer.train.card import read_facts, write_card
-from glassformer.train.checkpoint import MOMENTS
-from glassformer.train.health import HealthFinding, examine_machine, examine_model
-from glassformer.train.machine import Machine, count_cores, list_versions, look_at_machine
+from glassformer.train.checkpoint import MOMENTS, examine_checkpoints
 
 GOOD = Machine("a processor", 4, 4, "AVX512", True, True, "cpu", (), 16.0, 100.0, False)
 VERSIONS = {"torch": "2.13", "tensorboard": "2.2", "sacremoses": "0.1", "ctranslate2": "4.8"}
@@ -96,7 +96,7 @@ def test_a_file_of_a_terabyte_is_not_read(model: Path) -> None:
     for path in files[:2]:
         path.unlink()
     shutil.copy(checkpoint / "weights.safetensors", model / "model.safetensors")
-    finding = find(examine_model(model), f"checkpoint {int(checkpoint.name):,}")
+    finding = find([*examine_checkpoints(model)], f"checkpoint {int(checkpoint.name):,}")
     assert finding.is_wrong and f"{MOMENTS} is not as it was written" in finding.said
 
 
@@ -104,18 +104,18 @@ def test_the_checkpoints_of_a_training_are_looked_at(model: Path) -> None:
     """Damaged ones are told from whole ones, the only one from one with another before it."""
     (last,) = (model / "run/checkpoints").iterdir()
     about = f"checkpoint {int(last.name):,}"
-    assert "as it was written" in find(examine_model(model), about).said
+    assert "as it was written" in find([*examine_checkpoints(model)], about).said
     former = last.with_name("00000001")
     shutil.copytree(last, former)
     turn_a_bit(last / "weights.safetensors")
-    found = find(examine_model(model), about)
+    found = find([*examine_checkpoints(model)], about)
     assert found.is_wrong and "weights.safetensors is not as it was written" in found.said
     assert "takes the one before" in found.advice
-    assert not find(examine_model(model), "checkpoint 1").is_wrong
+    assert not find([*examine_checkpoints(model)], "checkpoint 1").is_wrong
     shutil.rmtree(former)
-    assert "begin anew" in find(examine_model(model), about).advice
+    assert "begin anew" in find([*examine_checkpoints(model)], about).advice
     last.rename(last.with_name(f"{last.name}.damaged"))
-    assert find(examine_model(model), f"{last.name}.damaged").advice
+    assert find([*examine_checkpoints(model)], f"{last.name}.damaged").advice
 
 
 def cut(path: Path) -> None:

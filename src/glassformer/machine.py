@@ -5,21 +5,16 @@ from __future__ import annotations
 import os
 import platform
 import shutil
-import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from ..device import choose_device, has_bf16
-from ..shared_library import load_library
-from ..version import __version__
-
-if TYPE_CHECKING:  # whoever only translates needs no PyTorch
-    import torch
+from .device import choose_device, has_bf16
+from .shared_library import load_library
+from .version import __version__
 
 NEEDED = ("torch", "numpy", "tokenizers", "safetensors", "pydantic", "sacrebleu", "matplotlib")
 OPTIONAL = {"tensorboard": "tensorboard", "sacremoses": "moses", "ctranslate2": "bridge"}
@@ -54,7 +49,7 @@ def look_at_machine(folder: Path | None = None) -> Machine:
         processor=_name_processor(),
         cores=count_cores(),
         **(_ask_torch() if find_spec("torch") else WITHOUT_TORCH),
-        memory=_measure_memory(),
+        memory=measure_memory(),
         disk=shutil.disk_usage(folder or Path()).free / GIB,
         has_nvidia_driver=shutil.which("nvidia-smi") is not None,
     )
@@ -132,7 +127,7 @@ def _list_gpus() -> list[str]:
     return [f"{each.name}, {each.total_memory / GIB:.0f} GiB" for each in found]
 
 
-def _measure_memory() -> float | None:
+def measure_memory() -> float | None:
     """Return the memory, in GiB, that this process may use at most; None if it is unknown."""
     if "SC_PHYS_PAGES" not in getattr(os, "sysconf_names", {}):
         return None
@@ -155,29 +150,3 @@ def _list_limits() -> Iterator[Path]:
             group = root / kind / path.lstrip("/")
             folders = (group, *group.parents)
             yield from (each / name for each in folders if each.is_relative_to(root))
-
-
-@contextmanager
-def limit_memory(device: torch.device, processes: int = 1) -> Iterator[None]:
-    """Limit the memory of this process, so that running out of it raises an error.
-
-    Otherwise the system would kill the process, and no smaller batch could be tried. This works
-    for CPUs on Linux; `processes` share the memory of the machine.
-    """
-    most = _measure_memory()
-    if most is None or sys.platform != "linux" or device.type != "cpu":
-        yield
-        return
-    import resource
-
-    # The limit counts allocated memory, used or not: threads have allocated stacks.
-    pages = Path("/proc/self/statm").read_text(encoding="utf-8").split()
-    unused = max(0, int(pages[5]) - int(pages[1])) * resource.getpagesize()
-    share = int(most * GIB) // processes + unused
-    now, highest = resource.getrlimit(resource.RLIMIT_DATA)
-    if now == resource.RLIM_INFINITY or share < now:
-        resource.setrlimit(resource.RLIMIT_DATA, (share, highest))
-    try:
-        yield
-    finally:
-        resource.setrlimit(resource.RLIMIT_DATA, (now, highest))

@@ -9,20 +9,18 @@ from pathlib import Path
 
 from ..directory import (
     CARD,
-    CHECKPOINTS,
     CONFIG,
     GOLDEN,
-    RUN,
     SEPARATE,
     SHARED,
     WEIGHTS,
     locate,
     open_model,
 )
+from ..machine import OPTIONAL, Machine
 from ..shared_library import PROBE, SharedLibrary
 from .card import hash_file, read_facts
 from .golden import check_golden
-from .machine import OPTIONAL, Machine
 
 LITTLE_MEMORY, LITTLE_DISK = 2.0, 2.0  # GiB
 
@@ -134,7 +132,7 @@ def examine_model(model: Path | str) -> list[HealthFinding]:
     tokens = sorted({len(tokenizers.source), len(tokenizers.target)})
     said = f"{weights.parameters:,} parameters, {' and '.join(f'{n:,}' for n in tokens)} tokens"
     loaded = [HealthFinding("loading", f"{said}, all finite numbers"), _examine_golden(folder)]
-    return [*found, *loaded, *_examine_run(folder / RUN)]
+    return [*found, *loaded]
 
 
 def _expect_files(folder: Path) -> tuple[str, ...]:
@@ -157,29 +155,6 @@ def _examine_file(path: Path, known: str | None) -> HealthFinding:
         advice = f"{CARD} says sha256 {known[:16]}: the file has changed since it was made"
         return HealthFinding(path.name, said, advice, is_wrong=True)
     return HealthFinding(path.name, f"{said}, as {CARD} says")
-
-
-def _examine_run(run: Path) -> Iterator[HealthFinding]:
-    """Yield the result for each checkpoint of its training, and for those set aside."""
-    if not (run / CHECKPOINTS).is_dir():
-        return
-    from .checkpoint import DAMAGED, checkpoints, find_damage  # which need PyTorch
-
-    found = checkpoints(run / CHECKPOINTS)
-    for path in found:
-        about = f"checkpoint {int(path.name):,}"
-        if not (wrong := find_damage(path)):
-            size = sum(each.stat().st_size for each in path.iterdir())
-            yield HealthFinding(about, f"{size:,} bytes, as it was written")
-        elif len(found) == 1:
-            yield HealthFinding(
-                about, f"damaged ({wrong})", "the only one: begin anew", is_wrong=True
-            )
-        else:
-            advice = f"train --resume {run.parent} sets it aside and takes the one before it"
-            yield HealthFinding(about, f"damaged ({wrong})", advice, is_wrong=True)
-    for path in sorted((run / CHECKPOINTS).glob(f"*{DAMAGED}")):
-        yield HealthFinding(path.name, "set aside by a resume", "delete it when you have seen it")
 
 
 def _examine_golden(folder: Path) -> HealthFinding:

@@ -1,0 +1,1 @@
+"""What makes a model fit to be given away: its card, its golden translations, checks, a copy."""
