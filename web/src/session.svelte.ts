@@ -3,10 +3,11 @@
 import { readEmbedded } from "./data/embedded";
 import type { Decode } from "./data/document";
 import {
-  getJson, openTrace, recordTrace, ServerError, uploadTrace,
+  ServerError, uploadTrace,
   type Candidate as Told, type Models, type Progress, type Request,
 } from "./data/server";
 import type { Trace } from "./data/trace";
+import { engine } from "./engine";
 import { here } from "./state.svelte";
 
 /** What is translated where nothing was asked for yet, by source language. */
@@ -42,8 +43,8 @@ class Session {
   async follow(): Promise<void> {
     if (this.embedded) return;
     await this.run(async (signal) => {
-      this.models ??= await getJson<Models>("models");
-      if (here.trace) return openTrace(here.trace);
+      this.models ??= await engine.models();
+      if (here.trace) return engine.open(here.trace);
       if (signal.aborted) return null;
       here.text ||= this.example;
       return here.text ? this.make(signal) : null;
@@ -129,7 +130,7 @@ class Session {
   private make(signal: AbortSignal): Promise<Trace> {
     const heard: Told[][] = []; // what could have come, step by step
     let drawn = -PACE;
-    return recordTrace(
+    return engine.record(
       readRequest(),
       (told) => {
         if (signal.aborted) return;

@@ -125,6 +125,7 @@ export interface TraceDocument {
   source_vocabulary: number;
   target_vocabulary: number;
   level: Level;
+  confidence?: number | null;
   predictions: Prediction[];
   search: Search | null;
   numerics: {

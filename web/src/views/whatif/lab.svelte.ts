@@ -1,18 +1,11 @@
 /** The edits that the address holds, what was undone, and what became of the translation. */
 
-import { openTrace, stream } from "../../data/server";
 import type { Trace } from "../../data/trace";
+import { engine } from "../../engine";
+import type { Outcome } from "../../engine/engine";
 import { session } from "../../session.svelte";
 import { here } from "../../state.svelte";
 import { readEdits, writeEdits, type Edit } from "./edits";
-import type { Changes } from "./Result.svelte";
-
-export interface Outcome {
-  changes: Changes;
-  base: Trace;
-  forced: Trace; // the old translation under the edits
-  after: string; // the id of the new one
-}
 
 export class Lab {
   done: string[] = $state.raw([]);
@@ -57,7 +50,7 @@ export class Lab {
     this.working = false;
   }
 
-  /** Ask the server; a newer question ends an older one. */
+  /** Ask the engine; a newer question ends an older one. */
   async perform(trace: Trace, edits: readonly Edit[]): Promise<void> {
     this.running?.abort();
     this.trouble = "";
@@ -69,14 +62,8 @@ export class Lab {
     const own = (this.running = new AbortController());
     this.working = true;
     try {
-      const path = `traces/${trace.base ?? trace.id}/edit`;
-      for await (const { event, data } of stream(path, { edits }, own.signal)) {
-        if (event !== "done") continue;
-        const told = data as { id: string; forced: string; base: string; changes: Changes };
-        const [base, forced] = await Promise.all([openTrace(told.base), openTrace(told.forced)]);
-        if (this.running !== own) return;
-        this.found = { changes: told.changes, base, forced, after: told.id };
-      }
+      const found = await engine.edit(trace, edits, own.signal);
+      if (this.running === own) this.found = found;
     } catch (error) {
       if (this.running !== own || own.signal.aborted) return;
       this.found = null;

@@ -1,25 +1,11 @@
 /** What each head matters to one token of the translation, against a token that could have come. */
 
-import { stream } from "../../data/server";
-
 export interface Weighed {
   step: number;
   token: { id: number; text: string };
   rival: { id: number; text: string };
   lead: number; // ln of how many times likelier the token is than its rival
   leads: Record<string, number[]>; // of each block: without each head
-}
-
-export async function weigh(
-  trace: string,
-  step: number,
-  rival: number | null,
-  signal: AbortSignal,
-): Promise<Weighed | null> {
-  for await (const { event, data } of stream(`traces/${trace}/heads`, { step, rival }, signal)) {
-    if (event === "done") return data as Weighed;
-  }
-  return null;
 }
 
 /** How far any head moves the lead, at most: where the colours end. */

@@ -1,0 +1,55 @@
+/** A network that can be asked, wherever it runs: on the server, or in a worker of this page. */
+
+import type { Prediction, Problem, Token } from "../data/document";
+import type { Models, Progress, Request } from "../data/server";
+import type { Tensor } from "../data/tensor";
+import type { Trace } from "../data/trace";
+import type { Groups } from "../data/words";
+import type { Edit } from "../views/whatif/edits";
+import type { Changes } from "../views/whatif/Result.svelte";
+import type { Weighed } from "../views/whatif/weighing";
+
+export interface Engine {
+  readonly where: "server" | "worker";
+  models(): Promise<Models>;
+  /** All tokens of a model's target side, by id. */
+  vocabulary(model: string): Promise<string[]>;
+  /** The ids of a text of the target language. */
+  tokens(model: string, text: string): Promise<number[]>;
+  /** A translation with what a first look at it needs; `open(answer.id)` has everything. */
+  translate(request: Request, signal?: AbortSignal): Promise<Answer>;
+  /** Translate and record everything; `tell` hears how far it is. */
+  record(request: Request, tell?: (progress: Progress) => void, signal?: AbortSignal): Promise<Trace>;
+  /** A recording that is still kept. */
+  open(id: string): Promise<Trace>;
+  /** The logits of the token that one row of the decoder predicts; `distribution.ts` reads them. */
+  logits(id: string, step: number): Promise<Float32Array>;
+  /** The same sentence under edits; null where the list is empty. */
+  edit(trace: Trace, edits: readonly Edit[], signal?: AbortSignal): Promise<Outcome | null>;
+  /** What each head matters to one token against another; null: the likeliest other. */
+  weigh(id: string, step: number, rival: number | null, signal?: AbortSignal): Promise<Weighed | null>;
+}
+
+/** A translation, word by word, with the alternatives of each token and what each word reads. */
+export interface Answer {
+  id: string;
+  model: string;
+  text: string;
+  translation: string;
+  source: Token[]; // the last is the end mark
+  predicted: Token[];
+  predictions: Prediction[]; // of each of `predicted`: its probability and the likeliest others
+  sourceWords: Groups; // tokens of `source`, the end mark a group of its own
+  targetWords: Groups;
+  attention: Tensor; // cross-attention between words, the mean of all layers and heads: rows sum to 1
+  confidence: number | null; // the geometric mean of the probabilities of the tokens
+  problems: Problem[];
+  edits: Edit[];
+}
+
+export interface Outcome {
+  changes: Changes;
+  base: Trace;
+  forced: Trace; // the old translation under the edits
+  after: Trace; // a new one under the edits
+}

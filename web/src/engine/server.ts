@@ -1,0 +1,80 @@
+/** The engine that is a server: see the OpenAPI document at /spec. */
+
+import { getJson, getTensor, openTrace, recordTrace, stream, type Models, type Progress, type Request } from "../data/server";
+import type { Trace } from "../data/trace";
+import type { Edit } from "../views/whatif/edits";
+import type { Changes } from "../views/whatif/Result.svelte";
+import type { Weighed } from "../views/whatif/weighing";
+import { answerOf } from "./answer";
+import type { Answer, Engine, Outcome } from "./engine";
+
+const PAGE = 10_000; // tokens of a vocabulary that the server lists at once
+
+export class ServerEngine implements Engine {
+  readonly where = "server";
+  private readonly vocabularies = new Map<string, Promise<string[]>>();
+
+  models(): Promise<Models> {
+    return getJson("models");
+  }
+
+  vocabulary(model: string): Promise<string[]> {
+    let found = this.vocabularies.get(model);
+    if (!found) this.vocabularies.set(model, (found = listVocabulary(model)));
+    return found;
+  }
+
+  async tokens(model: string, text: string): Promise<number[]> {
+    const query = new URLSearchParams({ side: "target", text });
+    const path = `models/${encodeURIComponent(model)}/tokens?${query}`;
+    return (await getJson<{ tokens: { id: number }[] }>(path)).tokens.map(({ id }) => id);
+  }
+
+  async translate(request: Request, signal?: AbortSignal): Promise<Answer> {
+    return answerOf(await this.record(request, undefined, signal));
+  }
+
+  record(request: Request, tell: (progress: Progress) => void = () => {}, signal?: AbortSignal): Promise<Trace> {
+    return recordTrace(request, tell, signal);
+  }
+
+  open(id: string): Promise<Trace> {
+    return openTrace(id);
+  }
+
+  async logits(id: string, step: number): Promise<Float32Array> {
+    return (await getTensor(`traces/${id}/tensors/logits?slice=${step}`)).data;
+  }
+
+  async edit(trace: Trace, edits: readonly Edit[], signal?: AbortSignal): Promise<Outcome | null> {
+    if (!edits.length) return null;
+    const told = await last<{ id: string; forced: string; base: string; changes: Changes }>(
+      `traces/${trace.base ?? trace.id}/edit`, { edits }, signal,
+    );
+    if (!told) return null;
+    const [base, forced, after] = await Promise.all([told.base, told.forced, told.id].map(openTrace));
+    return { changes: told.changes, base: base!, forced: forced!, after: after! };
+  }
+
+  weigh(id: string, step: number, rival: number | null, signal?: AbortSignal): Promise<Weighed | null> {
+    return last<Weighed>(`traces/${id}/heads`, { step, rival }, signal);
+  }
+}
+
+/** What a stream says when it is done. */
+async function last<T>(path: string, body: unknown, signal?: AbortSignal): Promise<T | null> {
+  for await (const { event, data } of stream(path, body, signal)) {
+    if (event === "done") return data as T;
+  }
+  return null;
+}
+
+async function listVocabulary(model: string): Promise<string[]> {
+  const found: string[] = [];
+  for (;;) {
+    const path = `models/${encodeURIComponent(model)}/vocabulary?from=${found.length}&most=${PAGE}`;
+    const { size, tokens } = await getJson<{ size: number; tokens: { text: string }[] }>(path);
+    found.push(...tokens.map(({ text }) => text));
+    if (found.length >= size || !tokens.length) return found;
+  }
+}
