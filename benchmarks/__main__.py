@@ -15,6 +15,7 @@ VERBS = {
     "Details of speed": ("taps", "busy", "workers", "attention-cost"),
     "Quality": ("recipe", "shipped", "auto", "parent", "diversify", "lengths", "pronoun"),
     "Checks of translations": ("guards", "familiarity"),
+    "Looking inside": ("cuts",),
     "Pages": ("gallery", "notebook"),
 }
 

@@ -35,7 +35,11 @@ def see(
     layer: int | None = opt("N", "Of this layer; 0 the first, -1 the last."),
     head: int | None = opt("N", "Of this head; 0 the first, -1 the last."),
     top: int = opt("N", "How many other tokens to show a step.", min=0, default=3),
-    edit: Path | None = opt("FILE", "What if: edits in JSON, before and after.", "--edit"),
+    edit: list[str] | None = opt(
+        "FILE|cut:WORD",
+        "What if: edits in JSON, or a source word that the decoder may not read. Repeatable.",
+        "--edit",
+    ),
     save: Path | None = opt("FOLDER", "Keep the recording, to be seen again."),
     compact: bool = flag("Save fp16 rather than fp32.", "--compact"),
     parameters: bool = flag(
@@ -67,7 +71,7 @@ def see(
     glassformer see my-model "The cat is on the mat."
     glassformer see my-model "The cat is on the mat." --cell "memory[3,0]"
     glassformer see my-model "The cat is on the mat." --picture V49 -o cat.svg
-    glassformer see my-model "The cat is on the mat." --edit silence-a-head.json
+    glassformer see my-model "The cat is on the mat." --edit cut:cat
     """
     given = context.params
     check_see_options(given, spell_typed(context))
@@ -109,11 +113,11 @@ def check_see_options(given: dict[str, Any], typed: set[str]) -> None:
         check_text_length(given[name], name)
     check_choice("form", given["form"], FORMS)
     if (given["model"] / HEAD).is_file():
-        if given["text"] is not None or given["edit"] is not None:
+        if given["text"] is not None or given["edit"]:
             folder = given["model"]
             raise ValueError(f"{folder} is a trace: it has its text, and no model to run again")
         refuse("see", typed, "on a saved trace")
-    if given["edit"] is not None and not given["picture"]:
+    if given["edit"] and not given["picture"]:
         refuse("see", typed, "on a comparison: add --picture")
 
 
@@ -135,11 +139,9 @@ def obtain(given: dict[str, Any]) -> tuple[Trace, EditEffect | None]:
     if text is None:
         raise ValueError('there is no text to look into: glassformer see MODEL "A sentence."')
     from ..see import compare_traces, record
-    from ..see.edit import read_edits
     from ..translator import Translator
 
-    edits = read_edits(given["edit"]) if given["edit"] else None
-
+    edits = [edit for typed in given["edit"] or () for edit in read_typed_edits(typed)]
     translator = Translator.load(
         folder, device=given["device"], precision=check_exact(given["precision"])
     )
@@ -148,10 +150,18 @@ def obtain(given: dict[str, Any]) -> tuple[Trace, EditEffect | None]:
         how["decode"] = decoding.choose_search(translator.config, given)
         how |= {"prefix": given["prefix"] or "", "seed": given["seed"] or 0}
         how |= {name: given[name] or 0 for name in ("hypothesis", "sentence")}
-    if edits is None:
+    if not given["edit"]:
         return record(translator, text, **how), None
     changed = compare_traces(translator, text, edits, **how)
     return changed.after, changed
+
+
+def read_typed_edits(typed: str) -> list[dict[str, Any]]:
+    """Return what one --edit says: a cut word, or the edits of a file."""
+    from ..see.edit import read_edits
+
+    kind, _, word = typed.partition(":")
+    return [{"do": "cut", "word": word}] if kind == "cut" else read_edits(Path(typed))
 
 
 def show_trace(trace: Trace, changed: EditEffect | None, given: dict[str, Any]) -> str:

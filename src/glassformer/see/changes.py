@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from difflib import get_close_matches
+from functools import partial
 
 import torch
 from torch import Tensor
@@ -90,6 +91,29 @@ class Changes:
             return changed
 
         self._add(op.name, edit)
+
+    def cut(
+        self, keys: Sequence[int], layer: int | None, head: int | None, query: int | None
+    ) -> None:
+        """Forbid the decoder to attend to source positions `keys`.
+
+        Without `layer`, `head` or `query` this holds for all of them. In a whole layer the mask
+        hides the keys; for one head or query, the weights of the others are scaled to sum to 1,
+        which is the same softmax without the keys.
+        """
+        blocks = [name for name in self.graph if name.endswith(".cross_attention.mask")]
+        if layer is not None:
+            blocks = [blocks[_check_place(layer, len(blocks), "layer of the decoder")]]
+        for mask in blocks:
+            if head is None and query is None:
+                self._add(mask, lambda x: _hide(x, keys), is_alike=True)
+                continue
+            block = mask.removesuffix(".mask")
+            one = None if head is None else self._check_heads(block, head)[1]
+            op = self._check_window(f"{block}.weights")
+            row = None if query is None else _check_position(query, op, 1, f"query of {block}")
+            edit = partial(_take_weight, keys=keys, head=one, query=row)
+            self._add(op.name, edit, is_alike=query is None)
 
     def replace(self, name: str, position: int, head: int | None, values: Tensor) -> None:
         """Replace the vector of one position by other values."""
@@ -203,6 +227,26 @@ def _average(x: Tensor) -> Tensor:
 def _average_so_far(x: Tensor) -> Tensor:
     count = torch.arange(1, x.size(-2) + 1, device=x.device)[:, None]
     return (x.cumsum(-2) / count).to(x.dtype)
+
+
+def _hide(mask: Tensor, keys: Sequence[int]) -> Tensor:
+    changed = mask.clone()
+    changed[..., keys] = False
+    return changed
+
+
+def _take_weight(
+    weights_BHQM: Tensor, keys: Sequence[int], head: int | None, query: int | None
+) -> Tensor:
+    """Return the weights with those of `keys` set to 0, in rows that still sum to 1."""
+    kept = weights_BHQM.clone()
+    kept[..., keys] = 0
+    kept = kept / kept.sum(-1, keepdim=True).clamp_min(torch.finfo(kept.dtype).tiny)
+    changed = weights_BHQM.clone()
+    heads = slice(None) if head is None else slice(head, head + 1)
+    rows = slice(None) if query is None else slice(query, query + 1)
+    changed[:, heads, rows] = kept[:, heads, rows]
+    return changed
 
 
 def _set_head(x_BHLK: Tensor, head: int, new_BHLK: Tensor) -> Tensor:

@@ -8,6 +8,7 @@
 {"do": "word", "word": "street", "by": "road"}
 {"do": "prefix", "text": "Das"}
 {"do": "without", "what": "scale", "name": "decoder.1"}              without "name": everywhere
+{"do": "cut", "word": "tired"}                                       or "layer", "head", "query"
 
 An edit is a function of a tensor and of tensors earlier in the same pass. Positions are
 absolute, so that a step of edited decoding equals its row of the edited pass. The one exception
@@ -17,7 +18,6 @@ is the mask: without it a row attends to later tokens, which decoding has not wr
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -33,10 +33,10 @@ from ..decode import Network
 from ..disk import check_file_size
 from ..tap import Edit
 from ..tap import record as watch
-from ..text.spacing import EAST, is_eastern
 from ..translator import Translator
 from .changes import Changes
-from .tokens import read_source
+from .document import Token
+from .tokens import find_word_tokens, read_source, word_pattern
 from .uncached import Uncached
 
 
@@ -100,10 +100,20 @@ class Without(Settings):
     name: str | None = None
 
 
+class Cut(Settings):
+    do: Literal["cut"]
+    word: str = Field(min_length=1)
+    occurrence: int | None = None
+    layer: int | None = None
+    head: int | None = None
+    query: int | None = None
+
+
 Change = Annotated[
-    Silence | Mean | Pin | RowEdit | Swap | WordEdit | Prefix | Without, Field(discriminator="do")
+    Silence | Mean | Pin | RowEdit | Swap | WordEdit | Prefix | Without | Cut,
+    Field(discriminator="do"),
 ]
-NAMES = ("silence", "mean", "pin", "row", "swap", "word", "prefix", "without")
+NAMES = ("silence", "mean", "pin", "row", "swap", "word", "prefix", "without", "cut")
 _ADAPTER: TypeAdapter[Change] = TypeAdapter(Change)
 
 
@@ -116,21 +126,44 @@ class Edited:
     prefix: str | Sequence[int]
     edits: tuple[dict[str, Any], ...]
     vectors: Mapping[int, Tensor]  # the vectors of each "swap", by number of the edit
-    source: int  # tokens of the sentence, EOS included
+    source: tuple[Token, ...]  # of the sentence, EOS included
 
     def functions(self) -> dict[str, Edit]:
         """Return new functions for one view; they keep tensors of its pass, so never share them."""
         return self._read().compose()
 
     def _read(self) -> Changes:
-        changes = Changes(self.translator.config.model, self.source, self.translator.longest)
+        size = len(self.source)
+        changes = Changes(self.translator.config.model, size, self.translator.longest)
         for number, edit in enumerate(self.edits):
             change = _ADAPTER.validate_python(edit)
             try:
-                _apply(changes, change, self.vectors.get(number))
+                self._apply(changes, change, self.vectors.get(number))
             except ValueError as error:
                 raise ValueError(f"edit {number + 1}: {error}") from None
         return changes
+
+    def _apply(self, changes: Changes, change: Change, vector: Tensor | None) -> None:
+        match change:
+            case Silence():
+                changes.silence(change.name, change.head)
+            case Mean():
+                changes.average(change.name, change.head)
+            case Pin():
+                changes.pin(change.name, change.head, change.query, change.key)
+            case RowEdit(values=None, factor=float(factor)):
+                changes.multiply(change.name, change.position, change.head, factor)
+            case RowEdit():
+                values = torch.tensor(change.values)
+                changes.replace(change.name, change.position, change.head, values)
+            case Swap():
+                assert vector is not None
+                changes.replace(change.name, change.position, None, vector)
+            case Without():
+                changes.remove(change.what, change.name)
+            case Cut():
+                keys = find_word_tokens(self.source, self.text, change.word, change.occurrence)
+                changes.cut(keys, change.layer, change.head, change.query)
 
     @contextmanager
     def network(self) -> Iterator[Network[Any]]:
@@ -183,21 +216,15 @@ def prepare_edits(
             prefix = change.text
         elif isinstance(change, Swap):
             vectors[number] = _borrow(translator, number, change)
-    source = len(read_source(translator, text))
+    source = tuple(read_source(translator, text))
     edited = Edited(translator, text, prefix, tuple(plain), vectors, source)
     edited.functions()  # raises now if an edit is wrong
     return edited
 
 
 def _replace_word(text: str, word: str, by: str) -> tuple[str, int]:
-    """Replace a word wherever it is not part of another; return the text and how often it was.
-
-    Chinese words are written without spaces, so they are replaced everywhere.
-    """
-    letter = rf"[^\W{EAST}]"
-    before = "" if is_eastern(word[0]) else rf"(?<!{letter})"
-    after = "" if is_eastern(word[-1]) else rf"(?!{letter})"
-    return re.subn(before + re.escape(word) + after, lambda _: by, text)
+    """Replace a word wherever it is not part of another; return the text and how often it was."""
+    return word_pattern(word).subn(lambda _: by, text)
 
 
 def _check(number: int, edit: dict[str, Any]) -> Change:
@@ -226,23 +253,3 @@ def _borrow(translator: Translator, number: int, change: Swap) -> Tensor:
             f"{change.name} of {change.sentence!r} goes from 0 to {array.shape[-2] - 1}"
         )
     return torch.tensor(array[..., change.other, :])
-
-
-def _apply(changes: Changes, change: Change, vector: Tensor | None) -> None:
-    match change:
-        case Silence():
-            changes.silence(change.name, change.head)
-        case Mean():
-            changes.average(change.name, change.head)
-        case Pin():
-            changes.pin(change.name, change.head, change.query, change.key)
-        case RowEdit(values=None, factor=float(factor)):
-            changes.multiply(change.name, change.position, change.head, factor)
-        case RowEdit():
-            values = torch.tensor(change.values)
-            changes.replace(change.name, change.position, change.head, values)
-        case Swap():
-            assert vector is not None
-            changes.replace(change.name, change.position, None, vector)
-        case Without():
-            changes.remove(change.what, change.name)

@@ -145,6 +145,7 @@ def tell_comparison(found: EditEffect, k: int = 12) -> str:
     that changed most.
     """
     lines = [f"before  {found.before.translation}", f"after   {found.after.translation}", ""]
+    lines += _tell_readings(found)
     lines.append("the translation before, token by token: probability before and after")
     for change in found.changes:
         instead = f"   now {_show(change.instead)}" if change.instead != change.token else ""
@@ -154,6 +155,20 @@ def tell_comparison(found: EditEffect, k: int = 12) -> str:
     lines += ["", f"{len(moved)} of {len(found.differences)} tensors moved; the most:"]
     moved.sort(key=lambda pair: -pair[1])
     return "\n".join([*lines, *(f"  {name} by {size:.4g}" for name, size in moved[:k])])
+
+
+def _tell_readings(found: EditEffect) -> Iterator[str]:
+    """Yield for each word that was cut: who read it most, and what is read instead."""
+    readings = found.readings
+    if readings and found.before.translation == found.after.translation:
+        yield "the translation is the same: the network did not need what was cut"
+    for each in readings:
+        share, now = f"{each.share:.0%} of its attention", f"{each.instead_after:.0%}"
+        yield f"cut {each.cut!r}: {each.word!r} read it most, with {share};"
+        yield f"  {each.instead!r} now has {now}, before {each.instead_before:.0%}"
+        yield f"  p({each.word!r}) {each.before:.2%} -> {each.after:.2%}"
+    if readings:
+        yield ""
 
 
 def tell_cell(found: Explanation) -> str:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
 from ..config import BOS, EOS
 from ..text import Tokenizer
+from ..text.spacing import EAST, is_eastern
 from ..translation import LINE_BREAKS
 from ..translator import Translator
 from .document import Merge, Token, WordMerges
@@ -20,6 +22,42 @@ def read_source(translator: Translator, text: str) -> list[Token]:
         for token, id, (start, end) in zip(found.texts, found.ids, found.spans, strict=True)
     ]
     return [*tokens, _mark(translator.tokenizers.source, EOS, len(text.rstrip()))]
+
+
+def word_pattern(word: str) -> re.Pattern[str]:
+    """Return a pattern that finds a word wherever it is not part of another.
+
+    Chinese words are written without spaces, so they are found everywhere.
+    """
+    letter = rf"[^\W{EAST}]"
+    before = "" if is_eastern(word[0]) else rf"(?<!{letter})"
+    after = "" if is_eastern(word[-1]) else rf"(?!{letter})"
+    return re.compile(before + re.escape(word) + after)
+
+
+def find_word_tokens(
+    tokens: Sequence[Token], text: str, word: str, occurrence: int | None = None
+) -> list[int]:
+    """Return the indices of the tokens that share a character with a word of the text.
+
+    occurrence: which of several, 0 the first, -1 the last; None: all of them. Raises ValueError if
+    the text has no such word.
+    """
+    spans = [found.span() for found in word_pattern(word).finditer(text)]
+    if not spans:
+        raise ValueError(f"there is no word {word!r} in {text!r}")
+    if occurrence is not None:
+        if not -len(spans) <= occurrence < len(spans):
+            raise ValueError(
+                f"occurrence {occurrence} of {word!r} is out of range: "
+                f"it goes from 0 to {len(spans) - 1}"
+            )
+        spans = [spans[occurrence]]
+    return [
+        place
+        for place, token in enumerate(tokens)
+        if any(token.start < end and start < token.end for start, end in spans)
+    ]
 
 
 def read_words(tokenizer: Tokenizer, tokens: Sequence[Token]) -> tuple[WordMerges, ...]:

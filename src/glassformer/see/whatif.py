@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..translator import Translator
+from .reading import ReadInstead, find_readings
 from .recording import record
 from .trace import Trace
 
@@ -53,12 +54,18 @@ class EditEffect:
                 found[name] = float(np.abs(one.astype(np.float64) - other).max())
         return found
 
+    @property
+    def readings(self) -> list[ReadInstead]:
+        """Return what the translation reads in place of each word that was cut."""
+        return find_readings(self)
+
     def to_json(self) -> dict[str, Any]:
         return {
             "edits": list(self.after.edits),
             "before": self.before.translation,
             "after": self.after.translation,
             "tokens": [change._asdict() for change in self.changes],
+            "readings": [each._asdict() for each in self.readings],
             "differences": self.differences,
         }
 

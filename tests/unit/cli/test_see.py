@@ -168,6 +168,18 @@ def test_what_if(run: Run, tmp_path: Path) -> None:
     assert cell["value"] == 0
 
 
+def test_a_cut_word_is_said_on_the_command_line(run: Run, tmp_path: Path) -> None:
+    path = tmp_path / "edit.json"
+    path.write_text(json.dumps([{"do": "cut", "word": "cat"}]), encoding="utf-8")
+    code, out, _ = run("the cat is on a tree", "--edit", "cut:cat")
+    assert code == 0 and "cut 'cat': " in out
+    assert run("the cat is on a tree", "--edit", path)[1] == out
+    both = run("the cat is on a tree", "--edit", "cut:cat", "--edit", "cut:tree", "--json")[1]
+    found = json.loads(both)
+    assert [edit["word"] for edit in found["edits"]] == ["cat", "tree"]
+    assert [each["cut"] for each in found["readings"]] == ["cat", "tree"]
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
@@ -183,6 +195,7 @@ def test_what_if(run: Run, tmp_path: Path) -> None:
         (["a dog", "--layer", "9"], "layer 9 is out of range"),
         (["a dog", "--head", "9"], "head 9 is out of range"),
         (["a dog", "--edit", "no-such-file"], "no-such-file: No such file"),
+        (["a dog", "--edit", "cut:cat"], "edit 1: there is no word 'cat' in 'a dog'"),
         (["a dog", "--cell", "memory[0,0]", "--picture", "V49"], "no effect with --cell"),
         (["a dog", "--cell", "memory[0,0]", "--top", 2], "--top has no effect with --cell"),
         (["a dog", "--picture", "V49", "--json"], "--json has no effect with --picture"),

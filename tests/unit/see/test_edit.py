@@ -48,8 +48,19 @@ EDITS: list[Edit] = [
     {"do": "without", "what": "residual", "name": "decoder.1"},
     {"do": "silence", "name": "decoder.1.cross_attention", "head": 0},
     {"do": "row", "name": "decoder.2.cross_attention.value", "position": 1, "factor": 3},
+    {"do": "cut", "word": "the"},
+    {"do": "cut", "word": "the", "layer": -1, "head": 1},
+    {"do": "cut", "word": "the", "query": 2},
 ]
-READ_AGAIN = (2, 3, 5, 6, 8, 9)  # what they do to a row hangs on its place, or on those before it
+READ_AGAIN = (
+    2,
+    3,
+    5,
+    6,
+    8,
+    9,
+    22,
+)  # what they do to a row depends on its place
 NOTHING: list[Edit] = [
     {"do": "row", "name": "memory", "position": 2, "factor": 1},
     {"do": "row", "name": "decoder.1.self_attention.weights", "position": 30, "factor": 0},
@@ -201,6 +212,91 @@ def test_to_do_without(translator: Translator, plain: Trace) -> None:
         assert np.array_equal(norm[op.name], norm[op.operands[0]])
 
 
+def find_cat(trace: Trace) -> list[int]:
+    return [n for n, token in enumerate(trace.source) if token.start < 7 and token.end > 4]
+
+
+def attend(trace: Trace, layer: int, keys: list[int]) -> np.ndarray:
+    """Softmax over the scores of the recording, in double precision, without some keys."""
+    scores = trace[f"decoder.{layer}.cross_attention.scores"].astype(np.float64)
+    scores[..., keys] = -np.inf
+    weights = np.exp(scores - scores.max(-1, keepdims=True))
+    return weights / weights.sum(-1, keepdims=True)
+
+
+def test_no_layer_and_no_head_reads_a_cut_word(translator: Translator, plain: Trace) -> None:
+    keys, trace = find_cat(plain), force(translator, plain, {"do": "cut", "word": "cat"})
+    assert keys and np.array_equal(trace["memory"], plain["memory"]), "the encoder still reads it"
+    for layer in range(3):
+        name = f"decoder.{layer}.cross_attention"
+        assert not trace[f"{name}.weights"][..., keys].any()
+        assert not trace[f"{name}.mask"][..., keys].any()
+        np.testing.assert_allclose(trace[f"{name}.weights"], attend(trace, layer, keys), atol=1e-6)
+
+
+def test_a_cut_of_one_layer_head_or_row_leaves_the_others(
+    translator: Translator, plain: Trace
+) -> None:
+    keys, name = find_cat(plain), "decoder.{}.cross_attention.weights"
+    cut = {"do": "cut", "word": "cat"}
+    last, head, row = (
+        force(translator, plain, cut | where) for where in ({"layer": 2}, {"head": 1}, {"query": 2})
+    )
+    for layer in (0, 1):
+        assert np.array_equal(last[name.format(layer)], plain[name.format(layer)])
+    assert not last[name.format(2)][..., keys].any()
+    for layer in range(3):
+        without = attend(head, layer, keys)[1]
+        np.testing.assert_allclose(head[name.format(layer)][1], without, atol=1e-6)
+        others = np.delete(head[name.format(layer)], 1, 0)
+        assert others[..., keys].min() > 0
+        np.testing.assert_allclose(
+            row[name.format(layer)][:, 2], attend(row, layer, keys)[:, 2], atol=1e-6
+        )
+        assert np.delete(row[name.format(layer)], 2, 1)[..., keys].min() > 0
+
+
+def test_which_of_two_words_is_cut(translator: Translator) -> None:
+    text = "the cat is the cat"
+    cut = {"do": "cut", "word": "cat"}
+    plain = record(translator, text)
+    first, last, both = (
+        record(translator, text, target=plain, edits=[edit])["decoder.0.cross_attention.mask"][0, 0]
+        for edit in (cut | {"occurrence": 0}, cut | {"occurrence": -1}, cut)
+    )
+    assert np.array_equal(both, first & last) and first.sum() == last.sum() > both.sum()
+    assert first.argmin() < last.argmin()
+
+
+def test_what_is_read_instead(translator: Translator, plain: Trace) -> None:
+    found = compare_traces(translator, TEXT, [{"do": "cut", "word": "cat"}])
+    (reading,) = found.readings
+    keys, layers = find_cat(plain), range(3)
+    before, forced = (
+        np.mean([each[f"decoder.{n}.cross_attention.weights"].mean(0) for n in layers], 0)
+        for each in (plain, found.forced)
+    )
+    assert 0 < reading.share <= before[:, keys].sum(1).max() + 1e-6
+    assert reading.instead != "cat" and reading.instead_after > reading.instead_before
+    assert forced[:, keys].max() == 0
+    assert 0 < reading.after < 1 and 0 < reading.before < 1
+    assert found.to_json()["readings"] == [reading._asdict()]
+    other = [{"do": "word", "word": "tree", "by": "dog"}, {"do": "cut", "word": "cat"}]
+    assert compare_traces(translator, TEXT, other).readings == []
+
+
+def test_the_shipped_model_says_another_word_for_one_that_is_cut() -> None:
+    """What the documentation shows: the decoder may not read *tired*, and the animal is ill."""
+    shipped = Translator.load("demo")
+    text = "The animal didn't cross the street because it was too tired."
+    found = compare_traces(shipped, text, [{"do": "cut", "word": "tired"}])
+    assert found.before.translation.endswith("trop fatigué.")
+    assert found.after.translation.endswith("trop malade.")
+    (reading,) = found.readings
+    assert reading.word == "fatigué" and reading.share > 0.3
+    assert reading.before > 0.8 and reading.after < 0.05
+
+
 def test_without_the_mask_a_row_sees_ahead(translator: Translator, plain: Trace) -> None:
     trace = force(translator, plain, {"do": "without", "what": "mask"})
     weights = trace["decoder.0.self_attention.weights"]
@@ -282,6 +378,11 @@ def test_a_word_is_replaced_as_it_is(
         (EDITS[10] | {"name": "memorie"}, "did you mean memory"),
         (EDITS[8] | {"position": -1}, "-1 counts from an end that is not written yet"),
         ({"do": "word", "word": "zebra", "by": "x"}, "there is no word 'zebra'"),
+        ({"do": "cut", "word": "zebra"}, "there is no word 'zebra'"),
+        ({"do": "cut", "word": "cat", "occurrence": 1}, "occurrence 1 of 'cat' is out of range"),
+        ({"do": "cut", "word": "cat", "layer": 7}, "layer of the decoder: 7 is out of range"),
+        ({"do": "cut", "word": "cat", "head": 7}, "head of decoder.0.cross_attention: 7 is out"),
+        ({"do": "cut", "word": "cat", "query": -1}, "-1 counts from an end that is not"),
         ({"do": "word", "word": "", "by": "x"}, "word: String should have at least 1"),
         ({"do": "without", "what": "scale", "name": "encoder.7"}, "no scale in encoder.7"),
     ],

@@ -9,9 +9,20 @@ export type Edit =
   | { do: "swap"; name: string; position: number; sentence: string; other: number }
   | { do: "word"; word: string; by: string }
   | { do: "prefix"; text: string }
-  | { do: "without"; what: What; name?: string };
+  | { do: "without"; what: What; name?: string }
+  | Cut;
 
-const KINDS = ["silence", "mean", "pin", "row", "swap", "word", "prefix", "without"];
+/** Forbid the decoder to read a source word: in all layers, heads and rows, or in one. */
+export interface Cut {
+  do: "cut";
+  word: string;
+  occurrence?: number;
+  layer?: number;
+  head?: number;
+  query?: number;
+}
+
+const KINDS = ["silence", "mean", "pin", "row", "swap", "word", "prefix", "without", "cut"];
 
 /** A list of edits, or an object with one, as the command line reads it. Throws a sentence. */
 export function readEdits(text: string): Edit[] {
@@ -90,6 +101,8 @@ export function describe(edit: Edit): string {
       return `“${edit.text}…”`;
     case "without":
       return `without ${edit.what}${edit.name ? ` in ${edit.name}` : ""}`;
+    case "cut":
+      return `✂ “${edit.word}”`;
   }
 }
 
