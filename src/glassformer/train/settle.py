@@ -17,10 +17,10 @@ import torch
 from ..config import Config, Model, Train
 from ..data.batches import FEW_SHAPES, Batch, Batches
 from ..data.store import Store
-from ..device import choose_precision
 from ..directory import CONFIG, build_model
 from ..disk import write_text
 from ..kernels.tiles import has_tiles
+from ..machine.device import choose_precision
 from ..model import Transformer
 from . import plan as planning
 from . import validation

@@ -12,9 +12,9 @@ from typing import Any
 import torch
 
 from ..config import Config
-from ..device import free_memory, keep_memory
 from ..directory import WEIGHTS
-from ..machine import describe_machine
+from ..machine.device import free_memory, keep_memory
+from ..machine.properties import describe_machine
 from ..publish.card import hash_files, write_card
 from ..publish.golden import write_golden
 from ..version import __version__
