@@ -40,8 +40,15 @@ class Matrix(Node):
         wide, high = cell
         self.cell, self.sums = cell, [Numeral(each, size, style.SOFT) for each in sums]
         self.panel = Panel(
-            quantity, width=wide * shape[1], height=high * shape[0], scale=scale, limit=limit,
-            hidden=hidden, digits=digits, size=size, edge=edge,
+            quantity,
+            width=wide * shape[1],
+            height=high * shape[0],
+            scale=scale,
+            limit=limit,
+            hidden=hidden,
+            digits=digits,
+            size=size,
+            edge=edge,
         )
         type = min(style.SMALL, max(6.0, high * 0.72))
         self.rows = [
