@@ -11,7 +11,7 @@ import torch
 
 from glassformer.config import Model
 from glassformer.directory import load_model, write_json
-from glassformer.tensors import save_tensors
+from glassformer.weights.tensors import save_tensors
 
 ATTENTIONS = {"self": "self_attn", "cross": "encoder_attn"}
 PARTS = {"query": "q", "key": "k", "value": "v"}

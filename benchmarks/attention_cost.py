@@ -23,7 +23,7 @@ for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
 
 import numpy as np  # noqa: E402
 
-from glassformer.machine import look_at_machine  # noqa: E402
+from glassformer.machine.properties import look_at_machine  # noqa: E402
 
 OUT = Path(__file__).parents[1] / "src" / "glassformer" / "see" / "draw" / "costs.json"
 LAYERS = (

@@ -23,7 +23,7 @@ from pathlib import Path
 
 from glassformer.data.files import read_lines
 from glassformer.directory import locate
-from glassformer.openmp import undone
+from glassformer.machine.openmp import undone
 
 from .tables import tell_machine, tell_table
 from .turns import take_turns

@@ -16,9 +16,9 @@ import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from glassformer.checks.familiarity import SHARE, Familiarity, measure_confidence
 from glassformer.directory import write_text
 from glassformer.evaluate.quality import score_sentences
-from glassformer.familiarity import SHARE, Familiarity, measure_confidence
 from glassformer.text.function_words import find_other_language
 from glassformer.text.sentences import cut_spans
 from glassformer.translation import take_apart

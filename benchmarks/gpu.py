@@ -26,8 +26,8 @@ import torch
 from glassformer.config import BOS, EOS, PAD, Config, Decode, Model
 from glassformer.data.batches import Batch
 from glassformer.decode import Hypothesis, search
-from glassformer.device import autocast, choose_device
 from glassformer.directory import write_text
+from glassformer.machine.device import autocast, choose_device
 from glassformer.model import Transformer
 from glassformer.train.updates import Updater
 

@@ -17,8 +17,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from random import Random
 
+from glassformer.checks.quality_check import find_problems
 from glassformer.directory import write_text
-from glassformer.quality_check import find_problems
 from glassformer.translation import Translation
 from glassformer.translator import Translator
 from tools.demo_corpus import pairs

@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Any
 
 import glassformer
-from glassformer.machine import count_cores
-from glassformer.openmp import undone
+from glassformer.machine.openmp import undone
+from glassformer.machine.properties import count_cores
 
 from .installing import find_version, install
 

@@ -21,7 +21,7 @@ import torch
 from glassformer.config import Config, Decode
 from glassformer.data.batches import Batch
 from glassformer.decode import search
-from glassformer.device import choose_device, choose_precision, keep_memory
+from glassformer.machine.device import choose_device, choose_precision, keep_memory
 from glassformer.model import Transformer
 from glassformer.tap import Watchable, tap
 from glassformer.train.updates import Updater

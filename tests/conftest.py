@@ -10,7 +10,7 @@ from pathlib import Path
 import hypothesis
 import pytest
 
-from glassformer.openmp import wait_briefly
+from glassformer.machine.openmp import wait_briefly
 
 # Read by torch when it is first imported: as many threads as the smallest machine has cores.
 GIVEN = os.environ.get("OMP_NUM_THREADS")

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import torch
 
-from glassformer.device import choose_device, choose_precision, keep_memory
 from glassformer.directory import build_model
+from glassformer.machine.device import choose_device, choose_precision, keep_memory
 from glassformer.train.log import Reporter
 from glassformer.train.preparation import prepare_run
 from glassformer.train.settle import choose_padding, make_batches

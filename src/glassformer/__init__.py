@@ -9,7 +9,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from .openmp import wait_briefly
+from .machine.openmp import wait_briefly
 from .version import __version__ as __version__
 
 if TYPE_CHECKING:

@@ -14,8 +14,8 @@ from typing import Any, Literal
 import tomli_w
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
+from .compatibility.former_names import rename_settings
 from .disk import check_file_size
-from .former_names import rename_settings
 from .sizes import SIZES as SIZES
 from .validation_errors import explain_error
 

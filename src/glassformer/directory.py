@@ -18,15 +18,15 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from .compatibility.other_folders import recognise
 from .config import Config, Model
 from .disk import read_json as read_json
 from .disk import write_json as write_json
 from .disk import write_text as write_text
-from .other_folders import recognise
-from .shapes import list_shapes
 from .text import Tokenizer
 from .typed_json import check_type
-from .weights_file import Shapes, WeightsFile
+from .weights.shapes import list_shapes
+from .weights.weights_file import Shapes, WeightsFile
 
 if TYPE_CHECKING:  # a model is opened without PyTorch
     from torch import Tensor
@@ -94,7 +94,7 @@ def save_model(
     """Write a model directory; each file is written whole or not at all. `half`: in fp16."""
     import torch
 
-    from .tensors import save_tensors
+    from .weights.tensors import save_tensors
 
     folder.mkdir(parents=True, exist_ok=True)
     tokenizers.save(folder)
@@ -145,7 +145,7 @@ def _expect_shapes(config: Config, tokenizers: Tokenizers, found: Shapes) -> Sha
     wanted = list_shapes(config.model, *sizes)
     if found == wanted or find_spec("torch") is None:
         return wanted
-    from .meta_model import find_shapes
+    from .weights.meta_model import find_shapes
 
     return find_shapes(config.model, *sizes)
 
@@ -181,7 +181,7 @@ def load_model(model: Path | str) -> tuple[Config, Tokenizers, Transformer]:
 def make_network(settings: Model, weights: WeightsFile) -> Transformer:
     """Return the network of an opened model directory, in eval mode."""
     from .model import Transformer
-    from .tensors import load_fp32
+    from .weights.tensors import load_fp32
 
     tables = (weights[name] for name in ("source_embedding.table.weight", "output_table.weight"))
     network = Transformer(settings, *(table.shape[0] for table in tables))

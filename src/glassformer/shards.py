@@ -21,11 +21,11 @@ from itertools import chain, tee
 from pathlib import Path
 from typing import Any
 
+from .checks.quality_check import Judged, search_checked
 from .config import Decode
 from .data.files import decode_lines, take_fingerprint
 from .directory import WEIGHTS, locate
 from .disk import write_text
-from .quality_check import Judged, search_checked
 from .typed_json import read_typed
 
 Render = Callable[[int, str, Judged, str], str]

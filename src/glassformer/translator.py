@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any, overload
 
 from .config import EOS, Config, Decode
 from .decode import Budget
-from .device import autocast
 from .directory import Tokenizers, open_model
 from .engine import Weights
+from .machine.device import autocast
 from .text import Tokens
 from .text.clauses import split_clauses
 from .text.sentences import cut_spans, has_letters, split_sentences
@@ -20,7 +20,7 @@ from .text.spacing import close_up, close_up_with_spans, is_unspaced
 from .text.unicode import Span
 from .translation import Part, Progress, Scored, Translation, combine, compose, count_text_lines
 from .validation_errors import check_list
-from .weights_file import WeightsFile
+from .weights.weights_file import WeightsFile
 
 if TYPE_CHECKING:  # a model is opened without PyTorch
     from .engine import Example
@@ -109,7 +109,7 @@ class Translator:
         """
         if isinstance(texts, str):
             return self.translate([texts], again=again, **_in_lists(how))[0]
-        judged = import_module(".quality_check", __package__).search_checked(
+        judged = import_module(".checks.quality_check", __package__).search_checked(
             self, texts, again=again, **how
         )
         return [each.best[0].text for each in judged]

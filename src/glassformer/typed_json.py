@@ -10,8 +10,8 @@ from typing import TypeVar, get_origin
 
 from pydantic import TypeAdapter, ValidationError
 
+from .compatibility.former_names import rename_keys
 from .disk import read_json
-from .former_names import rename_keys
 from .validation_errors import name_place
 
 T = TypeVar("T")

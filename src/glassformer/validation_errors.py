@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from pydantic import BaseModel, ValidationError
 
-from .other_names import find_name, find_value, spell_name, suggest_names
+from .compatibility.other_names import find_name, find_value, spell_name, suggest_names
 
 
 def explain_error(error: ValidationError, settings: type[BaseModel]) -> str:

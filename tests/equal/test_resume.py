@@ -6,8 +6,8 @@ import pytest
 import torch
 
 from glassformer.config import Config
-from glassformer.tensors import load_tensors
 from glassformer.train import resume, train
+from glassformer.weights.tensors import load_tensors
 
 LINES = [
     f"the {a} {b} runs {c}" for a in ("red", "old", "big") for b in ("cat", "dog") for c in "xyz"

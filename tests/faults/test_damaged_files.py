@@ -28,10 +28,10 @@ from glassformer.cli import main
 from glassformer.config import Config
 from glassformer.evaluate.choice import AlignmentChoice, save_choice
 from glassformer.see.draw.runs import read_watched
-from glassformer.tensors import load_tensors, save_tensors
 from glassformer.train import train
 from glassformer.train.watch import read_snapshots
 from glassformer.translator import Translator
+from glassformer.weights.tensors import load_tensors, save_tensors
 
 TABLE = "Bad input"
 EXPECTED = "done, or refused in one sentence that names the file; never an internal error"

@@ -16,8 +16,8 @@ import pytest
 from damage.ledger import Ledger
 from damage.trainings import LINES, Trainings, assert_same, results, saved
 
-from glassformer.tensors import load_tensors, save_tensors
 from glassformer.train.process import hold_lock
+from glassformer.weights.tensors import load_tensors, save_tensors
 
 DISK, RESUME, FILES = "Disks", "Kill and resume", "Damaged files"
 Fresh = Callable[[str], Path]

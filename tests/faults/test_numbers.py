@@ -20,10 +20,10 @@ from damage.ledger import Ledger
 from glassformer.config import Config
 from glassformer.data.batches import Batch
 from glassformer.model import Transformer
-from glassformer.tensors import load_tensors
 from glassformer.train import resume, train, updates
 from glassformer.train.divergence import FAR, IN_A_ROW, TRIES
 from glassformer.train.updates import Updater
+from glassformer.weights.tensors import load_tensors
 
 TABLE = "Numbers gone wrong"
 LINES = [f"the {a} {b} runs {c}" for a in ("red", "old") for b in ("cat", "dog") for c in "xyz"]

@@ -23,22 +23,20 @@ TABLE = [
     ["train"],
     ["publish"],
     ["evaluate", "shards"],
-    ["quality_check"],
-    ["familiarity"],
+    ["checks"],
     ["translator"],
     ["translation"],
     ["engine"],
     ["directory"],
-    ["meta_model", "tensors", "shapes"],
-    ["weights_file"],
+    ["weights"],
     ["decode", "data"],
     ["kernels"],
     ["model", "text"],
-    ["tap", "config", "machine", "typed_json"],
-    ["device"],
+    ["tap", "config", "typed_json"],
+    ["machine"],
     ["shared_library"],
-    ["disk", "out_of_memory", "validation_errors", "sizes", "version", "openmp"],
-    ["former_names", "messages", "other_folders", "other_names"],
+    ["disk", "validation_errors", "sizes", "version"],
+    ["compatibility", "messages"],
 ]
 FLOOR = {part: floor for floor, parts in enumerate(reversed(TABLE)) for part in parts}
 
@@ -50,15 +48,15 @@ PACKAGES = {
     "kernels": {"torch", "numpy"},
     "tap": {"torch"},
     "model": {"torch"},
-    "device": {"torch"},
+    "machine": {"torch"},
 }
 TORCH_FREE = (
     "config",
     "decode.sentences",
     "validation_errors",
-    "other_folders",
-    "other_names",
-    "out_of_memory",
+    "compatibility",
+    "machine.openmp",
+    "machine.out_of_memory",
     "text",
     "data",
     "see.draw",
@@ -232,7 +230,7 @@ def test_what_needs_torch_says_so(arguments: list[str], extra: str) -> None:
 
 # All that translating, scoring, aligning, serving and evaluating import before a model computes.
 WITHOUT_TORCH = (
-    "quality_check",
+    "checks.quality_check",
     "engine.weights",
     "evaluate.aligner",
     "serve.running",

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from glassformer.former_names import KEYS
+from glassformer.compatibility.former_names import KEYS
 
 PACKAGE = Path(__file__).parents[2] / "src" / "glassformer"
 TREES = {
@@ -81,7 +81,7 @@ def test_former_names_are_gone() -> None:
     names = {
         str(name).lower()
         for path, tree in TREES.items()
-        if path not in ("former_names.py", "bridge/sentencepiece.py")
+        if path not in ("compatibility/former_names.py", "bridge/sentencepiece.py")
         for node in ast.walk(tree)
         if (name := next((getattr(node, key) for key in NAMES if getattr(node, key, None)), None))
     }
@@ -100,7 +100,7 @@ def test_former_keys_are_not_written() -> None:
     keys = {
         (path, key.value)
         for path, tree in TREES.items()
-        if path != "former_names.py"
+        if path != "compatibility/former_names.py"
         for node in ast.walk(tree)
         if isinstance(node, ast.Dict)
         for key in node.keys

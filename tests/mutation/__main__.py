@@ -41,11 +41,22 @@ CORE = (
     "translat*.py",
     *(
         f"train/{name}.py"
-        for name in ("averaging", "checkpoint", "loop", "optimizer", "room", "schedule", "updates")
+        for name in (
+            [
+                "averaging",
+                "checkpoint",
+                "loop",
+                "micro_batching",
+                "optimizer",
+                "schedule",
+                "selection",
+                "updates",
+            ]
+        )
     ),
     *(
         f"serve/{name}.py"
-        for name in ("access", "batching", "guard", "limits", "markup", "placing", "requests")
+        for name in ("auth", "batching", "limits", "markup", "placing", "rate_limit", "requests")
     ),
 )
 TEXT = f"""{TITLE}

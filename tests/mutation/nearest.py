@@ -19,6 +19,7 @@ SLOW = {"faults/test_kills.py", "faults/test_disks.py", "faults/test_coverage.py
 FURTHER = {
     "train/loop.py": ["equal/test_resume.py", "faults/test_memory.py", "faults/test_numbers.py"],
     "train/checkpoint.py": ["equal/test_resume.py"],
+    "train/selection.py": ["unit/train/test_early_stopping.py"],
     "train/resuming.py": ["equal/test_resume.py"],
     "train/micro_batching.py": ["faults/test_memory.py"],
     "evaluate/aligner.py": ["unit/cli/test_align.py"],

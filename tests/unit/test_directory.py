@@ -16,9 +16,9 @@ from glassformer.directory import (
     open_model,
     save_model,
 )
-from glassformer.tensors import load_tensors, read_tensors
 from glassformer.text import Tokenizer
-from glassformer.weights_file import WeightsFile
+from glassformer.weights.tensors import load_tensors, read_tensors
+from glassformer.weights.weights_file import WeightsFile
 
 SMALL = {"d_model": 16, "d_ff": 24, "heads": 2, "encoder_layers": 1, "decoder_layers": 1}
 

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from glassformer import shards
+from glassformer.checks.quality_check import Judged
 from glassformer.data.files import read_lines
-from glassformer.quality_check import Judged
 from glassformer.shards import ShardJob, Worker, cut_file, join_shards, read_shard, translate_shards
 from glassformer.translator import Translator
 

@@ -3,7 +3,7 @@ import math
 import pytest
 import torch
 
-from glassformer import quality_check
+from glassformer.checks import quality_check
 from glassformer.config import BOS, EOS, Config, Decode
 from glassformer.decode import Hypothesis
 from glassformer.directory import Tokenizers, build_model
@@ -312,7 +312,7 @@ def test_progress_counts_lines(translator):
 
 
 def test_a_device_that_is_not_here():
-    from glassformer.device import choose_device, choose_precision
+    from glassformer.machine.device import choose_device, choose_precision
 
     with pytest.raises(ValueError, match="it has"):
         choose_device("tpu")

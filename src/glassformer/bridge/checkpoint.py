@@ -7,10 +7,10 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
+from ..compatibility.other_folders import is_pointer, tell_pointer
 from ..config import BOS
 from ..model import Transformer
-from ..other_folders import is_pointer, tell_pointer
-from ..tensors import load_tensors
+from ..weights.tensors import load_tensors
 
 NEVER = -200.0  # a bias that makes a token's probability 0 in fp32
 

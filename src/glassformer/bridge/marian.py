@@ -13,11 +13,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from ..compatibility.other_folders import recognise
 from ..config import Config
 from ..directory import CARD, Tokenizers, build_model, save_model, write_text
 from ..disk import prepare_beside
 from ..model import Transformer
-from ..other_folders import recognise
 from ..text.layout import CONTROLS
 from ..text.unigram import UNKNOWN
 from ..typed_json import read_typed

@@ -12,7 +12,7 @@ import sys
 import traceback
 from collections.abc import Sequence
 
-from ..out_of_memory import is_out_of_memory
+from ..machine.out_of_memory import is_out_of_memory
 from ..version import __version__
 from .terminal import INTERRUPTED
 

@@ -11,7 +11,7 @@ from .decoding import choose_search
 from .terminal import count_if_file, show_progress, warn
 
 if TYPE_CHECKING:
-    from ..quality_check import Judged
+    from ..checks.quality_check import Judged
 
 
 def is_cluster_wanted(given: dict[str, Any]) -> bool:

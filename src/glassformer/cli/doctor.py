@@ -51,14 +51,14 @@ def _examine(model: Path | None, here: Path) -> tuple[list[HealthFinding], dict[
             "https://pytorch.org/get-started says for your system"
         ) from None
     from ..directory import CHECKPOINTS, RUN, locate
-    from ..machine import list_versions, look_at_machine
+    from ..machine.properties import list_versions, look_at_machine
     from ..publish.health import examine_machine, examine_model
     from ..shared_library import find_libraries
 
     if model:
         found, folder = examine_model(model), locate(model)
         if (folder / RUN / CHECKPOINTS).is_dir():
-            from ..train.checkpoint import examine_checkpoints  # which needs PyTorch
+            from ..train.checkpoint import examine_checkpoints
 
             found += examine_checkpoints(folder)
         return found, {}

@@ -36,10 +36,10 @@ from .translate import search_chunks
 from .verb import spell_typed, takes
 
 if TYPE_CHECKING:
+    from ..checks.quality_check import Judged
     from ..config import Config, Decode
     from ..evaluate.quality import Quality
     from ..evaluate.significance import Comparison
-    from ..quality_check import Judged
     from ..translator import Translator
 
 

@@ -43,7 +43,7 @@ from .terminal import (
 from .verb import takes
 
 if TYPE_CHECKING:
-    from ..quality_check import Judged
+    from ..checks.quality_check import Judged
     from ..translator import Translation, Translator
 
 
@@ -153,7 +153,7 @@ def search_chunks(
     translator: Translator, chunks: Iterable[list[tuple[str, str]]], **how: Any
 ) -> Iterator[tuple[int, str, Judged]]:
     """Yield the number of each line, the line, and its checked translations, chunk by chunk."""
-    from ..quality_check import search_checked
+    from ..checks.quality_check import search_checked
 
     done = 0
     for chunk in chunks:

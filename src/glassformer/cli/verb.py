@@ -10,7 +10,7 @@ import typer
 from typer.core import TyperCommand
 from typer.main import get_command
 
-from ..other_names import Ours, find_name, suggest_names
+from ..compatibility.other_names import Ours, find_name, suggest_names
 from .effects import refuse_by_others
 
 Function = TypeVar("Function", bound=Callable[..., None])

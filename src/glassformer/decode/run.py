@@ -19,8 +19,8 @@ import torch
 from torch import Tensor
 
 from ..config import BOS, EOS, PAD, Decode
-from ..device import free_memory, run_in_threads
-from ..out_of_memory import is_out_of_memory
+from ..machine.device import free_memory, run_in_threads
+from ..machine.out_of_memory import is_out_of_memory
 from .beam import step_beam
 from .protocol import Best, Finder, Network, S
 from .rules import count_candidates, count_rows, is_free

@@ -11,8 +11,8 @@ import torch
 from torch import Tensor
 
 from ..config import BOS, EOS, PAD
-from ..device import free_memory
-from ..out_of_memory import is_out_of_memory
+from ..machine.device import free_memory
+from ..machine.out_of_memory import is_out_of_memory
 from .protocol import Network, S
 from .rules import sum_logs
 from .sentences import Budget, NotFiniteError, Queue, Sentence

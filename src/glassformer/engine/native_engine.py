@@ -12,7 +12,7 @@ from typing import Any
 from ..config import Decode, Model
 from ..decode.sentences import Hypothesis
 from ..shared_library import explain_library, load_library
-from ..weights_file import StoredTensor
+from ..weights.weights_file import StoredTensor
 from .native import ScoredPair, Workers, score_in_c, search_in_c
 from .native_model import NativeModel
 from .native_structs import NetworkStruct

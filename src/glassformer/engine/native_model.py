@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..config import Model
-from ..weights_file import StoredTensor
+from ..weights.weights_file import StoredTensor
 
 PRECISION_CODES = {"fp32": 0, "int8": 1}
 TYPES = {"F32": 0, "F16": 1, "BF16": 2, "I8": 3}  # as safetensors names them

@@ -10,10 +10,10 @@ from threading import RLock
 from typing import TYPE_CHECKING, Any
 
 from ..config import Decode, Model
-from ..device import autocast, keep_memory, name_device
 from ..directory import GOLDEN, make_network
 from ..disk import read_json
-from ..weights_file import WeightsFile
+from ..machine.device import autocast, keep_memory, name_device
+from ..weights.weights_file import WeightsFile
 
 if TYPE_CHECKING:  # a model is opened without PyTorch
     from ..decode import Network
@@ -114,7 +114,7 @@ class Weights:
     def _packed(self) -> Network[Any]:
         import torch
 
-        from ..tensors import read_tensors
+        from ..weights.tensors import read_tensors
         from .choice import build_engine
         from .equivalence import is_faithful
 

@@ -20,7 +20,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from ..device import autocast
+from ..machine.device import autocast
 from ..model import Transformer
 from ..model.attention import MultiHeadAttention
 from ..model.feed_forward import FeedForward

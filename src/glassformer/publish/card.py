@@ -14,12 +14,12 @@ from typing import Any
 from pydantic import BaseModel
 from typing_extensions import TypedDict
 
+from ..compatibility.former_names import rename_keys
 from ..data.files import Fingerprint
 from ..directory import CARD, CONFIG, SEPARATE, SHARED, WEIGHTS, write_text
 from ..disk import check_file_size, read_text
-from ..former_names import rename_keys
 from ..typed_json import check_type
-from ..weights_file import WeightsFile
+from ..weights.weights_file import WeightsFile
 
 FENCE = "---"
 HASHED = (WEIGHTS, CONFIG, SHARED, *SEPARATE)

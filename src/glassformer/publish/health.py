@@ -17,7 +17,7 @@ from ..directory import (
     locate,
     open_model,
 )
-from ..machine import OPTIONAL, Machine
+from ..machine.properties import OPTIONAL, Machine
 from ..shared_library import PROBE, SharedLibrary
 from .card import hash_file, read_facts
 from .golden import check_golden

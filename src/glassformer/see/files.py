@@ -23,8 +23,8 @@ from pydantic import ValidationError
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save as pack
 
+from ..compatibility.former_names import rename_keys, rename_settings, rename_tensor
 from ..disk import PARTIAL, put_folder, read_json, write_bytes, write_text
-from ..former_names import rename_keys, rename_settings, rename_tensor
 from ..validation_errors import name_place
 from .consistency import find_contradiction
 from .document import LEVELS, VERSION, Document, Stored

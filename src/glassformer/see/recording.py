@@ -11,11 +11,11 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from ..checks.familiarity import Familiarity
+from ..checks.quality_check import judge
 from ..decode.sample import find_draw_probabilities
-from ..device import autocast
-from ..familiarity import Familiarity
+from ..machine.device import autocast
 from ..model import Transformer
-from ..quality_check import judge
 from ..tap import record as watch
 from ..translation import Translation
 from ..translator import Choice, Translator

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from ..quality_check import search_checked
+from ..checks.quality_check import search_checked
 from ..text.sentences import find_language_mark
 from ..text.spacing import join_sentences
 from ..translator import PART, Choice, Progress, Translator

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ..compatibility.former_names import rename_tensor
 from ..config import Model
-from ..former_names import rename_tensor
 from .document import Document, Search, SentenceSpans, Token
 
 if TYPE_CHECKING:

@@ -16,8 +16,8 @@ import torch
 from torch import Tensor, nn
 
 from ..config import Model
-from ..meta_model import make_meta_model
 from ..tap import Recorder, Watchable, view_with
+from ..weights.meta_model import make_meta_model
 from .document import Module, Wiring
 
 HIDDEN = ("recorder", "training", "dropout")  # attributes of a module that are no constants

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 from fastapi import APIRouter, Request, Response
 
+from ..checks.familiarity import Familiarity
+from ..checks.quality_check import judge
 from ..config import EOS, Decode
-from ..familiarity import Familiarity
-from ..quality_check import judge
 from ..see.tokens import read_source, spell_word
 from ..text.spacing import join_sentences
 from ..translation import Translation, assemble, compose

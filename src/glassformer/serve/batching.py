@@ -15,7 +15,7 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 
-from .. import quality_check
+from ..checks import quality_check
 from ..config import Decode
 from ..translator import Translation, Translator
 from .api_error import ApiError

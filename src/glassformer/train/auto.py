@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..config import SIZES, Config
-from ..machine import Machine
+from ..machine.properties import Machine
 from .schedule import usual_peak
 
 # The speed of one core, with bf16 and without; without a C compiler, up to twice as slow.

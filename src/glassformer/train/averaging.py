@@ -10,8 +10,8 @@ import torch
 from ..directory import CARD, CONFIG, load_model, save_model, write_text
 from ..publish.card import NEEDED, hash_files, read_facts, write_card
 from ..publish.golden import write_golden
-from ..tensors import load_tensors
-from ..weights_file import WeightsFile
+from ..weights.tensors import load_tensors
+from ..weights.weights_file import WeightsFile
 from .checkpoint import checkpoints
 from .log import Reporter
 from .preparation import CHECKPOINTS, RUN, prepare_run

@@ -23,15 +23,15 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import Tensor, nn
 
+from ..compatibility.former_names import rename_keys
 from ..config import Config
 from ..directory import CHECKPOINTS, CONFIG, RUN
 from ..disk import FORMER, PARTIAL, drop_folder, sync_folder, write_json, write_text
-from ..former_names import rename_keys
 from ..publish.card import hash_file
 from ..publish.health import HealthFinding
-from ..tensors import load_tensors, save_tensors
 from ..typed_json import check_type, read_typed
 from ..version import __version__
+from ..weights.tensors import load_tensors, save_tensors
 from .divergence import DivergenceDetector
 from .sharding import Moments, collect, collect_moments, spread_model, spread_moments
 

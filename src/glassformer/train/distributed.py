@@ -33,8 +33,8 @@ from torch.distributed.rendezvous import rendezvous
 
 from ..config import BOS, EOS, PAD
 from ..data.batches import Batch, Batches
-from ..device import choose_device
 from ..disk import write_text
+from ..machine.device import choose_device
 
 WORD = "glassformer word"
 LAUNCH = "launch"  # in the run's folder

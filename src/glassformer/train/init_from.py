@@ -14,10 +14,10 @@ from torch import Tensor, nn
 
 from ..config import Config
 from ..directory import FREE, WEIGHTS, Tokenizers, load_model, locate, save_model
-from ..meta_model import make_meta_model
 from ..model import Transformer
 from ..publish.card import hash_file, read_facts
 from ..text import Tokenizer
+from ..weights.meta_model import make_meta_model
 
 PARENT = "parent"  # the copy in the run's folder: a run that has begun does not need the original
 SCHEDULE = ("steps", "minutes", "warmup", "validate_every", "checkpoint_every", "freeze")

@@ -8,7 +8,6 @@ from typing import Any
 
 from ..data.batches import Batch
 from ..publish.golden import make_golden
-from ..translator import Translator
 from . import checkpoint, divergence
 from .checkpoint import Progress, go_to
 from .divergence import DivergenceDetector
@@ -20,13 +19,12 @@ from .preparation import CHECKPOINTS
 from .process import listen_for_stop
 from .resuming import sign_learning
 from .schedule import rate
+from .selection import ModelSelection
 from .settle import Setup
 from .updates import Outcome
-from .validation import Validation
 
 LOG_EVERY = 20  # updates
 NOTABLE = 0.25  # the least relative change in the number of updates that is reported
-ENOUGH_TO_CHOOSE = 100  # sentences of the validation text: with fewer, chance would choose
 
 
 class Loop:
@@ -43,7 +41,8 @@ class Loop:
         self.journal = Journal(setup.out, setup.prepared, setup.config, setup.group)
         self.meter = Meter(plan.latest.costs, setup.group.clock)
         self.spent_before = 0.0  # seconds, until this process took over
-        self.can_choose = len(setup.prepared.valid[0]) >= ENOUGH_TO_CHOOSE
+        valid = len(setup.prepared.valid[0])
+        self.selection = ModelSelection(setup.config.train, valid, setup.has_parent)
         self.culprits: list[dict[str, Any]] = []  # pairs without a finite loss, of the latest skip
         self.stopped = self.is_asked_to_stop = False
 
@@ -51,7 +50,7 @@ class Loop:
         """Train until the last step, early stopping or a signal; return the progress."""
         self._begin()
         with listen_for_stop(self._stop), self.report.phase("training", self.steps) as advance:
-            while self.progress.step < self.steps and not (self.stopped or self._is_over()):
+            while self.progress.step < self.steps and not (self.stopped or self._is_over):
                 updater, step = self.updater, self.progress.step + 1
                 batches = self.setup.deal(step, updater)
                 planned = self.plan.position(step) - self.plan.position(step - 1)
@@ -91,7 +90,8 @@ class Loop:
         self._go_on_from_checkpoint()
         self.spent_before = self.progress.spent
         self.setup.probe(self.updater)
-        self._say_beginning()
+        self._say_room()
+        self.setup.say_beginning(self.updater, self.steps, self.selection.can_choose)
         self.told_steps = self.steps
         self.journal.open(self.progress.step, self.plan)
         self.journal.look(self.progress.step, self.updater)
@@ -211,7 +211,7 @@ class Loop:
 
         Return why the training has diverged, if it has no finite loss or no translation; else "".
         """
-        progress, train = self.progress, self.config.train
+        progress = self.progress
         sentences = self.plan.sentences(progress.step)
         with self.meter.validation(sentences):
             found = self.setup.validate(self.updater.best_model, sentences, progress.step)
@@ -220,12 +220,12 @@ class Loop:
             wrong = "the validation finds no finite loss, or no translation"
             return wrong if progress.step else ""
         self.journal.write(progress.step, {f"valid {k}": v for k, v in found.values().items()})
-        score = found.by(train.best_by if self.can_choose else "loss")
-        is_best = self._compare(found, score)
-        is_kept = is_best if self.can_choose else self._is_worth_keeping(found.loss)
-        self.report.say(found.describe(progress.step, self._tell(found, is_best)))
+        is_best, is_kept = self.selection.consider(progress, found)
+        self.report.say(found.describe(progress.step, self.selection.describe(found, is_best)))
         if self.goal is not None:
-            self._take_exam(self.goal)
+            translator = self.setup.make_translator(self.updater.best_model)
+            told = self.goal.take_exam(translator, *self.plan.to_come(progress.step))
+            self.report.say(f"update {progress.step:,}: {told}")
             is_kept = True  # the exam is taken by the latest model
         if is_kept:
             progress.best_step = progress.step
@@ -242,73 +242,19 @@ class Loop:
                 if self.group.is_first:
                     make_golden(self.setup.out, self.setup.prepared.valid[0])
 
-    def _compare(self, found: Validation, score: float) -> bool:
-        """Return whether a score is the best so far, and count the validations since the best.
-
-        A score of more sentences replaces all before it; one of fewer cannot be compared. A model
-        whose loss is far above that of a uniform distribution is worse than others at any score.
-        """
-        progress, ceiling = self.progress, self.progress.detector.ceiling
-        if progress.best is None:
-            is_best = True
-        elif progress.best_sentences and found.sentences != progress.best_sentences:
-            if found.sentences < progress.best_sentences:
-                return False
-            is_best = True
-        else:
-            former = progress.scores["loss"] <= ceiling, progress.best
-            is_best = (found.loss <= ceiling, score) > former
-        is_best = is_best and not progress.detector.is_blown_up
-        progress.best_sentences = found.sentences
-        if is_best:
-            progress.best, progress.validations_since_best = score, 0
-        else:
-            progress.validations_since_best += 1
-        return is_best
-
-    def _is_worth_keeping(self, loss: float) -> bool:
-        """Return whether to keep a model where none is chosen: if the initial one is not better."""
-        if self.progress.detector.is_blown_up:
-            return False
-        if self.setup.has_parent and not self.progress.step:
-            self.progress.parent_loss = loss
-            return True
-        return self.progress.parent_loss is None or loss < self.progress.parent_loss
-
-    def _tell(self, found: Validation, is_best: bool) -> str:
-        valid = len(self.setup.prepared.valid[0])
-        of = f" on {found.sentences:,} of {valid:,} pairs" if found.sentences < valid else ""
-        return of + (", best so far" if is_best and self.can_choose else "")
-
     def _has_time_run_out(self, outcome: Outcome) -> bool:
         """Report an update to the goal, if there is one; return whether its time is over."""
         if self.goal is None:
             return False
-        if told := self.goal.note(outcome.seconds, *self._to_come()):
+        if told := self.goal.note(outcome.seconds, *self.plan.to_come(self.progress.step)):
             self.report.say(told)
         return self.goal.is_out_of_time
 
-    def _take_exam(self, goal: Goal) -> None:
-        translator = Translator(
-            self.config,
-            self.setup.prepared.tokenizers,
-            self.updater.best_model,
-            device=str(self.setup.device),
-            precision=self.setup.precision,
-        )
-        told = goal.take_exam(translator, *self._to_come())
-        self.report.say(f"update {self.progress.step:,}: {told}")
-
-    def _to_come(self) -> tuple[int, int]:
-        """Return the numbers of updates and of validations that are still to come."""
-        updates = self.steps - self.progress.step
-        return updates, sum(step > self.progress.step for step in self.plan.list_validations())
-
+    @property
     def _is_over(self) -> bool:
-        if self.goal is not None and self.goal.is_over:
-            return True
-        patience = self.config.train.patience
-        return patience is not None and self.progress.validations_since_best >= patience
+        """Return whether the goal is reached, or no validation has become better for long."""
+        is_goal_over = self.goal is not None and self.goal.is_over
+        return is_goal_over or self.selection.should_stop_early(self.progress)
 
     def _stop(self) -> None:
         self.is_asked_to_stop = True
@@ -324,22 +270,6 @@ class Loop:
             "cpu_seconds": progress.cpu_seconds,
             **progress.troubles(),
         }
-
-    def _say_beginning(self) -> None:
-        """Report what is about to be trained, and whether a best model can be chosen."""
-        setup, group = self.setup, self.group
-        self._say_room()
-        if not self.can_choose:
-            self.report.say(
-                f"Only {len(setup.prepared.valid[0])} pairs to validate on: under "
-                f"{ENOUGH_TO_CHOOSE}, chance would choose the best model, so the last one is kept"
-            )
-        shared = f", {group.size} processes" if group.size > 1 else ""
-        self.report.say(
-            f"{sum(p.numel() for p in self.updater.model.parameters()):,} parameters, "
-            f"{setup.batches.count(0):,} batches an epoch, {self.steps:,} updates, "
-            f"{setup.device} {setup.precision}{shared}"
-        )
 
     def _say_room(self) -> None:
         """Report once that batches are split to fit into memory, and note it in the progress."""

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from ..data.batches import Batch
-from ..device import free_memory
+from ..machine.device import free_memory
 
 PRIVATE = {"flags": mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS} if hasattr(mmap, "MAP_PRIVATE") else {}
 RESERVED = 128 << 20  # bytes of memory for other uses than batches: threads, logs, files

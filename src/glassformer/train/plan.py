@@ -133,6 +133,11 @@ class Plan:
         found = {1 + bisect_left(range(1, steps), n, key=self._count) for n in numbers}
         return [*sorted(filter(self.is_validated, found)), steps]
 
+    def to_come(self, step: int) -> tuple[int, int]:
+        """Return the numbers of updates and of validations that follow update `step`."""
+        validations = sum(each > step for each in self.list_validations())
+        return self.at(step).steps - step, validations
+
     def sentences(self, step: int) -> int:
         """Return how many sentences the validation after update `step` translates."""
         if self.limits.seconds is None:

@@ -29,6 +29,7 @@ from typing import Any
 import numpy as np
 from pydantic import BaseModel, Field, model_validator
 
+from ..compatibility.former_names import rename_keys
 from ..config import Config, Decode
 from ..data.corpus import Corpus, find_data
 from ..data.doctor import examine
@@ -42,8 +43,7 @@ from ..directory import CONFIG, VALID, Tokenizers
 from ..directory import RECORD as RECORD
 from ..directory import RUN as RUN
 from ..disk import write_json, write_text
-from ..former_names import rename_keys
-from ..machine import describe_machine, look_at_machine
+from ..machine.properties import describe_machine, look_at_machine
 from ..publish.card import Origin
 from ..text import Tokenizer
 from ..text.spacing import close_up, is_unspaced

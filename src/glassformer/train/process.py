@@ -16,7 +16,7 @@ from typing import IO
 import torch
 
 from ..disk import is_still, take_lock
-from ..machine import GIB, measure_memory
+from ..machine.properties import GIB, measure_memory
 
 LOCK = "lock"  # the file, which names the process that holds the lock
 

@@ -17,11 +17,12 @@ import torch
 from ..config import Config, Model, Train
 from ..data.batches import FEW_SHAPES, Batch, Batches
 from ..data.store import Store
-from ..device import choose_precision
 from ..directory import CONFIG, build_model
 from ..disk import write_text
 from ..kernels.tiles import has_tiles
+from ..machine.device import choose_precision
 from ..model import Transformer
+from ..translator import Translator
 from . import plan as planning
 from . import validation
 from .auto import choose_again
@@ -33,6 +34,7 @@ from .meter import time_updates
 from .micro_batching import MicroBatching
 from .plan import PLAN, SAMPLE, Costs, Plan, PlanLimits
 from .preparation import CHECKPOINTS, RUN, Prepared
+from .selection import ENOUGH_TO_CHOOSE
 from .updates import Updater
 from .validation import Validation, spread_sample
 
@@ -97,6 +99,26 @@ class Setup:
                 group=self.group,
                 most_extra=None if self.config.train.steps else self.prepared.usual_extra,
             )
+
+    def make_translator(self, model: Transformer) -> Translator:
+        """Return a translator with a model of this training, as it is."""
+        device, precision = str(self.device), self.precision
+        tokenizers = self.prepared.tokenizers
+        return Translator(self.config, tokenizers, model, device=device, precision=precision)
+
+    def say_beginning(self, updater: Updater, steps: int, can_choose: bool) -> None:
+        """Report what is about to be trained, and whether a best model can be chosen."""
+        if not can_choose:
+            self.report.say(
+                f"Only {len(self.prepared.valid[0])} pairs to validate on: under "
+                f"{ENOUGH_TO_CHOOSE}, chance would choose the best model, so the last one is kept"
+            )
+        shared = f", {self.group.size} processes" if self.group.size > 1 else ""
+        self.report.say(
+            f"{sum(p.numel() for p in updater.model.parameters()):,} parameters, "
+            f"{self.batches.count(0):,} batches an epoch, {steps:,} updates, "
+            f"{self.device} {self.precision}{shared}"
+        )
 
 
 def settle(

@@ -12,9 +12,9 @@ from typing import Any
 import torch
 
 from ..config import Config
-from ..device import free_memory, keep_memory
 from ..directory import WEIGHTS
-from ..machine import describe_machine
+from ..machine.device import free_memory, keep_memory
+from ..machine.properties import describe_machine
 from ..publish.card import hash_files, write_card
 from ..publish.golden import write_golden
 from ..version import __version__
@@ -186,7 +186,7 @@ def _tell_scores(progress: Progress, loop: Loop) -> str:
     scores = ", ".join(f"{name} {value:.2f}" for name, value in progress.scores.items())
     valid, scored = len(loop.setup.prepared.valid[0]), progress.scored_sentences
     on = "the validation text" if scored >= valid else f"{scored:,} of {valid:,} validation pairs"
-    best = f"Best on {on} after" if loop.can_choose else f"On {on}, after"
+    best = f"Best on {on} after" if loop.selection.can_choose else f"On {on}, after"
     return f"{best} update {progress.best_step:,}: {scores}"
 
 
@@ -207,7 +207,7 @@ def _describe(out: Path, prepared: Prepared, progress: Progress, loop: Loop) -> 
     data, train = loop.config.data, loop.config.train
     training = {
         "best_step": progress.best_step,
-        "is_chosen": loop.can_choose,
+        "is_chosen": loop.selection.can_choose,
         "valid_pairs": progress.scored_sentences,
         "steps": loop.steps,
         "source_tokens": progress.source_tokens,

@@ -18,10 +18,10 @@ from torch import Tensor, nn
 
 from ..config import PAD, Train
 from ..data.batches import Batch
-from ..device import autocast
 from ..kernels.fast import KernelState, fast
+from ..machine.device import autocast
+from ..machine.out_of_memory import is_out_of_memory
 from ..model import Transformer
-from ..out_of_memory import is_out_of_memory
 from .distributed import ALONE, ProcessGroup
 from .loss import batch_loss
 from .micro_batching import MicroBatching, reserve

@@ -31,9 +31,9 @@ from ..decode import NotFiniteError
 from ..directory import Tokenizers, write_json
 from ..model import Transformer
 from ..tap import record as watch
-from ..tensors import load_tensors, save_tensors
 from ..translator import Translator
 from ..typed_json import read_typed
+from ..weights.tensors import load_tensors, save_tensors
 from .log import cut_after
 from .sharding import whole
 from .updates import Updater

@@ -16,7 +16,7 @@ from glassformer.engine.native_model import NativeModel
 from glassformer.model import Transformer
 from glassformer.shared_library.compiler import ENGINE, find_compiler
 from glassformer.shared_library.loading import SWITCH
-from glassformer.weights_file import StoredTensor
+from glassformer.weights.weights_file import StoredTensor
 
 FILES = sorted(map(str, ENGINE.glob("*.c")))
 FLAGS = ("-std=gnu11", "-O3", "-fno-math-errno", "-fno-trapping-math", "-ffp-contract=fast")

@@ -21,7 +21,7 @@ from glassformer.model import Transformer
 from glassformer.shared_library import load_library
 from glassformer.tap import record
 from glassformer.translator import Translator
-from glassformer.weights_file import StoredTensor
+from glassformer.weights.weights_file import StoredTensor
 
 from .conftest import Driver
 from .test_native_network import KINDS, make_network

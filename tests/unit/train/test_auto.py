@@ -15,7 +15,7 @@ import pytest
 from glassformer.cli.train import read_recipe
 from glassformer.config import SIZES, Config
 from glassformer.data.corpus import find_data
-from glassformer.machine import Machine
+from glassformer.machine.properties import Machine
 from glassformer.train import train
 from glassformer.train.auto import (
     CorpusStats,

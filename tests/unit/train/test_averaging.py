@@ -9,11 +9,11 @@ import torch
 
 from glassformer.config import Config
 from glassformer.publish.card import read_facts
-from glassformer.tensors import load_tensors
 from glassformer.train import train
 from glassformer.train.averaging import average
 from glassformer.train.log import Reporter
 from glassformer.train.preparation import prepare_run
+from glassformer.weights.tensors import load_tensors
 
 from .conftest import LINES, Settings, write_pairs
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from glassformer.train import loop, train, validation
+from glassformer.train import selection, train, validation
 from glassformer.train.validation import Validation
 
 from .conftest import Settings
@@ -25,7 +25,7 @@ def run(
         return Validation(bleu, 2 * bleu, 9 - bleu, ("a", "b", "c"), "signature", 4)
 
     monkeypatch.setattr(validation, "validate", validate)
-    monkeypatch.setattr(loop, "ENOUGH_TO_CHOOSE", 1)
+    monkeypatch.setattr(selection, "ENOUGH_TO_CHOOSE", 1)
     config = settings(steps=8, validate_every=1, **how)
     train(config, corpus, out, quiet=True)
     last = max((out / "run/checkpoints").iterdir())

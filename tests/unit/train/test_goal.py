@@ -10,10 +10,10 @@ import torch
 
 from glassformer.config import Config
 from glassformer.directory import WEIGHTS
-from glassformer.tensors import load_tensors
 from glassformer.train import Goal, loop, resume, train
 from glassformer.train.goal import Forecast
 from glassformer.translator import Translator
+from glassformer.weights.tensors import load_tensors
 from tools.demo_corpus.files import write_pairs
 
 STEPS, EVERY = 6, 2

@@ -13,11 +13,16 @@ from pathlib import Path
 
 import pytest
 
-from glassformer.machine import Machine, count_cores, list_versions, look_at_machine
+from glassformer.machine.properties import (
+    Machine,
+    count_cores,
+    list_versions,
+    look_at_machine,
+)
 from glassformer.publish.card import read_facts, write_card
 from glassformer.publish.health import HealthFinding, examine_machine, examine_model
-from glassformer.tensors import load_tensors, save_tensors
 from glassformer.train.checkpoint import MOMENTS, examine_checkpoints
+from glassformer.weights.tensors import load_tensors, save_tensors
 
 GOOD = Machine("a processor", 4, 4, "AVX512", True, True, "cpu", (), 16.0, 100.0, False)
 VERSIONS = {"torch": "2.13", "tensorboard": "2.2", "sacremoses": "0.1", "ctranslate2": "4.8"}
@@ -158,7 +163,7 @@ def test_other_weights_translate_otherwise(model: Path) -> None:
     """Whole files, but not those that the golden translations are from."""
     from safetensors.torch import load_file
 
-    from glassformer.tensors import load_tensors, save_tensors
+    from glassformer.weights.tensors import load_tensors, save_tensors
 
     path = model / "model.safetensors"
     weights = load_tensors(path)

@@ -13,10 +13,10 @@ import pytest
 import torch
 
 from glassformer.config import Config
-from glassformer.tensors import load_tensors
 from glassformer.train import resume, train, validation
 from glassformer.train.checkpoint import checkpoints
 from glassformer.train.updates import Updater
+from glassformer.weights.tensors import load_tensors
 
 from .conftest import LINES, write_pairs
 

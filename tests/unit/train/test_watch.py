@@ -14,12 +14,12 @@ import torch
 
 from glassformer.config import Config
 from glassformer.directory import Tokenizers, build_model
-from glassformer.tensors import load_tensors
 from glassformer.train import resume, train
 from glassformer.train.checkpoint import checkpoints
 from glassformer.train.updates import Updater
 from glassformer.train.watch import MOST_BYTES, Watch, plan_snapshots, read_snapshots
 from glassformer.translator import Translator
+from glassformer.weights.tensors import load_tensors
 
 Settings = Callable[..., Config]
 

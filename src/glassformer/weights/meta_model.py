@@ -5,8 +5,8 @@ from typing import Any
 import torch
 from torch.overrides import TorchFunctionMode
 
-from .config import Model
-from .model import Transformer
+from ..config import Model
+from ..model import Transformer
 
 FILLING = {"normal_", "uniform_", "kaiming_uniform_"}
 

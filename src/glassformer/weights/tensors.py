@@ -12,7 +12,7 @@ import torch
 from safetensors.torch import save
 from torch import Tensor
 
-from .disk import write_bytes
+from ..disk import write_bytes
 from .weights_file import ALIASES, NOTES, Shapes, StoredTensor, WeightsFile
 
 

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from glassformer.cli import main
+from glassformer.compatibility.other_folders import recognise
 from glassformer.directory import SHIPPED, open_model
-from glassformer.other_folders import recognise
 
 # The files that each toolkit writes, and what is said of the folder.
 LAYOUTS = [

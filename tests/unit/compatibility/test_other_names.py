@@ -11,8 +11,8 @@ from typer.main import get_command
 
 from glassformer.cli import main
 from glassformer.cli.verbs import app
+from glassformer.compatibility.other_names import _read_names, _read_table, _read_values
 from glassformer.config import Config
-from glassformer.other_names import _read_names, _read_table, _read_values
 from glassformer.validation_errors import find_settings, list_settings
 
 COMMANDS: dict[str, Any] = get_command(app).commands  # type: ignore[attr-defined]

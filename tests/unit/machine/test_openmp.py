@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from glassformer.openmp import NAME, TIMES, undone, wait_briefly
+from glassformer.machine.openmp import NAME, TIMES, undone, wait_briefly
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import pytest
 
 from glassformer.config import Model, Positions
 from glassformer.model import Transformer
-from glassformer.shapes import list_shapes
+from glassformer.weights.shapes import list_shapes
 
 SMALL = Model(d_model=16, d_ff=24, heads=2, encoder_layers=1, decoder_layers=2)
 

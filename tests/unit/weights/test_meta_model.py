@@ -8,8 +8,8 @@ import sys
 import pytest
 
 from glassformer.config import Model, Positions
-from glassformer.meta_model import find_shapes, make_meta_model
 from glassformer.model import Transformer
+from glassformer.weights.meta_model import find_shapes, make_meta_model
 
 SMALL = Model(d_model=16, d_ff=24, heads=2, encoder_layers=1, decoder_layers=2)
 
@@ -45,7 +45,7 @@ def test_nothing_inside_has_numbers() -> None:
 def test_nothing_large_is_imported_for_it() -> None:
     code = (
         "import sys\n"
-        "from glassformer.meta_model import find_shapes\n"
+        "from glassformer.weights.meta_model import find_shapes\n"
         "from glassformer.config import Model\n"
         "find_shapes(Model(), 30, 30)\n"
         "assert 'sympy' not in sys.modules and 'torch._dynamo' not in sys.modules"

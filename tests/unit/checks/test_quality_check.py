@@ -7,8 +7,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from glassformer.config import Config, Decode
-from glassformer.quality_check import (
+from glassformer.checks.quality_check import (
     CAPS,
     count_repeats,
     find_problems,
@@ -17,6 +16,7 @@ from glassformer.quality_check import (
     measure_text,
     search_checked,
 )
+from glassformer.config import Config, Decode
 from glassformer.translation import Translation, assemble
 
 

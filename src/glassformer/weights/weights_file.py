@@ -18,8 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 from safetensors import SafetensorError, safe_open
 
-from .former_names import rename_tensor
-from .typed_json import check_type
+from ..compatibility.former_names import rename_tensor
+from ..typed_json import check_type
 
 NOTES, ALIASES = "notes", "aliases"  # what is written beside the weights
 # The types of numbers, as safetensors names them; NumPy has no bf16.

@@ -16,12 +16,12 @@ from unicodedata import decimal, normalize
 
 import numpy as np
 
-from .config import Decode
+from ..config import Decode
+from ..text.sentences import cut_spans
+from ..translation import Problem, Progress, Translation, assemble, take_apart
+from ..translator import Choice, Translator
+from ..validation_errors import check_list
 from .familiarity import Familiarity, measure_confidence
-from .text.sentences import cut_spans
-from .translation import Problem, Progress, Translation, assemble, take_apart
-from .translator import Choice, Translator
-from .validation_errors import check_list
 
 # The highest confidence that each problem allows. The last four mean that the model was not trained
 # on such text, or that the text is too long for it: another search does not help.

@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 from safetensors.numpy import load_file, save_file
 
+from glassformer.compatibility.former_names import KEYS, SETTINGS, rename_settings, rename_tensor
 from glassformer.config import Config
 from glassformer.directory import SHIPPED
-from glassformer.former_names import KEYS, SETTINGS, rename_settings, rename_tensor
 from glassformer.see import Trace
 from glassformer.translator import Translator
 from glassformer.validation_errors import list_settings

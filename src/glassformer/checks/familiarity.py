@@ -13,12 +13,12 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from .directory import GOLDEN, Tokenizers
-from .disk import read_json
-from .text.function_words import NAMES, find_other_language
-from .text.sentences import has_letters
-from .translation import Problem, Translation
-from .translator import Translator
+from ..directory import GOLDEN, Tokenizers
+from ..disk import read_json
+from ..text.function_words import NAMES, find_other_language
+from ..text.sentences import has_letters
+from ..translation import Problem, Translation
+from ..translator import Translator
 
 # Chosen by `benchmarks/familiarity.py`.
 SHARE = 0.6  # of its usual confidence: below this, a model is unsure

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from .config import Model
+from ..config import Model
 
 Named = Iterator[tuple[str, tuple[int, ...]]]
 

@@ -1,0 +1,1 @@
+"""Checks of translations and of the texts that are to be translated."""

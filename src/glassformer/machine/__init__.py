@@ -1,0 +1,1 @@
+"""The machine: its processors, memory and threads, and what to compute on."""

@@ -1,0 +1,65 @@
+"""Which model of a training is kept (by default the best by its scores), and early stopping."""
+
+from __future__ import annotations
+
+from ..config import Train
+from .checkpoint import Progress
+from .validation import Validation
+
+ENOUGH_TO_CHOOSE = 100  # sentences of the validation text: with fewer, chance would choose
+
+
+class ModelSelection:
+    """The rules by which a validated model is kept; what they need to know is in the progress."""
+
+    def __init__(self, train: Train, valid: int, has_parent: bool):
+        """`valid` is the number of pairs to validate on; `has_parent` means an initial model."""
+        self.train, self.valid, self.has_parent = train, valid, has_parent
+        self.can_choose = valid >= ENOUGH_TO_CHOOSE
+
+    def consider(self, progress: Progress, found: Validation) -> tuple[bool, bool]:
+        """Take a validation into account; return whether it is the best, and whether to keep it."""
+        is_best = self._is_best(progress, found)
+        return is_best, is_best if self.can_choose else self._is_worth_keeping(progress, found.loss)
+
+    def should_stop_early(self, progress: Progress) -> bool:
+        """Return whether `train.patience` validations in a row were not better than the best."""
+        patience = self.train.patience
+        return patience is not None and progress.validations_since_best >= patience
+
+    def describe(self, found: Validation, is_best: bool) -> str:
+        """Return the end of the line that reports a validation."""
+        is_part = found.sentences < self.valid
+        of = f" on {found.sentences:,} of {self.valid:,} pairs" if is_part else ""
+        return of + (", best so far" if is_best and self.can_choose else "")
+
+    def _is_best(self, progress: Progress, found: Validation) -> bool:
+        """Return whether a model is the best so far, and count the validations since the best.
+
+        A score of more sentences replaces all before it; one of fewer cannot be compared. A model
+        whose loss is far above that of a uniform distribution is worse than others at any score.
+        """
+        former = progress.best_sentences or found.sentences  # unknown in old checkpoints
+        if progress.best is not None and found.sentences < former:
+            return False
+        score = found.by(self.train.best_by if self.can_choose else "loss")
+        is_best = not progress.detector.is_blown_up
+        if progress.best is not None and found.sentences == former:
+            ceiling = progress.detector.ceiling
+            best = progress.scores["loss"] <= ceiling, progress.best
+            is_best = is_best and (found.loss <= ceiling, score) > best
+        progress.best_sentences = found.sentences
+        if is_best:
+            progress.best, progress.validations_since_best = score, 0
+        else:
+            progress.validations_since_best += 1
+        return is_best
+
+    def _is_worth_keeping(self, progress: Progress, loss: float) -> bool:
+        """Return whether to keep a model where none is chosen: if the initial one is not better."""
+        if progress.detector.is_blown_up:
+            return False
+        if self.has_parent and not progress.step:
+            progress.parent_loss = loss
+            return True
+        return progress.parent_loss is None or loss < progress.parent_loss
