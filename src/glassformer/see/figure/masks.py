@@ -69,11 +69,19 @@ def draw_worked_mask(plan: Outline) -> Scene:
     """Show masked attention worked out on four words, and what a note printed wrongly (V57)."""
     found, words, wide = work_out(), WORDS[plan.lang], 34.0
     lines = (
-        (("X", "sum", "$X$"), ("W", "linear", "$× W_K$"), ("K", "key", "$= K$"),
-         ("scores", "scores", "$X K^T$")),
-        (("scaled", "scores", "$÷ √3$"), ("masked", "scores", "$+ M$"),
-         ("weights", "weights", "$softmax$"), ("Z", "heads", "$softmax · X = Z$")),
-    )  # fmt: skip
+        (
+            ("X", "sum", "$X$"),
+            ("W", "linear", "$× W_K$"),
+            ("K", "key", "$= K$"),
+            ("scores", "scores", "$X K^T$"),
+        ),
+        (
+            ("scaled", "scores", "$÷ √3$"),
+            ("masked", "scores", "$+ M$"),
+            ("weights", "weights", "$softmax$"),
+            ("Z", "heads", "$softmax · X = Z$"),
+        ),
+    )
     rows: list[Node] = []
     for line in lines:
         names = [Held(Label(word, style.BODY), 58, "end") for word in words]
@@ -83,10 +91,15 @@ def draw_worked_mask(plan: Outline) -> Scene:
             hidden = np.isinf(found["masked"]) if key in ("masked", "weights") else None
             share = key == "weights"
             panel = Panel(
-                values, width=wide * values.shape[1], height=22.0 * len(values), digits=2,
-                scale="share" if share else "signed", limit=1.0, hidden=hidden,
+                values,
+                width=wide * values.shape[1],
+                height=22.0 * len(values),
+                digits=2,
+                scale="share" if share else "signed",
+                limit=1.0,
+                hidden=hidden,
                 edge=style.role(role).ink if key == "W" else "",
-            )  # fmt: skip
+            )
             label = Label(formula, style.HEADING, style.role(role).ink)
             parts.append(Down(label, panel.named(key), gap=4, align="middle", stands_on=1))
         rows.append(Across(*parts, gap=18))
@@ -136,10 +149,16 @@ def draw_before_and_after(plan: Outline, *, layer: int = 0, head: int = 0) -> Sc
     for key, role, mask in stages:
         share, look = key == "weights", style.role(role)
         panel = Panel(
-            plan.of(f"{name}.{key}[{head},q,m]"), width=side, height=18.0 * count, digits=2,
-            size=7.0, scale="share" if share else "signed", hidden=mask, only=(shown, shown),
+            plan.of(f"{name}.{key}[{head},q,m]"),
+            width=side,
+            height=18.0 * count,
+            digits=2,
+            size=7.0,
+            scale="share" if share else "signed",
+            hidden=mask,
+            only=(shown, shown),
             limit=1.0 if share else float(np.abs(scores).max()),
-        )  # fmt: skip
+        )
         rows = texts if key == "scores" else ()
         told = Label(plan.say(key), style.BODY, look.ink, bold=True)
         parts.append(Matrix(panel, rows=rows, columns=texts, head=told, fit=64).named(key))

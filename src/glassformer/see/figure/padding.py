@@ -65,11 +65,16 @@ def draw_padding(plan: Outline, *, head: int = 0) -> Scene:
         share = key == "weights"
         made = plan.give(key, values[:count])
         panel = Panel(
-            made, width=26.0 * len(columns), height=20.0 * len(rows), digits=2, size=7.0,
-            scale="share" if share else "signed", only=(rows, columns),
+            made,
+            width=26.0 * len(columns),
+            height=20.0 * len(rows),
+            digits=2,
+            size=7.0,
+            scale="share" if share else "signed",
+            only=(rows, columns),
             limit=1.0 if share else find_largest([scores[: len(rows), columns]]),
             hidden=None if step == 1 else hidden,
-        ).at(step, (0, -40))  # fmt: skip
+        ).at(step, (0, -40))
         sums = [plan.of(f"sum[j] weights[{i},j]") for i in rows] if share else ()
         head_ = Label(
             plan.say(key), style.BODY, style.role(key if share else "scores").ink, bold=True

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 import math
 import re
 import warnings
@@ -18,11 +19,11 @@ from matplotlib.figure import Figure
 from matplotlib.text import Text
 
 from glassformer.config import Config, Decode
-from glassformer.directory import Tokenizers, build_model
+from glassformer.directory import Tokenizers, build_model, locate
+from glassformer.see.document import AlignmentHead
 from glassformer.see.draw import theme
-from glassformer.see.draw.aligning import find_aligner, measure_information
+from glassformer.see.draw.aligning import find_aligner, find_aligning_head, measure_information
 from glassformer.see.draw.animate import Animation
-from glassformer.see.draw.attention_grids import roll_out_layers
 from glassformer.see.draw.beams import draw_beam_tree, find_branch
 from glassformer.see.draw.canvas import spell_number
 from glassformer.see.draw.code import BLOCKS, MODEL, read_code
@@ -32,7 +33,9 @@ from glassformer.see.draw.pictures import PICTURES, draw
 from glassformer.see.draw.runs import _read_lines, read_watched
 from glassformer.see.draw.training import make_target
 from glassformer.see.figure import style
+from glassformer.see.figure.alignment import find_order, roll_out_layers
 from glassformer.see.figure.choice import cut_off
+from glassformer.see.figure.decoding import find_settled
 from glassformer.see.figure.lessons import learning_rate, smoothed_loss
 from glassformer.see.figure.masks import work_out
 from glassformer.see.figure.padding import score_padded
@@ -203,7 +206,7 @@ def test_of_very_many_tokens_what_is_left_out_is_said(tokenizer: Tokenizer) -> N
     text = " ".join([LINES[0]] * 40)
     trace = record(translator, text, target=text)
     assert len(trace.source) > 200
-    for id in ("V56", "V58", "V59", "V60", "V62"):
+    for id in ("V54", "V55", "V56", "V58", "V59", "V60", "V62", "V76", "V77", "V79"):
         assert "tokens are left out" in PICTURES[id].scene(trace).description, id
 
 
@@ -265,8 +268,49 @@ def test_information_is_none_where_rows_are_alike_and_most_on_a_diagonal() -> No
 
 
 def test_the_head_that_is_asked_for_is_kept(trace: Trace) -> None:
-    assert find_aligner(trace, 1, 2) == (1, 2)
-    assert find_aligner(trace, head=3)[1] == 3
+    assert find_aligning_head(trace, 1, 2) == (1, 2)
+    assert find_aligning_head(trace, head=3)[1] == 3
+
+
+def test_the_measured_aligner_is_drawn(trace: Trace) -> None:
+    """That of `alignment.json`, which a recording has; not the head with most information."""
+    assert trace.document.aligner is None
+    found = find_aligner(trace)
+    assert (found.layer, found.head) == find_aligning_head(trace)
+    measured = AlignmentHead(layer=(found.layer + 1) % 3, head=None, row="reads")
+    known = Trace(trace.document.model_copy(update={"aligner": measured}), trace.tensors)
+    assert find_aligner(known) == measured and find_aligning_head(known)[0] == measured.layer
+    scene = PICTURES["V54"].scene(known)
+    name = f"decoder.{measured.layer}.cross_attention.weights"
+    assert any(name in mark.of for mark in scene.texts) and "measured" in scene.description
+    assert [mark.text for mark in scene.texts].count("<s>") == 1, "rows are what is read"
+    assert f"decoder layer {measured.layer}" in PICTURES["V79"].scene(known).description
+    edits = [{"do": "silence", "name": name, "head": 0}]
+    edited = Trace(known.document.model_copy(update={"edits": tuple(edits)}), trace.tensors)
+    assert find_aligner(edited) == found
+
+
+def test_a_recording_knows_the_aligner_that_is_stored_with_the_model() -> None:
+    folder = locate("demo")
+    trace = record(Translator.load(folder, device="cpu"), "A cat.", level="attention")
+    stored = json.loads((folder / "alignment.json").read_text(encoding="utf-8"))
+    assert trace.document.aligner == AlignmentHead(
+        **{k: stored[k] for k in ("layer", "head", "row")}
+    )
+
+
+def test_of_an_alignment_the_order_is_told() -> None:
+    keys, texts = ["a", "red", "apple", "."], ["une", "pomme", "rouge", "."]
+    straight, turned = np.eye(4), np.eye(4)[[0, 2, 1, 3]]
+    assert find_order(texts, keys, straight)[0] == "straight"
+    names = {"one": "pomme", "two": "rouge", "a": "apple", "b": "red"}
+    assert find_order(texts, keys, turned) == ("turned", names)
+    assert find_order(texts, keys, np.full((4, 4), 0.25))[0] == "blurred"
+
+
+def test_a_token_is_settled_where_it_stays_the_best() -> None:
+    same = np.array([[1, 0, 0, 0], [0, 1, 0, 0], [1, 1, 1, 0]], bool)
+    assert find_settled(same) == [2, 1, 2, -1]
 
 
 def test_rollout_rows_sum_to_one(trace: Trace) -> None:
@@ -404,7 +448,8 @@ def test_a_norm_is_drawn_or_said(make: Callable[[str, str], Trace], shape: str) 
     boxed = [text.text for text in scene.texts]
     assert ("LayerNorm" in boxed) == (shape == "pre") and "LayerNorm" in scene.description
     for id in ("V74", "V78"):
-        assert ("one LayerNorm more" in read_words(draw(trace, id))) == (shape == "pre")
+        said = PICTURES[id].scene(trace).description
+        assert ("one LayerNorm more" in said) == (shape == "pre")
 
 
 def test_hatching_is_explained_where_there_is_some(trace: Trace) -> None:
