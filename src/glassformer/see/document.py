@@ -144,6 +144,14 @@ class Wiring(Settings):
     modules: dict[str, Module]
 
 
+class AlignmentHead(Settings):
+    """The cross-attention that was measured to align words best: a head, or the mean of a layer."""
+
+    layer: int  # of the decoder
+    head: int | None  # None: the mean of all heads
+    row: Literal["reads", "predicts"]  # the row whose input is the word, or that predicts it
+
+
 class Document(Settings):
     """One recorded translation without its tensors, which are stored beside it as safetensors."""
 
@@ -159,6 +167,7 @@ class Document(Settings):
     source_vocabulary: int
     target_vocabulary: int
     weights_sha256: str | None = None
+    aligner: AlignmentHead | None = None  # None: none was measured for these weights
     wiring: Wiring | None = None  # None in recordings older than this field
     level: Level
     predictions: tuple[Prediction, ...]

@@ -14,13 +14,24 @@ from torch import Tensor
 from ..checks.familiarity import Familiarity
 from ..checks.quality_check import judge
 from ..decode.sample import find_draw_probabilities
+from ..evaluate.choice import load_choice
 from ..machine.device import autocast
 from ..model import Transformer
 from ..tap import record as watch
 from ..translation import Translation
 from ..translator import Choice, Translator
 from ..version import __version__
-from .document import LEVELS, Document, Level, Noticed, Numerics, Prediction, Search, Token
+from .document import (
+    LEVELS,
+    AlignmentHead,
+    Document,
+    Level,
+    Noticed,
+    Numerics,
+    Prediction,
+    Search,
+    Token,
+)
 from .edit import Edited, prepare_edits
 from .levels import belongs
 from .parameters import Parameters
@@ -229,6 +240,7 @@ def _describe(
         target=tuple(target),
         predicted=tuple(predicted),
         settings=translator.config.model,
+        aligner=_find_aligner(translator),
         wiring=record_wiring(translator.config.model),
         source_vocabulary=len(tokenizers.source),
         target_vocabulary=len(tokenizers.target),
@@ -239,6 +251,13 @@ def _describe(
         numerics=numerics,
         edits=edited.edits,
     )
+
+
+def _find_aligner(translator: Translator) -> AlignmentHead | None:
+    """Return the head whose choice is stored beside the weights; None if there is none."""
+    folder = translator.weights.folder
+    choice = load_choice(folder, translator) if folder else None
+    return AlignmentHead(**choice.candidate._asdict()) if choice else None
 
 
 def _judge(translator: Translator, text: str, passage: Passage) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""The choice of a cross-attention head to draw, if the caller chose none.
+"""The cross-attention that is drawn, if the caller chose none: the one that aligns words best.
 
 Letters: H heads; Q queries; M memory, that is keys.
 """
@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from ..document import AlignmentHead
 from .selection import Array, pick
 
 
@@ -26,12 +27,26 @@ def measure_information(weights_HQM: Array) -> Array:
     return np.asarray(entropy(weights_HQM.mean(1)) - entropy(weights_HQM).mean(1))
 
 
-def find_aligner(trace: Any, layer: int | None = None, head: int | None = None) -> tuple[int, int]:
-    """Return a layer and a head: those given, or else those with the most information.
+def find_aligner(trace: Any) -> AlignmentHead:
+    """Return the head, or the mean of a layer, that was measured to align words best.
 
-    Only what is not given is chosen, by `measure_information`.
+    Of a model that was not measured, or was edited, it is the head with the most information.
     """
-    count = trace.settings.decoder_layers
+    measured: AlignmentHead | None = None if trace.edits else trace.document.aligner
+    if measured:
+        return measured
+    layer, head = find_aligning_head(trace)
+    return AlignmentHead(layer=layer, head=head, row="predicts")
+
+
+def find_aligning_head(
+    trace: Any, layer: int | None = None, head: int | None = None
+) -> tuple[int, int]:
+    """Return a layer and one head: those given, or else measured, or with the most information."""
+    measured, count = trace.document.aligner, trace.settings.decoder_layers
+    if layer is None and measured and not trace.edits:
+        layer = measured.layer
+        head = measured.head if head is None else head
     layers = range(count) if layer is None else [pick(layer, count, "layer")]
     found = np.stack(
         [measure_information(trace[f"decoder.{n}.cross_attention.weights"]) for n in layers]

@@ -12,44 +12,41 @@ from typing import Any, Literal, NamedTuple
 from matplotlib.figure import Figure
 
 from ..figure import (
+    alignment,
     attention,
     choice,
+    decoding,
     flow,
     heights,
     layers,
     lessons,
+    masks,
     outside,
+    padding,
     places,
     residual,
     steps,
 )
 from ..figure.scene import Scene
 from . import (
-    attention_grids,
     beams,
     code,
     context,
     costs,
     cross_entropy,
-    crossing,
-    decoding,
     figure_1,
     heads,
-    masks,
     matrices,
     meaning,
     order,
-    padding,
     parallel,
     position_facts,
     reasons,
     recap,
     splitting,
     sublayers,
-    three_masks,
     training,
     vocabulary,
-    walk,
     wave_pictures,
     wiring,
     words,
@@ -197,11 +194,9 @@ _ALL = (
         needs="",
     ),
     Picture("V52", "Layer, attention, heads", "层、注意力、头", attention.draw_selectors, needs=""),
-    Picture("V53", "Every head at a glance", "每个头一览", attention_grids.draw_overview, needs=""),
-    Picture("V54", "Alignment", "对齐", attention_grids.draw_alignment, needs=""),
-    Picture(
-        "V55", "Weighted sums of the source", "源句的加权和", attention_grids.draw_weighted_sum
-    ),
+    Picture("V53", "Every head at a glance", "每个头一览", alignment.draw_overview, needs=""),
+    Picture("V54", "Alignment", "对齐", alignment.draw_alignment, needs=""),
+    Picture("V55", "Weighted sums of the source", "源句的加权和", alignment.draw_weighted_sum),
     # A.8 Masks, padding, the longest sentence
     Picture("V56", "The causal mask", "因果掩码", masks.draw_causal_mask),
     Picture(
@@ -211,7 +206,7 @@ _ALL = (
     Picture("V59", "Padding", "填充", padding.draw_padding, "animated"),
     Picture("V60", "Too long", "过长", padding.draw_longest, needs=""),
     Picture("V61", "A batch", "一个批次", padding.draw_batch, needs=""),
-    Picture("V62", "Three masks", "三种掩码", three_masks.draw_three_masks, needs=""),
+    Picture("V62", "Three masks", "三种掩码", masks.draw_three_masks, needs=""),
     # A.9 Feed-forward, residual, norm
     Picture("V63", "The feed-forward network", "前馈网络", sublayers.draw_feed_forward, "animated"),
     Picture("V64", "The bend between", "中间的弯", sublayers.draw_activation),
@@ -233,9 +228,9 @@ _ALL = (
     Picture(
         "V76", "A row longer each step", "每步多一行", decoding.draw_growing_mask, "animated", ""
     ),
-    Picture("V77", "Looking at the source", "看向源句", crossing.draw_cross_attention, "animated"),
+    Picture("V77", "Looking at the source", "看向源句", alignment.draw_cross_attention, "animated"),
     Picture("V78", "One memory for all layers", "一份记忆供各层", heights.draw_memory),
-    Picture("V79", "The whole way", "完整的一路", walk.draw_walk),
+    Picture("V79", "The whole way", "完整的一路", decoding.draw_walk),
     Picture("V80", "From a vector to a word", "从向量到词", choice.draw_choice),
     Picture("V81", "The greedy path", "贪婪路径", choice.draw_greedy_path, needs=""),
     Picture("V82", "The beam", "束搜索", beams.draw_beam_tree, "animated", "search"),

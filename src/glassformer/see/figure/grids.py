@@ -3,82 +3,136 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
+from typing import Protocol
 
 import numpy as np
 
 from . import style
-from .nodes import Label, Node, Numeral, Panel, Sheet
+from .nodes import Held, Label, Node, Numeral, Sheet
 from .quantity import Array, Quantity
+from .scene import BoxMark, PathMark
 
-BETWEEN = 5.0  # a name and its row
+BETWEEN, LEAST = 5.0, 6.0  # between a name and its row; the smallest type
+REASONS = {  # why a cell is hidden: hatch, fill, edge
+    "seen": ("", style.role("weights").fill, ""),
+    "padding": ("/", style.PAPER, "#aeb4bd"),
+    "later": ("x", "#fff4e6", "#e0a060"),
+}
+
+
+class CellGrid(Protocol):
+    """A node of equal cells."""
+
+    width: float
+    height: float
+
+    @property
+    def cell(self) -> tuple[float, float]: ...
+
+    def place(self, sheet: Sheet, x: float, y: float) -> None: ...
 
 
 class Matrix(Node):
-    """A panel with a name for each row and column; names of narrow columns stand upright.
+    """CellGrid with a name for each row and column; names of narrow columns stand upright.
 
-    sums: one number for each row, written at its right end. lit: rows whose names are lit.
+    head: what stands above the middle of the cells. sums: one number for each row, written at its
+    right end. lit: rows whose names are lit.
     """
 
     def __init__(
         self,
-        quantity: Quantity | Array,
+        cells: CellGrid,
         *,
         rows: Sequence[str] = (),
         columns: Sequence[str] = (),
-        cell: tuple[float, float],
-        scale: str = "share",
-        limit: float | None = 1.0,
-        hidden: Array | None = None,
-        digits: int | None = None,
-        size: float = style.TINY,
+        head: Node | None = None,
         sums: Sequence[Quantity] = (),
-        edge: str = "",
         fit: float = 90.0,
         lit: Sequence[int] = (),
     ):
-        shape = quantity.shape if isinstance(quantity, Quantity) else np.shape(quantity)
-        wide, high = cell
-        self.cell, self.sums = cell, [Numeral(each, size, style.SOFT) for each in sums]
-        self.panel = Panel(
-            quantity,
-            width=wide * shape[1],
-            height=high * shape[0],
-            scale=scale,
-            limit=limit,
-            hidden=hidden,
-            digits=digits,
-            size=size,
-            edge=edge,
-        )
-        type = min(style.SMALL, max(6.0, high * 0.72))
+        self.cells, (wide, high) = cells, cells.cell
+        self.sums = [Numeral(each, style.TINY, style.SOFT) for each in sums]
+        size = min(style.SMALL, max(LEAST, high * 0.72))
         self.rows = [
-            Label(text, type, style.LIT if n in lit else style.INK, bold=n in lit, fit=fit)
+            Label(text, size, style.LIT if n in lit else style.INK, bold=n in lit, fit=fit)
             for n, text in enumerate(rows)
         ]
-        narrow = [Label(text, style.TINY, fit=fit) for text in columns]
-        self.is_upright = any(label.width > wide - 2 for label in narrow)
-        type = min(style.SMALL, max(6.0, wide * 0.72))
-        self.columns = [Label(t, type, fit=fit, upright=self.is_upright) for t in columns]
+        size = min(style.SMALL, max(LEAST, wide * 0.72))
+        names = [Label(text, size, fit=fit) for text in columns]
+        if any(label.width > wide - 2 for label in names):
+            names = [Label(text, size, fit=fit, upright=True) for text in columns]
+        self.columns = names
         self.left = max((label.width + BETWEEN for label in self.rows), default=0.0)
-        self.top = max((label.height + 3 for label in self.columns), default=0.0)
-        sums_wide = max((number.width + BETWEEN for number in self.sums), default=0.0)
-        self.width = self.left + self.panel.width + sums_wide
-        self.height = self.top + self.panel.height
+        self.head, self.names = head, max((label.height + 3 for label in names), default=0.0)
+        self.top = self.names + (head.height + 4 if head else 0.0)
+        right = max((number.width + BETWEEN for number in self.sums), default=0.0)
+        self.width, self.height = self.left + cells.width + right, self.top + cells.height
 
     @property
     def axis(self) -> float:
-        return self.top + self.panel.height / 2
+        return self.top + self.cells.height / 2
 
     def draw(self, sheet: Sheet, x: float, y: float) -> None:
-        wide, high = self.cell
-        left, top = x + self.left, y + self.top
-        self.panel.place(sheet, left, top)
+        (wide, high), left, top = self.cells.cell, x + self.left, y + self.top
+        self.cells.place(sheet, left, top)
+        if self.head:
+            middle = left + (self.cells.width - self.head.width) / 2
+            self.head.place(sheet, middle, top - self.top)
         for n, label in enumerate(self.rows):
-            label.place(
-                sheet, left - BETWEEN - label.width, top + (n + 0.5) * high - label.height / 2
-            )
+            middle = top + (n + 0.5) * high
+            label.place(sheet, left - BETWEEN - label.width, middle - label.height / 2)
         for n, label in enumerate(self.columns):
             label.place(sheet, left + (n + 0.5) * wide - label.width / 2, top - 3 - label.height)
         for n, number in enumerate(self.sums):
-            right = left + self.panel.width + BETWEEN
-            number.place(sheet, right, top + (n + 0.5) * high - number.height / 2)
+            right, middle = left + self.cells.width + BETWEEN, top + (n + 0.5) * high
+            number.place(sheet, right, middle - number.height / 2)
+
+
+class Reasons(Node):
+    """CellGrid that are seen, or hidden for a reason; `why` has the index of each in `REASONS`."""
+
+    def __init__(self, why: Array, cell: tuple[float, float]):
+        self.why, self.cell = why, cell
+        self.width, self.height = cell[0] * why.shape[1], cell[1] * why.shape[0]
+
+    def draw(self, sheet: Sheet, x: float, y: float) -> None:
+        wide, high = self.cell
+        for n, row in enumerate(self.why.astype(int)):
+            starts = np.flatnonzero(np.diff(row, prepend=-1)).tolist()
+            for start, end in zip(starts, [*starts[1:], len(row)], strict=True):
+                hatch, fill, edge = REASONS[list(REASONS)[row[start]]]
+                box = BoxMark(
+                    x=x + start * wide, y=y + n * high, width=(end - start) * wide, height=high
+                )
+                sheet.add(replace(box, fill=fill, hatch=hatch, edge=edge, line=0.4))
+        frame = BoxMark(x=x, y=y, width=self.width, height=self.height, edge=style.SOFT, layer=4)
+        sheet.add(frame)
+
+
+class Tall(Held):
+    """A node in the middle of a given height."""
+
+    def __init__(self, node: Node, height: float):
+        super().__init__(node, node.width)
+        self.height = height
+
+    @property
+    def axis(self) -> float:
+        return self.height / 2
+
+    def draw(self, sheet: Sheet, x: float, y: float) -> None:
+        self.node.place(sheet, x, y + (self.height - self.node.height) / 2)
+
+
+class Struck(Held):
+    """A node with a line through it."""
+
+    def __init__(self, node: Node, width: float = 0.0):
+        super().__init__(node, width)
+
+    def draw(self, sheet: Sheet, x: float, y: float) -> None:
+        super().draw(sheet, x, y)
+        left, middle = x + (self.width - self.node.width) / 2, y + self.height / 2
+        ends = ((left - 2, middle), (left + self.node.width + 2, middle))
+        sheet.add(PathMark(points=ends, ink=style.LIT, line=1.3, layer=7))

@@ -134,7 +134,7 @@ def draw_teacher_forcing(
             )
     missed = sum(guessed[n] != wanted[n] for n in range(len(wanted)))
     return plan.compose(
-        Columns(rows, gap=(6, 40), align=["end", *["middle"] * len(shown)]),  # type: ignore[list-item]
+        Columns(rows, gap=(6, 40), align=["end", *["middle"] * len(shown)]),
         title=plan.say("title" if missed else "title_right"),
         note=plan.say("note", missed=missed, n=len(wanted), step=run.steps[found]),
         origin=plan.say("toy" if watch is None else "own"),

@@ -157,7 +157,7 @@ class Columns(Node):
         rows: Sequence[Sequence[Node | None]],
         *,
         gap: tuple[float, float] = (style.NEAR, style.CLOSE),
-        align: Sequence[Align] | Align = "start",
+        align: Sequence[str] | str = "start",
     ):
         self.rows = [Across(*(node or Spacer() for node in row)) for row in rows]
         count = max((len(row.nodes) for row in self.rows), default=0)
@@ -464,10 +464,14 @@ class Panel(Node):
         digits: int | None = None,
         size: float = style.SMALL,
         shown: int | None = None,
+        only: tuple[Sequence[int], Sequence[int]] | None = None,
     ):
+        """Make the panel; `only` names the rows and columns that are drawn, by default all."""
         self.quantity = quantity if isinstance(quantity, Quantity) else None
         values = quantity.values if isinstance(quantity, Quantity) else np.asarray(quantity, float)
         self.values = np.atleast_2d(values)[:, :shown]
+        self.only = only or tuple(map(range, self.values.shape))
+        self.values = self.values[np.ix_(*self.only)]
         self.hidden = np.zeros(self.values.shape, bool) if hidden is None else hidden
         self.width, self.height, self.scale, self.edge = width, height, scale, edge
         self.limit = limit or find_largest([np.where(self.hidden, 0, self.values)])
@@ -503,7 +507,8 @@ class Panel(Node):
         wide, high = self.cell
         assert self.quantity is not None
         for i, j in np.ndindex(self.values.shape):
-            number = self.quantity[(i, j)[-len(self.quantity.letters) :]]
+            where = self.only[0][i], self.only[1][j]
+            number = self.quantity[where[-len(self.quantity.letters) :]]
             colour = colour_of(float(number), self.scale, self.limit)
             ink = style.SOFT if self.hidden[i, j] else style.ink_on(colour)
             label = Numeral(number, self.size, ink, digits=self.digits or 0, align="middle")

@@ -7,8 +7,9 @@ import numpy as np
 from ..draw.selection import show_tokens
 from ..draw.waves import encode_waves
 from . import style
+from .grids import Tall
 from .links import Callout
-from .nodes import Across, Chip, Down, Held, Label, Node, Panel, Sheet, Spacer, Strip
+from .nodes import Across, Chip, Down, Held, Label, Node, Panel, Spacer, Strip
 from .plan import Outline, figure
 from .scene import Scene
 
@@ -37,7 +38,7 @@ def draw_sum(plan: Outline) -> Scene:
         Label(plan.say(key), style.SMALL, style.role(role).ink, bold=True, width=80, align="end")
         for key, role in (("both", "sum"), ("where", "positions"), ("what", "embedded"))
     ]
-    left = Down(*(_Tall(name, 22.0) for name in names), gap=10, align="end")
+    left = Down(*(Tall(name, 22.0) for name in names), gap=10, align="end")
     body = Across(left, *columns, gap=18, align="top")
     words = plan.of("source_embedding.embedded[q,d]").values
     places = plan.of("source_embedding.positions[q,d]").values
@@ -47,17 +48,6 @@ def draw_sum(plan: Outline) -> Scene:
         title=plan.say("title"),
         note=plan.say("note", d=plan.trace.settings.d_model, share=f"{loud:.1f}"),
     )
-
-
-class _Tall(Held):
-    """A node in the middle of a given height."""
-
-    def __init__(self, node: Node, height: float):
-        super().__init__(node, node.width)
-        self.height = height
-
-    def draw(self, sheet: Sheet, x: float, y: float) -> None:
-        self.node.place(sheet, x, y + (self.height - self.node.height) / 2)
 
 
 @figure("four")
@@ -70,7 +60,7 @@ def draw_four_wide(plan: Outline) -> Scene:
             values, width=240, height=102, scale="wave", limit=1.0, digits=4, size=style.BODY
         )
         heads = [Held(Label(name, style.SMALL, style.SOFT), 60) for name in waves.split()]
-        rows = Down(*(_Tall(Label(str(n), style.SMALL, style.SOFT), 34) for n in range(3)), gap=0)
+        rows = Down(*(Tall(Label(str(n), style.SMALL, style.SOFT), 34) for n in range(3)), gap=0)
         name = Label(plan.say(layout), style.BODY, bold=True)
         grid = Down(Across(*heads, gap=0), panel.named(layout), gap=4)
         body = Across(Down(Spacer(8, 18), rows, gap=0), grid, gap=6, align="top")

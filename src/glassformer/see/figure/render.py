@@ -9,7 +9,7 @@ import numpy as np
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.patches import FancyBboxPatch, PathPatch, Rectangle
+from matplotlib.patches import FancyBboxPatch, PathPatch
 from matplotlib.path import Path
 from matplotlib.text import Text
 from matplotlib.transforms import Affine2D
@@ -131,12 +131,9 @@ class _Pen:
             style.SCALES[mark.scale](np.clip((values - low) / (mark.limit - low), 0, 1))
         )
         wide, high = mark.width / values.shape[1], mark.height / values.shape[0]
-        for i, j in mark.hidden:
-            rgba[i, j] = (1, 1, 1, 1)
-            place = mark.x + j * wide, mark.y + i * high
-            patch = Rectangle(place, wide, high, facecolor="none", edgecolor="none", linewidth=0)
-            patch.set(hatch="/////", zorder=mark.layer + 0.5, hatchcolor=style.FAINT)
-            self.axes.add_patch(patch)
+        if mark.hidden:
+            rgba[tuple(np.array(mark.hidden).T)] = (1, 1, 1, 1)
+            self.axes.add_patch(_hatch_cells(mark, wide, high))
         extent = (mark.x, mark.x + mark.width, mark.y + mark.height, mark.y)
         image = self.axes.imshow(rgba, extent=extent, interpolation="nearest", aspect="auto")
         image.set(zorder=mark.layer, alpha=mark.alpha)
@@ -160,6 +157,18 @@ class _Pen:
         )
         artist.set_visible(False)
         return artist
+
+
+def _hatch_cells(mark: GridMark, wide: float, high: float) -> PathPatch:
+    """Return one patch that hatches the hidden cells of a grid."""
+    corners = []
+    for i, j in mark.hidden:
+        x, y = mark.x + j * wide, mark.y + i * high
+        corners += [(x, y), (x + wide, y), (x + wide, y + high), (x, y + high), (x, y)]
+    codes = [Path.MOVETO, *[Path.LINETO] * 3, Path.CLOSEPOLY] * len(mark.hidden)
+    patch = PathPatch(Path(corners, codes), facecolor="none", edgecolor="none", linewidth=0)
+    patch.set(hatch="/////", zorder=mark.layer + 0.5, hatchcolor=style.FAINT)
+    return patch
 
 
 class Film(Animation):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 import math
 import re
 import warnings
@@ -18,24 +19,26 @@ from matplotlib.figure import Figure
 from matplotlib.text import Text
 
 from glassformer.config import Config, Decode
-from glassformer.directory import Tokenizers, build_model
+from glassformer.directory import Tokenizers, build_model, locate
+from glassformer.see.document import AlignmentHead
 from glassformer.see.draw import theme
-from glassformer.see.draw.aligning import find_aligner, measure_information
+from glassformer.see.draw.aligning import find_aligner, find_aligning_head, measure_information
 from glassformer.see.draw.animate import Animation
-from glassformer.see.draw.attention_grids import roll_out_layers
 from glassformer.see.draw.beams import draw_beam_tree, find_branch
 from glassformer.see.draw.canvas import spell_number
 from glassformer.see.draw.code import BLOCKS, MODEL, read_code
 from glassformer.see.draw.costs import count_products
 from glassformer.see.draw.cross_entropy import smooth_terms
-from glassformer.see.draw.masks import work_out
-from glassformer.see.draw.padding import score_beginning
 from glassformer.see.draw.pictures import PICTURES, draw
 from glassformer.see.draw.runs import _read_lines, read_watched
 from glassformer.see.draw.training import make_target
 from glassformer.see.figure import style
+from glassformer.see.figure.alignment import find_order, roll_out_layers
 from glassformer.see.figure.choice import cut_off
+from glassformer.see.figure.decoding import find_settled
 from glassformer.see.figure.lessons import learning_rate, smoothed_loss
+from glassformer.see.figure.masks import work_out
+from glassformer.see.figure.padding import score_padded
 from glassformer.see.figure.quantity import Quantity
 from glassformer.see.recording import record
 from glassformer.see.toy import train_toy
@@ -115,11 +118,9 @@ def check_numbers(figure: Figure, trace: Trace) -> int:
         "trace": trace,
         "np": np,
         "watch": read_watched(),
-        "work_out": work_out,
         "make_target": make_target,
         "cut_off": cut_off,
         "smooth_terms": smooth_terms,
-        "score_beginning": score_beginning,
     }
     checked, scene = 0, getattr(figure, "scene", None)
     for text in figure.findobj(Text):
@@ -198,30 +199,15 @@ def test_a_long_recording_stays_a_page(tokenizer: Tokenizer) -> None:
         assert max(figure.get_size_inches()) < LARGEST, id
 
 
-def test_of_very_many_tokens_those_drawn_can_be_read(tokenizer: Tokenizer) -> None:
-    """No name stands on another, and what is left out is said."""
+def test_of_very_many_tokens_what_is_left_out_is_said(tokenizer: Tokenizer) -> None:
     pair = Tokenizers(tokenizer, tokenizer)
     config = Config.read({"model": SHAPES["post"]})
     translator = Translator(config, pair, build_model(config, pair), device="cpu")
     text = " ".join([LINES[0]] * 40)
     trace = record(translator, text, target=text)
     assert len(trace.source) > 200
-    for id in ("V54", "V55", "V56", "V58", "V60"):
-        figure = draw(trace, id)
-        check_numbers(figure, trace)
-        assert max(figure.get_size_inches()) < LARGEST, id
-        texts = figure.axes[0].texts
-        assert "tokens are left out" in " ".join(text.get_text() for text in texts), id
-        if id == "V60":  # its tokens stand in boxes
-            continue
-        columns: dict[float, list[Text]] = {}
-        for text in texts:
-            if text.get_ha() == "right" and text.get_fontsize() < 8:
-                columns.setdefault(text.get_position()[0], []).append(text)
-        names = max(columns.values(), key=len)
-        heights = [text.get_position()[1] for text in names]
-        assert len(names) > 40
-        assert min(np.diff(heights)) >= names[0].get_fontsize(), id
+    for id in ("V54", "V55", "V56", "V58", "V59", "V60", "V62", "V76", "V77", "V79"):
+        assert "tokens are left out" in PICTURES[id].scene(trace).description, id
 
 
 @pytest.mark.filterwarnings("ignore:Glyph")
@@ -240,16 +226,39 @@ def test_chinese_has_its_own_titles_and_notes(
         title = next(t for t in figure.axes[0].texts if t.get_fontsize() in sizes)
         assert re.search(r"[\u4e00-\u9fff]", title.get_text()), (id, title)
         for text in shown:
-            assert not re.search(r"\b(the|of|and|which)\b", text), (id, text)
+            assert not re.search(r"\s(the|of|and|which)\s", text), (id, text)
+
+
+@pytest.mark.parametrize("shape", ["post", "pre"])
+def test_padding_changes_no_score_between_words(
+    make: Callable[[str, str], Trace], shape: str
+) -> None:
+    """What is recomputed with padding is, between the words, what was recorded without."""
+    trace = make(shape, LINES[1])
+    scores, count = score_padded(trace, 1), len(trace.source)
+    own = trace["encoder.0.self_attention.scores"][1]
+    np.testing.assert_allclose(scores[:count, :count], own, atol=1e-4)
+    assert np.isfinite(scores).all() and scores.shape[1] > count
+    scene = PICTURES["V59"].scene(trace, head=1)
+    shown = scene.data["weights"]
+    np.testing.assert_allclose(
+        shown[:, :count], trace["encoder.0.self_attention.weights"][1], atol=1e-5
+    )
+    assert (shown[:, count:] == 0).all() and np.isinf(scene.data["masked"][:, count:]).all()
+
+
+def test_a_batch_has_four_sentences_and_none_is_another_cut_short(trace: Trace) -> None:
+    texts = [mark.text for mark in PICTURES["V61"].scene(trace).texts]
+    assert texts.count("</s>") == 4 and "Thanks" in texts and "student" in texts
 
 
 def test_the_worked_example() -> None:
     found = work_out()
     np.testing.assert_allclose(found["K"][0], [0.36, 0.15, 0.34], atol=1e-12)
-    np.testing.assert_allclose(found["QKᵀ"][1], [0.588, 1.215, 1.148, 1.008], atol=5e-4)
-    np.testing.assert_allclose(found["softmax"][3], [0.2047, 0.2732, 0.2684, 0.2537], atol=5e-5)
-    np.testing.assert_allclose(found["· V"][2], [0.6106, 0.2464, 0.7047], atol=5e-5)
-    assert (found["softmax"][np.triu_indices(4, 1)] == 0).all()
+    np.testing.assert_allclose(found["scores"][1], [0.588, 1.215, 1.148, 1.008], atol=5e-4)
+    np.testing.assert_allclose(found["weights"][3], [0.2047, 0.2732, 0.2684, 0.2537], atol=5e-5)
+    np.testing.assert_allclose(found["Z"][2], [0.6106, 0.2464, 0.7047], atol=5e-5)
+    assert (found["weights"][np.triu_indices(4, 1)] == 0).all()
 
 
 def test_information_is_none_where_rows_are_alike_and_most_on_a_diagonal() -> None:
@@ -259,8 +268,49 @@ def test_information_is_none_where_rows_are_alike_and_most_on_a_diagonal() -> No
 
 
 def test_the_head_that_is_asked_for_is_kept(trace: Trace) -> None:
-    assert find_aligner(trace, 1, 2) == (1, 2)
-    assert find_aligner(trace, head=3)[1] == 3
+    assert find_aligning_head(trace, 1, 2) == (1, 2)
+    assert find_aligning_head(trace, head=3)[1] == 3
+
+
+def test_the_measured_aligner_is_drawn(trace: Trace) -> None:
+    """That of `alignment.json`, which a recording has; not the head with most information."""
+    assert trace.document.aligner is None
+    found = find_aligner(trace)
+    assert (found.layer, found.head) == find_aligning_head(trace)
+    measured = AlignmentHead(layer=(found.layer + 1) % 3, head=None, row="reads")
+    known = Trace(trace.document.model_copy(update={"aligner": measured}), trace.tensors)
+    assert find_aligner(known) == measured and find_aligning_head(known)[0] == measured.layer
+    scene = PICTURES["V54"].scene(known)
+    name = f"decoder.{measured.layer}.cross_attention.weights"
+    assert any(name in mark.of for mark in scene.texts) and "measured" in scene.description
+    assert [mark.text for mark in scene.texts].count("<s>") == 1, "rows are what is read"
+    assert f"decoder layer {measured.layer}" in PICTURES["V79"].scene(known).description
+    edits = [{"do": "silence", "name": name, "head": 0}]
+    edited = Trace(known.document.model_copy(update={"edits": tuple(edits)}), trace.tensors)
+    assert find_aligner(edited) == found
+
+
+def test_a_recording_knows_the_aligner_that_is_stored_with_the_model() -> None:
+    folder = locate("demo")
+    trace = record(Translator.load(folder, device="cpu"), "A cat.", level="attention")
+    stored = json.loads((folder / "alignment.json").read_text(encoding="utf-8"))
+    assert trace.document.aligner == AlignmentHead(
+        **{k: stored[k] for k in ("layer", "head", "row")}
+    )
+
+
+def test_of_an_alignment_the_order_is_told() -> None:
+    keys, texts = ["a", "red", "apple", "."], ["une", "pomme", "rouge", "."]
+    straight, turned = np.eye(4), np.eye(4)[[0, 2, 1, 3]]
+    assert find_order(texts, keys, straight)[0] == "straight"
+    names = {"one": "pomme", "two": "rouge", "a": "apple", "b": "red"}
+    assert find_order(texts, keys, turned) == ("turned", names)
+    assert find_order(texts, keys, np.full((4, 4), 0.25))[0] == "blurred"
+
+
+def test_a_token_is_settled_where_it_stays_the_best() -> None:
+    same = np.array([[1, 0, 0, 0], [0, 1, 0, 0], [1, 1, 1, 0]], bool)
+    assert find_settled(same) == [2, 1, 2, -1]
 
 
 def test_rollout_rows_sum_to_one(trace: Trace) -> None:
@@ -398,7 +448,8 @@ def test_a_norm_is_drawn_or_said(make: Callable[[str, str], Trace], shape: str) 
     boxed = [text.text for text in scene.texts]
     assert ("LayerNorm" in boxed) == (shape == "pre") and "LayerNorm" in scene.description
     for id in ("V74", "V78"):
-        assert ("one LayerNorm more" in read_words(draw(trace, id))) == (shape == "pre")
+        said = PICTURES[id].scene(trace).description
+        assert ("one LayerNorm more" in said) == (shape == "pre")
 
 
 def test_hatching_is_explained_where_there_is_some(trace: Trace) -> None:
@@ -407,7 +458,7 @@ def test_hatching_is_explained_where_there_is_some(trace: Trace) -> None:
 
 
 def test_the_identity_is_not_called_one(trace: Trace) -> None:
-    assert "W_Q = W_V = I" in read_words(draw(trace, "V57"))
+    assert "W_Q = W_V = I" in PICTURES["V57"].scene(trace).description.replace("$", "")
 
 
 def test_one_hot_is_a_row_as_long_as_the_matrix_is_high(trace: Trace) -> None:
