@@ -71,6 +71,7 @@ _REAL_PAIR = "two numbers from 0.01 to 100, as 0.5,1.5"
 KINDS: Mapping[str, Kind] = {
     "ax": Kind("axes of matplotlib", lambda v: isinstance(v, Axes)),
     "lang": _one_of("en", "zh"),
+    "around": _whole(3, 15),
     "columns": _whole(1, 64),
     "d_model": _whole(8, 4096, 2),
     "head": _NUMBER,
@@ -99,6 +100,7 @@ KINDS: Mapping[str, Kind] = {
     "steps": _whole(1, 512),
     "sublayer": _one_of("self_attention", "cross_attention", "feed_forward"),
     "temperatures": _several(_real(0.01, 100), _REAL_PAIR, 2),
+    "toy": Kind("true or false", lambda v: isinstance(v, bool), _read_flag),
     "top_k": _whole(1, 1_000_000),
     "top_p": _real(0.001, 1),
     "whole": Kind("true or false", lambda v: isinstance(v, bool), _read_flag),

@@ -16,14 +16,6 @@ from ..expression import parse_equation
 from ..recompute import Along, evaluate_expression
 
 Array = NDArray[Any]
-WORKED: dict[str, list[list[float]]] = {  # E-PE: three positions of width 4
-    "interleaved": [
-        [0, 1, 0, 1],
-        [0.8415, 0.5403, 0.0100, 0.99995],
-        [0.9093, -0.4161, 0.02, 0.9998],
-    ],
-    "concatenated": [[0, 0, 1, 1], [0.8415, 0.0001, 0.5403, 1], [0.9093, 0.0002, -0.4161, 1]],
-}
 
 
 def wave_rates(d_model: int, grid: str = "paper") -> Array:

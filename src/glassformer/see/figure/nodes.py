@@ -180,6 +180,19 @@ class Columns(Node):
             y += row.height + self.gap[1]
 
 
+def wrap_across(nodes: Sequence[Node], width: float, gap: float, between: float) -> Down:
+    """Return nodes beside each other, in as many lines as a width asks for."""
+    lines: list[list[Node]] = [[]]
+    left = width
+    for node in nodes:
+        if lines[-1] and node.width > left:
+            lines.append([])
+            left = width
+        lines[-1].append(node)
+        left -= node.width + gap
+    return Down(*(Across(*line, gap=gap, align="top") for line in lines), gap=between)
+
+
 class Held(Node):
     """A node in the middle of a given width, or at one of its ends."""
 
@@ -580,9 +593,13 @@ class Pillar(Node):
         width: float = 20.0,
         height: float = 90.0,
         digits: int | None = 2,
+        show: Callable[[float], str] | None = None,
     ):
         self.value, self.limit, self.ink = float(quantity), limit, ink
-        self.number = None if digits is None else Numeral(quantity, digits=digits, align="middle")
+        self.number: Label | None = None
+        if show or digits is not None:
+            text = show(self.value) if show else spell(self.value, digits or 0)
+            self.number = Label(text, style.SMALL, of=quantity, align="middle")
         self.thick, self.tall = width, height
         self.width = max(width, self.number.width if self.number else 0.0)
         self.height = height + (self.number.height if self.number else 0.0)

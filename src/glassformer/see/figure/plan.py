@@ -49,9 +49,9 @@ class Outline:
 
     def give(self, name: str, values: Any) -> Quantity:
         """Add an array that is not in the recording, and return it; its axes are i, j, k."""
-        self.data[name] = np.asarray(values, dtype=float)
-        letters = ",".join("ijk"[: self.data[name].ndim])
-        return self.of(f"{name}[{letters}]") if letters else self.of(f"{name}[0]")
+        self.data[name] = np.atleast_1d(np.asarray(values, dtype=float))
+        letters = ",".join("ijk"[: np.ndim(values)])
+        return self.of(f"{name}[{letters or 0}]")
 
     def fetch(self, name: str) -> Array:
         return self.data[name] if name in self.data else np.asarray(self.trace[name])

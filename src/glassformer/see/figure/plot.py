@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from . import style
 from .nodes import Label, Node, Sheet, spell
@@ -25,6 +25,7 @@ class Curve:
     label: str = ""
     dots: bool = False
     of: str = ""  # the expression of the number at the end of its label
+    dashed: bool = False
 
 
 class Plot(Node):
@@ -89,7 +90,8 @@ class Plot(Node):
         found = [self.find(a, b) for a, b in zip(curve.xs, curve.ys, strict=True)]
         points = tuple((x + a, y + b) for a, b in found)
         if len(points) > 1:
-            sheet.add(PathMark(points=points, ink=curve.ink, line=curve.line, layer=3))
+            line = PathMark(points=points, ink=curve.ink, line=curve.line, layer=3)
+            sheet.add(replace(line, dashed=curve.dashed))
         for a, b in points if curve.dots else ():
             r = 2.4
             dot = BoxMark(x=a - r, y=b - r, width=2 * r, height=2 * r, round=r, fill=curve.ink)

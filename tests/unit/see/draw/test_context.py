@@ -1,31 +1,38 @@
-"""A word in two sentences (V18): two sentences, and what the position alone does."""
+"""A word in two sentences (V18), a sentence in two orders (V28): what others tell a token."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 
 import numpy as np
 import pytest
 
 from glassformer.see import Trace
-from glassformer.see.draw import draw
-from glassformer.see.draw.context import cut_sentence
+from glassformer.see.draw import PICTURES, draw
+from glassformer.see.figure.context import (
+    attend_first,
+    compare_orders,
+    cut_sentence,
+    list_changes,
+    read_second,
+)
+from glassformer.see.figure.scene import Scene
 
 TEXT = "so it is on the old mat"
 
 
-def read(trace: Trace, **options: object) -> tuple[list[str], list[str], str]:
-    """The numbers of the curve, the two sentences, and the note."""
-    texts = draw(trace, "V18", **options).axes[0].texts
-    values = [t.get_text() for t in texts if (t.get_gid() or "").startswith("computed")]
-    quoted = [m[1] for t in texts if (m := re.fullmatch("“(.*)”", t.get_text()))]
-    return values, quoted, " ".join(t.get_text() for t in texts)
+def draw_scene(trace: Trace, id: str = "V18", **options: object) -> Scene:
+    return PICTURES[id].scene(trace, **options)  # type: ignore[misc]
 
 
-def cosine(a: np.ndarray, b: np.ndarray) -> str:
+def read_shares(scene: Scene) -> list[float]:
+    """Return how far apart the two vectors are, unrounded, in the order of the bars."""
+    return [mark.value for mark in scene.texts if mark.value is not None]
+
+
+def measure_distance(a: np.ndarray, b: np.ndarray) -> float:
     a, b = a.astype(float), b.astype(float)
-    return f"{a @ b / np.linalg.norm(a) / np.linalg.norm(b):.2f}".replace("-", "−")
+    return float(np.linalg.norm(a - b) / np.linalg.norm(a))
 
 
 @pytest.mark.parametrize("count", [2, 3, 7, 60, 130])
@@ -41,11 +48,27 @@ def test_the_sentences_differ_wherever_the_word_stands(
     see: Callable[..., Trace], trace: Trace, query: int
 ) -> None:
     """And what is said of the second is what a recording of it says."""
-    values, (first, second), _ = read(trace, query=query)
-    assert first == TEXT and second != first and second in first
-    there = see("post", second, target="so")
+    place = query % len(trace.source)
+    second = read_second(trace, place, None, "")
+    assert trace.text == TEXT and second.text != TEXT
     if query != -1:  # the end mark is no word of a text
-        assert values == read(trace, query=query, other=there)[0]
+        there = see("post", second.text, target="so")
+        mine = draw_scene(trace, query=query, other=there)
+        assert read_shares(mine) == pytest.approx(
+            read_shares(draw_scene(trace, query=query)), abs=1e-5
+        )
+
+
+def test_one_word_is_changed_for_another_of_its_kind(see: Callable[..., Trace]) -> None:
+    trace = see("post", "a dog runs on the old mat", target="so")
+    changes = list_changes(trace)
+    assert changes, "cat, dog, bird, old, sing: the words of this model"
+    for change in changes:
+        old, new = change.swap
+        again = see("post", change.text, target="so")
+        assert change.text == trace.text.replace(old, new) and old != new
+        assert [token.id for token in again.source] == change.ids
+        assert [a == b.id for a, b in zip(change.ids, trace.source, strict=True)].count(False) == 1
 
 
 def test_word_and_position_come_before_the_layers(see: Callable[..., Trace], trace: Trace) -> None:
@@ -53,19 +76,23 @@ def test_word_and_position_come_before_the_layers(see: Callable[..., Trace], tra
     place = next(n for n, token in enumerate(trace.source) if token.text == " old")
     other = next(n for n, token in enumerate(there.source) if token.text == " old")
     assert place != other
-    values, _, note = read(trace, query=place, other=there)
+    scene = draw_scene(trace, query=place, other=there)
     names = ["source_embedding.embedded", "source_embedding.sum"]
     names += [f"encoder.{n}.feed_forward_residual.normed" for n in range(3)]
-    assert values == [cosine(trace[name][place], there[name][other]) for name in names]
-    assert values[0] == "1.00" > values[1]
-    assert "+ position" in note and f"{place} and {other} alone" in note and values[1] in note
+    wanted = [measure_distance(trace[name][place], there[name][other]) for name in names]
+    assert read_shares(scene) == pytest.approx(wanted, abs=1e-6)
+    assert wanted[0] == 0 < wanted[1], "the position alone moves it"
+    assert f"positions {place} and {other}" in scene.description
 
 
 def test_at_the_same_position_all_is_context(see: Callable[..., Trace], other: Trace) -> None:
     for trace, query in ((see("post", TEXT, target="so"), 0), (other, 0)):
-        values, (first, second), note = read(trace, query=query)
-        assert first != second and values[:2] == ["1.00", "1.00"]
-        assert "all of the change is context" in note
+        scene = draw_scene(trace, query=query)
+        assert (
+            read_shares(scene)[:2] == pytest.approx([0, 0], abs=1e-6)
+            and max(read_shares(scene)) > 0
+        )
+        assert "all of it is context" in scene.description
 
 
 def test_a_sentence_is_not_compared_with_itself(see: Callable[..., Trace], trace: Trace) -> None:
@@ -75,3 +102,21 @@ def test_a_sentence_is_not_compared_with_itself(see: Callable[..., Trace], trace
     stranger = see("pre", "it is so", target="so")
     with pytest.raises(ValueError, match="another model"):
         draw(trace, "V18", query="is", other=stranger)
+
+
+def test_the_first_attention_by_hand_is_the_models(trace: Trace, other: Trace) -> None:
+    for each in (trace, other):
+        recorded = each["encoder.0.self_attention.output"]
+        by_hand = attend_first(each, np.asarray(each["source_embedding.sum"], dtype=float))
+        assert np.allclose(by_hand, recorded, atol=1e-5 * max(1, np.abs(recorded).max()))
+
+
+def test_order_matters_only_with_positions(trace: Trace) -> None:
+    """And what is printed is attention's own difference, not that of the positions added to it."""
+    (one, two), (three, four) = compare_orders(trace, 4)
+    assert np.abs(one - two).max() < 1e-12 < 1e-3 < np.abs(three - four).max()
+    count = min(6, len(trace.source) - 1)
+    printed = np.array(read_shares(draw_scene(trace, "V28"))).reshape(count, 2)
+    (_, _), (there, back) = compare_orders(trace, count)
+    assert printed[:, 0] == pytest.approx(np.zeros(count), abs=1e-9)
+    assert printed[:, 1] == pytest.approx(np.linalg.norm(there - back, axis=1), rel=1e-5)

@@ -26,7 +26,6 @@ from glassformer.see.draw.fonts import (
     shorten_text,
     wrap,
 )
-from glassformer.see.draw.order import attend_first, compare_orders
 from glassformer.see.draw.selection import balance, elide
 from glassformer.see.draw.theme import PAPER, ROLES
 from glassformer.see.figure.render import LONGEST
@@ -200,18 +199,6 @@ def test_the_layouts_differ_in_more_than_order() -> None:
         np.sort(waves.encode_waves([50], 512, n)) for n in ("interleaved", "concatenated")
     )
     assert np.abs(paper - other).max() > 0.01
-
-
-def test_the_first_attention_by_hand_is_the_models(trace: Trace, other: Trace) -> None:
-    for each, window in ((trace, "normed"), (other, "sum")):
-        recorded = each[f"encoder.0.self_attention_residual.{window}"]
-        by_hand = attend_first(each, np.asarray(each["source_embedding.sum"], dtype=float))
-        assert np.allclose(by_hand, recorded, atol=1e-5 * max(1, np.abs(recorded).max()))
-
-
-def test_order_matters_only_with_positions(trace: Trace) -> None:
-    (one, two), (three, four) = compare_orders(trace, 4)
-    assert np.abs(one - two).max() < 1e-12 < 1e-3 < np.abs(three - four).max()
 
 
 def test_a_moving_picture_keeps_colours_of_which_there_is_little(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from glassformer.see import Trace
 from glassformer.see.draw import PICTURES, Animation, draw, pictures
 from glassformer.see.draw.canvas import spell_number
 from glassformer.see.draw.fonts import find_family
-from glassformer.see.draw.merging import choose_word
+from glassformer.see.figure.words import choose_word
 
 WORDS = ("schematic", "worked", "scale", "computed", "measured")
 OWN = [id for id in PICTURES if int(id[1:]) <= 48]

@@ -1,0 +1,163 @@
+"""The figure of the embedding as a map of words (V16)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ..draw.selection import show_token
+from . import style
+from .attention import Query, choose_token
+from .context import compare_meanings
+from .kinds import find_rows, read_kinds
+from .measures import cosine
+from .nodes import Across, Chip, Columns, Down, Label, Node, Numeral, Sheet, percent
+from .plan import Outline, figure
+from .quantity import Array
+from .scene import Area, BoxMark, Scene
+
+WIDE, TALL = 430.0, 350.0  # size of the map
+NEAR, LISTS, FEW = 4, 4, 3  # neighbours in a list; lists; words that are too few for a map
+TABLE = "source_embedding.table.weight"
+INKS = dict(
+    zip(
+        ("animal", "person", "place", "adjective", "verb"),
+        ("#b5530c", "#a32674", "#2a7d25", "#1d5a96", "#5b3696"),
+        strict=True,
+    )
+)
+
+
+@figure("map")
+def draw_map(plan: Outline, *, query: Query = None, most: int = 160) -> Scene:
+    """Show words of five kinds as a map of their embeddings, and the neighbours of four (V16)."""
+    trace = plan.trace
+    rows, kinds = _choose_rows(trace, most)
+    own = trace.source[choose_token(trace.source, query)]
+    words, chosen = list(rows), _choose_words(trace, kinds, show_token(own.text), query)
+    rows.setdefault(show_token(own.text), own.id)
+    table = np.asarray(trace[TABLE], dtype=float)[[rows[word] for word in words]]
+    table /= np.linalg.norm(table, axis=1, keepdims=True)
+    alike = table @ table.T
+    np.fill_diagonal(alike, -2.0)
+    points = spread_out(alike) if len(words) > 2 else np.eye(2)[: len(words)]
+    here = [kinds.get(word, "") for word in words]
+    nearest = [here[int(row.argmax())] for row in alike]
+    same = sum(a == b for a, b in zip(here, nearest, strict=True))
+    pairs = sum(here.count(kind) * (here.count(kind) - 1) for kind in INKS)
+    chance = pairs / max(1, len(words) * (len(words) - 1))
+    names = [Label(plan.say(k), style.SMALL, INKS[k], bold=True) for k in INKS if k in here]
+    lists = [_list_neighbours(plan, word, words, rows, kinds) for word in chosen]
+    drawn = WordMap(words, points, [INKS.get(kind, style.SOFT) for kind in here], chosen)
+    left = Down(Across(*names, gap=14), drawn, gap=8)
+    finds = bool(kinds) and same > 2 * chance * len(words)
+    return plan.compose(
+        Across(left, Down(*lists, gap=16), gap=style.APART, align="top"),
+        title=plan.say("same" if finds else "plain", same=same, all=len(words)),
+        note=plan.say("note" if kinds else "note_few", chance=percent(chance)),
+    )
+
+
+def _choose_rows(trace: Any, most: int) -> tuple[dict[str, int], dict[str, str]]:
+    """Return rows of the embedding by word, and the kind of each word.
+
+    The words are of the language of the sentence. If the model has hardly any of them, they are
+    the tokens of the sentence, of no kind.
+    """
+    table, rows = read_kinds(), find_rows(trace)
+    here = [show_token(token.text) for token in trace.source]
+    spoken = [table[word][1] for word in here if word in rows] or [table[word][1] for word in rows]
+    spoken = [max(spoken, key=spoken.count)] if spoken else []
+    rows = {word: row for word, row in rows.items() if table[word][1] in spoken}
+    if len(rows) > FEW:
+        return dict(list(rows.items())[:most]), {word: table[word][0] for word in rows}
+    return {show_token(token.text): token.id for token in trace.source[:most]}, {}
+
+
+def _choose_words(trace: Any, kinds: dict[str, str], own: str, query: Query) -> list[str]:
+    """Return the token that is asked for, words of the sentence, then one of each other kind."""
+    here = [show_token(token.text) for token in trace.source]
+    found = [own] if query is not None or not kinds or own in kinds else []
+    for word in [*here, *kinds]:
+        if word in kinds and kinds[word] not in [kinds.get(other) for other in found]:
+            found.append(word)
+    return found[:LISTS]
+
+
+def _list_neighbours(
+    plan: Outline, word: str, words: Sequence[str], rows: dict[str, int], kinds: dict[str, str]
+) -> Node:
+    """Return a word and the words nearest to it, with their cosines."""
+    table = plan.trace[TABLE]
+    others = [other for other in words if rows[other] != rows[word]]
+    near = compare_meanings(table[[rows[other] for other in others]], table[rows[word]][None])
+    lines: list[list[Node]] = []
+    for n in np.argsort(-near)[:NEAR]:
+        ink = INKS.get(kinds.get(others[n], ""), style.SOFT)
+        like = plan.of(cosine(f"{TABLE}[{rows[others[n]]},d]", f"{TABLE}[{rows[word]},d]"))
+        lines.append([Label(others[n], style.BODY, ink, fit=90), Numeral(like, ink=style.SOFT)])
+    told = Label(plan.say("near"), style.SMALL, style.SOFT)
+    return Down(Across(told, Chip(word, lit=True), gap=6), Columns(lines, gap=(10, 1)), gap=4)
+
+
+class WordMap(Node):
+    """Dots and the names of as many as there is room for, none upon another."""
+
+    def __init__(
+        self, words: Sequence[str], points: Array, inks: Sequence[str], first: Sequence[str]
+    ):
+        low, high = points.min(0, initial=0), points.max(0, initial=1e-9)
+        places = 12 + (points - low) / (high - low) * (WIDE - 70, TALL - 24)
+        entries = zip(words, places.tolist(), inks, strict=True)
+        self.entries = sorted(entries, key=lambda entry: entry[0] not in first)
+        self.width, self.height, self.first = WIDE, TALL, first
+
+    def draw(self, sheet: Sheet, x: float, y: float) -> None:
+        ground = BoxMark(x=x, y=y, width=WIDE, height=TALL, fill=style.GROUND, round=8, layer=0)
+        sheet.add(ground)
+        taken = [Area(x + a - 2, y + b - 2, 4, 4) for _, (a, b), _ in self.entries]
+        for (word, (a, b), ink), dot in zip(self.entries, tuple(taken), strict=True):
+            mark = BoxMark(x=dot.x, y=dot.y, width=4, height=4, round=2, fill=ink, layer=4)
+            sheet.add(mark)
+            label = Label(word, style.SMALL, ink, fit=70, bold=word in self.first)
+            place = Area(x + a + 4, y + b - 5, label.width, 10)
+            if place.right < x + WIDE and not any(place.meets(other) for other in taken):
+                label.place(sheet, place.x, y + b - label.height / 2)
+                taken.append(place)
+
+
+def spread_out(alike: Array, *, neighbours: float = 12.0, steps: int = 400) -> Array:
+    """Return points in the plane whose neighbours are those of greatest likeness (t-SNE).
+
+    alike: cosines of all pairs. neighbours: the perplexity. It begins with the two main
+    directions, so that the same words always give the same map.
+    """
+    n = len(alike)
+    apart = np.clip(2 - 2 * alike, 0, None)
+    np.fill_diagonal(apart, 0)
+    shares = np.zeros((n, n))
+    for i in range(n):
+        low, high, others = 1e-3, 1e4, np.delete(np.arange(n), i)
+        for _ in range(50):
+            rate = np.sqrt(low * high)
+            p = np.exp(-rate * (apart[i, others] - apart[i, others].min()))
+            p /= p.sum()
+            wide = np.exp(-(p * np.log(p + 1e-30)).sum()) > min(neighbours, (n - 1) / 2)
+            low, high = (rate, high) if wide else (low, rate)
+        shares[i, others] = p
+    shares = np.maximum((shares + shares.T) / (2 * n), 1e-12)
+    middle = np.eye(n) - 1 / n
+    _, directions = np.linalg.eigh(-0.5 * middle @ apart @ middle)
+    signs = np.sign(directions[np.abs(directions).argmax(0), np.arange(n)])
+    points: Array = 1e-2 * (directions * signs)[:, :-3:-1] / max(1e-9, directions[:, -1].std())
+    moved = np.zeros_like(points)
+    for step in range(steps):
+        near = 1 / (1 + ((points[:, None] - points) ** 2).sum(-1))
+        np.fill_diagonal(near, 0)
+        pull = (shares * (4.0 if step < 100 else 1.0) - near / near.sum()) * near
+        force = 4 * (pull.sum(1)[:, None] * points - pull @ points)
+        moved = (0.5 if step < 100 else 0.8) * moved - max(n / 12, 10.0) * force
+        points = points + moved
+    return points
