@@ -1,1 +1,1 @@
-"""What earlier versions and other toolkits call our settings, and how their folders look."""
+"""The names that earlier versions and other toolkits give our settings, and their folders."""

@@ -1,1 +1,1 @@
-"""What makes a model fit to be given away: its card, its golden translations, checks, a copy."""
+"""A model that is given away gets its card, golden translations, checks and a copy here."""

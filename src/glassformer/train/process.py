@@ -1,4 +1,4 @@
-"""What a training asks of the system: the lock of its folder, its signals, a limit of memory."""
+"""A training asks this of the system: the lock of its folder, its signals, a limit of memory."""
 
 from __future__ import annotations
 
