@@ -13,7 +13,8 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "change-one-idea.md").read_text(encoding="utf-8")
-MOST_LINES = 25
+MOST_LINES, MOST_FILES = 25, 3
+CHANGES = ("norm", "temperature", "schedule")
 
 PROGRAM = """
 import sys
@@ -66,8 +67,59 @@ for kind in ("self_attention", "cross_attention", "feed_forward"):
         assert abs(each.recomputed - each.value) < 1e-5 * max(1, abs(each.value)), each.name
 (op,) = [each for each in pack_page(trace, True, False)["ops"] if each["name"] == name]
 assert op["module"] == "RMSNorm", "the app has it too"
+assert op["entry"].keys() == {"symbol", "en", "zh"} and "RMSNorm" in op["entry"]["symbol"]
+assert all("RMSNorm" in text and "LayerNorm" not in text for text in op["entry"].values())
+assert "RMSNorm" in found.to_text() and "LayerNorm" not in found.to_text() + found.to_latex()
 assert "norm.gain[d]" in op["equation"] and "norm.bias" not in op["equation"]
 trace.picture("V105")
+"""
+
+
+TEMPERATURE = """
+import torch
+from glassformer import Config, Translator
+from glassformer.kernels.fast import fast
+from glassformer.train import train
+
+words = [f"{a} {b} runs {c}" for a in ("red", "old") for b in ("cat", "dog") for c in "xyz"]
+for name, lines in (("a.en", words), ("a.xx", [x[::-1] for x in words])):
+    open(name, "w", encoding="utf-8").write("\\n".join(lines) + "\\n")
+config = Config.read({
+    "model": {"d_model": 16, "d_ff": 32, "heads": 2, "encoder_layers": 1, "decoder_layers": 1},
+    "text": {"vocabulary": 320},
+    "train": {"steps": 4, "batch_tokens": 64, "precision": "fp32", "learning_rate": 0.05},
+}, ["model.temperature=true"])
+train(config, ["a.en", "a.xx"], "m", quiet=True)
+translator = Translator.load("m")
+model, source, target = translator.model, torch.tensor([[5, 6, 7]]), torch.tensor([[1, 8, 9]])
+for name, each in model.named_parameters():
+    if name.endswith("temperature"):
+        assert each.shape == (2,) and (each - 1).abs().min() > 1e-3, (name, each)
+with torch.inference_mode():
+    state = model.start(source)
+    steps = torch.cat([model.step(target[:, [t]], state) for t in range(3)], 1)
+    torch.testing.assert_close(steps, model(source, target), atol=1e-5, rtol=1e-5)
+told = []
+fast(model.train(), precision="fp32", say=told.append)
+assert told == ["model/: no fast twin, so computed as written, slower"], told
+trace = translator.see("old dog runs x")
+for module in ("encoder.0.self_attention", "decoder.0.cross_attention"):
+    found = trace.explain(f"{module}.scores", (1, 0, 2))
+    assert abs(found.recomputed - found.value) < 1e-5 * max(1, abs(found.value))
+    assert f"{module}.temperature" in found.op.operands and "temperature" in found.to_text()
+    assert "np.float64" in found.to_numpy()
+"""
+
+SCHEDULE = """
+from glassformer.cli import main
+from glassformer.config import Train
+from glassformer.train.schedule import rate
+
+train = Train(schedule="stable", warmup=10, learning_rate=0.01, final_rate=0.1)
+rates = [rate(step, train, 512, 110) for step in range(1, 111)]
+assert rates[9:90] == [0.01] * 81 and abs(rates[-1] - 0.001) < 1e-12
+assert rates[89:] == sorted(rates[89:], reverse=True) and abs(rates[99] - 0.0055) < 1e-12
+assert main(["train", "--help"]) == 0
 """
 
 
@@ -75,15 +127,13 @@ def read_blocks(language: str) -> list[str]:
     return re.findall(rf"```{language}\n(.*?)```", PAGE, re.S)
 
 
-@pytest.fixture(scope="module")
-def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The package with the page's change."""
+def make_copy(diff: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The package with a change of the page."""
     if not shutil.which("git"):
         pytest.skip("the page applies its change with git, which is not installed")
     folder = tmp_path_factory.mktemp("copy")
     ignore = shutil.ignore_patterns("__pycache__", "*.safetensors")
     shutil.copytree(ROOT / "src" / "glassformer", folder / "src" / "glassformer", ignore=ignore)
-    (diff,) = read_blocks("diff")
     env = {**os.environ, "GIT_CEILING_DIRECTORIES": str(folder.parent)}
     subprocess.run(
         ["git", "apply"], input=diff.encode(), cwd=folder, env=env, check=True, capture_output=True
@@ -99,13 +149,17 @@ def run(program: str, folder: Path) -> str:
     return ended.stdout
 
 
-def test_the_change_is_small() -> None:
-    (diff,) = read_blocks("diff")
+@pytest.mark.parametrize("diff", read_blocks("diff"), ids=CHANGES)
+def test_a_change_is_small(diff: str) -> None:
     lines = [line for line in diff.splitlines() if re.match(r"[+-](?![+-]{2} )", line)]
-    assert 10 < len(lines) <= MOST_LINES
+    files = re.findall(r"^\+\+\+ ", diff, re.M)
+    assert 2 < len(lines) <= MOST_LINES and len(files) <= MOST_FILES
 
 
-def test_it_trains_translates_and_is_recorded(copy: Path) -> None:
+def test_a_norm_trains_translates_and_is_recorded(
+    tmp_path_factory: pytest.TempPathFactory,
+) -> None:
+    copy = make_copy(read_blocks("diff")[0], tmp_path_factory)
     run(PROGRAM, copy)
     watch, explain = read_blocks("python")
     rows = dict(line.split() for line in run(watch, copy).splitlines())
@@ -119,3 +173,11 @@ def test_it_trains_translates_and_is_recorded(copy: Path) -> None:
     assert all(0.8 < float(size) < 1.2 for size in rows.values())  # the gain has hardly moved
     told = run(watch + explain + LOOK, copy)
     assert "/ deviation[q] · norm.gain[d]" in told and r"\cdot" in told and "np.float64" in told
+
+
+@pytest.mark.parametrize(("number", "program"), [(1, TEMPERATURE), (2, SCHEDULE)], ids=CHANGES[1:])
+def test_another_change_works(
+    number: int, program: str, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    said = run(program, make_copy(read_blocks("diff")[number], tmp_path_factory))
+    assert ("stable" in said) == (program == SCHEDULE)

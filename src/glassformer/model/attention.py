@@ -31,7 +31,7 @@ class MultiHeadAttention(Watchable):
 
     def forward(self, x_BQD: Tensor, memory_BMD: Tensor, mask: Tensor) -> Tensor:
         """Return the attention output, B Q D. `mask` is True where a query may attend to a key."""
-        return self.look(x_BQD, self.keys_values(memory_BMD), mask)
+        return self.attend_to(x_BQD, self.keys_values(memory_BMD), mask)
 
     def keys_values(self, memory_BMD: Tensor) -> tuple[Tensor, Tensor]:
         """Return the keys and the values of `memory`, each B H M K."""
@@ -40,7 +40,7 @@ class MultiHeadAttention(Watchable):
             tap(self, "value", self._split(self.to_value(memory_BMD))),
         )
 
-    def look(self, x_BQD: Tensor, keys_values: tuple[Tensor, Tensor], mask: Tensor) -> Tensor:
+    def attend_to(self, x_BQD: Tensor, keys_values: tuple[Tensor, Tensor], mask: Tensor) -> Tensor:
         """Attend from `x` to keys and values that are already computed; return B Q D.
 
         Decoding keeps them from step to step.

@@ -88,11 +88,12 @@ class DecoderLayer(Watchable):
 
         def look_back(y_RQD: Tensor) -> Tensor:
             keys_values = cache.append(*self.self_attention.keys_values(y_RQD))
-            return self.self_attention.look(y_RQD, keys_values, mask)
+            return self.self_attention.attend_to(y_RQD, keys_values, mask)
 
         def look_at_source(y_RQD: Tensor) -> Tensor:
-            y_BQD = y_RQD.reshape(source_mask.size(0), -1, y_RQD.size(-1))  # a sentence's rows
-            z_BQD = self.cross_attention.look(y_BQD, cache.source, source_mask)  # share its memory
+            # The rows of a sentence share its memory, as if they were its query positions.
+            y_BQD = y_RQD.reshape(source_mask.size(0), -1, y_RQD.size(-1))
+            z_BQD = self.cross_attention.attend_to(y_BQD, cache.source, source_mask)
             return z_BQD.view_as(y_RQD)
 
         y_RQD = self.self_attention_residual(y_RQD, look_back)

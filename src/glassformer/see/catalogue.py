@@ -9,6 +9,8 @@ from functools import cache
 from importlib.resources import files
 from typing import Any, NamedTuple
 
+MODULE = "<module>"  # in a symbol or a text: the class of the module that made the window
+PAPER = "LayerNorm"  # that class in the paper
 Equations = str | Mapping[str, str]  # one, or one for each value of some settings
 
 
@@ -33,14 +35,26 @@ class Entry(NamedTuple):
                 return equation
         return ""
 
+    def fill(self, module: str) -> Entry:
+        """Return the entry with the name of the class that made the window, and what that does."""
+        words = read_modules().get(module, {})
+        en, zh = self.en, self.zh
+        if MODULE in en and words.keys() >= {"en", "zh"}:
+            en, zh = f"{en} {words['en']}", zh + words["zh"]
+        symbol, en, zh = (each.replace(MODULE, module) for each in (self.symbol, en, zh))
+        return self._replace(symbol=symbol, en=en, zh=zh)
+
 
 @cache
-def read_catalogue() -> dict[str, Entry]:
-    """Return the entry of each window, completed with the fields of its kind."""
+def read_catalogue(module: str = PAPER) -> dict[str, Entry]:
+    """Return the entry of each window, completed with the fields of its kind.
+
+    `module` is the class that made the windows whose modules have none of their own.
+    """
     entries = _read("glassformer", "catalogue.toml")
     kinds = {name: entry for name, entry in entries.items() if "en" not in entry}
     return {
-        name: Entry(**{**kinds.get(_find_kind(name, kinds), {}), **entry})
+        name: Entry(**{**kinds.get(_find_kind(name, kinds), {}), **entry}).fill(module)
         for name, entry in entries.items()
         if name not in kinds
     }
@@ -54,7 +68,7 @@ def read_derived() -> dict[str, Entry]:
 
 @cache
 def read_modules() -> dict[str, dict[str, str]]:
-    """Return the equations of PyTorch's own modules, which have no windows, by class."""
+    """Return the equations of modules that have no windows, and words on them, by class."""
     found: dict[str, dict[str, str]] = _read("glassformer", "catalogue.toml")["modules"]
     return found
 
@@ -64,12 +78,13 @@ def _read(package: str, file: str) -> dict[str, dict[str, Any]]:
     return tomllib.loads((files(package) / file).read_text(encoding="utf-8"))
 
 
-def look_up(name: str) -> Entry | None:
+def look_up(name: str, module: str = "") -> Entry | None:
     """Return the entry of a tensor such as `decoder.2.self_attention.query`.
 
+    `module` is the class that made it, as in `Equation.module`.
     Returns None for a name that is neither a window nor derived.
     """
-    entry = read_catalogue().get(re.sub(r"\.\d+\.", ".*.", name))
+    entry = read_catalogue(module or PAPER).get(re.sub(r"\.\d+\.", ".*.", name))
     return entry or read_derived().get(_find_kind(name, read_derived()))
 
 

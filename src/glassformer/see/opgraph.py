@@ -15,6 +15,7 @@ from functools import cached_property
 from typing import NamedTuple
 
 from ..config import Model
+from ..messages import LANGUAGES
 from .catalogue import Entry, look_up, read_derived, read_modules
 from .document import Wiring
 from .expression import (
@@ -125,6 +126,8 @@ class _Builder:
             return
         kind, stem = self.wiring.modules[maker].kind, name.removesuffix(".normed")
         for part, text in read_modules()[kind].items():
+            if part in LANGUAGES:
+                continue
             if part == "output":
                 self._add(name, "window", text, entry, maker, stem, kind)
             else:

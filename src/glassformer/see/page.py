@@ -15,7 +15,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from .catalogue import read_catalogue
+from .catalogue import look_up, read_catalogue
 from .expression import spell_expression
 from .files import HEAD
 from .opgraph import Equation
@@ -104,7 +104,17 @@ def describe_equation(op: Equation) -> dict[str, Any]:
         "sizes": dict(op.sizes),
         "module": op.module,
         "derived": op.derived,
+        "entry": _describe_made(op),
     }
+
+
+def _describe_made(op: Equation) -> dict[str, str]:
+    """Return what differs from the paper's in the entry of a tensor, by the class that made it."""
+    entry, paper = look_up(op.name, op.module), look_up(op.name)
+    if not entry or not paper:
+        return {}
+    pairs = zip(entry._asdict().items(), paper, strict=True)
+    return {key: value for (key, value), usual in pairs if value != usual}
 
 
 def _read(name: str) -> str:

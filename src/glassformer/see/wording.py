@@ -171,7 +171,7 @@ def _say(found: Explanation) -> Iterator[str]:
         places.append(f"{axis.dim} {place}{token}")
     if places:
         yield f"  {', '.join(places)}"
-    if entry := look_up(found.name):
+    if entry := look_up(found.name, found.op.module):
         yield f"  {entry.en}"
 
 
@@ -187,7 +187,7 @@ def find_side(name: str, dim: str) -> str | None:
 
 def to_latex(found: Explanation) -> str:
     """Return LaTeX: an `aligned` of symbol, numbers and value; long sums are shortened."""
-    entry = look_up(found.name)
+    entry = look_up(found.name, found.op.module)
     last = found.name.rpartition(".")[2].replace("_", r"\_")
     symbol = entry.symbol if entry else rf"\mathrm{{{last}}}"
     symbol = rf"\Big[{symbol}\Big]_{{{','.join(map(str, found.index))}}}"

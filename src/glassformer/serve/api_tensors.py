@@ -71,7 +71,7 @@ def explain_cell(
     _fetch(trace, name)
     found = trace.explain(name, places)
     shown, left_out = _shorten(found.to_json(), most)
-    entry = look_up(found.name)
+    entry = look_up(found.name, found.op.module)
     return Json(
         {
             **shown,

@@ -50,11 +50,11 @@ class Journal:
         if self.group.is_first:
             self.watch.note(step, norms, total)
 
-    def look(self, step: int, updater: Updater) -> None:
+    def take_snapshot(self, step: int, updater: Updater) -> None:
         if step in self.watch.steps:
             model = collect_best(updater)
             if self.group.is_first:
-                self.watch.look(step, model)
+                self.watch.take_snapshot(step, model)
 
     def keep_best(self, updater: Updater) -> None:
         model = collect_best(updater)

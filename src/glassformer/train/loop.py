@@ -75,7 +75,7 @@ class Loop:
                 # validate, save
                 is_validated = self._has_time_run_out(outcome) or self.plan.is_validated(step)
                 with self.meter.pause(is_validated):
-                    self.journal.look(step, updater)
+                    self.journal.take_snapshot(step, updater)
                     why = self._validate() if is_validated else ""
                     if not why and self._is_saved(step, is_validated):
                         self._save()
@@ -94,7 +94,7 @@ class Loop:
         self.setup.say_beginning(self.updater, self.steps, self.selection.can_choose)
         self.told_steps = self.steps
         self.journal.open(self.progress.step, self.plan)
-        self.journal.look(self.progress.step, self.updater)
+        self.journal.take_snapshot(self.progress.step, self.updater)
         if self.setup.has_parent and not self.progress.step:
             self._validate()  # the scores of the initial model, for comparison
 

@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 from ..config import Train
 
 PAPER_WARMUP = 4000
+# How far the rate has fallen when a share of the updates after the warm-up is done.
+FALLS: dict[str, Callable[[float], float]] = {
+    "cosine": lambda done: (1 - math.cos(math.pi * done)) / 2,
+    "linear": lambda done: done,
+}
 PEAKS = {"adam": 0.5, "muon": 1.0}  # divided by d_model: the highest rate of the recipe auto
 
 
@@ -40,5 +46,4 @@ def rate(step: float, train: Train, d_model: int, steps: int) -> float:
     if train.schedule == "inverse_sqrt":
         return peak * math.sqrt(warmup / step)
     done = min((step - warmup) / max(steps - warmup, 1), 1.0)
-    fall = done if train.schedule == "linear" else (1 - math.cos(math.pi * done)) / 2
-    return peak * (1 - fall * (1 - train.final_rate))
+    return peak * (1 - FALLS[train.schedule](done) * (1 - train.final_rate))

@@ -134,7 +134,7 @@ class Watch:
             with (self.folder / GRADIENTS).open("a", encoding="utf-8") as file:
                 file.write(json.dumps(line) + "\n")
 
-    def look(self, step: int, model: Transformer) -> None:
+    def take_snapshot(self, step: int, model: Transformer) -> None:
         """Take a snapshot, if one is due and not there yet.
 
         A network whose logits are not finite gets none.
@@ -154,14 +154,12 @@ class Watch:
         found = [each.text for (each,) in best]
         tensors: dict[str, Tensor] = {}
         for number, each in enumerate(self.sentences):
-            for name, tensor in self._look_at(each, model, device).items():
+            for name, tensor in self._record(each, model, device).items():
                 tensors[f"{number}.{name}"] = tensor
         write_json(path.with_suffix(".json"), asdict(Told(step, found)))
         save_tensors(path, tensors)
 
-    def _look_at(
-        self, each: Watched, model: Transformer, device: torch.device
-    ) -> dict[str, Tensor]:
+    def _record(self, each: Watched, model: Transformer, device: torch.device) -> dict[str, Tensor]:
         """Return the tensors of one teacher-forced pass over the reference."""
         source = [*self.tokenizers.source.encode(each.source), EOS]
         target = self.tokenizers.target.encode(each.reference)

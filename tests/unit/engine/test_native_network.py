@@ -188,7 +188,7 @@ def test_alignment_is_the_cross_attention(
     tokens = np.random.default_rng(4).integers(1, len(network.output_table.weight), (6, 2))
     attention = network.decoder[1].cross_attention
     seen = {}
-    attend = attention.look
+    attend = attention.attend_to
 
     def look(x, keys_values, mask):
         q = attention._split(attention.to_query(x))

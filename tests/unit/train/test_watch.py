@@ -160,7 +160,7 @@ def test_a_large_vocabulary_keeps_its_top(
         )
         (tmp_path / folder).mkdir()
         watch.begin(0)
-        watch.look(4, translator.model)
+        watch.take_snapshot(4, translator.model)
         return next(iter(read_snapshots(tmp_path / folder))).tensors
 
     whole = look("whole")
@@ -221,7 +221,7 @@ def test_snapshots_behind_where_a_training_goes_back_to_are_taken_again(
     watch.begin(4)
     kept = [path.stem for path in sorted((tmp_path / "watch").glob("0*"))]
     assert kept == [f"{step:08d}" for step in (0, 1, 2, 3, 4) for _ in ("json", "safetensors")]
-    watch.look(6, load_translator(watched, "weights").model)
+    watch.take_snapshot(6, load_translator(watched, "weights").model)
     assert [each.step for each in read_snapshots(tmp_path)] == [0, 1, 2, 3, 4, 6]
 
 
@@ -234,5 +234,5 @@ def test_there_is_no_snapshot_of_a_network_that_is_not_finite(
     config, tokenizers = Config.load(watched / "config.toml"), Tokenizers.load(watched)
     watch = Watch(tmp_path, config, tokenizers, (["a cat"], ["a cat"]), 9, 3)
     watch.begin(0)
-    watch.look(4, model)
+    watch.take_snapshot(4, model)
     assert not [*read_snapshots(tmp_path)] and not [*tmp_path.glob("watch/0*")]

@@ -157,6 +157,7 @@ export interface Op {
   sizes: Record<string, number>; // how far each letter runs
   module: string; // the class of the module that makes it, where that has no windows
   derived: boolean;
+  entry?: Partial<Entry>; // where this network differs from the paper's
 }
 
 /** What the catalogue says of a tensor. */

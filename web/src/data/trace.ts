@@ -89,7 +89,8 @@ export class Trace {
 
   /** What the catalogue says; of `decoder.2.x.y` what it says of `decoder.*.x.y`. */
   entry(name: string): Entry | undefined {
-    return this.entries[name.replace(/\.\d+\./, ".*.")];
+    const usual = this.entries[name.replace(/\.\d+\./, ".*.")];
+    return usual && { ...usual, ...this.ops.get(name)?.entry };
   }
 
   shape(name: string): number[] {

@@ -28,7 +28,12 @@ BLOCKS = (  # file, function, prefix of its windows, title
         "encoder.{}.self_attention",
         ("Attention", "注意力"),
     ),
-    ("attention.py", "MultiHeadAttention.look", "encoder.{}.self_attention", ("Heads", "多头")),
+    (
+        "attention.py",
+        "MultiHeadAttention.attend_to",
+        "encoder.{}.self_attention",
+        ("Heads", "多头"),
+    ),
     ("feed_forward.py", "FeedForward.forward", "encoder.{}.feed_forward", ("Feed-forward", "前馈")),
     (
         "layers.py",
