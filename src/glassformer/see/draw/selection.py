@@ -206,10 +206,3 @@ def tell_tokens_left_out(lang: str, shown: int, count: int) -> str:
     if lang == "zh":
         return f"共 {count} 个词元，略去 {count - shown} 个。"
     return f" {count - shown} of {count} tokens are left out."
-
-
-def weight_of_head(trace: Any, name: str, projection: str, head: int) -> Array:
-    """Return the paper's W for one head, D K; the stored matrix is its transpose, for all heads."""
-    width = trace.settings.width
-    stored = trace[f"{name}.to_{projection}.weight"]
-    return np.asarray(stored[head * width : (head + 1) * width]).T

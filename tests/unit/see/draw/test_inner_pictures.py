@@ -454,7 +454,9 @@ def test_a_norm_is_drawn_or_said(make: Callable[[str, str], Trace], shape: str) 
 
 def test_hatching_is_explained_where_there_is_some(trace: Trace) -> None:
     for side, is_masked in (("encoder", False), ("decoder", True)):
-        assert ("Hatched: masked" in read_words(draw(trace, "V40", side=side))) == is_masked
+        assert (
+            "hatched: what comes later" in read_words(draw(trace, "V40", side=side))
+        ) == is_masked
 
 
 def test_the_identity_is_not_called_one(trace: Trace) -> None:
