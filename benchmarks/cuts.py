@@ -8,13 +8,15 @@ those of the demo's test set, or lines of a file.
 from __future__ import annotations
 
 import argparse
+from collections.abc import Iterator
 from pathlib import Path
 from random import Random
+from typing import NamedTuple
 
 import numpy as np
 
 from glassformer.data.demo import read_corpus
-from glassformer.see import EditEffect, compare_traces
+from glassformer.see import compare_traces
 from glassformer.translator import Translator
 
 from .tables import tell_table
@@ -37,35 +39,37 @@ def main(options: argparse.Namespace) -> None:
         lines = [*read_corpus().questions["test"]]
     lines = Random(options.seed).sample(lines, min(options.sentences, len(lines)))
     translator = Translator.load(options.model)
-    effects = [effect for line in lines for effect in cut_each(translator, line)]
-    changed = sum(map(is_changed, effects))
-    print(f"{len(lines)} sentences, {len(effects)} cuts: {changed} changed the translation")
-    readings = [effect.readings[0] for effect in effects]
+    cuts = [cut for line in lines for cut in cut_each(translator, line)]
+    changed = sum(cut.is_changed for cut in cuts)
+    print(f"{len(lines)} sentences, {len(cuts)} cuts: {changed} changed the translation")
     rows, begin = [], 0.0
     for end in SHARES:
-        found = [
-            (is_changed(effect), each.before, each.after)
-            for effect, each in zip(effects, readings, strict=True)
-            if begin <= each.share < end
-        ]
+        found = [cut for cut in cuts if begin <= cut.share < end]
         if found:
-            before, after = np.median([each[1:] for each in found], 0)
-            share = np.mean([one for one, _, _ in found])
+            share = np.mean([cut.is_changed for cut in found])
+            before, after = np.median([(cut.before, cut.after) for cut in found], 0)
             name = f"{begin:.0%} to {min(end, 1):.0%}"
-            rows.append((name, str(len(found)), f"{share:.0%}", f"{before:.0%} -> {after:.0%}"))
+            rows.append([name, str(len(found)), f"{share:.0%}", f"{before:.0%} -> {after:.0%}"])
         begin = end
     print(tell_table(["attention to the word", "cuts", "changed", "its reader, median"], rows))
 
 
-def is_changed(effect: EditEffect) -> bool:
-    return effect.before.translation != effect.after.translation
+class Cut(NamedTuple):
+    """The result of one cut; `share`, `before` and `after` are those of its reading."""
+
+    is_changed: bool
+    share: float
+    before: float
+    after: float
 
 
-def cut_each(translator: Translator, line: str) -> list[EditEffect]:
-    """Return the effect of cutting each different word of a line."""
-    words = dict.fromkeys(word.strip(".,!?") for word in line.split())
-    return [
-        compare_traces(translator, line, [{"do": "cut", "word": word}], level="attention")
-        for word in words
-        if len(word) >= SHORTEST
-    ]
+def cut_each(translator: Translator, line: str) -> Iterator[Cut]:
+    """Yield the effect of cutting each different word of a line."""
+    for word in dict.fromkeys(word.strip(".,!?") for word in line.split()):
+        if len(word) < SHORTEST:
+            continue
+        cut = {"do": "cut", "word": word}
+        effect = compare_traces(translator, line, [cut], level="attention")
+        (reading,) = effect.readings
+        is_changed = effect.before.translation != effect.after.translation
+        yield Cut(is_changed, reading.share, reading.before, reading.after)

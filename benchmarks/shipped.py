@@ -16,6 +16,7 @@ from typing import Any
 from glassformer.config import Config
 from glassformer.data.demo import ExamMark, Split, mark_exact, mark_pronouns
 from glassformer.directory import CARD, SHIPPED, WEIGHTS, load_model, save_model, write_text
+from glassformer.known_words import write_known_words
 from glassformer.publish.card import hash_files, read_facts, write_card
 from glassformer.publish.golden import write_golden
 from glassformer.train import train
@@ -55,6 +56,8 @@ def make(name: str, out: Path) -> None:
     config, tokenizers, network = load_model(out / "model")
     save_model(folder, config, tokenizers, network.state_dict(), half=True)
     write_golden(folder, [speak(note, source) for note in NOTES])
+    with (out / "pairs" / f"train.{source}").open(encoding="utf-8") as lines:
+        write_known_words(folder, lines)
     marks = examine(Translator.load(folder, device="cpu"), source, target)
     facts = read_facts(out / "model")
     shares = {what: {"asked": mark.asked, "right": mark.share} for what, mark in marks.items()}

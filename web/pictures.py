@@ -33,8 +33,10 @@ HEADS = (
 EDITS = json.dumps([{"do": "silence", "name": name, "head": head} for name, head in HEADS])
 CELL = "decoder.2.cross_attention.scores[0,3,3]"
 BEAM = {"search": "beam", "beam": 4}
+CUT = json.dumps([{"do": "cut", "word": "tired"}])
 VIEWS: dict[str, tuple[str, dict[str, Any], str]] = {
     # file: view, what the address says, and what to wait for
+    "first": ("first", {"edits": CUT}, ".fresh"),
     "translate": ("translate", {**BEAM, "step": PRONOUN}, "svg .node"),
     "search": ("translate", {**BEAM, "step": PRONOUN}, "svg .node"),
     "attention": ("attention", {"kind": "cross", "layer": 3, "head": 7, "query": PRONOUN}, "line"),

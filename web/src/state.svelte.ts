@@ -31,7 +31,7 @@ export interface Here {
 }
 
 const DEFAULTS: Here = {
-  view: "translate", text: "", model: "", trace: "", search: "", beam: "", alpha: "", length_penalty: "",
+  view: "first", text: "", model: "", trace: "", search: "", beam: "", alpha: "", length_penalty: "",
   temperature: "", top_k: "", top_p: "", seed: "", prefix: "", hypothesis: "", sentence: 0, edits: "", kind: "cross", layer: -1, head: -1,
   query: -1, step: -1, cell: "", words: false, language: "en", theme: "auto", lecture: false,
   more: {},

@@ -4,7 +4,7 @@ import { readHash, writeHash } from "../src/state.svelte";
 
 describe("an address", () => {
   it("keeps everything that differs from the start, and nothing else", () => {
-    expect(writeHash(readHash(""))).toBe("#/translate");
+    expect(writeHash(readHash(""))).toBe("#/first");
     const hash =
       "#/attention?text=%E6%88%91+%3D+%26&beam=4&kind=encoder&layer=2&cell=memory%5B3%2C0%5D&words=1&map.zoom=2";
     expect(writeHash(readHash(hash))).toBe(hash);
@@ -16,7 +16,7 @@ describe("an address", () => {
   it("that says nonsense is read as far as it makes sense", () => {
     const found = readHash("#/?layer=much&kind=sideways&language=xx&theme=pink&words=yes&__proto__=1");
     expect(found).toMatchObject({
-      view: "translate", layer: -1, kind: "cross", language: "en", theme: "auto", words: false,
+      view: "first", layer: -1, kind: "cross", language: "en", theme: "auto", words: false,
     });
   });
 });

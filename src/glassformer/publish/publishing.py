@@ -23,10 +23,11 @@ from ..directory import (
 )
 from ..disk import prepare_beside, put_folder, read_json, sync_files
 from ..evaluate.choice import ALIGNMENT
+from ..known_words import WORDS
 from .card import read_facts
 from .health import examine_model
 
-PUBLISHED = (WEIGHTS, CONFIG, SHARED, *SEPARATE, CARD, GOLDEN, ALIGNMENT)
+PUBLISHED = (WEIGHTS, CONFIG, SHARED, *SEPARATE, CARD, GOLDEN, ALIGNMENT, WORDS)
 STORE = "store"  # a folder in `run`: the training text as ids
 
 
@@ -127,4 +128,6 @@ def _list_revealed(folder: Path) -> Iterator[str]:
             f"{GOLDEN} holds {lines} sentences of the validation text with their translations: "
             "doctor compares them, and the model works without the file"
         )
+    if (folder / WORDS).is_file():
+        yield f"{WORDS} lists the source words of the training text; the model works without it"
     yield "the tokenizer knows words of the training text, as its vocabulary"

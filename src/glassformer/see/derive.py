@@ -30,6 +30,13 @@ def mean_over_heads(weights_HQM: Array) -> Array:
     return weights_HQM.mean(0)
 
 
+def mean_cross_attention(trace: Trace) -> Array:
+    """Return the mean of the cross-attention of all layers and heads, T S; rows sum to 1."""
+    names = [name for name in trace.names() if name.endswith("cross_attention.weights")]
+    mean: Array = np.mean([mean_over_heads(trace[name]) for name in names], 0)
+    return mean
+
+
 def max_over_heads(weights_HQM: Array) -> Array:
     """Return the largest attention of any head, Q M; rows no longer sum to 1."""
     return weights_HQM.max(0)

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from .derive import group_words, mean_over_heads, merge_words
+from .derive import group_words, mean_cross_attention, merge_words
 from .document import Token
 from .tokens import find_word_tokens
-from .trace import Array, Trace
+from .trace import Trace
 
 if TYPE_CHECKING:
     from .whatif import EditEffect
@@ -41,8 +41,10 @@ def find_readings(effect: EditEffect) -> list[ReadInstead]:
         return []
     rows = group_words(before.predicted, before.translation)
     columns = group_words(before.source, before.text)
-    weights = _read_all(before)
-    shares, shares_now = (merge_words(each, rows, columns) for each in (weights, _read_all(forced)))
+    weights = mean_cross_attention(before)
+    shares, shares_now = (
+        merge_words(each, rows, columns) for each in (weights, mean_cross_attention(forced))
+    )
     found = []
     for cut in cuts:
         keys = find_word_tokens(before.source, before.text, cut["word"], cut.get("occurrence"))
@@ -66,13 +68,6 @@ def find_readings(effect: EditEffect) -> list[ReadInstead]:
             )
         )
     return found
-
-
-def _read_all(trace: Trace) -> Array:
-    """Return the cross-attention weights T S, the mean over all layers and heads."""
-    names = [name for name in trace.names() if name.endswith("cross_attention.weights")]
-    mean: Array = np.mean([mean_over_heads(trace[name]) for name in names], 0)
-    return mean
 
 
 def _spell(text: str, tokens: Sequence[Token], group: Sequence[int]) -> str:

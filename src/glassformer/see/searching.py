@@ -18,6 +18,7 @@ from .edit import Edited
 from .logits_tap import Overheard
 from .tokens import spell_word
 from .trace import Trace
+from .uncached import Uncached
 
 BEAM = 4  # the paper's, for pictures of a beam where the translation was searched without one
 HEARD = 5  # likeliest tokens that `progress` is given at each step
@@ -92,6 +93,34 @@ def find_passage(
             steps=tuple(_replay(tokenizer, step) for step in steps),
         ),
     )
+
+
+def draw_samples(
+    translator: Translator, edited: Edited, decode: Choice, count: int, seed: int
+) -> list[str]:
+    """Return `count` translations of a sentence that are drawn at random, under its edits.
+
+    All are drawn in one batch, so an edit that needs a pass without KV cache raises ValueError.
+    """
+    settings = translator.config.decode.override(decode)
+    source = [token.id for token in edited.source]
+    with (
+        torch.inference_mode(),
+        autocast(translator.exact_precision, translator.device),
+        edited.network() as network,
+    ):
+        if isinstance(network, Uncached):
+            raise ValueError("samples are drawn together: not under an edit of single positions")
+        found = search(
+            network,
+            [source] * count,
+            settings,
+            lines=range(count),
+            seed=seed,
+            longest=translator.longest,
+            device=translator.device,
+        )
+    return [spell_word(translator.tokenizers.target, each[0].tokens) for each in found]
 
 
 def search_with_beam(

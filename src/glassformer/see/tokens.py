@@ -8,7 +8,7 @@ from itertools import pairwise
 
 from ..config import BOS, EOS
 from ..text import Tokenizer
-from ..text.spacing import EAST, is_eastern
+from ..text.spacing import EAST
 from ..translation import LINE_BREAKS
 from ..translator import Translator
 from .document import Merge, Token, WordMerges
@@ -27,11 +27,11 @@ def read_source(translator: Translator, text: str) -> list[Token]:
 def word_pattern(word: str) -> re.Pattern[str]:
     """Return a pattern that finds a word wherever it is not part of another.
 
-    Chinese words are written without spaces, so they are found everywhere.
+    Chinese words are written without spaces, so they are found everywhere, as marks are.
     """
     letter = rf"[^\W{EAST}]"
-    before = "" if is_eastern(word[0]) else rf"(?<!{letter})"
-    after = "" if is_eastern(word[-1]) else rf"(?!{letter})"
+    before = rf"(?<!{letter})" if re.match(letter, word[0]) else ""
+    after = rf"(?!{letter})" if re.match(letter, word[-1]) else ""
     return re.compile(before + re.escape(word) + after)
 
 

@@ -6,6 +6,7 @@ from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Query, Response
 
+from ..known_words import find_unknown_words
 from ..see.catalogue import read_catalogue
 from ..see.parameters import Parameters
 from ..see.tokens import read_source, read_target
@@ -76,6 +77,15 @@ def read_tokens(
         ids = tokenizer.encode(text)
         found = read_target(tokenizer, ids, tokenizer.decode(ids), False)[1]
     return {"tokens": [token.model_dump() for token in found]}
+
+
+@router.get("/models/{id}/unknown")
+def list_unknown(
+    id: str, service: TheService, text: Annotated[str, Query(max_length=20_000)]
+) -> dict[str, Any]:
+    """List the words of a text that were not in training; null if the model cannot say."""
+    known = service.model_pool.find(id).known_words
+    return {"words": None if known is None else find_unknown_words(known, text)}
 
 
 @router.get("/models/{id}/vocabulary")

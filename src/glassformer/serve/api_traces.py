@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from fastapi import APIRouter, Request, Response
 
+from ..see.derive import mean_cross_attention
 from ..see.levels import find_level
 from ..see.page import build_page
 from ..see.sentences import choose_sentence
@@ -79,6 +80,26 @@ def get_trace(id: str, service: TheService) -> Response:
     return Json({**kept.trace.to_json(), "tensors": _list_tensors(kept.trace), **about})
 
 
+@router.get("/traces/{id}/answer", response_class=Json)
+def get_answer(id: str, service: TheService) -> Response:
+    """Return what a first look at a recording needs: its words, probabilities and attention.
+
+    `attention` is the cross-attention of each predicted token, the mean of all layers and heads.
+    """
+    kept = service.recordings.find(id)
+    document = kept.trace.document
+    shown = ("text", "translation", "source", "predicted", "predictions", "edits", "confidence")
+    return Json(
+        {
+            "id": kept.id,
+            "model": kept.model,
+            **document.model_dump(mode="json", include={*shown}),
+            "problems": [each.model_dump() for each in document.problems],
+            "attention": mean_cross_attention(kept.trace).tolist(),
+        }
+    )
+
+
 @router.delete("/traces/{id}")
 def remove_trace(id: str, service: TheService) -> dict[str, Any]:
     """Remove a recording from memory."""
@@ -119,9 +140,9 @@ def make_trace(job: BackgroundJob, service: Service, body: TraceRequest) -> dict
     model = service.model_pool.find(body.model)
     job.say("progress", stage="loading", step=0, most=None, text="")
     translator = service.model_pool.load(model)
-    plain, base = body.model_dump(exclude={"edits"}), None
+    plain, base = body.model_dump(exclude={"edits", "base"}), None
     found = _record(job, translator, plain, service, edits=body.edits)
-    if body.edits:
+    if body.edits and body.base:
         base = service.recordings.add(
             Recording(_record(job, translator, plain, service), model.id, plain)
         ).id

@@ -21,6 +21,7 @@ from . import (
     api_models,
     api_pictures,
     api_runs,
+    api_samples,
     api_stream,
     api_tensors,
     api_traces,
@@ -58,6 +59,7 @@ OURS = (
     api_pictures,
     api_stream,
     api_runs,
+    api_samples,
 )
 
 

@@ -8,11 +8,14 @@ import threading
 from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from ..directory import CARD, CONFIG, GOLDEN, SEPARATE, SHARED, SHIPPED, WEIGHTS, locate, open_model
 from ..disk import read_json
+from ..known_words import read_known_words
+from ..publish.card import read_facts
 from ..text.function_words import NAMES
 from ..translator import Translator
 from .api_error import ApiError, refuse_missing
@@ -30,6 +33,7 @@ class PooledModel:
     folder: Path
     source: str | None
     target: str | None
+    parameters: int
     lock: threading.Lock = field(default_factory=threading.Lock, compare=False)
 
     def describe(self, is_loaded: bool) -> dict[str, Any]:
@@ -41,7 +45,24 @@ class PooledModel:
             "source_name": name_language(self.source),
             "target_name": name_language(self.target),
             "loaded": is_loaded,
+            "parameters": self.parameters,
+            "sentences": self.sentences,
+            "words": None if self.known_words is None else len(self.known_words),
         }
+
+    @cached_property
+    def known_words(self) -> frozenset[str] | None:
+        """Return the source words of the training text; None if the model does not list them."""
+        return read_known_words(self.folder)
+
+    @cached_property
+    def sentences(self) -> int | None:
+        """Return how many pairs the model was trained on, as its card says; None without one."""
+        try:
+            files = read_facts(self.folder).get("data", ())
+        except ValueError:
+            return None
+        return max((each["lines"] for each in files), default=None)
 
     @property
     def card(self) -> str:
@@ -85,13 +106,16 @@ class ModelPool:
 
     def _add(self, folder: Path) -> None:
         """Add a model. Raises ValueError if it is missing or damaged."""
-        data = open_model(folder)[0].data
+        config, _, weights = open_model(folder)
+        data = config.data
         name = folder.resolve().name
         stem = re.sub(r"[^A-Za-z0-9_-]+", "-", name).strip("-") or "model"
         id, number = stem, 2
         while id in self.models:
             id, number = f"{stem}-{number}", number + 1
-        self.models[id] = PooledModel(id, name, folder, data.source_lang, data.target_lang)
+        self.models[id] = PooledModel(
+            id, name, folder, data.source_lang, data.target_lang, weights.parameters
+        )
 
     @property
     def default(self) -> PooledModel:

@@ -38,6 +38,7 @@ class TraceRequest(Body):
     target: str | None = Field(None, max_length=20_000, description="Record this translation.")
     seed: int = Field(0, ge=0, lt=2**63)
     edits: list[dict[str, Any]] = Field([], max_length=64)
+    base: bool = Field(True, description="Under edits, record the translation without them too.")
 
 
 class EditRequest(Body):
@@ -48,6 +49,17 @@ class EditRequest(Body):
         examples=[[{"do": "silence", "name": "encoder.1.self_attention", "head": 2}]],
     )
     model: str | None = Field(None, description="For a recording that was uploaded.")
+
+
+class SamplesRequest(Body):
+    """The request to draw translations of one sentence at random."""
+
+    text: str = TEXT
+    model: str | None = MODEL
+    decode: dict[str, Any] = DECODE
+    count: int = Field(50, ge=1, le=200)
+    seed: int = Field(0, ge=0, lt=2**63)
+    edits: list[dict[str, Any]] = Field([], max_length=64)
 
 
 class HeadsRequest(Body):

@@ -13,6 +13,8 @@ export interface Model {
   target_name: string | null;
   loaded: boolean;
   parameters: number;
+  sentences: number | null; // pairs of its training text; null where its card does not say
+  words: number | null; // different ones of the source side; null where they are not listed
 }
 
 export interface Models {
@@ -37,6 +39,7 @@ export interface Request {
   hypothesis?: number;
   sentence?: number;
   edits?: unknown[];
+  base?: boolean; // false: under edits, do not record it without them too
 }
 
 export interface Candidate {

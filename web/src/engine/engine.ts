@@ -16,6 +16,10 @@ export interface Engine {
   vocabulary(model: string): Promise<string[]>;
   /** The ids of a text of the target language. */
   tokens(model: string, text: string): Promise<number[]>;
+  /** The words of a text that the model never met in training; [] where it cannot say. */
+  unknown(model: string, text: string): Promise<string[]>;
+  /** Translations drawn at random, as the settings of the request say, each as often as it came. */
+  samples(request: Request, count: number, signal?: AbortSignal): Promise<string[]>;
   /** A translation with what a first look at it needs; `open(answer.id)` has everything. */
   translate(request: Request, signal?: AbortSignal): Promise<Answer>;
   /** Translate and record everything; `tell` hears how far it is. */

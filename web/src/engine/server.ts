@@ -1,11 +1,11 @@
 /** The engine that is a server: see the OpenAPI document at /spec. */
 
-import { getJson, getTensor, openTrace, recordTrace, stream, type Models, type Progress, type Request } from "../data/server";
+import { getJson, getTensor, openTrace, recordTrace, ServerError, stream, type Models, type Progress, type Request } from "../data/server";
 import type { Trace } from "../data/trace";
 import type { Edit } from "../views/whatif/edits";
 import type { Changes } from "../views/whatif/Result.svelte";
 import type { Weighed } from "../views/whatif/weighing";
-import { answerOf } from "./answer";
+import { groupAnswer, type Plain } from "./answer";
 import type { Answer, Engine, Outcome } from "./engine";
 
 const PAGE = 10_000; // tokens of a vocabulary that the server lists at once
@@ -30,8 +30,22 @@ export class ServerEngine implements Engine {
     return (await getJson<{ tokens: { id: number }[] }>(path)).tokens.map(({ id }) => id);
   }
 
+  async unknown(model: string, text: string): Promise<string[]> {
+    const query = new URLSearchParams({ text });
+    const path = `models/${encodeURIComponent(model)}/unknown?${query}`;
+    return (await getJson<{ words: string[] | null }>(path)).words ?? [];
+  }
+
+  async samples(request: Request, count: number, signal?: AbortSignal): Promise<string[]> {
+    return (await last<{ texts: string[] }>("samples", { ...request, count }, signal))?.texts ?? [];
+  }
+
   async translate(request: Request, signal?: AbortSignal): Promise<Answer> {
-    return answerOf(await this.record(request, undefined, signal));
+    const told = await last<{ id: string }>("trace", { ...request, base: false }, signal);
+    if (!told) throw new ServerError("the server broke off", 0);
+    const found = await getJson<Omit<Plain, "attention"> & { attention: number[][] }>(`traces/${told.id}/answer`);
+    const shape = [found.attention.length, found.attention[0]?.length ?? 0];
+    return groupAnswer({ ...found, attention: { shape, data: Float32Array.from(found.attention.flat()) } });
   }
 
   record(request: Request, tell: (progress: Progress) => void = () => {}, signal?: AbortSignal): Promise<Trace> {

@@ -1,0 +1,86 @@
+"""What the first screen asks the server for: an answer, words never met, samples."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from glassformer.directory import SHIPPED
+from glassformer.known_words import (
+    find_unknown_words,
+    read_known_words,
+    split_words,
+    write_known_words,
+)
+
+from .conftest import Client
+
+SENTENCE = "The animal did not cross the street because it was too tired."
+CUT = {"do": "cut", "word": "tired"}
+
+
+def test_models_say_how_large_they_are_and_what_they_learned(client: Client) -> None:
+    demo = client.ask("/api/models").json["models"][0]
+    words = (SHIPPED / "demo" / "words.txt").read_text(encoding="utf-8").split()
+    assert demo["parameters"] == 828_672 and demo["sentences"] == 60_000
+    assert demo["words"] == len(words) == len({*words})
+
+
+def test_an_answer_is_what_the_recording_says(client: Client, recording: str) -> None:
+    answer = client.ask(f"/api/traces/{recording}/answer").json
+    trace = client.service.recordings.find(recording).trace
+    assert answer["translation"] == trace.translation and answer["id"] == recording
+    assert [token["text"] for token in answer["source"]] == [each.text for each in trace.source]
+    layers = range(trace.settings.decoder_layers)
+    mean = np.mean([trace[f"decoder.{n}.cross_attention.weights"] for n in layers], (0, 1))
+    np.testing.assert_allclose(answer["attention"], mean, atol=1e-6)
+    assert len(answer["predictions"]) == len(answer["predicted"]) == len(mean)
+
+
+def test_a_cut_is_answered_without_a_second_recording(client: Client) -> None:
+    def count() -> int:
+        return len(client.ask("/api/traces").json["traces"])
+
+    before = count()
+    told = client.ask("/api/trace", {"text": SENTENCE, "edits": [CUT], "base": False}).json
+    assert count() == before + 1
+    answer = client.ask(f"/api/traces/{told['id']}/answer").json
+    assert answer["edits"] == [CUT] and answer["translation"].endswith("trop malade.")
+
+
+def test_words_that_were_never_met(client: Client, tmp_path: Path) -> None:
+    found = client.ask("/api/models/demo/unknown?text=The%20animal%20likes%20skyscrapers,%2042.")
+    assert found.json == {"words": ["skyscrapers"]}
+    write_known_words(tmp_path, ["It's a dog.", "中文 ok"])
+    known = read_known_words(tmp_path)
+    assert known == {"it's", "a", "dog", "中", "文", "ok"}
+    assert find_unknown_words(known, "A Cat, it’s 7 dogs 中国") == ["Cat", "dogs", "国"]
+    assert split_words("L'eau d’ici") == ["l'eau", "d'ici"]
+    assert read_known_words(tmp_path / "nowhere") is None
+
+
+def test_samples_are_drawn_as_the_settings_say(client: Client) -> None:
+    cold = {"text": SENTENCE, "decode": {"temperature": 0.05}, "count": 8}
+    texts = client.ask("/api/samples", cold).json["texts"]
+    assert len(texts) == 8 and {*texts} == {texts[0]} and texts[0].endswith("trop fatigué.")
+    warm = cold | {"decode": {"temperature": 1.0}, "seed": 3}
+    drawn = client.ask("/api/samples", warm).json["texts"]
+    assert len({*drawn}) > 1 and drawn == client.ask("/api/samples", warm).json["texts"]
+    cut = client.ask("/api/samples", cold | {"edits": [CUT]}).json["texts"]
+    assert not any(text.endswith("fatigué.") for text in cut)
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"count": 0}, "count"),
+        ({"edits": [CUT | {"word": "zebra"}]}, "there is no word 'zebra'"),
+        ({"edits": [CUT | {"query": 2}]}, "not under an edit of single positions"),
+        ({"decode": {"temperature": -1}}, "temperature"),
+    ],
+)
+def test_samples_that_cannot_be_drawn(client: Client, change: dict[str, object], said: str) -> None:
+    found = client.ask("/api/samples", {"text": SENTENCE} | change)
+    assert found.status == 400 and said in found.json["error"]

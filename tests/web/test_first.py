@@ -1,0 +1,201 @@
+"""The first screen, as a newcomer uses it: threads are cut, words die, and all is mended again."""
+
+from __future__ import annotations
+
+import gzip
+from typing import Any
+from urllib.parse import quote
+
+import pytest
+from opening import Server, find_faults, wait_until
+
+SENTENCE = "The animal didn't cross the street because it was too tired."
+FRENCH = "L'animal n'a pas traversé la rue parce qu'il était trop fatigué."
+SETTLED = "() => document.querySelector('.said')?.getAttribute('aria-busy') === 'false'"
+TITLE = "said => document.title.startsWith(said)"
+
+
+def _open(page: Any, server: Server, **state: Any) -> None:
+    page.set_default_timeout(60_000)
+    page.goto(server.url("first", **state))
+    page.wait_for_selector("[data-target]")
+    _settle(page)
+
+
+def _settle(page: Any) -> None:
+    wait_until(page, SETTLED, seconds=60)
+
+
+def _said(page: Any) -> str:
+    return str(page.title()).removesuffix(" · glassformer")
+
+
+def _cut(page: Any, word: str) -> None:
+    page.get_by_role("button", name=f"Cut the thread of “{word}”").click()
+    wait_until(page, "() => document.querySelector('[data-counter]') !== null", seconds=60)
+    _settle(page)
+
+
+def test_a_cut_changes_the_translation_and_mending_restores_it(page: Any, server: Server) -> None:
+    _open(page, server)
+    assert _said(page) == FRENCH
+    assert "828,672 numbers" in page.locator("h1").inner_text()
+    assert "Cut a thread." in page.locator("h1").inner_text()
+    _cut(page, "tired")
+    wait_until(page, "() => document.title.includes('malade')", seconds=60)
+    assert page.locator(".fresh").all_inner_texts() == ["malade"]
+    assert page.locator("del.ghost").all_inner_texts() == ["fatigué"]
+    assert page.locator("[data-counter]").inner_text() == "1 cut, 1 of 12 words changed"
+    why = page.locator("[data-why]").inner_text()
+    assert "“fatigué” had read “tired”" in why and "says “malade”" in why
+    page.get_by_role("button", name="Mend all").click()
+    wait_until(page, TITLE, arg=FRENCH, seconds=60)
+    assert page.locator(".fresh").count() == page.locator("del.ghost").count() == 0
+
+
+def test_why_nothing_changed(page: Any, server: Server) -> None:
+    _open(page, server)
+    _cut(page, "because")
+    wait_until(page, "() => document.querySelector('[data-why]').textContent.startsWith('Nothing')")
+    why = page.locator("[data-why]").inner_text()
+    assert "“parce” had read it most" in why and "instead" in why
+    assert _said(page) == FRENCH
+
+
+def test_scissors_over_a_thread_and_the_keyboard(page: Any, server: Server) -> None:
+    """A click on a thread, Enter on its button: the same; a second one mends it."""
+    _open(page, server)
+    where = page.evaluate(
+        "() => { const path = document.querySelector('[data-thread=\"10\"]');"
+        " const at = path.getPointAtLength(path.getTotalLength() * 0.25);"
+        " const own = path.ownerSVGElement.getBoundingClientRect();"
+        " return [at.x + own.left, at.y + own.top]; }"
+    )
+    page.mouse.move(where[0] - 1, where[1])
+    page.mouse.move(*where)
+    page.wait_for_selector("svg.tool")
+    page.mouse.click(*where)
+    wait_until(page, "() => document.title.includes('malade')", seconds=60)
+    _settle(page)
+    page.get_by_role("button", name="Mend the thread of “tired”").focus()
+    page.keyboard.press("Enter")
+    wait_until(page, TITLE, arg=FRENCH, seconds=60)
+
+
+def test_il_becomes_elle(page: Any, server: Server) -> None:
+    _open(page, server)
+    page.get_by_role("button", name="What could stand in place of “tired”").click()
+    page.get_by_role("button", name="wide", exact=True).click()
+    wait_until(page, '() => document.title.includes("qu\'elle était trop large")', seconds=60)
+    assert "text=The+animal+didn%27t+cross+the+street+because+it+was+too+wide." in page.url
+
+
+def test_an_address_brings_sentence_and_cuts_back(page: Any, server: Server) -> None:
+    _open(page, server)
+    _cut(page, "tired")
+    _cut(page, "because")
+    said, address = _said(page), page.url
+    page.goto("about:blank")
+    page.goto(address)
+    wait_until(page, TITLE, arg=said, seconds=60)
+    assert page.locator(".chip.cut .word").all_inner_texts() == ["because", "tired"]
+    assert "2 cut" in page.locator("[data-counter]").inner_text()
+
+
+def test_a_sentence_of_ones_own_says_what_it_does_not_know(page: Any, server: Server) -> None:
+    _open(page, server)
+    page.get_by_role("button", name="Type your own sentence").last.click()
+    page.get_by_label("Sentence", exact=True).fill("I like skyscrapers.")
+    page.keyboard.press("Enter")
+    wait_until(page, "() => document.querySelectorAll('.chip .unknown').length === 1", seconds=60)
+    assert page.locator(".chip .unknown").inner_text() == "skyscrapers"
+    assert "Never met in training: skyscrapers." in page.locator("[data-why]").inner_text()
+    assert "I am unsure" in page.locator("[data-unsure]").inner_text()
+
+
+def test_sliders_reshape_all_words_and_dice_draw_from_them(page: Any, server: Server) -> None:
+    _open(page, server)
+    first = "[...document.querySelectorAll('.one .columns i:first-child')].map(i => i.offsetHeight)"
+    before = page.evaluate(f"() => {first}")
+    slider = page.get_by_label("temperature")
+    slider.focus()
+    slider.fill("3")
+    wait_until(
+        page,
+        f"before => {first}.every((each, n) => each < before[n])",
+        arg=before,
+        seconds=60,
+    )
+    slider.fill("0.05")
+    page.get_by_role("button", name="Draw 50 translations").click()
+    page.wait_for_selector(".drawn li")
+    assert page.locator(".drawn li").count() == 1
+    assert "50" in page.locator(".drawn li").inner_text()
+
+
+@pytest.mark.parametrize(
+    "state", [{}, {"theme": "dark", "language": "zh", "text": SENTENCE}, {"model": "demo"}]
+)
+def test_the_first_screen_has_no_fault_and_no_scroll_bar(
+    page: Any, server: Server, state: dict[str, str]
+) -> None:
+    _open(page, server, **state)
+    page.wait_for_timeout(600)
+    assert page.locator("[role=alert]").count() == 0
+    sizes = page.evaluate(
+        "() => [document.documentElement.scrollWidth, document.documentElement.scrollHeight]"
+    )
+    assert sizes == [1440, 900]
+    assert find_faults(page) == []
+
+
+def test_on_a_phone_nothing_overflows_and_a_tap_cuts(browser: Any, server: Server) -> None:
+    context = browser.new_context(
+        viewport={"width": 390, "height": 844}, has_touch=True, is_mobile=True, locale="en"
+    )
+    page = context.new_page()
+    complaints: list[str] = []
+    page.on("pageerror", lambda error: complaints.append(str(error)))
+    _open(page, server)
+    wide = "() => document.documentElement.scrollWidth <= 390"
+    assert page.evaluate(wide)
+    assert page.locator("[data-target='0']").bounding_box()["y"] < 844
+    page.locator("[data-scissors='10']").tap()
+    wait_until(page, "() => document.title.includes('malade')", seconds=60)
+    assert page.evaluate(wide) and not complaints
+    context.close()
+
+
+def test_the_first_load_is_light(page: Any, server: Server) -> None:
+    sizes: dict[str, int] = {}
+    requests: list[str] = []
+    page.on("request", lambda request: requests.append(request.url))
+    page.on(
+        "response",
+        lambda answer: sizes.update(
+            {answer.url: len(gzip.compress(answer.body()))} if answer.status == 200 else {}
+        ),
+    )
+    _open(page, server)
+    page.wait_for_timeout(1500)
+    assert len(requests) <= 15, requests
+    assert sum(sizes.values()) <= 300_000, sizes
+
+
+def test_a_server_that_is_gone_is_said(page: Any, server: Server) -> None:
+    _open(page, server)
+    text = quote("The cat bites the dog.")
+    page.route(
+        "**/api/trace",
+        lambda route: route.fulfill(
+            status=200,
+            content_type="text/event-stream",
+            body='event: error\ndata: {"error": "too much to do", "status": 503}\n\n',
+        ),
+    )
+    page.evaluate("text => { location.hash = `#/first?text=${text}` }", text)
+    page.wait_for_selector("[role=alert]")
+    assert "too much to do" in page.locator("[role=alert]").inner_text()
+    page.unroute("**/api/trace")
+    page.get_by_role("button", name="Try again").click()
+    wait_until(page, "() => document.title.startsWith('Le chat mord')", seconds=60)

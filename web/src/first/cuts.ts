@@ -1,0 +1,153 @@
+/** Cuts of source words as edits, and what they did to a translation. */
+
+import type { Answer } from "../engine/engine";
+import { at } from "../data/tensor";
+import type { Cut, Edit } from "../views/whatif/edits";
+
+const EAST = "\\u2e80-\\u2fff\\u3001-\\u312f\\u3190-\\u9fff\\uf900-\\ufaff\\ufe30-\\ufe4f\\uff01-\\uff9f";
+const LETTER = `(?![${EAST}])[\\p{L}\\p{N}_]`;
+
+/** Finds a word wherever it is not part of another, as see/tokens.py does. */
+export function wordPattern(word: string): RegExp {
+  const [first, last] = [[...word][0] ?? "", [...word].at(-1) ?? ""];
+  const isLetter = (one: string) => new RegExp(`^${LETTER}`, "u").test(one);
+  const before = isLetter(first) ? `(?<!${LETTER})` : "";
+  const after = isLetter(last) ? `(?!${LETTER})` : "";
+  const plain = word.replace(/[.*+?^${}()|[\]\\/-]/g, "\\$&");
+  return new RegExp(before + plain + after, "gu");
+}
+
+/** What a group of tokens spells in its text. */
+export function wordAt(answer: Answer, side: "source" | "target", place: number): string {
+  const [tokens, text, groups] =
+    side === "source"
+      ? [answer.source, answer.text, answer.sourceWords]
+      : [answer.predicted, answer.translation, answer.targetWords];
+  const group = groups[place] ?? [];
+  if (!group.length) return "";
+  const letters = Array.from(text); // spans count characters, not halves of them
+  return letters.slice(tokens[group[0]!]!.start, tokens[group.at(-1)!]!.end).join("").trim();
+}
+
+/** The words of one side, the end mark left out, which is always the last. */
+export function listWords(answer: Answer, side: "source" | "target"): string[] {
+  const groups = side === "source" ? answer.sourceWords : answer.targetWords;
+  const words = groups.map((_, place) => wordAt(answer, side, place));
+  return words.at(-1) ? words : words.slice(0, -1);
+}
+
+/** The cut of one word of a sentence; `rows` of the translation, if it is cut for these alone. */
+export function makeCuts(answer: Answer, place: number, rows: readonly number[] = []): Cut[] {
+  const word = wordAt(answer, "source", place);
+  const group = answer.sourceWords[place]!;
+  const start = answer.source[group[0]!]!.start;
+  const places = Array.from(answer.text.matchAll(wordPattern(word)), (found) =>
+    Array.from(answer.text.slice(0, found.index)).length);
+  const occurrence = places.findIndex((each) => each >= start);
+  const cut: Cut = { do: "cut", word, ...(places.length > 1 && { occurrence }) };
+  return rows.length ? rows.map((query) => ({ ...cut, query })) : [cut];
+}
+
+const isSame = (one: Cut, other: Edit): boolean =>
+  other.do === "cut" && one.word === other.word && one.occurrence === other.occurrence;
+
+/** Whether a word of the sentence is cut, for all of the translation or for some of it. */
+export function isCut(answer: Answer, place: number, edits: readonly Edit[]): boolean {
+  if (!edits.length) return false;
+  const [own] = makeCuts(answer, place);
+  return edits.some((edit) => isSame(own!, edit) || (edit.do === "cut" && edit.word === own!.word && edit.occurrence === undefined));
+}
+
+/** Without the cuts of one word. */
+export function mendWord(answer: Answer, place: number, edits: readonly Edit[]): Edit[] {
+  const [own] = makeCuts(answer, place);
+  return edits.filter((edit) => !isSame(own!, edit) && !(edit.do === "cut" && edit.word === own!.word && edit.occurrence === undefined));
+}
+
+/** A word of the translation as it is now, and what was there before. */
+export interface Said {
+  place: number; // among the words now; -1: nothing is there any more
+  ghost: string; // what was there before; "": the same
+  isNew: boolean;
+  was: number; // its place among the words before; -1: it was not there
+}
+
+/** The words now, beside those before: a longest common subsequence stays, all else is new or gone. */
+export function compareWords(before: readonly string[], now: readonly string[]): Said[] {
+  const lengths = before.map(() => new Array<number>(now.length + 1).fill(0));
+  lengths.push(new Array<number>(now.length + 1).fill(0));
+  for (let i = before.length - 1; i >= 0; i--)
+    for (let j = now.length - 1; j >= 0; j--)
+      lengths[i]![j] = before[i] === now[j]
+        ? lengths[i + 1]![j + 1]! + 1
+        : Math.max(lengths[i + 1]![j]!, lengths[i]![j + 1]!);
+  const found: Said[] = [];
+  let [i, j] = [0, 0];
+  let gone: string[] = [];
+  let fresh: number[] = [];
+  const close = () => {
+    const ghost = gone.join(" ");
+    if (fresh.length) fresh.forEach((place, n) => found.push({ place, ghost: n ? "" : ghost, isNew: true, was: -1 }));
+    else if (ghost) found.push({ place: -1, ghost, isNew: false, was: -1 });
+    [gone, fresh] = [[], []];
+  };
+  while (i < before.length || j < now.length) {
+    if (i < before.length && j < now.length && before[i] === now[j]) {
+      close();
+      found.push({ place: j++, ghost: "", isNew: false, was: i++ });
+    } else if (j >= now.length || (i < before.length && lengths[i + 1]![j]! >= lengths[i]![j + 1]!)) gone.push(before[i++]!);
+    else fresh.push(j++);
+  }
+  close();
+  return found;
+}
+
+/** The probability of a word: of all its tokens, one after the other. */
+export function probabilityOf(answer: Answer, place: number): number {
+  const group = answer.targetWords[place] ?? [];
+  return Math.exp(group.reduce((sum, row) => sum + answer.predictions[row]!.log_prob, 0));
+}
+
+/** Why a cut did what it did: who read the word, what it reads now, how sure it is. */
+export interface Reason {
+  cut: string;
+  word: string; // of the translation before: it read the cut word most
+  share: number;
+  sure: number; // its probability before
+  said: string; // what stands in its place now; "": nothing
+  then: number; // the probability of that
+  instead: string; // the source word whose share grew most, where the word is still the same
+  before: number;
+  after: number;
+}
+
+export function findReason(before: Answer, now: Answer, place: number): Reason | null {
+  const columns = before.attention.shape[1]!;
+  if (place >= columns) return null;
+  const words = listWords(before, "target");
+  const shares = words.map((_, q) => at(before.attention, [q, place]));
+  const q = shares.indexOf(Math.max(...shares));
+  if (q < 0) return null;
+  const said = compareWords(words, listWords(now, "target"));
+  const kept = said.find((each) => each.was === q);
+  const ghost = said.find((each) => each.ghost.split(" ").includes(words[q]!) && each.place >= 0);
+  const there = kept?.place ?? ghost?.place ?? -1;
+  let instead = -1;
+  let gain = 0;
+  if (kept)
+    for (let m = 0; m < columns; m++) {
+      const more = m === place ? 0 : at(now.attention, [kept.place, m]) - at(before.attention, [q, m]);
+      if (more > gain) [instead, gain] = [m, more];
+    }
+  return {
+    cut: wordAt(before, "source", place),
+    word: words[q]!,
+    share: shares[q]!,
+    sure: probabilityOf(before, q),
+    said: there < 0 ? "" : wordAt(now, "target", there),
+    then: there < 0 ? 0 : probabilityOf(now, there),
+    instead: instead < 0 ? "" : wordAt(before, "source", instead) || before.source.at(-1)!.text,
+    before: instead < 0 ? 0 : at(before.attention, [q, instead]),
+    after: instead < 0 || !kept ? 0 : at(now.attention, [kept.place, instead]),
+  };
+}
