@@ -13,6 +13,7 @@ from matplotlib.figure import Figure
 
 from ..figure import (
     alignment,
+    architecture,
     attention,
     choice,
     context,
@@ -39,12 +40,10 @@ from . import (
     code,
     costs,
     cross_entropy,
-    figure_1,
     parallel,
     reasons,
     sublayers,
     training,
-    wiring,
 )
 from .animate import Animation
 from .options import check_options
@@ -98,10 +97,12 @@ _ALL = (
         needs="",
     ),
     Picture("V06", "Encoder and decoder layer", "编码器层与解码器层", layers.draw_layers, needs=""),
-    Picture("V07", "The architecture of the paper", "论文的架构图", figure_1.draw_figure_1),
-    Picture("V08", "Two layers of each, with residuals", "各两层，含残差", wiring.draw_two_layers),
+    Picture("V07", "The architecture of the paper", "论文的架构图", architecture.draw_figure_1),
     Picture(
-        "V09", "Drawing the Transformer", "画出 Transformer", figure_1.draw_growing, "animated"
+        "V08", "Two layers of each, with residuals", "各两层，含残差", architecture.draw_two_layers
+    ),
+    Picture(
+        "V09", "Drawing the Transformer", "画出 Transformer", architecture.draw_growing, "animated"
     ),
     # A.2 Words become numbers
     Picture("V10", "Tokens and their ids", "词元与编号", words.draw_tokens, needs=""),

@@ -371,7 +371,7 @@ def draw_split(plan: Outline, *, layer: int = 0) -> Scene:
     wide, tall = 600.0, min(110.0, max(30.0, 7.0 * n))
     limit = float(np.abs(query.values).max())
     joined = query.values.transpose(1, 0, 2).reshape(n, -1)
-    whole = Panel(joined, width=wide, height=tall, limit=limit)
+    whole = Panel(joined, width=wide, height=tall, limit=limit).at(1)
     ink = style.role("query").ink
     block = wide / count
     bands = Across(*(_band(h, block) for h in range(count)), gap=0).at(2)

@@ -339,7 +339,7 @@ class Numeral(Label):
 
 
 class Component(Node):
-    """A part of the network, as a box with its name."""
+    """A part of the network, as a box with its name, and what is to be told under it."""
 
     def __init__(
         self,
@@ -350,10 +350,12 @@ class Component(Node):
         height: float = 34.0,
         size: float = style.BODY,
         strong: bool = True,
+        under: Sequence[Node] = (),
     ):
         look = style.role(role)
         self.role = look
-        self.label = Label(text, size, look.ink, bold=strong, width=width - 8, align="middle")
+        label = Label(text, size, look.ink, bold=strong, width=width - 8, align="middle")
+        self.label: Node = Down(label, *under, gap=0, align="middle") if under else label
         self.width, self.height = width, max(height, self.label.height + 8)
 
     def draw(self, sheet: Sheet, x: float, y: float) -> None:

@@ -70,3 +70,23 @@ def test_matrices_have_their_true_proportions(trace: Trace) -> None:
     tall, square = shapes[d, k], shapes[d, d]
     assert tall.height / tall.width == pytest.approx(d / k)
     assert square.height / square.width == pytest.approx(1)
+
+
+def test_parameters_of_a_shared_table_count_once(trace: Trace, other: Trace) -> None:
+    """The sum in the title is the number of arrays that are stored, each by one of its names."""
+    for each in (trace, other):
+        names = {*each.parameters}
+        if each.settings.tie == "three-way":
+            names -= {"target_embedding.table.weight", "output_table.weight"}
+        total = sum(each.parameters[name].size for name in names)
+        title = PICTURES["V07"].scene(each).title.replace("\u202f", "")  # type: ignore[misc]
+        assert title.startswith(f"{total} learned numbers")
+
+
+def test_a_part_is_drawn_where_the_model_has_it(trace: Trace, other: Trace) -> None:
+    """Pre-norm has a LayerNorm before each sub-layer and one behind each stack."""
+    for id in ("V07", "V09"):
+        for each, norms in ((trace, 0), (other, 5 + 2)):
+            texts = [mark.text for mark in PICTURES[id].scene(each).texts]  # type: ignore[misc]
+            assert texts.count("LayerNorm") == norms
+            assert texts.count("Add & norm") == (0 if norms else 5)

@@ -1,0 +1,287 @@
+"""Figure 1 of the paper for the recorded model: as a plan (V07, V09), and with vectors (V08)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..draw.selection import show_token
+from . import style
+from .links import Link, Side
+from .measures import cosine, length
+from .nodes import Across, Card, Component, Down, Label, Node, Numeral, Panel, Spacer, percent
+from .plan import Outline, figure
+from .scene import Scene
+
+WIDE = 176.0
+PARTS = ("embedding", "attention", "feed_forward", "norm", "output")
+SUBLAYERS = {  # the window of each sub-layer, and the name that figure 1 gives it
+    "encoder": {"self_attention": "self_attention", "feed_forward": "feed_forward"},
+    "decoder": {
+        "self_attention": "masked",
+        "cross_attention": "cross_attention",
+        "feed_forward": "feed_forward",
+    },
+}
+STEPS: tuple[str, ...] = (
+    *("in", "positions", "self_attention", "feed_forward", "times"),
+    *("so_far", "masked", "cross_attention", "alone", "out"),
+)
+TIED = {"three-way": ("target_embedding.table", "output_table"), "two-way": ("output_table",)}
+
+
+def count_parameters(trace: Any, *parts: str) -> int:
+    """Return the number of learned parameters in whose names any of the parts occurs."""
+    return sum(v.size for k, v in trace.parameters.items() if any(part in k for part in parts))
+
+
+class Tower:
+    """One side of the network, from the bottom up.
+
+    vectors: how many layers are drawn one by one, with a vector at each arrow; 0 draws one layer
+    for all. told: whether parts have steps. lit: the part that is not pale.
+    """
+
+    def __init__(
+        self, plan: Outline, side: str, vectors: int = 0, told: bool = False, lit: str = ""
+    ):
+        self.plan, self.side, self.vectors, self.told, self.lit = plan, side, vectors, told, lit
+        self.pre, self.step = plan.trace.settings.norm == "pre", 0
+        self.links: list[Link] = []
+        self.gap = 9.0 if vectors else 13.0
+        self.below = ""  # the name of what an arrow leaves next
+        self.crosses: list[str] = []  # the cross-attentions
+
+    def begin(self, step: str) -> None:
+        """Let what follows appear at a step of the animation."""
+        self.step = STEPS.index(step) + 1 if self.told else 0
+
+    def add(self, node: Node, name: str, part: str = "", join: bool = True) -> Node:
+        """Return a node with its name and step, and an arrow to it from what is below."""
+        name = f"{self.side} {name}"
+        if self.below and join:
+            self.links.append(Link(self.below, name, line=1.5, gap=1, step=self.step))
+        self.below = name
+        if self.lit and part != self.lit:
+            node.faded(0.3)
+        return node.named(name).at(self.step, (0, 24) if self.told else None)
+
+    def box(self, name: str, text: str, role: str, part: str, count: int = 0) -> Node:
+        """Return a part of the network, with its number of parameters."""
+        strong = role not in ("norm",)
+        under: list[Node] = []
+        if count and not self.vectors:
+            number = self.plan.give(f"parameters_{self.side}_{name}".replace(" ", "_"), count)
+            under = [Numeral(number, style.TINY, style.SOFT, digits=0)]
+        height = 30.0 if strong else 19.0
+        size = style.BODY if strong else style.SMALL
+        made = Component(
+            text, role, width=WIDE, height=height, size=size, strong=strong, under=under
+        )
+        return self.add(made, name, part)
+
+    def vector(self, tensor: str, name: str, role: str) -> list[Node]:
+        """Return the vector of the first token at a place, as colours, and its length."""
+        if not self.vectors:
+            return []
+        cell = f"{tensor}[0,d]"
+        long = Numeral(self.plan.of(length(cell)), style.TINY, style.SOFT)
+        panel = Panel(self.plan.of(cell), width=112, height=10)
+        strip = Across(Spacer(long.width, 1), self.add(panel, name), long, gap=6)
+        return [strip]
+
+    def sublayer(self, layer: int, window: str, kind: str) -> list[Node]:
+        """Return a sub-layer with its residual connection and its norm, from the bottom up."""
+        plan, trace, name = self.plan, self.plan.trace, f"{layer} {window}"
+        self.begin("alone" if self.side == "decoder" and window == "feed_forward" else kind)
+        residual = f"{self.side}.{layer}.{window}_residual"
+        norm = count_parameters(trace, f"{residual}.norm")
+        fork = Spacer(0, 4).named(f"{self.side} {name} fork")
+        nodes: list[Node] = [fork]
+        if self.pre:
+            nodes.append(self.box(f"{name} norm", "LayerNorm", "norm", "norm", norm))
+        part = "feed_forward" if window == "feed_forward" else "attention"
+        count = count_parameters(trace, f"{self.side}.{layer}.{window}.")
+        nodes.append(self.box(name, plan.say(kind), part, part, count))
+        if window == "cross_attention":
+            self.crosses.append(self.below)
+        key = "add" if self.pre else "add_norm"
+        nodes.append(
+            self.box(f"{name} add", plan.say(key), "norm", "norm", 0 if self.pre else norm)
+        )
+        edge: Side = "left" if self.side == "encoder" else "right"
+        around = Link(
+            f"{self.side} {name} fork",
+            f"{self.side} {name} add",
+            "around",
+            ink=style.role("residual").ink,
+            dashed=True,
+            sides=(edge, edge),
+            gap=0,
+            step=self.step,
+        )
+        self.links.append(around)
+        window = "sum" if self.pre else "normed"
+        return [*nodes, *self.vector(f"{residual}.{window}", f"{name} out", "residual")]
+
+    def stack(self) -> list[Node]:
+        """Return the layers, each in a frame, from the bottom up."""
+        plan, settings = self.plan, self.plan.trace.settings
+        total = getattr(settings, f"{self.side}_layers")
+        frames: list[Node] = []
+        for layer in range(min(self.vectors, total) or 1):
+            nodes: list[Node] = []
+            for window, kind in SUBLAYERS[self.side].items():
+                nodes += self.sublayer(layer, window, kind)
+            told = plan.say("layer", n=layer) if self.vectors else f"× {total}"
+            self.begin("times" if self.side == "encoder" else "alone")
+            ink = style.role(self.side).ink
+            name = Label(told, style.HEADING, ink, bold=True).at(self.step)
+            column = Down(*reversed(nodes), gap=self.gap, align="middle")
+            look = style.role(self.side)
+            card = Card(column, fill=look.fill, edge=ink, pad=12, round=10).at(self.step)
+            frames.append(Down(name, card, gap=2, align="start"))
+        left = total - self.vectors
+        if self.vectors and left > 0:
+            more = Label(plan.say("more", n=left), style.SMALL, style.SOFT)
+            frames.append(self.add(more, "more"))
+        return frames
+
+    def build(self) -> Node:
+        """Return the whole side: the words below, the layers, and for the decoder the output."""
+        plan, trace, source = self.plan, self.plan.trace, self.side == "encoder"
+        name = "source" if source else "target"
+        self.begin("in" if source else "so_far")
+        ink = style.role(self.side).ink
+        token = show_token((trace.source if source else trace.target)[0].text)
+        text = trace.text if source else f"{plan.say('begin')} {trace.translation}"
+        text = token if self.vectors else text
+        nodes: list[Node] = [
+            self.add(Label(text, style.BODY, ink, bold=True, fit=WIDE + 40), "text")
+        ]
+        if self.vectors:
+            nodes += self.vector(f"{name}_embedding.sum", "sum", "sum")
+        else:
+            same = not source and trace.settings.tie == "three-way"
+            table = 0 if same else count_parameters(trace, f"{name}_embedding.table")
+            told = plan.say("same_table" if same else f"{name}_embedding")
+            nodes.append(self.box("embedding", told, "embedded", "embedding", table))
+            self.begin("positions" if source else "so_far")
+            plus = Component(
+                plan.say("plus_positions"),
+                "positions",
+                width=WIDE,
+                height=19,
+                size=style.SMALL,
+                strong=False,
+            )
+            nodes.append(self.add(plus, "positions", "embedding"))
+        nodes += self.stack()
+        if self.pre:
+            count = count_parameters(trace, f"{self.side}_norm.")
+            nodes.append(self.box("last norm", "LayerNorm", "norm", "norm", count))
+        if source:
+            self.begin("times")
+            nodes += self.vector("memory", "memory", "memory")
+            memory = Label(plan.say("memory"), style.BODY, style.role("memory").ink, bold=True)
+            nodes.append(self.add(memory, "memory word"))
+        else:
+            self.begin("out")
+            count = 0 if trace.settings.tie != "none" else count_parameters(trace, "output_table")
+            nodes.append(self.box("linear", plan.say("linear"), "linear", "output", count))
+            nodes.append(self.box("softmax", "softmax", "softmax", "output"))
+            word = show_token(trace.predicted[0].text) if self.vectors else plan.say("next")
+            nodes.append(self.add(Label(word, style.HEADING, ink, bold=True), "next"))
+        return Down(*reversed(nodes), gap=self.gap + 2, align="middle")
+
+
+def _join(
+    plan: Outline, vectors: int = 0, told: bool = False, lit: str = ""
+) -> tuple[Node, list[Link]]:
+    """Return both sides, and the arrows of both with those of the memory."""
+    towers = [Tower(plan, side, vectors, told, lit) for side in ("encoder", "decoder")]
+    body = Across(*(tower.build() for tower in towers), gap=92, align="bottom")
+    links = [link for tower in towers for link in tower.links]
+    step = STEPS.index("cross_attention") + 1 if told else 0
+    for cross in towers[1].crosses:
+        links.append(
+            Link(
+                "encoder memory word",
+                cross,
+                "elbow",
+                ink=style.role("memory").ink,
+                line=2.2,
+                sides=("right", "left"),
+                lane=0.5,
+                step=step,
+                layer=6,
+            )
+        )
+    return body, links
+
+
+def _tell_sizes(plan: Outline) -> str:
+    settings = plan.trace.settings
+    sizes = {"d": settings.d_model, "f": settings.d_ff, "h": settings.heads}
+    return plan.say("note", **sizes) + plan.say(settings.norm)
+
+
+def _tell_share(plan: Outline) -> str:
+    """Return a title: the part of the network with most parameters, and its share."""
+    trace = plan.trace
+    shared = TIED.get(trace.settings.tie, ())  # one table by several names counts once
+    doubled = count_parameters(trace, *(f"{name}.weight" for name in shared))
+    total = count_parameters(trace, "") - doubled
+    counts = {
+        "in_attention": count_parameters(trace, "attention."),
+        "in_feed_forward": count_parameters(trace, "feed_forward."),
+        "in_tables": count_parameters(trace, "_table.weight", "embedding.table") - doubled,
+    }
+    if not total:
+        return plan.say("title_plain")
+    most = max(counts, key=lambda key: counts[key])
+    spaced = f"{total:,}".replace(",", "\u202f")
+    return plan.say("title", n=spaced, share=percent(counts[most] / total), part=plan.say(most))
+
+
+@figure("architecture")
+def draw_figure_1(plan: Outline, *, lit: str = "") -> Scene:
+    """Show figure 1 of the paper with the sizes of this model (V07).
+
+    lit: the part to highlight while the rest is pale, one of embedding, attention,
+    feed_forward, norm, output.
+    """
+    if lit not in ("", *PARTS):
+        raise ValueError(f"lit={lit}: one of {', '.join(PARTS)}")
+    body, links = _join(plan, lit=lit)
+    return plan.compose(body, title=_tell_share(plan), note=_tell_sizes(plan), links=links)
+
+
+@figure("architecture")
+def draw_growing(plan: Outline) -> Scene:
+    """Show the same figure from the bottom up, part by part (V09)."""
+    body, links = _join(plan, told=True)
+    return plan.compose(
+        body,
+        title=plan.say("order"),
+        note=_tell_sizes(plan),
+        links=links,
+        captions=[plan.say(f"caption_{step}") for step in STEPS],
+    )
+
+
+@figure("architecture")
+def draw_two_layers(plan: Outline) -> Scene:
+    """Show two layers of each side, with the vector of the first token at each arrow (V08)."""
+    trace = plan.trace
+    body, links = _join(plan, vectors=2)
+    last = min(2, trace.settings.encoder_layers) - 1
+    window = "sum" if trace.settings.norm == "pre" else "normed"
+    end = f"encoder.{last}.feed_forward_residual.{window}[0,d]"
+    kept = float(plan.of(cosine("source_embedding.sum[0,d]", end)))
+    word, key = show_token(trace.source[0].text), "keeps" if kept > 0.5 else "turns"
+    return plan.compose(
+        body,
+        title=plan.say(key, word=word, cosine=f"{kept:.2f}", n=last),
+        note=plan.say("note_vectors", d=trace.settings.d_model) + plan.say(trace.settings.norm),
+        links=links,
+    )
