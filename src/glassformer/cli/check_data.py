@@ -130,7 +130,9 @@ def _print(report: Report) -> None:
         table.columns[column].justify = "right"
     for each in report.findings:
         lines = ", ".join(map(str, each.lines[:3])) + " ..." * (each.count > 3)
-        table.add_row(each.kind, f"{each.count:,}", f"{100 * each.share:.2f}", lines, each.meaning)
+        table.add_row(
+            each.kind, f"{each.count:,}", f"{100 * each.share:.2f}", lines, each.check.meaning
+        )
     print(f"{report.extent}\n")
     console.print(table)
     for each in report.findings:
@@ -139,7 +141,7 @@ def _print(report: Report) -> None:
         print(f"\n{each.kind}, line {example.line}" + (f" ({about})" if about else ""))
         for text in (example.source, example.target):
             console.print(Text("  " + text), overflow="ellipsis", no_wrap=True)
-        print(f"  -> {each.advice}")
+        print(f"  -> {each.check.advice}")
 
 
 def _write_fixed(corpus: Corpus, report: Report, paths: Sequence[Path]) -> int:

@@ -17,16 +17,13 @@ from .order import Misalignment
 from .partners import Gathered, compare_partners, describe_misalignment, explain_inequality
 from .ragged import Array, Block
 from .repeats import Repeats, hash_lines, join_words
-from .report import KINDS, Example, Finding, Report
-from .sample import Sample, Texts
-from .words import split_words
+from .report import CHECKS, Example, Finding, Report
+from .words import Sample, Texts, split_words
 
 BLOCK = 5_000  # pairs at a time
 AGAINST = -5.0  # nats: lines with less evidence are no translations of each other
 COPIED = 12  # the least characters of a copy: names and interjections are often the same
 EXAMPLES = 3
-# The findings that explain why lines are no partners: these lines get no further finding.
-EXPLAINING = ("misaligned", "swapped", "language", "script", "copy", "empty")
 SIDES = ("source", "target")
 
 # The control characters and those that a terminal cannot show.
@@ -95,7 +92,7 @@ class _Examiner:
         self.repeats = Repeats()
         self.lengths: list[tuple[Array, ...]] = []
         self.seen = 0
-        self.found: dict[str, list[int]] = {kind: [] for kind in KINDS}
+        self.found: dict[str, list[int]] = {kind: [] for kind in CHECKS}
         self.notes: dict[tuple[str, int], str] = {}  # of a kind and a pair
         self.about: dict[str, str] = {}  # a kind of finding as a whole
 
@@ -175,7 +172,9 @@ class _Examiner:
         if self.gathered:
             evidence, misalignments = compare_partners(*self.gathered)
             self._note_misalignments(misalignments, names)
-        explained = {place for kind in EXPLAINING for place in self.found[kind]}
+        explained = {
+            place for kind in CHECKS if CHECKS[kind].explains for place in self.found[kind]
+        }
         lengths = [np.concatenate(side) for side in zip(*self.lengths, strict=True)]
         for kind, places in (
             ("length", find_outliers(lengths[0], lengths[1])),

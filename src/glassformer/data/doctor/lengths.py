@@ -1,4 +1,4 @@
-"""A check for pairs of which one side is far too long for the other."""
+"""Ratios of lengths: of pairs of which one side is far too long, and of partners and others."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def find_outliers(source: Array, target: Array) -> Array:
     What is far depends on the spread among pairs of their size.
     """
     whole = (source > 0) & (target > 0)
-    ratio = np.log(target + 3.0) - np.log(source + 3.0)
+    ratio = log_ratio(source, target)
     size = np.where(whole, np.log2(source + target + 1).astype(int), -1)
     outliers = np.zeros(len(source), bool)
     if not whole.any():
@@ -35,3 +35,18 @@ def find_outliers(source: Array, target: Array) -> Array:
 def _spread(ratio: Array, usual: float) -> float:
     """Return a robust estimate of the standard deviation, by the median absolute deviation."""
     return 1.4826 * float(np.median(np.abs(ratio - usual)))
+
+
+def log_ratio(source: Array, target: Array) -> Array:
+    return np.log(target + 3.0) - np.log(source + 3.0)
+
+
+def fit_lengths(source: Array, target: Array) -> tuple[float, float, float]:
+    """Return mean and spread of the log ratio of partners, and its spread in pairs by chance."""
+    if len(source) < 2:
+        return 0.0, 1.0, 1.0
+    ratio = log_ratio(source, target)
+    chance = log_ratio(source, np.roll(target, len(target) // 2))
+    middle = float(np.median(ratio))
+    spread = max(_spread(ratio, middle), 0.05)
+    return middle, spread, max(float(np.std(chance)), spread)

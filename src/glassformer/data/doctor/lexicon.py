@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from .lengths import fit_lengths, log_ratio
 from .ragged import Array, Cross, Ragged
 
 ITERATIONS = 4
@@ -73,7 +74,7 @@ class Lexicon:
     def _judge_rest(self, i: Array, j: Array) -> Array:
         cross = Cross.of(self.source.rare, self.target.rare, i, j)
         shared = np.bincount(cross.pair[cross.left == cross.right], minlength=len(i))
-        ratio = _log_ratio(self.source.lengths[i], self.target.lengths[j]) - self.mean
+        ratio = log_ratio(self.source.lengths[i], self.target.lengths[j]) - self.mean
         near = -0.5 * (ratio / self.spread) ** 2 - np.log(self.spread)
         far = -0.5 * (ratio / self.usual_spread) ** 2 - np.log(self.usual_spread)
         return RARE * shared + np.clip(near - far, -STEADY, STEADY)
@@ -146,18 +147,3 @@ def _sum_up(weights: Array, owner: Array, size: Array, other_size: Array) -> Arr
     opposite = np.maximum(other_size, 1)[owner]
     evidence = np.log((1 - BY_CHANCE) * filled / opposite + BY_CHANCE)
     return np.bincount(owner, evidence * (other_size > 0)[owner], minlength=len(size))
-
-
-def _log_ratio(source: Array, target: Array) -> Array:
-    return np.log(target + 3.0) - np.log(source + 3.0)
-
-
-def fit_lengths(source: Array, target: Array) -> tuple[float, float, float]:
-    """Return mean and spread of the log ratio of partners, and its spread in pairs by chance."""
-    if len(source) < 2:
-        return 0.0, 1.0, 1.0
-    ratio = _log_ratio(source, target)
-    chance = _log_ratio(source, np.roll(target, len(target) // 2))
-    middle = float(np.median(ratio))
-    spread = max(1.4826 * float(np.median(np.abs(ratio - middle))), 0.05)
-    return middle, spread, max(float(np.std(chance)), spread)

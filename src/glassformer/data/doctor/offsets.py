@@ -13,7 +13,8 @@ from itertools import pairwise
 
 import numpy as np
 
-from .lexicon import Lexicon, LexiconSide, fit_lengths
+from .lengths import fit_lengths
+from .lexicon import Lexicon, LexiconSide
 from .order import FARTHEST, REACH, Misalignment, find_split
 from .ragged import Array
 from .words import Vocabulary

@@ -19,8 +19,7 @@ from .offsets import (
 )
 from .order import Misalignment, find_misalignments, guess_offsets
 from .ragged import Array, Block, Ragged, cut_ragged
-from .sample import Sample, Texts
-from .words import Vocabulary, split_words
+from .words import Sample, Texts, Vocabulary, split_words
 
 BLOCK = 5_000  # lines at a time
 LAST, SURE = 20, 40.0  # lines at the end; the nats that they need together to be partners

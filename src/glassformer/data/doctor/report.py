@@ -10,70 +10,78 @@ from .ragged import Array
 
 SHOWN = 20  # line numbers
 
-# Each kind of finding, worst first, with its meaning and advice.
-KINDS = {
-    "sides": (
+# What --fix does with the pairs of a finding.
+REPAIRS = {
+    "leave out": "--fix leaves them out",
+    "exchange": "--fix exchanges them back",
+    "one script": "--fix writes each word in one script",
+    "encoding": "--fix mends what can be mended and leaves out the others",
+    "keep first": "--fix keeps the first",
+    "": "--fix keeps them",
+}
+SOME = 0.05  # of the pairs: a script should stop if more are damaged
+
+
+@dataclass(frozen=True)
+class Check:
+    """One kind of finding in words, and what follows from it."""
+
+    meaning: str
+    hint: str = ""  # what to do, besides what --fix does
+    repair: str | None = "leave out"  # one of REPAIRS; None: --fix cannot help
+    serious: float = 1.0  # a script should stop if a larger share of the pairs has it
+    explains: bool = False  # why lines are no partners: they get no further finding
+    harmless: bool = False  # to training, which leaves out empty pairs itself
+
+    @property
+    def advice(self) -> str:
+        fix = REPAIRS[self.repair] if self.repair is not None else ""
+        return "; ".join(filter(None, (self.hint, fix)))
+
+
+# Every kind of finding, worst first.
+CHECKS = {
+    "sides": Check(
         "a side is not in the language that it is said to be in",
         "look at the codes, or give the files the other way round",
+        repair=None,
+        serious=0.0,
     ),
-    "misaligned": (
+    "misaligned": Check(
         "not beside their translation: a line was lost or added on one side",
-        "put the line back, or take its partner out; --fix leaves these lines out",
+        "put the line back, or take its partner out",
+        serious=0.0,
+        explains=True,
     ),
-    "mismatch": (
-        "no translation of each other",
-        "look at a few; --fix leaves them out",
-    ),
-    "swapped": (
-        "source and target exchanged",
-        "--fix exchanges them back",
-    ),
-    "language": (
-        "one side in another language",
-        "--fix leaves them out",
-    ),
-    "script": (
-        "one side mostly in a foreign script",
-        "--fix leaves them out",
-    ),
-    "leak": (
+    "mismatch": Check("no translation of each other", "look at a few", serious=SOME),
+    "swapped": Check("source and target exchanged", repair="exchange", serious=SOME, explains=True),
+    "language": Check("one side in another language", serious=SOME, explains=True),
+    "script": Check("one side mostly in a foreign script", serious=SOME, explains=True),
+    "leak": Check(
         "a side of it is in the text to validate or test on, but for case and punctuation",
-        "scores on that text flatter; --fix leaves them out",
+        "scores on that text flatter",
+        serious=0.0,
     ),
-    "encoding": (
-        "broken encoding",
-        "--fix mends what can be mended and leaves out the others",
-    ),
-    "copy": (
+    "encoding": Check("broken encoding", repair="encoding", serious=SOME),
+    "copy": Check(
         "target is a copy of the source",
-        "the model learns to copy from many; --fix leaves them out",
+        "the model learns to copy from many",
+        serious=SOME,
+        explains=True,
     ),
-    "empty": (
-        "an empty side",
-        "never trained on; --fix leaves them out",
+    "empty": Check("an empty side", "never trained on", explains=True, harmless=True),
+    "length": Check("one side far too long for the other", serious=SOME),
+    "look-alike": Check(
+        "words with letters of another script that look alike", repair="one script"
     ),
-    "length": (
-        "one side far too long for the other",
-        "--fix leaves them out",
-    ),
-    "look-alike": (
-        "words with letters of another script that look alike",
-        "--fix writes each word in one script",
-    ),
-    "duplicate": (
-        "the same pair as before",
-        "--fix keeps the first",
-    ),
-    "near-duplicate": (
+    "duplicate": Check("the same pair as before", repair="keep first", harmless=True),
+    "near-duplicate": Check(
         "the same pair as before, but for case, digits and punctuation",
-        "often meant; --fix keeps them",
+        "often meant",
+        repair="",
+        harmless=True,
     ),
 }
-# The findings that a script should stop at: if their share of the pairs is larger than this.
-SERIOUS = {"sides": 0.0, "misaligned": 0.0, "leak": 0.0} | dict.fromkeys(
-    ("mismatch", "swapped", "language", "script", "encoding", "copy", "length"), 0.05
-)
-HARMLESS = ("empty", "duplicate", "near-duplicate")  # training leaves out empty pairs itself
 
 
 @dataclass(frozen=True)
@@ -88,7 +96,7 @@ class Example:
 class Finding:
     """A finding: all pairs that have one kind of error."""
 
-    kind: str  # one of KINDS
+    kind: str  # one of CHECKS
     places: Array  # the pairs, from 0
     share: float  # of all pairs
     examples: list[Example]
@@ -104,29 +112,25 @@ class Finding:
         return [int(place) + 1 for place in self.places[:SHOWN]]
 
     @property
-    def meaning(self) -> str:
-        return KINDS[self.kind][0]
-
-    @property
-    def advice(self) -> str:
-        return KINDS[self.kind][1]
+    def check(self) -> Check:
+        return CHECKS[self.kind]
 
     @property
     def is_serious(self) -> bool:
         """Return whether a script should stop at this finding."""
-        return self.share > SERIOUS.get(self.kind, 1.0)
+        return self.share > self.check.serious
 
     def to_json(self) -> dict[str, Any]:
         return {
             "kind": self.kind,
             "is_serious": self.is_serious,
-            "meaning": self.meaning,
+            "meaning": self.check.meaning,
             "count": self.count,
             "share": self.share,
             "lines": self.lines,
             "note": self.note,
             "examples": [vars(example) for example in self.examples],
-            "advice": self.advice,
+            "advice": self.check.advice,
         }
 
 
@@ -150,9 +154,9 @@ class Report:
         """Return one line of text for each finding that can harm a model."""
         return [
             f"{each.count:,} of {self.extent}, from line {each.lines[0]:,} on: "
-            f"{each.meaning}" + (f" ({each.note})" if each.note else "")
+            f"{each.check.meaning}" + (f" ({each.note})" if each.note else "")
             for each in self.findings
-            if each.kind not in HARMLESS
+            if not each.check.harmless
         ]
 
     def to_json(self) -> dict[str, Any]:
@@ -170,7 +174,8 @@ class Report:
         yield f"{self.extent}; {len(self.findings)} kinds of findings"
         for each in self.findings:
             yield ""
-            yield f"{each.kind}: {each.count:,} pairs ({100 * each.share:.2f} %): {each.meaning}"
+            share = f"{each.count:,} pairs ({100 * each.share:.2f} %)"
+            yield f"{each.kind}: {share}: {each.check.meaning}"
             if each.note:
                 yield f"  {each.note}"
             yield f"  lines {', '.join(map(str, each.lines))}{' ...' * (each.count > SHOWN)}"
@@ -178,4 +183,4 @@ class Report:
                 yield f"  {example.line}" + (f" ({example.note})" if example.note else "")
                 yield f"    {example.source}"
                 yield f"    {example.target}"
-            yield f"  {each.advice}"
+            yield f"  {each.check.advice}"

@@ -1,10 +1,11 @@
-"""Splitting of lines into words, for hashing, for function words and for the lexicon."""
+"""The words of lines, for hashing and for the lexicon, and a sample of the lines of a corpus."""
 
 from __future__ import annotations
 
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from itertools import zip_longest
 from zlib import crc32
 
 import numpy as np
@@ -19,6 +20,9 @@ MOST, RAREST = 20_000, 3  # the most words of a vocabulary (16 bits), and the le
 UNSPACED = re.compile("([\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3005-\u30ff\u3400-\u9fff])")
 FIRST_UNSPACED = 0x0E00
 DIGITS = re.compile(r"\d+")
+LARGEST = 50_000  # pairs of a sample
+
+Texts = Iterable[str]  # to be read several times
 
 
 def split_words(block: Block) -> list[list[str]]:
@@ -55,3 +59,22 @@ class Vocabulary:
 
 def _hash(word: str) -> int:
     return crc32(word.encode("utf-8", "surrogatepass"))
+
+
+class Sample:
+    """A sample of evenly spread pairs, and the number of lines of each side."""
+
+    def __init__(self, source: Texts, target: Texts) -> None:
+        kept: list[tuple[str | None, str | None]] = []
+        every = 1
+        self.counts = [0, 0]
+        for number, pair in enumerate(zip_longest(source, target)):
+            self.counts[0] += pair[0] is not None
+            self.counts[1] += pair[1] is not None
+            if number % every == 0:
+                kept.append(pair)
+                if len(kept) > LARGEST:
+                    kept, every = kept[::2], 2 * every
+        self.texts = [[pair[side] or "" for pair in kept] for side in (0, 1)]
+        self.blocks = [Block(texts) for texts in self.texts]
+        self.words = [split_words(block) for block in self.blocks]

@@ -13,7 +13,7 @@ from glassformer.data.doctor.characters import count_scripts
 from glassformer.data.doctor.languages import SideLanguage, identify
 from glassformer.data.doctor.lengths import find_outliers
 from glassformer.data.doctor.ragged import Block
-from glassformer.data.doctor.report import KINDS
+from glassformer.data.doctor.report import CHECKS
 from glassformer.data.doctor.words import split_words
 from glassformer.text.function_words import NAMES, WORDS
 from tools.demo_corpus import pairs
@@ -53,7 +53,7 @@ def test_each_kind_is_found_in_its_line(clean: tuple[list[str], list[str]]) -> N
         source[line], target[line] = target[line], source[line]
     held_out = {"test": (["x", source[150].upper()], ["y", "z"]), "dev": (["y"], [target[160]])}
     report = examine(source, target, held_out=held_out, thorough=False)
-    found = {kind: _places(report, kind) for kind in KINDS}
+    found = {kind: _places(report, kind) for kind in CHECKS}
     assert 10 in found["duplicate"] and 3 not in found["duplicate"]
     assert 20 in found["near-duplicate"]
     assert found["empty"] == [30]
@@ -121,7 +121,7 @@ def test_a_report_for_people_and_for_programs(clean: tuple[list[str], list[str]]
     assert "empty: 1 pairs (0.05 %): an empty side\n  lines 8\n" in str(report)
     assert report.warnings() == []
     source[11] = target[11] = "The same on both sides."
-    warning = f"1 of 2,000 pairs, from line 12 on: {KINDS['copy'][0]}"
+    warning = f"1 of 2,000 pairs, from line 12 on: {CHECKS['copy'].meaning}"
     assert warning in examine(source, target, thorough=False).warnings()
     found = json.loads(json.dumps(report.to_json()))
     empty = next(each for each in found["findings"] if each["kind"] == "empty")
