@@ -75,15 +75,9 @@ def record(
     The translation is made in the translator's precision, the recording in fp32.
     Raises ValueError for arguments that do not fit the text, the model or each other.
     """
-    if not isinstance(text, str):
-        raise ValueError("text is one text, not a list: record one after the other")
-    if level not in LEVELS:
-        raise ValueError(f"level={level}: one of {', '.join(LEVELS)}")
-    if target is not None and (decode is not None or prefix or hypothesis):
-        raise ValueError("decode, prefix and hypothesis have no effect where the target is given")
+    is_searched = decode is not None or bool(prefix or hypothesis)
     is_one = target is not None or not split
-    if is_one and sentence:
-        raise ValueError("sentence has no effect where the text is not split")
+    _check_arguments(text, level, target is not None, is_searched, is_one and bool(sentence))
     excerpt = Excerpt(text) if is_one else choose_sentence(translator, text, sentence)
     edited = prepare_edits(translator, excerpt.text, prefix, edits)
     source = _read(translator, edited.text)
@@ -99,12 +93,7 @@ def record(
             excerpt.key,
             progress,
         )
-        keep = {"keep": lambda name: belongs(name, level), "edit": edited.functions()}
-        with watch(translator.model, **keep) as (view, taken):  # type: ignore[arg-type]
-            logits_TV = _pass(view, passage, translator.device)
-        if not logits_TV.isfinite().all():
-            cause = "of the edits" if edited.edits else "of damaged weights"
-            raise ValueError(f"what the network computes is not finite, because {cause}")
+        taken, logits_TV = _record_pass(translator, edited, passage, level)
         numerics = _compare(translator, edited, passage, logits_TV)
         predictions = _predict(translator, passage, logits_TV)
     look = (lambda _: progress(None, [])) if progress else None
@@ -119,6 +108,33 @@ def record(
         translator.tokenizers.target.vocabulary,
         _defer_beam(translator, edited, passage),
     )
+
+
+def _check_arguments(
+    text: object, level: str, is_given: bool, is_searched: bool, is_chosen: bool
+) -> None:
+    """Raise ValueError for arguments of `record` that do not fit each other."""
+    if not isinstance(text, str):
+        raise ValueError("text is one text, not a list: record one after the other")
+    if level not in LEVELS:
+        raise ValueError(f"level={level}: one of {', '.join(LEVELS)}")
+    if is_given and is_searched:
+        raise ValueError("decode, prefix and hypothesis have no effect where the target is given")
+    if is_chosen:
+        raise ValueError("sentence has no effect where the text is not split")
+
+
+def _record_pass(
+    translator: Translator, edited: Edited, passage: Passage, level: Level
+) -> tuple[dict[str, list[Tensor]], Tensor]:
+    """Return what the windows of a level saw in one pass, and its logits, T V."""
+    keep = {"keep": lambda name: belongs(name, level), "edit": edited.functions()}
+    with watch(translator.model, **keep) as (view, taken):  # type: ignore[arg-type]
+        logits_TV = _pass(view, passage, translator.device)
+    if not logits_TV.isfinite().all():
+        cause = "of the edits" if edited.edits else "of damaged weights"
+        raise ValueError(f"what the network computes is not finite, because {cause}")
+    return taken, logits_TV
 
 
 def _defer_beam(

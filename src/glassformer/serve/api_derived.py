@@ -1,4 +1,4 @@
-"""Routes /api/traces/{id}/derive: measures computed from a recording, with definitions."""
+"""Routes /api/traces/{id}/derive and heads: measures from a recording, and what each head does."""
 
 from __future__ import annotations
 
@@ -14,8 +14,11 @@ from ..see.trace import Trace
 from ..see.wording import find_side
 from .api_error import ApiError, refuse_missing
 from .arrays import Array, pack_array
-from .service import TheService
-from .streams import Json
+from .jobs import BackgroundJob
+from .recordings import Recording
+from .requests import HeadsRequest
+from .service import Service, TheService, TheTrace
+from .streams import Json, stream_answer
 
 router = APIRouter(tags=["derived"])
 
@@ -122,9 +125,8 @@ def list_derived() -> dict[str, Any]:
 
 
 @router.get("/traces/{id}/derive/{what}", response_class=Response)
-def get_derived(id: str, what: str, request: Request, service: TheService) -> Response:
+def get_derived(what: str, request: Request, trace: TheTrace) -> Response:
     """Return a derived tensor as little-endian float32, or JSON if its numbers have names."""
-    trace = service.recordings.find(id).trace
     if what not in DERIVED:
         raise refuse_missing("derived", what, [*DERIVED])
     function, dims = DERIVED[what]
@@ -168,3 +170,38 @@ def _number(name: str, text: str, least: int, most: int = 1 << 30) -> int:
     if not least <= found <= most:
         raise ApiError(400, f"{name}={text} is out of range: {least} to {most}")
     return found
+
+
+@router.post("/traces/{id}/heads", response_class=Json)
+async def weigh_heads(
+    id: str, body: HeadsRequest, request: Request, service: TheService
+) -> Response:
+    """Silence each head on its own, and score the recorded translation again.
+
+    `lead`: ln(p(token) / p(rival)) with all heads; `leads`: the same without each head, block by
+    block.
+    """
+    kept = service.recordings.find(id)
+    if kept.model is None:
+        raise ApiError(400, "this recording was uploaded: its model is not here")
+    return await stream_answer(
+        request, service.jobs.start(lambda job: weigh_each_head(job, service, kept, body))
+    )
+
+
+def weigh_each_head(
+    job: BackgroundJob, service: Service, kept: Recording, body: HeadsRequest
+) -> dict[str, Any]:
+    """Run one pass for each block, and return the leads; for a job's thread."""
+    translator = service.model_pool.load(service.model_pool.find(kept.model))
+    from ..see.silencing import silence_each
+
+    found = silence_each(translator, kept.trace, body.step, body.rival, job.check)
+    token = translator.tokenizers.target.token
+    return {
+        "step": found.step,
+        "token": {"id": found.token, "text": token(found.token)},
+        "rival": {"id": found.rival, "text": token(found.rival)},
+        "lead": found.lead,
+        "leads": {block: leads.tolist() for block, leads in found.leads.items()},
+    }

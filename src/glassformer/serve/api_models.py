@@ -14,7 +14,7 @@ from ..translator import Translator
 from ..version import __version__
 from .api_error import ApiError, refuse_missing
 from .arrays import cut_slice, pack_array
-from .service import TheService
+from .service import TheService, TheTranslator
 
 router = APIRouter(tags=["models"])
 
@@ -52,9 +52,8 @@ def describe_model(id: str, service: TheService) -> dict[str, Any]:
 
 
 @router.get("/models/{id}/weights/{name}", response_class=Response)
-def get_weights(id: str, name: str, service: TheService, slice: str = "") -> Response:
+def get_weights(name: str, translator: TheTranslator, slice: str = "") -> Response:
     """Return a weight, or a slice of it, as little-endian float32."""
-    translator = service.model_pool.load(service.model_pool.find(id))
     weights = Parameters(translator.model.state_dict())
     if name not in weights.tensors:
         raise refuse_missing("weight", name, [*weights])
@@ -63,13 +62,11 @@ def get_weights(id: str, name: str, service: TheService, slice: str = "") -> Res
 
 @router.get("/models/{id}/tokens")
 def read_tokens(
-    id: str,
-    service: TheService,
+    translator: TheTranslator,
     text: Annotated[str, Query(max_length=20_000)],
     side: Literal["source", "target"] = "source",
 ) -> dict[str, Any]:
     """Return the tokens of a text, with the span of characters of each."""
-    translator = service.model_pool.load(service.model_pool.find(id))
     if side == "source":
         found = read_source(translator, text)[:-1]
     else:
@@ -90,17 +87,14 @@ def list_unknown(
 
 @router.get("/models/{id}/vocabulary")
 def list_vocabulary(
-    id: str,
-    service: TheService,
+    translator: TheTranslator,
     side: Literal["source", "target"] = "target",
     begins: str = "",
     first: Annotated[int, Query(alias="from", ge=0)] = 0,
     most: Annotated[int, Query(ge=1, le=10_000)] = 100,
 ) -> dict[str, Any]:
     """List tokens of a vocabulary from an id on that begin with `begins`, a leading space aside."""
-    vocabulary = find_tokenizer(
-        service.model_pool.load(service.model_pool.find(id)), side
-    ).vocabulary
+    vocabulary = find_tokenizer(translator, side).vocabulary
     wanted = begins.lower()
     found: list[dict[str, Any]] = []
     for number, text in enumerate(vocabulary[first:], first):

@@ -11,7 +11,7 @@ from fastapi import APIRouter, Request, Response
 
 from .api_error import ApiError
 from .api_runs import find_run
-from .service import Service, TheService
+from .service import Service, TheService, TheTrace
 
 router = APIRouter(tags=["pictures"])
 TYPES = {
@@ -33,8 +33,8 @@ def list_figures() -> dict[str, Any]:
 
 @router.get("/traces/{id}/figures/{figure}", response_class=Response)
 def draw_figure(
-    id: str,
     figure: str,
+    trace: TheTrace,
     request: Request,
     service: TheService,
     format: Literal["svg", "png", "pdf", "gif"] = "svg",
@@ -44,7 +44,6 @@ def draw_figure(
     from ..see.draw import Animation, draw, save_figure
     from ..see.draw.pictures import find_picture
 
-    trace = service.recordings.find(id).trace
     try:
         picture = find_picture(figure)
     except ValueError as error:

@@ -17,7 +17,7 @@ from ..see.page import describe_equation
 from ..see.wording import find_side, to_formula
 from .api_error import ApiError
 from .arrays import cut_slice, pack_array, pack_many
-from .service import TheService
+from .service import TheTrace
 from .streams import Json
 
 router = APIRouter(prefix="/traces/{id}", tags=["numbers"])
@@ -25,24 +25,21 @@ Most = Annotated[int, Query(ge=1, le=100_000)]
 
 
 @router.get("/tensors/{name}", response_class=Response)
-def get_tensor(id: str, name: str, service: TheService, slice: str = "") -> Response:
+def get_tensor(name: str, trace: TheTrace, slice: str = "") -> Response:
     """Return a tensor of any kind, or a slice of it, as little-endian float32.
 
     It may be recorded, derived, an input or a parameter.
     """
-    trace = service.recordings.find(id).trace
     return pack_array(cut_slice(_fetch(trace, name), slice), name)
 
 
 @router.get("/tensors", response_class=Response)
 def get_tensors(
-    id: str,
-    service: TheService,
+    trace: TheTrace,
     names: str = "",
     level: Literal["attention", "states", "everything"] | None = None,
 ) -> Response:
     """Return several tensors, by their names or all of a level, as one safetensors file."""
-    trace = service.recordings.find(id).trace
     wanted = [name for name in names.split(",") if name]
     if level:
         wanted += [name for name in trace.names() if belongs(name, level)]
@@ -52,18 +49,14 @@ def get_tensors(
 
 
 @router.get("/opgraph", response_class=Json)
-def get_opgraph(id: str, service: TheService) -> Response:
+def get_opgraph(trace: TheTrace) -> Response:
     """Return the equation of each tensor, in the order of computation."""
-    trace = service.recordings.find(id).trace
     return Json({"ops": [_show_op(op, trace.tensors) for op in trace.graph.values()]})
 
 
 @router.get("/explain", response_class=Json)
-def explain_cell(
-    id: str, service: TheService, name: str, index: str = "", most: Most = 2048
-) -> Response:
+def explain_cell(trace: TheTrace, name: str, index: str = "", most: Most = 2048) -> Response:
     """Return how one number was computed: its terms, and the chain down to a token or position."""
-    trace = service.recordings.find(id).trace
     try:
         places = [int(part) for part in index.split(",") if part.strip()]
     except ValueError:
@@ -92,19 +85,17 @@ def explain_cell(
 
 @router.get("/top")
 def get_top(
-    id: str, service: TheService, step: int, k: Annotated[int, Query(ge=1, le=1000)] = 10
+    trace: TheTrace, step: int, k: Annotated[int, Query(ge=1, le=1000)] = 10
 ) -> dict[str, Any]:
     """Return the most probable next tokens of a row of the decoder."""
-    choices = service.recordings.find(id).trace.top(step, k)
-    return {"choices": [choice._asdict() for choice in choices]}
+    return {"choices": [choice._asdict() for choice in trace.top(step, k)]}
 
 
 @router.get("/words")
 def get_words(
-    id: str, service: TheService, side: Literal["source", "target", "predicted"] = "source"
+    trace: TheTrace, side: Literal["source", "target", "predicted"] = "source"
 ) -> dict[str, Any]:
     """Return the indices of the tokens of each word."""
-    trace = service.recordings.find(id).trace
     text = trace.text if side == "source" else trace.translation
     return {"words": group_words(getattr(trace, side), text)}
 

@@ -16,12 +16,11 @@ from ..translator import Translator
 from .api_error import ApiError
 from .api_models import check_ids
 from .api_stream import tell_candidates
-from .archive import read_archive, write_archive
 from .jobs import BackgroundJob
-from .recordings import Recording
+from .recordings import Recording, read_archive, write_archive
 from .request_log import note, note_texts
 from .requests import EditRequest, TraceRequest, check_text, read_search
-from .service import Service, TheService
+from .service import Service, TheService, TheTrace
 from .streams import Json, stream_answer
 
 if TYPE_CHECKING:  # looking inside needs PyTorch, serving does not
@@ -108,18 +107,16 @@ def remove_trace(id: str, service: TheService) -> dict[str, Any]:
 
 
 @router.get("/traces/{id}/file", response_class=Response)
-def store_trace(
-    id: str, service: TheService, compact: bool = False, parameters: bool = False
-) -> Response:
+def store_trace(trace: TheTrace, compact: bool = False, parameters: bool = False) -> Response:
     """Return the recording as a file: the zip of its folder."""
-    data = write_archive(service.recordings.find(id).trace, compact, parameters)
+    data = write_archive(trace, compact, parameters)
     return Response(data, media_type="application/zip", headers=SAVED)
 
 
 @router.get("/traces/{id}/page", response_class=Response)
-def save_page(id: str, service: TheService, compact: bool = False) -> Response:
+def save_page(trace: TheTrace, compact: bool = False) -> Response:
     """Return the recording as one HTML page that needs no server."""
-    page = build_page(service.recordings.find(id).trace, compact=compact)
+    page = build_page(trace, compact=compact)
     return Response(page, media_type="text/html; charset=utf-8", headers=SAVED)
 
 

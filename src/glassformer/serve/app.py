@@ -17,7 +17,6 @@ from starlette.middleware.cors import CORSMiddleware
 from ..version import __version__
 from . import (
     api_derived,
-    api_heads,
     api_models,
     api_pictures,
     api_runs,
@@ -33,7 +32,7 @@ from .auth import Guard
 from .compression import Compressed
 from .openapi import describe_api
 from .pages import add_pages
-from .request_log import Logged, RequestLog
+from .request_log import Observed, RequestLog
 from .service import Service
 
 log = logging.getLogger("glassformer.serve")
@@ -55,7 +54,6 @@ OURS = (
     api_traces,
     api_tensors,
     api_derived,
-    api_heads,
     api_pictures,
     api_stream,
     api_runs,
@@ -106,9 +104,7 @@ def build_app(
         app.add_middleware(
             CORSMiddleware, allow_origins=[*origins], allow_methods=methods, allow_headers=headers
         )
-    app.add_middleware(metrics.Measured, metrics=service.metrics)
-    if log:
-        app.add_middleware(Logged, log=log)
+    app.add_middleware(Observed, metrics=service.metrics, log=log)
     return app
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import time
-
 from fastapi import APIRouter, Response
 from prometheus_client import (
     CONTENT_TYPE_LATEST,
@@ -15,7 +13,7 @@ from prometheus_client import (
     ProcessCollector,
     generate_latest,
 )
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from starlette.types import Scope
 
 from .service import TheService
 
@@ -48,6 +46,14 @@ class ServerMetrics:
         self.loaded = Gauge("glassformer_models_loaded", "Models in memory.", registry=made)
         self.kept = Gauge("glassformer_recordings_bytes", "Of recordings kept.", registry=made)
 
+    def observe_request(self, scope: Scope, status: int, seconds: float) -> None:
+        """Count an answer; `scope` is the request's, in which the router has noted its route."""
+        path = getattr(scope.get("route"), "path", "other") or "app"
+        if scope["path"].startswith("/api/") and not path.startswith("/api/"):
+            path = f"/api/{path.lstrip('/')}"
+        self.requests.labels(path, str(status)).inc()
+        self.seconds.labels(path).observe(seconds)
+
     def observe_batch(self, size: int, seconds: float) -> None:
         self.batches.observe(size)
         self.working.inc(seconds)
@@ -61,33 +67,3 @@ def get_metrics(service: TheService) -> Response:
     metrics.loaded.set(sum(map(service.model_pool.is_loaded, service.model_pool.models.values())))
     metrics.kept.set(sum(each.trace.size for each in service.recordings.list()))
     return Response(generate_latest(metrics.registry), media_type=CONTENT_TYPE_LATEST)
-
-
-class Measured:
-    """Middleware that counts and times every request."""
-
-    def __init__(self, app: ASGIApp, metrics: ServerMetrics) -> None:
-        self.app, self.metrics = app, metrics
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http":
-            await self.app(scope, receive, send)
-            return
-        status, begun = 500, time.perf_counter()
-
-        async def send_counted(message: Message) -> None:
-            nonlocal status
-            if message["type"] == "http.response.start":
-                status = message["status"]
-            await send(message)
-
-        self.metrics.under_way.inc()
-        try:
-            await self.app(scope, receive, send_counted)
-        finally:
-            self.metrics.under_way.dec()
-            path = getattr(scope.get("route"), "path", "other") or "app"
-            if scope["path"].startswith("/api/") and not path.startswith("/api/"):
-                path = f"/api/{path.lstrip('/')}"
-            self.metrics.requests.labels(path, str(status)).inc()
-            self.metrics.seconds.labels(path).observe(time.perf_counter() - begun)

@@ -15,13 +15,16 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
 from fastapi import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from ..data.files import STANDARD
 from ..disk import is_still
+
+if TYPE_CHECKING:
+    from .metrics import ServerMetrics
 
 ENTRY = "glassformer.log"  # the key of the log entry in a request's scope
 SHOWN = 200  # characters of a path that are logged
@@ -99,19 +102,25 @@ def name_key(key: str) -> str | None:
     return sha256(key.encode("utf-8", "replace")).hexdigest()[:8] if key else None
 
 
-class Logged:
-    """Middleware that logs every request after it is answered."""
+class Observed:
+    """Middleware that counts and times every request, and logs it if there is a log."""
 
-    def __init__(self, app: ASGIApp, log: RequestLog) -> None:
-        self.app, self.log = app, log
+    def __init__(self, app: ASGIApp, metrics: ServerMetrics, log: RequestLog | None) -> None:
+        self.app, self.metrics, self.log = app, metrics, log
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
-        status, begun, entry = 500, time.perf_counter(), LogEntry(self.log.with_text)
-        now, (address, *_) = datetime.now(UTC), scope.get("client") or ("",)
-        path = scope["path"][:SHOWN]
+        status, begun, now = 500, time.perf_counter(), datetime.now(UTC)
+        told = {
+            "time": now.isoformat(timespec="milliseconds").replace("+00:00", "Z"),
+            "address": (scope.get("client") or ("",))[0],
+            "method": scope["method"],
+            "path": scope["path"][:SHOWN],
+        }
+        entry = LogEntry(self.log is not None and self.log.with_text)
+        inner = {**scope, ENTRY: entry} if self.log else scope
 
         async def send_noted(message: Message) -> None:
             nonlocal status
@@ -119,15 +128,13 @@ class Logged:
                 status = message["status"]
             await send(message)
 
+        self.metrics.under_way.inc()
         try:
-            await self.app({**scope, ENTRY: entry}, receive, send_noted)
+            await self.app(inner, receive, send_noted)
         finally:
-            told = {
-                "time": now.isoformat(timespec="milliseconds").replace("+00:00", "Z"),
-                "address": address,
-                "method": scope["method"],
-                "path": path,
-                "status": status,
-                "ms": round(1000 * (time.perf_counter() - begun), 1),
-            }
-            self.log.write({**told, **entry.facts})
+            seconds = time.perf_counter() - begun
+            self.metrics.under_way.dec()
+            self.metrics.observe_request(inner, status, seconds)
+            if self.log:
+                told |= {"status": status, "ms": round(1000 * seconds, 1)}
+                self.log.write({**told, **entry.facts})

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 
 from fastapi import Depends, Request
 
+from ..see.trace import Trace
+from ..translator import Translator
 from .batching import Batcher
 from .jobs import Jobs
 from .languages import Languages
@@ -50,3 +52,15 @@ def get_service(request: Request) -> Service:
 
 
 TheService = Annotated[Service, Depends(get_service)]
+
+
+def get_trace(id: str, service: TheService) -> Trace:
+    return service.recordings.find(id).trace
+
+
+def get_translator(id: str, service: TheService) -> Translator:
+    return service.model_pool.load(service.model_pool.find(id))
+
+
+TheTrace = Annotated[Trace, Depends(get_trace)]  # the recording that a path names
+TheTranslator = Annotated[Translator, Depends(get_translator)]  # the model that a path names
