@@ -88,7 +88,7 @@ config = Config.read({
     "model": {"d_model": 16, "d_ff": 32, "heads": 2, "encoder_layers": 1, "decoder_layers": 1},
     "text": {"vocabulary": 320},
     "train": {"steps": 4, "batch_tokens": 64, "precision": "fp32", "learning_rate": 0.05},
-}, ["model.temperature=true"])
+}, ["model.learned_temperature=true"])
 train(config, ["a.en", "a.xx"], "m", quiet=True)
 translator = Translator.load("m")
 model, source, target = translator.model, torch.tensor([[5, 6, 7]]), torch.tensor([[1, 8, 9]])
