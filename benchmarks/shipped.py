@@ -13,10 +13,10 @@ import argparse
 from pathlib import Path
 from typing import Any
 
+from glassformer.checks.known_words import write_known_words
 from glassformer.config import Config
 from glassformer.data.demo import ExamMark, Split, mark_exact, mark_pronouns
 from glassformer.directory import CARD, SHIPPED, WEIGHTS, load_model, save_model, write_text
-from glassformer.known_words import write_known_words
 from glassformer.publish.card import hash_files, read_facts, write_card
 from glassformer.publish.golden import write_golden
 from glassformer.train import train

@@ -26,7 +26,6 @@ class Session {
   progress: Progress | null = $state.raw(null);
   error: string | null = $state(null);
   locked = $state(false); // the server wants its token
-  isNew = $state(false); // just translated, and not yet shown how
   readonly embedded: Trace | null = typeof document === "undefined" ? null : readEmbedded();
   private running: AbortController | null = null;
 
@@ -66,7 +65,7 @@ class Session {
    */
   async record({ prefix = "", hypothesis = "", sentence = 0, edits = "" } = {}): Promise<void> {
     Object.assign(here, { trace: "", step: -1, prefix, hypothesis, sentence, edits });
-    await this.run((signal) => this.make(signal), true);
+    await this.run((signal) => this.make(signal));
   }
 
   /** Translate the same again, as the settings now say. */
@@ -145,10 +144,7 @@ class Session {
   }
 
   /** What is asked for later takes the place of what is still under way, in whatever order they end. */
-  private async run(
-    work: (signal: AbortSignal) => Promise<Trace | null>,
-    isNew = false,
-  ): Promise<void> {
+  private async run(work: (signal: AbortSignal) => Promise<Trace | null>): Promise<void> {
     this.running?.abort();
     const own = (this.running = new AbortController());
     this.error = null;
@@ -156,7 +152,6 @@ class Session {
     try {
       const trace = await work(own.signal);
       if (!trace || own.signal.aborted) return;
-      this.isNew = isNew;
       this.show(trace);
     } catch (error) {
       if (own.signal.aborted) return;

@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from ..checks.known_words import WORDS
 from ..directory import (
     CARD,
     CHECKPOINTS,
@@ -23,7 +24,6 @@ from ..directory import (
 )
 from ..disk import prepare_beside, put_folder, read_json, sync_files
 from ..evaluate.choice import ALIGNMENT
-from ..known_words import WORDS
 from .card import read_facts
 from .health import examine_model
 

@@ -53,7 +53,7 @@ def silence_each(
         raise ValueError(f"rival={rival}: the id of another token, 0 to {size - 1}")
     edits = [edit for edit in trace.edits if edit["do"] not in TEXTUAL]
     edited = prepare_edits(translator, trace.text, "", edits)
-    all_V = _read(translator, trace, edited.functions(), 1)[0, step]
+    all_V = score_copies(translator, trace, edited.functions(), 1)[0, step]
     if rival is None:
         others_V = all_V.clone()
         others_V[token] = -torch.inf
@@ -65,7 +65,7 @@ def silence_each(
         check()
         functions = edited.functions()
         functions[name] = _silence_own(functions.get(name))
-        log_prob_HV = _read(translator, trace, functions, trace.settings.heads)[:, step]
+        log_prob_HV = score_copies(translator, trace, functions, trace.settings.heads)[:, step]
         leads[name.removesuffix(".context")] = (
             log_prob_HV[:, token] - log_prob_HV[:, rival]
         ).numpy()
@@ -84,7 +84,9 @@ def _silence_own(before: Edit | None) -> Edit:
     return edit
 
 
-def _read(translator: Translator, trace: Trace, functions: dict[str, Edit], items: int) -> Tensor:
+def score_copies(
+    translator: Translator, trace: Trace, functions: dict[str, Edit], items: int
+) -> Tensor:
     """Return log-probabilities B T V of the recorded translation, in a batch of `items` copies."""
     source, target = ([token.id for token in side] for side in (trace.source, trace.target))
     with (

@@ -1,4 +1,4 @@
-"""Routes /api/traces/{id}/derive and heads: measures from a recording, and what each head does."""
+"""Routes /api/traces/{id}/derive, heads and cuts: measures of a recording, of heads and words."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .api_error import ApiError, refuse_missing
 from .arrays import Array, pack_array
 from .jobs import BackgroundJob
 from .recordings import Recording
-from .requests import HeadsRequest
+from .requests import CutsRequest, HeadsRequest
 from .service import Service, TheService, TheTrace
 from .streams import Json, stream_answer
 
@@ -65,9 +65,16 @@ def _entropies(trace: Trace) -> dict[str, Any]:
     return {"blocks": means}
 
 
-def _lens(trace: Trace, k: str = "5") -> dict[str, Any]:
-    """Return the logit lens: each layer's most probable tokens (nostalgebraist 2020)."""
-    logits = derive.read_lens(trace).astype(np.float64)
+def _lens(trace: Trace, k: str = "5", row: str = "", ids: str = "") -> dict[str, Any]:
+    """Return the logit lens: each layer's most probable tokens (nostalgebraist 2020).
+
+    row: of the decoder; without it, all. ids: tokens whose log-probabilities are told too, as
+    "12,7"; they stand behind the most probable ones.
+    """
+    rows = [_number("row", row, 0, len(trace.target) - 1)] if row else None
+    size = trace["logits"].shape[-1]
+    wanted = [_number("ids", each, 0, size - 1) for each in ids.split(",")] if ids else []
+    logits = derive.read_lens(trace, rows).astype(np.float64)
     logits -= np.logaddexp.reduce(logits, axis=-1, keepdims=True)
     most = min(_number("k", k, 1), logits.shape[-1])
     best = np.argsort(-logits, axis=-1, kind="stable")[..., :most]
@@ -79,8 +86,9 @@ def _lens(trace: Trace, k: str = "5") -> dict[str, Any]:
             for id in ids.tolist()
         ]
 
-    rows = zip(logits, best, strict=True)
-    return {"layers": [[tell(*pair) for pair in zip(*layer, strict=True)] for layer in rows]}
+    told = np.broadcast_to(np.array(wanted, int), (*best.shape[:2], len(wanted)))
+    pairs = zip(logits, np.concatenate((best, told), -1), strict=True)
+    return {"layers": [[tell(*pair) for pair in zip(*layer, strict=True)] for layer in pairs]}
 
 
 def _logit(trace: Trace, row: str, token: str) -> dict[str, Any]:
@@ -205,3 +213,30 @@ def weigh_each_head(
         "lead": found.lead,
         "leads": {block: leads.tolist() for block, leads in found.leads.items()},
     }
+
+
+@router.post("/traces/{id}/cuts", response_class=Json)
+async def weigh_words(
+    id: str, body: CutsRequest, request: Request, service: TheService
+) -> Response:
+    """Cut groups of source tokens, each on its own, and score the recorded translation again.
+
+    `log_probs`: of the tokens of `rows` together, without each group.
+    """
+    kept = service.recordings.find(id)
+    if kept.model is None:
+        raise ApiError(400, "this recording was uploaded: its model is not here")
+    return await stream_answer(
+        request, service.jobs.start(lambda job: weigh_each_word(job, service, kept, body))
+    )
+
+
+def weigh_each_word(
+    job: BackgroundJob, service: Service, kept: Recording, body: CutsRequest
+) -> dict[str, Any]:
+    """Run one pass for all groups together; for a job's thread."""
+    translator = service.model_pool.load(service.model_pool.find(kept.model))
+    job.check()
+    from ..see.cutting import cut_each
+
+    return {"log_probs": cut_each(translator, kept.trace, body.rows, body.groups)}

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Query, Response
 
-from ..known_words import find_unknown_words
+from ..checks.known_words import find_unknown_words
 from ..see.catalogue import read_catalogue
 from ..see.parameters import Parameters
 from ..see.tokens import read_source, read_target

@@ -12,9 +12,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from ..checks.known_words import read_known_words
 from ..directory import CARD, CONFIG, GOLDEN, SEPARATE, SHARED, SHIPPED, WEIGHTS, locate, open_model
 from ..disk import read_json
-from ..known_words import read_known_words
 from ..publish.card import read_facts
 from ..text.function_words import NAMES
 from ..translator import Translator

@@ -69,6 +69,13 @@ class HeadsRequest(Body):
     rival: int | None = Field(None, ge=0, description="A token's id; the likeliest other if none.")
 
 
+class CutsRequest(Body):
+    """The request to cut groups of source tokens, each on its own, and score a word again."""
+
+    rows: list[int] = Field(min_length=1, max_length=64, description="Of the word's tokens.")
+    groups: list[list[int]] = Field(min_length=1, max_length=256, examples=[[[0], [1, 2]]])
+
+
 class StreamRequest(Body):
     """The request to translate and stream each step."""
 

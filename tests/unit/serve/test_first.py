@@ -7,13 +7,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from glassformer.directory import SHIPPED
-from glassformer.known_words import (
+from glassformer.checks.known_words import (
     find_unknown_words,
     read_known_words,
     split_words,
     write_known_words,
 )
+from glassformer.directory import SHIPPED
 
 from .conftest import Client
 
@@ -84,3 +84,24 @@ def test_samples_are_drawn_as_the_settings_say(client: Client) -> None:
 def test_samples_that_cannot_be_drawn(client: Client, change: dict[str, object], said: str) -> None:
     found = client.ask("/api/samples", {"text": SENTENCE} | change)
     assert found.status == 400 and said in found.json["error"]
+
+
+def test_each_word_is_cut_on_its_own(client: Client, recording: str) -> None:
+    trace = client.service.recordings.find(recording).trace
+    body = {"rows": [0, 1], "groups": [[0], [1]]}
+    found = client.ask(f"/api/traces/{recording}/cuts", body).json["log_probs"]
+    before = sum(trace.predictions[row].log_prob for row in (0, 1))
+    assert len(found) == 2 and min(found) < before - 0.5
+    assert client.ask(f"/api/traces/{recording}/cuts", body | {"rows": [99]}).status == 400
+
+
+def test_the_lens_of_one_row_tells_of_any_token(client: Client, recording: str) -> None:
+    path = f"/api/traces/{recording}/derive/lens"
+    whole = client.ask(f"{path}?k=2").json["layers"]
+    one = client.ask(f"{path}?k=2&row=1&ids=7,{whole[0][1][1]['id']}").json["layers"]
+    assert [len(layer) for layer in one] == [1] * len(whole)
+    for layer, all_rows in zip(one, whole, strict=True):
+        assert [each["id"] for each in layer[0][:2]] == [each["id"] for each in all_rows[1]]
+        assert layer[0][2]["id"] == 7 and layer[0][2]["log_prob"] <= layer[0][0]["log_prob"]
+    assert one[0][0][3]["log_prob"] == pytest.approx(whole[0][1][1]["log_prob"], abs=1e-5)
+    assert client.ask(f"{path}?row=99").status == 400

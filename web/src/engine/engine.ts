@@ -1,7 +1,7 @@
 /** A network that can be asked, wherever it runs: on the server, or in a worker of this page. */
 
 import type { Prediction, Problem, Token } from "../data/document";
-import type { Models, Progress, Request } from "../data/server";
+import type { Candidate, Models, Progress, Request } from "../data/server";
 import type { Tensor } from "../data/tensor";
 import type { Trace } from "../data/trace";
 import type { Groups } from "../data/words";
@@ -30,6 +30,12 @@ export interface Engine {
   logits(id: string, step: number): Promise<Float32Array>;
   /** The same sentence under edits; null where the list is empty. */
   edit(trace: Trace, edits: readonly Edit[], signal?: AbortSignal): Promise<Outcome | null>;
+  /** The log-probability of the tokens of `rows` together, with each group of source tokens cut. */
+  cutEach(id: string, rows: readonly number[], groups: Groups, signal?: AbortSignal): Promise<number[]>;
+  /** What one row would say after each layer of the decoder (logit lens): the likeliest, then `ids`. */
+  lens(id: string, step: number, ids: readonly number[]): Promise<Candidate[][]>;
+  /** What each head and block adds to the logit of a token; the parts sum to it. */
+  pushes(id: string, step: number, token: number): Promise<Record<string, number>>;
   /** What each head matters to one token against another; null: the likeliest other. */
   weigh(id: string, step: number, rival: number | null, signal?: AbortSignal): Promise<Weighed | null>;
 }

@@ -1,7 +1,8 @@
 /** The engine that is a server: see the OpenAPI document at /spec. */
 
-import { getJson, getTensor, openTrace, recordTrace, ServerError, stream, type Models, type Progress, type Request } from "../data/server";
+import { getJson, getTensor, openTrace, recordTrace, ServerError, stream, type Candidate, type Models, type Progress, type Request } from "../data/server";
 import type { Trace } from "../data/trace";
+import type { Groups } from "../data/words";
 import type { Edit } from "../views/whatif/edits";
 import type { Changes } from "../views/whatif/Result.svelte";
 import type { Weighed } from "../views/whatif/weighing";
@@ -68,6 +69,22 @@ export class ServerEngine implements Engine {
     if (!told) return null;
     const [base, forced, after] = await Promise.all([told.base, told.forced, told.id].map(openTrace));
     return { changes: told.changes, base: base!, forced: forced!, after: after! };
+  }
+
+  async cutEach(id: string, rows: readonly number[], groups: Groups, signal?: AbortSignal): Promise<number[]> {
+    const found = await last<{ log_probs: number[] }>(`traces/${id}/cuts`, { rows, groups }, signal);
+    return found?.log_probs ?? [];
+  }
+
+  async lens(id: string, step: number, ids: readonly number[]): Promise<Candidate[][]> {
+    const query = new URLSearchParams({ row: String(step), k: "3", ids: ids.join(",") });
+    const { layers } = await getJson<{ layers: Candidate[][][] }>(`traces/${id}/derive/lens?${query}`);
+    return layers.map(([row]) => row!);
+  }
+
+  async pushes(id: string, step: number, token: number): Promise<Record<string, number>> {
+    const path = `traces/${id}/derive/logit?row=${step}&token=${token}`;
+    return (await getJson<{ parts: Record<string, number> }>(path)).parts;
   }
 
   weigh(id: string, step: number, rival: number | null, signal?: AbortSignal): Promise<Weighed | null> {

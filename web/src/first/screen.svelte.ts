@@ -136,7 +136,6 @@ class Screen {
     if (this.now?.id !== answer.id) this.logits = [];
     this.coming.clear();
     this.now = answer;
-    here.step = -1;
   }
 
   private async find(request: Request, signal: AbortSignal): Promise<Answer> {

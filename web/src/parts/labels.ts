@@ -13,3 +13,10 @@ export function axisLabels(trace: Trace, name: string, axis: number): string[] {
 export function rowsOf(trace: Trace): string[] {
   return trace.target.map((token, row) => `${token.text} → ${trace.predicted[row]!.text}`);
 }
+
+/** The rows of a tensor: tokens; those of the decoder with what each predicts, but where they are read. */
+export function rowLabelsOf(trace: Trace, name: string, axis: number): string[] {
+  const dim = trace.op(name).axes[axis]?.dim ?? "";
+  const isReader = trace.side(name, dim) === "target" && !/\.(key|value)$/.test(name);
+  return isReader ? rowsOf(trace) : axisLabels(trace, name, axis);
+}

@@ -10,9 +10,9 @@ import re
 from collections.abc import Iterable
 from pathlib import Path
 
-from .directory import write_text
-from .disk import read_text
-from .text.spacing import EAST
+from ..directory import write_text
+from ..disk import read_text
+from ..text.spacing import EAST
 
 WORDS = "words.txt"
 _WORD = re.compile(rf"[{EAST}]|(?:(?![{EAST}])[^\W_])+(?:['’](?:(?![{EAST}])[^\W_])+)*")
