@@ -4,8 +4,8 @@
 
 One sentence at a time in NumPy, on one thread, for the layers of the shipped model and of the
 paper's base model; of each length the fastest of many calls, in processor time. Writes
-src/glassformer/see/draw/costs.json, but not where a longer sentence took less time: another program
-was in the way.
+src/glassformer/see/figure/costs.json, but not where a longer sentence took less time: another
+program was in the way.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ import numpy as np  # noqa: E402
 
 from glassformer.machine.properties import look_at_machine  # noqa: E402
 
-OUT = Path(__file__).parents[1] / "src" / "glassformer" / "see" / "draw" / "costs.json"
+OUT = Path(__file__).parents[1] / "src" / "glassformer" / "see" / "figure" / "costs.json"
 LAYERS = (
     {"d_model": 64, "heads": 8, "width": 8, "d_ff": 256},
     {"d_model": 512, "heads": 8, "width": 64, "d_ff": 2048},

@@ -92,7 +92,6 @@ KINDS: Mapping[str, Kind] = {
     "sides": _one_of("encoder", "decoder", "encoder decoder"),
     "share_of_heads": Kind("true or false", lambda v: isinstance(v, bool), _read_flag),
     "shift": _whole(0, 1000),
-    "short": _whole(1, 512),
     "side": _one_of("encoder", "decoder"),
     "smoothing": _real(0, 0.6),
     "stage": _whole(3, 6),
@@ -103,6 +102,7 @@ KINDS: Mapping[str, Kind] = {
     "toy": Kind("true or false", lambda v: isinstance(v, bool), _read_flag),
     "top_k": _whole(1, 1_000_000),
     "top_p": _real(0.001, 1),
+    "update": _whole(0, 1_000_000_000),
     "whole": Kind("true or false", lambda v: isinstance(v, bool), _read_flag),
     "watch": Kind("the folder of a training", lambda v: isinstance(v, (str, Path))),
 }

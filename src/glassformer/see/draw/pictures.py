@@ -15,13 +15,19 @@ from ..figure import (
     alignment,
     architecture,
     attention,
+    beams,
     choice,
+    code,
     context,
+    costs,
+    cross_entropy,
     decoding,
+    feed_forward,
     flow,
     frequencies,
     heights,
     layers,
+    learning,
     lessons,
     masks,
     meaning,
@@ -32,19 +38,10 @@ from ..figure import (
     products,
     residual,
     steps,
+    why_norm,
     words,
 )
 from ..figure.scene import Scene
-from . import (
-    beams,
-    code,
-    costs,
-    cross_entropy,
-    parallel,
-    reasons,
-    sublayers,
-    training,
-)
 from .animate import Animation
 from .options import check_options
 
@@ -208,17 +205,19 @@ _ALL = (
     Picture("V61", "A batch", "一个批次", padding.draw_batch, needs=""),
     Picture("V62", "Three masks", "三种掩码", masks.draw_three_masks, needs=""),
     # A.9 Feed-forward, residual, norm
-    Picture("V63", "The feed-forward network", "前馈网络", sublayers.draw_feed_forward, "animated"),
-    Picture("V64", "The bend between", "中间的弯", sublayers.draw_activation),
+    Picture(
+        "V63", "The feed-forward network", "前馈网络", feed_forward.draw_feed_forward, "animated"
+    ),
+    Picture("V64", "The bend between", "中间的弯", feed_forward.draw_activation),
     Picture("V65", "The residual connection", "残差之路", residual.draw_residual, "animated"),
     Picture("V66", "Inside LayerNorm", "LayerNorm 之内", residual.draw_norm),
-    Picture("V67", "Why normalise", "为什么要归一化", reasons.draw_why_norm),
+    Picture("V67", "Why normalise", "为什么要归一化", why_norm.draw_why_norm),
     Picture("V68", "LayerNorm, a line at a time", "LayerNorm 逐行", residual.draw_norm_steps),
     Picture("V69", "The residual stream", "残差流", residual.draw_stream),
     # A.10 Stacks, flow, what runs at once
     Picture("V70", "Shapes through a layer", "穿过一层的形状", flow.draw_layer_shapes),
     Picture("V71", "The stack at work", "层叠工作", heights.draw_climb, "animated"),
-    Picture("V72", "What runs at once", "什么可以同时算", parallel.draw_parallel, needs=""),
+    Picture("V72", "What runs at once", "什么可以同时算", costs.draw_parallel, needs=""),
     Picture("V73", "What attention costs", "注意力的开销", costs.draw_cost),
     # A.11 The decoder writes
     Picture("V74", "The first word", "第一个词", decoding.draw_first_word, "animated"),
@@ -236,10 +235,10 @@ _ALL = (
     Picture("V82", "The beam", "束搜索", beams.draw_beam_tree, "animated", "search"),
     Picture("V83", "Drawing by lot", "采样", choice.draw_sampling),
     # A.12 Training
-    Picture("V84", "Before training", "训练之前", training.draw_untrained, needs="watch"),
-    Picture("V85", "What is wanted", "想要的", training.draw_targets, needs="watch"),
-    Picture("V86", "After training", "训练之后", training.draw_trained, needs="watch"),
-    Picture("V87", "Learning", "学习", training.draw_learning, "animated", "watch"),
+    Picture("V84", "Before training", "训练之前", learning.draw_untrained, needs="watch"),
+    Picture("V85", "What is wanted", "想要的", learning.draw_targets, needs="watch"),
+    Picture("V86", "After training", "训练之后", learning.draw_trained, needs="watch"),
+    Picture("V87", "Learning", "学习", learning.draw_learning, "animated", "watch"),
     Picture("V88", "The loss", "损失", cross_entropy.draw_loss, needs=""),
     Picture("V89", "Smoothing and rate", "平滑与学习率", lessons.draw_schedules, needs=""),
     Picture("V90", "Teacher forcing", "教师强制", lessons.draw_teacher_forcing, needs="watch"),

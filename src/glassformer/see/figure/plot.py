@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from . import style
 from .nodes import Label, Node, Sheet, spell
 from .quantity import Array, Quantity
-from .scene import BoxMark, PathMark, Point
+from .scene import Area, BoxMark, PathMark, Point
 
 Span = tuple[float, float]
 
@@ -24,6 +24,8 @@ class Curve:
     line: float = 1.0
     label: str = ""
     dots: bool = False
+    alpha: float = 1.0  # of its dots
+    name: str = ""  # of its last point, for callouts
     of: str = ""  # the expression of the number at the end of its label
     dashed: bool = False
 
@@ -95,10 +97,13 @@ class Plot(Node):
         for a, b in points if curve.dots else ():
             r = 2.4
             dot = BoxMark(x=a - r, y=b - r, width=2 * r, height=2 * r, round=r, fill=curve.ink)
-            sheet.add(dot)
+            sheet.add(replace(dot, alpha=curve.alpha, layer=4))
 
     def _name(self, sheet: Sheet, x: float, y: float) -> None:
         """Write the names beside the ends, each below the one before."""
+        for curve in (each for each in self.curves if each.name):
+            a, b = self.find(curve.xs[-1], curve.ys[-1])
+            sheet.places[curve.name] = Area(x + a - 3, y + b - 3, 6, 6)
         ends = [(self.find(c.xs[-1], c.ys[-1]), c) for c in self.curves if c.label]
         last = -1e9
         for (across, down), curve in sorted(ends, key=lambda end: end[0][1]):

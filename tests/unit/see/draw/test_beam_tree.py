@@ -1,172 +1,117 @@
-"""The tree of the search (V82): who continues whom can be read from the lines alone."""
+"""The tree of the search (V82): who continues whom can be read from the picture alone."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Iterator
-from itertools import combinations, pairwise
-from random import Random
+from collections.abc import Callable
+from itertools import pairwise
+from typing import Any
 
 import pytest
-from matplotlib.figure import Figure
-from matplotlib.patches import FancyBboxPatch, PathPatch
 
 from glassformer.config import Decode
 from glassformer.see import Trace
-from glassformer.see.draw import draw
-from glassformer.see.draw.beams import order_lanes
+from glassformer.see.draw import PICTURES
+from glassformer.see.figure.beams import (
+    Branch,
+    choose_ends,
+    find_branch,
+    find_search,
+    find_weakest,
+    grow_tree,
+    spell_word,
+)
+from glassformer.see.figure.scene import PathMark, Scene
 
 # A model that has learnt nothing writes anything.
 pytestmark = pytest.mark.filterwarnings("ignore::glassformer.see.draw.fonts.MissingFont")
 
-Point = tuple[float, float]
-Line = list[Point]
-Node = tuple[int, int]  # a step, and a candidate of it
+
+def draw_tree(trace: Trace, **options: int) -> Scene:
+    return PICTURES["V82"].scene(trace, **options)  # type: ignore[misc]
 
 
-def draw_tree(trace: Trace, **options: int) -> Figure:
-    return draw(trace, "V82", **options).figure
+def grow(search: Any, losers: int = 3) -> list[Branch]:
+    path = find_branch(search)
+    return [*grow_tree(search, choose_ends(search, path, losers)).walk()]
 
 
-def find_boxes(figure: Figure) -> dict[Node, tuple[float, float, float]]:
-    """Left end, right end and height of the box of each candidate, by the number in it."""
-    frames = [
-        patch.get_bbox().extents
-        for patch in figure.axes[0].patches
-        if isinstance(patch, FancyBboxPatch)
-    ]
-    found = {}
-    for text in figure.axes[0].texts:
-        tag = re.fullmatch(
-            r"derived:trace\.\w+\.steps\[(\d+)\]\[(\d+)\]\.log_prob", text.get_gid() or ""
-        )
-        if tag:
-            x, y = text.get_position()
-            left, top, right, bottom = next(
-                each for each in frames if each[0] < x < each[2] and each[1] < y < each[3]
-            )
-            found[int(tag[1]), int(tag[2])] = left, right, (top + bottom) / 2
-    return found
-
-
-def find_lines(figure: Figure) -> list[Line]:
-    patches = [patch for patch in figure.axes[0].patches if type(patch) is PathPatch]
-    return [[(x, y) for x, y in patch.get_path().vertices.tolist()] for patch in patches]
-
-
-def is_on(point: Point, start: Point, end: Point) -> bool:
-    """Whether a point lies on a segment, which is level or upright."""
-    (x, y), (a, b), (c, d) = point, start, end
-    close = 1e-6
-    return (
-        min(a, c) - close <= x <= max(a, c) + close and min(b, d) - close <= y <= max(b, d) + close
-    )
-
-
-def are_joined(one: Line, two: Line) -> bool:
-    """Whether the eye would follow one into the other: a corner or an end of one lies on the other.
-    Lines that only cross are apart."""
-    return any(
-        is_on(point, *segment)
-        for line, other in ((one, two), (two, one))
-        for point in line
-        for segment in pairwise(other)
-    )
-
-
-def follow(lines: list[Line]) -> Iterator[list[Line]]:
-    """Each bundle of lines that hang together."""
-    bundles = [[line] for line in lines]
-    while True:
-        pair = next(
-            (
-                (a, b)
-                for a, b in combinations(bundles, 2)
-                if any(are_joined(one, two) for one in a for two in b)
-            ),
-            None,
-        )
-        if pair is None:
-            return (yield from bundles)
-        pair[0].extend(pair[1])
-        bundles.remove(pair[1])
-
-
-def check_tree(trace: Trace, search: object, figure: Figure) -> int:
-    """Walk from each candidate back along its line; return how many lines were walked."""
-    boxes, walked = find_boxes(figure), 0
-    for bundle in follow(find_lines(figure)):
-        ends = [end for line in bundle for end in (line[0], line[-1])]
-        parents = {
-            n
-            for n, (_, right, y) in boxes.items()
-            if any(is_on(e, (right, y), (right, y)) for e in ends)
-        }
-        children = {
-            n
-            for n, (left, _, y) in boxes.items()
-            if any(is_on(e, (left, y), (left, y)) for e in ends)
-        }
-        for step, place in children:
-            child = search.steps[step][place]
-            walked += 1
-            if step == 0:
-                assert not parents
-                continue
-            assert len(parents) == 1, f"{child.text} hangs on {len(parents)} parents"
-            ((before, own),) = parents
-            parent = search.steps[before][own]
-            assert (before, parent.row) == (step - 1, child.parent)
-            assert child.log_prob <= parent.log_prob
-    return walked
+def check_tree(search: Any, rows: list[Branch]) -> None:
+    """Walk from each candidate of each row to the one before, by what the search recorded."""
+    for row in rows:
+        before = row.parent.places if row.parent else []
+        earlier = [place for place in before if place[0] < row.first]
+        chain = [*earlier[-1:], *row.places]
+        assert row.first == 0 or earlier, "a branch leaves a row that has begun"
+        for (step, own), (after, next_) in pairwise(chain):
+            one, two = search.steps[step][own], search.steps[after][next_]
+            assert after == step + 1 and two.parent == one.row
+            assert two.log_prob <= one.log_prob + 1e-9
+    places = [place for row in rows for place in row.places]
+    assert len(places) == len(set(places)), "what several share stands once"
 
 
 @pytest.mark.parametrize("text", ["so it is on the old mat", "two birds", "a dog runs on the mat"])
 @pytest.mark.parametrize("beam", [2, 5])
-def test_every_line_leads_to_the_true_parent(
+def test_every_branch_leaves_its_true_parent(
     see: Callable[..., Trace], text: str, beam: int
 ) -> None:
     decode = Decode(search="beam", beam=beam, max_ratio=0, max_extra=6)
     trace = see("post", text, decode=decode)
-    figure = draw_tree(trace, losers=3)
-    parents = {each.parent for step in trace.search.steps for each in step}
-    assert len(parents) > 1, "a tree with forks"
-    assert check_tree(trace, trace.search, figure) == len(find_boxes(figure))
+    rows = grow(trace.search)
+    assert len(rows) > 2, "a tree with forks"
+    check_tree(trace.search, rows)
+    path = find_branch(trace.search)
+    assert rows[0].places == [*enumerate(path)], "the chosen one is the top row"
 
 
-def test_after_steps_that_are_left_out_too(see: Callable[..., Trace]) -> None:
-    decode = Decode(search="beam", beam=4, max_ratio=0, max_extra=24)
-    trace = see("post", "so it is on the old mat", decode=decode)
-    figure = draw_tree(trace)
-    boxes = find_boxes(figure)
-    shown = sorted({step for step, _ in boxes})
-    gap = next(step for before, step in pairwise(shown) if step > before + 1)
-    alone = sum(step == gap for step, _ in boxes)
-    assert check_tree(trace, trace.search, figure) == len(boxes) - alone
+@pytest.mark.parametrize("extra", [6, 24])
+def test_no_line_runs_through_a_text(see: Callable[..., Trace], extra: int) -> None:
+    decode = Decode(search="beam", beam=4, max_ratio=0, max_extra=extra)
+    scene = draw_tree(see("post", "so it is on the old mat", decode=decode))
+    upright = [
+        mark.area
+        for mark in scene.marks
+        if isinstance(mark, PathMark) and mark.layer == 1 and mark.area.width < 0.1
+    ]
+    assert upright
+    for line in upright:
+        for text in scene.texts:
+            assert not line.grow(-0.5).meets(text.area) or line.width > 0.1, text.text
+        inside = [t for t in scene.texts if t.area.x < line.x < t.area.right]
+        assert not any(line.y < t.area.middle[1] < line.bottom for t in inside)
 
 
-def test_lanes_can_always_be_ordered() -> None:
-    """Of parents and children in the same order from top to bottom, at any heights."""
-    random = Random(5)
-    for _ in range(300):
-        rows = sorted(random.sample(range(20), random.randint(1, 6)))
-        places = sorted(random.sample(range(20), 12))
-        owners = sorted(random.choices(rows, k=12))
-        families = {
-            row: (float(row), [y for y, owner in zip(places, owners, strict=True) if owner == row])
-            for row in rows
-            if row in owners
-        }
-        order = order_lanes(families)
-        assert sorted(order) == sorted(families)
-        for a, (y, children) in families.items():
-            for b in families:
-                if a != b and min(y, *children) <= families[b][0] <= max(y, *children):
-                    assert order.index(b) < order.index(a)
+def test_what_ended_has_a_score_and_what_was_cut_a_cross(see: Callable[..., Trace]) -> None:
+    decode = Decode(search="beam", beam=3, max_ratio=0, max_extra=6)
+    trace = see("post", "two birds", decode=decode)
+    rows, scene = grow(trace.search), draw_tree(trace)
+    ends = [trace.search.steps[row.places[-1][0]][row.places[-1][1]] for row in rows]
+    scores = [mark for mark in scene.texts if mark.of.startswith("score[")]
+    ended = [each for each in ends if each.fate in ("FINISHED", "CUT")]
+    assert len(scores) == len(ended) and 0 < len(ended) < len(ends)
+    crosses = [m for m in scene.marks if isinstance(m, PathMark) and m.area.height == 6]
+    assert len(crosses) >= 2 * (len(ends) - len(ended)) > 0
 
 
-def read_words(figure: Figure) -> str:
-    return " ".join(text.get_text().replace("\n", " ") for text in figure.axes[0].texts)
+def test_the_winner_s_weakest_word_is_found(see: Callable[..., Trace]) -> None:
+    trace = see("post", "two birds", decode=Decode(beam=4, max_ratio=0, max_extra=6))
+    path = find_branch(trace.search)
+    step, rank = find_weakest(trace.search, path)
+    own = trace.search.steps[step][path[step]]
+    kept = [e.log_prob for e in trace.search.steps[step] if e.fate != "OUTRANKED"]
+    assert rank == 0 or sorted(kept, reverse=True)[rank] == pytest.approx(own.log_prob)
+
+
+def test_a_token_is_told_as_its_word() -> None:
+    texts = ["Le", " chat", " n'a", " fro", "mage", "."]
+    assert [spell_word(texts, n) for n in range(6)] == [
+        "Le",
+        "chat",
+        "n'a",
+        "fromage",
+        "fromage",
+        "fromage.",
+    ]
 
 
 @pytest.mark.parametrize("how", [{"search": "greedy"}, {"search": "beam", "beam": 1}])
@@ -176,14 +121,15 @@ def test_of_one_hypothesis_a_beam_of_four_is_drawn_and_said(
     text, more = "two birds sing", {"max_ratio": 0, "max_extra": 5}
     found = see("post", text, decode=Decode(**how, **more))
     wanted = see("post", text, decode=Decode(search="beam", beam=4, **more)).search
-    figure = draw_tree(found)
+    scene = draw_tree(found)
     assert found.beam_search.steps == wanted.steps
     assert found.beam_search.hypotheses == wanted.hypotheses
-    assert check_tree(found, wanted, figure) == len(find_boxes(figure)) > 2 * len(wanted.steps)
-    said = read_words(figure)
-    assert "(beam 4)" in said and "was made for this picture" in said
+    rows = grow(find_search(found))
+    check_tree(wanted, rows)
+    assert len(rows) > 2 and "beam 4" in scene.description
+    assert "was made for this picture" in scene.description
     alone = Trace(found.document, found.tensors)  # as it is read from disk
-    assert "keeps one hypothesis" in read_words(draw_tree(alone))
+    assert "keeps one hypothesis" in draw_tree(alone).title
 
 
 def test_an_edited_sentence_is_searched_under_its_edits(see: Callable[..., Trace]) -> None:

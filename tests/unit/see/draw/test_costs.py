@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from matplotlib.figure import Figure
-from matplotlib.patches import FancyBboxPatch, PathPatch
 
 from glassformer.see import Trace
-from glassformer.see.draw import costs, draw
+from glassformer.see.draw import PICTURES
+from glassformer.see.figure import costs, style
+from glassformer.see.figure.scene import BoxMark, PathMark, Scene
 
 LAYER = {"d_model": 12, "d_ff": 14, "heads": 2, "width": 6}  # of the recording
 TOLD = {
@@ -30,9 +30,9 @@ def timed(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(costs, "TIMED", path)
 
 
-def find_curves(figure: Figure, count: int) -> list[np.ndarray]:
-    patches = [each for each in figure.axes[0].patches if type(each) is PathPatch]
-    return [v for each in patches if len(v := each.get_path().vertices) == count]
+def find_curves(scene: Scene, count: int) -> list[np.ndarray]:
+    paths = [mark for mark in scene.marks if isinstance(mark, PathMark)]
+    return [np.array(path.points) for path in paths if len(path.points) == count]
 
 
 def cross(one: np.ndarray, two: np.ndarray) -> tuple[float, float]:
@@ -44,51 +44,58 @@ def cross(one: np.ndarray, two: np.ndarray) -> tuple[float, float]:
     return float(x), float(y)
 
 
-def find_dots(figure: Figure) -> list[tuple[float, float]]:
-    boxes = [p.get_bbox() for p in figure.axes[0].patches if isinstance(p, FancyBboxPatch)]
-    return [((b.x0 + b.x1) / 2, (b.y0 + b.y1) / 2) for b in boxes if round(b.width) == 8]
+def find_dots(scene: Scene) -> list[tuple[float, float]]:
+    boxes = [mark for mark in scene.marks if isinstance(mark, BoxMark)]
+    return [box.area.middle for box in boxes if box.fill == style.INK and box.round]
 
 
-def read(figure: Figure) -> list[str]:
-    return [text.get_text() for text in figure.axes[0].texts]
+def read(scene: Scene) -> list[str]:
+    return [mark.text for mark in scene.texts]
 
 
 @pytest.mark.parametrize("longest", [None, 100])
 def test_the_curves_meet_at_the_dot_and_its_number(trace: Trace, longest: int | None) -> None:
-    figure = draw(trace, "V73", longest=longest)
-    curves = find_curves(figure, len(np.unique(np.linspace(1, longest or 76, 60).astype(int))))
+    scene = PICTURES["V73"].scene(trace, longest=longest)
+    curves = find_curves(scene, len(np.unique(np.linspace(1, longest or 76, 60).astype(int))))
     assert len(curves) == 2, "attention, and everything else together"
     x, y = cross(*curves)
-    assert find_dots(figure) == [pytest.approx((x, y), abs=1.5)]
+    assert find_dots(scene) == [pytest.approx((x, y), abs=1.5)]
     # 4 L d d + 2 L d f = 2 L L d
-    assert "38" in read(figure) and 2 * 12 + 14 == 38
+    assert "38" in read(scene) and "38 tokens" in scene.title and 2 * 12 + 14 == 38
     left, right = curves[0][0, 0], curves[0][-1, 0]
     across = (x - left) / (right - left) * ((longest or 76) - 1) + 1
     assert across == pytest.approx(38, abs=0.5)
 
 
 def test_an_axis_that_ends_before_has_no_dot(trace: Trace) -> None:
-    figure = draw(trace, "V73", longest=20)
-    assert find_dots(figure) == [] and "38" not in read(figure)
+    scene = PICTURES["V73"].scene(trace, longest=20)
+    assert find_dots(scene) == [] and "38" not in read(scene)
 
 
 @pytest.mark.usefixtures("timed")
 def test_times_are_those_that_were_measured(trace: Trace) -> None:
     """Not of the machine that draws, which may be busy; it is named."""
-    figure = draw(trace, "V73")
-    one, two = find_curves(figure, 3)[-2:]
+    scene = PICTURES["V73"].scene(trace)
+    one, two = find_curves(scene, 3)[-2:]
     heights = np.stack([one[:, 1], two[:, 1]])
     layer = TOLD["layers"][0]
     values = np.stack([layer["attention"], layer["rest"]])
     slope, offset = np.polyfit(values.ravel(), heights.ravel(), 1)
     np.testing.assert_allclose(heights, slope * values + offset, atol=1e-6)
-    assert find_dots(figure)[-1] == pytest.approx(cross(one, two))
-    assert "2.8" in read(figure), "where -1 + 2.5 s is 0, s of the way from 2 to 4"
-    assert "a test bench" in " ".join(read(figure))
+    assert find_dots(scene)[-1] == pytest.approx(cross(one, two))
+    assert costs.find_crossing(layer) == pytest.approx(2.8), "where -1 + 2.5 s is 0"
+    assert "a test bench" in scene.description
 
 
 def test_of_a_layer_that_was_not_measured_nothing_is_timed(trace: Trace) -> None:
-    assert "imed" not in " ".join(read(draw(trace, "V73")))
+    scene = PICTURES["V73"].scene(trace)
+    assert "imed" not in scene.description + " ".join(read(scene))
+
+
+def test_rows_in_turn_take_longer_than_at_once(trace: Trace) -> None:
+    assert costs.time_layer(trace.settings, 8, 64, True) < costs.time_layer(
+        trace.settings, 8, 64, False
+    )
 
 
 def test_what_ships_was_not_disturbed() -> None:

@@ -24,22 +24,23 @@ from glassformer.see.document import AlignmentHead
 from glassformer.see.draw import theme
 from glassformer.see.draw.aligning import find_aligner, find_aligning_head, measure_information
 from glassformer.see.draw.animate import Animation
-from glassformer.see.draw.beams import draw_beam_tree, find_branch
 from glassformer.see.draw.canvas import spell_number
-from glassformer.see.draw.code import BLOCKS, MODEL, read_code
-from glassformer.see.draw.costs import count_products
-from glassformer.see.draw.cross_entropy import smooth_terms
 from glassformer.see.draw.pictures import PICTURES, draw
 from glassformer.see.draw.runs import _read_lines, read_watched
-from glassformer.see.draw.training import make_target
 from glassformer.see.figure import style
 from glassformer.see.figure.alignment import find_order, roll_out_layers
+from glassformer.see.figure.beams import find_branch
 from glassformer.see.figure.choice import cut_off
+from glassformer.see.figure.code import BLOCKS, MODEL, read_code
+from glassformer.see.figure.costs import count_products
+from glassformer.see.figure.cross_entropy import smooth_terms
 from glassformer.see.figure.decoding import find_settled
+from glassformer.see.figure.learning import make_target
 from glassformer.see.figure.lessons import learning_rate, smoothed_loss
 from glassformer.see.figure.masks import work_out
 from glassformer.see.figure.padding import score_padded
 from glassformer.see.figure.quantity import Quantity
+from glassformer.see.figure.scene import GridMark
 from glassformer.see.recording import record
 from glassformer.see.toy import train_toy
 from glassformer.see.trace import Trace
@@ -360,6 +361,24 @@ def test_products_are_those_of_the_matrices() -> None:
     assert counts["feed-forward"] == pytest.approx(2 * (3 * 8 * 12) / 1e6)
 
 
+@pytest.mark.parametrize("shape", ["post", "pre"])
+def test_beside_the_code_stands_what_it_computed(
+    make: Callable[[str, str], Trace], shape: str
+) -> None:
+    """Of the way that this model takes; a mask has no sign, so no colour of a signed scale."""
+    trace = make(shape, LINES[1])
+    scene = PICTURES["V105"].scene(trace)
+    grids = [mark for mark in scene.marks if isinstance(mark, GridMark)]
+    assert len(grids) == 15
+    written = [mark.text for mark in scene.texts]
+    for name in ("scores", "mask", "weights", "normed", "hidden"):
+        assert written.count(name) == 1, name
+    count = len(trace.source)
+    assert f"4 × {count} × {count}" in written or f"16 × {count} × {count}" in written
+    masks = [grid for grid in grids if grid.values == ((0.0,) * count,) * 1]
+    assert len(masks) == 1 and masks[0].scale == "share"
+
+
 def test_the_code_is_the_packages_own() -> None:
     for file, name, *_ in BLOCKS:
         lines = read_code(file, name)
@@ -431,13 +450,20 @@ def read_words(drawn: Figure | Animation) -> str:
 @pytest.mark.parametrize("smoothing", [0.0, 0.1, 0.3])
 def test_wanted_rows_add_up_as_they_are_printed(trace: Trace, smoothing: float) -> None:
     sums: dict[str, float] = {}
-    for text in draw(trace, "V85", smoothing=smoothing).axes[0].texts:
-        cell = re.fullmatch(r"derived:(make_target\(.*\)\[\d+),\d+\](#\d+)?", text.get_gid() or "")
-        if cell:
-            name = cell[1] + (cell[2] or "")
-            sums[name] = sums.get(name, 0) + float(text.get_text())
-    assert len(sums) >= 8
+    for mark in PICTURES["V85"].scene(trace, smoothing=smoothing).texts:
+        if cell := re.fullmatch(r"((?:plain|smooth)\[\d+),\d+\]", mark.of):
+            sums[cell[1]] = sums.get(cell[1], 0) + float(mark.text)
+    assert len(sums) == 10
     assert [*sums.values()] == [pytest.approx(1, abs=1e-9)] * len(sums)
+
+
+def test_a_model_in_training_is_drawn_half_way(trace: Trace) -> None:
+    """Not where all is 1.00; another update if it is asked for."""
+    scene, run = PICTURES["V86"].scene(trace), read_watched()
+    wanted = run.share(run.steps.index(16), len(run.sentences) - 1)
+    np.testing.assert_allclose(scene.data["share"], wanted)
+    assert "16 updates" in scene.title and wanted.max() < 0.95
+    assert "128 updates" in PICTURES["V86"].scene(trace, update=128).title
 
 
 @pytest.mark.parametrize("shape", ["pre", "post"])
@@ -478,4 +504,4 @@ def test_one_hot_is_a_row_as_long_as_the_matrix_is_high(trace: Trace) -> None:
 def test_without_a_search_there_is_no_tree(trace: Trace) -> None:
     given = Trace(trace.document.model_copy(update={"search": None}), trace.tensors)
     with pytest.raises(ValueError, match="nothing was searched"):
-        draw_beam_tree(given)
+        draw(given, "V82")

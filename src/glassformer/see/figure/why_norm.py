@@ -1,0 +1,97 @@
+"""The figure of why vectors are normalised: a sketch, and what is measured (V67)."""
+
+from __future__ import annotations
+
+from math import cos, pi, sin
+
+import numpy as np
+
+from ..draw.selection import count_layers, find_unnormed
+from . import style
+from .links import Callout
+from .measures import deviation
+from .nodes import Across, Down, Label, Node, Sheet
+from .plan import Outline, figure
+from .plot import Curve, Plot
+from .scene import PathMark, Point, Scene
+
+RADIUS, RINGS, STEPS = 76.0, 5, 12
+MOST = 40  # tokens measured
+
+
+class Valley(Node):
+    """A sketch of the loss over two weights, `ratio` times as steep one way, and a descent."""
+
+    def __init__(self, ratio: float):
+        self.ratio, self.width, self.height = ratio, 2 * RADIUS + 8, 2 * RADIUS / ratio + 8
+
+    def draw(self, sheet: Sheet, x: float, y: float) -> None:
+        a, b = x + self.width / 2, y + self.height / 2
+        for n in range(1, RINGS + 1):
+            r, turns = RADIUS * n / RINGS, [2 * pi * k / 72 for k in range(73)]
+            ring = tuple((a + r * cos(t), b + r * sin(t) / self.ratio) for t in turns)
+            sheet.add(PathMark(points=ring, ink=style.FAINT, line=1.0))
+        path = tuple((a + RADIUS * u, b + RADIUS * v) for u, v in descend(self.ratio))
+        sheet.add(PathMark(points=path, ink=style.LIT, line=1.8, layer=3))
+
+
+def descend(ratio: float) -> list[Point]:
+    """Return the path of gradient descent on (u² + (ratio v)²) / 2.
+
+    If `ratio` is above 1, the learning rate is the largest that does not diverge, or nearly.
+    """
+    rate, place = (1.85 / ratio**2, (0.9, 0.25)) if ratio > 1 else (0.35, (0.7, 0.5))
+    path = [place]
+    for _ in range(STEPS):
+        u, v = path[-1]
+        path.append((u - rate * u, v - rate * ratio**2 * v))
+    return path
+
+
+@figure("why_norm")
+def draw_why_norm(plan: Outline, *, side: str = "encoder") -> Scene:
+    """Show a loss with and without a valley, and the deviation of vectors around a norm (V67)."""
+    layers, d = count_layers(plan.trace, side), plan.trace.settings.d_model
+    sketches = []
+    for key, ratio in (("without", 3.2), ("with", 1.0)):
+        told = Label(plan.say(key), style.SMALL, style.SOFT)
+        sketches.append(Down(told, Valley(ratio).named(key), gap=6, align="middle", stands_on=1))
+    spreads = {}
+    for key in ("before", "after"):
+        tensors = [
+            find_unnormed(plan.trace, side, n, "self_attention")
+            if key == "before"
+            else f"{side}.{n}.self_attention_residual.normed"
+            for n in range(layers)
+        ]
+        found = [plan.of(deviation(f"{name}[q,d]", d)).values[:MOST] for name in tensors]
+        spreads[key] = np.stack(found)
+    curves = []
+    for key, role, shift in (("before", "residual", -0.1), ("after", "norm", 0.1)):
+        values = spreads[key]
+        for column in values.T:
+            xs = [n + shift for n in range(layers)]
+            curves.append(Curve(xs, column.tolist(), style.role(role).ink, 0.0, dots=True))
+        middle = np.median(values, axis=1).tolist()
+        xs = [n + shift for n in range(layers)]
+        curves.append(Curve(xs, middle, style.role(role).ink, 1.6, plan.say(key), name=key))
+    top = 1.05 * max(float(values.max()) for values in spreads.values())
+    plot = Plot(
+        curves,
+        width=190,
+        height=150,
+        x=(-0.4, layers - 0.6),
+        y=(0.0, top),
+        x_ticks=range(layers),
+        across=plan.say("layer"),
+        up=plan.say("sigma"),
+        beside=66,
+    )
+    low, high = (float(np.median(spreads["before"][n])) for n in (0, -1))
+    key = "title" if high > 1.5 * low else "title_even"
+    return plan.compose(
+        Across(*sketches, plot, gap=20),
+        title=plan.say(key, one=f"{low:.1f}", two=f"{high:.1f}"),
+        note=plan.say("note", side=plan.say(side)),
+        callouts=[Callout("without", plan.say("astray"), "below", 140)],
+    )
