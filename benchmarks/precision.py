@@ -11,11 +11,9 @@ import argparse
 from pathlib import Path
 
 import sacrebleu
-import torch
 
 from glassformer.config import EOS, Decode
 from glassformer.data.files import read_lines
-from glassformer.decode import search
 from glassformer.translator import Translator
 
 from .tables import tell_table
@@ -32,7 +30,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 def main(options: argparse.Namespace) -> None:
     sources, references = (list(read_lines(path)) for path in (options.source, options.reference))
     rows = []
-    for precision in ("fp32", "bf16", "int8"):
+    for precision in ("fp32", "int8"):
         translator = Translator.load(options.model, device="cpu", precision=precision)
         for name, decode in SEARCHES.items():
             bleu, changed = examine(translator, sources, references, decode)
@@ -41,14 +39,13 @@ def main(options: argparse.Namespace) -> None:
     print(tell_table(heads, rows, texts=2))
 
 
-@torch.inference_mode()
 def examine(
     translator: Translator, sources: list[str], references: list[str], decode: Decode
 ) -> tuple[float, int]:
-    tokens, network = translator.tokenizers, translator.weights.fast
+    tokens, engine = translator.tokenizers, translator.weights.get_engine(translator.precision)
     ids = [[*tokens.source.encode(text), EOS] for text in sources]
-    together = [found[0].tokens for found in search(network, ids, decode)]
-    alone = [search(network, [row], decode)[0][0].tokens for row in ids]
+    together = [found[0].tokens for found in engine.search(ids, decode, workers=1)]
+    alone = [engine.search([row], decode, workers=1)[0][0].tokens for row in ids]
     text = [tokens.target.decode(row) for row in together]
     changed = sum(one != other for one, other in zip(together, alone, strict=True))
     return sacrebleu.corpus_bleu(text, [references]).score, changed

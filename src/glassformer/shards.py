@@ -157,13 +157,11 @@ class Worker:
     """A worker process of Ray: it holds the model and translates one shard at a time."""
 
     def __init__(self, job: ShardJob, parts: str, render: Render, threads: int):
-        import torch
-
         from .translator import Translator
 
-        torch.set_num_threads(threads)
         self.job, self.parts, self.render = job, Path(parts), render
-        self.translator = Translator.load(job.model, device=job.device, precision=job.precision)
+        how: dict[str, Any] = {"device": job.device, "precision": job.precision}
+        self.translator = Translator.load(job.model, threads=threads, **how)
 
     def __call__(self, batch: dict[str, Any]) -> dict[str, Any]:
         for values in zip(*(batch[each.name] for each in fields(Shard)), strict=True):

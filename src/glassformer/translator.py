@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from importlib import import_module
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
 
+import numpy as np
+from numpy.typing import NDArray
+
 from .config import EOS, Config, Decode
 from .decode import Budget
 from .directory import Tokenizers, open_model
 from .engine import Weights
-from .machine.device import autocast
 from .text import Tokens
 from .text.clauses import split_clauses
 from .text.sentences import cut_spans, has_letters, split_sentences
@@ -173,24 +175,19 @@ class Translator:
             for line, (text, places) in enumerate(zip(texts, spans, strict=True), first_line)
             for part, sentence in enumerate(cut_spans(text, places))
         ]
-        from .decode import search
-
         key = PART if decode.search == "sample" else 0
-        with self.weights.translating(len(jobs), decode) as (network, workers):
-            found = search(
-                network,
-                self._sources([text for *_, text in jobs], [line for line, *_ in jobs]),
-                decode,
-                n_best=n_best,
-                prefixes=None if prefixes is None else self._prefixes(texts, prefixes, spans),
-                lines=[line + key * part for line, part, _ in jobs],
-                seed=seed,
-                longest=self.longest,
-                budget=self.batch_budget,
-                device=self.device,
-                workers=workers,
-                progress=progress and count_text_lines(progress, len(texts), len(jobs)),
-            )
+        found = self.weights.get_engine(self.precision).search(
+            self._sources([text for *_, text in jobs], [line for line, *_ in jobs]),
+            decode,
+            n_best=n_best,
+            prefixes=None if prefixes is None else self._prefixes(texts, prefixes, spans),
+            lines=[line + key * part for line, part, _ in jobs],
+            seed=seed,
+            longest=self.longest,
+            budget=self.batch_budget,
+            workers=self.weights.count_workers(len(jobs)),
+            progress=progress and count_text_lines(progress, len(texts), len(jobs)),
+        )
         if progress and not jobs:
             progress(len(texts))
         rest = iter(found)
@@ -265,24 +262,33 @@ class Translator:
         target_ids = self.tokenizers.target.encode_many(targets)
         for place, ids in enumerate(target_ids):
             self._check(len(ids) + 1, place, "target")
-        import torch
-
-        from .decode import score_targets
-
-        with torch.inference_mode(), autocast(self.exact_precision, self.device):
-            found = score_targets(
-                self.weights.unpacked,
-                self._sources(sources, range(len(sources))),
-                target_ids,
-                budget=self.batch_budget,
-                device=self.device,
-                progress=progress,
-            )
+        found = self.weights.get_engine(self.exact_precision).score(
+            self._sources(sources, range(len(sources))),
+            target_ids,
+            budget=self.batch_budget,
+            workers=self.weights.count_workers(len(sources)),
+            progress=progress,
+        )
         token = self.tokenizers.target.token
         return [
-            Scored(sum(log_probs), [token(id) for id in ids], log_probs)
-            for ids, log_probs in zip(target_ids, found, strict=True)
+            Scored(sum(each.log_probs), [token(id) for id in ids], each.log_probs)
+            for ids, each in zip(target_ids, found, strict=True)
         ]
+
+    def attend(
+        self,
+        sources: Sequence[Sequence[int]],
+        targets: Sequence[Sequence[int]],
+        heads: Sequence[tuple[int, int | None]],
+    ) -> Iterator[tuple[int, list[NDArray[np.float32]]]]:
+        """Yield the index of each pair of ids, and its weights of cross-attention, T + 1 by S.
+
+        There is an array for each of the heads, given by the layer of the decoder and the head;
+        None is the mean of all. Row t is that of the query that predicts token t, or at last EOS.
+        """
+        engine = self.weights.get_engine(self.exact_precision)
+        workers = self.weights.count_workers(len(sources))
+        yield from engine.attend(sources, targets, heads, workers=workers, budget=self.batch_budget)
 
     def see(self, text: str, **how: Any) -> Any:
         """Return a recording of the translation of one sentence, a `Trace`; see `see.record`."""

@@ -1,20 +1,14 @@
-"""One token at a time equals all at once, whatever a search asks for and in whatever order.
-
-Both who speak the search protocol: the network as it is read, and packed.
-"""
+"""One token at a time equals all at once, whatever a search asks for and in whatever order."""
 
 from __future__ import annotations
 
 import random
 from collections.abc import Callable, Iterator
-from typing import Any
 
 import pytest
 import torch
 from torch import Tensor
 
-from glassformer.decode import Network
-from glassformer.engine import Engine, lists
 from glassformer.model import Transformer, kv_cache
 
 Check = Callable[..., None]
@@ -24,27 +18,19 @@ V = 29
 @pytest.fixture(autouse=True)
 def no_gradients(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setattr(kv_cache, "GROWTH", 3)  # caches grow again and again
-    monkeypatch.setattr(lists, "ROOM", 1)
     with torch.inference_mode():
         yield
-
-
-@pytest.fixture(params=["read", "packed"])
-def speaker(request: pytest.FixtureRequest, network: Transformer) -> Network[Any]:
-    if request.param == "read":
-        return network
-    return Engine(network.settings, network.state_dict().__getitem__)
 
 
 class Program:
     """A search that asks at random, and remembers what each row has been given."""
 
-    def __init__(self, network: Transformer, speaker: Network[Any], seed: int, equal: Check):
-        self.network, self.speaker, self.equal = network, speaker, equal
+    def __init__(self, network: Transformer, seed: int, equal: Check):
+        self.network, self.equal = network, equal
         self.draw = random.Random(seed)
         self.log: list[str] = []
         sources = self.make_sources(self.draw.randint(1, 4))
-        self.state = speaker.start(self.pad(sources))
+        self.state = network.start(self.pad(sources))
         self.rows = [(source, []) for source in sources]
 
     def make_sources(self, count: int) -> list[list[int]]:
@@ -62,7 +48,7 @@ class Program:
         queries = self.draw.randint(1, 3)
         new = [self.make_ids(queries) for _ in self.rows]
         self.log.append(f"step {queries}")
-        logits_RQV = self.speaker.step(torch.tensor(new), self.state)
+        logits_RQV = self.network.step(torch.tensor(new), self.state)
         self.rows = [(s, given + n) for (s, given), n in zip(self.rows, new, strict=True)]
         for row, (source, given) in enumerate(self.rows):
             full_TV = self.network(torch.tensor([source]), torch.tensor([given]))[0]
@@ -76,19 +62,19 @@ class Program:
         wanted = self.draw.randint(1, 3)
         rows = [s * beams + self.draw.randrange(beams) for s in staying for _ in range(wanted)]
         self.log.append(f"keep {rows}")
-        self.speaker.keep(torch.tensor(rows), self.state)
+        self.network.keep(torch.tensor(rows), self.state)
         self.rows = [self.rows[row] for row in rows]
 
     def admit(self) -> None:
         sources = self.make_sources(self.draw.randint(1, 2))
         self.log.append(f"admit {len(sources)}")
-        self.speaker.admit(self.pad(sources), self.state)
+        self.network.admit(self.pad(sources), self.state)
         self.rows += [(source, []) for source in sources for _ in range(self.state.beams)]
 
     def rewind(self) -> None:
         lengths = [self.draw.randint(0, len(given)) for _, given in self.rows]
         self.log.append(f"rewind {lengths}")
-        self.speaker.rewind(torch.tensor(lengths), self.state)
+        self.network.rewind(torch.tensor(lengths), self.state)
         self.rows = [(s, given[:n]) for (s, given), n in zip(self.rows, lengths, strict=True)]
 
     def run(self, length: int) -> None:
@@ -99,33 +85,29 @@ class Program:
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_any_program_equals_the_full_pass(
-    network: Transformer, speaker: Network[Any], seed: int, equal: Check
-) -> None:
-    program = Program(network, speaker, seed, equal)
+def test_any_program_equals_the_full_pass(network: Transformer, seed: int, equal: Check) -> None:
+    program = Program(network, seed, equal)
     program.run(25)
     assert {word.split()[0] for word in program.log} == {"step", "keep", "admit", "rewind"}
 
 
-def test_rows_of_unequal_prefixes(
-    network: Transformer, speaker: Network[Any], equal: Check
-) -> None:
+def test_rows_of_unequal_prefixes(network: Transformer, equal: Check) -> None:
     """A short row is padded on the right and cut back, as the protocol has it."""
     source_BS = torch.tensor([[5, 6, 2], [7, 2, 0]])
-    state = speaker.start(source_BS)
-    logits_RQV = speaker.step(torch.tensor([[1, 9, 8], [1, 0, 0]]), state)
-    speaker.rewind(torch.tensor([3, 1]), state)
-    next_RQV = speaker.step(torch.tensor([[4], [3]]), state)
+    state = network.start(source_BS)
+    logits_RQV = network.step(torch.tensor([[1, 9, 8], [1, 0, 0]]), state)
+    network.rewind(torch.tensor([3, 1]), state)
+    next_RQV = network.step(torch.tensor([[4], [3]]), state)
     for row, given in enumerate([[1, 9, 8, 4], [1, 3]]):
         full_TV = network(source_BS[row : row + 1], torch.tensor([given]))[0]
         equal(logits_RQV[row, : len(given) - 1], full_TV[:-1])
         equal(next_RQV[row], full_TV[-1:])
 
 
-def test_a_dead_row_is_finite(speaker: Network[Any]) -> None:
-    state = speaker.start(torch.tensor([[5, 6, 2]]))
+def test_a_dead_row_is_finite(network: Transformer) -> None:
+    state = network.start(torch.tensor([[5, 6, 2]]))
     for _ in range(4):
-        assert speaker.step(torch.tensor([[0]]), state).isfinite().all()
+        assert network.step(torch.tensor([[0]]), state).isfinite().all()
 
 
 def test_memory_exists_once_a_sentence(network: Transformer) -> None:
@@ -137,35 +119,21 @@ def test_memory_exists_once_a_sentence(network: Transformer) -> None:
         assert [len(x) for x in (*layer.source, *layer.own)] == [2, 2, 6, 6]
 
 
-def test_packed_memory_exists_once_a_sentence(network: Transformer) -> None:
-    """And what no row names any more is left behind when there is no room."""
-    engine = Engine(network.settings, network.state_dict().__getitem__)
-    state = engine.start(torch.tensor([[5, 6, 2], [7, 2, 0]]))
-    engine.keep(torch.tensor([0, 0, 0, 1, 1, 1]), state)
-    for _ in range(30):
-        engine.step(torch.ones(6, 1, dtype=torch.long), state)
-        engine.keep(torch.tensor([0, 0, 0, 3, 3, 3]), state)
-    heads = network.settings.heads
-    for layer in state.layers:
-        assert len(layer.memory_values) == 2 * heads * 3
-        assert len(layer.values) < 6 * 30 * heads
-
-
 @pytest.mark.parametrize("rows", [[0, 1, 2], [0, 2, 1, 3], [2, 3, 0, 1]])
-def test_keep_refuses_what_would_mix_up_sentences(speaker: Network[Any], rows: list[int]) -> None:
-    state = speaker.start(torch.tensor([[5, 6, 2], [7, 2, 0]]))
-    speaker.keep(torch.tensor([0, 0, 1, 1]), state)
+def test_keep_refuses_what_would_mix_up_sentences(network: Transformer, rows: list[int]) -> None:
+    state = network.start(torch.tensor([[5, 6, 2], [7, 2, 0]]))
+    network.keep(torch.tensor([0, 0, 1, 1]), state)
     with pytest.raises(ValueError, match="in order, the same number"):
-        speaker.keep(torch.tensor(rows), state)
+        network.keep(torch.tensor(rows), state)
 
 
-def test_logits_are_the_callers(speaker: Network[Any]) -> None:
+def test_logits_are_the_callers(network: Transformer) -> None:
     """fp32, and free to write on: the next step is not touched."""
     expected, given = [], torch.tensor([[1], [4], [7]])
     for spoil in (False, True):
-        state = speaker.start(torch.tensor([[5, 6, 2]]))
+        state = network.start(torch.tensor([[5, 6, 2]]))
         for number, tokens in enumerate(given):
-            logits_RQV = speaker.step(tokens[None], state)
+            logits_RQV = network.step(tokens[None], state)
             assert logits_RQV.dtype == torch.float32
             expected.append(logits_RQV.clone())
             if spoil:

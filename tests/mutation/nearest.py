@@ -28,9 +28,6 @@ FURTHER = {
     "serve/limits.py": ["unit/serve/test_api.py"],
     "serve/placing.py": ["unit/serve/test_markup.py"],
     "model/kv_cache.py": ["equal/test_stepwise.py"],
-    "engine/paged_cache.py": ["equal/test_engine.py"],
-    "engine/lists.py": ["equal/test_engine.py"],
-    "engine/slot_cache.py": ["equal/test_engine.py"],
 }
 
 

@@ -95,7 +95,7 @@ def test_a_larger_sample_begins_with_the_smaller_one_and_lines_may_move() -> Non
 def test_the_nearest_tests_are_there() -> None:
     assert find_nearest("decode/beam.py")[0] == "unit/decode/test_beam.py"
     assert find_nearest("kernels/native/train_norm.c")[0] == "unit/kernels/test_residual.py"
-    assert "decode.c" in list_libraries("rows.h")
+    assert "train_attend.c" in list_libraries("tiles.h")
     for tests in FURTHER.values():
         assert all((ROOT / "tests" / each).is_file() for each in tests)
     sources = [path.relative_to(SOURCES).as_posix() for path in SOURCES.glob("*/*.py")]

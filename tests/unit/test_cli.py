@@ -26,7 +26,7 @@ from glassformer.cli.train import choose_config, read_recipe
 from glassformer.config import Config
 from glassformer.data import demo as exam
 from glassformer.directory import Tokenizers
-from glassformer.engine import choice
+from glassformer.engine import weights
 from tools.demo_corpus import pairs
 
 ROOT = Path(__file__).parents[2]
@@ -40,9 +40,9 @@ Run = Callable[..., tuple[int, str, str]]
 
 
 @pytest.fixture(autouse=True)
-def every_precision_is_as_fast(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Which one is fastest for a network as small as these is chance."""
-    monkeypatch.setattr(choice, "time_precisions", lambda *given: {"fp32": 1.0})
+def no_golden_translations(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whether int8 is close enough for a network as untrained as these is chance."""
+    monkeypatch.setattr(weights, "read_examples", lambda *given: [])
 
 
 @pytest.fixture(scope="session")
@@ -427,13 +427,11 @@ def test_evaluate_scores_what_translate_writes(run: Run, home: Path, options: st
     assert json.loads(out)["exact_match"] == 1 and json.loads(out)["precision"] == "fp32"
 
 
-def test_evaluate_does_not_ask_what_is_fastest_here(
-    run: Run, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(choice, "time_precisions", lambda *given: {"bf16": 0.5, "fp32": 1.0})
+def test_evaluate_computes_in_fp32_unless_told(run: Run) -> None:
     command = "evaluate m --source test.en --reference test.fr --json"
-    assert json.loads(run(command)[1])["precision"] == "fp32"
-    assert json.loads(run(f"{command} --precision bf16")[1])["precision"] == "bf16"
+    for wanted in ("", "bf16", "int8"):
+        option = f" --precision {wanted}" if wanted else ""
+        assert json.loads(run(f"{command}{option}")[1])["precision"] == (wanted or "fp32")
 
 
 def test_who_scores_chinese_is_told_to_say_so(run: Run, home: Path) -> None:

@@ -17,7 +17,7 @@ from glassformer.directory import (
     save_model,
 )
 from glassformer.text import Tokenizer
-from glassformer.weights.tensors import load_tensors, read_tensors
+from glassformer.weights.tensors import load_tensors
 from glassformer.weights.weights_file import WeightsFile
 
 SMALL = {"d_model": 16, "d_ff": 24, "heads": 2, "encoder_layers": 1, "decoder_layers": 1}
@@ -48,12 +48,12 @@ def test_a_file_that_is_replaced_gives_no_mixture(tmp_path):
     """What was opened is read to its end."""
     _, model = make(tmp_path)
     path = tmp_path / "model.safetensors"
-    read = read_tensors(WeightsFile(path))
+    file = WeightsFile(path)
     name = "encoder.0.feed_forward.inner.weight"
     other = tmp_path / "other"
     other.write_bytes(b"x" * path.stat().st_size)
     other.replace(path)
-    assert torch.equal(read(name), model.state_dict()[name])
+    assert torch.equal(torch.from_numpy(file[name].to_fp32()), model.state_dict()[name])
     with pytest.raises(ValueError, match="damaged"):
         WeightsFile(path)
 
@@ -62,15 +62,14 @@ def test_weights_share_one_mapping(tmp_path):
     """One for each would take as much of the address space again and again."""
     _, model = make(tmp_path)
     file, weights = WeightsFile(tmp_path / "model.safetensors"), model.state_dict()
-    read = read_tensors(file)
-    held = {name: read(name) for name in weights}
+    held = {name: torch.from_numpy(file[name].to_fp32()) for name in weights}
     assert all(torch.equal(held[name], weights[name]) for name in weights)
     maps = Path("/proc/self/maps")
     if not maps.is_file():
         pytest.skip("what is mapped cannot be seen on this system")
     assert maps.read_text(encoding="utf-8").count(f"{tmp_path}/model.safetensors") == 1
     with pytest.raises(ValueError, match="damaged"):
-        read("no.such.weight")
+        file["no.such.weight"]
 
 
 def test_a_tied_matrix_is_stored_once(tmp_path):

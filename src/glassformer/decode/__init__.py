@@ -17,18 +17,16 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from .protocol import Best, Finder, Network, State
+    from .protocol import Network, State
     from .run import search
     from .score import score_targets
     from .sentences import Budget, Hypothesis, NotFiniteError
     from .step import Candidate, Fate, Step, endings
 
 __all__ = [
-    "Best",
     "Budget",
     "Candidate",
     "Fate",
-    "Finder",
     "Hypothesis",
     "Network",
     "NotFiniteError",
@@ -40,7 +38,7 @@ __all__ = [
 ]
 
 _HOMES = {
-    "protocol": ("Best", "Finder", "Network", "State"),
+    "protocol": ("Network", "State"),
     "run": ("search",),
     "score": ("score_targets",),
     "sentences": ("Budget", "Hypothesis", "NotFiniteError"),

@@ -12,20 +12,18 @@ import torch
 from torch import Tensor
 
 from ..config import EOS, Decode
-from .protocol import Best
 from .rules import choose_candidates, length_penalty
 from .step import Hypotheses, Step
 
 
-def step_beam(logits: Tensor | Best, before: Hypotheses, settings: Decode) -> Step:
+def step_beam(logits_RV: Tensor, before: Hypotheses, settings: Decode) -> Step:
     """Return the step that continues each sentence's hypotheses by its best candidates.
 
-    The logits, R V, are overwritten.
-
-    At most one candidate of a row is EOS, so at least W of the best 2 W do not end.
+    The logits are overwritten. At most one candidate of a row is EOS, so at least W of the best
+    2 W do not end.
     """
     beam = before.beams
-    (logit_RC, token_RC, sum_R1), forbidden = choose_candidates(logits, before, settings)
+    (logit_RC, token_RC, sum_R1), forbidden = choose_candidates(logits_RV, before, settings)
     token_log_prob_BWC = (logit_RC - sum_R1).view(-1, beam, logit_RC.size(1))
     log_prob_BWC = before.log_prob_BW[..., None] + token_log_prob_BWC
     # Of equal ones the first is better, which `topk` does not promise.

@@ -1,14 +1,13 @@
 """The search protocol: the methods of a network that a search may call.
 
-R rows of a search; B sentences at work; Q new tokens of each row; V vocabulary; S source tokens;
-C tokens of a row that the search considers.
+R rows of a search; B sentences at work; Q new tokens of each row; V vocabulary; S source tokens.
 The rows of one sentence are neighbours, and every sentence has the same number of rows
 (`state.beams`), so that R = B * beams. Rows may differ in length, because sentences may join late.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple, Protocol, TypeVar, runtime_checkable
+from typing import Protocol, TypeVar
 
 from torch import Tensor
 
@@ -57,25 +56,4 @@ class Network(Protocol[S]):
 
     def rewind(self, length_R: Tensor, state: S) -> None:
         """Cut each row back to a length that it has had before."""
-        ...
-
-
-class Best(NamedTuple):
-    """The largest logits of each row, and what makes log-probabilities of them."""
-
-    value_RC: Tensor  # the largest, in descending order; of equal ones the first
-    place_RC: Tensor
-    sum_R1: Tensor  # the logsumexp over all V
-
-
-@runtime_checkable
-class Finder(Network[S], Protocol[S]):
-    """A network with a fast method for a search that needs only the best tokens of each row."""
-
-    def find_best(self, tokens_R1: Tensor, state: S, size: int, first: int) -> Best | None:
-        """Append one token to every row, as `step` does; return the `size` largest logits among the
-        ids from `first` on, their ids, and the logsumexp of all V.
-
-        Return None, and change nothing, where `size` is too large: the caller then calls `step`.
-        """
         ...

@@ -7,17 +7,24 @@ a folded row; n tokens of an n-gram.
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
 
 from ..config import EOS, PAD, Decode
-from ..kernels.topk import topk_logsumexp
-from .protocol import Best
 from .step import Hypotheses
 
 CELLS = 1 << 18  # values summed at once, so that they stay in a core's cache
 DEPTH = 12  # values in a column; measured to be best for V = 8,000 to 32,000 and C = 2 to 16
+
+
+class Best(NamedTuple):
+    """The largest logits of each row, and what makes log-probabilities of them."""
+
+    value_RC: Tensor  # the largest, in descending order
+    place_RC: Tensor
+    sum_R1: Tensor  # the logsumexp over all V
 
 
 def length_penalty(length: Tensor, settings: Decode) -> Tensor:
@@ -47,28 +54,18 @@ def count_candidates(settings: Decode) -> int:
     return 2 * settings.beam if settings.search == "beam" else 1
 
 
-def is_free(settings: Decode) -> bool:
-    """Return whether a search chooses the best of all tokens from EOS on, and forbids none."""
-    return not (settings.search == "sample" or settings.min_length or settings.no_repeat_ngram_size)
-
-
 def choose_candidates(
-    logits: Tensor | Best, before: Hypotheses, settings: Decode
+    logits_RV: Tensor, before: Hypotheses, settings: Decode
 ) -> tuple[Best, tuple[Tensor, Tensor]]:
     """Return the best tokens that each row may choose; and the forbidden ones with their
     log-probabilities.
 
-    Logits, R V, are overwritten. Where the network found the best itself, they are returned.
+    The logits are overwritten.
     """
-    nothing = before.tokens_RL[:, :0], before.log_prob_BW.view(-1, 1)[:, :0]
-    if isinstance(logits, Best):
-        return logits, nothing
-    size = min(count_candidates(settings), logits.size(1))
-    if is_free(settings) and (found := topk_logsumexp(logits, size, first=EOS)):  # all at once
-        return Best(*found), nothing
-    sum_R1 = sum_logs(logits)
-    forbidden = forbid(logits, sum_R1, before, settings)
-    return Best(*find_top(logits, size), sum_R1), forbidden
+    size = min(count_candidates(settings), logits_RV.size(1))
+    sum_R1 = sum_logs(logits_RV)
+    forbidden = forbid(logits_RV, sum_R1, before, settings)
+    return Best(*find_top(logits_RV, size), sum_R1), forbidden
 
 
 def forbid(
@@ -108,35 +105,40 @@ def repeats(tokens_RL: Tensor, size: int) -> Tensor:
 
 
 def find_top(x_RV: Tensor, size: int) -> tuple[Tensor, Tensor]:
-    """Return the `size` largest values of each row and their indices, as `x_RV.topk(size)` does."""
-    found = topk_logsumexp(x_RV, size, sums=False)
-    return found[:2] if found else find_folded(x_RV, size)
+    """Return the `size` largest values of each row, in descending order, and their indices.
 
-
-def find_folded(x_RV: Tensor, size: int) -> tuple[Tensor, Tensor]:
-    """Return the same as `find_top`, without the kernel.
-
-    The row is folded into columns of DEPTH values. The C largest values lie in the C columns with
-    the largest maxima, or in the remainder that fills no column. Only these are searched.
+    Of equal values the first is taken, which `topk` does not promise. The row is folded into
+    columns of DEPTH values. The C largest values lie in the C columns with the largest maxima, or
+    in the remainder that fills no column. Only these are searched.
     """
-    rows, values = x_RV.shape
+    rank_RV, (rows, values) = _rank(x_RV), x_RV.shape
     columns = values // DEPTH
     if columns < 2 * size:
-        value_RC, place_RC = x_RV.topk(size)
-        return value_RC, place_RC
-    highest_RL = x_RV[:, : columns * DEPTH].view(rows, DEPTH, columns).amax(1)
+        place_RC = rank_RV.topk(size).indices
+        return x_RV.gather(1, place_RC), place_RC
+    highest_RL = rank_RV[:, : columns * DEPTH].view(rows, DEPTH, columns).amax(1)
     column_R1C = highest_RL.topk(size).indices[:, None]
     depth = torch.arange(DEPTH, device=x_RV.device)[:, None]
     remainder = torch.arange(columns * DEPTH, values, device=x_RV.device).expand(rows, -1)
     considered = torch.cat(((column_R1C + columns * depth).flatten(1), remainder), 1)
-    value_RC, place_RC = x_RV.gather(1, considered).topk(size)
-    return value_RC, considered.gather(1, place_RC)
+    place_RC = considered.gather(1, rank_RV.gather(1, considered).topk(size).indices)
+    return x_RV.gather(1, place_RC), place_RC
+
+
+def _rank(x_RV: Tensor) -> Tensor:
+    """Return int64 numbers in the order of the fp32 values, and of equal ones the first largest.
+
+    The upper half has the bits of a value: those below 0 are turned round, since their bits grow as
+    the values fall. The lower half counts the columns down.
+    """
+    bits_RV = (x_RV + 0.0).view(torch.int32)  # + 0.0: there is no -0 then
+    bits_RV = torch.where(bits_RV < 0, bits_RV ^ 0x7FFFFFFF, bits_RV)
+    back_V = torch.arange(x_RV.size(1) - 1, -1, -1, device=x_RV.device)
+    return (bits_RV.long() << 32) + back_V
 
 
 def sum_logs(x_RV: Tensor) -> Tensor:
     """Return `x_RV.logsumexp(-1, keepdim=True)`; on a CPU a few rows at a time."""
-    if found := topk_logsumexp(x_RV, 0):
-        return found[2]
     rows = max(CELLS // x_RV.size(1), 1)
     if x_RV.device.type != "cpu":
         return x_RV.logsumexp(-1, keepdim=True)

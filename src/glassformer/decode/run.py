@@ -18,12 +18,12 @@ from typing import Any, Generic
 import torch
 from torch import Tensor
 
-from ..config import BOS, EOS, PAD, Decode
+from ..config import BOS, PAD, Decode
 from ..machine.device import free_memory, run_in_threads
 from ..machine.out_of_memory import is_out_of_memory
 from .beam import step_beam
-from .protocol import Best, Finder, Network, S
-from .rules import count_candidates, count_rows, is_free
+from .protocol import Network, S
+from .rules import count_rows
 from .sample import make_keys, step_greedy, step_sample
 from .score import log_probs_of, padded
 from .sentences import (
@@ -71,12 +71,12 @@ def search(
     lines: the number of each sentence in the whole text, from 0; sampling is keyed by it and by
     `seed`. longest: the most tokens that the network can read. budget: rows times the longest
     source at work, in tokens; it shrinks where memory runs out, and the sentences at work begin
-    anew. refill: let sentences join as soon as there is room; None: not on a CPU, unless the
-    network `refills`. workers: threads that share the sentences and the processor. watch: called
-    with the indices of the sentences at work, and each step. progress: called with the number of
-    sentences done since its last call. Raises ValueError for settings or sources that cannot be
-    searched, and NotFiniteError, a ValueError, for logits that are not finite. The caller sets
-    gradients and precision: call it under `torch.inference_mode()`.
+    anew. refill: let sentences join as soon as there is room; None: not on a CPU. workers: threads
+    that share the sentences and the processor. watch: called with the indices of the sentences at
+    work, and each step. progress: called with the number of sentences done since its last call.
+    Raises ValueError for settings or sources that cannot be searched, and NotFiniteError, a
+    ValueError, for logits that are not finite. The caller sets gradients and precision: call it
+    under `torch.inference_mode()`.
     """
     check_search(n_best, settings)
     sentences = plan_sentences(sources, prefixes, lines, longest, settings)
@@ -84,7 +84,7 @@ def search(
     found: list[list[Hypothesis]] = [[] for _ in sentences]
     queue = Queue(sentences, budget, count_rows(settings), workers)
     if refill is None:
-        refill = torch.device(device).type != "cpu" or getattr(network, "refills", False)
+        refill = torch.device(device).type != "cpu"
 
     def work() -> None:
         """Search until no sentence waits; where memory runs out, begin anew with fewer at once."""
@@ -144,7 +144,6 @@ class SearchBatch(Generic[S]):
     ) -> None:
         self.network, self.settings, self.n_best = network, settings, n_best
         self.seed, self.device = seed, device
-        self.finder = network if isinstance(network, Finder) and is_free(settings) else None
         self.beams = count_rows(settings)
         self.keys = limit if settings.search == "sample" else 0  # of sampling, one for each token
         self.sentences: list[Sentence] = []
@@ -194,20 +193,11 @@ class SearchBatch(Generic[S]):
             keys_BL=make_keys(self.seed, lines, self.keys).to(device),
         )
 
-    def feed(self) -> Tensor | Best:
-        """Feed the network the unread tokens of each row; return the logits that follow, R V.
-
-        Return only the best of them where the search needs no more and the network is a `Finder`.
-        """
+    def feed(self) -> Tensor:
+        """Feed the network the unread tokens of each row; return the logits that follow, R V."""
         if self.unread > 1:
             return self._feed_prefixes()
-        tokens_R1 = self.hypotheses.tokens_RL[:, -1:]
-        if self.finder:
-            size = count_candidates(self.settings)
-            best = self.finder.find_best(tokens_R1, self.state, size, EOS)
-            if best is not None:
-                return best
-        return self.network.step(tokens_R1, self.state)[:, 0]
+        return self.network.step(self.hypotheses.tokens_RL[:, -1:], self.state)[:, 0]
 
     def _feed_prefixes(self) -> Tensor:
         """Feed all forced tokens in one step; return the logits after the last of each row, R V.

@@ -17,16 +17,15 @@ import torch
 from torch import Tensor
 
 from ..config import EOS, Decode
-from .protocol import Best
 from .rules import choose_candidates, find_top, forbid, length_penalty, sum_logs
 from .step import Hypotheses, Step
 
 GOLDEN = 0x9E3779B9 - 2**32  # 2 ** 32 over the golden ratio: spreads neighbouring tokens apart
 
 
-def step_greedy(logits: Tensor | Best, before: Hypotheses, settings: Decode) -> Step:
-    """Return the step that appends the most probable token. The logits, R V, are overwritten."""
-    (logit_R1, token_R1, sum_R1), forbidden = choose_candidates(logits, before, settings)
+def step_greedy(logits_RV: Tensor, before: Hypotheses, settings: Decode) -> Step:
+    """Return the step that appends the most probable token. The logits are overwritten."""
+    (logit_R1, token_R1, sum_R1), forbidden = choose_candidates(logits_RV, before, settings)
     return follow(token_R1, logit_R1 - sum_R1, before, settings, forbidden)
 
 

@@ -1,25 +1,11 @@
-"""Packed networks for fast translation; they implement the search protocol, as `model/` does.
+"""The engines that compute a trained network: one in C for processors, and one in PyTorch.
 
-Each name is imported at its first use, so that opening a model needs no PyTorch.
+weights         the weights of a model, and which engine computes them in which precision
+native_engine   the engine in C (`native/`) with its workers; imports no torch
+torch_engine    the search and the scoring of `decode/` over the network in PyTorch
 """
 
-from __future__ import annotations
+from .precision import PRECISIONS, Example
+from .weights import Weights
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from .choice import Example
-    from .engine import Engine
-    from .weights import PRECISIONS, Weights
-
-__all__ = ["PRECISIONS", "Engine", "Example", "Weights"]
-
-_HOMES = {"choice": ("Example",), "engine": ("Engine",), "weights": ("PRECISIONS", "Weights")}
-
-
-def __getattr__(name: str) -> Any:
-    for module, names in _HOMES.items():
-        if name in names:
-            return getattr(import_module(f".{module}", __name__), name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+__all__ = ["PRECISIONS", "Example", "Weights"]

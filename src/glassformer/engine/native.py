@@ -36,6 +36,7 @@ PENALTIES = {"none": 0, "gnmt": 1, "power": 2}
 OUT_OF_MEMORY, UNKNOWN_TOKEN, TOO_LONG, NOT_FINITE, CANCELLED, NO_HYPOTHESIS = 1, 2, 3, 4, 5, 9
 
 Array = NDArray[Any]
+NOTHING: Array = np.empty((0, 0), np.float32)
 Progress = Callable[[int], object]
 
 
@@ -58,7 +59,7 @@ class ScoredPair:
     """The log-probabilities of a given translation; logarithms are natural."""
 
     log_probs: list[float]  # of each token, and EOS's
-    weights_TS: Array | None  # of the attention asked for: a row predicts a token, the last EOS
+    weights_TS: Array  # 0 x 0, or of the attention asked for: a row predicts a token, the last EOS
     next_tokens: list[tuple[int, float]]  # the best tokens after the last one, best first
 
 
@@ -154,7 +155,7 @@ def score_in_c(
     return [
         ScoredPair(
             log_probs[place + pair.index : place + pair.index + pair.limit].tolist(),
-            weights[start:end].reshape(pair.limit, -1) if attention else None,
+            weights[start:end].reshape(pair.limit, -1) if attention else NOTHING,
             list(zip(after.tolist(), their_log_probs.tolist(), strict=True)),
         )
         for pair, place, start, end, after, their_log_probs in zip(

@@ -6,17 +6,20 @@ import ctypes
 import weakref
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from threading import Lock
 from typing import Any
 
 from ..config import Decode, Model
-from ..decode.sentences import Hypothesis
+from ..decode.sentences import Budget, Hypothesis
 from ..shared_library import explain_library, load_library
 from ..weights.weights_file import StoredTensor
-from .native import ScoredPair, Workers, score_in_c, search_in_c
+from .native import BUDGET, Array, ScoredPair, Workers, score_in_c, search_in_c
 from .native_model import NativeModel
 from .native_structs import NetworkStruct
 
+Head = tuple[int, int | None]  # a layer of the decoder, and a head; None: the mean of all
+TOGETHER = 256  # pairs whose attention is read at once: the weights of all heads are kept so long
 SOURCE = "source_embedding.table.weight"
 # The output table, under the first name that it has.
 OUTPUTS = {
@@ -58,6 +61,10 @@ class NativeEngine:
         vocabularies = tensors[SOURCE].shape[0], tensors[OUTPUTS[settings.tie]].shape[0]
         return cls(NativeModel(library, settings, vocabularies, tensors, precision))
 
+    @property
+    def precision(self) -> str:
+        return self.model.precision
+
     def search(
         self, sources: Sequence[Sequence[int]], settings: Decode, *, workers: int = 1, **how: Any
     ) -> list[list[Hypothesis]]:
@@ -77,17 +84,38 @@ class NativeEngine:
         with self._borrow(workers) as borrowed:
             return score_in_c(borrowed, sources, targets, **how)
 
+    def attend(
+        self,
+        sources: Sequence[Sequence[int]],
+        targets: Sequence[Sequence[int]],
+        heads: Sequence[Head],
+        *,
+        workers: int = 1,
+        budget: int | Budget = BUDGET,
+    ) -> Iterator[tuple[int, list[Array]]]:
+        """Yield the index of each pair, and its weights of cross-attention, target + 1 x source.
+
+        There is an array for each of the heads; its row t is that of the query that predicts
+        token t, the last one EOS.
+        """
+        how: dict[str, Any] = {"workers": workers, "budget": budget}
+        for first in range(0, len(sources), TOGETHER):
+            part = slice(first, first + TOGETHER)
+            found = [self.score(sources[part], targets[part], attention=h, **how) for h in heads]
+            for place, pair in enumerate(zip(*found, strict=True)):
+                yield first + place, [each.weights_TS for each in pair]
+
     @contextmanager
     def _borrow(self, number: int) -> Iterator[Workers]:
         """Yield workers that no other call uses, as many as are wanted."""
         with self._lock:
-            fitting = [each for each in self._idle if len(each.networks) == number]
-            borrowed = fitting[0] if fitting else None
+            fitting = [each for each in self._idle if len(each.networks) >= number]
+            borrowed = min(fitting, key=lambda each: len(each.networks), default=None)
             if borrowed:
                 self._idle.remove(borrowed)
         borrowed = borrowed or _hire(self.model, number)
         try:
-            yield borrowed
+            yield replace(borrowed, networks=borrowed.networks[:number])
         finally:
             with self._lock:
                 self._idle.append(borrowed)

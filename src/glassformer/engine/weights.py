@@ -1,38 +1,72 @@
-"""The weights of a model: packed for translation, and as a network for looking inside."""
+"""The weights of a model, and the engines that compute with them.
+
+On a processor it is the engine in C, if that computes this network. On a GPU, in bf16, and where
+the code of `model/` was changed or there is no library, it is PyTorch.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from functools import cached_property
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cache, cached_property
+from importlib.util import find_spec
 from pathlib import Path
 from threading import RLock
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from ..config import Decode, Model
+from ..decode.sentences import Budget, Hypothesis
 from ..directory import GOLDEN, make_network
 from ..disk import read_json
-from ..machine.device import autocast, keep_memory, name_device
-from ..weights.weights_file import WeightsFile
+from ..machine.device import count_threads, name_device
+from ..shared_library import explain_library, find_library, load_library
+from ..weights.shapes import list_shapes
+from ..weights.weights_file import StoredTensor, WeightsFile
+from .fingerprint import is_model_unchanged
+from .native import Array, ScoredPair
+from .native_engine import OUTPUTS, SOURCE, Head, NativeEngine
+from .precision import PRECISIONS, Example, is_close, score_examples
 
 if TYPE_CHECKING:  # a model is opened without PyTorch
     from ..decode import Network
     from ..model import Transformer
-    from .choice import Example
-    from .engine import Read
 
-PRECISIONS = ("fp32", "bf16", "int8")
-Encode = Callable[[Sequence[str], Sequence[str]], "list[Example]"]
-MANY = 32  # the fewest sentences for each worker; fewer are faster with all threads on each product
+Encode = Callable[[Sequence[str], Sequence[str]], list[Example]]
+Rows = Sequence[Sequence[int]]
+
+
+class Engine(Protocol):
+    """The methods that `NativeEngine` and `TorchEngine` have in common."""
+
+    @property
+    def precision(self) -> str: ...
+
+    def search(
+        self, sources: Rows, settings: Decode, *, workers: int, **how: Any
+    ) -> list[list[Hypothesis]]: ...
+
+    def score(
+        self, sources: Rows, targets: Rows, *, workers: int, **how: Any
+    ) -> list[ScoredPair]: ...
+
+    def attend(
+        self,
+        sources: Rows,
+        targets: Rows,
+        heads: Sequence[Head],
+        *,
+        workers: int,
+        budget: int | Budget,
+    ) -> Iterator[tuple[int, list[Array]]]: ...
 
 
 class Weights:
     """The weights of a network, or of an opened file, packed when they are first needed.
 
     precision: auto, fp32, bf16 or int8, for translation. encode: returns the ids of sources, each
-    ending with EOS, and of targets. threads: of each worker; None: PyTorch's number, divided among
-    the workers. workers: how many share the sentences; None: one for each thread for many sentences
-    on a CPU, if it is a beam search or runs in C, otherwise one; this was measured to be fastest.
+    ending with EOS, and of targets. workers: how many share the sentences; threads: of each. In C
+    a worker is a thread, so that `threads` of them are that many workers. None: as many as the
+    processor has cores for this process.
     """
 
     def __init__(
@@ -49,7 +83,7 @@ class Weights:
         self.origin, self.settings, self.wanted = origin, settings, precision
         self.device, self.encode = name_device(device), encode
         self.threads, self.workers = threads, workers
-        self._lock = RLock()
+        self._lock, self._engines = RLock(), dict[str, Engine]()
         if precision not in ("auto", *PRECISIONS):
             raise ValueError(f"precision={precision}: one of auto, {', '.join(PRECISIONS)}")
         if precision == "int8" and self.device != "cpu":
@@ -60,7 +94,7 @@ class Weights:
 
     @cached_property
     def network(self) -> Transformer:
-        """Return the network for looking inside and for scoring, on its device, in eval mode."""
+        """Return the network for looking inside, on its device, in eval mode."""
         with self._lock:
             network = self.origin
             if isinstance(network, WeightsFile):
@@ -68,8 +102,8 @@ class Weights:
             return network.to(self.device).eval()
 
     @cached_property
-    def unpacked(self) -> Transformer:
-        """Return the fast view of the network, which computes what no engine does."""
+    def view(self) -> Network[Any]:
+        """Return the fast view of the network, which the engine in PyTorch computes with."""
         from ..kernels.fast import fast
 
         return fast(self.network, precision=self.exact)
@@ -91,76 +125,96 @@ class Weights:
         """Return the precision of scoring and looking inside: fp32, unless bf16 is set."""
         return "bf16" if self.wanted == "bf16" else "fp32"
 
-    @property
+    @cached_property
     def precision(self) -> str:
-        """Return the precision of translation."""
-        return getattr(self.fast, "precision", self.exact)
+        """Return the precision of translation; "auto" is decided here."""
+        if self.wanted in ("fp32", "bf16") or not self.is_native:
+            return self.exact
+        return "int8" if self.wanted == "int8" or self._is_int8_close() else "fp32"
 
     @property
     def known_precision(self) -> str:
         """Return the precision of translation; "auto" as long as it is not decided."""
-        is_decided = self.wanted != "auto" or self.device != "cpu" or "_packed" in vars(self)
+        is_decided = self.wanted != "auto" or self.device != "cpu" or "precision" in vars(self)
         return self.precision if is_decided else self.wanted
 
-    @property
-    def fast(self) -> Network[Any]:
-        """Return the network for translation: packed on a CPU, if that computes the same."""
-        if self.device != "cpu":
-            return self.unpacked
-        with self._lock:
-            return self._packed
-
     @cached_property
-    def _packed(self) -> Network[Any]:
-        import torch
+    def is_native(self) -> bool:
+        """Return whether the engine in C computes this network, in fp32 and int8."""
+        is_possible = self.device == "cpu" and load_library("engine") is not None
+        return is_possible and is_model_unchanged() and self._is_plain()
 
-        from ..weights.tensors import read_tensors
-        from .choice import build_engine
-        from .equivalence import is_faithful
+    def get_engine(self, precision: str) -> Engine:
+        """Return the engine that computes in this precision.
 
-        file, examples, name = self.origin, list[Any](), ""
-        if not isinstance(file, WeightsFile):
-            weights = self.network.state_dict()
-            read: Read = lambda name: weights[name].detach().float()  # noqa: E731
-            is_packable = is_faithful(self.settings, read, lambda: self.network)
+        ValueError if it needs PyTorch, which is not installed.
+        """
+        with self._lock:
+            if precision not in self._engines:
+                self._engines[precision] = self._make_engine(precision)
+            return self._engines[precision]
+
+    def count_workers(self, sentences: int) -> int:
+        """Return how many workers share so many sentences."""
+        wanted = (self.workers or 1) * (self.threads or 1)
+        if not self.is_native:
+            wanted = self.workers or 1
+        elif self.workers is None and self.threads is None:
+            wanted = count_threads()
+        return max(1, min(wanted, sentences))
+
+    def _make_engine(self, precision: str) -> Engine:
+        if precision != "bf16" and self.is_native:
+            made = NativeEngine.open(self.settings, self._store(), precision)
+            if isinstance(self.origin, WeightsFile):
+                self.origin.release()
+            return made
+        why = explain_library("engine") if self.device == "cpu" else ""
+        if find_spec("torch") is None:
+            why = why or f"precision={precision} is not for the engine in C"
+            raise ValueError(f"{why}: pip install 'glassformer[train]' to translate with PyTorch")
+        if why and precision != "bf16":
+            say_once(f"no library of the engine in C ({why}): PyTorch translates, slower")
+        from .torch_engine import TorchEngine
+
+        return TorchEngine(self.network, self.view, precision, self.device, self.threads)
+
+    def _store(self) -> Mapping[str, StoredTensor]:
+        if isinstance(self.origin, WeightsFile):
+            return self.origin.tensors
+        from ..weights.tensors import store_tensors
+
+        return store_tensors(self.origin.state_dict())
+
+    def _is_plain(self) -> bool:
+        """Return whether the network has the weights, and the modules, that `model/` gives it."""
+        if isinstance(self.origin, WeightsFile):
+            found = self.origin.shapes
         else:
-            folder, read, status = file.path.parent, read_tensors(file), file.path.stat()
-            load = lambda: make_network(self.settings, file)  # noqa: E731
-            is_packable = is_faithful(self.settings, read, load)
-            name = f"{folder.resolve()} {status.st_size} {status.st_mtime_ns}"
-            examples = read_examples(folder, self.encode) if self.wanted == "auto" else []
-        if not is_packable:
-            return self.unpacked
-        with torch.inference_mode():
-            keep_memory()
-            return build_engine(self.settings, read, self.wanted, examples, name)
+            found = {name: tuple(x.shape) for name, x in self.origin.state_dict().items()}
+            homes = {type(each).__module__ for each in self.origin.modules()}
+            model = __name__.replace("engine.weights", "model.")
+            if not all(home.startswith((model, "torch.nn.modules.")) for home in homes):
+                return False
+        names = SOURCE, OUTPUTS[self.settings.tie]
+        sizes = [found[name][0] for name in names if name in found]
+        return len(sizes) == len(names) and found == list_shapes(self.settings, *sizes)
 
-    @contextmanager
-    def translating(self, sentences: int, decode: Decode) -> Iterator[tuple[Network[Any], int]]:
-        """Yield the network for translation, and the number of workers for so many sentences."""
-        import torch
+    def _is_int8_close(self) -> bool:
+        """Return whether int8 translates the golden pairs of this model nearly as fp32 does."""
+        if not isinstance(self.origin, WeightsFile):
+            return False
+        path = self.origin.path
+        if not (examples := read_examples(path.parent, self.encode)):
+            return False
+        status, library = path.stat(), find_library("engine").digest
+        name = f"{library} {path.parent.resolve()} {status.st_size} {status.st_mtime_ns}"
+        return is_close(lambda each: score_examples(self.get_engine(each), examples), name)
 
-        from .choice import Packed
-        from .compiled import Compiled
 
-        before = torch.get_num_threads()
-        network = self.fast
-        alone = (
-            self.device != "cpu"
-            or (decode.search != "beam" and not isinstance(network, Compiled))
-            or sentences < MANY * (self.workers or before)
-        )
-        workers = self.workers or (1 if alone else before // (self.threads or 1))
-        workers = max(1, min(workers, sentences))
-        precision = "fp32" if isinstance(network, Packed) else self.exact
-        try:
-            if self.threads:
-                torch.set_num_threads(self.threads * workers)
-            with torch.inference_mode(), autocast(precision, self.device):
-                yield network, workers
-        finally:
-            if self.threads:
-                torch.set_num_threads(before)
+@cache
+def say_once(said: str) -> None:
+    print(f"glassformer: {said}", file=sys.stderr)
 
 
 def read_examples(folder: Path, encode: Encode) -> list[Example]:

@@ -12,18 +12,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 
-from ..config import BOS, EOS, Model
+from ..config import EOS, Model
 from ..text.unicode import Span
 from ..translator import Translator
 from .links import Link, Links
 from .words import Array, Words, find_words, share_out
-
-if TYPE_CHECKING:
-    from torch import Tensor
 
 Row = Literal["reads", "predicts"]
 
@@ -114,48 +111,25 @@ def weigh_links(
     word. Pairs without words, or too long for the model, are left out. Raises ValueError if the
     attention is not finite.
     """
-    import torch
-
-    from ..decode.score import padded
-    from ..tap import record as watch
-
-    names = {f"decoder.{each.layer}.cross_attention.weights" for each in candidates}
-    for batch in _batch(translator, pairs):
-        sources = padded([pairs[i].source_ids for i in batch], translator.device)
-        given = padded([[BOS, *pairs[i].target_ids] for i in batch], translator.device)
-        with torch.inference_mode(), watch(translator.model, names.__contains__) as (view, taken):
-            view.read(sources, given)
-            layers = {name: values[0] for name, values in taken.items()}
-            if not all(values.isfinite().all() for values in layers.values()):
-                raise ValueError(
-                    "what the network computes is not finite: its weights are too large"
-                )
-            for place, number in enumerate(batch):
-                yield number, _merge(pairs[number], layers, place, candidates)
-
-
-def _batch(translator: Translator, pairs: Sequence[Pair]) -> Iterator[list[int]]:
-    """Yield batches of numbers of pairs, of similar length and within the translator's budget."""
-    fit = (
-        (max(len(pair.source_ids), len(pair.target_ids) + 1), number)
+    fit = [
+        number
         for number, pair in enumerate(pairs)
         if pair.source.spans and pair.target.spans and not is_too_long(translator, pair)
-    )
-    batch: list[int] = []
-    for size, number in sorted(fit):
-        if (len(batch) + 1) * size > translator.budget and batch:
-            yield batch
-            batch = []
-        batch.append(number)
-    if batch:
-        yield batch
+    ]
+    heads = list(dict.fromkeys((each.layer, each.head) for each in candidates))
+    sources, targets = [pairs[n].source_ids for n in fit], [pairs[n].target_ids for n in fit]
+    for place, found in translator.attend(sources, targets, heads):
+        weights = dict(zip(heads, found, strict=True))
+        yield fit[place], _merge(pairs[fit[place]], weights, candidates)
 
 
 def _merge(
-    pair: Pair, layers: dict[str, Tensor], place: int, candidates: Sequence[AlignmentCandidate]
+    pair: Pair,
+    weights: dict[tuple[int, int | None], Array],
+    candidates: Sequence[AlignmentCandidate],
 ) -> Array:
     """Return attention between units: summed over a key's tokens, averaged over a query's."""
-    tokens, keys = len(pair.target_ids), len(pair.source_ids)
+    tokens = len(pair.target_ids)
     owned = pair.source.share
     rest = np.append(1 - owned.sum(1, keepdims=True), [[1.0]], 0)  # white space, and EOS
     of_source = np.hstack((np.pad(owned, ((0, 1), (0, 0))), rest)).astype(np.float32)
@@ -163,11 +137,8 @@ def _merge(
     of_target = (pair.target.share / np.where(total, total, 1)).T
     merged = []
     for layer, head, row in candidates:
-        weights_HTS = layers[f"decoder.{layer}.cross_attention.weights"][place]
-        weights_TS = weights_HTS.mean(0) if head is None else weights_HTS[head]
         first = int(row == "reads")
-        cut = weights_TS[first : first + tokens, :keys].float().cpu().numpy()
-        merged.append(of_target @ cut @ of_source)
+        merged.append(of_target @ weights[layer, head][first : first + tokens] @ of_source)
     return np.stack(merged)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import gc
+import os
 import sys
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -57,6 +58,26 @@ def may_have_gpu() -> bool:
     drivers = ("/dev/nvidiactl", "/dev/nvidia0", "/dev/kfd", "/dev/dxg")  # Linux and WSL
     there = sys.platform != "linux" or any(Path(each).exists() for each in drivers)
     return there and find_spec("torch") is not None
+
+
+def count_cores() -> int:
+    """Return how many cores this process may use; a container may have fewer than the machine."""
+    if hasattr(os, "sched_getaffinity"):
+        cores = len(os.sched_getaffinity(0))
+    else:
+        cores = os.cpu_count() or 1
+    quota = Path("/sys/fs/cgroup/cpu.max")  # "200000 100000": two cores
+    if quota.is_file():
+        most, _, period = quota.read_text(encoding="utf-8").strip().partition(" ")
+        if most.isdigit() and period.isdigit():
+            cores = min(cores, max(1, round(int(most) / int(period))))
+    return cores
+
+
+def count_threads() -> int:
+    """Return how many threads to compute with: as PyTorch does, OMP_NUM_THREADS if it is set."""
+    wanted = os.environ.get("OMP_NUM_THREADS", "").partition(",")[0]
+    return int(wanted) if wanted.isdigit() and int(wanted) else count_cores()
 
 
 def choose_precision(name: str, device: torch.device) -> str:

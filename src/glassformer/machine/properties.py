@@ -14,7 +14,7 @@ from typing import Any
 
 from ..shared_library import load_library
 from ..version import __version__
-from .device import choose_device, has_bf16
+from .device import choose_device, count_cores, has_bf16
 
 NEEDED = ("torch", "numpy", "tokenizers", "safetensors", "pydantic", "sacrebleu", "matplotlib")
 OPTIONAL = {"tensorboard": "tensorboard", "sacremoses": "moses", "ctranslate2": "bridge"}
@@ -93,20 +93,6 @@ def describe_machine() -> dict[str, Any]:
         "python": platform.python_version(),
         "kernels": " ".join(filter(load_library, TRAINING)) or "none",
     }
-
-
-def count_cores() -> int:
-    """Return how many cores this process may use; a container may have fewer than the machine."""
-    if hasattr(os, "sched_getaffinity"):
-        cores = len(os.sched_getaffinity(0))
-    else:
-        cores = os.cpu_count() or 1
-    quota = Path("/sys/fs/cgroup/cpu.max")  # "200000 100000": two cores
-    if quota.is_file():
-        most, _, period = quota.read_text(encoding="utf-8").strip().partition(" ")
-        if most.isdigit() and period.isdigit():
-            cores = min(cores, max(1, round(int(most) / int(period))))
-    return cores
 
 
 def _name_processor() -> str:

@@ -52,6 +52,11 @@ class SharedLibrary:
         return "from the wheel" if self.path and BUILT in self.path.parents else "built here"
 
     @property
+    def digest(self) -> str:
+        """Return the checksum that was stored beside it; "" if there is none."""
+        return _read_seal(self.path) if self.path else ""
+
+    @property
     def explanation(self) -> str:
         """Return why there is none; "" if there is one."""
         return "" if self.handle else "; ".join(dict.fromkeys(why for _, why in self.refused))
@@ -169,10 +174,16 @@ def is_whole(library: Path) -> bool:
     Loading a truncated library would end the process instead of raising an error.
     """
     try:
-        stored = library.with_suffix(SEAL).read_text("ascii")[:64]
-        return sha256(library.read_bytes()).hexdigest() == stored
-    except (OSError, ValueError):
+        return sha256(library.read_bytes()).hexdigest() == _read_seal(library)
+    except OSError:
         return False
+
+
+def _read_seal(library: Path) -> str:
+    try:
+        return library.with_suffix(SEAL).read_text("ascii")[:64]
+    except (OSError, ValueError):
+        return ""
 
 
 def _build_once(library: Path, build: Callable[[Path], None]) -> None:

@@ -36,7 +36,6 @@ TARGETS = (
     Target("macosx_11_0_x86_64", "x86_64-macos.11.0", ".dylib"),
     Target("win_amd64", "x86_64-windows-gnu", ".dll"),
 )
-FOR_AVX2 = ("decode", "top")  # libraries that no lesser processor can use
 
 
 def find_target(tag: str) -> Target:
@@ -62,8 +61,7 @@ def build_libraries(target: Target, folder: Path) -> list[Path]:
 def _list_jobs(target: Target) -> Iterator[tuple[Source, InstructionSet]]:
     for source in list_sources().values():
         for each in (GENERIC,) if source.name == PROBE else target.sets:
-            if source.name not in FOR_AVX2 or (each.flags and target.zig.startswith("x86_64")):
-                yield source, each
+            yield source, each
 
 
 def _build(

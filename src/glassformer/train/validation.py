@@ -61,17 +61,15 @@ class Validation:
 class Spread(Weights):
     """The weights of a network sharded over a group: they are neither moved nor packed."""
 
+    is_native = False
+
     @cached_property
     def network(self) -> Transformer:
         assert isinstance(self.origin, Transformer)
         return self.origin.eval()
 
     @property
-    def unpacked(self) -> Transformer:
-        return self.network
-
-    @property
-    def fast(self) -> Network[Any]:
+    def view(self) -> Network[Any]:
         return self.network
 
 
@@ -96,6 +94,8 @@ def validate(
     sources, references = valid
     is_spread = config.train.shard and group.size > 1
     workers = 1 if is_spread else None  # only one thread can gather shards
+    if device == "cpu" and not is_spread:
+        precision = "fp32"  # for the engine in C, which has no bf16
     how: dict[str, Any] = {"device": device, "precision": precision, "workers": workers}
     holding = Spread if is_spread else Weights
     translator = Translator(config, tokenizers, model, holding=holding, **how)

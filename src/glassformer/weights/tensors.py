@@ -68,12 +68,9 @@ def _copy(stored: StoredTensor) -> Tensor:
     return tensor.view(torch.bfloat16) if stored.type == "BF16" else tensor
 
 
-def read_tensors(file: WeightsFile) -> Callable[[str], Tensor]:
-    """Return a function from the name of a weight to a copy of it in fp32."""
-
-    def read(name: str) -> Tensor:
-        tensor = torch.from_numpy(file[name].to_fp32())
-        file.release()
-        return tensor
-
-    return read
+def store_tensors(tensors: Mapping[str, Tensor]) -> dict[str, StoredTensor]:
+    """Return tensors as a file would have them in fp32; those in fp32 share their memory."""
+    return {
+        name: StoredTensor("F32", tuple(x.shape), x.detach().float().cpu().numpy())
+        for name, x in tensors.items()
+    }

@@ -54,16 +54,15 @@ def test_repeats_are_what_a_loop_finds(rows: list[list[int]], size: int) -> None
 
 @pytest.mark.parametrize("size", [1, 4, 10])
 @pytest.mark.parametrize("values", [10, 640, 641, 671, 3000, 8000])
-def test_the_short_way_to_the_largest_finds_what_topk_finds(values: int, size: int) -> None:
+def test_the_short_way_to_the_largest_finds_what_sorting_finds(values: int, size: int) -> None:
     torch.manual_seed(values + size)
     x_RV = torch.randn(20, values)
     x_RV[0, -1] = 100  # in the remainder
     x_RV[1, :: values // DEPTH or 1] += 50  # all in one column
     x_RV[2, 3:] = -torch.inf
     x_RV[:, 0] = -torch.inf
+    x_RV[4:] = x_RV[4:].round()  # many are equal, and 0 is also -0
     value, place = find_top(x_RV, size)
-    expected = x_RV.topk(size)
-    assert torch.equal(value, expected.values)
-    assert torch.equal(x_RV.gather(1, place), value)
-    assert all(len(set(row)) == size for row in place.tolist())
-    assert torch.equal(place[3:], expected.indices[3:])  # no ties there
+    expected = x_RV.sort(dim=1, descending=True, stable=True)
+    assert torch.equal(value, expected.values[:, :size])
+    assert torch.equal(place, expected.indices[:, :size])

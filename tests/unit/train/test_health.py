@@ -13,12 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from glassformer.machine.properties import (
-    Machine,
-    count_cores,
-    list_versions,
-    look_at_machine,
-)
+from glassformer.machine.device import count_cores
+from glassformer.machine.properties import Machine, list_versions, look_at_machine
 from glassformer.publish.card import read_facts, write_card
 from glassformer.publish.health import HealthFinding, examine_machine, examine_model
 from glassformer.train.checkpoint import MOMENTS, examine_checkpoints

@@ -1,0 +1,32 @@
+"""The fingerprint of `model/`: the engine in C computes the network whose code has this one.
+
+Whoever changes `model/` gets the network as changed, in PyTorch, and is told so once.
+"""
+
+from __future__ import annotations
+
+import sys
+from functools import cache
+from hashlib import sha256
+from pathlib import Path
+
+MODEL = Path(__file__).parents[1] / "model"
+FINGERPRINT = "3b70fdabbe79ab2e"  # tests/house/test_fingerprint.py says what to do when it differs
+
+
+@cache
+def is_model_unchanged() -> bool:
+    """Return whether `model/` is the network that the engine in C computes; if not, say so once."""
+    is_unchanged = take_model_fingerprint() == FINGERPRINT
+    if not is_unchanged:
+        said = "the code in model/ was changed: the network translates as it is, in PyTorch, slower"
+        print(f"glassformer: {said}", file=sys.stderr)
+    return is_unchanged
+
+
+def take_model_fingerprint() -> str:
+    """Return a hash of the code in `model/`, the same for all ends of lines."""
+    digest = sha256()
+    for path in sorted(MODEL.glob("*.py")):
+        digest.update(f"{path.name}\n{path.read_text(encoding='utf-8')}".encode())
+    return digest.hexdigest()[:16]

@@ -1,0 +1,63 @@
+"""The choice of the precision for translation in C: int8, if it loses almost no accuracy.
+
+The loss is measured once for each model and library, on the golden translations of the model.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..decode.sentences import NotFiniteError
+from .measurement_cache import recall, remember
+from .native import ScoredPair
+
+PRECISIONS = ("fp32", "bf16", "int8")
+# The largest changes allowed, in nats: of the mean loss, and of a token's log-probability.
+LOSS, TOKEN = 0.02, 0.15
+
+Row = NDArray[np.float64]
+Example = tuple[list[int], list[int]]  # a source, which ends with EOS, and its translation
+
+
+class Scorer(Protocol):
+    """An engine, as far as it is needed here."""
+
+    def score(
+        self, sources: Sequence[list[int]], targets: Sequence[list[int]], *, workers: int
+    ) -> list[ScoredPair]: ...
+
+
+def is_close(score: Callable[[str], Row], name: str) -> bool:
+    """Return whether int8 is as good as fp32, on average and token by token.
+
+    score: returns the log-probabilities of the same tokens in a precision. name: identifies the
+    library and the weights in the cache of measurements.
+    """
+    key = f"loss of int8 {name}"
+    known = recall(key)
+    if known is None:
+        known = {"excess": measure_excess(score("int8"), score("fp32"))}
+        remember(key, known)
+    return known.get("excess", np.inf) <= 1
+
+
+def measure_excess(coarse: Row, exact: Row) -> float:
+    """Return the larger change of the two log-probabilities as a multiple of what is allowed."""
+    apart = np.abs(coarse - exact)
+    if not np.isfinite(apart).all():
+        return 99.0
+    return float(max(abs(coarse.mean() - exact.mean()) / LOSS, apart.mean() / TOKEN))
+
+
+def score_examples(engine: Scorer, examples: Sequence[Example]) -> Row:
+    """Return the log-probability of every token of the translations; NaN if none is finite."""
+    sources, targets = zip(*examples, strict=True)
+    try:
+        found = engine.score(sources, targets, workers=1)
+    except NotFiniteError:
+        return np.full(1, np.nan)
+    return np.concatenate([each.log_probs for each in found])
