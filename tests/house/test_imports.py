@@ -194,25 +194,78 @@ from glassformer.cli import main
 """
 
 
+# Where it is not installed at all; matplotlib is not there either.
+WITHOUT = f"""
+import importlib.util as u
+real = u.find_spec
+u.find_spec = lambda name, *more: None if name == "torch" else real(name, *more)
+{NO_TORCH}
+"""
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["info", "demo"], "parameters"),
-        (["info", "demo", "--json"], "parameters"),
-        (["doctor"], "models translate without"),
-        (["check-data", "--help"], "Usage"),
+        ("info demo", "parameters"),
+        ("info demo --json", "parameters"),
+        ("doctor", "models translate without"),
+        ("doctor demo", "comes out as it did"),
+        ("check-data --help", "Usage"),
+        ("translate demo a.en --beam 3", "Le chat est sur le tapis."),
+        ("translate demo a.en --search sample --threads 2 --json", "confidence"),
+        ("score demo a.en a.fr", "-"),
+        ("align demo a.en a.fr", "0-0 1-1"),
+        ("evaluate demo a.en a.fr", "BLEU"),
     ],
 )
-def test_what_needs_no_torch(arguments: list[str], said: str) -> None:
-    """On a machine without it; matplotlib is not there either."""
-    find = "import importlib.util as u\nreal = u.find_spec\n"
-    find += "u.find_spec = lambda name, *more: None if name == 'torch' else real(name, *more)\n"
-    assert said in _run(f"{find}{NO_TORCH}\nassert main({arguments}) == 0")
+def test_what_needs_no_torch(tmp_path: Path, arguments: str, said: str) -> None:
+    (tmp_path / "a.en").write_text("The cat is on the mat.\nThe cat is small.\n", "utf-8")
+    (tmp_path / "a.fr").write_text("Le chat est sur le tapis.\nLe chat est petit.\n", "utf-8")
+    words = [str(tmp_path / word) if word[:2] == "a." else word for word in arguments.split()]
+    assert said in _run(f"{WITHOUT}\nassert main({words}) == 0")
+
+
+SERVER = """
+import json, threading, time
+from http.client import HTTPConnection
+from urllib.parse import urlsplit
+from glassformer.serve.running import make_service, prepare_server
+
+ready = prepare_server(make_service(["demo"]), port=0, token="t")
+thread = threading.Thread(target=ready.run)
+thread.start()
+while not ready.server.started and thread.is_alive():
+    time.sleep(0.01)
+
+def ask(path, body):
+    connection = HTTPConnection("127.0.0.1", urlsplit(ready.address).port, timeout=60)
+    head = {"Content-Type": "application/json", "Authorization": "Bearer t"}
+    connection.request("POST", path, json.dumps(body), head)
+    return json.loads(connection.getresponse().read())
+
+asked = {"q": "<p>The <b>cat</b> is on the mat.</p>", "source": "en", "target": "fr"}
+print(ask("/translate", {**asked, "format": "html"}))
+print(ask("/api/trace", {"text": "The cat is on the mat."}))
+ready.server.should_exit = True
+thread.join(30)
+"""
+
+
+def test_a_server_translates_without_torch() -> None:
+    """And says in one sentence what looking inside needs."""
+    pytest.importorskip("fastapi", reason="the extra `serve` is not installed")
+    translated, refused = _run(f"{WITHOUT}\n{SERVER}").splitlines()
+    assert "Le <b>chat</b> est sur le tapis." in translated
+    assert "needs torch, which is not installed: pip install" in refused
 
 
 @pytest.mark.parametrize(
     ("arguments", "extra"),
-    [(["see", "demo", "A cat."], "train"), (["average", "demo", "--out", "m"], "train")],
+    [
+        (["see", "demo", "A cat."], "train"),
+        (["average", "demo", "--out", "m"], "train"),
+        (["export", "demo", "--out", "m"], "train"),
+    ],
 )
 def test_what_needs_torch_says_so(arguments: list[str], extra: str) -> None:
     """In one sentence, with what to type."""
@@ -243,5 +296,8 @@ def test_what_translates_is_imported_without_torch(module: str) -> None:
     _run(f"{NO_TORCH}\nimport glassformer.{module}")
 
 
-def test_a_model_is_loaded_without_torch() -> None:
-    _run(f"{NO_TORCH}\nfrom glassformer import Translator\nTranslator.load('demo').split('A. B.')")
+def test_a_model_translates_without_torch() -> None:
+    _run(
+        "import sys\nfrom glassformer import Translator\n"
+        "Translator.load('demo').translate(['A cat. A dog.'])\nassert 'torch' not in sys.modules"
+    )

@@ -12,15 +12,13 @@ import sys
 import traceback
 from collections.abc import Sequence
 
+from ..machine.extras import explain_missing
 from ..machine.out_of_memory import is_out_of_memory
 from ..version import __version__
 from .terminal import INTERRUPTED
 
 VERSION = "--version"
 EXPECTED, DEFECT = 2, 70
-# The extra of this package that brings a module which not every verb needs.
-EXTRAS = {"torch": "train", "matplotlib": "see"}
-EXTRAS |= dict.fromkeys(("anyio", "fastapi", "prometheus_client", "starlette", "uvicorn"), "serve")
 OUT_OF_MEMORY = (
     "there is not enough memory for this, even in small parts: a smaller model, or a machine with "
     "more of it, would do"
@@ -46,8 +44,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(f"glassformer: {_say(error)}", file=sys.stderr)
         return EXPECTED
     except ModuleNotFoundError as error:
-        if extra := EXTRAS.get((error.name or "").partition(".")[0]):
-            print(f"glassformer: {_say_extra(error.name, extra)}", file=sys.stderr)
+        if said := explain_missing(error):
+            print(f"glassformer: {said}", file=sys.stderr)
             return EXPECTED
         _report(error)
         return DEFECT
@@ -87,11 +85,6 @@ def _speak_utf8() -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(encoding="utf-8", newline="\n")
-
-
-def _say_extra(module: str | None, extra: str) -> str:
-    command = f"pip install 'glassformer[{extra}]'"
-    return f"this needs {module}, which is not installed: {command}"
 
 
 def _say(error: ValueError | OSError) -> str:

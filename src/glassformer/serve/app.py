@@ -14,6 +14,7 @@ from fastapi.responses import JSONResponse, Response
 from starlette.exceptions import HTTPException
 from starlette.middleware.cors import CORSMiddleware
 
+from ..machine.extras import explain_missing
 from ..version import __version__
 from . import (
     api_derived,
@@ -128,6 +129,10 @@ def _answer_errors(app: FastAPI) -> None:
     @app.exception_handler(ValueError)
     async def wrong(_: Request, error: ValueError) -> Response:
         return JSONResponse({"error": str(error)}, 400)
+
+    @app.exception_handler(ModuleNotFoundError)
+    async def missing(_: Request, error: ModuleNotFoundError) -> Response:
+        return JSONResponse({"error": explain_missing(error) or "internal error"}, 501)
 
     @app.exception_handler(HTTPException)
     async def failed(_: Request, error: HTTPException) -> Response:

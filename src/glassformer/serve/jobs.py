@@ -12,6 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from typing import Any
 
+from ..machine.extras import explain_missing
 from .api_error import ApiError
 from .limits import Limits
 
@@ -63,6 +64,8 @@ class BackgroundJob:
             self._fail(refusal)
         except (ValueError, OSError) as error:
             self._fail(ApiError(400, str(error)))
+        except ModuleNotFoundError as error:
+            self._fail(ApiError(501, explain_missing(error) or "internal error"))
         except Exception:
             log.exception("internal error")
             self._fail(ApiError(500, "internal error"))
