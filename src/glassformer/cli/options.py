@@ -79,7 +79,7 @@ EXACT = opt(
     default="fp32",
     panel=MACHINE,
 )
-THREADS = opt("N", "Threads of each worker.", panel=MACHINE, min=1)
+THREADS = opt("N", "Threads; none: one for each core.", panel=MACHINE, min=1)
 WORKERS = opt("N", "Processes or copies that share the work.", panel=MACHINE, min=1)
 
 

@@ -14,6 +14,8 @@ import torch
 from glassformer.config import Model
 from glassformer.model import Transformer
 
+from .conftest import list_isas
+
 NAMES = ("norm", "activation", "tie", "output_bias", "positions")
 KINDS: list[tuple[dict[str, Any], int, int]] = [  # settings, vocabularies
     ({"d_model": 64, "d_ff": 256, "heads": 8, "norm": "pre"}, 50, 50),  # heads of 8
@@ -297,11 +299,16 @@ MEANS: dict[str, float] = {}  # on the instruction set that is tested first
 
 
 def test_nothing_is_out_of_bounds(isa: str, build_program: Callable[..., Path]) -> None:
-    """Random shapes, types and requests under the sanitizers: see `fuzz_network.c`."""
-    sanitize = ("-g", "-O1", "-fsanitize=address,undefined", "-fno-sanitize-recover=all")
+    """Random shapes, types and requests under the sanitizers: see `fuzz_network.c`.
+
+    The instruction sets share the models: each of them has some, and all have the first ones.
+    """
+    sanitize = ("-g1", "-O0", "-fsanitize=address,undefined", "-fno-sanitize-recover=all")
     program = build_program(Path(__file__).parent / "fuzz_network.c", isa, *sanitize)
-    result = subprocess.run([program, "40"], capture_output=True, encoding="utf-8")
+    isas = list_isas()
+    part = str(isas.index(isa)), str(len(isas))
+    result = subprocess.run([program, "40", *part], capture_output=True, encoding="utf-8")
     assert (result.returncode, result.stderr) == (0, "")
     steps, mean = result.stdout.split()
-    assert int(steps) > 500
+    assert int(steps) > 120
     assert float(mean) == pytest.approx(MEANS.setdefault("first", float(mean)), rel=1e-3)
