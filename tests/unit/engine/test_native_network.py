@@ -192,14 +192,14 @@ def test_alignment_is_the_cross_attention(
     seen = {}
     attend = attention.attend_to
 
-    def look(x, keys_values, mask):
+    def attend_to(x, keys_values, mask):
         q = attention._split(attention.to_query(x))
         scores = q @ keys_values[0].mT / q.size(-1) ** 0.5
         seen["weights"] = scores.masked_fill(~mask, -torch.inf).softmax(-1)
         return attend(x, keys_values, mask)
 
     with pytest.MonkeyPatch.context() as patch, torch.inference_mode():
-        patch.setattr(attention, "look", look)
+        patch.setattr(attention, "attend_to", attend_to)
         network.step(torch.from_numpy(tokens), network.start(pad(sources)))
     for head in (-1, network.settings.heads - 1):
         native.clear()
