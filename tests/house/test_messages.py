@@ -28,8 +28,9 @@ TABLES = sorted(
 HAN = re.compile(r"[\u3400-\u9fff]")
 # Examples, terms, commands, names of files and settings.
 QUOTED = re.compile(r"“[^”]*”|（[\w ]*）|<\w+>|glassformer [ -~]*|[\w/]*\.\w+(?:=\d)?")
+FORMULA = re.compile(r"\$[^$]*\$")
 WORD = re.compile(r"(?<![A-Za-z])[a-z]{4,}")
-TERMS = {"softmax", "logit", "logits", "norm", "post"}  # also in Chinese
+TERMS = {"softmax", "logit", "logits", "lens", "norm", "post"}  # also in Chinese
 ALIKE = {
     "glassformer",
     "Alpha",
@@ -91,7 +92,7 @@ def test_each_text_is_in_its_language(path: Path) -> None:
         if key in OTHERS or (text["en"] in ALIKE and text["en"] == text["zh"]):
             continue
         assert not HAN.search(text["en"]), key
-        letters = re.search(r"\w", HOLE.sub("", text["en"]))
+        letters = re.search(r"\w", FORMULA.sub("", HOLE.sub("", text["en"])))
         if letters and not re.search(r"Tensor2Tensor", text["en"]):
             assert HAN.search(text["zh"]), key
         english = {*WORD.findall(QUOTED.sub("", HOLE.sub("", text["zh"])))} - TERMS

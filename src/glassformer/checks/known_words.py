@@ -18,14 +18,14 @@ WORDS = "words.txt"
 _WORD = re.compile(rf"[{EAST}]|(?:(?![{EAST}])[^\W_])+(?:['’](?:(?![{EAST}])[^\W_])+)*")
 
 
-def split_words(text: str) -> list[str]:
+def cut_words(text: str) -> list[str]:
     """Return the words of a text, lower-cased; a Chinese character is a word of its own."""
     return [found[0].lower().replace("’", "'") for found in _WORD.finditer(text)]
 
 
 def write_known_words(folder: Path, lines: Iterable[str]) -> None:
     """Write the words of a training text's source side to a model directory."""
-    words = {word for line in lines for word in split_words(line)}
+    words = {word for line in lines for word in cut_words(line)}
     write_text(folder / WORDS, "".join(f"{word}\n" for word in sorted(words)))
 
 

@@ -45,11 +45,6 @@ KEYS = {
 }
 
 
-def rename_setting(key: str) -> str:
-    """Return today's name of a setting such as `train.clip`."""
-    return SETTINGS.get(key, key)
-
-
 def rename_settings(raw: Mapping[str, Any]) -> dict[str, Any]:
     """Return nested settings with today's names; a name that is given twice stays as it is."""
     found = deepcopy(dict(raw))

@@ -16,7 +16,7 @@ from ..translator import Choice, Translator
 from .document import Considered, FoundHypothesis, Search
 from .edit import Edited
 from .logits_tap import Overheard
-from .tokens import spell_word
+from .tokens import spell_tokens
 from .trace import Trace
 from .uncached import Uncached
 
@@ -82,7 +82,7 @@ def find_passage(
         source,
         chosen.tokens,
         chosen.finished,
-        spell_word(tokenizer, chosen.tokens),
+        spell_tokens(tokenizer, chosen.tokens),
         chosen.token_log_probs,
         Search(
             settings=settings,
@@ -120,7 +120,7 @@ def draw_samples(
             longest=translator.longest,
             device=translator.device,
         )
-    return [spell_word(translator.tokenizers.target, each[0].tokens) for each in found]
+    return [spell_tokens(translator.tokenizers.target, each[0].tokens) for each in found]
 
 
 def search_with_beam(
@@ -214,13 +214,13 @@ def _force(translator: Translator, source: list[int], target: str | Trace) -> Pa
             f"the target is {len(written) + finished} tokens long, but this model has "
             f"{translator.longest} positions (model.positions.max_positions)"
         )
-    return Passage(source, written, finished, spell_word(tokenizer, written))
+    return Passage(source, written, finished, spell_tokens(tokenizer, written))
 
 
 def _tell(tokenizer: Tokenizer, found: Hypothesis) -> FoundHypothesis:
     return FoundHypothesis(
         ids=tuple(found.tokens),
-        text=spell_word(tokenizer, found.tokens),
+        text=spell_tokens(tokenizer, found.tokens),
         log_prob=found.log_prob,
         score=found.score,
         finished=found.finished,

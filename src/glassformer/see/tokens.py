@@ -95,7 +95,7 @@ def _mark(tokenizer: Tokenizer, id: int, place: int) -> Token:
     return Token(text=tokenizer.token(id), id=id, start=place, end=place)
 
 
-def spell_word(tokenizer: Tokenizer, ids: Sequence[int]) -> str:
+def spell_tokens(tokenizer: Tokenizer, ids: Sequence[int]) -> str:
     """Return the text of a translation's tokens on one line, without outer white space."""
     return tokenizer.decode(ids).translate(LINE_BREAKS).strip()
 

@@ -9,7 +9,7 @@ from fastapi import APIRouter, Request, Response
 from ..checks.familiarity import Familiarity
 from ..checks.quality_check import judge
 from ..config import EOS, Decode
-from ..see.tokens import read_source, spell_word
+from ..see.tokens import read_source, spell_tokens
 from ..text.spacing import join_sentences
 from ..translation import Translation, assemble, compose
 from ..translator import Translator
@@ -130,7 +130,7 @@ def _tell_step(
             hypotheses.append(
                 {
                     "ids": ids,
-                    "text": spell_word(tokenizer, written),
+                    "text": spell_tokens(tokenizer, written),
                     "log_prob": each.log_prob,
                     "score": each.score,
                     "finished": each.fate is Fate.FINISHED,
@@ -157,7 +157,7 @@ def tell_candidates(
 def _tell_found(translator: Translator, found: Hypothesis) -> dict[str, Any]:
     tokenizer = translator.tokenizers.target
     return {
-        "text": spell_word(tokenizer, found.tokens),
+        "text": spell_tokens(tokenizer, found.tokens),
         "ids": found.tokens,
         "tokens": [tokenizer.token(id) for id in found.tokens],
         "token_log_probs": found.token_log_probs,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import re
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
@@ -11,8 +12,11 @@ from anyio.to_thread import run_sync
 from fastapi import APIRouter, FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse, Response
+from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
 from starlette.middleware.cors import CORSMiddleware
+from starlette.middleware.gzip import GZipMiddleware
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from ..machine.extras import explain_missing
 from ..version import __version__
@@ -30,12 +34,15 @@ from . import (
 )
 from .api_error import ApiError, say_invalid
 from .auth import Guard
-from .compression import Compressed
 from .openapi import describe_api
 from .pages import add_pages
 from .request_log import Observed, RequestLog
 from .service import Service
+from .streams import EVENTS
 
+SMALLEST = 1000  # bytes from which compression is worth it
+LEVEL = 5  # higher levels take longer and hardly shrink a page of the app
+NUMBERS = re.compile(r"/(?:tensors|weights|file)(?:/|$)")  # fp32 hardly shrinks
 log = logging.getLogger("glassformer.serve")
 ABOUT = "Translate, and look inside. /api needs the token; LibreTranslate's paths do not."
 ERROR = {"content": {"application/json": {"schema": {"$ref": "#/components/schemas/Error"}}}}
@@ -107,6 +114,20 @@ def build_app(
         )
     app.add_middleware(Observed, metrics=service.metrics, log=log)
     return app
+
+
+class Compressed:
+    """Middleware that compresses answers with gzip for clients that accept it."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self.app = app
+        self.packed = GZipMiddleware(app, minimum_size=SMALLEST, compresslevel=LEVEL)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        as_it_is = scope["type"] != "http" or (
+            EVENTS in Headers(scope=scope).get("accept", "") or NUMBERS.search(scope["path"])
+        )
+        await (self.app if as_it_is else self.packed)(scope, receive, send)
 
 
 @asynccontextmanager

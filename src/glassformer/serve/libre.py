@@ -13,11 +13,11 @@ from starlette.datastructures import ImmutableMultiDict
 from ..version import __version__
 from .api_error import ApiError
 from .languages import Languages
+from .limits import wait_for
 from .openapi import DETECT, TRANSLATE
 from .request_log import name_key, note, note_texts
 from .requests import check_characters
 from .service import Service, TheService
-from .timeouts import wait_for
 
 router = APIRouter(tags=["LibreTranslate"])
 

@@ -54,13 +54,13 @@ def get_service(request: Request) -> Service:
 TheService = Annotated[Service, Depends(get_service)]
 
 
-def get_trace(id: str, service: TheService) -> Trace:
+def find_trace(id: str, service: TheService) -> Trace:
     return service.recordings.find(id).trace
 
 
-def get_translator(id: str, service: TheService) -> Translator:
+def find_translator(id: str, service: TheService) -> Translator:
     return service.model_pool.load(service.model_pool.find(id))
 
 
-TheTrace = Annotated[Trace, Depends(get_trace)]  # the recording that a path names
-TheTranslator = Annotated[Translator, Depends(get_translator)]  # the model that a path names
+TheTrace = Annotated[Trace, Depends(find_trace)]  # the recording that a path names
+TheTranslator = Annotated[Translator, Depends(find_translator)]  # the model that a path names

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from glassformer.checks.known_words import (
+    cut_words,
     find_unknown_words,
     read_known_words,
-    split_words,
     write_known_words,
 )
 from glassformer.directory import SHIPPED
@@ -57,7 +57,7 @@ def test_words_that_were_never_met(client: Client, tmp_path: Path) -> None:
     known = read_known_words(tmp_path)
     assert known == {"it's", "a", "dog", "中", "文", "ok"}
     assert find_unknown_words(known, "A Cat, it’s 7 dogs 中国") == ["Cat", "dogs", "国"]
-    assert split_words("L'eau d’ici") == ["l'eau", "d'ici"]
+    assert cut_words("L'eau d’ici") == ["l'eau", "d'ici"]
     assert read_known_words(tmp_path / "nowhere") is None
 
 

@@ -102,7 +102,7 @@ def _share_words(
             yield found[0][1][a:b], found[1][1][c:d]
 
 
-def weigh_words(lexicon: Lexicon, surface: Array, path: Array, reach: int) -> Array:
+def weigh_lexicon(lexicon: Lexicon, surface: Array, path: Array, reach: int) -> Array:
     """Return the evidence of the lexicon and of the surface together, near the offsets of a path.
 
     At other offsets it is so low that no path goes there.

@@ -14,8 +14,8 @@ from .offsets import (
     drop_chance,
     find_offset_path,
     list_misalignments,
+    weigh_lexicon,
     weigh_surface,
-    weigh_words,
 )
 from .order import Misalignment, find_misalignments, guess_offsets
 from .ragged import Array, Block, Ragged, cut_ragged
@@ -63,7 +63,7 @@ def compare_partners(source: Gathered, target: Gathered) -> tuple[Array, list[Mi
     surface = weigh_surface(*sides, vocabularies, reach)
     path = find_offset_path(surface)
     lexicon = Lexicon(*sides, sizes, path)
-    evidence = weigh_words(lexicon, surface, path, reach)
+    evidence = weigh_lexicon(lexicon, surface, path, reach)
     path = drop_chance(find_offset_path(evidence), surface, evidence)
     return lexicon.judge(lines, lines), list_misalignments(path, evidence)
 

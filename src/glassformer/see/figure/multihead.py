@@ -110,7 +110,7 @@ def draw_two_heads(plan: Outline, *, layer: int = 0, heads: Sequence[int] | None
 
 
 class Portrait(NamedTuple):
-    """What a head looks at more than chance would: a key of the table, its share, and chance.
+    """A key of the table that a head looks at more than chance would, its share, and chance.
 
     key is "word" if it is one token of the sentence, `word`.
     """
