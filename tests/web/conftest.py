@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -13,18 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from opening import ROOT, SENTENCE, STATIC, TOKEN, Server
-
-# Chromium must ask nobody: neither its maker nor a display.
-ARGUMENTS = [
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-sync",
-    "--disable-background-networking",
-    "--disable-component-update",
-]
+from opening import ARGUMENTS, ROOT, SENTENCE, STATIC, TOKEN, Server, find_chromium
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -36,7 +24,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def _find_reason_to_skip() -> str | None:
-    if _find_chromium() is None:
+    if find_chromium() is None:
         return "Chromium is not installed (Debian: apt install chromium)"
     if not (STATIC / "page.js").is_file():
         return "the app is not built: make web"
@@ -46,10 +34,6 @@ def _find_reason_to_skip() -> str | None:
         except ImportError:
             return f"{module} is not installed"
     return None
-
-
-def _find_chromium() -> str | None:
-    return shutil.which("chromium") or shutil.which("chromium-browser")
 
 
 @pytest.fixture(scope="session")
@@ -99,7 +83,7 @@ def browser() -> Iterator[Any]:
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as playwright:
-        running = playwright.chromium.launch(executable_path=_find_chromium(), args=ARGUMENTS)
+        running = playwright.chromium.launch(executable_path=find_chromium(), args=ARGUMENTS)
         yield running
         running.close()
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import time
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,21 @@ STATIC = ROOT / "src" / "glassformer" / "serve" / "static"
 AXE = ROOT / "web" / "node_modules" / "axe-core" / "axe.min.js"
 TOKEN = "t"
 SENTENCE = "The animal did not cross the street because it was too tired."
+
+# Chromium must ask nobody: neither its maker nor a display.
+ARGUMENTS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-sync",
+    "--disable-background-networking",
+    "--disable-component-update",
+]
+
+
+def find_chromium() -> str | None:
+    return shutil.which("chromium") or shutil.which("chromium-browser")
 
 
 class Server:

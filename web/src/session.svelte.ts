@@ -27,6 +27,8 @@ class Session {
   error: string | null = $state(null);
   locked = $state(false); // the server wants its token
   readonly embedded: Trace | null = typeof document === "undefined" ? null : readEmbedded();
+  /** Whether a server keeps what is on screen, draws pictures and takes files. */
+  readonly served = this.embedded === null && engine.where === "server";
   private running: AbortController | null = null;
 
   async start(): Promise<void> {

@@ -33,7 +33,11 @@ class SavedPage:
         self.html = html
 
     def __repr__(self) -> str:
-        return f"<Page of {len(self.html) / 1e6:.1f} MB: in a notebook it shows itself; or save it>"
+        return f"<Page of {self.size}: in a notebook it shows itself; or save it>"
+
+    @property
+    def size(self) -> str:
+        return f"{len(self.html.encode()) / 1e6:.1f} MB"
 
     def _repr_html_(self) -> str:
         """Return a sandboxed frame, so that page and notebook cannot disturb each other."""
@@ -58,24 +62,33 @@ def build_page(trace: Trace, *, parameters: bool | None = None, compact: bool = 
     """
     if parameters is None:
         parameters = 0 < sum(array.nbytes for array in trace.parameters.values()) <= LIGHT
+    return assemble_page(spell_data(PLACE, pack_page(trace, parameters, compact)))
+
+
+def assemble_page(carried: str, more: str = "") -> str:
+    """Return the HTML of the app with these elements in it. `more` adds to the security policy.
+
+    Raises ValueError if the app is not built.
+    """
     style, script = _read("page.css"), _read("page.js").replace("</script", r"<\/script")
     allowed = (
         f"default-src 'none'; script-src '{_hash(script)}'; style-src '{_hash(style)}'; "
-        "img-src data: blob:; base-uri 'none'; form-action 'none'"
-    )
-    # A data block ends at the first "</script", even inside a string.
-    held = json.dumps(pack_page(trace, parameters, compact), ensure_ascii=False).replace(
-        "<", r"\u003c"
+        f"img-src data: blob:; base-uri 'none'; form-action 'none'{more}"
     )
     return (
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">\n'
         f'<meta http-equiv="Content-Security-Policy" content="{allowed}">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         f"<title>glassformer</title>\n<style>{style}</style></head>\n"
-        '<body><div id="app"></div>\n'
-        f'<script type="application/json" id="{PLACE}">{held}</script>\n'
-        f"<script>{script}</script></body></html>\n"
+        f'<body><div id="app"></div>\n{carried}<script>{script}</script></body></html>\n'
     )
+
+
+def spell_data(place: str, data: Any) -> str:
+    """Return the element with this id that holds data as JSON."""
+    # A data block ends at the first "</script", even inside a string.
+    held = json.dumps(data, ensure_ascii=False).replace("<", r"\u003c")
+    return f'<script type="application/json" id="{place}">{held}</script>\n'
 
 
 def pack_page(trace: Trace, parameters: bool, compact: bool) -> dict[str, Any]:

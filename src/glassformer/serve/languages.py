@@ -9,8 +9,9 @@ from typing import Any
 
 from py3langid.langid import MODEL_FILE, LanguageIdentifier
 
+from ..text.function_words import name_language
 from .api_error import ApiError
-from .model_pool import ModelPool, PooledModel, name_language
+from .model_pool import ModelPool, PooledModel
 
 MOST = 2000  # characters of a text that are used
 

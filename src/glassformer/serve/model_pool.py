@@ -16,7 +16,7 @@ from ..checks.known_words import read_known_words
 from ..directory import CARD, CONFIG, GOLDEN, SEPARATE, SHARED, SHIPPED, WEIGHTS, locate, open_model
 from ..disk import read_json
 from ..publish.card import read_facts
-from ..text.function_words import NAMES
+from ..text.function_words import name_language
 from ..translator import Translator
 from .api_error import ApiError, refuse_missing
 
@@ -185,8 +185,3 @@ def _stamp(path: Path) -> tuple[int, int, int] | None:
     except OSError:
         return None
     return found.st_mtime_ns, found.st_size, found.st_ino
-
-
-def name_language(code: str | None) -> str | None:
-    """Return the English name of a language, or the code itself if we have no name."""
-    return None if code is None else NAMES.get(re.split("[-_]", code)[0].lower(), code)

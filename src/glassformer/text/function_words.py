@@ -93,6 +93,11 @@ LEAST = 2  # function words of another language, and none of its own
 WORD = re.compile(r"[^\W\d_]+")
 
 
+def name_language(code: str | None) -> str | None:
+    """Return the English name of a language, or the code itself if we have no name."""
+    return None if code is None else NAMES.get(re.split("[-_]", code)[0].lower(), code)
+
+
 def find_other_language(text: str, own: str) -> str | None:
     """Return the code of another language, if the text has function words of that language only."""
     if own not in WORDS:

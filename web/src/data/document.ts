@@ -89,7 +89,7 @@ export interface Positions {
   grid: "paper" | "tensor2tensor";
   offset: number;
   amplitude: number;
-  longest: number;
+  max_positions: number;
 }
 
 export interface ModelSettings {

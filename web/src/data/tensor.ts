@@ -44,25 +44,46 @@ export function zeros(...shape: number[]): Tensor {
   return { shape, data: new Float32Array(shape.reduce((product, each) => product * each, 1)) };
 }
 
-/** All tensors of a safetensors file; whatever their type, in fp32. */
-export function readSafetensors(bytes: ArrayBuffer): Map<string, Tensor> {
+/** What is written at the top of a safetensors file, and where its tensors begin. */
+function readHeader(bytes: ArrayBuffer): [Record<string, Header>, Record<string, string>, number] {
   const size = Number(new DataView(bytes).getBigUint64(0, true));
   const text = new TextDecoder().decode(new Uint8Array(bytes, 8, size));
-  const header = JSON.parse(text) as Record<string, Header> & {
+  const { __metadata__: metadata = {}, ...entries } = JSON.parse(text) as Record<string, Header> & {
     __metadata__?: Record<string, string>;
   };
-  const { __metadata__: metadata, ...entries } = header;
+  return [entries, metadata, 8 + size];
+}
+
+export const readMetadata = (bytes: ArrayBuffer): Record<string, string> => readHeader(bytes)[1];
+
+/**
+ * All tensors of a safetensors file; whatever their type, in fp32. The rows of an int8 one are
+ * multiplied by their scales, which stand beside it as `NAME.scale`.
+ */
+export function readSafetensors(bytes: ArrayBuffer): Map<string, Tensor> {
+  const [entries, metadata, begin] = readHeader(bytes);
   const found = new Map<string, Tensor>();
   for (const [name, { dtype, shape, data_offsets }] of Object.entries(entries)) {
     const [start, end] = data_offsets;
-    found.set(name, { shape, data: widen(bytes, 8 + size + start, end - start, dtype) });
+    found.set(name, { shape, data: widen(bytes, begin + start, end - start, dtype) });
   }
-  const aliases = JSON.parse(metadata?.["aliases"] ?? "{}") as Record<string, string>;
+  for (const [name, { dtype }] of Object.entries(entries)) {
+    const scale = found.get(`${name}.scale`);
+    if (dtype !== "I8" || !scale) continue;
+    stretch(found.get(name)!, scale.data);
+    found.delete(`${name}.scale`);
+  }
+  const aliases = JSON.parse(metadata["aliases"] ?? "{}") as Record<string, string>;
   for (const [name, owner] of Object.entries(aliases)) {
     const shared = found.get(owner);
     if (shared) found.set(name, shared);
   }
   return found;
+}
+
+function stretch({ data }: Tensor, scale: Float32Array): void {
+  const width = data.length / scale.length;
+  for (let place = 0; place < data.length; place++) data[place]! *= scale[Math.floor(place / width)]!;
 }
 
 function widen(bytes: ArrayBuffer, start: number, size: number, dtype: string): Float32Array {
@@ -72,6 +93,8 @@ function widen(bytes: ArrayBuffer, start: number, size: number, dtype: string): 
       return new Float32Array(view);
     case "F16":
       return Float32Array.from(new Uint16Array(view), readHalf);
+    case "I8":
+      return Float32Array.from(new Int8Array(view));
     case "BOOL":
     case "U8":
       return Float32Array.from(new Uint8Array(view));

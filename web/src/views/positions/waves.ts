@@ -3,7 +3,7 @@
 import type { Positions } from "../../data/document";
 import { zeros, type Tensor } from "../../data/tensor";
 
-export type Wave = Omit<Positions, "longest">;
+export type Wave = Omit<Positions, "max_positions">;
 
 export interface WaveCell {
   value: number;

@@ -1,0 +1,38 @@
+"""A page with models in it: the app, the network and the weights in one file, without a server.
+
+The network runs in a worker of the page; what it runs on is written by `portable`.
+"""
+
+from __future__ import annotations
+
+import gzip
+from base64 import b64encode
+from collections.abc import Sequence
+from html import escape
+from pathlib import Path
+
+from ..version import __version__
+from .page import assemble_page, spell_data
+from .portable import describe_for_page, pack_model
+
+LIST, MODEL = "models", "model:"  # ids of elements, where the app finds them
+POLICY = "; worker-src blob:"
+
+
+def build_living_page(models: Sequence[Path | str]) -> str:
+    """Return the HTML of a page in which these models translate; the first is shown first.
+
+    Raises ValueError if one is no model directory, if two have one name, or if the app is not
+    built.
+    """
+    described = [describe_for_page(model) for model in models]
+    names = [each["id"] for each in described]
+    for name in names:
+        if names.count(name) > 1:
+            raise ValueError(f"two models are called {name}: rename the folder of one")
+    carried = [spell_data(LIST, {"version": __version__, "models": described})]
+    for name, model in zip(names, models, strict=True):
+        packed = b64encode(gzip.compress(pack_model(model), 9, mtime=0)).decode("ascii")
+        place = escape(f"{MODEL}{name}")
+        carried.append(f'<script type="application/octet-stream" id="{place}">{packed}</script>\n')
+    return assemble_page("".join(carried), POLICY)

@@ -1,0 +1,125 @@
+"""A model as one file for a network that runs in a browser.
+
+The file is a safetensors file. Matrices are int8 with a scale for each row, `NAME.scale`; all other
+weights are fp32. Its metadata has everything else: settings, tokenizers, the op-graph and the
+catalogue. The network in the browser runs on the equations of the op-graph, so what it needs of
+this package is in the file.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..checks.familiarity import measure_usual
+from ..directory import Tokenizers, locate, open_model
+from ..known_words import read_known_words
+from ..publish.card import read_facts
+from ..text import Tokenizer
+from ..text.function_words import name_language
+from ..text.spacing import is_unspaced
+from ..weights.weights_file import WeightsFile
+from .catalogue import read_catalogue
+from .opgraph import build_graph
+from .page import describe_equation
+from .wiring import record_wiring
+
+SOURCE, TARGET = -1, -2  # sizes in the op-graph that are those of a sentence
+LARGEST = 127  # of a quantized weight
+
+
+def pack_model(model: Path | str) -> bytes:
+    """Return the file of a model directory, or of a shipped model.
+
+    Raises ValueError if it is no model directory, or has a tokenizer that no browser knows.
+    """
+    from safetensors.numpy import save
+
+    folder = locate(model)
+    config, tokenizers, weights = open_model(folder)
+    described = {
+        **describe_for_page(folder),
+        "settings": {
+            "model": config.model.model_dump(mode="json"),
+            "decode": config.decode.model_dump(mode="json"),
+        },
+        "unspaced": is_unspaced(config.data.source_lang),
+        "usual": measure_usual(folder, tokenizers),
+        "known_words": sorted(read_known_words(folder) or ()),
+        "tokenizers": _describe_tokenizers(folder, tokenizers),
+        "ops": _describe_graph(config.model, tokenizers),
+        "entries": {name: entry._asdict() for name, entry in read_catalogue().items()},
+    }
+    stored, aliases = quantize(weights)
+    written = {"model": described, "aliases": aliases}
+    return save(
+        stored, {name: json.dumps(each, ensure_ascii=False) for name, each in written.items()}
+    )
+
+
+def describe_for_page(model: Path | str) -> dict[str, Any]:
+    """Return what a list of models says of one: its name, its languages and its size."""
+    folder = locate(model)
+    config, _, weights = open_model(folder)
+    source, target = config.data.source_lang, config.data.target_lang
+    known = read_known_words(folder)
+    return {
+        "id": folder.name,
+        "name": folder.name,
+        "source": source,
+        "target": target,
+        "source_name": name_language(source),
+        "target_name": name_language(target),
+        "loaded": True,
+        "parameters": weights.parameters,
+        "sentences": max(
+            (each["lines"] for each in read_facts(folder).get("data", ())), default=None
+        ),
+        "words": None if known is None else len(known),
+    }
+
+
+def quantize(weights: WeightsFile) -> tuple[dict[str, NDArray[Any]], dict[str, str]]:
+    """Return the weights as they are stored, and the names of those that have another name too."""
+    stored: dict[str, NDArray[Any]] = {}
+    for name, tensor in weights.stored.items():
+        values = tensor.to_fp32()
+        if values.ndim < 2:
+            stored[name] = values
+            continue
+        scale = np.abs(values).max(-1, keepdims=True) / LARGEST
+        whole = np.rint(values / np.maximum(scale, np.finfo(np.float32).tiny))
+        stored[name] = whole.astype(np.int8)
+        stored[f"{name}.scale"] = scale[:, 0].astype(np.float32)
+    owners = {id(tensor): name for name, tensor in weights.stored.items()}
+    aliases = {
+        name: owners[id(tensor)]
+        for name, tensor in weights.tensors.items()
+        if name not in weights.stored
+    }
+    return stored, aliases
+
+
+def _describe_tokenizers(folder: Path, tokenizers: Tokenizers) -> list[dict[str, Any]]:
+    """Return the tokenizer of the source and that of the target, or the one of both."""
+    both = (tokenizers.source, tokenizers.target)
+    return [_describe_tokenizer(folder, each) for each in dict.fromkeys(both)]
+
+
+def _describe_tokenizer(folder: Path, tokenizer: Tokenizer) -> dict[str, Any]:
+    if not tokenizer.merges:
+        raise ValueError(
+            f"{folder}: its tokenizer is a unigram model, which a page cannot run; "
+            "models of `glassformer train` have byte-pair encoding"
+        )
+    return {"vocabulary": tokenizer.vocabulary, "merges": tokenizer.merges}
+
+
+def _describe_graph(settings: Any, tokenizers: Tokenizers) -> list[dict[str, Any]]:
+    sizes = len(tokenizers.source), len(tokenizers.target)
+    graph = build_graph(settings, record_wiring(settings), SOURCE, TARGET, *sizes)
+    return [describe_equation(op) for op in graph.values()]

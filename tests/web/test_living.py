@@ -1,0 +1,186 @@
+"""The network in the browser is held to Python's: the same tokens, the same numbers.
+
+It runs under Node, from the same TypeScript that the page carries.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+import numpy as np
+import pytest
+from opening import ARGUMENTS, find_chromium
+
+from glassformer.data.demo import read_corpus
+from glassformer.directory import locate, open_model, save_model
+from glassformer.see.derive import attribute_logit, read_lens
+from glassformer.see.living import build_living_page
+from glassformer.see.page import SavedPage
+from glassformer.see.portable import pack_model, quantize
+from glassformer.see.silencing import silence_each
+from glassformer.see.trace import Trace
+from glassformer.translator import Translator
+
+WEB = Path(__file__).parents[2] / "web"
+SENTENCES, BEAMS, SAMPLES, TRIED = 300, 20, 10, 10
+ROW = 7  # of the first of these: it predicts "qu'il"
+LOOKED_INTO = (
+    "The animal did not cross the street because it was too tired.",
+    "The cat is on the mat.",
+)
+BLOCK = "decoder.3.self_attention"
+EDITS: dict[str, list[dict[str, Any]]] = {
+    "a head": [{"do": "silence", "name": BLOCK, "head": 4}],
+    "a block": [{"do": "silence", "name": "encoder.1.feed_forward"}],
+    "the mean so far": [{"do": "mean", "name": BLOCK, "head": 2}],
+    "a mean": [{"do": "mean", "name": "encoder.2.self_attention"}],
+    "a pin": [{"do": "pin", "name": "decoder.1.cross_attention", "key": 1, "head": 0}],
+    "a row": [{"do": "row", "name": "memory", "position": 2, "factor": 0.5}],
+    "a swap": [
+        {"do": "swap", "name": "memory", "position": 1, "sentence": "The dog is old.", "other": 1}
+    ],
+    "a word": [{"do": "word", "word": "tired", "by": "wide"}],
+    "a prefix": [{"do": "prefix", "text": "Les"}],
+    **{
+        f"without {what}": [{"do": "without", "what": what, "name": name}]
+        for what, name in (
+            ("scale", "decoder.1"),
+            ("mask", None),
+            ("positions", None),
+            ("residual", "encoder.4"),
+            ("norm", "decoder.2"),
+        )
+    },
+    "a cut": [{"do": "cut", "word": "animal"}],
+    "a cut of a head": [{"do": "cut", "word": "tired", "layer": 5, "head": 3}],
+    "a cut of a row": [{"do": "cut", "word": "street", "query": 3}],
+}
+
+
+@pytest.fixture(scope="module")
+def told(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the model as a page has it, and what Python says of the same weights."""
+    folder = tmp_path_factory.mktemp("living")
+    (folder / "model").write_bytes(pack_model("demo"))
+    translator = _load_quantized(folder / "demo")
+
+    corpus = read_corpus()
+    texts = [*corpus.questions["test"], *corpus.riddles["test"]][::3][:SENTENCES]
+    found: dict[str, Any] = {
+        "greedy": [
+            {"text": text, "translation": found[0].text, "log_prob": found[0].log_prob}
+            for text, found in zip(
+                texts, translator.search(texts, decode={"search": "greedy"}), strict=True
+            )
+        ],
+        "beam": _search(translator, texts[:BEAMS], {"search": "beam", "beam": 4}),
+        "sample": _search(
+            translator, texts[:SAMPLES], {"search": "sample", "temperature": 1.5, "top_p": 0.95}
+        ),
+    }
+    for number, text in enumerate(LOOKED_INTO):
+        trace = translator.see(text, decode={"search": "beam", "beam": 4})
+        trace.save(folder / f"trace.{number}")
+        if not number:
+            found |= _ask_about(translator, trace)
+    found["edits"] = {}
+    for name, edits in EDITS.items():
+        edits = [{key: each for key, each in edit.items() if each is not None} for edit in edits]
+        trace = translator.see(LOOKED_INTO[0], edits=edits)
+        found["edits"][name] = {
+            "edits": edits,
+            "ids": [token.id for token in trace.predicted],
+            "log_probs": [each.log_prob for each in trace.predictions],
+        }
+    (folder / "told.json").write_text(json.dumps(found), encoding="utf-8")
+    return folder
+
+
+def _search(
+    translator: Translator, texts: list[str], decode: dict[str, Any]
+) -> list[dict[str, Any]]:
+    """What the search finds; each text is line 0, as one that is looked into."""
+    found = []
+    for text in texts:
+        trace = translator.see(text, decode=decode, split=False, level="attention", seed=3)
+        assert trace.search is not None
+        found.append({"text": text, "decode": decode, "search": trace.to_json()["search"]})
+    return found
+
+
+def _ask_about(translator: Translator, trace: Trace) -> dict[str, Any]:
+    """What speaks for one token, in the measures that a page has too."""
+    token = trace.predicted[ROW].id
+    silenced = silence_each(translator, trace, ROW)
+    return {
+        "row": ROW,
+        "lens": read_lens(trace, [ROW])[:, 0, :50].tolist(),
+        "pushes": attribute_logit(trace, ROW, token),
+        "leads": {block: leads.tolist() for block, leads in silenced.leads.items()},
+        "known": [token, silenced.rival, silenced.lead],
+    }
+
+
+def _load_quantized(folder: Path) -> Translator:
+    """The shipped model with the weights that a page has, in fp32."""
+    import torch
+
+    config, tokenizers, weights = open_model(locate("demo"))
+    stored, aliases = quantize(weights)
+    exact = {
+        name: values * stored[f"{name}.scale"][:, None] if values.dtype == np.int8 else values
+        for name, values in stored.items()
+        if not name.endswith(".scale")
+    }
+    tensors = {name: torch.from_numpy(values.astype(np.float32)) for name, values in exact.items()}
+    tensors |= {name: tensors[owner] for name, owner in aliases.items()}
+    save_model(folder, config, tokenizers, tensors)
+    return Translator.load(folder, device="cpu", precision="fp32")
+
+
+def test_it_says_what_python_says(told: Path) -> None:
+    npm = shutil.which("npx")
+    if npm is None or not (WEB / "node_modules" / "vitest").is_dir():
+        pytest.skip("Node is not installed, or npm ci was not run in web/")
+    command = [npm, "vitest", "run", "tests/living.test.ts", "--reporter=verbose"]
+    env = os.environ | {"LIVING": str(told)}
+    done = subprocess.run(command, cwd=WEB, env=env, capture_output=True, text=True, check=False)
+    print(done.stdout[-8000:])
+    assert done.returncode == 0, done.stdout[-8000:] + done.stderr[-2000:]
+    assert "skipped" not in done.stdout
+
+
+@pytest.mark.parametrize("kind", ["chromium", "firefox"])
+def test_page_opens_from_disk(kind: str, told: Path, tmp_path: Path) -> None:
+    """Ten sentences come out as in Python, with the network off and without any request."""
+    playwright = pytest.importorskip("playwright.sync_api")
+    page = tmp_path / "class.html"
+    SavedPage(build_living_page(["demo"])).save(page)
+    assert page.stat().st_size < 2 << 20
+    wanted = json.loads((told / "told.json").read_text(encoding="utf-8"))["greedy"][:TRIED]
+    with playwright.sync_playwright() as browsers:
+        try:
+            chosen = {"executable_path": find_chromium(), "args": ARGUMENTS}
+            browser = getattr(browsers, kind).launch(**(chosen if kind == "chromium" else {}))
+        except playwright.Error:
+            pytest.skip(f"{kind} is not installed")
+        window = browser.new_context(offline=True, locale="en").new_page()
+        window.set_default_timeout(60_000)
+        complaints: list[str] = []
+        window.on("pageerror", lambda error: complaints.append(str(error)))
+        window.on("console", lambda said: complaints.append(said.text))
+        window.on("request", lambda asked: complaints.append(asked.url))
+        window.goto(f"{page.as_uri()}#/translate?text={quote(wanted[0]['text'])}")
+        box, shown = window.locator("textarea"), window.locator("[data-translation]")
+        for each in wanted:
+            box.fill(each["text"])
+            box.press("Enter")
+            playwright.expect(shown).to_have_text(each["translation"], timeout=60_000)
+        browser.close()
+    assert [each for each in complaints if not each.startswith(("file:", "blob:"))] == []

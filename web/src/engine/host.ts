@@ -1,0 +1,250 @@
+/** The models and recordings of a worker, and what it is asked about them. */
+
+import type { Candidate, Progress, Request } from "../data/server";
+import type { Tensor } from "../data/tensor";
+import { part } from "../data/tensor";
+import type { Edit } from "../views/whatif/edits";
+import type { Changes } from "../views/whatif/Result.svelte";
+import type { Weighed } from "../views/whatif/weighing";
+import { Learner, type Lesson, type Said } from "./lesson";
+import { openModel, type Opened } from "./model";
+import type { Edits } from "./network";
+import { listPushes, readLens } from "./pushes";
+import { levelOf, readChangesOf, readTensor, record, write, type Recorded } from "./recording";
+import { findTop, logSumExp } from "./search";
+
+const KEPT = 24; // recordings in memory
+const LOOK = 5; // updates of a lesson between looks at it
+const TURN = 12; // milliseconds that are computed before a message is looked for
+
+/** Who asks: hears how far it is, and may want it no longer. */
+export interface Asking<T = Progress> {
+  tell: (progress: T) => void;
+  signal?: AbortSignal;
+}
+
+/** How far a lesson is, and what the sentences that are watched become. */
+export interface Learnt {
+  step: number;
+  loss: number;
+  parameters: number;
+  said: Said[];
+}
+
+/** What is known of a recording without its tensors. */
+export type Told = Pick<Recorded, "id" | "base" | "request" | "document" | "problems"> & { model: string };
+
+export class Host {
+  private readonly models = new Map<string, Opened>();
+  private readonly recordings = new Map<string, Recorded>();
+  private made = 0;
+
+  /** Hold a model that comes as base64 of gzip; its settings, tokens and equations. */
+  async open(_: Asking, text: string): Promise<Opened["about"]> {
+    const packed = Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
+    const plain = new Blob([packed]).stream().pipeThrough(new DecompressionStream("gzip"));
+    const opened = openModel(await new Response(plain).arrayBuffer());
+    this.models.set(opened.about.id, opened);
+    return opened.about;
+  }
+
+  async record(asking: Asking, request: Request): Promise<Told> {
+    const { edits, base: isWanted = true, ...plain } = request;
+    if (!edits?.length) return describe(await this.make(asking, plain));
+    const base = this.recall(plain) ?? (isWanted ? await this.make(asking, plain) : undefined);
+    return describe(await this.make(asking, { ...plain, edits }, base));
+  }
+
+  /** Translations drawn with this seed, the next, and so on. */
+  async samples(asking: Asking, request: Request, count: number): Promise<string[]> {
+    const opened = this.model(request.model);
+    const turn = new Turn(asking.signal);
+    const found: string[] = [];
+    for (let n = 0; n < count; n++) {
+      const decode = { ...request.decode, search: "sample" as const };
+      const steps = write(opened, { ...request, decode, seed: (request.seed ?? 0) + n });
+      let next = steps.next();
+      for (; !next.done; next = steps.next()) await turn.pass();
+      found.push(next.value);
+    }
+    return found;
+  }
+
+  find(_: Asking, id: string): Told {
+    return describe(this.get(id));
+  }
+
+  read(_: Asking, id: string, name: string, first?: number): Tensor {
+    const tensor = readTensor(this.get(id), name);
+    return copy(first === undefined ? tensor : part(tensor, first));
+  }
+
+  readLevel(_: Asking, id: string, level: string): [string, Tensor][] {
+    const found = this.get(id);
+    const names = Object.keys(found.document.tensors).filter((name) => levelOf(name) === level);
+    return names.map((name) => [name, copy(readTensor(found, name))]);
+  }
+
+  tokens(_: Asking, model: string, text: string): number[] {
+    return this.model(model).target.encode(text);
+  }
+
+  lens(_: Asking, id: string, step: number, most: number): Candidate[][] {
+    const found = this.get(id);
+    return readLens(found, step).map((logits) => {
+      const whole = logSumExp(logits);
+      return findTop(logits, most).map((token) => ({
+        id: token, text: found.opened.target.vocabulary[token]!, log_prob: logits[token]! - whole,
+      }));
+    });
+  }
+
+  pushes(_: Asking, id: string, step: number, token: number): Record<string, number> {
+    return listPushes(this.get(id), step, token);
+  }
+
+  /** The old translation under edits, and a new one. */
+  async edit(asking: Asking, id: string, edits: Edit[]): Promise<{ changes: Changes; base: string; forced: string; after: string }> {
+    const kept = this.get(id);
+    const base = kept.document.edits.length ? await this.make(asking, { ...kept.request, edits: [] }) : kept;
+    const request = { ...base.request, text: base.document.text, sentence: 0, edits };
+    const target = base.document.predicted.map((token) => token.id);
+    const forced = await this.make(asking, request, base, target);
+    const after = await this.make(asking, { ...base.request, edits }, base);
+    return { changes: compare(base, forced, after), base: base.id, forced: forced.id, after: after.id };
+  }
+
+  /** Silence each head on its own, and score the same translation up to one token again. */
+  async weigh({ signal }: Asking, id: string, step: number, rival: number | null): Promise<Weighed> {
+    const { opened, document } = this.get(id);
+    const { network, target } = opened;
+    const at = step < 0 ? step + document.predicted.length : step;
+    const token = document.predicted[at]!.id;
+    const [source, given] = [document.source, document.target.slice(0, at + 1)].map((side) => side.map((each) => each.id));
+    const silent = (document.edits as unknown as Edit[]).filter(({ do: kind }) => kind !== "word" && kind !== "prefix");
+    const without = (more: Edit[]) => readChangesOf(opened, [...silent, ...more], document.source, document.text);
+    const read = (edits: Edits, like?: ReturnType<typeof network.pass>) => {
+      const state = network.pass(source!, given!, edits, like);
+      return { state, logits: state.tensors.get("logits")!.data.slice(at * network.vocabulary) };
+    };
+    const plain = read(without([]));
+    const other = rival ?? findTop(plain.logits, 2).find((each) => each !== token)!;
+    const turn = new Turn(signal);
+    const leads: Record<string, number[]> = {};
+    for (const { op } of network.plans) {
+      if (!op.name.endsWith(".context")) continue;
+      const name = op.name.replace(/\.context$/, "");
+      leads[name] = [];
+      for (let head = 0; head < document.settings.heads; head++) {
+        const { logits } = read(without([{ do: "silence", name, head }]), plain.state);
+        leads[name].push(logits[token]! - logits[other]!);
+        await turn.pass();
+      }
+    }
+    const tell = (each: number) => ({ id: each, text: target.vocabulary[each]! });
+    return { step: at, token: tell(token), rival: tell(other), lead: plain.logits[token]! - plain.logits[other]!, leads };
+  }
+
+  /** Teach a small network of its own until so many updates are done, telling how it goes. */
+  async teach({ tell, signal }: Asking<Learnt>, lesson: Lesson, updates: number, watched: string[]): Promise<Learnt> {
+    const learner = new Learner(lesson);
+    const turn = new Turn(signal);
+    const look = (loss: number): Learnt => ({
+      step: learner.step, loss, parameters: learner.parameters, said: watched.map((text) => learner.translate(text)),
+    });
+    let loss = learner.update();
+    tell(look(loss));
+    while (learner.step < updates) {
+      loss = learner.update();
+      if (learner.step % LOOK === 0) tell(look(loss));
+      await turn.pass();
+    }
+    return look(loss);
+  }
+
+  private async make({ tell, signal }: Asking, request: Request, like?: Recorded, target?: number[]): Promise<Recorded> {
+    const opened = this.model(request.model);
+    const id = String(++this.made);
+    const steps = record(opened, { ...request, model: opened.about.id }, id, { ...(target && { target }), ...(like && { like }) });
+    const turn = new Turn(signal);
+    for (;;) {
+      const { done, value } = steps.next();
+      if (done) return this.keep({ ...value, base: like?.id ?? null });
+      tell(value);
+      await turn.pass();
+    }
+  }
+
+  /** The recording of this request, if it is still here. */
+  private recall(request: Request): Recorded | undefined {
+    const wanted = JSON.stringify({ ...request, model: this.model(request.model).about.id });
+    return [...this.recordings.values()].find((each) => !each.request.edits && JSON.stringify(each.request) === wanted);
+  }
+
+  private model(id: string | undefined): Opened {
+    const [first] = this.models.values();
+    const found = id ? this.models.get(id) : first;
+    if (!found) throw new Error(`there is no model ${id ?? ""}`);
+    return found;
+  }
+
+  private get(id: string): Recorded {
+    const found = this.recordings.get(id);
+    if (!found) throw new Error(`recording ${id} is no longer in memory: translate again`);
+    return this.keep(found);
+  }
+
+  /** As the one that was used last; the one that nobody asked for longest goes. */
+  private keep(found: Recorded): Recorded {
+    this.recordings.delete(found.id);
+    this.recordings.set(found.id, found);
+    for (const id of this.recordings.keys()) {
+      if (this.recordings.size <= KEPT) break;
+      this.recordings.delete(id);
+    }
+    return found;
+  }
+}
+
+/** A computation that lets messages in now and then, and ends when it is no longer wanted. */
+class Turn {
+  private begun = performance.now();
+
+  constructor(private readonly signal?: AbortSignal) {}
+
+  async pass(): Promise<void> {
+    if (performance.now() - this.begun > TURN) {
+      await new Promise((resolve) => setTimeout(resolve));
+      this.begun = performance.now();
+    }
+    this.signal?.throwIfAborted();
+  }
+}
+
+const describe = ({ id, base, request, document, problems, opened }: Recorded): Told => ({
+  id, base, request, document, problems, model: opened.about.id,
+});
+
+const copy = ({ shape, data }: Tensor): Tensor => ({ shape, data: data.slice() });
+
+function compare(base: Recorded, forced: Recorded, after: Recorded): Changes {
+  const tokens = base.document.predicted.map(({ text }, row) => {
+    const [before, now] = [base.document.predictions[row]!, forced.document.predictions[row]!];
+    return { token: text, before: Math.exp(before.log_prob), after: Math.exp(now.log_prob), instead: now.texts[0]! };
+  });
+  const names = Object.keys(base.document.tensors);
+  const differences = Object.fromEntries(names.map((name) => [name, apart(readTensor(base, name), readTensor(forced, name))]));
+  return { before: base.document.translation, after: after.document.translation, tokens, differences };
+}
+
+/** The largest difference; null where the shapes differ. */
+function apart(one: Tensor, other: Tensor): number | null {
+  if (one.shape.join() !== other.shape.join()) return null;
+  let most = 0;
+  if (one.data.buffer === other.data.buffer) return most;
+  for (let n = 0; n < one.data.length; n++) {
+    const found = Math.abs(one.data[n]! - other.data[n]!);
+    if (found > most) most = found;
+  }
+  return most;
+}

@@ -1,0 +1,42 @@
+/** A line to a worker: calls of its methods by name, as promises. */
+
+import type { Progress } from "../data/server";
+import type { Call, Method, Reply } from "./worker";
+
+interface Waiting {
+  done: (value: never) => void;
+  failed: (error: Error) => void;
+  tell: ((progress: never) => void) | undefined;
+}
+
+export class Line {
+  private readonly waiting = new Map<number, Waiting>();
+  private asked = 0;
+
+  constructor(private readonly worker: Pick<Worker, "postMessage" | "onmessage">) {
+    worker.onmessage = ({ data }: MessageEvent<Reply>) => this.hear(data);
+  }
+
+  ask<T, P = Progress>(method: Method, args: unknown[], signal?: AbortSignal, tell?: (progress: P) => void): Promise<T> {
+    const id = ++this.asked;
+    return new Promise<T>((done, failed) => {
+      signal?.throwIfAborted();
+      signal?.addEventListener("abort", () => {
+        if (!this.waiting.delete(id)) return;
+        this.worker.postMessage({ id } satisfies Call);
+        failed(new DOMException("no longer wanted", "AbortError"));
+      });
+      this.waiting.set(id, { done, failed, tell });
+      this.worker.postMessage({ id, method, args } satisfies Call);
+    });
+  }
+
+  private hear({ id, progress, done, error }: Reply): void {
+    const own = this.waiting.get(id);
+    if (!own) return;
+    if (progress) return own.tell?.(progress as never);
+    this.waiting.delete(id);
+    if (error !== undefined) own.failed(new Error(error));
+    else own.done(done as never);
+  }
+}

@@ -1,0 +1,116 @@
+/** The engine that is a network in a worker of this page: it needs no server. */
+
+import type { Entry, Op } from "../data/document";
+import type { Candidate, Model, Models, Progress, Request } from "../data/server";
+import type { Tensor } from "../data/tensor";
+import { Trace, type Reader } from "../data/trace";
+import type { Edit } from "../views/whatif/edits";
+import type { Changes } from "../views/whatif/Result.svelte";
+import type { Weighed } from "../views/whatif/weighing";
+import { answerOf } from "./answer";
+import type { Answer, Engine, Outcome } from "./engine";
+import type { Told } from "./host";
+import type { Described } from "./model";
+import { bind } from "./network";
+import { findUnknown } from "./unknown";
+import type { Line } from "./line";
+
+/** What a page says of the models that it carries. */
+export interface Carried {
+  version: string;
+  models: Model[];
+}
+
+export class LocalEngine implements Engine {
+  readonly where = "worker";
+  private readonly opened = new Map<string, Promise<Described>>();
+  private readonly known = new Map<string, ReadonlySet<string>>();
+
+  /** `read` gives the file of a model, as base64 of gzip. */
+  constructor(private readonly line: Line, private readonly carried: Carried, private readonly readFile: (model: string) => string) {}
+
+  async models(): Promise<Models> {
+    const { models, version } = this.carried;
+    return { models, default: models[0]!.id, version, runs: false, limits: { characters: 20_000, beam: 16 } };
+  }
+
+  async vocabulary(model: string): Promise<string[]> {
+    const { tokenizers } = await this.load(model);
+    return tokenizers.at(-1)!.vocabulary;
+  }
+
+  async tokens(model: string, text: string): Promise<number[]> {
+    await this.load(model);
+    return this.line.ask("tokens", [model, text]);
+  }
+
+  async unknown(model: string, text: string): Promise<string[]> {
+    const { known_words } = await this.load(model);
+    if (!this.known.has(model)) this.known.set(model, new Set(known_words));
+    return known_words.length ? findUnknown(this.known.get(model)!, text) : [];
+  }
+
+  async samples(request: Request, count: number, signal?: AbortSignal): Promise<string[]> {
+    const model = request.model ?? this.carried.models[0]!.id;
+    await this.load(model);
+    return this.line.ask("samples", [{ ...request, model }, count], signal);
+  }
+
+  async translate(request: Request, signal?: AbortSignal): Promise<Answer> {
+    return answerOf(await this.record({ ...request, base: false }, undefined, signal));
+  }
+
+  async record(request: Request, tell?: (progress: Progress) => void, signal?: AbortSignal): Promise<Trace> {
+    const model = request.model ?? this.carried.models[0]!.id;
+    await this.load(model);
+    return this.show(await this.line.ask<Told>("record", [{ ...request, model }], signal, tell));
+  }
+
+  async open(id: string): Promise<Trace> {
+    return this.show(await this.line.ask<Told>("find", [id]));
+  }
+
+  async logits(id: string, step: number): Promise<Float32Array> {
+    return (await this.line.ask<Tensor>("read", [id, "logits", step])).data;
+  }
+
+  lens(id: string, step: number, most = 3): Promise<Candidate[][]> {
+    return this.line.ask("lens", [id, step, most]);
+  }
+
+  pushes(id: string, step: number, token: number): Promise<Record<string, number>> {
+    return this.line.ask("pushes", [id, step, token]);
+  }
+
+  async edit(trace: Trace, edits: readonly Edit[], signal?: AbortSignal): Promise<Outcome | null> {
+    if (!edits.length) return null;
+    const told = await this.line.ask<{ changes: Changes; base: string; forced: string; after: string }>(
+      "edit", [trace.base ?? trace.id, edits], signal,
+    );
+    const [base, forced, after] = await Promise.all([told.base, told.forced, told.after].map((id) => this.open(id)));
+    return { changes: told.changes, base: base!, forced: forced!, after: after! };
+  }
+
+  weigh(id: string, step: number, rival: number | null, signal?: AbortSignal): Promise<Weighed | null> {
+    return this.line.ask("weigh", [id, step, rival], signal);
+  }
+
+  private load(model: string): Promise<Described> {
+    let found = this.opened.get(model);
+    if (!found) this.opened.set(model, (found = this.line.ask<Described>("open", [this.readFile(model)])));
+    return found;
+  }
+
+  private async show(told: Told): Promise<Trace> {
+    const { ops, entries } = await this.load(told.model);
+    return trace(told, ops, entries, {
+      read: (name, first) => this.line.ask("read", [told.id, name, first]),
+      readLevel: async (level) => new Map(await this.line.ask<[string, Tensor][]>("readLevel", [told.id, level])),
+    });
+  }
+}
+
+function trace({ id, model, base, request, document, problems }: Told, ops: Op[], entries: Record<string, Entry>, reader: Reader): Trace {
+  const bound = ops.map((op) => bind(op, document.source.length, document.target.length));
+  return new Trace(id, model, document, bound, entries, reader, { base, request: { ...request }, problems });
+}

@@ -1,0 +1,33 @@
+/** A model as a page carries it: the file that `see/portable.py` writes. */
+
+import type { Decode, Entry, ModelSettings, Op } from "../data/document";
+import type { Model } from "../data/server";
+import { readMetadata, readSafetensors } from "../data/tensor";
+import { Network } from "./network";
+import { Tokenizer, type Merges } from "./tokenizer";
+
+export interface Described extends Omit<Model, "loaded"> {
+  settings: { model: ModelSettings; decode: Decode };
+  unspaced: boolean; // the source is written without spaces
+  known_words: string[]; // of the training text's source side, lower-cased; [] where they are not listed
+  usual: number | null; // the confidence of a translation of what it was trained on
+  tokenizers: { vocabulary: string[]; merges: Merges }[];
+  ops: Op[];
+  entries: Record<string, Entry>;
+}
+
+export interface Opened {
+  about: Described;
+  network: Network;
+  source: Tokenizer;
+  target: Tokenizer;
+}
+
+export function openModel(bytes: ArrayBuffer): Opened {
+  const about = JSON.parse(readMetadata(bytes)["model"] ?? "null") as Described | null;
+  if (!about) throw new Error("this file is no model for a page");
+  const [source, target = source] = about.tokenizers.map(
+    ({ vocabulary, merges }) => new Tokenizer(vocabulary, merges),
+  );
+  return { about, network: new Network(about.ops, readSafetensors(bytes)), source: source!, target: target! };
+}

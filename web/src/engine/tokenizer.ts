@@ -1,0 +1,136 @@
+/** Byte-pair encoding as `text/tokenizer.py` has it: lossless, with bytes for unknown characters. */
+
+export type Merges = [string, string][];
+
+export interface Piece {
+  id: number;
+  start: number; // in characters of the text that was given
+  end: number;
+}
+
+const [FIRST_BYTE, FIRST_CHARACTER] = [3, 259];
+const WORD = / ?[\p{L}\p{M}]+(?:['’][\p{L}\p{M}]+)*| ?\p{N}+| ?[^\s\p{L}\p{M}\p{N}]+|\s+(?!\S)|\s+/gu;
+export const EAST = "\\u2e80-\\u2fff\\u3001-\\u312f\\u3190-\\u9fff\\uf900-\\ufaff\\ufe30-\\ufe4f\\uff01-\\uff9f\\u{20000}-\\u{3ffff}";
+const IDLE = new RegExp(`(?<=[${EAST}])\\s+(?=[${EAST}])`, "gu");
+
+/** A character of a cleaned text, and which characters of the given one it came from. */
+interface Letter {
+  text: string;
+  start: number;
+  end: number;
+}
+
+export class Tokenizer {
+  private readonly ids: Map<string, number>;
+  private readonly ranks: Map<string, [rank: number, id: number]>;
+  private readonly bytes: Uint8Array[];
+
+  constructor(
+    readonly vocabulary: readonly string[],
+    merges: Merges,
+  ) {
+    this.ids = new Map(vocabulary.map((token, id) => [token, id]));
+    this.ranks = new Map(
+      merges.map(([left, right], rank) => [
+        `${this.ids.get(left)} ${this.ids.get(right)}`, [rank, this.ids.get(left + right)!],
+      ]),
+    );
+    const encoder = new TextEncoder();
+    this.bytes = vocabulary.map((token, id) =>
+      id < FIRST_BYTE ? new Uint8Array() : id < FIRST_CHARACTER ? Uint8Array.of(id - FIRST_BYTE) : encoder.encode(token),
+    );
+  }
+
+  encode(text: string): number[] {
+    return this.read(text).map(({ id }) => id);
+  }
+
+  /** The tokens of a text with their spans; `unspaced`: white space between Chinese is no text. */
+  read(text: string, unspaced = false): Piece[] {
+    const letters = clean(text, unspaced);
+    if (!letters.length) return [];
+    const led = [{ text: " ", start: letters[0]!.start, end: letters[0]!.start }, ...letters];
+    const found: Piece[] = [];
+    let at = 0;
+    for (const [word] of led.map((each) => each.text).join("").matchAll(WORD)) {
+      const own = led.slice(at, (at += Array.from(word).length));
+      found.push(...this.readWord(own));
+    }
+    return found;
+  }
+
+  /** The characters, each once, that are no tokens. */
+  findUnknown(text: string): string[] {
+    const found = new Set(clean(text, false).map((letter) => letter.text));
+    return [...found].filter((letter) => !this.ids.has(letter) && letter.trim());
+  }
+
+  /** The text of any ids: controls are left out, and what is no text becomes U+FFFD. */
+  decode(ids: readonly number[]): string {
+    const all = Uint8Array.from(ids.flatMap((id) => [...(this.bytes[id] ?? [255])]));
+    return new TextDecoder("utf-8", { ignoreBOM: true }).decode(all).replace(/^ /, "");
+  }
+
+  private readWord(letters: readonly Letter[]): Piece[] {
+    const pieces = letters.flatMap(({ text, start, end }): Piece[] => {
+      const id = this.ids.get(text);
+      if (id !== undefined) return [{ id, start, end }];
+      return [...new TextEncoder().encode(text)].map((byte) => ({ id: FIRST_BYTE + byte, start, end }));
+    });
+    for (;;) {
+      let [best, place, made] = [Number.POSITIVE_INFINITY, -1, 0];
+      for (let n = 1; n < pieces.length; n++) {
+        const merge = this.ranks.get(`${pieces[n - 1]!.id} ${pieces[n]!.id}`);
+        if (merge && merge[0] < best) [[best, made], place] = [merge, n];
+      }
+      if (place < 0) return pieces;
+      const [left, right] = [pieces[place - 1]!, pieces[place]!];
+      pieces.splice(place - 1, 2, { id: made, start: left.start, end: right.end });
+    }
+  }
+}
+
+/** Letter by letter in NFC; what was composed has the span of all that it was composed of. */
+function clean(text: string, unspaced: boolean): Letter[] {
+  const given = Array.from(text.replace(/\p{Surrogate}/gu, "\ufffd"));
+  const letters: Letter[] = [];
+  let start = 0;
+  for (let end = 1; end <= given.length; end++) {
+    if (end < given.length && joins(given.slice(start, end).join(""), given[end]!)) continue;
+    const cluster = given.slice(start, end).join("");
+    const composed = Array.from(cluster.normalize("NFC"));
+    const isSame = composed.length === end - start && composed.join("") === cluster;
+    composed.forEach((each, n) =>
+      letters.push(isSame ? { text: each, start: start + n, end: start + n + 1 } : { text: each, start, end }),
+    );
+    start = end;
+  }
+  return unspaced ? closeUp(letters) : letters;
+}
+
+/** Whether NFC may compose or reorder a character with those before it. */
+function joins(before: string, letter: string): boolean {
+  if (letter < "\u0300") return false;
+  const first = Array.from(letter.normalize("NFD"))[0]!;
+  return /\p{M}/u.test(first) || (before + first).normalize("NFC") !== before.normalize("NFC") + first;
+}
+
+/** Without the white space between Chinese characters, which belongs to the one after it. */
+function closeUp(letters: Letter[]): Letter[] {
+  const text = letters.map((each) => each.text).join("");
+  const idle = new Set<number>();
+  for (const match of text.matchAll(IDLE)) {
+    const from = Array.from(text.slice(0, match.index)).length;
+    for (let n = 0; n < Array.from(match[0]).length; n++) idle.add(from + n);
+  }
+  let start = -1;
+  return letters.flatMap((each, n) => {
+    if (idle.has(n)) {
+      if (start < 0) start = each.start;
+      return [];
+    }
+    const found = start < 0 ? each : { ...each, start };
+    start = -1;
+    return [found];
+  });
+}

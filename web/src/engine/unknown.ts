@@ -1,0 +1,13 @@
+/** Words that a model never met in training, as `known_words.py` finds them. */
+
+import { EAST } from "./tokenizer";
+
+const LETTER = `(?![${EAST}])[\\p{L}\\p{N}]`;
+const WORD = new RegExp(`[${EAST}]|(?:${LETTER})+(?:['’](?:${LETTER})+)*`, "gu");
+
+/** Those that are not known, as they are written; a number is spelled digit by digit. */
+export function findUnknown(known: ReadonlySet<string>, text: string): string[] {
+  const found = [...text.matchAll(WORD)].map(([word]) => word);
+  const unknown = found.filter((word) => !known.has(word.toLowerCase().replaceAll("’", "'")) && !/^\p{Nd}+$/u.test(word));
+  return [...new Set(unknown)];
+}

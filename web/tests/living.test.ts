@@ -1,0 +1,153 @@
+/** The network here against Python's: see tests/web/test_living.py, which writes what is read here. */
+
+import { existsSync, readFileSync } from "node:fs";
+import { gzipSync } from "node:zlib";
+import { describe, expect, it } from "vitest";
+import type { Search, TraceDocument } from "../src/data/document";
+import { readSafetensors } from "../src/data/tensor";
+import { Host } from "../src/engine/host";
+import { openModel, type Opened } from "../src/engine/model";
+import { listPushes, readLens } from "../src/engine/pushes";
+import { readTensor, record, type Recorded } from "../src/engine/recording";
+import type { Request } from "../src/data/server";
+
+const folder = process.env["LIVING"] ?? "";
+const bytes = (name: string) => Uint8Array.from(readFileSync(`${folder}/${name}`)).buffer;
+const json = <T>(name: string) => JSON.parse(readFileSync(`${folder}/${name}`, "utf8")) as T;
+
+interface Searched {
+  text: string;
+  decode: Request["decode"];
+  search: Search;
+}
+interface Edited {
+  edits: unknown[];
+  ids: number[];
+  log_probs: number[];
+}
+interface Told {
+  greedy: { text: string; translation: string; log_prob: number }[];
+  beam: Searched[];
+  sample: Searched[];
+  edits: Record<string, Edited>;
+  row: number;
+  lens: number[][];
+  pushes: Record<string, number>;
+  leads: Record<string, number[]>;
+  known: [token: number, rival: number, lead: number];
+}
+
+const TEXT = "The animal did not cross the street because it was too tired.";
+
+function run(opened: Opened, request: Request): Recorded {
+  const steps = record(opened, request, "");
+  for (;;) {
+    const { done, value } = steps.next();
+    if (done) return value;
+  }
+}
+
+const near = (found: number, wanted: number, least = 1) =>
+  Math.abs(found - wanted) <= 1e-4 * Math.max(least, Math.abs(wanted));
+
+describe.skipIf(!existsSync(`${folder}/told.json`))("the network in the browser", { timeout: 600_000 }, () => {
+  const opened = folder ? openModel(bytes("model")) : (null as unknown as Opened);
+  const told = folder ? json<Told>("told.json") : ({} as Told);
+
+  it("translates 300 sentences alike", () => {
+    const wrong = told.greedy.filter(({ text, translation, log_prob }) => {
+      const own = run(opened, { text, decode: { search: "greedy" } }).document;
+      return own.translation !== translation || !near(own.search!.hypotheses[0]!.log_prob, log_prob);
+    });
+    expect(wrong.map(({ text }) => text)).toEqual([]);
+    expect(told.greedy.length).toBe(300);
+  });
+
+  it.each(["beam", "sample"] as const)("%s finds the same tokens", (kind) => {
+    const wrong = told[kind].filter(({ text, decode, search }) => {
+      const found = run(opened, { text, decode: decode!, seed: 3 }).document.search!;
+      const [own, theirs] = [found, search].map(({ hypotheses }) => hypotheses.map(({ ids }) => ids.join()).join(" | "));
+      return own !== theirs || !found.hypotheses.every(({ score }, n) => near(score, search.hypotheses[n]!.score));
+    });
+    expect(wrong.map(({ text }) => text)).toEqual([]);
+    expect(told[kind].length).toBeGreaterThan(0);
+  });
+
+  it("beam search knows the same fates", () => {
+    for (const { text, decode, search } of told.beam) {
+      const own = run(opened, { text, decode: decode! }).document.search!;
+      const name = ({ steps }: Search) =>
+        steps.map((step) => step.map(({ parent, row, id, fate }) => `${parent} ${row} ${id} ${fate}`).join(", "));
+      expect(name(own)).toEqual(name(search));
+    }
+  });
+
+  it.each([0, 1])("records the same numbers: %s", (number) => {
+    const theirs = json<TraceDocument>(`trace.${number}/trace.json`);
+    const found = run(opened, { text: theirs.text, decode: { search: "beam", beam: 4 } });
+    const own = found.document;
+    expect(own.source).toEqual(theirs.source);
+    expect(own.target).toEqual(theirs.target);
+    expect(own.predicted).toEqual(theirs.predicted);
+    expect(own.translation).toEqual(theirs.translation);
+    expect(own.predictions.map(({ ids }) => ids[0])).toEqual(theirs.predictions.map(({ ids }) => ids[0]));
+    const levels = ["attention", "states", "everything"].map((level) => readSafetensors(bytes(`trace.${number}/${level}.safetensors`)));
+    let count = 0;
+    for (const tensors of levels) {
+      for (const [name, { shape, data }] of tensors) {
+        const here = readTensor(found, name);
+        expect([name, here.shape]).toEqual([name, shape]);
+        const most = data.reduce((most, each) => Math.max(most, Number.isFinite(each) ? Math.abs(each) : 0), 1);
+        const far = data.findIndex((each, n) => Math.abs(here.data[n]! - each) > 1e-4 * most);
+        expect([name, far]).toEqual([name, -1]);
+        count++;
+      }
+    }
+    expect(count).toBe(Object.keys(theirs.tensors).length);
+  });
+
+  it("edits do the same", () => {
+    for (const [name, { edits, ids, log_probs }] of Object.entries(told.edits)) {
+      const { document } = run(opened, { text: TEXT, edits });
+      expect([name, document.predicted.map(({ id }) => id).join()]).toEqual([name, ids.join()]);
+      const far = document.predictions.findIndex(({ log_prob }, row) => !near(log_prob, log_probs[row]!));
+      expect([name, far]).toEqual([name, -1]);
+    }
+  });
+
+  it("knows what speaks for a token", () => {
+    const { row, lens, pushes, known: [token] } = told;
+    const found = run(opened, { text: TEXT, decode: { search: "beam", beam: 4 } });
+    readLens(found, row).forEach((logits, layer) => {
+      const far = lens[layer]!.findIndex((each, id) => !near(logits[id]!, each));
+      expect([layer, far]).toEqual([layer, -1]);
+    });
+    const own = listPushes(found, row, token);
+    expect(Object.keys(own).sort()).toEqual(Object.keys(pushes).sort());
+    for (const [name, each] of Object.entries(pushes)) expect([name, near(own[name]!, each)]).toEqual([name, true]);
+    const sum = Object.values(own).reduce((all, each) => all + each, 0);
+    expect(near(sum, readTensor(found, "logits").data[row * opened.network.vocabulary + token]!, 10)).toBe(true);
+  });
+
+  it("answers a page: a cut, each head silenced, samples", async () => {
+    const host = new Host();
+    const asking = { tell: () => {} };
+    await host.open(asking, gzipSync(readFileSync(`${folder}/model`)).toString("base64"));
+    const { id, document } = await host.record(asking, { text: TEXT });
+    const cut = await host.edit(asking, id, [{ do: "cut", word: "animal" }]);
+    const after = host.find(asking, cut.after).document;
+    expect(after.predicted.map((each) => each.id)).toEqual(told.edits["a cut"]!.ids);
+    expect(host.find(asking, cut.forced).document.predicted).toEqual(document.predicted);
+    expect(cut.changes.differences["memory"]).toBe(0);
+    expect(cut.changes.differences["logits"]).toBeGreaterThan(0.01);
+
+    const { leads, lead, rival } = await host.weigh(asking, id, told.row, null);
+    expect([rival.id, near(lead, told.known[2])]).toEqual([told.known[1], true]);
+    for (const [block, each] of Object.entries(told.leads)) {
+      expect([block, leads[block]!.every((own, head) => near(own, each[head]!))]).toEqual([block, true]);
+    }
+    const drawn = await host.samples(asking, { text: TEXT, decode: { temperature: 2 }, seed: 5 }, 2);
+    const one = await host.record(asking, { text: TEXT, decode: { temperature: 2 }, seed: 6 });
+    expect(drawn[1]).toBe(one.document.translation);
+  });
+});
