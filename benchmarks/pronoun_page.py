@@ -9,140 +9,133 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from glassformer.directory import write_text
-from glassformer.see.draw import save_figure, theme
-from glassformer.see.draw.canvas import Page
-from glassformer.see.draw.cells import legend, matrix
+from glassformer.see.draw import save_figure
+from glassformer.see.figure import style
+from glassformer.see.figure.grids import Matrix
+from glassformer.see.figure.nodes import Across, Columns, Down, Label, Node, Panel
+from glassformer.see.figure.plan import Outline
+from glassformer.see.figure.render import render_scene
+from glassformer.see.figure.scene import Scene
 
-CELL, GAP = (30.0, 19.0), 44.0
+CELL = (30.0, 19.0)
 WORDS = {
-    "right": "the right\nnoun",
-    "wrong": "the other\nnoun",
+    "right": "the right noun",
+    "wrong": "the other noun",
     "it": "it",
-    "adjective": "the\nadjective",
-    "rest": "all the\nrest",
+    "adjective": "the adjective",
+    "rest": "all the rest",
 }
+
+
+class Report(Outline):
+    """A figure of measurements, which is of no recording."""
+
+    def __init__(self) -> None:
+        super().__init__("all", None, "en")
+
+    def say(self, key: str, /, **values: Any) -> str:
+        return {"topic": "What the pronoun hangs on"}[key]
+
+    def table(
+        self,
+        name: str,
+        values: Any,
+        columns: list[str] | None = None,
+        rows: list[str] | None = None,
+        title: str = "",
+    ) -> Node:
+        """Return numbers as colours, with what rows and columns are; titled ones have signs."""
+        panel = Panel(
+            self.give(name, values),
+            width=CELL[0] * values.shape[1],
+            height=CELL[1] * values.shape[0],
+            digits=0,
+            scale="signed" if title else "share",
+            limit=50.0 if title else 100.0,
+        )
+        return Matrix(
+            panel,
+            rows=rows or [str(n) for n in range(values.shape[0])],
+            columns=columns or [str(n) for n in range(values.shape[1])],
+            head=Label(title, style.SMALL, bold=True) if title else None,
+        )
 
 
 def write_page(found: dict[str, Any], model: str, folder: Path) -> None:
     for name, draw in (("looks", draw_looks), ("swaps", draw_swaps), ("silence", draw_silence)):
-        save_figure(draw(found), folder / f"pronoun-{name}.svg")
+        figure = render_scene(draw(found, model))
+        assert isinstance(figure, Figure)
+        save_figure(figure, folder / f"pronoun-{name}.svg")
     write_text(folder / "pronoun.md", tell(found, model))
 
 
-def draw_looks(found: dict[str, Any]) -> Figure:
+def draw_looks(found: dict[str, Any], model: str) -> Scene:
     """How far above chance each head's attention prefers the right noun."""
-    page = Page()
+    plan = Report()
     titles = {
         "it reads the source": "from “it”, in the encoder",
         "the adjective reads the source": "from the adjective, in the encoder",
         "the pronoun step reads the source": "from the pronoun step, to the source",
         "the pronoun step reads the French": "from the pronoun step, to the French before it",
     }
-    heads = len(found["look"]["it reads the source"][0])
-    for n, (name, title) in enumerate(titles.items()):
-        x, y = (
-            (n % 2) * (heads * CELL[0] + GAP),
-            (n // 2) * (len(found["look"][name]) * CELL[1] + 62),
-        )
-        _table(page, x, y, (np.array(found["look"][name]) - 0.5) * 100, title, 50)
-    legend(
-        page, 0, page.bottom + 14, "signed", 50, label="percentage points above chance", digits=0
-    )
-    return page.finish(
-        "Which head looks at the right noun?",
-        f"Of {2 * found['pairs']} riddles, the share in which a head gives the right noun more "
-        "attention than the other one, less the 50 % of chance. Rows are layers, columns heads. "
-        "The riddles are pairs that differ in the adjective alone: whoever does not know it, and "
-        "looks at one noun by habit, has exactly half.",
+    tables = [
+        plan.table(f"look_{n}", (np.array(found["look"][name]) - 0.5) * 100, title=title)
+        for n, (name, title) in enumerate(titles.items())
+    ]
+    return plan.compose(
+        Columns([tables[:2], tables[2:]], gap=(44, 26)),
+        title="From “it”, no head looks at the right noun more often than chance",
+        note=f"Of {2 * found['pairs']} riddles, the share in which a head gives the right noun "
+        "more attention than the other one, less the 50 % of chance, in percentage points. Rows "
+        "are layers, columns heads. The riddles are pairs that differ in the adjective alone: "
+        "whoever does not know it, and looks at one noun by habit, has exactly half.",
+        origin=model,
     )
 
 
-def draw_silence(found: dict[str, Any]) -> Figure:
+def draw_silence(found: dict[str, Any], model: str) -> Scene:
     """What is lost without each head, and without each block."""
-    page, x = Page(), 0.0
-    for name, rows in found["silence"].items():
+    plan, tables = Report(), []
+    for n, (name, rows) in enumerate(found["silence"].items()):
         values = (np.array(rows) - found["right"]) * 100
-        heads = [str(n) for n in range(values.shape[1] - 1)]
-        _table(page, x, 0, values, name, 50, [*heads, "all"])
-        x += values.shape[1] * CELL[0] + GAP
-    legend(page, 0, page.bottom + 14, "signed", 50, label="percentage points lost or won", digits=0)
-    return page.finish(
-        "What is lost without a head?",
-        f"The change of the share of right pronouns, {found['right']:.1%} with all in place, "
-        "when the output of one head is set to zero everywhere; in the last column, that of the "
-        "whole block.",
+        heads = [*(str(n) for n in range(values.shape[1] - 1)), "all"]
+        tables.append(plan.table(f"silence_{n}", values, heads, title=name))
+    blocks = [row[-1] - found["right"] for rows in found["silence"].values() for row in rows]
+    return plan.compose(
+        Across(*tables, gap=24),
+        title=f"No single head is needed; the worst whole block costs {-min(blocks):.0%}",
+        note=f"The change of the share of right pronouns, {found['right']:.1%} with all in place, "
+        "in percentage points, when the output of one head is set to zero everywhere; in the last "
+        "column, that of the whole block.",
+        origin=model,
     )
 
 
-def draw_swaps(found: dict[str, Any]) -> Figure:
+def draw_swaps(found: dict[str, Any], model: str) -> Scene:
     """Which vectors carry the answer from one sentence into the other."""
-    page, y = Page(), 0.0
+    plan, parts = Report(), []
     titles = {
         "adjective": "from a sentence with another adjective, whose answer is the other noun",
         "noun": "from a sentence whose right noun has the other gender",
     }
     for what, swap in found["swap"].items():
-        page.text(0, y - 58, f"{titles[what]} ({swap['riddles']} pairs)", size=11, bold=True)
         columns = np.array([swap["encoder"][name] for name in WORDS]).T * 100
         layers = ["embedding", *(f"encoder {n}" for n in range(len(columns) - 1))]
-        _table(page, 70, y, columns, "", 100, list(WORDS.values()), layers, wide=56)
+        names = list(WORDS.values())
+        one = plan.table(f"{what}_encoder", columns, names, layers)
         rows = np.array(list(swap["decoder"].values())).T * 100
-        names = [name.replace(" ", "\n") for name in swap["decoder"]]
         layers = [f"decoder {n}" for n in range(len(rows))]
-        _table(page, 470, y, rows, "", 100, names, layers, wide=64)
-        y += len(columns) * CELL[1] + 104
-    legend(page, 70, page.bottom + 14, "share", 100, label="% of answers that turn", digits=0)
-    return page.finish(
-        "Where is the answer kept?",
-        "Two sentences, one il, one elle, alike but for one word. The vectors of one word of the "
-        "second are put in the place of those of the first, after one layer: in how many pairs "
-        "does the answer become that of the second? On the right, the decoder's own vectors.",
+        two = plan.table(f"{what}_decoder", rows, list(swap["decoder"]), layers)
+        told = Label(f"{titles[what]} ({swap['riddles']} pairs)", style.BODY, bold=True)
+        parts.append(Down(told, Across(one, two, gap=44, align="bottom"), gap=8))
+    return plan.compose(
+        Down(*parts, gap=30),
+        title="The answer stays in the adjective and the noun, and is made in the decoder",
+        note="Two sentences, one il, one elle, alike but for one word. The vectors of one word of "
+        "the second are put in the place of those of the first, after one layer: in how many of a "
+        "hundred pairs does the answer become that of the second? On the right, the decoder's own.",
+        origin=model,
     )
-
-
-def _table(
-    page: Page,
-    x: float,
-    y: float,
-    values: Any,
-    title: str,
-    limit: float,
-    columns: list[str] | None = None,
-    rows: list[str] | None = None,
-    wide: float = CELL[0],
-) -> None:
-    """Numbers as colours, with what rows and columns are."""
-    columns = columns or [str(n) for n in range(values.shape[1])]
-    rows = rows or [str(n) for n in range(values.shape[0])]
-    scale = "share" if limit == 100 else "signed"
-    matrix(
-        page,
-        x,
-        y,
-        values,
-        "plain",
-        "measured",
-        cell=(wide, CELL[1]),
-        digits=0,
-        scale=scale,
-        limit=limit,
-    )
-    for n, name in enumerate(columns):
-        page.text(
-            x + (n + 0.5) * wide,
-            y - 5,
-            name,
-            size=theme.SMALL,
-            ha="center",
-            va="bottom",
-            color=theme.SOFT,
-        )
-    for n, name in enumerate(rows):
-        page.text(
-            x - 6, y + (n + 0.5) * CELL[1], name, size=theme.SMALL, ha="right", color=theme.SOFT
-        )
-    if title:
-        page.text(x, y - 27, title, size=10.5, bold=True)
 
 
 def _find_best(rows: list[list[float]]) -> tuple[float, int, int]:

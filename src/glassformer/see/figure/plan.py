@@ -125,15 +125,17 @@ class Outline:
 
     def _write_foot(self, width: float, origin: str) -> Node:
         """Return the line that says of which model and sentence the figure is."""
-        settings = self.trace.settings
         own = Label("glassformer", style.TINY, style.SOFT, bold=True)
-        size = f"{settings.encoder_layers}+{settings.decoder_layers}"
-        words = f"“{self.trace.text}” → “{self.trace.translation}”"
-        which = self.say("which", size=size, d=settings.d_model)
-        which = origin or f"{which} · {words}"
+        which = (origin or self._name_recording()).replace("$", "")
         room = width - own.width - style.APART
-        left = Label(which.replace("$", ""), style.TINY, style.SOFT, fit=room)
+        left = Label(which, style.TINY, style.SOFT, fit=room)
         return Across(left, Spacer(width - left.width - own.width - 2 * style.CLOSE), own)
+
+    def _name_recording(self) -> str:
+        settings = self.trace.settings
+        size = f"{settings.encoder_layers}+{settings.decoder_layers}"
+        which = self.say("which", size=size, d=settings.d_model)
+        return f"{which} · “{self.trace.text}” → “{self.trace.translation}”"
 
 
 Maker = Callable[..., Scene]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -15,9 +16,6 @@ from glassformer.config import Positions
 from glassformer.model.positions import sinusoids
 from glassformer.see import Trace
 from glassformer.see.draw import draw, gallery, save_figure, waves
-from glassformer.see.draw.canvas import Page, spell_number
-from glassformer.see.draw.cells import find_limit, heat
-from glassformer.see.draw.charts import spell_rounded
 from glassformer.see.draw.fonts import (
     find_family,
     make_writable,
@@ -28,7 +26,11 @@ from glassformer.see.draw.fonts import (
 )
 from glassformer.see.draw.selection import balance, elide
 from glassformer.see.draw.theme import PAPER, ROLES
-from glassformer.see.figure.render import LONGEST
+from glassformer.see.figure.nodes import find_largest, spell
+from glassformer.see.figure.render import LONGEST, render_scene
+from glassformer.see.figure.scene import BoxMark, GridMark, Mark, Scene, TextMark
+from glassformer.see.figure.svg import write_svg
+from glassformer.see.figure.typesetting import TypeStyle, set_lines
 
 
 @pytest.mark.parametrize(
@@ -36,38 +38,35 @@ from glassformer.see.figure.render import LONGEST
     [(-0.001, 2, "0.00"), (-1.5, 1, "−1.5"), (float("-inf"), 2, "−∞"), (112, 0, "112")],
 )
 def test_numbers_as_printed(value: float, digits: int, printed: str) -> None:
-    assert spell_number(value, digits) == printed
+    assert spell(value, digits) == printed
 
 
-@pytest.mark.parametrize(
-    ("value", "figures", "printed"),
-    [
-        (104.0, 2, "100"),
-        (0.0449, 2, "0.045"),
-        (7.96, 2, "8"),
-        (12345.6, 2, "12000"),
-        (0.0, 2, "0"),
-        (2.5e-7, 2, "0.00000025"),
-        (-0.75, 6, "−0.75"),
-        (2e6, 6, "2000000"),
-    ],
-)
-def test_rounded_numbers_have_no_exponent(value: float, figures: int, printed: str) -> None:
-    assert spell_rounded(value, figures) == printed
+def make_scene(*marks: Mark, captions: tuple[str, ...] = ()) -> Scene:
+    """A page of 560 by 420 points with nothing but these marks."""
+    return Scene("", "en", "", "", 560.0, 420.0, marks, captions)
 
 
 def test_letters_of_a_line_stand_on_one_line() -> None:
     """Whatever stands beside them: high letters or low ones."""
     feet = set()
     for text in ("xz", "HE", "k▔"):
-        page = Page()
-        page.text(0, 60, text, size=40)
-        page.reach(0, 0, 200, 120)
-        page.finish("")
-        canvas = FigureCanvasAgg(page.figure)
+        mark = TextMark(x=10.0, y=60.0, text=text, size=40.0, ink="#000000", width=100.0)
+        canvas = FigureCanvasAgg(render_scene(make_scene(mark)))
         canvas.draw()
         feet.add(int(np.argwhere(np.asarray(canvas.buffer_rgba())[..., 0] < 128)[:, 0].max()))
     assert len(feet) == 1
+
+
+def test_what_stands_upright_is_as_high_as_it_is_long() -> None:
+    level = TextMark(x=50.0, y=200.0, text="a name", size=20.0, ink="#000000", width=60.0)
+    found = []
+    for mark in (level, replace(level, upright=True)):
+        canvas = FigureCanvasAgg(render_scene(make_scene(mark)))
+        canvas.draw()
+        dark = np.argwhere(np.asarray(canvas.buffer_rgba())[..., 0] < 128)
+        found.append(np.ptp(dark, axis=0))
+    assert found[0] == pytest.approx(found[1][::-1], abs=2) and found[0][1] > 2 * found[0][0]
+    assert 'transform="rotate(-90' in write_svg(make_scene(replace(level, upright=True)))
 
 
 def test_words_can_be_read() -> None:
@@ -95,9 +94,8 @@ def test_a_character_without_a_font_is_said() -> None:
 def test_our_words_run_from_left_to_right_around_others() -> None:
     """Else Arabic tokens turn the arrow between them around."""
     one, other, mark = "القطة", "على", "\u200e"
-    page = Page()
     shown = [
-        page.text(0, 0, text).get_text()
+        re.sub(f"{mark}+", mark, "".join(run.text for run in set_lines(text, TypeStyle(9))[0]))
         for text in (f"{one} → {other}", f"“{one}” reads", f"{one} {other}.", "a → b")
     ]
     assert shown == [
@@ -168,11 +166,9 @@ def test_lines_are_about_as_long() -> None:
 
 def test_a_film_lasts_as_long_as_its_steps(tmp_path: Path) -> None:
     ffmpeg = pytest.importorskip("imageio_ffmpeg")
-    page = Page()
-    for name in "ab":
-        page.step(name, name)
-        page.box(0, 0, 101, 51, label=name)
-    film = page.animate("Two")
+    box = BoxMark(x=0.0, y=0.0, width=101.0, height=51.0, fill="#1f2733")
+    marks = [replace(box, step=step, y=60.0 * step) for step in (1, 2)]
+    film = render_scene(make_scene(*marks, captions=("a", "b")))
     film.save(tmp_path / "two.mp4")
     assert [path.name for path in tmp_path.iterdir()] == ["two.mp4"]
     frames, seconds = ffmpeg.count_frames_and_secs(str(tmp_path / "two.mp4"))
@@ -180,8 +176,8 @@ def test_a_film_lasts_as_long_as_its_steps(tmp_path: Path) -> None:
 
 
 def test_scales_are_symmetric_and_never_empty() -> None:
-    assert find_limit(np.array([-3.0, 1.0, float("-inf")])) == 3
-    assert find_limit(np.zeros(2)) == 1
+    assert find_largest([np.array([-3.0, 1.0, float("-inf")])]) == 3
+    assert find_largest([np.zeros(2)]) == 1
 
 
 @pytest.mark.parametrize("d_model", [4, 20, 512])
@@ -202,11 +198,10 @@ def test_the_layouts_differ_in_more_than_order() -> None:
 
 
 def test_a_moving_picture_keeps_colours_of_which_there_is_little(tmp_path: Path) -> None:
-    page = Page()
-    heat(page, 0, 0, np.random.default_rng(1).normal(size=(90, 90)), 500, 400)
-    page.step("A dot.", "")
-    page.box(520, 0, 3, 3, fill="#b03030", edge=None, round=0)
-    moving = page.animate("Colours")
+    values = tuple(map(tuple, np.random.default_rng(1).normal(size=(90, 90)).tolist()))
+    grid = GridMark(x=0.0, y=0.0, width=500.0, height=400.0, values=values, limit=3.0)
+    dot = BoxMark(x=520.0, y=0.0, width=3.0, height=3.0, fill="#b03030", step=1)
+    moving = render_scene(make_scene(grid, dot, captions=("A dot.",)))
     moving.save(tmp_path / "a.gif")
     with Image.open(tmp_path / "a.gif") as found:
         found.seek(found.n_frames - 1)
@@ -229,39 +224,6 @@ def test_a_step_at_a_time(trace: Trace) -> None:
     assert all(a.get_visible() for step in moving.steps for a in step.artists)
     assert seconds[-1] >= 3 and min(seconds) < 0.1 < max(seconds[:-1])
     assert sum(seconds) <= LONGEST + 0.1
-
-
-@pytest.mark.parametrize(("count", "is_listed"), [(8, True), (9, False)])
-def test_what_is_told_in_turn_is_not_left_standing(count: int, is_listed: bool) -> None:
-    """The last of many sentences is about the last step, not about the complete picture."""
-    page = Page()
-    for n in range(count):
-        page.step(f"number {n}", "")
-        page.box(0, 20 * n, 10, 10)
-    moving = page.animate("title")
-
-    def read() -> list[str]:
-        return [text.get_text() for text in moving.captions if text.get_visible()]
-
-    still = read()
-    assert still == [f"{n + 1}  number {n}" for n in range(count) if is_listed]
-    for _ in moving.frames():
-        assert read()
-        assert is_listed or len(read()) == 1
-        if moving.steps[-1].artists[0].get_visible():
-            break
-    moving.complete()
-    assert read() == still
-
-
-def test_what_rests_is_there_from_the_first() -> None:
-    page = Page()
-    page.text(0, 0, "before")
-    page.step("first", "一")
-    moving = page.text(0, 20, "in")
-    page.rest()
-    page.text(0, 40, "after")
-    assert [step.artists for step in page.animate("title").steps] == [[moving]]
 
 
 @pytest.mark.parametrize("ending", ["gif", "svg", "pdf", "png"])
