@@ -1,10 +1,11 @@
-"""Draw every picture of the shipped model's translation, and of a larger model's, for docs/gallery.
+"""Draw the pictures of docs/gallery, and the pages that show them.
 
-    python -m benchmarks gallery [--base MODEL] [--out docs/gallery]
+    python -m benchmarks gallery [--out docs/gallery]
 
-Stills are PNG of 256 colours; those that move are GIF, of the shipped model alone. One page,
-index.html, shows them all. MODEL is one that `recipe` trained: its score is stated.
-A picture that is there already is kept, so that a run which was stopped goes on.
+README.md is what GitHub shows, index.html what a browser does: five pictures in full width, then
+chapters with what each picture finds, and the command that draws it. Stills are PNG of 256
+colours; those that move are GIF too. A picture that is there already is kept, so that a run which
+was stopped goes on.
 """
 
 from __future__ import annotations
@@ -12,91 +13,124 @@ from __future__ import annotations
 import argparse
 import html
 import io
-import json
 from collections.abc import Iterator
 from pathlib import Path
+from typing import NamedTuple
 
 from glassformer.config import Decode
 from glassformer.directory import write_text
 from glassformer.see import Trace
 from glassformer.see.draw import PICTURES, Animation, draw
 from glassformer.see.draw.animate import save_figure, write_animation
+from glassformer.see.draw.chapters import Shown, group_chapters, spell_command
 from glassformer.translator import Translator
 
-SHORT = "The animal didn't cross the street because it was too tired."
-LONG = (
-    "Although nobody had expected it, the old man who lived beside the river opened his door, "
-    "looked at the children for a long time, and told them to come in out of the rain at once."
-)
+ENGLISH = "The animal didn't cross the street because it was too tired."
+FRENCH = "L'animal n'a pas traversé la rue parce qu'il était trop fatigué."
 MOST = 12e6  # bytes of the whole gallery
 COLOURS, DPI = 256, 100
-GROUPS = {
-    "The whole model": 9,
-    "Words become numbers": 18,
-    "Positions": 29,
-    "Self-attention, step by step": 38,
-    "As matrices": 41,
-    "Many heads": 48,
-    "Attention on a sentence": 55,
-    "Masks and padding": 62,
-    "Feed-forward, residual, norm": 69,
-    "Stacks and what they cost": 73,
-    "The decoder writes": 83,
-    "Training": 91,
-    "The code": 105,
+THUMB = 270  # pixels of a thumbnail
+
+
+class Collection(NamedTuple):
+    """The pictures of one translation."""
+
+    model: str
+    text: str
+    lang: str
+    ids: tuple[str, ...]
+    heading: str
+
+
+SETS = {
+    "demo": Collection("demo", ENGLISH, "en", tuple(PICTURES), ""),
+    "fr-en": Collection(
+        "demo-fr-en", FRENCH, "en", ("V16", "V49", "V54", "V79", "V80"), "From French to English"
+    ),
+    "en-zh": Collection(
+        "demo-en-zh", ENGLISH, "zh", ("V10", "V16", "V54", "V74", "V79", "V80"), "In Chinese"
+    ),
 }
-TOY = ("V84", "V85", "V86", "V87", "V90", "V91")  # of a training, so the same for every model
+GREAT = (  # a file, and two sentences
+    (
+        "demo/V49.png",
+        "Everybody draws an arrow from “it” to the noun. Cut it, and nothing happens; cut the "
+        "glance at the adjective, and the model might as well toss a coin.",
+    ),
+    (
+        "fr-en/V79.png",
+        "What would each layer say if it were the last one? The words are often there some layers "
+        "before the end.",
+    ),
+    (
+        "demo/V87.png",
+        "A model of five words learns. At first its bets are scattered; at the end only one "
+        "cell in each row is dark.",
+    ),
+    (
+        "demo/V74.gif",
+        "The encoder has read, and its memory becomes keys and values in every decoder layer. Then "
+        "the first word comes out.",
+    ),
+    (
+        "demo/V57.png",
+        "Masked attention by hand, in matrices that add up. The numbers of a note that is often "
+        "copied do not: the error is struck out.",
+    ),
+)
 STYLE = """
-body{font:17px/1.55 system-ui,sans-serif;color:#2f3640;background:#f3f4f6;margin:0}
-main,header{max-width:76rem;margin:0 auto;padding:0 1.2rem}
-header{padding-top:2.5rem}h1{font-size:2.1rem;margin:0}h2{margin:3rem 0 .6rem}
-nav a{margin-right:1rem;color:#2946d8;text-decoration:none;white-space:nowrap}
-figure{margin:0 0 1.4rem;background:#fff;border:1px solid #dfe3e8;border-radius:10px;padding:1rem}
-figcaption{color:#515b67;font-size:.95rem;margin-bottom:.4rem}
-figcaption b{color:#2946d8;margin-right:.5rem}
-img{max-width:100%;height:auto;display:block;margin:0 auto}
-.pair{display:grid;grid-template-columns:repeat(auto-fit,minmax(20rem,1fr));gap:1rem}
-.pair small{display:block;color:#68717d;text-align:center}
+body{font:17px/1.55 system-ui,sans-serif;color:#1f2733;background:#f5f6f9;margin:0 auto;
+  max-width:76rem;padding:1rem 1.2rem}
+h1{font-size:2.1rem;margin:1rem 0 0}h2{margin:3rem 0 .8rem}
+img{max-width:100%;height:auto}
+figure{margin:0 0 1.2rem;background:#fff;border:1px solid #e4e7ec;border-radius:10px;padding:1rem}
+.great img{display:block;margin:0 auto;max-height:80vh}
+section{display:grid;grid-template-columns:repeat(auto-fill,minmax(22rem,1fr));gap:1rem}
+section img{height:16rem;width:100%;object-fit:contain}
+figcaption b{color:#2946d8;margin-right:.4rem}
+code{display:block;font-size:.75rem;color:#5c6673;overflow:auto;white-space:nowrap;
+  user-select:all;margin-top:.4rem}
 """
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--base", type=Path, help="a model of the paper's base size")
     default = Path(__file__).parents[1] / "docs" / "gallery"
     parser.add_argument("--out", type=Path, default=default)
 
 
 def main(options: argparse.Namespace) -> None:
-    sets = {"demo": record("demo", SHORT)}
-    if options.base:
-        sets["base"] = record(options.base, LONG)
-    for name, trace in sets.items():
-        paint(trace, options.out / name, first=name == "demo")
-    score = read_score(options.base) if options.base else ""
-    write_text(options.out / "index.html", "".join(tell(sets, options.out, score)))
+    shown = {name: paint(each, options.out / name) for name, each in SETS.items()}
+    write_text(options.out / "README.md", "".join(tell_markdown(shown, options.out)))
+    write_text(options.out / "index.html", "".join(tell_html(shown, options.out)))
     size = sum(path.stat().st_size for path in options.out.rglob("*") if path.is_file())
     print(f"{options.out}: {size / 1e6:.1f} MB")
     if size > MOST:
         raise SystemExit(f"that is more than {MOST / 1e6:.0f} MB")
 
 
-def record(model: Path | str, text: str) -> Trace:
+def record(model: str, text: str) -> Trace:
     translator = Translator.load(model, device="cpu")
     return translator.see(text, decode=Decode(search="beam", beam=4))
 
 
-def paint(trace: Trace, folder: Path, first: bool) -> None:
-    """Stills of one recording; of the first also what moves, and what needs no recording."""
+def paint(each: Collection, folder: Path) -> list[Shown]:
+    """Draw what is missing of a set; return what its pictures find."""
     folder.mkdir(parents=True, exist_ok=True)
-    for id, picture in PICTURES.items():
-        moves = first and picture.kind == "animated"
+    trace, found = record(each.model, each.text), []
+    for id in each.ids:
+        picture = PICTURES[id]
         still, moving = folder / f"{id}.png", folder / f"{id}.gif"
-        if (still.exists() and (moving.exists() or not moves)) or (id in TOY and not first):
-            continue
-        drawn = draw(trace, id)
-        save_small(drawn.figure if isinstance(drawn, Animation) else drawn, still)
-        if isinstance(drawn, Animation) and moves:
-            drawn.save(moving)
+        moves = picture.kind == "animated" and folder.name == "demo"
+        if not (still.exists() and (moving.exists() or not moves)):
+            drawn = draw(trace, id, lang=each.lang)
+            save_small(drawn.figure if isinstance(drawn, Animation) else drawn, still)
+            if isinstance(drawn, Animation) and moves:
+                drawn.save(moving)
+        title = picture.title(each.lang)
+        scene = picture.scene(trace, lang=each.lang) if picture.scene else None
+        said = (scene.title, scene.description) if scene else (title, title)
+        found.append(Shown(id, *said, still))
+    return found
 
 
 def save_small(figure: object, path: Path) -> None:
@@ -109,58 +143,77 @@ def save_small(figure: object, path: Path) -> None:
     write_animation(path, buffer.getvalue())
 
 
-def read_score(model: Path) -> str:
-    """BLEU on each test set, from the result.json that `recipe.py` left beside the model."""
-    found = json.loads((model / "result.json").read_text(encoding="utf-8"))
-    scores = {name: test["scores"]["BLEU"] for name, test in found["tests"].items()}
-    said = [f"BLEU {bleu['value']:.1f} on {name}" for name, bleu in scores.items()]
-    signature = next(iter(scores.values()))["signature"]
-    return f"{', '.join(said)} ({signature}) after {found['updates']:,} updates"
+def list_chapters(shown: dict[str, list[Shown]]) -> Iterator[tuple[str, str, list[Shown]]]:
+    """Yield each chapter: its title, the name of its set, its pictures."""
+    for title, here in group_chapters(shown["demo"]):
+        yield title, "demo", here
+    for name, each in SETS.items():
+        if each.heading:
+            yield each.heading, name, shown[name]
 
 
-def tell(sets: dict[str, Trace], folder: Path, score: str) -> Iterator[str]:
-    """The page."""
+def find_great(shown: dict[str, list[Shown]]) -> Iterator[tuple[str, str, Shown]]:
+    """Yield the file and the sentences of each great picture, and what it finds."""
+    for file, told in GREAT:
+        name, _, rest = file.partition("/")
+        yield file, told, next(each for each in shown[name] if each.id == rest.partition(".")[0])
+
+
+def spell(name: str, id: str) -> str:
+    return spell_command(id, SETS[name].model, SETS[name].text)
+
+
+def tell_markdown(shown: dict[str, list[Shown]], folder: Path) -> Iterator[str]:
+    """Yield the page that GitHub shows."""
+    yield "# Gallery\n\nEvery picture is drawn from the recording of one translation by a model "
+    yield "that comes with the package, and every number on it is one that the network computed. "
+    yield "The command below a picture draws it; with another model or text, of yours.\n"
+    for file, told, each in find_great(shown):
+        alt = each.told.replace("[", "(").replace("]", ")").replace("\n", " ")
+        yield f"\n## {each.finding}\n\n![{alt}]({file})\n\n{told}\n\n"
+        yield f"```\n{spell(file.partition('/')[0], each.id)}\n```\n"
+    for title, name, here in list_chapters(shown):
+        yield f"\n## {title}\n\n<table>\n"
+        for n in range(0, len(here), 3):
+            yield "<tr>\n"
+            for each in here[n : n + 3]:
+                file = f"{name}/{each.id}"
+                moves = (folder / f"{file}.gif").exists()
+                more = f' <a href="{file}.gif">moves</a>' if moves else ""
+                yield (
+                    f'<td width="33%" valign="top"><a href="{file}.png">'
+                    f'<img src="{file}.png" '
+                    f'width="{THUMB}" alt="{html.escape(each.told)}"></a><br>'
+                    f"<b>{each.id}</b> {html.escape(each.finding)}{more}<br>"
+                    f"<sub><code>{html.escape(spell(name, each.id))}</code></sub></td>\n"
+                )
+            yield "</tr>\n"
+        yield "</table>\n"
+
+
+def tell_html(shown: dict[str, list[Shown]], folder: Path) -> Iterator[str]:
+    """Yield the page for a browser, which works without a network."""
     yield '<!doctype html>\n<html lang="en"><meta charset="utf-8">\n'
-    yield '<meta name="viewport" content="width=device-width"><title>All pictures</title>\n'
-    yield f"<style>{STYLE}</style>\n<header><h1>All pictures</h1>\n<p>Each is drawn from the "
-    yield "recording of one translation; <code>glassformer see MODEL TEXT --gallery FOLDER</code> "
-    yield "draws them for any model and sentence. A ▶ moves.</p>\n<ul>\n"
-    for name, trace in sets.items():
-        yield describe(name, trace, score if name == "base" else "")
-    yield "</ul>\n<nav>"
-    yield " ".join(f'<a href="#{last}">{title}</a>' for title, last in GROUPS.items())
-    yield "</nav></header>\n<main>\n"
-    ids = list(PICTURES)
-    for title, last in GROUPS.items():
-        yield f'<h2 id="{last}">{title}</h2>\n'
-        while ids and int(ids[0][1:]) <= last:
-            yield show(ids.pop(0), list(sets), folder)
-    yield "</main></html>\n"
-
-
-def describe(name: str, trace: Trace, score: str) -> str:
-    shape = trace.settings
-    said = f"“{trace.text}” → “{trace.translation}”"
-    return (
-        f"<li><b>{name}</b>: {shape.encoder_layers} + {shape.decoder_layers} layers, d_model "
-        f"{shape.d_model}, {shape.heads} heads. {html.escape(said)}"
-        f"{f' Score: {html.escape(score)}.' if score else ''}</li>\n"
-    )
-
-
-def show(id: str, names: list[str], folder: Path) -> str:
-    """A picture of each recording that has it; what moves starts where it is clicked."""
-    shown = [name for name in names if (folder / name / f"{id}.png").exists()]
-    gif = f"{names[0]}/{id}.gif"
-    moves = f' <a href="{gif}">▶</a>' if (folder / gif).exists() else ""
-    title = html.escape(PICTURES[id].en)
-    images = "".join(
-        f'<div><a href="{name}/{id}.png"><img loading="lazy" src="{name}/{id}.png" '
-        f'alt="{id}, {title}: {name}"></a>{f"<small>{name}</small>" if len(shown) > 1 else ""}'
-        "</div>"
-        for name in shown
-    )
-    return (
-        f'<figure id="{id}"><figcaption><b>{id}</b>{title}{moves}</figcaption>'
-        f'<div class="pair">{images}</div></figure>\n'
-    )
+    yield '<meta name="viewport" content="width=device-width"><title>Gallery</title>\n'
+    yield f"<style>{STYLE}</style>\n<h1>What a translation looks like inside</h1>\n"
+    yield "<p>Every number is one that the network computed. The command below a picture draws it; "
+    yield "with another model or text, of yours.</p>\n"
+    for file, told, each in find_great(shown):
+        yield (
+            f'<figure class="great"><h2>{html.escape(each.finding)}</h2><img src="{file}" '
+            f'alt="{html.escape(each.told)}"><p>{html.escape(told)}</p>'
+            f"<code>{html.escape(spell(file.partition('/')[0], each.id))}</code></figure>\n"
+        )
+    for title, name, here in list_chapters(shown):
+        yield f"<h2>{html.escape(title)}</h2>\n<section>\n"
+        for each in here:
+            file = f"{name}/{each.id}"
+            moves = f' <a href="{file}.gif">▶</a>' if (folder / f"{file}.gif").exists() else ""
+            yield (
+                f'<figure id="{name}-{each.id}"><a href="{file}.png"><img loading="lazy" '
+                f'src="{file}.png" alt="{html.escape(each.told)}"></a><figcaption><b>{each.id}</b>'
+                f"{html.escape(each.finding)}{moves}"
+                f"<code>{html.escape(spell(name, each.id))}</code></figcaption></figure>\n"
+            )
+        yield "</section>\n"
+    yield "</html>\n"

@@ -1,4 +1,4 @@
-"""Pictures of a recording, for the options --picture and --gallery of `glassformer see`."""
+"""Pictures of a recording, for the options --picture, --gallery, --slides of `glassformer see`."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def is_picture_wanted(given: dict[str, Any]) -> bool:
-    return given["picture"] is not None or given["gallery"] is not None
+    return any(given[name] is not None for name in ("picture", "gallery", "slides"))
 
 
 def draw_what_is_wanted(trace: Trace, given: dict[str, Any]) -> None:
@@ -43,9 +43,22 @@ def _draw(trace: Trace, given: dict[str, Any]) -> None:
     if given["gallery"] is not None:
         with show_progress("drawing", len(PICTURES)) as tell:
             made = gallery(
-                trace, given["gallery"], lang=given["lang"] or "en", progress=lambda id: tell(1)
+                trace,
+                given["gallery"],
+                lang=given["lang"] or "en",
+                model=str(given["model"]),
+                progress=lambda id: tell(1),
             )
         warn(f"{len(made) - 1} files and {made[-1]}")
+    if given["slides"] is not None:
+        from ..see.draw.slides import BEST, write_slides
+
+        lang, model = given["lang"] or "en", str(given["model"])
+        with show_progress("drawing", len(BEST)) as tell:
+            count = write_slides(
+                trace, given["slides"], lang=lang, model=model, progress=lambda id: tell(1)
+            )
+        warn(f"{count} slides in {given['slides']}")
     if given["picture"] is not None:
         out = given["output"] or Path(f"{given['picture']}.svg")
         names = ("layer", "head", "query", "lang")

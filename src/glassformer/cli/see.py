@@ -56,6 +56,9 @@ def see(
     seed: int | None = SEED,
     picture: str | None = opt("Vnn", "Draw this picture.", panel=PICTURES),
     gallery: Path | None = opt("FOLDER", "Draw them all, with a page.", panel=PICTURES),
+    slides: Path | None = opt(
+        "FILE", "A deck of the best ones, with notes: .pptx, .pdf.", panel=PICTURES
+    ),
     query: str | None = opt("TOKEN", "Of what this token reads.", panel=PICTURES),
     lang: str | None = opt("en|zh", "Of the words in them.", panel=PICTURES),
     output: Path | None = opt(

@@ -12,18 +12,24 @@ from typing import Any
 from matplotlib.figure import Figure
 
 from .animate import Animation, save_figure, write_animation
+from .chapters import Shown, describe_drawing, group_chapters, spell_command
 from .pictures import PICTURES, Picture, draw, find_picture
 
 FEW = 5  # pictures named of those left out for one reason
 _STYLE = """
-body{font:16px/1.5 system-ui,sans-serif;color:#2f3640;margin:2rem auto;
-  max-width:75rem;padding:0 1rem}
-h1{font-size:1.7rem;margin-bottom:0}.text{color:#68717d}
-main{display:grid;grid-template-columns:repeat(auto-fill,minmax(22rem,1fr));gap:1.25rem}
-figure{margin:0;border:1px solid #dfe3e8;border-radius:8px;padding:.75rem;background:#fff}
-figure img{width:100%;height:18rem;object-fit:contain}
-figcaption{border-top:1px solid #eef0f3;padding-top:.4rem;font-size:.9rem}
-figcaption b{color:#2946d8;margin-right:.4rem}.out{font-size:.9rem;color:#68717d}
+body{font:16px/1.5 system-ui,sans-serif;color:#1f2733;background:#f5f6f9;margin:2rem auto;
+  max-width:78rem;padding:0 1rem}
+h1{font-size:1.8rem;margin-bottom:0}h2{font-size:1.25rem;margin:2.6rem 0 .8rem}
+.text{color:#5c6673;font-size:1.1rem}
+section{display:grid;grid-template-columns:repeat(auto-fill,minmax(22rem,1fr));gap:1.1rem}
+figure{margin:0;border:1px solid #e4e7ec;border-radius:10px;padding:.8rem;background:#fff;
+  display:flex;flex-direction:column}
+figure img{width:100%;height:17rem;object-fit:contain}
+figcaption{margin-top:auto;padding-top:.5rem;font-size:.95rem}
+figcaption b{color:#2946d8;margin-right:.4rem}
+code{display:block;margin-top:.35rem;font-size:.72rem;color:#5c6673;overflow:auto;
+  white-space:nowrap;user-select:all}
+.out{font-size:.9rem;color:#5c6673}
 """
 
 
@@ -34,20 +40,22 @@ def gallery(
     lang: str = "en",
     format: str = "svg",
     moving: bool = True,
+    model: str = "MODEL",
     ids: Iterable[str] | None = None,
     progress: Callable[[str], object] = lambda id: None,
     **options: Any,
 ) -> list[Path]:
     """Draw all pictures (or `ids`) into a folder with an `index.html`; return the files.
 
-    moving: write animations as .gif too. options: options for the pictures that have them.
+    moving: write animations as .gif too. model: its name in the commands on the page. options:
+    options for the pictures that have them.
     Pictures that this recording cannot give are counted in a warning, and named on the page
     with the reason. Raise ValueError if none can be drawn.
     """
     folder = Path(folder)
     pictures = [find_picture(id) for id in ids or PICTURES]
     _check_known(pictures, options)
-    made: list[tuple[Picture, Path]] = []
+    made: list[Shown] = []
     left_out: list[tuple[Picture, str]] = []
     files: list[Path] = []
     for picture in pictures:
@@ -61,7 +69,7 @@ def gallery(
         folder.mkdir(parents=True, exist_ok=True)
         written = _write(drawn, folder / f"{picture.id}.{format}", moving)
         files += written
-        made.append((picture, written[-1]))
+        made.append(describe_drawing(picture.id, drawn, written[-1], lang))
         progress(picture.id)
     if not made:
         raise ValueError(f"no picture could be drawn: {_group_reasons(left_out)}")
@@ -69,7 +77,7 @@ def gallery(
         count = f"{len(left_out)} of {len(pictures)} pictures are left out"
         warnings.warn(f"{count}: {_group_reasons(left_out)}", stacklevel=2)
     page = folder / "index.html"
-    write_animation(page, _make_page(trace, made, left_out, lang).encode())
+    write_animation(page, _make_page(trace, made, left_out, lang, model).encode())
     return [*files, page]
 
 
@@ -106,14 +114,14 @@ def _write(drawn: Figure | Animation, path: Path, moving: bool) -> list[Path]:
 
 
 def _make_page(
-    trace: Any, made: list[tuple[Picture, Path]], left_out: list[tuple[Picture, str]], lang: str
+    trace: Any, made: list[Shown], left_out: list[tuple[Picture, str]], lang: str, model: str
 ) -> str:
     source, target = html.escape(trace.text), html.escape(trace.translation)
-    figures = "\n".join(
-        f'<figure id="{picture.id}"><a href="{path.name}"><img loading="lazy" src="{path.name}" '
-        f'alt="{html.escape(picture.title(lang))}"></a><figcaption><b>{picture.id}</b>'
-        f"{html.escape(picture.title(lang))}</figcaption></figure>"
-        for picture, path in made
+    chapters = "\n".join(
+        f"<h2>{html.escape(title)}</h2>\n<section>\n"
+        + "\n".join(_show(each, spell_command(each.id, model, trace.text)) for each in shown)
+        + "\n</section>"
+        for title, shown in group_chapters(made, lang)
     )
     missing = "\n".join(
         f"<li><b>{picture.id}</b> {html.escape(picture.title(lang))}: {html.escape(reason)}</li>"
@@ -125,5 +133,15 @@ def _make_page(
         f'<meta charset="utf-8"><meta name="viewport" content="width=device-width">\n'
         f"<title>{heading}</title><style>{_STYLE}</style>\n<h1>{heading}</h1>\n"
         f'<p class="text"><bdi>{source}</bdi> → <bdi>{target}</bdi></p>\n'
-        f'<main>\n{figures}\n</main>\n<ul class="out">\n{missing}\n</ul>\n</html>\n'
+        f'{chapters}\n<ul class="out">\n{missing}\n</ul>\n</html>\n'
+    )
+
+
+def _show(each: Shown, command: str) -> str:
+    """Return one picture with what it finds, what it tells, and the command that draws it."""
+    name, finding = each.path.name, html.escape(each.finding)
+    return (
+        f'<figure id="{each.id}"><a href="{name}"><img loading="lazy" src="{name}" '
+        f'alt="{html.escape(each.told)}"></a><figcaption><b>{each.id}</b>{finding}'
+        f"<code>{html.escape(command)}</code></figcaption></figure>"
     )

@@ -222,7 +222,7 @@ def _join(
 def _tell_sizes(plan: Outline) -> str:
     settings = plan.trace.settings
     sizes = {"d": settings.d_model, "f": settings.d_ff, "h": settings.heads}
-    return plan.say("note", **sizes) + plan.say(settings.norm)
+    return plan.say("note", **sizes) + plan.say(f"norm_{settings.norm}")
 
 
 def _tell_share(plan: Outline) -> str:
@@ -282,6 +282,7 @@ def draw_two_layers(plan: Outline) -> Scene:
     return plan.compose(
         body,
         title=plan.say(key, word=word, cosine=f"{kept:.2f}", n=last),
-        note=plan.say("note_vectors", d=trace.settings.d_model) + plan.say(trace.settings.norm),
+        note=plan.say("note_vectors", d=trace.settings.d_model)
+        + plan.say(f"norm_{trace.settings.norm}"),
         links=links,
     )

@@ -72,7 +72,8 @@ def _choose_rows(trace: Any, most: int) -> tuple[dict[str, int], dict[str, str]]
     spoken = [max(spoken, key=spoken.count)] if spoken else []
     rows = {word: row for word, row in rows.items() if table[word][1] in spoken}
     if len(rows) > FEW:
-        return dict(list(rows.items())[:most]), {word: table[word][0] for word in rows}
+        rows = dict(list(rows.items())[:most])
+        return rows, {word: table[word][0] for word in rows}
     return {show_token(token.text): token.id for token in trace.source[:most]}, {}
 
 

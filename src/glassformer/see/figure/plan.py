@@ -98,11 +98,12 @@ class Outline:
         high = self._write_note(sheet, note, captions, y, width)
         foot = self._write_foot(width, origin)
         foot.place(sheet, style.MARGIN, y + high)
+        told = [note, *(each.text for each in callouts)]
         return Scene(
             id="",
             lang=self.lang,
             title=title.replace("$", ""),
-            description=" ".join(filter(None, [note, *(each.text for each in callouts)])),
+            description=" ".join(filter(None, told)).replace("$", ""),
             width=width + 2 * style.MARGIN,
             height=y + high + foot.height + style.MARGIN * 0.6,
             marks=tuple(sheet.marks),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import re
 from collections.abc import Callable
 from dataclasses import replace
@@ -15,7 +16,8 @@ from PIL import Image
 from glassformer.config import Positions
 from glassformer.model.positions import sinusoids
 from glassformer.see import Trace
-from glassformer.see.draw import draw, gallery, save_figure, waves
+from glassformer.see.draw import PICTURES, draw, gallery, save_figure, waves
+from glassformer.see.draw.chapters import Shown, group_chapters
 from glassformer.see.draw.fonts import (
     find_family,
     make_writable,
@@ -25,6 +27,7 @@ from glassformer.see.draw.fonts import (
     wrap,
 )
 from glassformer.see.draw.selection import balance, elide
+from glassformer.see.draw.slides import write_slides
 from glassformer.see.draw.theme import PAPER, ROLES
 from glassformer.see.figure.nodes import find_largest, spell
 from glassformer.see.figure.render import LONGEST, render_scene
@@ -250,6 +253,49 @@ def test_gallery(trace: Trace, tmp_path: Path) -> None:
     page = (tmp_path / "index.html").read_text(encoding="utf-8")
     assert re.findall(r'<figure id="(V\d+)"', page) == ids
     assert "http" not in page, "it works without a network"
+    assert re.findall(r"<h2>(.*?)</h2>", page) == [
+        "The whole model",
+        "Words become numbers",
+        "Self-attention, step by step",
+    ]
+    for id in ids:  # what it finds, and the command that draws it
+        finding = PICTURES[id].scene(trace).title  # type: ignore[misc]
+        assert html.escape(finding) in page
+        command = f'glassformer see MODEL "{trace.text}" --picture {id}'
+        assert html.escape(command) in page
+
+
+def test_every_picture_has_a_chapter() -> None:
+    shown = [Shown(id, "", "", Path()) for id in PICTURES]
+    grouped = [each.id for _, here in group_chapters(shown) for each in here]
+    assert grouped == [*PICTURES]
+
+
+def test_slides_have_pictures_and_notes(trace: Trace, tmp_path: Path) -> None:
+    """A PDF has a page and a note for each picture that this recording has."""
+    ids, told = ("V01", "V35", "V16"), []
+    count = write_slides(trace, tmp_path / "a.pdf", ids=ids, model="mine", progress=told.append)
+    assert count == 3 and told == [*ids]
+    written = (tmp_path / "a.pdf").read_bytes()
+    assert written.count(b"/Type /Page\n") + written.count(b"/Type /Page ") == 3
+    assert written.count(b"/Subtype /Text") == 3
+    with pytest.raises(ValueError, match=r"slides are written as \.pptx or \.pdf"):
+        write_slides(trace, tmp_path / "a.odp")
+    with pytest.raises(ValueError, match="none of these pictures"):
+        write_slides(trace, tmp_path / "b.pdf", ids=["V84"], lang="fr")
+
+
+def test_slides_for_powerpoint(trace: Trace, tmp_path: Path) -> None:
+    pptx = pytest.importorskip("pptx")
+    assert write_slides(trace, tmp_path / "a.pptx", ids=["V01", "V16"], model="mine") == 2
+    slides = list(pptx.Presentation(str(tmp_path / "a.pptx")).slides)
+    for slide, id in zip(slides, ("V01", "V16"), strict=True):
+        scene = PICTURES[id].scene(trace)  # type: ignore[misc]
+        (picture,) = slide.shapes
+        assert picture.name == scene.title
+        notes = slide.notes_slide.notes_text_frame.text
+        assert notes.startswith(scene.description)
+        assert notes.endswith(f'glassformer see mine "{trace.text}" --picture {id}')
 
 
 def test_gallery_names_what_it_cannot_draw(trace: Trace, tmp_path: Path) -> None:

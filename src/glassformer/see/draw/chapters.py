@@ -1,0 +1,58 @@
+"""The chapters in which pictures stand, and what each of them says about one recording."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from .pictures import find_picture
+
+CHAPTERS = (  # the number of the last picture, and the titles
+    (9, "The whole model", "整个模型"),
+    (18, "Words become numbers", "词变成数"),
+    (29, "Positions", "位置"),
+    (38, "Self-attention, step by step", "自注意力，逐步"),
+    (41, "Self-attention as matrices", "矩阵形式的自注意力"),
+    (48, "Several heads", "多个头"),
+    (55, "Attention on a sentence", "一句话上的注意力"),
+    (62, "Masks and padding", "掩码与填充"),
+    (69, "Feed-forward, residual, norm", "前馈、残差、归一化"),
+    (73, "Layers on layers, and what they cost", "层层相叠及其开销"),
+    (83, "The decoder writes", "解码器写作"),
+    (91, "Training", "训练"),
+    (999, "The code", "代码"),
+)
+
+
+class Shown(NamedTuple):
+    """A picture that was drawn: its number, what it finds, what it tells, and its file."""
+
+    id: str
+    finding: str
+    told: str
+    path: Path
+
+
+def describe_drawing(id: str, drawn: Any, path: Path, lang: str = "en") -> Shown:
+    """Return what a drawing of a picture says: its title, and the note that is read aloud."""
+    scene = getattr(getattr(drawn, "figure", drawn), "scene", None)
+    title = find_picture(id).title(lang)
+    return Shown(id, scene.title if scene else title, scene.description if scene else title, path)
+
+
+def group_chapters(shown: Iterable[Shown], lang: str = "en") -> list[tuple[str, list[Shown]]]:
+    """Return the titles of all chapters that have pictures, with their pictures."""
+    rest, found = list(shown), []
+    first = 0
+    for last, en, zh in CHAPTERS:
+        here = [each for each in rest if first < int(each.id[1:]) <= last]
+        found += [(zh if lang == "zh" else en, here)] if here else []
+        first = last
+    return found
+
+
+def spell_command(id: str, model: str, text: str) -> str:
+    """Return the command that draws a picture of a sentence."""
+    quoted = text.strip().replace("\\", "\\\\").replace('"', '\\"')
+    return f'glassformer see {model} "{quoted}" --picture {id}'
