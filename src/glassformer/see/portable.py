@@ -16,8 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..checks.familiarity import measure_usual
+from ..checks.known_words import read_known_words
 from ..directory import Tokenizers, locate, open_model
-from ..known_words import read_known_words
 from ..publish.card import read_facts
 from ..text import Tokenizer
 from ..text.function_words import name_language
