@@ -21,6 +21,7 @@ WITHOUT = "GLASSFORMER_WITHOUT_APP"  # set: packages are built without the app
 TARGET = "GLASSFORMER_TARGET"  # the tag of the machines that a wheel is for
 ZIG = "ziglang>=0.13"
 BUILT = "glassformer/shared_library/built"  # in a wheel
+WASM = "glassformer/serve/static/engine.wasm"  # in a wheel, and in a checkout under src/
 
 
 class Hook(BuildHookInterface[Any]):
@@ -56,12 +57,14 @@ class Hook(BuildHookInterface[Any]):
 
     def _compile(self, tag: str, build_data: dict[str, Any]) -> None:
         sys.path.insert(0, str(Path(self.root) / "src"))
-        from glassformer.shared_library.targets import build_libraries, find_target
+        from glassformer.shared_library.targets import build_libraries, build_wasm, find_target
 
         target, compiled = find_target(tag), TemporaryDirectory()
         folder = Path(compiled.name)
         for path in build_libraries(target, folder):
             build_data["force_include"][str(path)] = f"{BUILT}/{path.relative_to(folder)}"
+        if not (Path(self.root) / "src" / WASM).is_file():
+            build_data["force_include"][str(build_wasm(folder / "engine.wasm"))] = WASM
         build_data |= {"compiled": compiled, "tag": f"py3-none-{tag}", "pure_python": False}
 
 

@@ -206,25 +206,33 @@ def _write_sentences(tokenizers: Tokenizers, texts: Sequence[str], work: Path) -
 
 
 def _make_sides(name: str, plan: Plan) -> list[Side]:
-    """Return the processes of a peer; its copy of the model is written once and kept."""
+    """Return the processes of a peer."""
     engine, precisions = PEERS[name]
-    print_ = sha256((plan.model / WEIGHTS).read_bytes()).hexdigest()[:12]
     module, sides = f"{MODULES}.translate_{engine}", []
     for precision in precisions:
-        shared = f"-{precision}" if name == "ctranslate2" else ""
-        folder = (plan.work / "models" / f"{print_}-{name}{shared}").absolute()
-        if not folder.exists():
-            partial = folder.with_name(f"{folder.name}.partial")
-            shutil.rmtree(partial, ignore_errors=True)
-            if name in WRITERS:
-                WRITERS[name](plan.model, partial)
-            else:
-                export_ctranslate2(plan.model, partial, quantization=precision, texts=plan.texts)
-            partial.rename(folder)
+        folder = prepare_peer(name, precision, plan.model, plan.work, plan.texts)
         sides.append(
             Side(f"{name} {precision}", module, (str(folder), str(plan.file), precision), engine)
         )
     return sides
+
+
+def prepare_peer(
+    name: str, precision: str, model: Path, work: Path, texts: Sequence[str] | None
+) -> Path:
+    """Write a copy of a model for a peer, once; return its folder."""
+    print_ = sha256((model / WEIGHTS).read_bytes()).hexdigest()[:12]
+    shared = f"-{precision}" if name == "ctranslate2" else ""
+    folder = (work / "models" / f"{print_}-{name}{shared}").absolute()
+    if not folder.exists():
+        partial = folder.with_name(f"{folder.name}.partial")
+        shutil.rmtree(partial, ignore_errors=True)
+        if name in WRITERS:
+            WRITERS[name](model, partial)
+        else:
+            export_ctranslate2(model, partial, quantization=precision, texts=texts)
+        partial.rename(folder)
+    return folder
 
 
 def _measure(processes: Sequence[Process], plan: Plan) -> dict[str, list[dict[str, Any]]]:

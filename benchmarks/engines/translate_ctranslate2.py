@@ -38,6 +38,7 @@ def main() -> None:
             max_batch_size=settings.get("batch", 32),
             max_input_length=0,
             max_decoding_length=settings["longest"],
+            min_decoding_length=settings.get("shortest", 1),
         )
         return [result.hypotheses[0] for result in found]
 

@@ -47,6 +47,7 @@ class Workers:
     library: ctypes.CDLL
     networks: Sequence[structs.NetworkStruct]
     pool: ctypes.c_void_p | None = None
+    budget: int = BUDGET  # at most so many tokens at work in a search: more are slower
 
     @property
     def longest(self) -> int:
@@ -224,17 +225,20 @@ def _call(
             raised.append(error)
         return len(raised)
 
+    tokens = budget.tokens if isinstance(budget, Budget) else budget
+    if function == "gf_search":
+        tokens = min(tokens, workers.budget)
     networks = (structs.NetworkStruct * len(workers.networks))(*workers.networks)
     call = structs.CallStruct(
         networks=networks,
         pool=workers.pool,
         workers=len(networks),
-        budget=budget.tokens if isinstance(budget, Budget) else budget,
+        budget=tokens,
         progress=structs.Tell(tell),
     )
     called = getattr(workers.library, function)
     code = called(ctypes.byref(call), ctypes.byref(batch.struct), *arguments)
-    if isinstance(budget, Budget):
+    if isinstance(budget, Budget) and call.budget < tokens:  # memory ran out
         budget.tokens = min(budget.tokens, call.budget)
     if raised:
         raise raised[0]

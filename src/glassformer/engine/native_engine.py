@@ -128,7 +128,7 @@ def _hire(model: NativeModel, number: int) -> Workers:
     library.pool_close.restype = None
     if library.pool_open(ctypes.c_int32(number), ctypes.byref(pool)):
         raise MemoryError("not enough memory for threads")
-    made = Workers(library, [NetworkStruct() for _ in range(number)], pool)
+    made = Workers(library, [NetworkStruct() for _ in range(number)], pool, model.budget)
     for network in made.networks:
         try:
             model.open_network(network)

@@ -24,7 +24,9 @@ from ..directory import (
 )
 from ..disk import prepare_beside, put_folder, read_json, sync_files
 from ..evaluate.choice import ALIGNMENT
-from .card import read_facts
+from ..weights.int8 import save_int8
+from .card import hash_files, read_facts, write_card
+from .golden import write_golden
 from .health import examine_model
 
 PUBLISHED = (WEIGHTS, CONFIG, SHARED, *SEPARATE, CARD, GOLDEN, ALIGNMENT, WORDS)
@@ -71,22 +73,26 @@ class Published:
         return {"files": self.files, **run, "reveals": list(self.reveals)}
 
 
-def publish_model(model: Path | str, out: Path) -> Published:
+def publish_model(model: Path | str, out: Path, *, int8: bool = False) -> Published:
     """Copy the files that translating needs, without the training text, to a new folder `out`.
 
+    int8: the weights are quantized, a quarter of fp32; golden translations and card follow them.
     ValueError if `out` is there, or if `doctor` would find an error in the copy; then nothing is
     written.
     """
     folder = locate(model)
     if out.exists():
         raise ValueError(f"{out} is there already: name a new folder")
-    open_model(folder)
+    _, _, weights = open_model(folder)
     with prepare_beside(out) as scratch:
         whole = scratch / "model"
         whole.mkdir()
         for name in PUBLISHED:
             if (folder / name).is_file():
                 shutil.copyfile(folder / name, whole / name)
+        if int8:
+            save_int8(weights, whole / WEIGHTS)
+            _follow_weights(whole)
         if wrong := [each for each in examine_model(whole) if each.is_wrong]:
             said = "; ".join(f"{each.about}: {each.said}" for each in wrong)
             raise ValueError(
@@ -96,6 +102,15 @@ def publish_model(model: Path | str, out: Path) -> Published:
         put_folder(whole, out)
     files = {name: (out / name).stat().st_size for name in PUBLISHED if (out / name).is_file()}
     return Published(files, measure_run(folder), tuple(_list_revealed(out)))
+
+
+def _follow_weights(folder: Path) -> None:
+    """Make golden translations and card of a copy anew, after its weights have changed."""
+    if (folder / GOLDEN).is_file():
+        write_golden(folder, [line["source"] for line in read_json(folder / GOLDEN)["lines"]])
+    facts = read_facts(folder)
+    if "sha256" in facts:
+        write_card(folder, {**facts, "sha256": hash_files(folder)})
 
 
 def measure_run(folder: Path) -> Contents | None:

@@ -1,17 +1,19 @@
 """The machines that wheels are built for, and the compiling for all of them on one: by Zig.
 
-`hatch_build.py` calls this. Run as a program, it prints the names of the targets.
+`hatch_build.py` calls this. Run as a program, it prints the names of the targets; with a path, it
+builds the engine as WebAssembly there.
 """
 
 from __future__ import annotations
 
+import subprocess
 import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
-from .compiler import PROBE, ZIG, Source, compile_library, list_sources
+from .compiler import ENGINE_NAME, FLAGS, PROBE, ZIG, Source, compile_library, list_sources
 from .instruction_sets import GENERIC, SETS, InstructionSet
 from .loading import seal
 
@@ -36,6 +38,8 @@ TARGETS = (
     Target("macosx_11_0_x86_64", "x86_64-macos.11.0", ".dylib"),
     Target("win_amd64", "x86_64-windows-gnu", ".dll"),
 )
+WASM = ("-target", "wasm32-wasi", "-mcpu=generic+simd128", "-mexec-model=reactor", "-s")
+NOT_WASM = ("-fPIC", "-shared")
 
 
 def find_target(tag: str) -> Target:
@@ -73,5 +77,18 @@ def _build(
     return library, seal(library)
 
 
-if __name__ == "__main__":
+def build_wasm(to: Path) -> Path:
+    """Compile the engine for browsers and Node; return the file. RuntimeError if that fails."""
+    flags = [*WASM, *(flag for flag in FLAGS if flag not in NOT_WASM)]
+    files = list_sources()[ENGINE_NAME].files
+    command = [*ZIG, *flags, *map(str, files), "-o", str(to)]
+    result = subprocess.run(command, capture_output=True, stdin=subprocess.DEVNULL, check=False)
+    if result.returncode:
+        raise RuntimeError(result.stderr.decode(errors="replace").strip())
+    return to
+
+
+if __name__ == "__main__" and sys.argv[1:]:
+    build_wasm(Path(sys.argv[1]))
+elif __name__ == "__main__":
     sys.stdout.write("".join(f"{each.tag}\n" for each in TARGETS))

@@ -64,6 +64,8 @@ def _name_tensors(file: WeightsFile, make: Callable[[StoredTensor], Tensor]) -> 
 
 
 def _copy(stored: StoredTensor) -> Tensor:
+    if stored.scale is not None:
+        return torch.from_numpy(stored.to_fp32())
     tensor = torch.from_numpy(np.array(stored.data))
     return tensor.view(torch.bfloat16) if stored.type == "BF16" else tensor
 

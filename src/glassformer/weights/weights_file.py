@@ -1,6 +1,7 @@
 """A weights file, read with NumPy: mapped into memory once, and checked before it is used.
 
 Beside the weights stand notes, and aliases: further names of tied weights, which are stored once.
+A matrix of int8 numbers has a scale for each row: see `int8`.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ import math
 import mmap
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,7 @@ from ..compatibility.former_names import rename_tensor
 from ..typed_json import check_type
 
 NOTES, ALIASES = "notes", "aliases"  # what is written beside the weights
+SCALE = ".scale"  # ends the name of the scales of an int8 matrix
 # The types of numbers, as safetensors names them; NumPy has no bf16.
 DTYPES = {"F64": "<f8", "F32": "<f4", "F16": "<f2", "BF16": "<u2", "BOOL": "?"}
 DTYPES |= {f"{sign}{8 * n}": f"<{sign.lower()}{n}" for sign in "IU" for n in (1, 2, 4, 8)}
@@ -39,15 +41,20 @@ class StoredTensor:
     type: str  # a key of DTYPES
     shape: tuple[int, ...]
     data: NDArray[Any]  # of this shape; a view of the file, bf16 as 16-bit integers
+    scale: NDArray[np.float32] | None = None  # of each row; int8 only
 
     def to_fp32(self) -> NDArray[np.float32]:
         """Return a copy of the values in fp32."""
+        if self.scale is not None:
+            return self.data.astype(np.float32) * self.scale[:, None]
         if self.type == "BF16":
             return (self.data.astype(np.uint32) << 16).view(np.float32)
         return self.data.astype(np.float32)
 
     def is_finite(self) -> bool:
         """Return whether no value is NaN or infinite."""
+        if self.scale is not None:
+            return bool(np.isfinite(self.scale).all())
         kind = np.uint32 if self.type == "F32" else np.uint16
         bits, exponent = self.data.reshape(-1).view(kind), kind(EXPONENTS[self.type])
         parts = (bits[start : start + CHECKED] for start in range(0, len(bits), CHECKED))
@@ -70,7 +77,7 @@ class WeightsFile:
             with path.open("rb") as file:
                 self._map = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
             self.notes, aliases = _read_metadata(path, metadata)
-            self.stored = dict(_list_tensors(self._map))
+            self.stored = _join_scales(path, dict(_list_tensors(self._map)))
             self.tensors = self.stored | {
                 rename_tensor(name): self.stored[rename_tensor(other)]
                 for name, other in aliases.items()
@@ -91,12 +98,13 @@ class WeightsFile:
             return self.tensors[name]
 
     def check_shapes(self, wanted: Shapes) -> None:
-        """Raise ValueError unless the file has exactly these names and shapes, and only floats."""
+        """Raise ValueError unless the file has exactly these names and shapes, in a type known."""
         if self.shapes != wanted:
             raise ValueError(f"{self.path}: {_say_difference(self.shapes, wanted)}")
         for name, each in self.stored.items():
-            if each.type not in EXPONENTS:
-                raise ValueError(f"{self.path}: {name} is of {each.type}, not fp32 or fp16")
+            if each.type not in EXPONENTS and each.scale is None:
+                known = "not fp32, fp16, or int8 with scales"
+                raise ValueError(f"{self.path}: {name} is of {each.type}, {known}")
 
     def check_finite(self) -> None:
         """Raise ValueError, naming the tensor, if some of the weights are NaN or infinite."""
@@ -133,6 +141,22 @@ def _list_tensors(mapped: mmap.mmap) -> Iterator[tuple[str, StoredTensor]]:
             raise KeyError(f"{name} has {end - start} bytes")
         data = np.frombuffer(mapped, dtype, count, begin + start) if count else np.empty(0, dtype)
         yield rename_tensor(name), StoredTensor(told["dtype"], shape, data.reshape(shape))
+
+
+def _join_scales(path: Path, tensors: dict[str, StoredTensor]) -> dict[str, StoredTensor]:
+    """Return the tensors, those of int8 with their scales. ValueError if a scale cannot be one."""
+    found = dict(tensors)
+    for name, each in tensors.items():
+        if each.type != "I8" or f"{name}{SCALE}" not in tensors:
+            continue
+        scale = found.pop(f"{name}{SCALE}")
+        if len(each.shape) != 2 or (scale.type, scale.shape) != ("F32", each.shape[:1]):
+            said = f"{scale.type} {[*scale.shape]} for {each.type} {[*each.shape]}"
+            raise ValueError(f"{path}: {name}{SCALE} is no scale of each row ({said})")
+        if not (np.isfinite(scale.data) & (scale.data > 0)).all():
+            raise ValueError(f"{path}: {name}{SCALE} has numbers that are not positive and finite")
+        found[name] = replace(each, scale=scale.data)
+    return found
 
 
 def _read_metadata(

@@ -14,9 +14,11 @@ import pytest
 import torch
 from torch import Tensor
 
-from glassformer.config import Decode
+from glassformer.config import Config, Decode
 from glassformer.decode import score_targets, search
+from glassformer.decode.sentences import Budget
 from glassformer.engine.native_engine import NativeEngine
+from glassformer.engine.native_model import choose_budget
 from glassformer.model import Transformer
 from glassformer.shared_library import load_library
 from glassformer.tap import record
@@ -174,7 +176,9 @@ def test_a_missing_table_is_named(network: Transformer) -> None:
 WITHOUT_TORCH = """
 import sys
 from glassformer.directory import SHIPPED, open_model
+from glassformer.decode.sentences import Budget
 from glassformer.engine.native_engine import NativeEngine
+from glassformer.engine.native_model import choose_budget
 
 config, tokenizers, weights = open_model(SHIPPED / "demo")
 engine = NativeEngine.open(config.model, weights.tensors, sys.argv[1])
@@ -195,3 +199,22 @@ def test_the_demo_translates_without_torch(precision: str) -> None:
     assert made.stdout.strip() == Translator.load("demo", precision="fp32").translate(
         "The cat is on the mat."
     )
+
+
+SIZES = [("tiny", 8000, 1049), ("base", 32000, 4096)]
+
+
+@pytest.mark.parametrize(("size", "vocabulary", "most"), SIZES)
+def test_tokens_at_work_follow_the_size(size: str, vocabulary: int, most: int) -> None:
+    settings = Config.read({"size": size}).model
+    assert choose_budget(settings, vocabulary) == most
+    assert choose_budget(settings.model_copy(update={"d_model": 8}), 9) == 256
+
+
+def test_a_smaller_number_at_work_is_not_remembered(engine: NativeEngine) -> None:
+    """A budget shrinks where memory runs out, not where fewer tokens at work are faster."""
+    budget = Budget(100_000)
+    wanted = engine.search([[5, 2]] * 3, SEARCHES["greedy"], budget=256)
+    found = engine.search([[5, 2]] * 3, SEARCHES["greedy"], budget=budget)
+    assert budget.tokens == 100_000
+    assert [each[0].tokens for each in found] == [each[0].tokens for each in wanted]

@@ -111,7 +111,7 @@ def test_what_the_settings_do_not_ask_for(tmp_path: Path) -> None:
         ({"a": (2, 3)}, "b is no weight of a model"),
         ({"a": (2, 3), "b": (2,), "c": (1,)}, "c is missing"),
         ({"a": (2, 4), "b": (2,)}, r"a is \[2, 3\], but settings and tokenizer say \[2, 4\]"),
-        ({"a": (2, 3), "b": (2,)}, "b is of I64, not fp32 or fp16"),
+        ({"a": (2, 3), "b": (2,)}, "b is of I64, not fp32, fp16, or int8 with scales"),
     ):
         with pytest.raises(ValueError, match=said):
             file.check_shapes(wanted)

@@ -13,8 +13,12 @@ A slot: the D keys of one position of one row, then its D values.
 #pragma once
 #include "vector.h"
 
+#if LANES > 4 || defined __aarch64__
 #define QUERIES 6 /* at most so many queries of a source at once */
-#define GROUP 64  /* numbers of D whose heads are computed at once */
+#else
+#define QUERIES 3 /* for 16 registers of 4 numbers */
+#endif
+#define GROUP 64 /* numbers of D whose heads are computed at once */
 #if LANES == 8
 #define COLUMNS 2 /* vectors of outputs that QUERIES queries keep in registers */
 #else
@@ -234,7 +238,12 @@ static inline void attend_source(const Heads *heads, const float *q, int64_t q_s
         if (heads->is_bf16) ATTEND(n_, 1);           \
         else ATTEND(n_, 0);                          \
         break;
-            switch (together) { CASE(1) CASE(2) CASE(3) CASE(4) CASE(5) CASE(6) }
+            switch (together) {
+                CASE(1) CASE(2) CASE(3)
+#if QUERIES > 3
+                CASE(4) CASE(5) CASE(6)
+#endif
+            }
 #undef CASE
 #undef ATTEND
             if (kept->weights) {

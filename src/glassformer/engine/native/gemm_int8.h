@@ -43,7 +43,7 @@ typedef __m256i Sums;
 #define DOWN 4
 #endif
 #endif
-#define prefetch(address) _mm_prefetch((const char *)(address), _MM_HINT_T0)
+#define prefetch(address) _mm_prefetch((const char *)(address), _MM_HINT_T1)
 
 #elif FLIP
 typedef int32x4_t Sums;
@@ -117,7 +117,7 @@ INLINE void add_step(const int8_t *weight, int64_t step, const uint8_t *x, int64
     for (int i = 0; i < sets; i++) {
         const int8_t *from = weight + i * LANES / BLOCK * step + i * LANES % BLOCK * 4;
         w[i] = load_sums(from);
-        if (rows < 4) prefetch(from + 1024);
+        if (rows < 4) prefetch(from + 1024); /* there is little else to do */
     }
 #pragma GCC unroll 8
     for (int r = 0; r < rows; r++) {
@@ -131,9 +131,10 @@ INLINE void add_step(const int8_t *weight, int64_t step, const uint8_t *x, int64
 }
 #endif
 
-/* Compute `rows` rows, at most DOWN, of `blocks` blocks of outputs, at most ACROSS. */
+/* Compute `rows` rows, at most DOWN, of `blocks` blocks of outputs, at most ACROSS. ahead: weights
+to be prefetched, a cache line at each step. */
 INLINE void multiply_block(const Linear *map, const Rows *x, int64_t n, int64_t f, int rows,
-                           int blocks, int relu, float *y, int64_t y_stride) {
+                           int blocks, int relu, const int8_t *ahead, float *y, int64_t y_stride) {
     Sums sums[DOWN][SETS];
     int64_t step = (int64_t)map->inputs * BLOCK;
     int sets = blocks * BLOCK / LANES;
@@ -143,8 +144,10 @@ INLINE void multiply_block(const Linear *map, const Rows *x, int64_t n, int64_t 
     for (int i = 0; i < sets; i++)
 #pragma GCC unroll 8
         for (int r = 0; r < rows; r++) sums[r][i] = load_sums(map->offset + f + i * LANES);
-    for (int64_t k = 0; k < map->inputs; k += STEP)
+    for (int64_t k = 0; k < map->inputs; k += STEP, ahead += 64) {
+        prefetch(ahead);
         add_step(weight + k * BLOCK, step, bytes + k, x->stride, rows, sets, sums);
+    }
     const float *scale = x->scale + n;
     y += n * y_stride + f;
 #pragma GCC unroll 8
@@ -158,7 +161,8 @@ INLINE void multiply_block(const Linear *map, const Rows *x, int64_t n, int64_t 
 
 #else /* any processor: products of 16-bit numbers */
 #define ACROSS 1
-#define DOWN 2
+#define DOWN 4
+#define STEP 4
 #if defined __SSE2__
 #include <emmintrin.h>
 #define dot_pairs(a, b) (Ints)_mm_madd_epi16((__m128i)(a), (__m128i)(b))
@@ -172,6 +176,8 @@ typedef int32_t Ints __attribute__((vector_size(16)));
 #endif
 typedef int16_t Shorts __attribute__((vector_size(16)));
 typedef int8_t Bytes __attribute__((vector_size(8)));
+typedef uint8_t UnsignedBytes __attribute__((vector_size(8)));
+typedef int32_t Fours __attribute__((vector_size(8)));
 
 #ifndef dot_pairs
 INLINE Ints dot_pairs(Shorts a, Shorts b) {
@@ -182,9 +188,9 @@ INLINE Ints dot_pairs(Shorts a, Shorts b) {
 #endif
 
 INLINE void multiply_block(const Linear *map, const Rows *x, int64_t n, int64_t f, int rows,
-                           int blocks, int relu, float *y, int64_t y_stride) {
+                           int blocks, int relu, const int8_t *ahead, float *y, int64_t y_stride) {
     const int8_t *weight = (const int8_t *)map->weight + f * map->inputs;
-    (void)blocks;
+    (void)blocks, (void)ahead;
     for (int part = 0; part < BLOCK; part += 8) { /* 8 outputs, in four vectors of two each */
         Ints sums[DOWN][4] = {0};
         for (int64_t k = 0; k < map->inputs; k += 4) {
@@ -195,8 +201,10 @@ INLINE void multiply_block(const Linear *map, const Rows *x, int64_t n, int64_t 
                 w[i] = __builtin_convertvector(eight, Shorts);
             }
             for (int r = 0; r < rows; r++) {
-                const uint8_t *b = x->bytes + (n + r) * x->stride + k;
-                Shorts both = {b[0], b[1], b[2], b[3], b[0], b[1], b[2], b[3]};
+                int32_t four;
+                memcpy(&four, x->bytes + (n + r) * x->stride + k, 4);
+                Fours twice = {four, four};
+                Shorts both = __builtin_convertvector((UnsignedBytes)twice, Shorts);
                 for (int i = 0; i < 4; i++) sums[r][i] += dot_pairs(both, w[i]);
             }
         }
@@ -214,12 +222,13 @@ INLINE void multiply_block(const Linear *map, const Rows *x, int64_t n, int64_t 
 #endif
 
 static inline void multiply_rows(const Linear *map, const Rows *x, int64_t n, int rows, int64_t first,
-                          int64_t last, int relu, float *y, int64_t y_stride) {
-#define CASE(r)                                                                \
-    case r:                                                                    \
-        for (; f + ACROSS * BLOCK <= last; f += ACROSS * BLOCK)                \
-            multiply_block(map, x, n, f, r, ACROSS, relu, y, y_stride);        \
-        for (; f < last; f += BLOCK) multiply_block(map, x, n, f, r, 1, relu, y, y_stride); \
+                          int64_t last, int relu, const int8_t *ahead, float *y, int64_t y_stride) {
+#define CASE(r)                                                                            \
+    case r:                                                                                \
+        for (; f + ACROSS * BLOCK <= last; f += ACROSS * BLOCK)                            \
+            multiply_block(map, x, n, f, r, ACROSS, relu, ahead, y, y_stride);             \
+        for (; f < last; f += BLOCK)                                                       \
+            multiply_block(map, x, n, f, r, 1, relu, ahead, y, y_stride);                  \
         break;
     int64_t f = first;
     switch (rows) {
@@ -323,10 +332,13 @@ static inline void gemm_int8(const Linear *map, const Rows *x, int64_t rows, int
         return;
     }
 #endif
-    /* A few outputs at a time, so that their weights stay in the cache for all rows. */
+    /* A few outputs at a time, so that their weights stay in the cache for all rows; the next ones
+    are prefetched meanwhile. */
     const int64_t width = ACROSS * BLOCK;
-    for (int64_t f = 0; f < map->outputs; f += width)
-        for (int64_t n = 0; n < rows; n += DOWN)
+    for (int64_t f = 0; f < map->outputs; f += width) {
+        const int8_t *ahead = (const int8_t *)map->weight + (f + width) * map->inputs;
+        for (int64_t n = 0; n < rows; n += DOWN, ahead += map->inputs / STEP * 64)
             multiply_rows(map, x, n, (int)smaller(rows - n, DOWN), f,
-                          smaller(f + width, map->outputs), relu, y, y_stride);
+                          smaller(f + width, map->outputs), relu, ahead, y, y_stride);
+    }
 }

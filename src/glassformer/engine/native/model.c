@@ -5,7 +5,6 @@ of 16. Their numbers beyond the real width have weights of zero, so that they ar
 */
 #include "model.h"
 #include "gemm_int8.h" /* request_tiles */
-#include <stdio.h>
 #include <stdlib.h>
 
 #define WIDE (1 << 17)    /* upper bounds, as in config.py: a file may come from somebody else */
@@ -27,11 +26,19 @@ typedef struct {
     int32_t size;
 } Builder;
 
+/* Write three texts one after another to `out`, which holds `size` bytes, or what of them fits. */
+static void join(char *out, int32_t size, const char *a, const char *b, const char *c) {
+    const char *parts[] = {a, b, c};
+    for (int i = 0; i < 3; i++)
+        for (const char *from = parts[i]; *from && size > 1; size--) *out++ = *from++;
+    *out = 0;
+}
+
 static void fail(Builder *build, int error, const char *name, const char *reason) {
     if (build->error) return;
     build->error = error;
     if (build->reason && build->size > 0)
-        snprintf(build->reason, (size_t)build->size, "%s%s%s", name, *name ? ": " : "", reason);
+        join(build->reason, build->size, name, *name ? ": " : "", reason);
 }
 
 /* Return zeroed memory for `count` numbers on a cache line, or NULL after an error. */
@@ -72,7 +79,7 @@ static const Tensor *find(Builder *build, const char *name, int64_t rows, int64_
 static const float *find_scales(Builder *build, const Tensor *x) {
     char name[160];
     if (!x || x->type != I8) return NULL;
-    snprintf(name, sizeof name, "%s.scale", x->name);
+    join(name, sizeof name, x->name, ".scale", "");
     const Tensor *scales = find(build, name, x->shape[0], 0);
     if (scales && (scales->type != F32 || (uintptr_t)scales->data % 4))
         fail(build, GF_BAD_MODEL, name, "its numbers must be aligned fp32");
@@ -91,23 +98,29 @@ static float widen_half(uint16_t x) { /* fp16, by the exponents of fp32 */
     return wide;
 }
 
+/* Copy `count` numbers of a tensor from number `at` on, times `factor`, to `out`. */
+static void widen_numbers(const Tensor *x, int64_t at, int64_t count, float factor, float *out) {
+    const char *from = (const char *)x->data + at * (x->type == F32 ? 4 : x->type == I8 ? 1 : 2);
+    for (int64_t i = 0; x->type == F32 && i < count; i++) {
+        memcpy(out + i, from + 4 * i, 4);
+        out[i] *= factor;
+    }
+    for (int64_t i = 0; x->type == I8 && i < count; i++) out[i] = ((const int8_t *)from)[i] * factor;
+    for (int64_t i = 0; (x->type == F16 || x->type == BF16) && i < count; i++) {
+        uint16_t half;
+        memcpy(&half, from + 2 * i, 2);
+        out[i] = (x->type == F16 ? widen_half(half) : widen(half)) * factor;
+    }
+}
+
 /* Copy row r of a tensor, times `factor`, to `out`. If `to` is larger than `from`, numbers come in
 groups of `from` that are padded to groups of `to`. */
 static void read_row(const Tensor *x, const float *scales, int64_t r, float factor, int64_t from,
                      int64_t to, float *out) {
     int64_t columns = x->shape[x->rank - 1], first = x->rank == 2 ? r * columns : 0;
     if (scales) factor *= scales[r];
-    for (int64_t i = 0, at = first; i < columns; i++, at++) {
-        float wide;
-        uint16_t half;
-        if (x->type == F32) memcpy(&wide, (const char *)x->data + 4 * at, 4);
-        else if (x->type == I8) wide = ((const int8_t *)x->data)[at];
-        else {
-            memcpy(&half, (const char *)x->data + 2 * at, 2);
-            wide = x->type == F16 ? widen_half(half) : widen(half);
-        }
-        out[i / from * to + i % from] = wide * factor;
-    }
+    for (int64_t i = 0; i < columns; i += from, out += to)
+        widen_numbers(x, first + i, smaller(from, columns - i), factor, out);
 }
 
 static void begin_linear(Builder *build, Linear *map, int64_t outputs, int64_t inputs,
@@ -168,9 +181,10 @@ static void pack_part(Builder *build, Linear *map, int64_t at, const char *name,
 /* Pack the map of that name with `layer` before it, like "encoder.0.feed_forward.inner". */
 static void pack_named(Builder *build, Linear *map, int64_t at, const char *layer, const char *name,
                        int64_t outputs, int64_t inputs, Padding out, Padding in, float factor) {
-    char weight[120], bias[120];
-    snprintf(weight, sizeof weight, "%s.%s.weight", layer, name);
-    snprintf(bias, sizeof bias, "%s.%s.bias", layer, name);
+    char map_name[120], weight[120], bias[120];
+    join(map_name, sizeof map_name, layer, ".", name);
+    join(weight, sizeof weight, map_name, ".weight", "");
+    join(bias, sizeof bias, map_name, ".bias", "");
     pack_part(build, map, at, weight, bias, outputs, inputs, out, in, factor);
 }
 
@@ -179,7 +193,7 @@ static Norm read_norm(Builder *build, const char *layer, const char *name) {
     float *parts[2];
     for (int i = 0; i < 2; i++) {
         char full[120];
-        snprintf(full, sizeof full, "%s%s%s", layer, name, i ? ".bias" : ".weight");
+        join(full, sizeof full, layer, name, i ? ".bias" : ".weight");
         const Tensor *x = find(build, full, width, 0);
         parts[i] = allocate(build, build->model->d_model, 4);
         if (!build->error) read_row(x, NULL, 0, 1, width, width, parts[i]);
@@ -195,8 +209,9 @@ static void read_layer(Builder *build, Layer *layer, const char *side, int32_t n
     int64_t all = (int64_t)settings->heads * settings->head_width;
     Padding none = {MANY, MANY}, padded = {settings->head_width, heads->width};
     float root = (float)(1 / sqrt(settings->head_width)); /* 1/√d_k */
-    char name[40];
-    snprintf(name, sizeof name, "%s.%d", side, (int)number);
+    char name[40], digits[] = {(char)('0' + number / 100), (char)('0' + number / 10 % 10),
+                               (char)('0' + number % 10), 0};
+    join(name, sizeof name, side, ".", digits + (number < 100) + (number < 10));
     begin_linear(build, &layer->query_key_value, 3 * row, model, 128);
     pack_named(build, &layer->query_key_value, 0, name, "self_attention.to_query", all, model, padded, none, root);
     pack_named(build, &layer->query_key_value, row, name, "self_attention.to_key", all, model, padded, none, 1);

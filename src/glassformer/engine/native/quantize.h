@@ -41,12 +41,9 @@ INLINE float quantize_row(const float *x, int64_t padded, int64_t deep, int32_t 
 /* Return the scale of one output; NaN where a weight is not finite. Where products are summed in 16
 bits, the positive weights of a sum add up to at most 128, so do the negative: 255 * 128 fits. */
 static inline float find_scale(const float *row, int64_t inputs) {
-    float high = 0, sums = 0, wrong = 0;
-    for (int64_t k = 0; k < inputs; k++) {
-        float size = fabsf(row[k]);
-        high = size > high ? size : high;
-        wrong += row[k] * 0.0f;
-    }
+    Vec largest = v_set(0);
+    for (int64_t k = 0; k < inputs; k += LANES) largest = v_max_abs(v_load(row + k), largest);
+    float high = v_largest_abs(largest), sums = 0;
 #if PAIRED
     for (int64_t k = 0; k < inputs; k += 4 * PAIRED) {
         float more[2] = {0}, less[2] = {0};
@@ -57,5 +54,5 @@ static inline float find_scale(const float *row, int64_t inputs) {
 #endif
     /* Rounding may add a half for each of 2 * PAIRED, which counts towards the 128. */
     float scale = fmaxf(high / LARGEST, sums / (128 - PAIRED));
-    return wrong != 0 ? NAN : scale > TINY ? scale : TINY; /* also where wrong is NaN */
+    return isfinite(high) ? fmaxf(scale, TINY) : NAN;
 }

@@ -233,6 +233,7 @@ INLINE Vec v_sum_each(Vec *x) {
 #define LANES 4
 typedef float Vec __attribute__((vector_size(16)));
 typedef int32_t Ints __attribute__((vector_size(16)));
+typedef uint16_t Halves __attribute__((vector_size(8)));
 INLINE Vec v_load(const float *x) {
     Vec v;
     memcpy(&v, x, sizeof v);
@@ -257,7 +258,9 @@ INLINE Vec v_first(Vec a, int64_t n) {
     return (Vec)((Ints)a & ((Ints){0, 1, 2, 3} < (int32_t)smaller(n, LANES)));
 }
 INLINE Vec v_load_bf16(const bf16 *x) {
-    return (Vec){widen(x[0]), widen(x[1]), widen(x[2]), widen(x[3])};
+    Halves halves;
+    memcpy(&halves, x, sizeof halves);
+    return (Vec)(__builtin_convertvector(halves, Ints) << 16);
 }
 INLINE Vec v_round(Vec a) { /* for |a| below 2^22 */
     return (a + 12582912.0f) - 12582912.0f;
@@ -266,11 +269,14 @@ INLINE Vec v_scale(Vec a, Vec n) {
     return (Vec)((Ints)a + (__builtin_convertvector(n, Ints) << 23));
 }
 INLINE void v_store_bf16(bf16 *x, Vec v) {
-    for (int i = 0; i < LANES; i++) x[i] = narrow(v[i]);
+    Ints bits = (Ints)v, rounded = bits + 0x7fff + (bits >> 16 & 1);
+    Halves halves = __builtin_convertvector(rounded >> 16, Halves);
+    memcpy(x, &halves, sizeof halves);
 }
 INLINE void v_store_bytes(uint8_t *x, Vec v) {
-    Ints all = __builtin_convertvector(v, Ints);
-    for (int i = 0; i < LANES; i++) x[i] = (uint8_t)all[i];
+    uint8_t __attribute__((vector_size(4))) bytes;
+    bytes = __builtin_convertvector(__builtin_convertvector(v, Ints), __typeof__(bytes));
+    memcpy(x, &bytes, sizeof bytes);
 }
 INLINE Vec v_max_abs(Vec a, Vec b) {
     Ints x = (Ints)v_abs(a), y = (Ints)b;
