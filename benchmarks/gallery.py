@@ -126,10 +126,9 @@ def paint(each: Collection, folder: Path) -> list[Shown]:
             save_small(drawn.figure if isinstance(drawn, Animation) else drawn, still)
             if isinstance(drawn, Animation) and moves:
                 drawn.save(moving)
-        title = picture.title(each.lang)
-        scene = picture.scene(trace, lang=each.lang) if picture.scene else None
-        said = (scene.title, scene.description) if scene else (title, title)
-        found.append(Shown(id, *said, still))
+        assert picture.scene
+        scene = picture.scene(trace, lang=each.lang)
+        found.append(Shown(id, scene.title, scene.description, still))
     return found
 
 
@@ -200,8 +199,8 @@ def tell_html(shown: dict[str, list[Shown]], folder: Path) -> Iterator[str]:
     yield "with another model or text, of yours.</p>\n"
     for file, told, each in find_great(shown):
         yield (
-            f'<figure class="great"><h2>{html.escape(each.finding)}</h2><img src="{file}" '
-            f'alt="{html.escape(each.told)}"><p>{html.escape(told)}</p>'
+            f'<figure class="great"><img src="{file}" alt="{html.escape(each.told)}">'
+            f"<p>{html.escape(told)}</p>"
             f"<code>{html.escape(spell(file.partition('/')[0], each.id))}</code></figure>\n"
         )
     for title, name, here in list_chapters(shown):

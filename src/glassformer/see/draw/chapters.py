@@ -6,8 +6,6 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from .pictures import find_picture
-
 CHAPTERS = (  # the number of the last picture, and the titles
     (9, "The whole model", "整个模型"),
     (18, "Words become numbers", "词变成数"),
@@ -34,11 +32,10 @@ class Shown(NamedTuple):
     path: Path
 
 
-def describe_drawing(id: str, drawn: Any, path: Path, lang: str = "en") -> Shown:
+def describe_drawing(id: str, drawn: Any, path: Path) -> Shown:
     """Return what a drawing of a picture says: its title, and the note that is read aloud."""
-    scene = getattr(getattr(drawn, "figure", drawn), "scene", None)
-    title = find_picture(id).title(lang)
-    return Shown(id, scene.title if scene else title, scene.description if scene else title, path)
+    scene = getattr(drawn, "figure", drawn).scene
+    return Shown(id, scene.title, scene.description, path)
 
 
 def group_chapters(shown: Iterable[Shown], lang: str = "en") -> list[tuple[str, list[Shown]]]:

@@ -69,7 +69,7 @@ def gallery(
         folder.mkdir(parents=True, exist_ok=True)
         written = _write(drawn, folder / f"{picture.id}.{format}", moving)
         files += written
-        made.append(describe_drawing(picture.id, drawn, written[-1], lang))
+        made.append(describe_drawing(picture.id, drawn, written[-1]))
         progress(picture.id)
     if not made:
         raise ValueError(f"no picture could be drawn: {_group_reasons(left_out)}")

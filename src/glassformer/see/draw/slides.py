@@ -57,7 +57,7 @@ def _draw_slides(
         finally:
             progress(id)
         figure = drawn.figure if isinstance(drawn, Animation) else drawn
-        yield describe_drawing(name, drawn, path, lang), figure
+        yield describe_drawing(name, drawn, path), figure
 
 
 def _write_pdf(path: Path, slides: list[tuple[Shown, Any]], notes: list[str]) -> None:
