@@ -22,10 +22,11 @@ from glassformer.directory import locate, open_model, save_model
 from glassformer.see.derive import attribute_logit, read_lens
 from glassformer.see.living import build_living_page
 from glassformer.see.page import SavedPage
-from glassformer.see.portable import pack_model, quantize
+from glassformer.see.portable import pack_model
 from glassformer.see.silencing import silence_each
 from glassformer.see.trace import Trace
 from glassformer.translator import Translator
+from glassformer.weights.int8 import quantize_file
 
 WEB = Path(__file__).parents[2] / "web"
 SENTENCES, BEAMS, SAMPLES, TRIED = 300, 20, 10, 10
@@ -132,7 +133,7 @@ def _load_quantized(folder: Path) -> Translator:
     import torch
 
     config, tokenizers, weights = open_model(locate("demo"))
-    stored, aliases = quantize(weights)
+    stored, aliases = quantize_file(weights)
     exact = {
         name: values * stored[f"{name}.scale"][:, None] if values.dtype == np.int8 else values
         for name, values in stored.items()

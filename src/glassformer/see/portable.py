@@ -12,9 +12,6 @@ import json
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from ..checks.familiarity import measure_usual
 from ..checks.known_words import read_known_words
 from ..directory import Tokenizers, locate, open_model
@@ -22,14 +19,13 @@ from ..publish.card import read_facts
 from ..text import Tokenizer
 from ..text.function_words import name_language
 from ..text.spacing import is_unspaced
-from ..weights.weights_file import WeightsFile
+from ..weights.int8 import quantize_file
 from .catalogue import read_catalogue
 from .opgraph import build_graph
 from .page import describe_equation
 from .wiring import record_wiring
 
 SOURCE, TARGET = -1, -2  # sizes in the op-graph that are those of a sentence
-LARGEST = 127  # of a quantized weight
 
 
 def pack_model(model: Path | str) -> bytes:
@@ -54,7 +50,7 @@ def pack_model(model: Path | str) -> bytes:
         "ops": _describe_graph(config.model, tokenizers),
         "entries": {name: entry._asdict() for name, entry in read_catalogue().items()},
     }
-    stored, aliases = quantize(weights)
+    stored, aliases = quantize_file(weights)
     written = {"model": described, "aliases": aliases}
     return save(
         stored, {name: json.dumps(each, ensure_ascii=False) for name, each in written.items()}
@@ -81,27 +77,6 @@ def describe_for_page(model: Path | str) -> dict[str, Any]:
         ),
         "words": None if known is None else len(known),
     }
-
-
-def quantize(weights: WeightsFile) -> tuple[dict[str, NDArray[Any]], dict[str, str]]:
-    """Return the weights as they are stored, and the names of those that have another name too."""
-    stored: dict[str, NDArray[Any]] = {}
-    for name, tensor in weights.stored.items():
-        values = tensor.to_fp32()
-        if values.ndim < 2:
-            stored[name] = values
-            continue
-        scale = np.abs(values).max(-1, keepdims=True) / LARGEST
-        whole = np.rint(values / np.maximum(scale, np.finfo(np.float32).tiny))
-        stored[name] = whole.astype(np.int8)
-        stored[f"{name}.scale"] = scale[:, 0].astype(np.float32)
-    owners = {id(tensor): name for name, tensor in weights.stored.items()}
-    aliases = {
-        name: owners[id(tensor)]
-        for name, tensor in weights.tensors.items()
-        if name not in weights.stored
-    }
-    return stored, aliases
 
 
 def _describe_tokenizers(folder: Path, tokenizers: Tokenizers) -> list[dict[str, Any]]:

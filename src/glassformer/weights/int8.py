@@ -27,8 +27,8 @@ def quantize(weights: NDArray[np.float32]) -> tuple[NDArray[np.int8], NDArray[np
     return np.rint(weights / scale[:, None]).astype(np.int8), scale.astype(np.float32)
 
 
-def save_int8(file: WeightsFile, path: Path) -> None:
-    """Write the weights of an opened file in int8, with the same notes; a tied one only once."""
+def quantize_file(file: WeightsFile) -> tuple[dict[str, NDArray[Any]], dict[str, str]]:
+    """Return the weights of an opened file in int8, each once, and the names that share one."""
     tensors = dict[str, NDArray[Any]]()
     for name, each in file.stored.items():
         weights = each.to_fp32()
@@ -40,5 +40,10 @@ def save_int8(file: WeightsFile, path: Path) -> None:
     aliases = {
         name: first[id(each)] for name, each in file.tensors.items() if name not in file.stored
     }
-    notes = {**file.notes, ALIASES: aliases}
-    write_bytes(path, save(tensors, {NOTES: json.dumps(notes)}))
+    return tensors, aliases
+
+
+def save_int8(file: WeightsFile, path: Path) -> None:
+    """Write the weights of an opened file in int8, with the same notes; a tied one only once."""
+    tensors, aliases = quantize_file(file)
+    write_bytes(path, save(tensors, {NOTES: json.dumps({**file.notes, ALIASES: aliases})}))
