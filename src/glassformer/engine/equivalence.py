@@ -15,7 +15,7 @@ from pathlib import Path
 import torch
 
 from ..config import Model
-from ..model import Transformer
+from ..model import EncoderDecoder
 from .engine import Engine, Read
 from .measurement_cache import recall, remember
 
@@ -24,7 +24,7 @@ APART = 1e9  # the difference where the engine cannot be built
 FIRST, LAST = 3, 20  # ids that every vocabulary has
 
 
-def is_faithful(settings: Model, read: Read, load: Callable[[], Transformer]) -> bool:
+def is_faithful(settings: Model, read: Read, load: Callable[[], EncoderDecoder]) -> bool:
     """Return whether the engine's logits are those of the network.
 
     If not, say so once on stderr: translations then run on `model/`.
@@ -41,7 +41,7 @@ def is_faithful(settings: Model, read: Read, load: Callable[[], Transformer]) ->
 
 
 @torch.inference_mode()
-def compare_engines(settings: Model, read: Read, network: Transformer) -> float:
+def compare_engines(settings: Model, read: Read, network: EncoderDecoder) -> float:
     """Return the largest difference of logits, as a share of the largest logit."""
     try:
         engine = Engine(settings, read)

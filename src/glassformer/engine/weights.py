@@ -17,7 +17,7 @@ from ..weights.weights_file import WeightsFile
 
 if TYPE_CHECKING:  # a model is opened without PyTorch
     from ..decode import Network
-    from ..model import Transformer
+    from ..model import EncoderDecoder
     from .choice import Example
     from .engine import Read
 
@@ -37,7 +37,7 @@ class Weights:
 
     def __init__(
         self,
-        origin: Transformer | WeightsFile,
+        origin: EncoderDecoder | WeightsFile,
         settings: Model,
         encode: Encode,
         *,
@@ -54,12 +54,16 @@ class Weights:
             raise ValueError(f"precision={precision}: one of auto, {', '.join(PRECISIONS)}")
         if precision == "int8" and self.device != "cpu":
             raise ValueError(f"precision=int8 is for processors, not {self.device}: use bf16")
+        if precision == "int8" and settings.network != "transformer":
+            raise ValueError(
+                f"precision=int8 is for Transformers, not {settings.network}: use fp32"
+            )
         for name, value in (("threads", threads), ("workers", workers)):
             if value is not None and value < 1:
                 raise ValueError(f"{name}={value}: at least 1")
 
     @cached_property
-    def network(self) -> Transformer:
+    def network(self) -> EncoderDecoder:
         """Return the network for looking inside and for scoring, on its device, in eval mode."""
         with self._lock:
             network = self.origin
@@ -68,7 +72,7 @@ class Weights:
             return network.to(self.device).eval()
 
     @cached_property
-    def unpacked(self) -> Transformer:
+    def unpacked(self) -> EncoderDecoder:
         """Return the fast view of the network, which computes what no engine does."""
         from ..kernels.fast import fast
 
@@ -113,6 +117,9 @@ class Weights:
     @cached_property
     def _packed(self) -> Network[Any]:
         import torch
+
+        if self.settings.network != "transformer":  # no engine computes it
+            return self.unpacked
 
         from ..weights.tensors import read_tensors
         from .choice import build_engine

@@ -15,6 +15,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
+from ..config import Model
 from .catalogue import look_up, read_catalogue
 from .expression import spell_expression
 from .files import HEAD
@@ -54,8 +55,9 @@ def build_page(trace: Trace, *, parameters: bool | None = None, compact: bool = 
     """Return the HTML of the page; its security policy forbids every download.
 
     parameters: include the weights, so that the page can explain every number; None: if they are
-    few. compact: fp16. Raises ValueError if the app is not built.
+    few. compact: fp16. Raises ValueError if the app is not built, or has no views of this network.
     """
+    check_views(trace.settings)
     if parameters is None:
         parameters = 0 < sum(array.nbytes for array in trace.parameters.values()) <= LIGHT
     style, script = _read("page.css"), _read("page.js").replace("</script", r"<\/script")
@@ -76,6 +78,15 @@ def build_page(trace: Trace, *, parameters: bool | None = None, compact: bool = 
         f'<script type="application/json" id="{PLACE}">{held}</script>\n'
         f"<script>{script}</script></body></html>\n"
     )
+
+
+def check_views(settings: Model) -> None:
+    """Raise ValueError for a network other than a Transformer: the app has no views of it."""
+    if settings.network != "transformer":
+        raise ValueError(
+            f"the app looks inside Transformers, and this is a network={settings.network}: look "
+            "inside it with `glassformer see`, or in Python with `translator.see`"
+        )
 
 
 def pack_page(trace: Trace, parameters: bool, compact: bool) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from ..decode import Network, NotFiniteError
 from ..directory import Tokenizers
 from ..engine import Weights
 from ..evaluate.quality import score_quality
-from ..model import Transformer
+from ..model import EncoderDecoder
 from ..publish.golden import search_greedily
 from ..translator import Progress, Translator
 from .distributed import ALONE, ProcessGroup
@@ -62,12 +62,12 @@ class Spread(Weights):
     """The weights of a network sharded over a group: they are neither moved nor packed."""
 
     @cached_property
-    def network(self) -> Transformer:
-        assert isinstance(self.origin, Transformer)
+    def network(self) -> EncoderDecoder:
+        assert isinstance(self.origin, EncoderDecoder)
         return self.origin.eval()
 
     @property
-    def unpacked(self) -> Transformer:
+    def unpacked(self) -> EncoderDecoder:
         return self.network
 
     @property
@@ -76,7 +76,7 @@ class Spread(Weights):
 
 
 def validate(
-    model: Transformer,
+    model: EncoderDecoder,
     config: Config,
     tokenizers: Tokenizers,
     valid: tuple[list[str], list[str]],
