@@ -11,6 +11,7 @@ import torch
 
 from glassformer.config import Model
 from glassformer.directory import load_model, write_json
+from glassformer.model import Transformer
 from glassformer.weights.tensors import save_tensors
 
 ATTENTIONS = {"self": "self_attn", "cross": "encoder_attn"}
@@ -33,6 +34,8 @@ def write(model: Path | str, folder: Path) -> None:
     """
     config, tokenizers, network = load_model(model)
     settings = config.model
+    if not isinstance(network, Transformer):
+        raise ValueError(f"no class of Hugging Face computes network={settings.network}")
     _check(settings)
     folder.mkdir(parents=True, exist_ok=True)
     weights = {

@@ -12,11 +12,18 @@ from pathlib import Path
 from typing import Any, Literal
 
 import tomli_w
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    ValidationError,
+    model_validator,
+)
 
 from .compatibility.former_names import rename_settings
 from .disk import check_file_size
 from .sizes import SIZES as SIZES
+from .sizes import find_shape
 from .validation_errors import explain_error
 
 # Upper bounds. A settings file may come from somebody else, and its numbers decide how much memory
@@ -36,6 +43,19 @@ SEARCH_OF = {
 }
 
 
+# The settings of `model` and of `model.positions` that only the Transformer has.
+OF_TRANSFORMER = (
+    "d_ff",
+    "head_width",
+    "attention_dropout",
+    "activation_dropout",
+    "norm",
+    "norm_epsilon",
+    "activation",
+)
+OF_POSITIONS = ("layout", "grid", "offset", "amplitude")
+
+
 def setting(default: Any, description: str, **limits: Any) -> Any:
     """Return a field of a table of settings.
 
@@ -49,6 +69,18 @@ class Settings(BaseModel):
     """The base class of each table of the file: frozen, and unknown keys are refused."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
+
+
+def list_changed(
+    table: Settings, names: Sequence[str], prefix: str = "", **defaults: Any
+) -> list[str]:
+    """Return the settings of a table that have not their default, as `name=value`."""
+    usual = {name: type(table).model_fields[name].default for name in names} | defaults
+    return [
+        f"{prefix}{name}={getattr(table, name)}"
+        for name, default in usual.items()
+        if getattr(table, name) != default
+    ]
 
 
 class Positions(Settings):
@@ -74,9 +106,37 @@ class Positions(Settings):
         return self
 
 
+class Recurrent(Settings):
+    """The settings of a recurrent network, the Transformer's predecessor; see `model/rnn`."""
+
+    cell: Literal["gru", "lstm"] = setting(
+        "gru", "The cell of a recurrent layer (Cho et al. 2014; Hochreiter, Schmidhuber 1997)."
+    )
+    bidirectional: bool = setting(
+        False, "The encoder reads forwards and backwards, each with half of d_model."
+    )
+    attention: Literal["none", "dot", "general", "additive"] = setting(
+        "none",
+        "How the decoder looks at the source: only a fixed vector, its last state, or a score "
+        "for each state (Luong et al. 2015; additive: Bahdanau et al. 2015).",
+    )
+    input_feeding: bool = setting(
+        False, "The attentional vector is fed to the next step (Luong et al. 2015)."
+    )
+
+    @model_validator(mode="after")
+    def _has_effect(self) -> Recurrent:
+        if self.input_feeding and self.attention == "none":
+            raise ValueError("input_feeding has no effect with attention=none")
+        return self
+
+
 class Model(Settings):
     """The shape of the network. The defaults are the paper's base model (table 3)."""
 
+    network: Literal["transformer", "rnn"] = setting(
+        "transformer", "The paper's network, or a recurrent one, as there were before it."
+    )
     d_model: int = setting(
         512, "The width of the vectors between layers (paper 3.1).", ge=2, le=WIDE
     )
@@ -111,6 +171,31 @@ class Model(Settings):
     )
     output_bias: bool = setting(False, "A bias on the logits, as Marian has it; not in the paper.")
     positions: Positions = Positions()
+    rnn: Recurrent = Recurrent()
+
+    @model_validator(mode="before")
+    @classmethod
+    def _has_one_head(cls, raw: Any) -> Any:
+        if isinstance(raw, Mapping) and raw.get("network") == "rnn":
+            return {"heads": 1, **raw}
+        return raw
+
+    @model_validator(mode="after")
+    def _has_effect(self) -> Model:
+        if self.network == "rnn":
+            idle = list_changed(self, OF_TRANSFORMER, heads=1)
+            idle += list_changed(self.positions, OF_POSITIONS, "positions.")
+        else:
+            idle = list_changed(self.rnn, tuple(Recurrent.model_fields), "rnn.")
+        if idle:
+            raise ValueError(f"{idle[0]} has no effect with network={self.network}")
+        if self.network == "rnn" and self.encoder_layers != self.decoder_layers:
+            raise ValueError(
+                "with network=rnn, each decoder layer begins with the last state of an encoder "
+                f"layer: encoder_layers={self.encoder_layers} must be "
+                f"decoder_layers={self.decoder_layers}"
+            )
+        return self
 
     @model_validator(mode="after")
     def _fits(self) -> Model:
@@ -127,8 +212,18 @@ class Model(Settings):
 
     @property
     def width(self) -> int:
-        """Return K, the width of one head."""
+        """Return K, the width of one head; in an RNN, that of one direction of the encoder."""
+        if self.network == "rnn":
+            return self.d_model // (2 if self.rnn.bidirectional else 1)
         return self.head_width or self.d_model // self.heads
+
+    @property
+    def attending_layers(self) -> range:
+        """Return the numbers of the decoder layers that attend to the source."""
+        if self.network == "transformer":
+            return range(self.decoder_layers)
+        first = self.decoder_layers - (self.rnn.attention != "none")
+        return range(first, self.decoder_layers)
 
 
 class Text(Settings):
@@ -332,8 +427,9 @@ class Config(Settings):
     @classmethod
     def _grow_from_size(cls, raw: Any) -> Any:
         if isinstance(raw, Mapping) and str(raw.get("size")) in SIZES:
-            shape, model = SIZES[raw["size"]], raw.get("model", {})
+            model = raw.get("model", {})
             if isinstance(model, Mapping):
+                shape = find_shape(raw["size"], model.get("network", "transformer"))
                 raw = {**raw, "model": {**shape, **model}}
         return raw
 
@@ -389,8 +485,17 @@ class Config(Settings):
         return Config.read(raw)
 
     def to_json(self) -> dict[str, Any]:
-        """Return all settings, or those that were given if some are still to be chosen."""
-        return self.model_dump(mode="json", exclude_none=True, exclude_unset=self.is_open)
+        """Return all settings, or those that were given if some are still to be chosen.
+
+        Those that the network has not are left out.
+        """
+        found = self.model_dump(mode="json", exclude_none=True, exclude_unset=self.is_open)
+        is_rnn, model = self.model.network == "rnn", found.get("model", {})
+        for name in (*OF_TRANSFORMER, "heads") if is_rnn else ("rnn",):
+            model.pop(name, None)
+        for name in OF_POSITIONS if is_rnn else ():
+            model.get("positions", {}).pop(name, None)
+        return found
 
     def to_toml(self) -> str:
         return tomli_w.dumps(self.to_json())

@@ -32,7 +32,7 @@ from .weights.weights_file import Shapes, WeightsFile
 if TYPE_CHECKING:  # a model is opened without PyTorch
     from torch import Tensor
 
-    from .model import Transformer
+    from .model import EncoderDecoder
 
 WEIGHTS, CONFIG, CARD, GOLDEN = "model.safetensors", "config.toml", "card.md", "golden.json"
 # What a training leaves in the folder `run` of a model, for going on with it.
@@ -66,11 +66,11 @@ class Tokenizers:
         return cls(shared, shared)
 
 
-def build_model(config: Config, tokenizers: Tokenizers) -> Transformer:
+def build_model(config: Config, tokenizers: Tokenizers) -> EncoderDecoder:
     """Return a network with fresh weights, shaped by the settings and the vocabulary sizes."""
-    from .model import Transformer
+    from .model import build_network
 
-    return Transformer(config.model, len(tokenizers.source), len(tokenizers.target))
+    return build_network(config.model, len(tokenizers.source), len(tokenizers.target))
 
 
 def locate(model: Path | str) -> Path:
@@ -170,7 +170,7 @@ def _tell_origin(config: Config, tokenizers: Tokenizers) -> dict[str, Any]:
     return {"tokenizer": sha256(json.dumps(both).encode()).hexdigest()[:16], **model}
 
 
-def load_model(model: Path | str) -> tuple[Config, Tokenizers, Transformer]:
+def load_model(model: Path | str) -> tuple[Config, Tokenizers, EncoderDecoder]:
     """Return settings, tokenizers and network of a model directory, the weights in fp32.
 
     ValueError, in one sentence, if it is not a complete model directory.
@@ -179,13 +179,13 @@ def load_model(model: Path | str) -> tuple[Config, Tokenizers, Transformer]:
     return config, tokenizers, make_network(config.model, weights)
 
 
-def make_network(settings: Model, weights: WeightsFile) -> Transformer:
+def make_network(settings: Model, weights: WeightsFile) -> EncoderDecoder:
     """Return the network of an opened model directory, in eval mode."""
-    from .model import Transformer
+    from .model import build_network
     from .weights.tensors import load_fp32
 
     tables = (weights[name] for name in ("source_embedding.table.weight", "output_table.weight"))
-    network = Transformer(settings, *(table.shape[0] for table in tables))
+    network = build_network(settings, *(table.shape[0] for table in tables))
     network.load_state_dict(load_fp32(weights))
     return network.eval()
 

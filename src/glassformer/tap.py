@@ -8,11 +8,12 @@ threads keep the fused kernels and their results bit for bit, and recordings can
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from copy import copy
 from typing import TypeVar
 
+import torch
 from torch import Tensor, nn
 
 Edit = Callable[[Tensor], Tensor]
@@ -31,6 +32,19 @@ def tap(owner: Watchable, name: str, x: Tensor) -> Tensor:
     return x if owner.recorder is None else owner.recorder(owner, name, x)
 
 
+def each_position(owner: Watchable, positions: Sequence[int]) -> Iterator[int]:
+    """Yield the positions of a recurrence; what passes a window meanwhile is that position's row.
+
+    The recorder joins the rows, on the axis before the last. Inside a recurrence, a further one
+    belongs to the position at which it is.
+    """
+    recorder = owner.recorder
+    if recorder is None or recorder.place is not None:
+        yield from positions
+    else:
+        yield from recorder.walk(positions)
+
+
 class Recorder:
     """A recorder of the tensors at the windows of one view, which also replaces those to edit."""
 
@@ -39,15 +53,40 @@ class Recorder:
         self.names: dict[nn.Module, str] = {}
         self.trace: Trace = defaultdict(list)
         self.unused = set(edit)
+        self.place: tuple[int, int] | None = None  # in a recurrence: a position, of how many
+        self.rows: dict[str, dict[int, Tensor]] = {}  # what passed in it, by position
 
     def __call__(self, owner: Watchable, name: str, x: Tensor) -> Tensor:
         full = f"{self.names[owner]}.{name}".lstrip(".")
         if full in self.edit:
             self.unused.discard(full)
-            x = self.edit[full](x)
+            x = self._edit_row(full, x) if self.place else self.edit[full](x)
         if self.keep(full):
-            self.trace[full].append(x.detach().clone())
+            kept = x.detach().clone()
+            if self.place:
+                self.rows.setdefault(full, {})[self.place[0]] = kept
+            else:
+                self.trace[full].append(kept)
         return x
+
+    def walk(self, positions: Sequence[int]) -> Iterator[int]:
+        """Yield the positions in turn, then store what passed meanwhile, row under row."""
+        try:
+            for position in positions:
+                self.place = position, len(positions)
+                yield position
+        finally:
+            self.place, rows, self.rows = None, self.rows, {}
+        for name, kept in rows.items():
+            self.trace[name].append(torch.cat([row for _, row in sorted(kept.items())], -2))
+
+    def _edit_row(self, full: str, row: Tensor) -> Tensor:
+        """Return the edit of one row; the edit is given as many rows as there will be."""
+        assert self.place is not None
+        position, length = self.place
+        sizes = [1] * row.dim()
+        sizes[-2] = length
+        return self.edit[full](row.repeat(sizes)).narrow(-2, position, 1)
 
 
 def view_with(model: Net, recorder: Recorder) -> Net:

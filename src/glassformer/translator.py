@@ -26,7 +26,7 @@ from .weights.weights_file import WeightsFile
 
 if TYPE_CHECKING:  # a model is opened without PyTorch
     from .engine import Example
-    from .model import Transformer
+    from .model import EncoderDecoder
 
 __all__ = ["Part", "Progress", "Scored", "Translation", "Translator"]
 
@@ -46,7 +46,7 @@ class Translator:
         self,
         config: Config,
         tokenizers: Tokenizers,
-        model: Transformer | WeightsFile,
+        model: EncoderDecoder | WeightsFile,
         *,
         holding: type[Weights] = Weights,
         **how: Any,
@@ -62,7 +62,7 @@ class Translator:
         return cls(*open_model(folder), **how)
 
     @property
-    def model(self) -> Transformer:
+    def model(self) -> EncoderDecoder:
         """Return the network, for scoring and recording."""
         return self.weights.network
 

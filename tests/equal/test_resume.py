@@ -64,11 +64,30 @@ def assert_equal_trainings(one, other):
     assert all(torch.equal(left[key], right[key]) for key in left)
 
 
+RNN = {
+    "network": "rnn",
+    "d_model": 16,
+    "encoder_layers": 1,
+    "decoder_layers": 1,
+    "dropout": 0.3,
+    "rnn": {"cell": "lstm", "bidirectional": True, "attention": "general"},
+}
+
+
+@pytest.mark.parametrize("precision", ["fp32", "bf16"])
+def test_a_recurrent_network_killed_after_a_checkpoint(tmp_path, corpus, precision, monkeypatch):
+    config = Config.read({**settings(precision).to_json(), "model": RNN})
+    check_killed(config, tmp_path, corpus, monkeypatch)
+
+
 @pytest.mark.parametrize("optimizer", ["adam", "muon"])
 @pytest.mark.parametrize("precision", ["fp32", "bf16"])
 def test_killed_after_a_checkpoint(tmp_path, corpus, precision, optimizer, monkeypatch):
+    check_killed(settings(precision, optimizer), tmp_path, corpus, monkeypatch)
+
+
+def check_killed(config, tmp_path, corpus, monkeypatch):
     whole, broken = tmp_path / "whole", tmp_path / "broken"
-    config = settings(precision, optimizer)
     train(config, corpus, whole, quiet=True)
 
     from glassformer.train.updates import Updater

@@ -11,8 +11,8 @@ from timeit import repeat
 import pytest
 import torch
 
-from glassformer.config import Model, Positions
-from glassformer.model import Transformer
+from glassformer.config import Config, Model, Positions
+from glassformer.model import Transformer, build_network
 from glassformer.see.catalogue import read_catalogue
 from glassformer.tap import Watchable, tap
 from glassformer.tap import record as watch
@@ -29,6 +29,8 @@ SETTINGS = Model(
     decoder_layers=3,
 )
 LAYERS = {"encoder": SETTINGS.encoder_layers, "decoder": SETTINGS.decoder_layers}
+RECURRENT = {name: entry._asdict() for name, entry in read_catalogue(network="rnn").items()}
+SOURCE = re.compile(r"[A-Z].* (19|20)\d\d, [\dA]")  # the paper of a predecessor, and where in it
 PAPER = {"3.1", "3.2.1", "3.2.2", "3.2.3", "3.3", "3.4", "3.5"}
 
 
@@ -73,20 +75,49 @@ def test_shapes_are_as_the_catalogue_says(shapes: dict[str, tuple[int, ...]]) ->
     assert shapes == said
 
 
-def measure(name: str, letter: str) -> int:
+def measure(name: str, letter: str, sizes: dict[str, int] = SIZES) -> int:
     """How many there are; Q counts a window's own positions, M those that it attends to."""
     reads_source = name.startswith(("source", "encoder"))
     if letter in "QM":
         is_source = reads_source or (letter == "M" and "cross_attention" in name)
         letter = "S" if is_source else "T"
-    return SIZES[letter]
+    return sizes[letter]
 
 
-@pytest.mark.parametrize("name", CATALOGUE)
+def record_recurrent(rnn: dict[str, object]) -> set[str]:
+    """The names of everything that a recording of a recurrent network sees."""
+    shape = {"d_model": SIZES["D"], "encoder_layers": 2, "decoder_layers": 2}
+    settings = Config.read({"model": {"network": "rnn", **shape, "rnn": rnn}}).model
+    network = build_network(settings, SIZES["V"], SIZES["V"])
+    source_BS, target_BT = (torch.randint(1, SIZES["V"], (SIZES["B"], SIZES[x])) for x in "ST")
+    with torch.inference_mode(), watch(network) as (view, trace):
+        view(source_BS, target_BT)
+    assert {len(values) for values in trace.values()} == {1}, "one forced pass, one value a name"
+    for name, (values,) in trace.items():
+        sizes = {**SIZES, "H": 1, "K": settings.width, "I": 2 * SIZES["D"]}
+        said = tuple(measure(name, x, sizes) for x in RECURRENT[find_entry(name)]["shape"])
+        assert tuple(values.shape) == said, name
+    return set(trace)
+
+
+def test_every_window_of_a_recurrent_network_has_an_entry() -> None:
+    """And every entry a window, in one of these; shapes are as the catalogue says."""
+    kinds = (
+        {"attention": "general", "input_feeding": True},
+        {"cell": "lstm", "bidirectional": True},
+        {"attention": "additive", "bidirectional": True},
+    )
+    seen = {find_entry(name) for kind in kinds for name in record_recurrent(kind)}
+    assert seen == set(RECURRENT)
+
+
+@pytest.mark.parametrize("name", [*CATALOGUE, *(f"rnn {name}" for name in RECURRENT)])
 def test_an_entry_is_whole(name: str) -> None:
     """All its parts, a section of the paper, and a function that has this very window."""
-    entry = CATALOGUE[name]
-    assert entry["symbol"] and entry["section"] in PAPER
+    network, name = ("rnn", name[4:]) if name.startswith("rnn ") else ("transformer", name)
+    entry = read_catalogue(network=network)[name]._asdict()
+    assert entry["symbol"]
+    assert entry["section"] in PAPER or (network == "rnn" and SOURCE.match(entry["section"]))
     assert entry["en"].endswith(".") and entry["en"].isascii()
     assert entry["zh"].endswith("。") and not entry["zh"].isascii()
     module, owner, function = entry["source"].rsplit(".", 2)

@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import random
+from typing import Any
 
+import pytest
 import torch
 from torch import Tensor
 
-from glassformer.config import Decode, Model
+from glassformer.config import Config, Decode
 from glassformer.decode import search
 from glassformer.kernels.cross_entropy import smoothed_cross_entropy
-from glassformer.model import Transformer
+from glassformer.model import EncoderDecoder, build_network
 
 V, PAD, BOS, EOS = 16, 0, 1, 2
 BATCH, LONGEST = 64, 6
-SETTINGS = Model(
-    d_model=64, d_ff=128, heads=4, encoder_layers=2, decoder_layers=2, norm="pre", dropout=0.02
-)
+TRANSFORMER = {"d_ff": 128, "heads": 4, "encoder_layers": 2, "decoder_layers": 2, "norm": "pre"}
+ATTENTION = {"attention": "general", "bidirectional": True}
+RNN = {"network": "rnn", "encoder_layers": 1, "decoder_layers": 1, "rnn": ATTENTION}
 
 
 def draw_words(draw: random.Random) -> list[int]:
@@ -27,7 +29,7 @@ def pad(rows: list[list[int]]) -> Tensor:
     return torch.tensor([row + [PAD] * (LONGEST + 1 - len(row)) for row in rows])
 
 
-def train(network: Transformer, draw: random.Random, steps: int) -> None:
+def train(network: EncoderDecoder, draw: random.Random, steps: int) -> None:
     optimiser = torch.optim.Adam(network.parameters(), betas=(0.9, 0.98))
     schedule = torch.optim.lr_scheduler.OneCycleLR(optimiser, max_lr=4e-3, total_steps=steps)
     for _ in range(steps):
@@ -46,13 +48,15 @@ def train(network: Transformer, draw: random.Random, steps: int) -> None:
         schedule.step()
 
 
-def test_it_learns_to_reverse() -> None:
+@pytest.mark.parametrize("settings", [TRANSFORMER, RNN], ids=["transformer", "rnn"])
+def test_it_learns_to_reverse(settings: dict[str, Any]) -> None:
     """Another seed each time: 95 % of the tokens of new sentences, found one by one."""
     seed = random.SystemRandom().randrange(2**31)
     print(f"seed {seed}")
     draw = random.Random(seed)
     torch.manual_seed(seed)
-    network = Transformer(SETTINGS, V, V)
+    model = {"d_model": 64, "dropout": 0.02, **settings}
+    network = build_network(Config.read({"model": model}).model, V, V)
     train(network, draw, steps=350)
     sources = [[*draw_words(draw), EOS] for _ in range(200)]
     with torch.inference_mode():

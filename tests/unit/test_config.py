@@ -17,6 +17,7 @@ from glassformer.config import SIZES, Config, Model
 OTHERS: dict[str, Any] = {
     "recipe": "paper",
     "size": "tiny",
+    "model.network": "rnn",
     "model.d_model": 24,
     "model.d_ff": 48,
     "model.heads": 4,
@@ -36,6 +37,10 @@ OTHERS: dict[str, Any] = {
     "model.positions.offset": 1,
     "model.positions.amplitude": 0.5,
     "model.positions.max_positions": 77,
+    "model.rnn.cell": "lstm",
+    "model.rnn.bidirectional": True,
+    "model.rnn.attention": "additive",
+    "model.rnn.input_feeding": True,
     "text.vocabulary": 999,
     "text.shared": False,
     "text.dropout": 0.1,
@@ -85,7 +90,13 @@ OTHERS: dict[str, Any] = {
     "decode.top_k": 5,
     "decode.top_p": 0.9,
 }
-NEEDS = {"train.final_rate": ["train.schedule=cosine"]}  # settings without effect on their own
+# Settings without effect on their own.
+NEEDS = {
+    "train.final_rate": ["train.schedule=cosine"],
+    **{f"model.rnn.{name}": ["model.network=rnn"] for name in ("cell", "bidirectional")},
+    "model.rnn.attention": ["model.network=rnn"],
+    "model.rnn.input_feeding": ["model.network=rnn", "model.rnn.attention=dot"],
+}
 
 
 def list_settings(table: type[BaseModel] = Config, prefix: str = "") -> list[str]:
@@ -218,11 +229,34 @@ def test_what_is_wrong_is_said_in_one_sentence(raw: dict[str, Any], message: str
         (["model.d_model=30", "model.heads=7"], "cannot be split over heads=7; heads=6 fits"),
         (["train.steps=9", "train.minutes=1"], "steps and minutes both say when to stop"),
         (["train.final_rate=0.1"], "final_rate has no effect with schedule=inverse_sqrt"),
+        (["model.rnn.cell=lstm"], "rnn.cell=lstm has no effect with network=transformer"),
+        (["model.network=rnn", "model.d_ff=9"], "d_ff=9 has no effect with network=rnn"),
+        (["model.network=rnn", "model.heads=2"], "heads=2 has no effect with network=rnn"),
+        (["model.network=rnn", "model.positions.offset=1"], "positions.offset=1 has no effect"),
+        (["model.network=rnn", "model.encoder_layers=2"], "encoder_layers=2 must be decoder_la"),
+        (
+            ["model.network=rnn", "model.rnn.input_feeding=true"],
+            "input_feeding has no effect with attention=none",
+        ),
     ],
 )
 def test_impossible_together(changes: list[str], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         Config.read({}, changes)
+
+
+def test_a_network_has_its_own_settings_and_no_others() -> None:
+    """In the file, and in a size, which a recurrent network has with fewer layers."""
+    raw = {"size": "small", "model": {"network": "rnn", "rnn": {"attention": "dot"}}}
+    config = Config.read(raw)
+    assert (config.model.d_model, config.model.encoder_layers) == (256, 2)
+    written = tomllib.loads(config.to_toml())["model"]
+    assert not {"d_ff", "heads", "norm"} & written.keys()
+    assert written["positions"].keys() == {"max_positions"}
+    assert "rnn" not in tomllib.loads(Config().to_toml())["model"]
+    assert Config.read(tomllib.loads(config.to_toml())) == config
+    assert config.changed(train={"steps": 3}).model == config.model
+    assert [*config.model.attending_layers] == [1] and [*Model().attending_layers] == [*range(6)]
 
 
 def test_a_free_head_width_needs_no_division() -> None:

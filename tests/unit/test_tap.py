@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from glassformer.tap import Watchable, tap
+from glassformer.tap import Watchable, each_position, tap
 from glassformer.tap import record as watch
 
 
@@ -116,3 +116,38 @@ def test_gradients_flow_through_a_view(net: Net) -> None:
         view(torch.tensor(8.0)).backward()
     assert net.halves[0].scale.grad is not None
     assert net.halves[0].scale.grad.item() == 2.0
+
+
+class Running(Watchable):
+    """A running sum over the positions, forwards or backwards."""
+
+    def forward(self, x_BLD: Tensor, order: range) -> Tensor:
+        total = torch.zeros_like(x_BLD[:, :1])
+        for position in each_position(self, order):
+            for _ in each_position(self, range(1)):  # a recurrence inside: the same position
+                total = tap(self, "total", total + x_BLD[:, position, None])
+        return total
+
+
+@pytest.mark.parametrize(("order", "sums"), [(range(3), [1, 3, 6]), (range(3)[::-1], [6, 5, 3])])
+def test_what_passes_position_by_position_is_joined(order: range, sums: list[int]) -> None:
+    """In the order of the sentence, whatever the order of reading; outside, nothing changes."""
+    net, x_BLD = Running(), torch.tensor([[[1.0], [2], [3]]])
+    with watch(net) as (view, trace):
+        assert view(x_BLD, order).item() == net(x_BLD, order).item() == 6
+        view(x_BLD, order)
+    assert [values.flatten().tolist() for values in trace["total"]] == [sums, sums]
+
+
+def test_an_edit_of_one_position_of_a_recurrence() -> None:
+    """It is given as many rows as there are positions; what comes after it follows from it."""
+
+    def edit(x_BLD: Tensor) -> Tensor:
+        assert x_BLD.shape == (1, 3, 1)
+        changed = x_BLD.clone()
+        changed[:, 1] = 10
+        return changed
+
+    with watch(Running(), edit={"total": edit}) as (view, trace):
+        assert view(torch.tensor([[[1.0], [2], [3]]]), range(3)).item() == 13
+    assert trace["total"][0].flatten().tolist() == [1, 10, 13]

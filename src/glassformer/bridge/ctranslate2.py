@@ -55,6 +55,10 @@ def export_ctranslate2(
         raise ValueError(f"{out} is there already: name a new folder")
     _need()
     config, tokenizers, network = load_model(model)
+    if not isinstance(network, Transformer):
+        raise ValueError(
+            f"{model} has network={config.model.network}: only Transformers are exported"
+        )
     sources = choose_by_parity(tokenizers.source, config.model.positions.max_positions, texts)
     wanted = ask_model(network, sources, progress)
     with prepare_beside(out) as scratch:

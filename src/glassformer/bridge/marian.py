@@ -68,6 +68,7 @@ def import_marian(
     tokenizers, rows = _read_tokens(folder, raw)
     config = config.changed(text={"vocabulary": max(300, len(tokenizers.target)), "shared": False})
     network = build_model(config, tokenizers).eval()
+    assert isinstance(network, Transformer)
     network.load_state_dict(rename(*read_weights(folder), rows, network))
     sources = choose_by_parity(tokenizers.source, config.model.positions.max_positions, texts)[
         :MOST

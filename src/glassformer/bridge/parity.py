@@ -13,7 +13,7 @@ import torch
 from ..config import BOS, EOS, PAD, Decode
 from ..decode import score_targets, search
 from ..directory import Tokenizers
-from ..model import Transformer
+from ..model import EncoderDecoder
 from ..text import Tokenizer
 
 MOST = 200  # sentences
@@ -98,7 +98,7 @@ def choose_by_parity(tokenizer: Tokenizer, longest: int, texts: Sequence[str] | 
     return [row[: longest - 1] for row in rows]
 
 
-def ask_model(network: Transformer, sources: Rows, progress: Progress | None = None) -> Answers:
+def ask_model(network: EncoderDecoder, sources: Rows, progress: Progress | None = None) -> Answers:
     """Return the translations of our model, computed in fp32 on the plain path.
 
     `progress` is called for each sentence, once in each search.
@@ -108,7 +108,11 @@ def ask_model(network: Transformer, sources: Rows, progress: Progress | None = N
 
 
 def compare_models(
-    folder: Path, quantization: str, network: Transformer, tokenizers: Tokenizers, wanted: Answers
+    folder: Path,
+    quantization: str,
+    network: EncoderDecoder,
+    tokenizers: Tokenizers,
+    wanted: Answers,
 ) -> Parity:
     """Translate and score the same with CTranslate2, and return the comparison."""
     exact = quantization == "float32"
@@ -149,7 +153,7 @@ def _is_tie(left: list[int], right: list[int], ours: list[float], theirs: list[f
 
 
 def translate_with(
-    network: Transformer, rows: Rows, name: str, progress: Progress | None = None
+    network: EncoderDecoder, rows: Rows, name: str, progress: Progress | None = None
 ) -> Rows:
     with torch.inference_mode():
         found = search(
@@ -162,12 +166,12 @@ def translate_with(
     return [list(best[0].tokens) for best in found]
 
 
-def _reach(network: Transformer) -> int:
+def _reach(network: EncoderDecoder) -> int:
     """Return the most tokens of a translation that can be scored; BOS takes one position."""
     return network.settings.positions.max_positions - 1
 
 
-def score_tokens(network: Transformer, rows: Rows, targets: Rows) -> list[list[float]]:
+def score_tokens(network: EncoderDecoder, rows: Rows, targets: Rows) -> list[list[float]]:
     with torch.inference_mode():
         return score_targets(network, [[*row, EOS] for row in rows], targets)
 

@@ -15,7 +15,7 @@ from ..config import BOS, Decode
 from ..decode import Budget, Hypothesis, Network, NotFiniteError, score_targets, search
 from ..decode.score import padded
 from ..machine.device import autocast
-from ..model import Transformer
+from ..model import EncoderDecoder
 from ..tap import record
 from .native import NOTHING, Array, ScoredPair
 from .native_engine import Head
@@ -29,7 +29,7 @@ class TorchEngine:
 
     def __init__(
         self,
-        network: Transformer,
+        network: EncoderDecoder,
         view: Network[Any],
         precision: str,
         device: str,

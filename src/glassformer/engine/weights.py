@@ -29,7 +29,7 @@ from .precision import PRECISIONS, Example, is_close, score_examples
 
 if TYPE_CHECKING:  # a model is opened without PyTorch
     from ..decode import Network
-    from ..model import Transformer
+    from ..model import EncoderDecoder
 
 Encode = Callable[[Sequence[str], Sequence[str]], list[Example]]
 Rows = Sequence[Sequence[int]]
@@ -71,7 +71,7 @@ class Weights:
 
     def __init__(
         self,
-        origin: Transformer | WeightsFile,
+        origin: EncoderDecoder | WeightsFile,
         settings: Model,
         encode: Encode,
         *,
@@ -88,12 +88,16 @@ class Weights:
             raise ValueError(f"precision={precision}: one of auto, {', '.join(PRECISIONS)}")
         if precision == "int8" and self.device != "cpu":
             raise ValueError(f"precision=int8 is for processors, not {self.device}: use bf16")
+        if precision == "int8" and settings.network != "transformer":
+            raise ValueError(
+                f"precision=int8 is for Transformers, not {settings.network}: use fp32"
+            )
         for name, value in (("threads", threads), ("workers", workers)):
             if value is not None and value < 1:
                 raise ValueError(f"{name}={value}: at least 1")
 
     @cached_property
-    def network(self) -> Transformer:
+    def network(self) -> EncoderDecoder:
         """Return the network for looking inside, on its device, in eval mode."""
         with self._lock:
             network = self.origin
@@ -141,7 +145,8 @@ class Weights:
     @cached_property
     def is_native(self) -> bool:
         """Return whether the engine in C computes this network, in fp32 and int8."""
-        is_possible = self.device == "cpu" and load_library("engine") is not None
+        is_possible = self.device == "cpu" and self.settings.network == "transformer"
+        is_possible = is_possible and load_library("engine") is not None
         return is_possible and is_model_unchanged() and self._is_plain()
 
     def get_engine(self, precision: str) -> Engine:

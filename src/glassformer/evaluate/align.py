@@ -80,10 +80,13 @@ def is_too_long(translator: Translator, pair: Pair) -> bool:
 
 
 def list_candidates(settings: Model) -> list[AlignmentCandidate]:
+    """Return all places to read an alignment from. ValueError if the network has no attention."""
+    if not settings.attending_layers:
+        raise ValueError("this model has no attention to align words by: rnn.attention=none")
     rows: tuple[Row, Row] = ("reads", "predicts")
     return [
         AlignmentCandidate(layer, head, row)
-        for layer in range(settings.decoder_layers)
+        for layer in settings.attending_layers
         for head in (*range(settings.heads), None)
         for row in rows
     ]

@@ -80,6 +80,8 @@ def find_choice_file(
     ):
         if number is not None and not -count <= number < count:
             raise ValueError(f"{before}{name} {number} is out of range: 0 to {count - 1}, or -1")
+    if layer % settings.decoder_layers not in settings.attending_layers:
+        raise ValueError(f"{before}layer {layer} of this model does not attend to the source")
     return AlignmentCandidate(
         layer % settings.decoder_layers, None if head is None else head % settings.heads, row
     )

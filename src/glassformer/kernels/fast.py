@@ -21,13 +21,14 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from ..machine.device import autocast
-from ..model import Transformer
+from ..model import EncoderDecoder, Transformer
 from ..model.attention import MultiHeadAttention
 from ..model.feed_forward import FeedForward
 from ..model.layers import Residual
 from .attend import attend
 from .dropout import Dropout, DropoutStream
 from .precision import RoundedCopy
+from .recurrent import TWINS as RECURRENT
 from .residual import add, add_norm, normalize
 from .sublayers import attention, can_attend, can_run, feed_forward
 from .tiles import PackedWeights
@@ -113,13 +114,18 @@ TWINS: dict[type[nn.Module], type[nn.Module]] = {
     FeedForward: FastFeedForward,
     Residual: FastResidual,
     Transformer: FastTransformer,
+    **RECURRENT,
 }
 PARTS = {nn.Linear, nn.LayerNorm, nn.Dropout}  # which the kernels above replace
 
 
 def fast(
-    model: Transformer, state: KernelState | None = None, *, precision: str, say: Say | None = None
-) -> Transformer:
+    model: EncoderDecoder,
+    state: KernelState | None = None,
+    *,
+    precision: str,
+    say: Say | None = None,
+) -> EncoderDecoder:
     """Return the fast view of a network, whose precision of matrix products this will be.
 
     `say` is told, in a sentence, which modules have no fast twin. The view is in the mode of the
@@ -160,7 +166,9 @@ def _view(
     }
     if kind is nn.Dropout:
         twin.__class__, twin.__dict__["stream"] = Dropout, state.dropout
-    elif kind in twins and (kind is Transformer or all(map(_is_plain, module.children()))):
+    elif kind in twins and (
+        issubclass(kind, EncoderDecoder) or all(map(_is_plain, module.children()))
+    ):
         twin.__class__, twin.__dict__["state"] = twins[kind], state
     elif twins and isinstance(module, tuple(twins)):
         own = sorted(type(part).__name__ for part in module.children() if not _is_plain(part))
@@ -174,7 +182,7 @@ def _is_plain(part: nn.Module) -> bool:
     return type(part) in PARTS and not hooks
 
 
-def find_difference(model: Transformer, precision: str) -> tuple[float, float]:
+def find_difference(model: EncoderDecoder, precision: str) -> tuple[float, float]:
     """Return how far a network and its fast view are apart: in results, and in gradients.
 
     It is the length of the difference as a share: of the decoder's output on a few tokens, without
@@ -193,7 +201,7 @@ def find_difference(model: Transformer, precision: str) -> tuple[float, float]:
     return results, max(gradients, default=0.0)
 
 
-def _run(network: Transformer, precision: str, device: torch.device) -> list[Tensor]:
+def _run(network: EncoderDecoder, precision: str, device: torch.device) -> list[Tensor]:
     """Return the decoder's output, and in training mode the gradients of a sum of its values."""
     numbers, longest = torch.Generator().manual_seed(1), network.settings.positions.max_positions
     source_BS, target_BT = (

@@ -74,12 +74,7 @@ class DecodingState:
 
         Raise ValueError unless `rows` goes by sentence, with the same number for each.
         """
-        sentence_R = rows.div(self.beams, rounding_mode="floor")
-        sentences_B = sentence_R.unique()
-        beams, uneven = divmod(len(rows), max(len(sentences_B), 1))
-        grouped = sentences_B.repeat_interleave(beams)
-        if uneven or not torch.equal(grouped, sentence_R):
-            raise ValueError("keep: rows go by sentence, in order, the same number for each")
+        sentences_B, beams = group_rows(rows, self.beams)
         fewer = len(sentences_B) < self.source_mask.size(0)
         for cache in self.layers:
             cache.own = _each(cache.own, lambda x: x.index_select(0, rows))
@@ -98,6 +93,19 @@ class DecodingState:
         masks = (self.source_mask, other.source_mask)
         self.source_mask = torch.cat([pad(mask, (0, widest - mask.size(-1))) for mask in masks])
         self.length_R = torch.cat((self.length_R, other.length_R))
+
+
+def group_rows(rows: Tensor, beams: int) -> tuple[Tensor, int]:
+    """Return the sentences of these rows, where each had `beams`, and how many rows each has now.
+
+    Raise ValueError unless `rows` goes by sentence, with the same number for each.
+    """
+    sentence_R = rows.div(beams, rounding_mode="floor")
+    sentences_B = sentence_R.unique()
+    beams, uneven = divmod(len(rows), max(len(sentences_B), 1))
+    if uneven or not torch.equal(sentences_B.repeat_interleave(beams), sentence_R):
+        raise ValueError("keep: rows go by sentence, in order, the same number for each")
+    return sentences_B, beams
 
 
 def _each(pair: Pair, change: Callable[[Tensor], Tensor]) -> Pair:

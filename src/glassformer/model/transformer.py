@@ -6,17 +6,17 @@ positions; D model width; V vocabulary.
 
 import torch
 from torch import Tensor, nn
-from torch.nn.functional import linear
 
 from ..config import Model
-from ..tap import Watchable, tap
+from ..tap import tap
 from .embedding import Embedding
+from .encoder_decoder import EncoderDecoder, make_tables
 from .kv_cache import DecodingState, KVCache
 from .layers import DecoderLayer, EncoderLayer, make_norm
 from .masks import cached_mask, causal_mask, padding_mask
 
 
-class Transformer(Watchable):
+class Transformer(EncoderDecoder):
     """The encoder and the decoder.
 
     Raises ValueError where vocabularies of different size are to be tied three ways.
@@ -25,7 +25,7 @@ class Transformer(Watchable):
     def __init__(self, settings: Model, source_vocabulary: int, target_vocabulary: int):
         super().__init__()
         self.settings = settings
-        sources, targets, outputs = _tables(settings, source_vocabulary, target_vocabulary)
+        sources, targets, outputs = make_tables(settings, source_vocabulary, target_vocabulary)
         self.source_embedding = Embedding(sources, settings)
         self.target_embedding = Embedding(targets, settings)
         self.encoder = nn.ModuleList(EncoderLayer(settings) for _ in range(settings.encoder_layers))
@@ -39,15 +39,6 @@ class Transformer(Watchable):
         for parameter in (*self.encoder.parameters(), *self.decoder.parameters()):
             if parameter.dim() > 1:
                 nn.init.xavier_uniform_(parameter)
-
-    def forward(self, source_BS: Tensor, target_BT: Tensor) -> Tensor:
-        """Return the logits of all target positions at once, B T V; row t predicts token t + 1."""
-        return self.logits(self.read(source_BS, target_BT))
-
-    def read(self, source_BS: Tensor, target_BT: Tensor) -> Tensor:
-        """Return what the last linear map reads, B T D."""
-        source_mask = padding_mask(source_BS)
-        return self.decode(target_BT, self.encode(source_BS, source_mask), source_mask)
 
     def decode(self, target_BT: Tensor, memory_BSD: Tensor, source_mask: Tensor) -> Tensor:
         """Return the decoder's output, B T D."""
@@ -63,10 +54,6 @@ class Transformer(Watchable):
         for layer in self.encoder:
             x_BSD = layer(x_BSD, source_mask)
         return tap(self, "memory", self.encoder_norm(x_BSD))
-
-    def logits(self, y_BTD: Tensor) -> Tensor:
-        """Return a logit for each token of the vocabulary, B T V (3.4)."""
-        return tap(self, "logits", linear(y_BTD, self.output_table.weight, self.output_bias))
 
     # The search protocol (decode/protocol.py): one token at a time.
 
@@ -107,25 +94,3 @@ class Transformer(Watchable):
     def rewind(self, length_R: Tensor, state: DecodingState) -> None:
         """Cut each row back to a length that it has had before."""
         state.length_R = length_R
-
-
-def _tables(settings: Model, source: int, target: int) -> tuple[nn.Embedding, ...]:
-    """Return the source, target and output matrices: one, two or three (3.4 has one).
-
-    Raise ValueError for tie=three-way with vocabularies of different size.
-    """
-
-    def table(vocabulary: int) -> nn.Embedding:
-        made = nn.Embedding(vocabulary, settings.d_model)
-        nn.init.normal_(made.weight, std=settings.d_model**-0.5)
-        return made
-
-    if settings.tie == "three-way":
-        if source != target:
-            raise ValueError(
-                f"tie=three-way needs one vocabulary, but the source has {source} tokens and the "
-                f"target {target}: use tie=two-way, or text.shared=true"
-            )
-        return (table(source),) * 3
-    targets = table(target)
-    return table(source), targets, targets if settings.tie == "two-way" else table(target)

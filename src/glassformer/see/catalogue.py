@@ -1,4 +1,4 @@
-"""Entries of `catalogue.toml`, found by a tensor's name in a recording. Imports no torch."""
+"""Entries of the catalogues of windows, by a tensor's name in a recording. Imports no torch."""
 
 from __future__ import annotations
 
@@ -11,6 +11,13 @@ from typing import Any, NamedTuple
 
 MODULE = "<module>"  # in a symbol or a text: the class of the module that made the window
 PAPER = "LayerNorm"  # that class in the paper
+
+# The files of each network's windows and of what is derived from them.
+FILES = {
+    "transformer": ("catalogue.toml", "derived.toml"),
+    "rnn": ("catalogue_rnn.toml", "derived_rnn.toml"),
+}
+
 Equations = str | Mapping[str, str]  # one, or one for each value of some settings
 
 
@@ -46,12 +53,12 @@ class Entry(NamedTuple):
 
 
 @cache
-def read_catalogue(module: str = PAPER) -> dict[str, Entry]:
+def read_catalogue(module: str = PAPER, network: str = "transformer") -> dict[str, Entry]:
     """Return the entry of each window, completed with the fields of its kind.
 
     `module` is the class that made the windows whose modules have none of their own.
     """
-    entries = _read("glassformer", "catalogue.toml")
+    entries = _read("glassformer", FILES[network][0])
     kinds = {name: entry for name, entry in entries.items() if "en" not in entry}
     return {
         name: Entry(**{**kinds.get(_find_kind(name, kinds), {}), **entry}).fill(module)
@@ -61,15 +68,15 @@ def read_catalogue(module: str = PAPER) -> dict[str, Entry]:
 
 
 @cache
-def read_derived() -> dict[str, Entry]:
+def read_derived(network: str = "transformer") -> dict[str, Entry]:
     """Return the entries of the derived tensors, by kind."""
-    return {name: Entry(**entry) for name, entry in _read(__package__, "derived.toml").items()}
+    return {name: Entry(**entry) for name, entry in _read(__package__, FILES[network][1]).items()}
 
 
 @cache
-def read_modules() -> dict[str, dict[str, str]]:
+def read_modules(network: str = "transformer") -> dict[str, dict[str, str]]:
     """Return the equations of modules that have no windows, and words on them, by class."""
-    found: dict[str, dict[str, str]] = _read("glassformer", "catalogue.toml")["modules"]
+    found: dict[str, dict[str, str]] = _read("glassformer", FILES[network][0])["modules"]
     return found
 
 
@@ -78,14 +85,15 @@ def _read(package: str, file: str) -> dict[str, dict[str, Any]]:
     return tomllib.loads((files(package) / file).read_text(encoding="utf-8"))
 
 
-def look_up(name: str, module: str = "") -> Entry | None:
+def look_up(name: str, module: str = "", network: str = "transformer") -> Entry | None:
     """Return the entry of a tensor such as `decoder.2.self_attention.query`.
 
     `module` is the class that made it, as in `Equation.module`.
     Returns None for a name that is neither a window nor derived.
     """
-    entry = read_catalogue(module or PAPER).get(re.sub(r"\.\d+\.", ".*.", name))
-    return entry or read_derived().get(_find_kind(name, read_derived()))
+    entry = read_catalogue(module or PAPER, network).get(re.sub(r"\.\d+\.", ".*.", name))
+    derived = read_derived(network)
+    return entry or derived.get(_find_kind(name, derived))
 
 
 def _find_kind(name: str, kinds: Mapping[str, Any]) -> str:

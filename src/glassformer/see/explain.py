@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -234,6 +234,8 @@ class Reader:
                 return Parts([cells.make_term(body, float(best))])
         addends = list(_list_addends(part))
         sums = [n for n, (_, each) in enumerate(addends) if self._find_sum(each)]
+        if len(sums) > 1 and all(_is_sum(addends[n][1]) for n in sums):
+            return self._take_sums(addends)
         if len(sums) != 1:
             terms = [self.make_term(x, sign * self.value(x)) for sign, x in addends]
             if len(terms) > 1:
@@ -244,6 +246,17 @@ class Reader:
         sign, product = addends[place]
         found = self._take_product(product)
         return found._replace(scale=sign * found.scale, bias=math.fsum(rest))
+
+    def _take_sums(self, addends: list[tuple[int, Expression]]) -> Parts:
+        """Return the terms of several sums, one after the other; all else is the bias."""
+        terms, rest = list[Term](), list[float]()
+        for sign, each in addends:
+            if isinstance(each, Reduction):
+                found = self._list_terms(each)
+                terms += [replace(term, value=sign * term.value) for term in found]
+            else:
+                rest.append(sign * self.value(each))
+        return Parts(terms, bias=math.fsum(rest))
 
     def _take_product(self, part: Expression) -> Parts:
         """Return the terms of the sum among the factors of a product, or of the product if none."""

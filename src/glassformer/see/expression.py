@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TypeAlias
 
-FUNCTIONS = ("sqrt", "exp", "sin", "cos", "erf", "max", "where")
+FUNCTIONS = ("sqrt", "exp", "sin", "cos", "erf", "max", "tanh", "sigmoid", "where")
 REDUCTIONS = ("sum", "argmax")
 
 TOKEN = re.compile(r"\d+\.?\d*(?:e-?\d+)?|[A-Za-z_]\w*(?:\.\w+)*|//|\*\*|<=|[!=]=|\S")

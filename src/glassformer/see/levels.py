@@ -6,7 +6,19 @@ from .document import LEVELS, Level
 
 WINDOWS: dict[Level, set[str]] = {
     "attention": {"weights", "mask"},
-    "states": {"query", "key", "value", "context", "sum", "normed", "memory", "last"},
+    "states": {
+        "query",
+        "key",
+        "value",
+        "context",
+        "sum",
+        "normed",
+        "memory",
+        "last",
+        "hidden",
+        "cell",
+        "final",
+    },
 }
 
 

@@ -13,19 +13,25 @@ COLUMNS = ("reads", "writes", "which had", "or else")
 
 
 def show_in_notebook(trace: Trace, k: int = 3) -> str:
-    """Return HTML: the translation, alternatives at each step, and the cross-attention."""
+    """Return HTML: the translation, alternatives at each step, and a Transformer's attention."""
     rows = "".join(_show_step(trace, step, k) for step in range(len(trace.predicted)))
     head = "".join(f'<th style="text-align:left">{name}</th>' for name in COLUMNS)
-    png = trace.picture("V54")._repr_png_()
+    drawn = "" if trace.settings.network != "transformer" else _show_attention(trace)
     whole = ""
     if told := tell_sentence(trace):
         whole = f"<p><bdi>{escape(trace.whole_translation)}</bdi></p><p>{escape(told)}</p>"
     return (
         f"{whole}<p><bdi>{escape(trace.text)}</bdi> "
         f"→ <b><bdi>{escape(trace.translation)}</bdi></b></p>"
-        f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"
+        f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>{drawn}"
+    )
+
+
+def _show_attention(trace: Trace) -> str:
+    png = b64encode(trace.picture("V54")._repr_png_()).decode("ascii")
+    return (
         f'<img alt="Which source word each target word reads" style="max-width:30rem" '
-        f'src="data:image/png;base64,{b64encode(png).decode("ascii")}">'
+        f'src="data:image/png;base64,{png}">'
     )
 
 

@@ -32,7 +32,15 @@ from .expression import (
     with_children,
 )
 
-DIMS = {"H": "head", "K": "width", "D": "d_model", "F": "d_ff", "V": "vocabulary", "1": "any"}
+DIMS = {
+    "H": "head",
+    "K": "width",
+    "D": "d_model",
+    "F": "d_ff",
+    "I": "input",
+    "V": "vocabulary",
+    "1": "any",
+}
 
 
 class Axis(NamedTuple):
@@ -93,6 +101,7 @@ def build_graph(
         "H": settings.heads,
         "K": settings.width,
         "F": settings.d_ff,
+        "I": 2 * settings.d_model,
         "V": target_vocabulary,
         "1": 1,
     }
@@ -104,7 +113,8 @@ class _Builder:
 
     def __init__(self, settings: Model, wiring: Wiring, sizes: Mapping[str, int]):
         self.settings, self.wiring, self.sizes = settings, wiring, sizes
-        self.values = {**vars(settings.positions), **vars(settings)}
+        self.network = settings.network
+        self.values = {**vars(settings.positions), **vars(settings.rnn), **vars(settings)}
         self.graph = Graph()
 
     def build(self) -> Graph:
@@ -118,29 +128,29 @@ class _Builder:
 
     def _add_window(self, name: str, maker: str) -> None:
         """Add a window with its own equation, or with that of the PyTorch module that made it."""
-        entry = look_up(name)
+        entry = look_up(name, network=self.network)
         if entry is None:
             raise ValueError(f"{name} is not in the catalogue")
         if text := entry.choose_equation(self.values):
             self._add(name, "window", text, entry, name.rpartition(".")[0])
             return
         kind, stem = self.wiring.modules[maker].kind, name.removesuffix(".normed")
-        for part, text in read_modules()[kind].items():
+        for part, text in read_modules(self.network)[kind].items():
             if part in LANGUAGES:
                 continue
             if part == "output":
                 self._add(name, "window", text, entry, maker, stem, kind)
             else:
-                derived = look_up(f"{stem}.{part}")
+                derived = look_up(f"{stem}.{part}", network=self.network)
                 assert derived
                 self._add(f"{stem}.{part}", "derived", text, derived, maker, stem)
 
     def _add_derived(self, module: str) -> None:
         """Add the derived tensors of a module whose windows are all in the graph."""
-        for kind, entry in read_derived().items():
+        for kind, entry in read_derived(self.network).items():
             name = f"{module}.{kind.rpartition('.')[2]}".lstrip(".")
             text = entry.choose_equation(self.values)
-            if not text or name in self.graph or look_up(name) is not entry:
+            if not text or name in self.graph or look_up(name, network=self.network) is not entry:
                 continue
             parts = (part for part in walk(parse_equation(text)[1]) if isinstance(part, Cells))
             windows = (f"{module}.{part.name}".lstrip(".") for part in parts)
@@ -196,7 +206,7 @@ class _Builder:
         called = self.wiring.modules.get(module)
         full = f"{module}.{local}".lstrip(".")
         for name in (stem and f"{stem}.{local}", full):
-            if name in self.graph:
+            if name in self.graph or name in self.wiring.windows:  # of an earlier position
                 return name
         if called and local in called.inputs:
             return called.inputs[local]
@@ -209,7 +219,7 @@ class _Builder:
 
     def _fit(self, index: tuple[Expression, ...], name: str) -> tuple[Expression, ...]:
         """Return an index with 0 on each axis that is broadcast."""
-        axes = self.graph[name].axes
+        axes = self.graph[name].axes if name in self.graph else ()
         if not axes:
             return index
         pairs = zip(index, axes, strict=True)
@@ -228,7 +238,7 @@ class _Builder:
         sizes = dict(self.defaults)
         for part in walk(right) if right else ():
             if isinstance(part, Cells):
-                axes = self.graph[part.name].axes
+                axes = self.graph[part.name].axes if part.name in self.graph else ()
                 for at, axis in zip(part.index, axes, strict=False):
                     if isinstance(at, Letter):
                         sizes[at.name] = axis.size

@@ -15,6 +15,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
+from ..config import Model
 from .catalogue import look_up, read_catalogue
 from .expression import spell_expression
 from .files import HEAD
@@ -58,8 +59,9 @@ def build_page(trace: Trace, *, parameters: bool | None = None, compact: bool = 
     """Return the HTML of the page; its security policy forbids every download.
 
     parameters: include the weights, so that the page can explain every number; None: if they are
-    few. compact: fp16. Raises ValueError if the app is not built.
+    few. compact: fp16. Raises ValueError if the app is not built, or has no views of this network.
     """
+    check_views(trace.settings)
     if parameters is None:
         parameters = 0 < sum(array.nbytes for array in trace.parameters.values()) <= LIGHT
     return assemble_page(spell_data(PLACE, pack_page(trace, parameters, compact)))
@@ -89,6 +91,15 @@ def spell_data(place: str, data: Any) -> str:
     # A data block ends at the first "</script", even inside a string.
     held = json.dumps(data, ensure_ascii=False).replace("<", r"\u003c")
     return f'<script type="application/json" id="{place}">{held}</script>\n'
+
+
+def check_views(settings: Model) -> None:
+    """Raise ValueError for a network other than a Transformer: the app has no views of it."""
+    if settings.network != "transformer":
+        raise ValueError(
+            f"the app looks inside Transformers, and this is a network={settings.network}: look "
+            "inside it with `glassformer see`, or in Python with `translator.see`"
+        )
 
 
 def pack_page(trace: Trace, parameters: bool, compact: bool) -> dict[str, Any]:

@@ -66,6 +66,8 @@ FUNCTIONS: dict[str, Callable[..., Array]] = {
     "cos": np.cos,
     "erf": np.vectorize(math.erf, otypes=[np.float64]),
     "max": np.maximum,
+    "tanh": np.tanh,
+    "sigmoid": lambda x: 1 / (1 + np.exp(-x)),
     "where": np.where,
 }
 

@@ -16,7 +16,7 @@ from ..checks.quality_check import judge
 from ..decode.sample import find_draw_probabilities
 from ..evaluate.choice import load_choice
 from ..machine.device import autocast
-from ..model import Transformer
+from ..model import EncoderDecoder
 from ..tap import record as watch
 from ..translation import Translation
 from ..translator import Choice, Translator
@@ -159,7 +159,7 @@ def _read(translator: Translator, text: str) -> list[Token]:
     return source
 
 
-def _pass(network: Transformer, passage: Passage, device: torch.device | str) -> Tensor:
+def _pass(network: EncoderDecoder, passage: Passage, device: torch.device | str) -> Tensor:
     """Return the logits of all rows of the decoder, T V, in one pass."""
     source_BS, target_BT = (
         torch.tensor([ids], device=device) for ids in (passage.source, passage.given)

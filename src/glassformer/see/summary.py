@@ -38,7 +38,10 @@ def summarise(trace: Trace, k: int = 3, layer: int | None = None, head: int | No
         )
         own = f"{_pad(shown[row], widest)} {_percent(expected.log_prob):>6}"
         lines.append(f"  {row:3} {own}   {others}".rstrip())
-    return "\n".join([*lines, *_list_endings(trace), "", *_draw_attention(trace, layer, head)])
+    lines += [*_list_endings(trace), ""]
+    if not trace.settings.attending_layers:
+        return "\n".join([*lines, "no attention: the decoder knows the source by one vector alone"])
+    return "\n".join([*lines, *_draw_attention(trace, layer, head)])
 
 
 def tell_sentence(trace: Trace) -> str:
@@ -123,7 +126,7 @@ def _draw_block(
 
 def _choose(trace: Trace, layer: int | None, head: int | None) -> tuple[Array, str]:
     """Return the weights of one head, or a mean of several, and their description."""
-    layers = range(trace.settings.decoder_layers)
+    layers = trace.settings.attending_layers
     if layer is not None:
         if not -len(layers) <= layer < len(layers):
             raise ValueError(f"layer {layer} is out of range: 0 to {len(layers) - 1}, or -1")

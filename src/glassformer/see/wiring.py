@@ -32,10 +32,10 @@ def record_wiring(settings: Model) -> Wiring:
     view = view_with(network, wires)
     for module, name in wires.names.items():
         wires.connect(module, name)
-    source_BS, target_BT = torch.ones(2, 1, 2, dtype=torch.long, device="cpu")
+    source_BS, target_BT = (torch.ones(1, 2, dtype=torch.long, device="cpu") for _ in range(2))
     wires.know(source_BS, "source.ids")
     wires.know(target_BT, "target.ids")
-    with torch.inference_mode():
+    with torch.no_grad():
         view(source_BS, target_BT)
     modules = {
         name: Module(
@@ -81,7 +81,7 @@ class Wires(Recorder):
                 self._note(re.sub(r"_[A-Z]+$", "", parameter), argument, inputs)
                 for parameter, argument in zip(parameters, arguments, strict=False)
             ]
-            self.inputs[name] = inputs
+            self.inputs.setdefault(name, inputs)  # of the first position, in a recurrence
             return tuple(given)
 
         def leave(module: nn.Module, arguments: Any, x: Any) -> None:
@@ -102,9 +102,18 @@ class Wires(Recorder):
                 return returned
 
             return call
-        if id(argument) in self._known:
-            inputs[parameter] = self._known[id(argument)]
+        if isinstance(argument, tuple):
+            for number, each in enumerate(argument):
+                self._note(f"{parameter}_{number}", each, inputs)
+        elif name := self._known.get(id(argument)) or self._known.get(_find_whole(argument)):
+            inputs[parameter] = name
         return argument
+
+
+def _find_whole(argument: Any) -> int:
+    """Return the identity of the tensor that this one is cut from; 0 if it is none."""
+    is_cut = isinstance(argument, Tensor) and argument._base is not None
+    return id(argument._base) if is_cut else 0
 
 
 def _find_constants(module: nn.Module) -> dict[str, float | None]:

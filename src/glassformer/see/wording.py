@@ -171,7 +171,7 @@ def _say(found: Explanation) -> Iterator[str]:
         places.append(f"{axis.dim} {place}{token}")
     if places:
         yield f"  {', '.join(places)}"
-    if entry := look_up(found.name, found.op.module):
+    if entry := look_up(found.name, found.op.module, found.trace.settings.network):
         yield f"  {entry.en}"
 
 
@@ -187,7 +187,7 @@ def find_side(name: str, dim: str) -> str | None:
 
 def to_latex(found: Explanation) -> str:
     """Return LaTeX: an `aligned` of symbol, numbers and value; long sums are shortened."""
-    entry = look_up(found.name, found.op.module)
+    entry = look_up(found.name, found.op.module, found.trace.settings.network)
     last = found.name.rpartition(".")[2].replace("_", r"\_")
     symbol = entry.symbol if entry else rf"\mathrm{{{last}}}"
     symbol = rf"\Big[{symbol}\Big]_{{{','.join(map(str, found.index))}}}"
@@ -235,7 +235,9 @@ class _Latex:
                 return rf"\sqrt{{{self.write(inner, at)}}}", ATOM
             case Call("exp", (inner,)):
                 return f"e^{{{self.write(inner, at)}}}", 5
-            case Call("sin" | "cos" | "max" as function, arguments):
+            case Call("sigmoid", (inner,)):
+                return rf"\sigma\left( {self.write(inner, at)} \right)", ATOM
+            case Call("sin" | "cos" | "max" | "tanh" as function, arguments):
                 given = ", ".join(self.write(each, at) for each in arguments)
                 return rf"\{function}\left( {given} \right)", ATOM
         return _write_number(self.reader.move(at).value(part)), ATOM
@@ -273,6 +275,7 @@ NUMPY = {
     "cos": "np.cos",
     "erf": "math.erf",
     "max": "np.maximum",
+    "tanh": "np.tanh",
     "where": "np.where",
 }
 
@@ -308,6 +311,8 @@ def _code_bare(part: Expression, at: dict[str, str]) -> tuple[str, int]:
         case Reduction(kind, letter, body):
             inner = _code(body, {key: at[key] for key in at if key != letter})
             return f"np.{kind}({inner})", ATOM
+        case Call("sigmoid", (inner,)):
+            return f"1 / (1 + np.exp(-{_code(inner, at, ATOM)}))", 3
         case Call(function, arguments):
             return f"{NUMPY[function]}({', '.join(_code(each, at) for each in arguments)})", ATOM
     raise ValueError(f"{part} cannot be written")

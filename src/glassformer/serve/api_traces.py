@@ -9,7 +9,7 @@ from fastapi import APIRouter, Request, Response
 
 from ..see.derive import mean_cross_attention
 from ..see.levels import find_level
-from ..see.page import build_page
+from ..see.page import build_page, check_views
 from ..see.sentences import choose_sentence
 from ..see.trace import Trace
 from ..translator import Translator
@@ -62,6 +62,7 @@ async def upload_trace(request: Request, service: TheService) -> dict[str, Any]:
 
     data = await request.body()
     trace = await run_sync(read_archive, data, service.limits.upload)
+    check_views(trace.settings)
     return service.recordings.add(Recording(trace)).describe()
 
 
@@ -137,6 +138,7 @@ def make_trace(job: BackgroundJob, service: Service, body: TraceRequest) -> dict
     model = service.model_pool.find(body.model)
     job.say("progress", stage="loading", step=0, most=None, text="")
     translator = service.model_pool.load(model)
+    check_views(translator.config.model)
     plain, base = body.model_dump(exclude={"edits", "base"}), None
     found = _record(job, translator, plain, service, edits=body.edits)
     if body.edits and body.base:

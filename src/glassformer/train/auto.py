@@ -13,8 +13,9 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from ..config import SIZES, Config
+from ..config import Config
 from ..machine.properties import Machine
+from ..sizes import find_shape
 from .schedule import usual_peak
 
 # The speed of one core, with bf16 and without; without a C compiler, up to twice as slow.
@@ -109,20 +110,25 @@ def choose_settings(
     )
     train = given.get("train", {})
     size, passes, minutes = _choose_size(given, vocabulary, stats, machine)
-    add("size", size, _explain_size(size))
+    add("size", size, _explain_size(size, given))
     if "steps" in train:
         passes = train["steps"] * train.get("batch_tokens", 4096) / stats.tokens
     else:
         add("train.minutes", minutes, f"some {passes:.1f} passes over the pairs on this machine")
-    d_model = {**SIZES[size], **given.get("model", {})}["d_model"]
-    _add_model(choices, passes)
+    model = given.get("model", {})
+    network = model.get("network", "transformer")
+    d_model = {**find_shape(size, network), **model}["d_model"]
+    _add_model(choices, passes, network)
     batch = add(
         "train.batch_tokens",
         _choose_batch(stats.tokens, machine),
         "tokens a side: as many as keep the machine busy, and 30 batches a pass",
     )
     updates = train.get("steps", round(passes * stats.tokens / batch))
-    kind = add("train.optimizer", "muon", "learns as much as adam from fewer updates")
+    if network == "rnn":
+        kind = add("train.optimizer", "adam", "muon is not measured on recurrent networks")
+    else:
+        kind = add("train.optimizer", "muon", "learns as much as adam from fewer updates")
     why = "one" if kind == "muon" else "a half"
     add("train.learning_rate", _round(usual_peak(kind, d_model), 0.0001), f"{why} over the width")
     warmup, ema = _follow(updates)
@@ -152,8 +158,9 @@ def _follow(updates: int) -> tuple[int, float]:
     return warmup, round(_clamp(1 - 10 / max(1, updates), 0.99, 0.9998), 4)
 
 
-def _add_model(choices: ChosenSettings, passes: float) -> None:
-    choices.add("model.norm", "pre", "trains with a short warm-up")
+def _add_model(choices: ChosenSettings, passes: float, network: str) -> None:
+    if network == "transformer":
+        choices.add("model.norm", "pre", "trains with a short warm-up")
     dropout = 0.3 if passes > 30 else 0.2 if passes > 15 else 0.1
     choices.add("model.dropout", dropout, "0.1 for few passes, 0.2 over 15, 0.3 over 30")
 
@@ -165,7 +172,8 @@ def _choose_size(
     wanted = _clamp(40 * math.sqrt(REFERENCE / stats.pairs), 3, 60)
     sizes = (given["size"],) if "size" in given else (*NEEDED, "tiny")
     for size in sizes:
-        shape = {**SIZES[size], **given.get("model", {})}
+        model = given.get("model", {})
+        shape = {**find_shape(size, model.get("network", "transformer")), **model}
         a_pass = 2 * stats.tokens / estimate_speed(shape, vocabulary, machine) / 60
         minutes = math.ceil(_clamp(wanted * a_pass, 2, MOST_MINUTES))
         minutes = given.get("train", {}).get("minutes", minutes)
@@ -175,8 +183,8 @@ def _choose_size(
     return size, minutes / a_pass, minutes
 
 
-def _explain_size(size: str) -> str:
-    shape = SIZES[size]
+def _explain_size(size: str, given: dict[str, Any]) -> str:
+    shape = find_shape(size, given.get("model", {}).get("network", "transformer"))
     layers = f"{shape['encoder_layers']}+{shape['decoder_layers']} layers"
     why = "the largest with pairs and time enough" if size != "tiny" else "for so few pairs or time"
     return f"{layers}, width {shape['d_model']}: {why}"
@@ -187,7 +195,7 @@ def estimate_speed(shape: dict[str, Any], vocabulary: int, machine: Machine) -> 
 
     It is right within a factor of about two.
     """
-    d, f = shape["d_model"], shape["d_ff"]
+    d, f = shape["d_model"], shape.get("d_ff", shape["d_model"])  # a recurrent layer has 6 d²
     encoder = shape["encoder_layers"] * (4 * d * d + 2 * d * f)
     decoder = shape["decoder_layers"] * (8 * d * d + 2 * d * f) + d * vocabulary
     flops_a_token = 6 * (encoder + decoder) / 2  # forward 2 a weight, backward 4

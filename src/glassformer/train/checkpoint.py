@@ -36,7 +36,7 @@ from .divergence import DivergenceDetector
 from .sharding import Moments, collect, collect_moments, spread_model, spread_moments
 
 if TYPE_CHECKING:
-    from ..model import Transformer
+    from ..model import EncoderDecoder
     from .updates import Updater
 
 FORMAT = 2  # 1 had no digests and no settings
@@ -263,7 +263,7 @@ def _moments(model: nn.Module, optimizer: torch.optim.Optimizer) -> dict[str, Te
     }
 
 
-def collect_all(updater: Updater) -> tuple[Transformer, Transformer | None, Any]:
+def collect_all(updater: Updater) -> tuple[EncoderDecoder, EncoderDecoder | None, Any]:
     """Return whole model, average and optimizer; all processes have to call this together."""
     model, averaged, optimizer = updater.model, updater.averaged, updater.optimizer
     if updater.plain is None:
@@ -276,7 +276,7 @@ def collect_all(updater: Updater) -> tuple[Transformer, Transformer | None, Any]
     return twin, average, collect_moments(optimizer, model, twin)
 
 
-def collect_best(updater: Updater) -> Transformer:
+def collect_best(updater: Updater) -> EncoderDecoder:
     """Return `updater.best_model` unsharded; all processes have to call this together."""
     best = updater.best_model
     return best if updater.plain is None else collect(best, updater.plain)

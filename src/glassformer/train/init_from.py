@@ -14,7 +14,7 @@ from torch import Tensor, nn
 
 from ..config import Config
 from ..directory import FREE, WEIGHTS, Tokenizers, load_model, locate, save_model
-from ..model import Transformer
+from ..model import EncoderDecoder
 from ..publish.card import hash_file, read_facts
 from ..text import Tokenizer
 from ..weights.meta_model import make_meta_model
@@ -31,7 +31,7 @@ class InitModel:
     folder: Path
     config: Config
     tokenizers: Tokenizers
-    model: Transformer
+    model: EncoderDecoder
     has_new_tokens: bool
 
     @classmethod
@@ -91,7 +91,7 @@ def inherit(folder: Path | str, changes: Sequence[str] = ()) -> Config:
     return Config.read(raw, changes)
 
 
-def load_initial_weights(model: Transformer, run: Path, tokenizers: Tokenizers) -> None:
+def load_initial_weights(model: EncoderDecoder, run: Path, tokenizers: Tokenizers) -> None:
     """Initialize a fresh model with the weights of the initial model kept in `run`, if any.
 
     A token that the initial model knows keeps its embeddings; a new one gets the mean of the

@@ -20,7 +20,7 @@ from ..data.batches import Batch
 from ..kernels.cross_entropy import smoothed_cross_entropy
 from ..kernels.fast import KernelState
 from ..kernels.kl import divergence
-from ..model import Transformer
+from ..model import EncoderDecoder
 
 
 def label_smoothing(logits_NV: Tensor, target_N: Tensor, smoothing: float) -> Tensor:
@@ -30,7 +30,7 @@ def label_smoothing(logits_NV: Tensor, target_N: Tensor, smoothing: float) -> Te
     return -((1 - smoothing) * right_N + smoothing * log_NV.mean(1)).sum()
 
 
-def batch_loss(network: Transformer, batch: Batch, train: Train, kernels: KernelState) -> Tensor:
+def batch_loss(network: EncoderDecoder, batch: Batch, train: Train, kernels: KernelState) -> Tensor:
     """Return the summed loss of a batch.
 
     With `rdrop_alpha` it is the mean loss of two forward passes with other dropout, plus alpha / 4
@@ -61,7 +61,7 @@ def batch_loss(network: Transformer, batch: Batch, train: Train, kernels: Kernel
     return (loss + train.rdrop_alpha / 2 * divergence(y_ND, again_ND, table_VD)) / 2
 
 
-def _factor_logits(network: Transformer, y_ND: Tensor) -> tuple[Tensor, Tensor]:
+def _factor_logits(network: EncoderDecoder, y_ND: Tensor) -> tuple[Tensor, Tensor]:
     """Return the two factors of the logits, with the output bias as one more column."""
     table_VD, bias_V = network.output_table.weight, network.output_bias
     if bias_V is None:

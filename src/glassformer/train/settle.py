@@ -21,7 +21,7 @@ from ..directory import CONFIG, build_model
 from ..disk import write_text
 from ..kernels.tiles import has_tiles
 from ..machine.device import choose_precision
-from ..model import Transformer
+from ..model import EncoderDecoder
 from ..translator import Translator
 from . import plan as planning
 from . import validation
@@ -84,7 +84,7 @@ class Setup:
         accumulated = self.config.train.gradient_accumulation
         return self.group.deal(self.batches, step - 1, accumulated, updater.is_sharded)
 
-    def validate(self, model: Transformer, sentences: int, turn: int) -> Validation:
+    def validate(self, model: EncoderDecoder, sentences: int, turn: int) -> Validation:
         """Score a model on so many sentences of the validation text."""
         with self.report.counting("validating", sentences) as count:
             return validation.validate(
@@ -100,7 +100,7 @@ class Setup:
                 most_extra=None if self.config.train.steps else self.prepared.usual_extra,
             )
 
-    def make_translator(self, model: Transformer) -> Translator:
+    def make_translator(self, model: EncoderDecoder) -> Translator:
         """Return a translator with a model of this training, as it is."""
         device, precision = str(self.device), self.precision
         tokenizers = self.prepared.tokenizers

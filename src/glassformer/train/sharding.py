@@ -14,13 +14,13 @@ from collections.abc import Iterable
 import torch
 from torch import Tensor, nn
 
-from ..model import Transformer
+from ..model import EncoderDecoder, Transformer
 
 ENTRANCES = ("read", "start", "step")  # methods of the network: forward, and the search protocol
 LAYER_ENTRANCES = ("remember", "step")  # methods of a decoder layer
 
 
-def shard(model: Transformer, device: torch.device, size: int) -> Transformer:
+def shard(model: EncoderDecoder, device: torch.device, size: int) -> EncoderDecoder:
     """Shard a model in place, 1/size of every parameter a process, and return it.
 
     Its gradients become the mean of those of all processes.
@@ -29,6 +29,10 @@ def shard(model: Transformer, device: torch.device, size: int) -> Transformer:
     from torch.distributed.fsdp import fully_shard, register_fsdp_forward_method
 
     mesh = init_device_mesh(device.type, (size,))
+    if not isinstance(model, Transformer):
+        raise ValueError(
+            f"train.shard is for Transformers, not for network={model.settings.network}"
+        )
     for layer in (*model.encoder, *model.decoder):
         fully_shard(layer, mesh=mesh)
     fully_shard(model, mesh=mesh)
@@ -73,7 +77,7 @@ class Moments:
         self.state: dict[nn.Parameter, dict[str, Tensor]] = defaultdict(dict)
 
 
-def imitate(model: Transformer) -> Transformer:
+def imitate(model: EncoderDecoder) -> EncoderDecoder:
     """Return a copy of a model on "meta", without values except those of non-persistent buffers."""
     plain = copy.deepcopy(model).to("meta")
     for path, module in model.named_modules():
@@ -83,7 +87,7 @@ def imitate(model: Transformer) -> Transformer:
     return plain
 
 
-def collect(model: Transformer, plain: Transformer) -> Transformer:
+def collect(model: EncoderDecoder, plain: EncoderDecoder) -> EncoderDecoder:
     """Return the whole model on the CPU; `plain` is its copy by `imitate` from before sharding."""
     found = copy.deepcopy(plain)
     weights = {name: whole(tensor).cpu() for name, tensor in model.state_dict().items()}

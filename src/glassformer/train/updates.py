@@ -21,7 +21,7 @@ from ..data.batches import Batch
 from ..kernels.fast import KernelState, fast
 from ..machine.device import autocast
 from ..machine.out_of_memory import is_out_of_memory
-from ..model import Transformer
+from ..model import EncoderDecoder
 from .distributed import ALONE, ProcessGroup
 from .loss import batch_loss
 from .micro_batching import MicroBatching, reserve
@@ -53,7 +53,7 @@ class Updater:
 
     def __init__(
         self,
-        model: Transformer,
+        model: EncoderDecoder,
         train: Train,
         device: torch.device,
         precision: str,

@@ -12,7 +12,7 @@ from ..decode import Network, NotFiniteError
 from ..directory import Tokenizers
 from ..engine import Weights
 from ..evaluate.quality import score_quality
-from ..model import Transformer
+from ..model import EncoderDecoder
 from ..publish.golden import search_greedily
 from ..translator import Progress, Translator
 from .distributed import ALONE, ProcessGroup
@@ -64,8 +64,8 @@ class Spread(Weights):
     is_native = False
 
     @cached_property
-    def network(self) -> Transformer:
-        assert isinstance(self.origin, Transformer)
+    def network(self) -> EncoderDecoder:
+        assert isinstance(self.origin, EncoderDecoder)
         return self.origin.eval()
 
     @property
@@ -74,7 +74,7 @@ class Spread(Weights):
 
 
 def validate(
-    model: Transformer,
+    model: EncoderDecoder,
     config: Config,
     tokenizers: Tokenizers,
     valid: tuple[list[str], list[str]],

@@ -29,7 +29,7 @@ from torch import Tensor, nn
 from ..config import BOS, EOS, Config, Decode
 from ..decode import NotFiniteError
 from ..directory import Tokenizers, write_json
-from ..model import Transformer
+from ..model import EncoderDecoder
 from ..tap import record as watch
 from ..translator import Translator
 from ..typed_json import read_typed
@@ -134,7 +134,7 @@ class Watch:
             with (self.folder / GRADIENTS).open("a", encoding="utf-8") as file:
                 file.write(json.dumps(line) + "\n")
 
-    def take_snapshot(self, step: int, model: Transformer) -> None:
+    def take_snapshot(self, step: int, model: EncoderDecoder) -> None:
         """Take a snapshot, if one is due and not there yet.
 
         A network whose logits are not finite gets none.
@@ -159,7 +159,9 @@ class Watch:
         write_json(path.with_suffix(".json"), asdict(Told(step, found)))
         save_tensors(path, tensors)
 
-    def _record(self, each: Watched, model: Transformer, device: torch.device) -> dict[str, Tensor]:
+    def _record(
+        self, each: Watched, model: EncoderDecoder, device: torch.device
+    ) -> dict[str, Tensor]:
         """Return the tensors of one teacher-forced pass over the reference."""
         source = [*self.tokenizers.source.encode(each.source), EOS]
         target = self.tokenizers.target.encode(each.reference)

@@ -6,18 +6,20 @@ import torch
 from torch.overrides import TorchFunctionMode
 
 from ..config import Model
-from ..model import Transformer
+from ..model import EncoderDecoder, build_network
 
 FILLING = {"normal_", "uniform_", "kaiming_uniform_"}
 
 
-def make_meta_model(settings: Model, source: int, target: int) -> Transformer:
+def make_meta_model(settings: Model, source: int, target: int) -> EncoderDecoder:
     """Return a network without values, for vocabularies of so many tokens; it takes no memory."""
-    if settings.positions.layout != "learned":  # a computed table is no weight
+    if (
+        settings.network == "transformer" and settings.positions.layout != "learned"
+    ):  # a computed table is no weight
         short = settings.positions.model_copy(update={"max_positions": 2})
         settings = settings.model_copy(update={"positions": short})
     with torch.device("meta"), _Unfilled():
-        return Transformer(settings, source, target)
+        return build_network(settings, source, target)
 
 
 def find_shapes(settings: Model, source: int, target: int) -> dict[str, tuple[int, ...]]:

@@ -18,6 +18,9 @@ def list_shapes(settings: Model, source: int, target: int) -> dict[str, tuple[in
 
 
 def _list_weights(settings: Model, source: int, target: int) -> Named:
+    if settings.network == "rnn":
+        yield from _list_recurrent(settings, source, target)
+        return
     for side, vocabulary in (("source", source), ("target", target)):
         yield f"{side}_embedding.table.weight", (vocabulary, settings.d_model)
         if settings.positions.layout == "learned":
@@ -34,6 +37,35 @@ def _list_weights(settings: Model, source: int, target: int) -> Named:
             yield from _list_layer(f"{side}.{layer}", settings, attentions)
         if settings.norm == "pre":
             yield from _list_norm(f"{side}_norm", settings)
+
+
+def _list_recurrent(settings: Model, source: int, target: int) -> Named:
+    width, top = settings.d_model, settings.decoder_layers - 1
+    for name, size in (("source_embedding", source), ("target_embedding", target)):
+        yield f"{name}.table.weight", (size, width)
+    yield "output_table.weight", (target, width)
+    if settings.output_bias:
+        yield "output_bias", (target,)
+    for layer in range(settings.encoder_layers):
+        for direction in ("forward", "backward")[: width // settings.width]:
+            name = f"encoder.{layer}.{direction}_cell"
+            yield from _list_cell(name, settings, width, settings.width)
+    for layer in range(settings.decoder_layers):
+        fed = layer == 0 and settings.rnn.input_feeding
+        yield from _list_cell(f"decoder.{layer}.cell", settings, (1 + fed) * width, width)
+    maps = {"general": ("key",), "additive": ("key", "query")}.get(settings.rnn.attention, ())
+    for part in maps:
+        yield f"decoder.{top}.cross_attention.to_{part}.weight", (width, width)
+    if settings.rnn.attention == "additive":
+        yield f"decoder.{top}.cross_attention.to_score.weight", (1, width)
+    if settings.rnn.attention != "none":
+        yield f"decoder.{top}.attentional.combine.weight", (width, 2 * width)
+
+
+def _list_cell(name: str, settings: Model, inputs: int, size: int) -> Named:
+    gates = {"gru": 3, "lstm": 4}[settings.rnn.cell] * size
+    yield from _list_linear(f"{name}.from_input", gates, inputs)
+    yield from _list_linear(f"{name}.from_hidden", gates, size)
 
 
 def _list_layer(name: str, settings: Model, attentions: tuple[str, ...]) -> Named:

@@ -11,6 +11,7 @@ from torch import Tensor, nn
 from glassformer.config import Model
 from glassformer.kernels.dropout import Dropout
 from glassformer.kernels.fast import SAME, TWINS, KernelState, fast, find_difference
+from glassformer.kernels.recurrent import TWINS as RECURRENT
 from glassformer.model import Transformer
 from glassformer.model.attention import MultiHeadAttention
 from glassformer.model.feed_forward import FeedForward
@@ -34,7 +35,11 @@ def change(model: Transformer, kind: type, changed: type) -> None:
 
 def count_twins(view: Transformer) -> dict[str, int]:
     kinds = [type(module).__name__ for module in view.modules()]
-    return {kind.__name__: kinds.count(kind.__name__) for kind in TWINS.values()}
+    return {
+        kind.__name__: kinds.count(kind.__name__)
+        for kind in TWINS.values()
+        if kind not in RECURRENT.values()
+    }
 
 
 @PRECISIONS

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from glassformer.config import Model, Positions
-from glassformer.model import Transformer
+from glassformer.config import Config, Model, Positions
+from glassformer.model import Transformer, build_network
 from glassformer.weights.shapes import list_shapes
 
 SMALL = Model(d_model=16, d_ff=24, heads=2, encoder_layers=1, decoder_layers=2)
@@ -27,3 +27,19 @@ def test_the_network_has_these_weights(changed: dict[str, object]) -> None:
     sizes = (30, 30) if settings.tie == "three-way" else (30, 40)
     wanted = Transformer(settings, *sizes).state_dict()
     assert list_shapes(settings, *sizes) == {name: tuple(x.shape) for name, x in wanted.items()}
+
+
+@pytest.mark.parametrize(
+    "rnn",
+    [
+        {},
+        {"cell": "lstm", "bidirectional": True, "attention": "dot"},
+        {"attention": "general", "input_feeding": True},
+        {"bidirectional": True, "attention": "additive"},
+    ],
+)
+def test_a_recurrent_network_has_these_weights(rnn: dict[str, object]) -> None:
+    shape = {"network": "rnn", "d_model": 12, "encoder_layers": 2, "decoder_layers": 2}
+    settings = Config.read({"model": {**shape, "output_bias": True, "rnn": rnn}}).model
+    wanted = build_network(settings, 30, 30).state_dict()
+    assert list_shapes(settings, 30, 30) == {name: tuple(x.shape) for name, x in wanted.items()}

@@ -272,4 +272,7 @@ def draw(trace: Any, id: str, **options: Any) -> Figure | Animation:
     """
     picture = find_picture(id)
     check_options(picture.id, picture.function, options)
+    if trace.settings.network != "transformer":
+        kind = trace.settings.network
+        raise ValueError(f"{picture.id} shows a Transformer, but this is a network={kind}")
     return picture.function(trace, **options)
