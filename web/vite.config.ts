@@ -4,6 +4,8 @@ import { defineConfig } from "vitest/config";
 
 const target = fileURLToPath(new URL("../src/glassformer/serve/static", import.meta.url));
 
+const CORE = /node_modules|src\/(first|engine|data|shell\/(Theming|Unlock|copying|theming))|src\/[\w.]+\.(ts|json)$/;
+
 // `vite build` makes the app; `vite build --mode page` the same in one script beside it, which
 // a page without a server carries within itself.
 export default defineConfig(({ mode }) => ({
@@ -15,6 +17,10 @@ export default defineConfig(({ mode }) => ({
     emptyOutDir: mode !== "page",
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
+    // What the first screen needs comes in two files, whatever else shares it.
+    ...(mode !== "page" && {
+      rolldownOptions: { output: { codeSplitting: { groups: [{ name: "core", test: CORE }] } } },
+    }),
     ...(mode === "page" && {
       cssCodeSplit: false,
       lib: {
