@@ -128,7 +128,7 @@ def describe_equation(op: Equation) -> dict[str, Any]:
         "sizes": dict(op.sizes),
         "module": op.module,
         "derived": op.derived,
-        "entry": _describe_made(op),
+        **({"entry": told} if (told := _describe_made(op)) else {}),
     }
 
 
