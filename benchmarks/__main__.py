@@ -13,7 +13,16 @@ from pathlib import Path
 VERBS = {
     "Speed": ("train", "translate", "sizes", "learning", "quality", "gpu", "precision"),
     "Details of speed": ("taps", "busy", "workers", "attention-cost"),
-    "Quality": ("recipe", "shipped", "auto", "parent", "diversify", "lengths", "pronoun"),
+    "Quality": (
+        "recipe",
+        "shipped",
+        "everyday",
+        "auto",
+        "parent",
+        "diversify",
+        "lengths",
+        "pronoun",
+    ),
     "Checks of translations": ("guards", "familiarity"),
     "Looking inside": ("cuts",),
     "Pages": ("gallery", "notebook"),

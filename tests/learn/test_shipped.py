@@ -33,7 +33,7 @@ def translator(name: str) -> Translator:
 
 
 def test_they_are_all_there() -> None:
-    assert {path.name for path in SHIPPED.iterdir()} == MODELS.keys()
+    assert {path.name for path in SHIPPED.iterdir()} == {*MODELS, "everyday-en-fr"}
 
 
 def test_it_is_small_and_whole(name: str) -> None:
@@ -44,6 +44,7 @@ def test_it_is_small_and_whole(name: str) -> None:
         "golden.json",
         "model.safetensors",
         "tokenizer.json",
+        "words.txt",
     }
     with safe_open(SHIPPED / name / WEIGHTS, "pt") as file:
         assert {file.get_tensor(key).dtype for key in file.keys()} == {torch.float16}  # noqa: SIM118

@@ -1,0 +1,85 @@
+"""Make the shipped model of everyday English and French, of Tatoeba's sentences.
+
+    python -m benchmarks everyday --data DIR --out RUNS
+
+DIR has train, valid and test in .en and .fr. It is trained by recipes/tatoeba-en-fr.toml, but for
+6,500 updates; its weights are stored in int8 under src/glassformer/models, with the words of its
+training text and the head that aligns words best, and examined as stored. A training that is in
+RUNS already is only stored and examined.
+"""
+
+from __future__ import annotations
+
+import argparse
+import shutil
+from pathlib import Path
+
+from glassformer.checks.known_words import write_known_words
+from glassformer.config import Config
+from glassformer.directory import CARD, SHIPPED, write_text
+from glassformer.evaluate.align import read_pair
+from glassformer.evaluate.choice import save_choice
+from glassformer.evaluate.choose_head import choose_alone
+from glassformer.evaluate.quality import score_quality
+from glassformer.publish.card import read_facts, write_card
+from glassformer.publish.publishing import publish_model
+from glassformer.train import train
+from glassformer.translator import Translator
+
+NAME, SOURCE, TARGET, STEPS = "everyday-en-fr", "en", "fr", 6_500
+ALIGNED = 500  # validation pairs by which the aligning head is chosen
+RECIPE = Path(__file__).parents[1] / "recipes" / "tatoeba-en-fr.toml"
+LICENCE = "CC BY 2.0 FR"
+ORIGIN = f"""
+## Licence
+
+The weights were made from sentences of [Tatoeba](https://tatoeba.org), written by its contributors,
+who publish them under {LICENCE}, in the pairs that [manythings.org](https://www.manythings.org/anki/)
+collects. Whoever passes the model on names Tatoeba and this licence.
+
+## Made by
+
+`python -m benchmarks everyday --data DIR --out RUNS`.
+"""
+
+
+def read_lines(path: Path) -> list[str]:
+    return path.read_text(encoding="utf-8").split("\n")[:-1]
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--data", type=Path, required=True, metavar="DIR")
+    parser.add_argument("--out", type=Path, required=True, metavar="RUNS")
+
+
+def main(options: argparse.Namespace) -> None:
+    pairs = {
+        split: [options.data / f"{split}.{lang}" for lang in (SOURCE, TARGET)]
+        for split in ("train", "valid", "test")
+    }
+    made, folder = options.out / NAME, SHIPPED / NAME
+    if not (made / CARD).exists():
+        config = Config.load(RECIPE).changed(train={"steps": STEPS})
+        summary = train(config, pairs["train"], made, valid=pairs["valid"])
+        if not summary.is_finished:
+            raise SystemExit(summary.text)
+    shutil.rmtree(folder, ignore_errors=True)
+    publish_model(made, folder, int8=True)
+    with pairs["train"][0].open(encoding="utf-8") as lines:
+        write_known_words(folder, lines)
+    translator = Translator.load(folder, device="cpu")
+    units = [
+        read_pair(translator, source, target, (False, False))
+        for source, target in zip(*map(read_lines, pairs["valid"]), strict=True)
+    ]
+    save_choice(choose_alone(translator, units[:ALIGNED]), folder)
+    sources, references = map(read_lines, pairs["test"])
+    found = score_quality(translator.translate(sources), [references], target_lang=TARGET)
+    scores = {name: found[name].value for name in ("BLEU", "chrF2")}
+    write_card(folder, {**read_facts(folder), "test": scores, "licence": LICENCE})
+    card = (folder / CARD).read_text(encoding="utf-8")
+    said = f"On {len(sources):,} test sentences, of the weights as stored, beam search:\n\n"
+    said += "".join(f"- {name}: {value:.2f}\n" for name, value in scores.items())
+    write_text(folder / CARD, f"{card}\n{said}{ORIGIN}")
+    size = sum(path.stat().st_size for path in folder.iterdir())
+    print(f"{folder}: {size / 1e6:.1f} MB\n{said}")
