@@ -98,7 +98,7 @@ def _examine_libraries(libraries: Mapping[str, SharedLibrary]) -> Iterator[Healt
     for kind, names in there.items():
         yield HealthFinding("code in C", f"{kind} ({', '.join(sorted(names))})")
     for why, names in refused.items():
-        advice = "install gcc or clang, or glassformer anew: without, all works, slower"
+        advice = "install gcc or clang, or glassformer anew: without, PyTorch computes, slower"
         yield HealthFinding("code in C", f"{', '.join(sorted(names))} not for {why}", advice)
 
 

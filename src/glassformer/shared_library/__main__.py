@@ -5,4 +5,4 @@ import sys
 from .loading import prepare_libraries
 
 if __name__ == "__main__" and (why := prepare_libraries()):
-    print(f"glassformer: {why}; everything works without, slower", file=sys.stderr)
+    print(f"glassformer: {why}; PyTorch computes without, slower", file=sys.stderr)
