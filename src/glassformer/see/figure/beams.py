@@ -287,12 +287,13 @@ def draw_beam_tree(plan: Outline, *, losers: int = 3) -> Scene:
         kind = "caption" if n == 0 else "caption_ended" if tree.ended[n] else "caption_cut"
         captions.append(plan.say(kind, word=show_token(search.steps[step][i].text)))
     cut = [n for n in range(len(tree.rows)) if not tree.ended[n]]
+    callouts = [Callout(f"row {n}", plan.say("cross"), "below", 260, n + 1) for n in cut[-1:]]
     heads = Label(plan.say("columns"), style.SMALL, style.SOFT)
     return plan.compose(
         Down(heads, tree, gap=8),
         title=plan.say(key, **told),
         note=own + plan.say("note", how=_name(plan, settings), rows=len(tree.rows), kept=kept),
-        callouts=[Callout(f"row {cut[-1]}", plan.say("cross"), "below", 260)] if cut else [],
+        callouts=callouts,
         captions=captions,
     )
 
@@ -303,7 +304,7 @@ def _name(plan: Outline, settings: Any) -> str:
     return plan.say(key, n=settings.beam)
 
 
-def spell_word(texts: Sequence[str], n: int) -> str:
+def find_whole_word(texts: Sequence[str], n: int) -> str:
     """Return the word that a token is part of: what stands between the spaces around it."""
     first, last = n, n + 1
     while first and not texts[first].startswith(" "):
@@ -321,7 +322,7 @@ def _find_story(trace: Any, search: Any, path: Sequence[int]) -> tuple[str, dict
     texts = [search.steps[n][i].text for n, i in enumerate(path)]
     apart = (n for n in range(min(len(texts), len(greedy))) if texts[n] != greedy[n])
     if search is not trace.search and (n := next(apart, None)) is not None:
-        return "better", {"word": spell_word(texts, n), "greedy": spell_word(greedy, n)}
+        return "better", {"word": find_whole_word(texts, n), "greedy": find_whole_word(greedy, n)}
     step, rank = find_weakest(search, path)
-    word = spell_word(texts, step)
+    word = find_whole_word(texts, step)
     return ("behind", {"word": word, "rank": rank + 1}) if rank else ("ahead", {})

@@ -163,7 +163,8 @@ def draw_following_words(plan: Outline, *, columns: int = 7) -> Scene:
     low = int(np.argmin(sure.values))
     callouts = []
     if low in shown and sure.values[low] < 0.9:
-        callouts.append(Callout(f"p {low}", plan.say("unsure"), "above", 120))
+        step = shown.index(low) + 1
+        callouts.append(Callout(f"p {low}", plan.say("unsure"), "above", 120, step))
     return plan.compose(
         Columns(lines, gap=(6, 26)),
         title=plan.say("title", n=total),
@@ -222,7 +223,7 @@ def draw_growing_mask(plan: Outline, *, layer: int = -1, head: int = 0) -> Scene
         title=plan.say("title", n=count),
         note=plan.say("note", where=attention.title(plan.lang), head=head)
         + tell_tokens_left_out(plan.lang, count, total),
-        callouts=[Callout(f"sum {count - 1}", plan.say("one"), "right", 60)],
+        callouts=[Callout(f"sum {count - 1}", plan.say("one"), "right", 60, count)],
         captions=captions,
     )
 

@@ -38,6 +38,7 @@ def render_scene(scene: Scene, ax: Axes | None = None) -> Figure | Animation:
     factor = min(box.width / scene.width, box.height / scene.height) * 72 / figure.dpi
     pen = _Pen(axes, 1.0 if ax is None else factor)
     drawn = [(mark, pen.draw(mark)) for mark in scene.marks]
+    drawn += pen.more
     figure.scene = scene  # type: ignore[attr-defined]
     if not scene.captions:
         return figure
@@ -56,6 +57,7 @@ class _Pen:
     def __init__(self, axes: Axes, factor: float):
         self.axes, self.factor = axes, factor
         self.tags: Counter[str] = Counter()
+        self.more: list[tuple[Mark, Artist]] = []  # what a mark has besides the artist returned
 
     def draw(self, mark: Mark) -> Artist:
         if isinstance(mark, TextMark):
@@ -133,7 +135,8 @@ class _Pen:
         wide, high = mark.width / values.shape[1], mark.height / values.shape[0]
         if mark.hidden:
             rgba[tuple(np.array(mark.hidden).T)] = (1, 1, 1, 1)
-            self.axes.add_patch(_hatch_cells(mark, wide, high))
+            hatched = self.axes.add_patch(_hatch_cells(mark, wide, high))
+            self.more.append((mark, hatched))
         extent = (mark.x, mark.x + mark.width, mark.y + mark.height, mark.y)
         image = self.axes.imshow(rgba, extent=extent, interpolation="nearest", aspect="auto")
         image.set(zorder=mark.layer, alpha=mark.alpha)
@@ -219,12 +222,14 @@ class Film(Animation):
         self.complete()
         yield 1.5
         whole = list(_list_rests(self.steps))
-        factor = min(1.0, (LONGEST - 4.5 - ARRIVING * len(whole)) / max(sum(whole), 1e-9))
+        left = LONGEST - 4.5
+        arriving = min(ARRIVING, left / 2 / len(whole))
+        factor = min(1.0, (left - arriving * len(whole)) / sum(whole))
         for number, rest in enumerate(whole):
             for frame in range(FRAMES):
                 self.show(number, 1 - (1 - (frame + 1) / FRAMES) ** 3)
                 is_last = frame == FRAMES - 1
-                yield ARRIVING / FRAMES + (max(0.4, rest * factor) if is_last else 0.0)
+                yield arriving / FRAMES + (rest * factor if is_last else 0.0)
         self.complete()
         yield 3.0
 

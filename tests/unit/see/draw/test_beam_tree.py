@@ -17,8 +17,8 @@ from glassformer.see.figure.beams import (
     find_branch,
     find_search,
     find_weakest,
+    find_whole_word,
     grow_tree,
-    spell_word,
 )
 from glassformer.see.figure.scene import PathMark, Scene
 
@@ -104,7 +104,7 @@ def test_the_winner_s_weakest_word_is_found(see: Callable[..., Trace]) -> None:
 
 def test_a_token_is_told_as_its_word() -> None:
     texts = ["Le", " chat", " n'a", " fro", "mage", "."]
-    assert [spell_word(texts, n) for n in range(6)] == [
+    assert [find_whole_word(texts, n) for n in range(6)] == [
         "Le",
         "chat",
         "n'a",

@@ -229,6 +229,13 @@ def test_a_step_at_a_time(trace: Trace) -> None:
     assert sum(seconds) <= LONGEST + 0.1
 
 
+def test_many_steps_fit_into_a_film_and_hatching_arrives_with_its_cells(trace: Trace) -> None:
+    moving = draw(trace, "V76")
+    assert len(moving) >= 8 and sum(moving.frames()) <= LONGEST + 0.1
+    for step in moving.steps[:-1]:
+        assert any(getattr(each, "get_hatch", lambda: "")() for each in step.artists)
+
+
 @pytest.mark.parametrize("ending", ["gif", "svg", "pdf", "png"])
 def test_files(trace: Trace, tmp_path: Path, ending: str) -> None:
     path = tmp_path / f"a.{ending}"

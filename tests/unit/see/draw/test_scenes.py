@@ -72,6 +72,8 @@ def check_numbers(scene: Scene, trace: Trace) -> int:
 @pytest.mark.parametrize("which", ["usual", "least", "long"])
 @pytest.mark.parametrize("id", SAID)
 def test_layout_and_numbers(id: str, which: str, lang: str, traces: dict[str, Trace]) -> None:
+    if PICTURES[id].needs == "search" and traces[which].search is None:
+        pytest.skip("its translation was given")
     scene = PICTURES[id].scene(traces[which], lang=lang)  # type: ignore[misc]
     check_layout(scene)
     check_numbers(scene, traces[which])
