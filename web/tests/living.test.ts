@@ -5,7 +5,10 @@ import { gzipSync } from "node:zlib";
 import { describe, expect, it } from "vitest";
 import type { Search, TraceDocument } from "../src/data/document";
 import { readSafetensors } from "../src/data/tensor";
-import { Host } from "../src/engine/host";
+import { Host, listen, type Call } from "../src/engine/host";
+import { leaveOutEach } from "../src/engine/leaving";
+import { Line } from "../src/engine/line";
+import { LocalEngine } from "../src/engine/local";
 import { openModel, type Opened } from "../src/engine/model";
 import { listPushes, readLens } from "../src/engine/pushes";
 import { readTensor, record, type Recorded } from "../src/engine/recording";
@@ -127,6 +130,35 @@ describe.skipIf(!existsSync(`${folder}/told.json`))("the network in the browser"
     for (const [name, each] of Object.entries(pushes)) expect([name, near(own[name]!, each)]).toEqual([name, true]);
     const sum = Object.values(own).reduce((all, each) => all + each, 0);
     expect(near(sum, readTensor(found, "logits").data[row * opened.network.vocabulary + token]!, 10)).toBe(true);
+  });
+
+  it("is an engine behind a line: what is aborted, left out, cut", async () => {
+    const worker: Pick<Worker, "postMessage" | "onmessage"> = { onmessage: null, postMessage: (call: Call) => void hear(call) };
+    const hear = listen((data) => worker.onmessage!.call(worker as Worker, { data } as MessageEvent));
+    const about = { version: "", models: [{ ...opened.about, loaded: true }] };
+    const engine = new LocalEngine(new Line(worker), about, () => gzipSync(readFileSync(`${folder}/model`)).toString("base64"));
+    const answer = await engine.translate({ text: TEXT });
+    expect(answer.translation).toBe("L'animal n'a pas traversé la rue parce qu'il était trop fatigué.");
+    expect(answer.attention.shape).toEqual([answer.targetWords.length, answer.sourceWords.length]);
+    expect(await engine.unknown("demo", "The cat likes Zanzibar.")).toContain("Zanzibar");
+    expect((await engine.vocabulary("demo")).length).toBe(opened.network.vocabulary);
+
+    const own = new AbortController();
+    const asked = engine.weigh(answer.id, told.row, null, own.signal);
+    own.abort();
+    await expect(asked).rejects.toThrow(/no longer wanted/);
+
+    const trace = await engine.open(answer.id);
+    const shares = [];
+    for await (const each of leaveOutEach(engine, trace, told.row)) shares.push(each);
+    const animal = shares.find(({ word }) => word === "animal")!;
+    expect(animal.after).toBeLessThan(animal.before);
+    expect(shares.length).toBe(12);
+
+    const groups = answer.sourceWords.slice(0, 3);
+    const cut = await engine.cutEach(answer.id, [told.row], groups);
+    const { forced } = (await engine.edit(trace, [{ do: "cut", word: "The" }]))!;
+    expect(near(cut[0]!, forced.predictions[told.row]!.log_prob)).toBe(true);
   });
 
   it("answers a page: a cut, each head silenced, samples", async () => {

@@ -145,15 +145,8 @@ export class Changes implements Edits {
 
   private cut({ word, occurrence, layer, head, query }: Extract<Edit, { do: "cut" }>): void {
     const keys = findWordTokens(this.about.source, this.about.text, word, occurrence);
-    let masks = this.about.ops.filter(({ name }) => name.endsWith(".cross_attention.mask"));
-    if (layer !== undefined) masks = [masks[checkPlace(layer, masks.length, "layer of the decoder")]!];
-    for (const { name } of masks) {
-      if (head === undefined && query === undefined) {
-        this.add(name, (held) => {
-          for (const { at, step } of linesOf(held)) for (const key of keys) held.data[at + key * step] = 0;
-        });
-        continue;
-      }
+    if (head === undefined && query === undefined) return this.hide(keys, layer);
+    for (const name of this.masks(layer)) {
       const op = this.window(name.replace(/mask$/, "weights"));
       const one = head === undefined ? -1 : this.head(name.replace(/\.mask$/, ""), head);
       const row = query === undefined ? -1 : this.place(query, op, 1);
@@ -163,6 +156,20 @@ export class Changes implements Edits {
         }
       });
     }
+  }
+
+  /** Hide source tokens from the decoder, in all layers or in one. */
+  hide(keys: readonly number[], layer?: number): void {
+    for (const name of this.masks(layer)) {
+      this.add(name, (held) => {
+        for (const { at, step } of linesOf(held)) for (const key of keys) held.data[at + key * step] = 0;
+      });
+    }
+  }
+
+  private masks(layer: number | undefined): string[] {
+    const names = this.about.ops.map(({ name }) => name).filter((name) => name.endsWith(".cross_attention.mask"));
+    return layer === undefined ? names : [names[checkPlace(layer, names.length, "layer of the decoder")]!];
   }
 
   private block(name: string): string {

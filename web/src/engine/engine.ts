@@ -28,10 +28,6 @@ export interface Engine {
   open(id: string): Promise<Trace>;
   /** The logits of the token that one row of the decoder predicts; `distribution.ts` reads them. */
   logits(id: string, step: number): Promise<Float32Array>;
-  /** The likeliest tokens of one row at each layer of the decoder, as if it were the last. */
-  lens(id: string, step: number, most?: number): Promise<Candidate[][]>;
-  /** What each head and block adds directly to the logit of a token; the parts sum to it. */
-  pushes(id: string, step: number, token: number): Promise<Record<string, number>>;
   /** The same sentence under edits; null where the list is empty. */
   edit(trace: Trace, edits: readonly Edit[], signal?: AbortSignal): Promise<Outcome | null>;
   /** The log-probability of the tokens of `rows` together, with each group of source tokens cut. */

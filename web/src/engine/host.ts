@@ -4,8 +4,10 @@ import type { Candidate, Progress, Request } from "../data/server";
 import type { Tensor } from "../data/tensor";
 import { part } from "../data/tensor";
 import type { Edit } from "../views/whatif/edits";
-import type { Changes } from "../views/whatif/Result.svelte";
+import type { Changes as Effect } from "../views/whatif/Result.svelte";
 import type { Weighed } from "../views/whatif/weighing";
+import type { Groups } from "../data/words";
+import type { Changes } from "./changes";
 import { Learner, type Lesson, type Said } from "./lesson";
 import { openModel, type Opened } from "./model";
 import type { Edits } from "./network";
@@ -14,6 +16,7 @@ import { levelOf, readChangesOf, readTensor, record, write, type Recorded } from
 import { findTop, logSumExp } from "./search";
 
 const KEPT = 24; // recordings in memory
+const LIKELIEST = 3; // tokens of each layer that the logit lens names
 const LOOK = 5; // updates of a lesson between looks at it
 const TURN = 12; // milliseconds that are computed before a message is looked for
 
@@ -89,11 +92,11 @@ export class Host {
     return this.model(model).target.encode(text);
   }
 
-  lens(_: Asking, id: string, step: number, most: number): Candidate[][] {
+  lens(_: Asking, id: string, step: number, ids: readonly number[]): Candidate[][] {
     const found = this.get(id);
     return readLens(found, step).map((logits) => {
       const whole = logSumExp(logits);
-      return findTop(logits, most).map((token) => ({
+      return [...findTop(logits, LIKELIEST), ...ids].map((token) => ({
         id: token, text: found.opened.target.vocabulary[token]!, log_prob: logits[token]! - whole,
       }));
     });
@@ -104,7 +107,7 @@ export class Host {
   }
 
   /** The old translation under edits, and a new one. */
-  async edit(asking: Asking, id: string, edits: Edit[]): Promise<{ changes: Changes; base: string; forced: string; after: string }> {
+  async edit(asking: Asking, id: string, edits: Edit[]): Promise<{ changes: Effect; base: string; forced: string; after: string }> {
     const kept = this.get(id);
     const base = kept.document.edits.length ? await this.make(asking, { ...kept.request, edits: [] }) : kept;
     const request = { ...base.request, text: base.document.text, sentence: 0, edits };
@@ -114,6 +117,23 @@ export class Host {
     return { changes: compare(base, forced, after), base: base.id, forced: forced.id, after: after.id };
   }
 
+  /** The log-probability of the tokens of `rows` together, with each group of source tokens cut. */
+  async cutEach({ signal }: Asking, id: string, rows: readonly number[], groups: Groups): Promise<number[]> {
+    const { opened: { network }, document, state } = this.get(id);
+    const [source, given] = [document.source, document.target].map((side) => side.map((each) => each.id));
+    const turn = new Turn(signal);
+    const found: number[] = [];
+    for (const keys of groups) {
+      const edits = this.changesOf(id);
+      edits.hide(keys);
+      const { data } = network.pass(source!, given!, edits, state).tensors.get("logits")!;
+      const lines = rows.map((row) => data.subarray(row * network.vocabulary, (row + 1) * network.vocabulary));
+      found.push(lines.reduce((sum, line, n) => sum + line[document.predicted[rows[n]!]!.id]! - logSumExp(line), 0));
+      await turn.pass();
+    }
+    return found;
+  }
+
   /** Silence each head on its own, and score the same translation up to one token again. */
   async weigh({ signal }: Asking, id: string, step: number, rival: number | null): Promise<Weighed> {
     const { opened, document } = this.get(id);
@@ -121,8 +141,7 @@ export class Host {
     const at = step < 0 ? step + document.predicted.length : step;
     const token = document.predicted[at]!.id;
     const [source, given] = [document.source, document.target.slice(0, at + 1)].map((side) => side.map((each) => each.id));
-    const silent = (document.edits as unknown as Edit[]).filter(({ do: kind }) => kind !== "word" && kind !== "prefix");
-    const without = (more: Edit[]) => readChangesOf(opened, [...silent, ...more], document.source, document.text);
+    const without = (more: Edit[]) => this.changesOf(id, more);
     const read = (edits: Edits, like?: ReturnType<typeof network.pass>) => {
       const state = network.pass(source!, given!, edits, like);
       return { state, logits: state.tensors.get("logits")!.data.slice(at * network.vocabulary) };
@@ -173,6 +192,13 @@ export class Host {
       tell(value);
       await turn.pass();
     }
+  }
+
+  /** The edits of a recording, and more; what they changed in its text stands there already. */
+  private changesOf(id: string, more: Edit[] = []): Changes {
+    const { opened, document } = this.get(id);
+    const edits = (document.edits as unknown as Edit[]).filter(({ do: kind }) => kind !== "word" && kind !== "prefix");
+    return readChangesOf(opened, [...edits, ...more], document.source, document.text);
   }
 
   /** The recording of this request, if it is still here. */
@@ -227,7 +253,7 @@ const describe = ({ id, base, request, document, problems, opened }: Recorded): 
 
 const copy = ({ shape, data }: Tensor): Tensor => ({ shape, data: data.slice() });
 
-function compare(base: Recorded, forced: Recorded, after: Recorded): Changes {
+function compare(base: Recorded, forced: Recorded, after: Recorded): Effect {
   const tokens = base.document.predicted.map(({ text }, row) => {
     const [before, now] = [base.document.predictions[row]!, forced.document.predictions[row]!];
     return { token: text, before: Math.exp(before.log_prob), after: Math.exp(now.log_prob), instead: now.texts[0]! };
@@ -247,4 +273,39 @@ function apart(one: Tensor, other: Tensor): number | null {
     if (found > most) most = found;
   }
   return most;
+}
+
+/** A function that answers calls of a host by name, and tells how far each is. */
+export function listen(reply: (message: Reply) => void): (call: Call) => Promise<void> {
+  const host = new Host();
+  const running = new Map<number, AbortController>();
+  return async ({ id, method, args = [] }) => {
+    if (!method) return running.get(id)?.abort();
+    const own = new AbortController();
+    running.set(id, own);
+    try {
+      const call = host[method] as (...given: unknown[]) => unknown;
+      const asking: Asking<unknown> = { tell: (progress) => reply({ id, progress }), signal: own.signal };
+      reply({ id, done: await call.call(host, asking, ...args) });
+    } catch (error) {
+      reply({ id, error: error instanceof Error ? error.message : String(error) });
+    } finally {
+      running.delete(id);
+    }
+  };
+}
+
+export type Method = Exclude<keyof Host, symbol>;
+
+export interface Call {
+  id: number;
+  method?: Method; // none: the call of this id is no longer wanted
+  args?: unknown[];
+}
+
+export interface Reply {
+  id: number;
+  progress?: unknown;
+  done?: unknown;
+  error?: string;
 }

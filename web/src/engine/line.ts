@@ -1,7 +1,7 @@
 /** A line to a worker: calls of its methods by name, as promises. */
 
 import type { Progress } from "../data/server";
-import type { Call, Method, Reply } from "./worker";
+import type { Call, Method, Reply } from "./host";
 
 interface Waiting {
   done: (value: never) => void;

@@ -4,6 +4,7 @@ import type { Entry, Op } from "../data/document";
 import type { Candidate, Model, Models, Progress, Request } from "../data/server";
 import type { Tensor } from "../data/tensor";
 import { Trace, type Reader } from "../data/trace";
+import type { Groups } from "../data/words";
 import type { Edit } from "../views/whatif/edits";
 import type { Changes } from "../views/whatif/Result.svelte";
 import type { Weighed } from "../views/whatif/weighing";
@@ -74,8 +75,12 @@ export class LocalEngine implements Engine {
     return (await this.line.ask<Tensor>("read", [id, "logits", step])).data;
   }
 
-  lens(id: string, step: number, most = 3): Promise<Candidate[][]> {
-    return this.line.ask("lens", [id, step, most]);
+  cutEach(id: string, rows: readonly number[], groups: Groups, signal?: AbortSignal): Promise<number[]> {
+    return this.line.ask("cutEach", [id, rows, groups], signal);
+  }
+
+  lens(id: string, step: number, ids: readonly number[]): Promise<Candidate[][]> {
+    return this.line.ask("lens", [id, step, ids]);
   }
 
   pushes(id: string, step: number, token: number): Promise<Record<string, number>> {

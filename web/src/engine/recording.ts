@@ -242,7 +242,7 @@ export function replaceWords(text: string, edits: readonly Edit[]): string {
   }, text);
 }
 
-export function readChangesOf(opened: Opened, edits: readonly Edit[], source: readonly Token[], text: string): Edits {
+export function readChangesOf(opened: Opened, edits: readonly Edit[], source: readonly Token[], text: string): Changes {
   const { ops, settings } = opened.about;
   const borrow = (sentence: string, name: string, position: number): Float32Array => {
     const steps = record(opened, { text: sentence }, "");

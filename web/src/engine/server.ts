@@ -61,16 +61,6 @@ export class ServerEngine implements Engine {
     return (await getTensor(`traces/${id}/tensors/logits?slice=${step}`)).data;
   }
 
-  async lens(id: string, step: number, most = 3): Promise<Candidate[][]> {
-    const found = await getJson<{ layers: Candidate[][][] }>(`traces/${id}/derive/lens?k=${most}`);
-    return found.layers.map((rows) => rows[step]!);
-  }
-
-  async pushes(id: string, step: number, token: number): Promise<Record<string, number>> {
-    const path = `traces/${id}/derive/logit?row=${step}&token=${token}`;
-    return (await getJson<{ parts: Record<string, number> }>(path)).parts;
-  }
-
   async edit(trace: Trace, edits: readonly Edit[], signal?: AbortSignal): Promise<Outcome | null> {
     if (!edits.length) return null;
     const told = await last<{ id: string; forced: string; base: string; changes: Changes }>(
