@@ -107,7 +107,7 @@ export const CHAPTERS: Record<string, Card[]> = {
     { id: "V43", go: attention("encoder", "matrix", -1) },
     {
       id: "V44", go: whatif("head"), tensor: `${LOOK}.contributions`,
-      code: [["attention", "look"]],
+      code: [["attention", "attend_to"]],
     },
     { id: "V45", go: map(`encoder.0.${ENCODER}`) },
     { id: "V46", go: attention("encoder", "matrix") },
