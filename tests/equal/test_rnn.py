@@ -159,7 +159,7 @@ def test_any_program_equals_the_full_pass(
 ) -> None:
     monkeypatch.setattr("glassformer.model.rnn.state.GROWTH", 2)
     with torch.inference_mode():
-        Program(network, network, seed, equal).run(25)  # type: ignore[arg-type]
+        Program(network, seed, equal).run(25)  # type: ignore[arg-type]
 
 
 def test_rows_go_by_sentence(network: EncoderDecoder) -> None:
