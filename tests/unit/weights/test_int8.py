@@ -79,14 +79,15 @@ def test_the_engine_finds_the_same_in_the_rounded_weights(published: Path, tmp_p
     sources = [
         [*row, EOS] for row in tokenizers.source.encode_many(["the dog sees a cat .", "yes ."])
     ]
-    for precision in ("int8", "fp32"):
+    # In int8, embeddings are rounded to bf16, whose last bit a product rounded otherwise may turn.
+    for precision, tolerance in (("int8", 0.05), ("fp32", 1e-4)):
         found, wanted = (
             NativeEngine.open(config.model, each.tensors, precision).search(sources, config.decode)
             for each in (weights, wide)
         )
         for one, other in zip(found, wanted, strict=True):
             assert one[0].tokens == other[0].tokens
-            assert one[0].score == pytest.approx(other[0].score, abs=1e-4)
+            assert one[0].score == pytest.approx(other[0].score, abs=tolerance)
 
 
 def test_it_translates(published: Path) -> None:
