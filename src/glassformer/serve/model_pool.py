@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import math
 import re
 import threading
 from collections import OrderedDict
@@ -55,6 +56,11 @@ class PooledModel:
         """Return the source words of the training text; None if the model does not list them."""
         return read_known_words(self.folder)
 
+    @property
+    def vocabulary(self) -> float:
+        """Return how many words the model met; infinity if it does not list them."""
+        return math.inf if self.known_words is None else len(self.known_words)
+
     @cached_property
     def sentences(self) -> int | None:
         """Return how many pairs the model was trained on, as its card says; None without one."""
@@ -86,8 +92,8 @@ class PooledModel:
 class ModelPool:
     """A pool of models, of which at most `loaded` are in memory.
 
-    `folders`: model directories, or names of shipped models; none: all shipped ones. `how` is
-    passed to `Translator.load`. Raises ValueError if a folder is no model.
+    `folders`: model directories, or names of shipped models; none: all shipped Transformers. `how`
+    is passed to `Translator.load`. Raises ValueError if a folder is no model.
     """
 
     def __init__(
@@ -101,7 +107,7 @@ class ModelPool:
         self.models: dict[str, PooledModel] = {}
         self._loaded: OrderedDict[str, tuple[Translator, Stamp | None]] = OrderedDict()
         self._lock = threading.Lock()
-        for folder in folders or sorted(path.name for path in SHIPPED.iterdir()):
+        for folder in folders or _list_shipped():
             self._add(locate(folder))
 
     def _add(self, folder: Path) -> None:
@@ -130,9 +136,13 @@ class ModelPool:
         return self.models[id]
 
     def find_pair(self, source: str, target: str) -> PooledModel | None:
-        pairs = ((model.source, model.target) for model in self.models.values())
-        found = zip(pairs, self.models.values(), strict=True)
-        return next((model for pair, model in found if pair == (source, target)), None)
+        """Return the model of a pair; of several the one that met most words, or the first."""
+        found = [
+            model
+            for model in self.models.values()
+            if (model.source, model.target) == (source, target)
+        ]
+        return max(found, key=lambda model: model.vocabulary, default=None)
 
     def is_loaded(self, model: PooledModel) -> bool:
         return model.id in self._loaded
@@ -177,6 +187,12 @@ class ModelPool:
         if (data.source_lang, data.target_lang) != (model.source, model.target):
             raise ValueError(f"{model.folder} has become a model of other languages: restart")
         return translator
+
+
+def _list_shipped() -> list[str]:
+    """Return the shipped Transformers; the app has no views of recurrent networks."""
+    names = sorted(path.name for path in SHIPPED.iterdir())
+    return [name for name in names if open_model(name)[0].model.network == "transformer"]
 
 
 def _stamp(path: Path) -> tuple[int, int, int] | None:
