@@ -1,6 +1,6 @@
-"""Make the models that ship with the package, of the built-in corpus and recipes/demo.toml.
+"""Make the models that ship with the package, of the built-in corpus and recipes/demo*.toml.
 
-    python -m benchmarks shipped --out RUNS [demo demo-fr-en demo-en-zh]
+    python -m benchmarks shipped --out RUNS [demo demo-fr-en demo-en-zh ...]
 
 For each: write the pairs, train, store the weights in fp16 under src/glassformer/models, and let
 the stored model take the exam: held-out sentences, the riddles of `it`, the sentences of the notes.
@@ -25,8 +25,14 @@ from tools.demo_corpus import NOTES
 from tools.demo_corpus.exam import ask_notes, ask_riddles, ask_sentences, speak
 from tools.demo_corpus.files import write_pairs
 
-RECIPE = Path(__file__).parents[1] / "recipes" / "demo.toml"
-LANGUAGES = {"demo": ("en", "fr"), "demo-fr-en": ("fr", "en"), "demo-en-zh": ("en", "zh")}
+RECIPES = Path(__file__).parents[1] / "recipes"
+LANGUAGES = {
+    "demo": ("en", "fr"),
+    "demo-fr-en": ("fr", "en"),
+    "demo-en-zh": ("en", "zh"),
+    "demo-rnn": ("en", "fr"),
+    "demo-rnn-attention": ("en", "fr"),
+}
 PAIRS: dict[Split, int] = {"train": 60_000, "valid": 300}
 QUESTIONS = 2_000
 
@@ -49,7 +55,8 @@ def make(name: str, out: Path) -> None:
     if not (out / "model" / CARD).exists():
         write_pairs(out / "pairs", source, target, PAIRS)
         langs = {"source_lang": source, "target_lang": target}
-        summary = train(Config.load(RECIPE).changed(data=langs), [out / "pairs"], out / "model")
+        recipe = RECIPES / f"{name if 'rnn' in name else 'demo'}.toml"
+        summary = train(Config.load(recipe).changed(data=langs), [out / "pairs"], out / "model")
         if not summary.is_finished:
             raise SystemExit(summary.text)
     folder = SHIPPED / name
