@@ -19,6 +19,7 @@ from tools.demo_corpus import NOTES
 from tools.demo_corpus.exam import ask_notes, ask_riddles, ask_sentences
 
 MODELS = {"demo": ("en", "fr"), "demo-fr-en": ("fr", "en"), "demo-en-zh": ("en", "zh")}
+RECURRENT = ("demo-rnn", "demo-rnn-attention")
 QUESTIONS = 300
 
 
@@ -33,7 +34,11 @@ def translator(name: str) -> Translator:
 
 
 def test_they_are_all_there() -> None:
-    assert {path.name for path in SHIPPED.iterdir()} == {*MODELS, "everyday-en-fr"}
+    assert {path.name for path in SHIPPED.iterdir()} == {
+        *MODELS,
+        *RECURRENT,
+        "everyday-en-fr",
+    }
 
 
 def test_it_is_small_and_whole(name: str) -> None:
@@ -96,3 +101,17 @@ def test_a_shell_finds_it_by_name(tmp_path: Path) -> None:
     )
     assert done.returncode == 0, done.stderr.decode()
     assert done.stdout.decode() == f"{NOTES[4].fr}\n" == "Le chat est sur le tapis.\n"
+
+
+def test_attention_helps_the_recurrent_network() -> None:
+    questions = ask_sentences("en", "fr", QUESTIONS)
+    plain, attentive, transformer = (
+        mark_exact(Translator.load(name, device="cpu").translate, questions).share
+        for name in (*RECURRENT, "demo")
+    )
+    assert 0.7 < plain < attentive - 0.05 < transformer - 0.05
+
+
+@pytest.mark.parametrize("name", RECURRENT)
+def test_recurrent_models_translate_as_stored(name: str) -> None:
+    assert check_golden(SHIPPED / name) == []
