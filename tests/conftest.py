@@ -5,7 +5,9 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import hypothesis
 import pytest
@@ -46,3 +48,11 @@ def data() -> Path:
     if not Path(folder).is_dir():
         pytest.fail(f"GLASSFORMER_DATA={folder} is not a folder")
     return Path(folder)
+
+
+@pytest.fixture(scope="session")
+def browsers() -> Iterator[Any]:
+    """Yield the browsers that Playwright drives: it can be started only once in a process."""
+    playwright = pytest.importorskip("playwright.sync_api")
+    with playwright.sync_playwright() as started:
+        yield started

@@ -79,13 +79,10 @@ def recording(server: Server) -> str:
 
 
 @pytest.fixture(scope="session")
-def browser() -> Iterator[Any]:
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as playwright:
-        running = playwright.chromium.launch(executable_path=find_chromium(), args=ARGUMENTS)
-        yield running
-        running.close()
+def browser(browsers: Any) -> Iterator[Any]:
+    running = browsers.chromium.launch(executable_path=find_chromium(), args=ARGUMENTS)
+    yield running
+    running.close()
 
 
 @pytest.fixture

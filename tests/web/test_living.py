@@ -158,30 +158,29 @@ def test_it_says_what_python_says(told: Path) -> None:
 
 
 @pytest.mark.parametrize("kind", ["chromium", "firefox"])
-def test_page_opens_from_disk(kind: str, told: Path, tmp_path: Path) -> None:
+def test_page_opens_from_disk(kind: str, told: Path, tmp_path: Path, browsers: Any) -> None:
     """Ten sentences come out as in Python, with the network off and without any request."""
     playwright = pytest.importorskip("playwright.sync_api")
     page = tmp_path / "class.html"
     SavedPage(build_living_page(["demo"])).save(page)
     assert page.stat().st_size < 2 << 20
     wanted = json.loads((told / "told.json").read_text(encoding="utf-8"))["greedy"][:TRIED]
-    with playwright.sync_playwright() as browsers:
-        try:
-            chosen = {"executable_path": find_chromium(), "args": ARGUMENTS}
-            browser = getattr(browsers, kind).launch(**(chosen if kind == "chromium" else {}))
-        except playwright.Error:
-            pytest.skip(f"{kind} is not installed")
-        window = browser.new_context(offline=True, locale="en").new_page()
-        window.set_default_timeout(60_000)
-        complaints: list[str] = []
-        window.on("pageerror", lambda error: complaints.append(str(error)))
-        window.on("console", lambda said: complaints.append(said.text))
-        window.on("request", lambda asked: complaints.append(asked.url))
-        window.goto(f"{page.as_uri()}#/translate?text={quote(wanted[0]['text'])}")
-        box, shown = window.locator("textarea"), window.locator("[data-translation]")
-        for each in wanted:
-            box.fill(each["text"])
-            box.press("Enter")
-            playwright.expect(shown).to_have_text(each["translation"], timeout=60_000)
-        browser.close()
+    try:
+        chosen = {"executable_path": find_chromium(), "args": ARGUMENTS}
+        browser = getattr(browsers, kind).launch(**(chosen if kind == "chromium" else {}))
+    except playwright.Error:
+        pytest.skip(f"{kind} is not installed")
+    window = browser.new_context(offline=True, locale="en").new_page()
+    window.set_default_timeout(60_000)
+    complaints: list[str] = []
+    window.on("pageerror", lambda error: complaints.append(str(error)))
+    window.on("console", lambda said: complaints.append(said.text))
+    window.on("request", lambda asked: complaints.append(asked.url))
+    window.goto(f"{page.as_uri()}#/translate?text={quote(wanted[0]['text'])}")
+    box, shown = window.locator("textarea"), window.locator("[data-translation]")
+    for each in wanted:
+        box.fill(each["text"])
+        box.press("Enter")
+        playwright.expect(shown).to_have_text(each["translation"], timeout=60_000)
+    browser.close()
     assert [each for each in complaints if not each.startswith(("file:", "blob:"))] == []

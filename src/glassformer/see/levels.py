@@ -15,8 +15,8 @@ WINDOWS: dict[Level, set[str]] = {
         "normed",
         "memory",
         "last",
-        "hidden",
         "cell",
+        "cell.hidden",  # of a recurrent network
         "final",
     },
 }
@@ -24,8 +24,9 @@ WINDOWS: dict[Level, set[str]] = {
 
 def find_level(name: str) -> Level:
     """Return the first level that keeps a tensor of this name."""
-    window = name.rpartition(".")[2]
-    return next((level for level in WINDOWS if window in WINDOWS[level]), "everything")
+    parts = name.split(".")
+    windows = {parts[-1], ".".join(parts[-2:])}
+    return next((level for level in WINDOWS if windows & WINDOWS[level]), "everything")
 
 
 def belongs(name: str, level: Level) -> bool:

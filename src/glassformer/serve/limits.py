@@ -5,11 +5,12 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Coroutine
 from dataclasses import dataclass
-from typing import Any, TypeVar
-
-from fastapi import Request
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from .api_error import ApiError
+
+if TYPE_CHECKING:  # the command line shows these limits without a server installed
+    from fastapi import Request
 
 T = TypeVar("T")
 BEAT = 1.0  # seconds between two checks whether the client is still connected

@@ -50,6 +50,10 @@ def test_each_setting_of_a_training_is_an_option(key: str) -> None:
     elif isinstance(value, list):
         words = [setting.option, *value]
     also = ["train.schedule=linear"] if key == "train.final_rate" else []
+    if key.startswith("model.rnn."):
+        also = ["model.network=rnn"]
+    if key == "model.rnn.input_feeding":
+        also += ["model.rnn.attention=dot"]
     changes = write_changes(parse("train", *words))
     assert [change.split("=")[0] for change in changes] == [key]
     found: Any = Config.read({}, [*changes, *also]).model_dump(mode="json")

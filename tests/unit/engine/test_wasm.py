@@ -150,25 +150,23 @@ def address(wasm: Path, tmp_path: Path) -> Iterator[str]:
 
 
 def test_chromium_finds_the_same_tokens(
-    address: str, sources: list[list[int]], wanted: list[list[list[int]]]
+    address: str, sources: list[list[int]], wanted: list[list[list[int]]], browsers: Any
 ) -> None:
-    playwright = pytest.importorskip("playwright.sync_api")
     chromium = shutil.which("chromium") or shutil.which("chromium-browser")
     if chromium is None:
         pytest.skip("no Chromium")
-    with playwright.sync_playwright() as started:
-        browser = started.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
-        page = browser.new_page()
-        page.goto(address)
-        found = page.evaluate(
-            """async ([sources, search]) => {
-                const { WasmEngine } = await import("./engine.js");
-                const [wasm, weights] = await Promise.all(["engine.wasm", "model.safetensors"].map(
-                    async (name) => new Uint8Array(await (await fetch(name)).arrayBuffer())));
-                const engine = await WasmEngine.open(wasm, weights, { maxPositions: 128 });
-                return engine.translate(sources, search).map((each) => each.tokens);
-            }""",
-            [sources, SEARCHES[1]],
-        )
-        browser.close()
+    browser = browsers.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
+    page = browser.new_page()
+    page.goto(address)
+    found = page.evaluate(
+        """async ([sources, search]) => {
+            const { WasmEngine } = await import("./engine.js");
+            const [wasm, weights] = await Promise.all(["engine.wasm", "model.safetensors"].map(
+                async (name) => new Uint8Array(await (await fetch(name)).arrayBuffer())));
+            const engine = await WasmEngine.open(wasm, weights, { maxPositions: 128 });
+            return engine.translate(sources, search).map((each) => each.tokens);
+        }""",
+        [sources, SEARCHES[1]],
+    )
+    browser.close()
     assert found == wanted[1]
