@@ -2,7 +2,7 @@
 #include "queue.h"
 #include "scratch.h"
 
-#define FEWEST 16 /* sentences that a worker takes at once, if so many are left */
+#define FEWEST 4 /* sentences that a worker takes at once, if its fair share is as large */
 #define TAKES 3   /* the first take of a worker is 1 / TAKES of its share of the queue */
 #define PATIENCE 16 /* steps after which `progress` is called even if nothing is done: see Ctrl-C */
 
@@ -49,7 +49,9 @@ static int64_t count_fitting(const Queue *queue, int32_t working, int32_t longes
     if (4 * fit < working) return 0;
     int64_t parts = TAKES * (int64_t)queue->workers, share = (left + parts - 1) / parts;
     if (queue->workers == 1) share = left;
-    if (share < FEWEST) share = FEWEST;
+    int64_t fair = (left + queue->workers - 1) / queue->workers;
+    int64_t fewest = fair < FEWEST ? fair : FEWEST;
+    if (share < fewest) share = fewest;
     fit = fit < share ? fit : share;
     return fit < left ? fit : left;
 }
