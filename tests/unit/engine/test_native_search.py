@@ -86,7 +86,7 @@ def check_twins(
     ]
     for one, other in zip(chain(*found), chain(*expected), strict=True):
         numbers = [[h.log_prob, h.score, *h.token_log_probs] for h in (one, other)]
-        assert numbers[0] == pytest.approx(numbers[1], abs=1e-5, rel=1e-5)
+        assert numbers[0] == pytest.approx(numbers[1], abs=3e-5, rel=1e-5)  # other batches
 
 
 def cut_line(error: Exception, sources: Any) -> str:
