@@ -22,7 +22,7 @@ from ..text.spacing import is_unspaced
 from ..weights.int8 import quantize_file
 from .catalogue import read_catalogue
 from .opgraph import build_graph
-from .page import describe_equation
+from .page import check_views, describe_equation
 from .wiring import record_wiring
 
 SOURCE, TARGET = -1, -2  # sizes in the op-graph that are those of a sentence
@@ -31,12 +31,14 @@ SOURCE, TARGET = -1, -2  # sizes in the op-graph that are those of a sentence
 def pack_model(model: Path | str) -> bytes:
     """Return the file of a model directory, or of a shipped model.
 
-    Raises ValueError if it is no model directory, or has a tokenizer that no browser knows.
+    Raises ValueError if it is no model directory, has a tokenizer that no browser knows, or is no
+    Transformer.
     """
     from safetensors.numpy import save
 
     folder = locate(model)
     config, tokenizers, weights = open_model(folder)
+    check_views(config.model)
     described = {
         **describe_for_page(folder),
         "settings": {
