@@ -86,7 +86,7 @@ def check_twins(
     ]
     for one, other in zip(chain(*found), chain(*expected), strict=True):
         numbers = [[h.log_prob, h.score, *h.token_log_probs] for h in (one, other)]
-        assert numbers[0] == pytest.approx(numbers[1], abs=3e-5, rel=1e-5)  # other batches
+        assert numbers[0] == pytest.approx(numbers[1], abs=1e-5, rel=1e-5)
 
 
 def cut_line(error: Exception, sources: Any) -> str:
@@ -168,7 +168,8 @@ def transformer() -> Transformer:
         tie="two-way",
         positions=Positions(max_positions=40),
     )
-    network = Transformer(shape, 30, 23).eval()
+    # In fp64, since the twins' batches differ, and with them the last bits of fp32.
+    network = Transformer(shape, 30, 23).eval().double()
     for parameter in network.parameters():
         parameter.data *= 2.0  # so that no two tokens are nearly as good
     return network
