@@ -189,9 +189,7 @@ async def weigh_heads(
     `lead`: ln(p(token) / p(rival)) with all heads; `leads`: the same without each head, block by
     block.
     """
-    kept = service.recordings.find(id)
-    if kept.model is None:
-        raise ApiError(400, "this recording was uploaded: its model is not here")
+    kept = _find_with_model(service, id)
     return await stream_answer(
         request, service.jobs.start(lambda job: weigh_each_head(job, service, kept, body))
     )
@@ -223,9 +221,7 @@ async def weigh_words(
 
     `log_probs`: of the tokens of `rows` together, without each group.
     """
-    kept = service.recordings.find(id)
-    if kept.model is None:
-        raise ApiError(400, "this recording was uploaded: its model is not here")
+    kept = _find_with_model(service, id)
     return await stream_answer(
         request, service.jobs.start(lambda job: weigh_each_word(job, service, kept, body))
     )
@@ -240,3 +236,11 @@ def weigh_each_word(
     from ..see.cutting import cut_each
 
     return {"log_probs": cut_each(translator, kept.trace, body.rows, body.groups)}
+
+
+def _find_with_model(service: Service, id: str) -> Recording:
+    """Return a recording whose model the server has. Raises ApiError if it was uploaded."""
+    kept = service.recordings.find(id)
+    if kept.model is None:
+        raise ApiError(400, "this recording was uploaded: its model is not here")
+    return kept

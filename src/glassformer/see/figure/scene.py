@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import MISSING, dataclass, field, fields, replace
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple, Self
 
 VERSION = 1
 Point = tuple[float, float]
@@ -82,14 +82,33 @@ class Mark:
 
 
 @dataclass(frozen=True, kw_only=True)
-class BoxMark(Mark):
-    """A rectangle."""
+class RectangularMark(Mark):
+    """A mark that fills a rectangle, of which (x, y) is the upper left corner."""
 
-    kind: ClassVar[str] = "box"
     x: float
     y: float
     width: float
     height: float
+
+    @property
+    def area(self) -> Area:
+        return Area(self.x, self.y, self.width, self.height)
+
+    def shift(self, x: float, y: float, factor: float) -> Self:
+        return replace(
+            self,
+            x=self.x * factor + x,
+            y=self.y * factor + y,
+            width=self.width * factor,
+            height=self.height * factor,
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class BoxMark(RectangularMark):
+    """A rectangle."""
+
+    kind: ClassVar[str] = "box"
     fill: str = ""
     edge: str = ""
     line: float = 1.0
@@ -97,19 +116,8 @@ class BoxMark(Mark):
     dashed: bool = False
     hatch: str = ""  # "/" or "x"; in the ink of the edge if there is one
 
-    @property
-    def area(self) -> Area:
-        return Area(self.x, self.y, self.width, self.height)
-
-    def shift(self, x: float, y: float, factor: float) -> BoxMark:
-        return replace(
-            self,
-            x=self.x * factor + x,
-            y=self.y * factor + y,
-            width=self.width * factor,
-            height=self.height * factor,
-            round=self.round * factor,
-        )
+    def shift(self, x: float, y: float, factor: float) -> Self:
+        return replace(super().shift(x, y, factor), round=self.round * factor)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -171,31 +179,14 @@ class PathMark(Mark):
 
 
 @dataclass(frozen=True, kw_only=True)
-class GridMark(Mark):
+class GridMark(RectangularMark):
     """A matrix as colours. `hidden` lists the cells that are hatched, as row and column."""
 
     kind: ClassVar[str] = "grid"
-    x: float
-    y: float
-    width: float
-    height: float
     values: tuple[tuple[float, ...], ...]
     scale: str = "signed"  # or "wave": both symmetric about 0; "share": from 0
     limit: float = 1.0  # the value of the last colour
     hidden: tuple[tuple[int, int], ...] = ()
-
-    @property
-    def area(self) -> Area:
-        return Area(self.x, self.y, self.width, self.height)
-
-    def shift(self, x: float, y: float, factor: float) -> GridMark:
-        return replace(
-            self,
-            x=self.x * factor + x,
-            y=self.y * factor + y,
-            width=self.width * factor,
-            height=self.height * factor,
-        )
 
 
 @dataclass(frozen=True)
