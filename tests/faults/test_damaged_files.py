@@ -14,7 +14,6 @@ import tomllib
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import redirect_stderr, redirect_stdout, suppress
-from copy import deepcopy
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -157,20 +156,29 @@ def list_places(value: Any, above: tuple[Any, ...] = ()) -> Iterator[tuple[Any, 
 
 
 def spoil(value: Any) -> Iterator[tuple[str, Any]]:
-    """The same with one entry of another kind, or gone; what was done, and what comes of it."""
+    """The value with one entry of another kind, or gone; what was done, and what comes of it.
+
+    An entry is put back before the next one changes: each result must be used at once.
+    """
     for wrong in WRONG:
-        yield f"is {wrong!r}", deepcopy(wrong)
+        yield f"is {wrong!r}", wrong
     for *above, key in list_places(value):
-        for wrong in [*WRONG, ...]:
-            changed = deepcopy(value)
-            holder = changed
-            for each in above:
-                holder = holder[each]
-            if wrong is ...:
-                del holder[key]
-            else:
-                holder[key] = deepcopy(wrong)
-            yield f"{[*above, key]} is {wrong!r}", changed
+        holder = value
+        for each in above:
+            holder = holder[each]
+        right = holder[key]
+        for wrong in WRONG:
+            holder[key] = wrong
+            yield f"{[*above, key]} is {wrong!r}", value
+        holder[key] = right
+        entries = holder.copy()
+        del holder[key]
+        yield f"{[*above, key]} is gone", value
+        if isinstance(holder, dict):
+            holder.clear()
+            holder.update(entries)  # in their order
+        else:
+            holder[:] = entries
 
 
 def cut(data: bytes) -> Iterator[Case]:
