@@ -20,9 +20,9 @@ from typing import NamedTuple
 from glassformer.config import Decode
 from glassformer.directory import write_text
 from glassformer.see import Trace
-from glassformer.see.draw import PICTURES, Animation, draw
-from glassformer.see.draw.animate import save_figure, write_animation
-from glassformer.see.draw.chapters import Shown, group_chapters, spell_command
+from glassformer.see.figure import PICTURES, Animation, draw
+from glassformer.see.figure.animate import save_figure, write_animation
+from glassformer.see.figure.chapters import Shown, group_chapters, spell_command
 from glassformer.translator import Translator
 
 ENGLISH = "The animal didn't cross the street because it was too tired."

@@ -3,7 +3,7 @@
     python -m benchmarks lengths --data DIR --out RUNS
 
 DIR has length.{train,test}.{src,tgt}. A tenth of the training pairs is held out, so that both sides
-of the limit are unseen commands. What is found goes to see/draw/lengths.json, for picture V26.
+of the limit are unseen commands. What is found goes to see/figure/lengths.json, for picture V26.
 A training that was stopped is asked as far as it came.
 """
 

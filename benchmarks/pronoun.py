@@ -21,7 +21,7 @@ from torch import Tensor
 
 from glassformer.decode.score import padded
 from glassformer.directory import SHIPPED, locate, write_json
-from glassformer.see.draw.measured import MEASURED
+from glassformer.see.figure.measured import MEASURED
 from glassformer.see.files import fingerprint
 from glassformer.see.parameters import Parameters
 from glassformer.tap import Edit

@@ -9,8 +9,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from glassformer.directory import write_text
-from glassformer.see.draw import save_figure
-from glassformer.see.figure import style
+from glassformer.see.figure import save_figure, style
 from glassformer.see.figure.grids import Matrix
 from glassformer.see.figure.nodes import Across, Columns, Down, Label, Node, Panel
 from glassformer.see.figure.plan import Outline

@@ -59,7 +59,7 @@ TORCH_FREE = (
     "machine.out_of_memory",
     "text",
     "data",
-    "see.draw",
+    "see.figure",
     "evaluate.links",
     "evaluate.quality",
     "evaluate.references",

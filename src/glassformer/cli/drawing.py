@@ -25,7 +25,7 @@ def draw_what_is_wanted(trace: Trace, given: dict[str, Any]) -> None:
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         _draw(trace, given)
-    from ..see.draw.fonts import MissingFont
+    from ..see.figure.fonts import MissingFont
 
     told = [each.message for each in caught]
     missing = [each.characters for each in told if isinstance(each, MissingFont)]
@@ -37,8 +37,8 @@ def draw_what_is_wanted(trace: Trace, given: dict[str, Any]) -> None:
 
 
 def _draw(trace: Trace, given: dict[str, Any]) -> None:
-    from ..see.draw import PICTURES, draw, gallery, save_figure
-    from ..see.draw.animate import Animation
+    from ..see.figure import PICTURES, draw, gallery, save_figure
+    from ..see.figure.animate import Animation
 
     if given["gallery"] is not None:
         with show_progress("drawing", len(PICTURES)) as tell:
@@ -51,7 +51,7 @@ def _draw(trace: Trace, given: dict[str, Any]) -> None:
             )
         warn(f"{len(made) - 1} files and {made[-1]}")
     if given["slides"] is not None:
-        from ..see.draw.slides import BEST, write_slides
+        from ..see.figure.slides import BEST, write_slides
 
         lang, model = given["lang"] or "en", str(given["model"])
         with show_progress("drawing", len(BEST)) as tell:

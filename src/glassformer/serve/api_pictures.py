@@ -26,7 +26,7 @@ HIDDEN = ("ax",)  # options that only Python can give
 @router.get("/figures")
 def list_figures() -> dict[str, Any]:
     """List all pictures that can be drawn."""
-    from ..see.draw import PICTURES
+    from ..see.figure import PICTURES
 
     return {"figures": [_show_picture(each) for each in PICTURES.values()]}
 
@@ -41,8 +41,8 @@ def draw_figure(
     lang: Literal["en", "zh"] = "en",
 ) -> Response:
     """Draw a picture of the recording; the query has its options, such as layer, head, query."""
-    from ..see.draw import Animation, draw, save_figure
-    from ..see.draw.pictures import find_picture
+    from ..see.figure import Animation, draw, save_figure
+    from ..see.figure.pictures import find_picture
 
     try:
         picture = find_picture(figure)
@@ -75,7 +75,7 @@ def _show_picture(picture: Any) -> dict[str, Any]:
 
 def _read(picture: Any, name: str, value: str, service: Service) -> Any:
     """Return the value of an option; the id of a run or a recording becomes that object."""
-    from ..see.draw.options import read_option
+    from ..see.figure.options import read_option
 
     if name not in picture.options or name in HIDDEN:
         others = ", ".join(each for each in picture.options if each not in HIDDEN)

@@ -132,7 +132,7 @@ def _read_snapshots(folder: Path, after: int) -> list[dict[str, Any]]:
 
 def _number(folder: Path) -> Iterator[dict[str, Any]]:
     """Yield the sample sentences, with the ids of their references if there is a tokenizer."""
-    from ..see.draw.runs import RunSentence
+    from ..see.figure.runs import RunSentence
     from ..text import Tokenizer
 
     homes = (folder, folder.parent) if folder.name == "run" else (folder,)

@@ -1,10 +1,25 @@
-"""Figures said rather than drawn: what is beside what, which numbers, what to see.
+"""Pictures of one recorded translation, drawn from its numbers; this package imports no torch.
 
-style         the design system: inks, sizes of type, spaces
+A figure says what it consists of, not where each line goes:
+
 quantity      numbers with the expressions that give them
-typesetting   text and formulas, measured
+typesetting   text and formulas, measured; fonts for every script
 nodes, links  rows, columns, strips, panels, bars; arrows and callouts between named things
 plan          the words of a figure, its numbers, and the page around it
-scene         what comes of it: marks with places, as JSON
-render        a scene drawn with matplotlib
+scene         what comes of it: marks with places, as JSON; `svg` and `render` draw them
+style         inks, sizes of type, spaces; `theme` has the colours by role
+
+pictures            the table of all pictures by number; `draw` draws one
+animate, gallery    animations; all pictures in a folder, with a page that shows them
+selection           which layer, head and tokens a picture shows
+
+Every other file draws pictures, one function for each picture.
 """
+
+from __future__ import annotations
+
+from .animate import Animation, save_figure
+from .gallery import gallery
+from .pictures import PICTURES, Picture, draw
+
+__all__ = ["PICTURES", "Animation", "Picture", "draw", "gallery", "save_figure"]

@@ -6,18 +6,8 @@ from itertools import accumulate, pairwise
 
 import numpy as np
 
-from ..draw.aligning import find_aligner, find_aligning_head
-from ..draw.selection import (
-    count_layers,
-    elide,
-    find_attention,
-    get_mask,
-    keep_largest,
-    show_token,
-    show_tokens,
-    tell_tokens_left_out,
-)
 from . import style
+from .aligning import find_aligner, find_aligning_head
 from .choice import find_step
 from .grids import Matrix
 from .links import Callout
@@ -39,6 +29,16 @@ from .nodes import (
 from .plan import Outline, figure
 from .quantity import Array
 from .scene import Scene
+from .selection import (
+    count_layers,
+    elide,
+    find_attention,
+    get_mask,
+    keep_largest,
+    show_token,
+    show_tokens,
+    tell_tokens_left_out,
+)
 
 KINDS = (
     ("encoder", "self_attention"),

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..draw.selection import show_token
 from . import style
 from .links import Link, Side
 from .measures import cosine, length
 from .nodes import Across, Card, Component, Down, Label, Node, Numeral, Panel, Spacer, percent
 from .plan import Outline, figure
 from .scene import Scene
+from .selection import show_token
 
 WIDE = 176.0
 PARTS = ("embedding", "attention", "feed_forward", "norm", "output")

@@ -9,19 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from ..draw.measured import Riddle, find_riddle, find_share
-from ..draw.selection import (
-    Attention,
-    find_attention,
-    find_query,
-    keep_largest,
-    pick,
-    pick_heads,
-    show_tokens,
-    tell_tokens_left_out,
-)
 from . import style
 from .links import Callout, Link
+from .measured import Riddle, find_riddle, find_share
 from .nodes import (
     Across,
     Bar,
@@ -39,6 +29,16 @@ from .nodes import (
 from .plan import Outline, figure
 from .quantity import Array
 from .scene import Scene
+from .selection import (
+    Attention,
+    find_attention,
+    find_query,
+    keep_largest,
+    pick,
+    pick_heads,
+    show_tokens,
+    tell_tokens_left_out,
+)
 
 MOST = 14  # tokens drawn as columns
 ROWS = 18  # tokens drawn in a bundle

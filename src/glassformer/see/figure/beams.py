@@ -7,13 +7,13 @@ from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Any
 
-from ..draw.selection import show_token
 from . import style
 from .links import Callout
 from .nodes import Down, Label, Node, Numeral, Sheet
 from .plan import Outline, figure
 from .quantity import Quantity
 from .scene import Area, BoxMark, PathMark, Scene
+from .selection import show_token
 
 MOST, ROOM, NARROW, HIGH = 10, 500.0, 16.0, 24.0  # rows; widths of all, and of one column; a row
 AFTER, GAP = 74.0, 7.0  # room for the numbers at the end of a row; between columns

@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from ..draw.selection import elide, find_query, show_token, show_tokens, tell_tokens_left_out
 from . import style
 from .links import Link
 from .nodes import Across, Bar, Chip, Columns, Component, Down, Label, Node, Numeral, Spacer, Strip
 from .plan import Outline, figure
 from .quantity import Array
 from .scene import Scene
+from .selection import elide, find_query, show_token, show_tokens, tell_tokens_left_out
 
 BEST = 8  # tokens drawn of a distribution
 STEPS = 16  # steps drawn of a translation

@@ -10,13 +10,13 @@ from typing import Any
 
 import numpy as np
 
-from ..draw.selection import pick
 from . import style
 from .links import Callout
 from .nodes import Across, Card, Down, Label, Node, Panel, Sheet, Spacer
 from .plan import Outline, figure
 from .quantity import Array
 from .scene import Area, PathMark, Scene
+from .selection import pick
 
 MODEL = Path(__file__).parents[2] / "model"
 LINE, TYPE, WIDE, THUMB = 11.0, 7.0, 460.0, (76.0, 22.0)  # of code; of a tensor

@@ -7,8 +7,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..draw.reencode import Fetch, read_again
-from ..draw.selection import find_output, find_query, show_tokens
 from . import style
 from .attention import Query, choose_token
 from .kinds import find_rows, read_kinds
@@ -30,7 +28,9 @@ from .nodes import (
 )
 from .plan import Outline, figure
 from .quantity import Array
+from .reencode import Fetch, read_again
 from .scene import Scene
+from .selection import find_output, find_query, show_tokens
 
 MOST = 48  # tokens of a sentence that is encoded again
 CHANGES = 8  # of one word, that are tried

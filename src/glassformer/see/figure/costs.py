@@ -11,13 +11,13 @@ from typing import Any
 
 import numpy as np
 
-from ..draw.selection import show_tokens
 from . import style
 from .links import Callout
 from .nodes import Across, Bar, Columns, Down, Held, Label, Node, Panel, Sheet
 from .plan import Outline, figure
 from .plot import Curve, Plot
 from .scene import BoxMark, Scene
+from .selection import show_tokens
 
 TIMED = Path(__file__).with_name("costs.json")  # written by benchmarks/attention_cost.py
 LEAST, MOST, SPELL = 5, 50, 40  # fewest calls, most calls, milliseconds

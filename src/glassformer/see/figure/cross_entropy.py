@@ -6,13 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from ..draw.selection import elide, show_token, tell_tokens_left_out
 from . import style
 from .links import Callout
 from .nodes import Across, Bar, Columns, Down, Label, Node, Numeral, Spacer
 from .plan import Outline, figure
 from .quantity import Array
 from .scene import Scene
+from .selection import elide, show_token, tell_tokens_left_out
 
 MOST, BEST = 16, 3  # steps, and likeliest tokens, drawn
 COLUMNS = ("$q$", "$p$", "$−q ln p$", "$q ln( q / p )$")

@@ -7,16 +7,8 @@ from dataclasses import replace
 import numpy as np
 
 from ..derive import read_lens
-from ..draw.aligning import find_aligner
-from ..draw.selection import (
-    elide,
-    find_attention,
-    pick,
-    show_token,
-    show_tokens,
-    tell_tokens_left_out,
-)
 from . import style
+from .aligning import find_aligner
 from .grids import Tall
 from .links import Callout, Link
 from .nodes import (
@@ -35,6 +27,14 @@ from .nodes import (
 )
 from .plan import Outline, figure
 from .scene import Scene
+from .selection import (
+    elide,
+    find_attention,
+    pick,
+    show_token,
+    show_tokens,
+    tell_tokens_left_out,
+)
 
 LAYERS, TOKENS, STEPS, WALK = 6, 6, 14, 16  # that are drawn
 WIDE = 78.0  # of a step

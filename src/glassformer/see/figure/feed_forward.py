@@ -9,14 +9,6 @@ from typing import NamedTuple
 import numpy as np
 
 from ..catalogue import look_up
-from ..draw.selection import (
-    count_layers,
-    elide,
-    find_input,
-    pick,
-    show_tokens,
-    tell_tokens_left_out,
-)
 from ..expression import parse_equation
 from ..recompute import Along, Where, evaluate_expression
 from . import style
@@ -40,6 +32,14 @@ from .plan import Outline, figure
 from .plot import Curve, Plot
 from .quantity import Array, Quantity
 from .scene import Scene
+from .selection import (
+    count_layers,
+    elide,
+    find_input,
+    pick,
+    show_tokens,
+    tell_tokens_left_out,
+)
 
 MOST, DOTS = 13, 400  # tokens whose units are counted; units drawn on the curve
 SIDE = 112.0  # of a raster of units

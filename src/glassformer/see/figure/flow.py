@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from itertools import pairwise
 
-from ..draw.selection import find_input, find_output, pick, show_tokens
 from . import style
 from .links import Callout, Link
 from .nodes import Across, Card, Chip, Columns, Component, Down, Held, Label, Node, Strip
 from .plan import Outline, figure
 from .scene import Scene
+from .selection import find_input, find_output, pick, show_tokens
 
 CELL = (32.0, 20.0)
 COLUMN = 4 * CELL[0] + 24

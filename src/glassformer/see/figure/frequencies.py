@@ -13,16 +13,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..draw.waves import encode_waves, wave_rates
 from . import style
 from .links import Callout, Link
 from .nodes import Across, Align, Card, Columns, Down, Held, Label, Node, Numeral, Panel, Strip
 from .plan import Outline, figure
 from .plot import Curve, Plot
 from .scene import Scene
+from .waves import encode_waves, wave_rates
 
 Array = NDArray[Any]
-LENGTHS = Path(__file__).parent.with_name("draw") / "lengths.json"
+LENGTHS = Path(__file__).with_name("lengths.json")
 FEW = 8  # numbers of position 0 that are drawn at its beginning
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..draw.selection import count_layers, elide, find_output, show_tokens
 from . import style
 from .attention import Query, choose_token
 from .links import Callout, Link
@@ -25,6 +24,7 @@ from .nodes import (
 from .plan import Outline, figure
 from .residual import SIDES
 from .scene import Scene
+from .selection import count_layers, elide, find_output, show_tokens
 
 MOST = 8  # layers drawn
 

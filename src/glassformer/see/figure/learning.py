@@ -6,8 +6,6 @@ from pathlib import Path
 
 import numpy as np
 
-from ..draw.runs import RunSnapshots, read_watched
-from ..draw.selection import pick, show_token
 from . import style
 from .grids import Matrix
 from .links import Callout
@@ -15,7 +13,9 @@ from .nodes import Across, Bar, Columns, Down, Label, Node, Numeral, Panel, Spac
 from .plan import Outline, figure
 from .plot import Curve, Plot
 from .quantity import Array
+from .runs import RunSnapshots, read_watched
 from .scene import Scene
+from .selection import pick, show_token
 
 Place = Path | str | None
 SQUARES, LEARNT = 9, 16  # snapshots drawn; the update at which the toy is half-way

@@ -7,14 +7,14 @@ from pathlib import Path
 
 import numpy as np
 
-from ..draw.runs import RunSnapshots, read_watched
-from ..draw.selection import pick, show_token
 from . import style
 from .links import Link
 from .nodes import Across, Chip, Columns, Held, Label, Node
 from .plan import Outline, figure
 from .plot import Curve, Plot
+from .runs import RunSnapshots, read_watched
 from .scene import Scene
+from .selection import pick, show_token
 
 Place = Path | str | None
 UPDATES = 20_000  # of a schedule

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..draw.selection import find_attention, get_mask, pick, show_tokens, tell_tokens_left_out
 from . import style
 from .grids import REASONS, Matrix, Reasons, Struck, Tall
 from .links import Callout, Link
@@ -12,6 +11,7 @@ from .nodes import Across, Card, Columns, Down, Held, Label, Node, Panel
 from .plan import Outline, figure
 from .quantity import Array, Quantity
 from .scene import Scene
+from .selection import find_attention, get_mask, pick, show_tokens, tell_tokens_left_out
 
 ROWS, FEW, PADDING = 24, 7, 2  # tokens of a mask; with numbers; padding that is added
 WORDS = {"en": ("I", "like", "learning", "coding"), "zh": ("我", "喜欢", "学习", "编程")}

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from ..draw.selection import show_token
 from . import style
 from .attention import Query, choose_token
 from .context import compare_meanings
@@ -17,6 +16,7 @@ from .nodes import Across, Chip, Columns, Down, Label, Node, Numeral, Sheet, per
 from .plan import Outline, figure
 from .quantity import Array
 from .scene import Area, BoxMark, Scene
+from .selection import show_token
 
 WIDE, TALL = 430.0, 350.0  # size of the map
 NEAR, LISTS, FEW = 4, 4, 3  # neighbours in a list; lists; words that are too few for a map

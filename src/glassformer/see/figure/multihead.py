@@ -7,7 +7,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..draw.selection import find_attention, find_input, pick_heads, show_tokens
 from . import style
 from .attention import choose_row, find_sharpest
 from .kinds import read_kinds
@@ -30,6 +29,7 @@ from .plan import Outline, figure
 from .products import show_tensor
 from .quantity import Array
 from .scene import Scene
+from .selection import find_attention, find_input, pick_heads, show_tokens
 from .steps import PROJECTIONS
 
 FEW, MOST_STEPS = 10, 8  # tokens that are listed; steps of an animation

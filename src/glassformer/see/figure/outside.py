@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from ..draw.selection import elide, show_tokens
 from . import style
 from .links import Callout, Link
 from .nodes import Across, Card, Chip, Component, Down, Label, Node, Panel, Spacer
 from .plan import Outline, figure
 from .scene import Scene
+from .selection import elide, show_tokens
 
 WIDE = 150.0
 ROWS = 14  # of the memory, drawn

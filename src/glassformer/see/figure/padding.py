@@ -8,15 +8,15 @@ from typing import Any
 import numpy as np
 
 from ...config import PAD
-from ..draw.reencode import read_again
-from ..draw.selection import elide, pick, show_tokens, tell_tokens_left_out
 from . import style
 from .grids import Matrix, Struck
 from .links import Callout, Link
 from .nodes import Across, Chip, Columns, Down, Held, Label, Node, Panel, find_largest
 from .plan import Outline, figure
 from .quantity import Array
+from .reencode import read_again
 from .scene import Scene
+from .selection import elide, pick, show_tokens, tell_tokens_left_out
 
 PADDING, FEW, MOST = 2, 6, 60  # places of padding; tokens with numbers; tokens around the limit
 WIDE, LONGEST = 50.0, 9  # of a token; tokens of a batch

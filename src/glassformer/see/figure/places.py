@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..draw.selection import show_tokens
-from ..draw.waves import encode_waves
 from . import style
 from .grids import Tall
 from .links import Callout
 from .nodes import Across, Chip, Down, Held, Label, Node, Panel, Spacer, Strip
 from .plan import Outline, figure
 from .scene import Scene
+from .selection import show_tokens
+from .waves import encode_waves
 
 WIDE = 560.0
 

@@ -14,9 +14,9 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from ..draw.animate import Animation
-from ..draw.fonts import check_language
 from . import style
+from .animate import Animation
+from .fonts import check_language
 from .links import Callout, Link
 from .nodes import Across, Down, Label, Node, Sheet, Spacer
 from .quantity import Array, Quantity

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..draw.selection import find_attention, find_input, get_mask, keep_largest, pick
 from . import style
 from .attention import Query, choose_row, find_sharpest
 from .grids import Matrix
@@ -13,6 +12,7 @@ from .nodes import Across, Bar, Columns, Down, Label, Node, Panel, percent
 from .plan import Outline, figure
 from .quantity import Array, Quantity
 from .scene import Scene
+from .selection import find_attention, find_input, get_mask, keep_largest, pick
 from .steps import choose_keys
 
 MOST = 22  # tokens of a matrix with names

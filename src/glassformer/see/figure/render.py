@@ -14,9 +14,9 @@ from matplotlib.path import Path
 from matplotlib.text import Text
 from matplotlib.transforms import Affine2D
 
-from ..draw.animate import Animation, AnimationStep, Drawing
-from ..draw.fonts import choose_font
 from . import style
+from .animate import Animation, AnimationStep, Drawing
+from .fonts import choose_font
 from .scene import BoxMark, GridMark, Mark, PathMark, Scene, TextMark
 from .typesetting import TypeStyle, set_lines
 

@@ -7,14 +7,6 @@ from itertools import pairwise
 
 import numpy as np
 
-from ..draw.selection import (
-    count_layers,
-    find_output,
-    find_stream,
-    find_unnormed,
-    pick,
-    show_tokens,
-)
 from . import style
 from .attention import Query, choose_token
 from .links import Callout, Link
@@ -37,6 +29,14 @@ from .plan import Outline, figure
 from .plot import Curve, Plot
 from .quantity import Quantity
 from .scene import Area, BoxMark, PathMark, Scene
+from .selection import (
+    count_layers,
+    find_output,
+    find_stream,
+    find_unnormed,
+    pick,
+    show_tokens,
+)
 
 SIDES = {"encoder": "source", "decoder": "target"}
 LISTED = 9  # rows of the table of means and deviations

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from ..draw.selection import find_attention, find_input, keep_largest, pick
 from . import style
 from .attention import Query, choose_row, find_sharpest
 from .links import Callout, Link
@@ -28,6 +27,7 @@ from .nodes import (
 from .plan import Outline, figure
 from .quantity import Array, Quantity
 from .scene import Scene
+from .selection import find_attention, find_input, keep_largest, pick
 
 MOST = 6  # keys with a row of their own
 CELLS = 8  # of a vector whose products are shown

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from matplotlib import colormaps
 
-from ..draw.theme import HEADS, POSITIVE, SHARE, SIGNED, Role, ink_on, role
+from .theme import HEADS, POSITIVE, SHARE, SIGNED, Role, ink_on, role
 
 __all__ = ["HEADS", "SCALES", "Role", "ink_on", "role"]
 

@@ -11,7 +11,7 @@ import re
 from functools import lru_cache
 from typing import NamedTuple
 
-from ..draw.fonts import direct, make_writable, measure_width, shorten_text
+from .fonts import direct, make_writable, measure_width, shorten_text
 
 ATOM = re.compile(
     r"[\u3000-\u9fff\uff00-\uffef][，。；：、！？）》」』”]*|[^\s\u3000-\u9fff\uff00-\uffef]+|\s+"

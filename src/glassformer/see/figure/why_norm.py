@@ -6,7 +6,6 @@ from math import cos, pi, sin
 
 import numpy as np
 
-from ..draw.selection import count_layers, find_unnormed
 from . import style
 from .links import Callout
 from .measures import deviation
@@ -14,6 +13,7 @@ from .nodes import Across, Down, Label, Node, Sheet
 from .plan import Outline, figure
 from .plot import Curve, Plot
 from .scene import PathMark, Point, Scene
+from .selection import count_layers, find_unnormed
 
 RADIUS, RINGS, STEPS = 76.0, 5, 12
 MOST = 40  # tokens measured

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from ..draw.selection import show_tokens, tell_tokens_left_out
 from . import style
 from .attention import Query, choose_token
 from .links import Callout
@@ -28,6 +27,7 @@ from .nodes import (
 )
 from .plan import Outline, figure
 from .scene import Scene
+from .selection import show_tokens, tell_tokens_left_out
 
 TOY = ("a", "am", "I", "thanks", "student", "<eos>")
 ANIMALS = ("cat", "kitty", "dog", "house", "car", "the", "is", "on", "red", "run")

@@ -11,7 +11,7 @@ from typing import Any, Literal, NamedTuple
 
 from matplotlib.figure import Figure
 
-from ..figure import (
+from . import (
     alignment,
     architecture,
     attention,
@@ -41,9 +41,9 @@ from ..figure import (
     why_norm,
     words,
 )
-from ..figure.scene import Scene
 from .animate import Animation
 from .options import check_options
+from .scene import Scene
 
 Needs = Literal["", "states", "everything", "search", "watch"]
 

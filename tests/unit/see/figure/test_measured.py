@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from glassformer.see import Trace
-from glassformer.see.draw import PICTURES, draw, measured
+from glassformer.see.figure import PICTURES, draw, measured
 from glassformer.see.files import fingerprint
 from glassformer.translator import Translator
 

@@ -200,7 +200,7 @@ def save_figure(figure: Figure, path: Path | str, *, dpi: float = 144) -> None:
     if kind not in ("svg", "pdf", "png"):
         raise ValueError(f"{path}: a picture is .svg, .pdf or .png, a moving one .gif or .mp4")
     if kind == "svg" and (scene := getattr(figure, "scene", None)):
-        from ..figure.svg import write_svg
+        from .svg import write_svg
 
         write_animation(path, write_svg(scene).encode())
         return

@@ -12,8 +12,8 @@ from matplotlib.figure import Figure
 from matplotlib.text import Text
 
 from glassformer.see import Trace
-from glassformer.see.draw import PICTURES, Animation, draw, pictures
-from glassformer.see.draw.fonts import find_family
+from glassformer.see.figure import PICTURES, Animation, draw, pictures
+from glassformer.see.figure.fonts import find_family
 from glassformer.see.figure.words import choose_word
 
 OWN = [id for id in PICTURES if int(id[1:]) <= 48]

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from glassformer.see import Trace
-from glassformer.see.draw import PICTURES, draw
+from glassformer.see.figure import PICTURES, draw
 from glassformer.see.figure.context import (
     attend_first,
     compare_orders,

@@ -10,8 +10,7 @@ import numpy as np
 import pytest
 
 from glassformer.see import Trace
-from glassformer.see.draw import PICTURES
-from glassformer.see.figure import costs, style
+from glassformer.see.figure import PICTURES, costs, style
 from glassformer.see.figure.scene import BoxMark, PathMark, Scene
 
 LAYER = {"d_model": 12, "d_ff": 14, "heads": 2, "width": 6}  # of the recording

@@ -21,13 +21,10 @@ from matplotlib.text import Text
 from glassformer.config import Config, Decode
 from glassformer.directory import Tokenizers, build_model, locate
 from glassformer.see.document import AlignmentHead
-from glassformer.see.draw import theme
-from glassformer.see.draw.aligning import find_aligner, find_aligning_head, measure_information
-from glassformer.see.draw.animate import Animation
-from glassformer.see.draw.pictures import PICTURES, draw
-from glassformer.see.draw.runs import _read_lines, read_watched
-from glassformer.see.figure import style
+from glassformer.see.figure import style, theme
+from glassformer.see.figure.aligning import find_aligner, find_aligning_head, measure_information
 from glassformer.see.figure.alignment import find_order, roll_out_layers
+from glassformer.see.figure.animate import Animation
 from glassformer.see.figure.beams import find_branch
 from glassformer.see.figure.choice import cut_off
 from glassformer.see.figure.code import BLOCKS, MODEL, read_code
@@ -37,7 +34,9 @@ from glassformer.see.figure.lessons import learning_rate, smoothed_loss
 from glassformer.see.figure.masks import work_out
 from glassformer.see.figure.nodes import spell
 from glassformer.see.figure.padding import score_padded
+from glassformer.see.figure.pictures import PICTURES, draw
 from glassformer.see.figure.quantity import Quantity
+from glassformer.see.figure.runs import _read_lines, read_watched
 from glassformer.see.figure.scene import GridMark, Scene
 from glassformer.see.recording import record
 from glassformer.see.toy import train_toy
@@ -181,7 +180,7 @@ def test_chinese_has_its_own_titles_and_notes(
 ) -> None:
     """The words, also where no font could draw them."""
     monkeypatch.setattr("glassformer.see.figure.plan.check_language", lambda lang: None)
-    monkeypatch.setattr("glassformer.see.draw.fonts.make_writable", lambda text: text)
+    monkeypatch.setattr("glassformer.see.figure.fonts.make_writable", lambda text: text)
     monkeypatch.setattr("glassformer.see.figure.typesetting.make_writable", lambda text: text)
     for id in IDS:
         drawn = draw(trace, id, lang="zh")

@@ -12,9 +12,8 @@ import numpy as np
 import pytest
 
 from glassformer.see import Trace
-from glassformer.see.draw import PICTURES
-from glassformer.see.draw.fonts import find_family
-from glassformer.see.figure import style
+from glassformer.see.figure import PICTURES, style
+from glassformer.see.figure.fonts import find_family
 from glassformer.see.figure.nodes import spell
 from glassformer.see.figure.plan import read_figure_words
 from glassformer.see.figure.quantity import Quantity

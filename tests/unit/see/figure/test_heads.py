@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from glassformer.see import Trace
-from glassformer.see.draw import PICTURES
+from glassformer.see.figure import PICTURES
 from glassformer.see.figure.multihead import LEAST, portray_heads
 from glassformer.see.figure.scene import GridMark
 

@@ -10,7 +10,7 @@ import pytest
 
 from glassformer.config import Decode
 from glassformer.see import Trace
-from glassformer.see.draw import PICTURES
+from glassformer.see.figure import PICTURES
 from glassformer.see.figure.beams import (
     Branch,
     choose_ends,
@@ -23,7 +23,7 @@ from glassformer.see.figure.beams import (
 from glassformer.see.figure.scene import PathMark, Scene
 
 # A model that has learnt nothing writes anything.
-pytestmark = pytest.mark.filterwarnings("ignore::glassformer.see.draw.fonts.MissingFont")
+pytestmark = pytest.mark.filterwarnings("ignore::glassformer.see.figure.fonts.MissingFont")
 
 
 def draw_tree(trace: Trace, **options: int) -> Scene:

@@ -16,9 +16,9 @@ from PIL import Image
 from glassformer.config import Positions
 from glassformer.model.positions import sinusoids
 from glassformer.see import Trace
-from glassformer.see.draw import PICTURES, draw, gallery, save_figure, waves
-from glassformer.see.draw.chapters import Shown, group_chapters
-from glassformer.see.draw.fonts import (
+from glassformer.see.figure import PICTURES, draw, gallery, save_figure, waves
+from glassformer.see.figure.chapters import Shown, group_chapters
+from glassformer.see.figure.fonts import (
     find_family,
     make_writable,
     measure_width,
@@ -26,13 +26,13 @@ from glassformer.see.draw.fonts import (
     shorten_text,
     wrap,
 )
-from glassformer.see.draw.selection import balance, elide
-from glassformer.see.draw.slides import write_slides
-from glassformer.see.draw.theme import PAPER, ROLES
 from glassformer.see.figure.nodes import find_largest, spell
 from glassformer.see.figure.render import LONGEST, render_scene
 from glassformer.see.figure.scene import BoxMark, GridMark, Mark, Scene, TextMark
+from glassformer.see.figure.selection import balance, elide
+from glassformer.see.figure.slides import write_slides
 from glassformer.see.figure.svg import write_svg
+from glassformer.see.figure.theme import PAPER, ROLES
 from glassformer.see.figure.typesetting import TypeStyle, set_lines
 
 
@@ -140,7 +140,7 @@ def test_text_fits() -> None:
 def test_a_text_without_end_is_cut_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     calls: list[str] = []
     monkeypatch.setattr(
-        "glassformer.see.draw.fonts.measure_width",
+        "glassformer.see.figure.fonts.measure_width",
         lambda text, *_: calls.append(text) or len(text) * 5.0,
     )
     assert shorten_text("x" * 5000, 100, 9) == "x" * 19 + "…"
