@@ -241,7 +241,7 @@ def test_what_shows_transformers_says_so(translator: Translator) -> None:
     if not translator.config.model.attending_layers:
         with pytest.raises(ValueError, match="no attention to align words by"):
             list_candidates(translator.config.model)
-    with pytest.raises(ValueError, match="precision=int8 is for Transformers"):
+    with pytest.raises(ValueError, match="precision=int8: the engine in C does not"):
         Translator(translator.config, translator.tokenizers, translator.model, precision="int8")
 
 

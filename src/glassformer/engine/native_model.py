@@ -13,15 +13,25 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..config import Model
+from ..config import Model, Settings
 from ..weights.weights_file import SCALE, StoredTensor
 
 PRECISION_CODES = {"fp32": 0, "int8": 1}
 TYPES = {"F32": 0, "F16": 1, "BF16": 2, "I8": 3}  # as safetensors names them
-ACTIVATIONS = ("relu", "silu", "gelu")
-LAYOUTS = ("interleaved", "concatenated", "learned")
-GRIDS = ("paper", "tensor2tensor")
-TIES = ("three-way", "two-way", "none")
+# The settings of `model` that the library computes, by name. Of a choice: the values it knows, each
+# handed to it as its place here; of a number or a switch: None, since it takes any.
+KNOWN: dict[str, tuple[str, ...] | None] = {
+    "network": ("transformer",),
+    "norm": ("post", "pre"),
+    "activation": ("relu", "silu", "gelu"),
+    "tie": ("three-way", "two-way", "none"),
+    "positions.layout": ("interleaved", "concatenated", "learned"),
+    "positions.grid": ("paper", "tensor2tensor"),
+    **dict.fromkeys(("d_model", "d_ff", "heads", "head_width", "encoder_layers")),
+    **dict.fromkeys(("decoder_layers", "norm_epsilon", "output_bias")),
+    **dict.fromkeys(("dropout", "attention_dropout", "activation_dropout")),  # of training only
+    **dict.fromkeys(f"positions.{name}" for name in ("offset", "amplitude", "max_positions")),
+}
 OUT_OF_MEMORY = 1  # the code of native/errors.h
 
 
@@ -56,7 +66,7 @@ class NativeModel:
     """The packed weights of a model, which any number of networks share.
 
     tensors: by their names in the model, a tied one under its first name at least; they are not
-    needed afterwards. ValueError names the tensor or the setting that is wrong.
+    needed afterwards. ValueError names the tensor that is wrong, or the setting that is unknown.
     """
 
     def __init__(
@@ -67,6 +77,8 @@ class NativeModel:
         tensors: Mapping[str, StoredTensor],
         precision: str,
     ):
+        if why := explain_settings(settings):
+            raise ValueError(why)
         self.library, self.precision, self._handle = library, precision, c_void_p()
         self.budget = choose_budget(settings, vocabularies[1])
         library.model_open.argtypes = (c_void_p, c_void_p, c_int32, c_void_p, c_void_p, c_int32)
@@ -101,6 +113,23 @@ class NativeModel:
         """Free the weights; all networks must be closed before."""
         self.library.model_close(self._handle)
         self._handle = c_void_p()
+
+
+def explain_settings(settings: Settings, prefix: str = "") -> str:
+    """Return why the library does not compute a model with these settings; "" if it does.
+
+    A setting that it does not know by name has to have its default.
+    """
+    for name, field in type(settings).model_fields.items():
+        value, usual = getattr(settings, name), field.get_default(call_default_factory=True)
+        if isinstance(value, Settings) and isinstance(usual, Settings):
+            if said := explain_settings(value, f"{prefix}{name}."):
+                return said
+            continue
+        known = KNOWN.get(f"{prefix}{name}", (usual,))
+        if known is not None and value not in known:
+            return f"the engine in C does not compute {prefix}{name}={value}"
+    return ""
 
 
 def choose_budget(settings: Model, vocabulary: int) -> int:
@@ -145,12 +174,12 @@ def _describe_settings(
         head_width=settings.width,
         encoder_layers=settings.encoder_layers,
         decoder_layers=settings.decoder_layers,
-        is_pre_norm=settings.norm == "pre",
-        activation=ACTIVATIONS.index(settings.activation),
-        tie=TIES.index(settings.tie),
+        is_pre_norm=_place("norm", settings.norm),
+        activation=_place("activation", settings.activation),
+        tie=_place("tie", settings.tie),
         output_bias=settings.output_bias,
-        positions=LAYOUTS.index(positions.layout),
-        grid=GRIDS.index(positions.grid),
+        positions=_place("positions.layout", positions.layout),
+        grid=_place("positions.grid", positions.grid),
         offset=positions.offset,
         max_positions=positions.max_positions,
         source_vocabulary=vocabularies[0],
@@ -158,3 +187,8 @@ def _describe_settings(
         amplitude=positions.amplitude,
         norm_epsilon=settings.norm_epsilon,
     )
+
+
+def _place(name: str, value: str) -> int:
+    """Return the number that stands for the value of a setting in the library."""
+    return (KNOWN[name] or ()).index(value)

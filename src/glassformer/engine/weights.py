@@ -25,6 +25,7 @@ from ..weights.weights_file import StoredTensor, WeightsFile
 from .fingerprint import is_model_unchanged
 from .native import Array, ScoredPair
 from .native_engine import OUTPUTS, SOURCE, Head, NativeEngine
+from .native_model import explain_settings
 from .precision import PRECISIONS, Example, is_close, score_examples
 
 if TYPE_CHECKING:  # a model is opened without PyTorch
@@ -88,10 +89,8 @@ class Weights:
             raise ValueError(f"precision={precision}: one of auto, {', '.join(PRECISIONS)}")
         if precision == "int8" and self.device != "cpu":
             raise ValueError(f"precision=int8 is for processors, not {self.device}: use bf16")
-        if precision == "int8" and settings.network != "transformer":
-            raise ValueError(
-                f"precision=int8 is for Transformers, not {settings.network}: use fp32"
-            )
+        if precision == "int8" and (why := explain_settings(settings)):
+            raise ValueError(f"precision=int8: {why}: use fp32")
         for name, value in (("threads", threads), ("workers", workers)):
             if value is not None and value < 1:
                 raise ValueError(f"{name}={value}: at least 1")
@@ -145,8 +144,7 @@ class Weights:
     @cached_property
     def is_native(self) -> bool:
         """Return whether the engine in C computes this network, in fp32 and int8."""
-        is_possible = self.device == "cpu" and self.settings.network == "transformer"
-        is_possible = is_possible and load_library("engine") is not None
+        is_possible = self.device == "cpu" and not self._explain_absence()
         return is_possible and is_model_unchanged() and self._is_plain()
 
     def get_engine(self, precision: str) -> Engine:
@@ -174,15 +172,23 @@ class Weights:
             if isinstance(self.origin, WeightsFile):
                 self.origin.release()
             return made
-        why = explain_library("engine") if self.device == "cpu" else ""
+        why = self._explain_absence() if self.device == "cpu" else ""
         if find_spec("torch") is None:
             why = why or f"precision={precision} is not for the engine in C"
             raise ValueError(f"{why}: pip install 'glassformer[train]' to translate with PyTorch")
         if why and precision != "bf16":
-            say_once(f"no library of the engine in C ({why}): PyTorch translates, slower")
+            say_once(f"{why}: PyTorch translates, slower")
         from .torch_engine import TorchEngine
 
         return TorchEngine(self.network, self.view, precision, self.device, self.threads)
+
+    def _explain_absence(self) -> str:
+        """Return why the engine in C cannot compute with these settings; "" if it can."""
+        if why := explain_settings(self.settings):
+            return why
+        if load_library("engine") is None:
+            return f"no library of the engine in C ({explain_library('engine')})"
+        return ""
 
     def _store(self) -> Mapping[str, StoredTensor]:
         if isinstance(self.origin, WeightsFile):

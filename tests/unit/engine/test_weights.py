@@ -7,8 +7,10 @@ from typing import Any
 
 import pytest
 
+from glassformer.config import Model, Positions
 from glassformer.engine import fingerprint, weights
 from glassformer.engine.native_engine import NativeEngine
+from glassformer.engine.native_model import KNOWN, explain_settings
 from glassformer.engine.torch_engine import TorchEngine
 from glassformer.shared_library import load_library
 from glassformer.translator import Translator
@@ -50,7 +52,7 @@ def test_without_a_library_it_is_pytorch(
         assert isinstance(translator.weights.get_engine("fp32"), TorchEngine)
     assert capsys.readouterr().err.count("no C compiler was found): PyTorch translates") == 1
     monkeypatch.setattr(weights, "find_spec", lambda name: None)
-    with pytest.raises(ValueError, match=r"no C compiler was found: pip install .*train"):
+    with pytest.raises(ValueError, match=r"no C compiler was found\): pip install .*train"):
         load().translate(SENTENCE)
 
 
@@ -62,6 +64,60 @@ def test_whoever_changes_the_model_gets_it_as_changed(
     for _ in range(2):
         assert isinstance(load().weights.get_engine("fp32"), TorchEngine)
     assert capsys.readouterr().err.count("the code in model/ was changed") == 1
+
+
+class Rotary(Positions):
+    base: float = 10_000.0
+
+
+class Newer(Model):
+    """Settings that the engine in C has never heard of."""
+
+    sharpness: float = 1.0
+    positions: Positions = Rotary()
+
+
+UNKNOWN = {
+    "network=rnn": Model(network="rnn"),
+    "positions.layout=rotary": Model.model_construct(
+        positions=Positions.model_construct(layout="rotary")
+    ),
+    "sharpness=2.0": Newer(sharpness=2),
+    "positions.base=5.0": Newer(positions=Rotary(base=5)),
+}
+
+
+@pytest.mark.parametrize("name", UNKNOWN)
+def test_unknown_settings_are_not_for_c(name: str) -> None:
+    assert explain_settings(UNKNOWN[name]) == f"the engine in C does not compute {name}"
+
+
+@pytest.mark.parametrize("settings", [Model(), Newer(), Newer(d_ff=7, activation="gelu")])
+def test_known_settings_are_for_c(settings: Model) -> None:
+    assert explain_settings(settings) == ""
+
+
+def test_every_setting_is_known_by_name() -> None:
+    """Whoever adds one that the engine in C computes adds it to `KNOWN`, and nothing else."""
+    for name in KNOWN:
+        found: Any = Model()
+        for part in name.split("."):
+            assert part in type(found).model_fields
+            found = getattr(found, part)
+
+
+def test_a_new_setting_falls_back_to_pytorch(capsys: pytest.CaptureFixture[str]) -> None:
+    read = load(precision="fp32")
+    settings = Newer(**read.config.model.model_dump(exclude={"positions"}), sharpness=2)
+    config = read.config.model_copy(update={"model": settings})
+    made = Translator(config, read.tokenizers, read.model, device="cpu")
+    assert made.translate(SENTENCE) == read.translate(SENTENCE)
+    assert isinstance(made.weights.get_engine("fp32"), TorchEngine)
+    assert "does not compute sharpness=2.0: PyTorch translates, slower" in capsys.readouterr().err
+    with pytest.raises(ValueError, match="precision=int8: the engine in C does not compute sharp"):
+        Translator(config, read.tokenizers, read.model, precision="int8", device="cpu")
+    with pytest.raises(ValueError, match="does not compute sharpness"):
+        NativeEngine.open(settings, read.weights._store())
 
 
 def test_a_part_of_another_kind_is_not_for_c(monkeypatch: pytest.MonkeyPatch) -> None:
