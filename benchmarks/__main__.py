@@ -21,6 +21,7 @@ VERBS = {
         "parent",
         "diversify",
         "lengths",
+        "long-sentences",
         "pronoun",
     ),
     "Checks of translations": ("guards", "familiarity"),

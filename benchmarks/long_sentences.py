@@ -1,0 +1,232 @@
+"""Where long sentences break a fixed vector: BLEU and loss by length of three networks.
+
+    python -m benchmarks long-sentences --data DIR --out RUNS
+
+DIR has train.*, valid.* and test.* of short sentences. Half of the training lines are single
+sentences; the others are consecutive ones joined up to a length drawn from 1 to 80, so that every
+length was learned. The test has --lines joined lines in each bin of lengths. A length is counted in
+words and marks of the source (sacreBLEU's 13a).
+
+A recurrent network without attention, one with it and a Transformer have as many weights, the same
+tokens, lines and optimizer, and --seconds of processor time each: the first --calibrate updates of
+every network are timed, and its training gets as many updates as fit. What is in RUNS already is
+not trained again. Writes see/figure/long_sentences.json, for picture V102, from what is finished.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import random
+import statistics
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import sacrebleu
+from sacrebleu.tokenizers.tokenizer_13a import Tokenizer13a
+
+from glassformer.config import Config
+from glassformer.data.files import read_lines
+from glassformer.directory import write_json, write_text
+from glassformer.machine.properties import look_at_machine
+from glassformer.publish.card import read_facts
+from glassformer.train import resume, train
+from glassformer.translator import Translator
+
+FOUND = (
+    Path(__file__).parents[1] / "src" / "glassformer" / "see" / "figure" / "long_sentences.json"
+)
+LANGS = ("en", "fr")
+EDGES = (0, 10, 20, 30, 40, 60, 80)  # of the bins: 1 to 10, 11 to 20, ...
+COPIES = 2  # how often the training sentences are joined anew
+VALID = 100  # lines
+Pairs = list[tuple[str, str]]
+
+RECURRENT = {"network": "rnn", "encoder_layers": 1, "decoder_layers": 1}
+# Widths that give each a million weights with 4,000 tokens.
+NETWORKS: dict[str, dict[str, Any]] = {
+    "rnn": {**RECURRENT, "d_model": 174, "rnn": {"attention": "none", "bidirectional": True}},
+    "rnn-attention": {
+        **RECURRENT,
+        "d_model": 164,
+        "rnn": {"attention": "general", "bidirectional": True},
+    },
+    "transformer": {
+        "d_model": 96,
+        "d_ff": 256,
+        "heads": 4,
+        "encoder_layers": 3,
+        "decoder_layers": 3,
+        "norm": "pre",
+    },
+}
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--data", type=Path, required=True)
+    parser.add_argument("--out", type=Path, required=True)
+    parser.add_argument("--networks", nargs="+", choices=NETWORKS, default=list(NETWORKS))
+    parser.add_argument("--seeds", type=int, nargs="+", default=[1, 2, 3])
+    parser.add_argument("--seconds", type=float, default=240.0, help="of processor time, each")
+    parser.add_argument("--calibrate", type=int, default=60, help="updates that are timed")
+    parser.add_argument("--lines", type=int, default=200, help="of the test, in each bin")
+
+
+def main(options: argparse.Namespace) -> None:
+    corpus = options.out / "corpus"
+    if not (corpus / "test.json").is_file():
+        write_corpus(options.data, corpus, options.lines)
+    tests: dict[str, Pairs] = json.loads((corpus / "test.json").read_text(encoding="utf-8"))
+    for seed in options.seeds:
+        for name in options.networks:
+            run(options, name, seed, tests)
+            write_found(options, tests)
+
+
+def write_corpus(data: Path, out: Path, lines: int) -> None:
+    """Write the training and validation texts, and the test as JSON, of joined sentences."""
+    out.mkdir(parents=True, exist_ok=True)
+    rng = random.Random(1)
+    for part, copies in (("train", COPIES), ("valid", 1)):
+        pairs, single = read_pairs(data / part), list[tuple[str, str]]()
+        joined: Pairs = []
+        for _ in range(copies):
+            made = list(join(pairs, rng, 1, EDGES[-1]))
+            joined += made
+            single += rng.sample(pairs, min(len(made), len(pairs)))
+            rng.shuffle(pairs)
+        both = [*single, *joined]
+        if part == "valid":
+            both = rng.sample(both, VALID)
+        for lang, texts in zip(LANGS, zip(*both, strict=True), strict=True):
+            write_text(out / f"{part}.{lang}", "".join(f"{text}\n" for text in texts))
+    pairs, tests = read_pairs(data / "test"), dict[str, Pairs]()
+    for low, high in pairwise(EDGES):
+        found: Pairs = []
+        while len(found) < lines:
+            rng.shuffle(pairs)
+            found += [p for p in join(pairs, rng, low + 1, high) if low < count(p[0]) <= high]
+        tests[f"{low + 1}-{high}"] = found[:lines]
+    write_json(out / "test.json", tests)
+
+
+def read_pairs(prefix: Path) -> Pairs:
+    sides = (read_lines(prefix.with_name(f"{prefix.name}.{lang}")) for lang in LANGS)
+    return list(zip(*sides, strict=True))
+
+
+def join(pairs: Pairs, rng: random.Random, low: int, high: int) -> Iterator[tuple[str, str]]:
+    """Yield consecutive pairs, joined while they are no longer than a length drawn for each."""
+    group: Pairs = []
+    most, length = rng.randint(low, high), 0
+    for pair in pairs:
+        more = count(pair[0])
+        if group and length + more > most:
+            yield tuple(" ".join(side) for side in zip(*group, strict=True))  # type: ignore[misc]
+            group, most, length = [], rng.randint(low, high), 0
+        group.append(pair)
+        length += more
+
+
+def count(text: str, tokenizer: Tokenizer13a = Tokenizer13a()) -> int:
+    """Return the number of words and punctuation marks."""
+    return len(tokenizer(text).split())
+
+
+def make_config(name: str, seed: int, steps: int) -> Config:
+    """Return the settings of one training; but for the network, they are the same for all."""
+    return Config.model_validate(
+        {
+            "model": {**NETWORKS[name], "dropout": 0.1, "positions": {"max_positions": 256}},
+            "data": {"source_lang": LANGS[0], "target_lang": LANGS[1]},
+            "text": {"vocabulary": 4000, "split_above": 250},
+            "train": {
+                "seed": seed,
+                "steps": steps,
+                "batch_tokens": 4096,
+                "pad_to": 4,
+                "learning_rate": 0.003,
+                "warmup": min(200, steps),
+                "schedule": "cosine",
+                "best_by": "loss",
+                "validate_every": steps,  # once: its search would cost more than learning
+                "checkpoint_every": max(1, steps // 6),
+                "watch": 0,
+            },
+            "decode": {"search": "greedy"},
+        }
+    )
+
+
+def run(options: argparse.Namespace, name: str, seed: int, tests: dict[str, Pairs]) -> None:
+    """Train one network with one seed and ask it, unless that is done."""
+    out = options.out / f"{name}-{seed}"
+    if (out / "result.json").is_file():
+        return
+    if not (out / "run").exists():
+        config = make_config(name, seed, choose_steps(options, name))
+        summary = train(config, [options.out / "corpus"], out)
+    else:
+        summary = resume(out)
+    if not summary.is_finished:
+        raise SystemExit(summary.text)
+    made, card = summary.to_json(), read_facts(out)
+    asked = {bin: ask(Translator.load(out, precision="fp32"), tests[bin]) for bin in tests}
+    result = {
+        "network": name,
+        "seed": seed,
+        "parameters": card["parameters"],
+        "updates": made["steps"],
+        "tokens": made["source_tokens"] + made["target_tokens"],
+        "cpu_seconds": round(made["cpu_seconds"], 1),
+        "bins": asked,
+    }
+    write_json(out / "result.json", result)
+    print(json.dumps(result))
+
+
+def choose_steps(options: argparse.Namespace, name: str) -> int:
+    """Return as many updates as take --seconds of processor time, by timing some."""
+    out = options.out / "calibration" / name
+    if not (out / "seconds.json").is_file():
+        summary = train(make_config(name, 1, options.calibrate), [options.out / "corpus"], out)
+        each = summary.progress.cpu_seconds / options.calibrate
+        write_json(out / "seconds.json", {"an_update": each})
+    each = json.loads((out / "seconds.json").read_text(encoding="utf-8"))["an_update"]
+    return max(1, round(options.seconds / each))
+
+
+def ask(translator: Translator, pairs: Sequence[tuple[str, str]]) -> dict[str, float]:
+    """Return BLEU of greedy translations, and the loss of the references in nats a token."""
+    sources, truth = [pair[0] for pair in pairs], [pair[1] for pair in pairs]
+    said = translator.translate(sources)
+    scored = translator.score(sources, truth)
+    tokens = sum(len(each.token_log_probs) for each in scored)
+    return {
+        "bleu": round(sacrebleu.corpus_bleu(said, [truth]).score, 2),
+        "loss": round(-sum(each.log_prob for each in scored) / tokens, 4),
+    }
+
+
+def write_found(options: argparse.Namespace, tests: dict[str, Pairs]) -> None:
+    """Write what is finished for picture V102, and print its mean by network and bin."""
+    kept = sorted(options.out.glob("*/result.json"))
+    results = [json.loads(path.read_text(encoding="utf-8")) for path in kept]
+    found = {
+        "machine": look_at_machine().processor,
+        "lines": options.lines,
+        "seconds": options.seconds,
+        "bins": [
+            {"name": bin, "length": round(statistics.mean(count(p[0]) for p in pairs), 1)}
+            for bin, pairs in tests.items()
+        ],
+        "runs": [{**each, "bins": [each["bins"][bin] for bin in tests]} for each in results],
+    }
+    write_text(FOUND, json.dumps(found, indent=1) + "\n")
+    for name in NETWORKS:
+        runs = [each["bins"] for each in results if each["network"] == name]
+        if runs:
+            means = [statistics.mean(run[bin]["bleu"] for run in runs) for bin in tests]
+            print(name, len(runs), "seeds", *(f"{mean:.1f}" for mean in means))
