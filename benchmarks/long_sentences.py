@@ -35,9 +35,7 @@ from glassformer.publish.card import read_facts
 from glassformer.train import resume, train
 from glassformer.translator import Translator
 
-FOUND = (
-    Path(__file__).parents[1] / "src" / "glassformer" / "see" / "figure" / "long_sentences.json"
-)
+FOUND = Path(__file__).parents[1] / "src" / "glassformer" / "see" / "figure" / "long_sentences.json"
 LANGS = ("en", "fr")
 EDGES = (0, 10, 20, 30, 40, 60, 80)  # of the bins: 1 to 10, 11 to 20, ...
 COPIES = 2  # how often the training sentences are joined anew
@@ -130,7 +128,7 @@ def join(pairs: Pairs, rng: random.Random, low: int, high: int) -> Iterator[tupl
         length += more
 
 
-def count(text: str, tokenizer: Tokenizer13a = Tokenizer13a()) -> int:
+def count(text: str, tokenizer: Tokenizer13a = Tokenizer13a()) -> int:  # type: ignore[no-untyped-call]
     """Return the number of words and punctuation marks."""
     return len(tokenizer(text).split())
 

@@ -193,7 +193,7 @@ class Trace:
 
         A notebook displays it. options: those of its function, such as layer, head, lang, ax.
         """
-        from .draw import draw
+        from .figure import draw
 
         return draw(self, id, **options)
 
