@@ -18,11 +18,12 @@ from pathlib import Path
 from typing import NamedTuple
 
 from glassformer.config import Decode
-from glassformer.directory import write_text
+from glassformer.disk import write_bytes, write_text
 from glassformer.see import Trace
-from glassformer.see.figure import PICTURES, Animation, draw
-from glassformer.see.figure.animate import save_figure, write_animation
+from glassformer.see.figure import PICTURES, Animation, save_figure
 from glassformer.see.figure.chapters import Shown, group_chapters, spell_command
+from glassformer.see.figure.render import render_scene, save_scene
+from glassformer.see.figure.scene import Scene
 from glassformer.translator import Translator
 
 ENGLISH = "The animal didn't cross the street because it was too tired."
@@ -119,27 +120,27 @@ def paint(each: Collection, folder: Path) -> list[Shown]:
     trace, found = record(each.model, each.text), []
     for id in each.ids:
         picture = PICTURES[id]
-        still, moving = folder / f"{id}.png", folder / f"{id}.gif"
-        moves = picture.kind == "animated" and folder.name == "demo"
-        if not (still.exists() and (moving.exists() or not moves)):
-            drawn = draw(trace, id, lang=each.lang)
-            save_small(drawn.figure if isinstance(drawn, Animation) else drawn, still)
-            if isinstance(drawn, Animation) and moves:
-                drawn.save(moving)
-        assert picture.scene
         scene = picture.scene(trace, lang=each.lang)
+        still, moving = folder / f"{id}.png", folder / f"{id}.gif"
+        moves = bool(scene.captions) and folder.name == "demo"
+        if not (still.exists() and (moving.exists() or not moves)):
+            save_small(scene, still)
+            if moves:
+                save_scene(scene, moving)
         found.append(Shown(id, scene.title, scene.description, still))
     return found
 
 
-def save_small(figure: object, path: Path) -> None:
+def save_small(scene: Scene, path: Path) -> None:
     """PNG with a palette of its own, in which rare colours keep their place."""
     from PIL import Image
 
-    save_figure(figure, path, dpi=DPI)  # type: ignore[arg-type]
+    figure = render_scene(scene)
+    figure = figure.figure if isinstance(figure, Animation) else figure
+    save_figure(figure, path, dpi=DPI)
     buffer, method = io.BytesIO(), Image.Quantize.MAXCOVERAGE
     Image.open(path).convert("RGB").quantize(COLOURS, method).save(buffer, "PNG", optimize=True)
-    write_animation(path, buffer.getvalue())
+    write_bytes(path, buffer.getvalue())
 
 
 def list_chapters(shown: dict[str, list[Shown]]) -> Iterator[tuple[str, str, list[Shown]]]:

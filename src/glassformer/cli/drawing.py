@@ -37,8 +37,9 @@ def draw_what_is_wanted(trace: Trace, given: dict[str, Any]) -> None:
 
 
 def _draw(trace: Trace, given: dict[str, Any]) -> None:
-    from ..see.figure import PICTURES, draw, gallery, save_figure
-    from ..see.figure.animate import Animation
+    from ..see.figure import PICTURES, gallery
+    from ..see.figure.pictures import make_scene
+    from ..see.figure.render import save_scene
 
     if given["gallery"] is not None:
         with show_progress("drawing", len(PICTURES)) as tell:
@@ -63,6 +64,5 @@ def _draw(trace: Trace, given: dict[str, Any]) -> None:
         out = given["output"] or Path(f"{given['picture']}.svg")
         names = ("layer", "head", "query", "lang")
         asked = {name: given[name] for name in names if given[name] is not None}
-        drawn = draw(trace, given["picture"], **asked)
-        drawn.save(out) if isinstance(drawn, Animation) else save_figure(drawn, out)
+        save_scene(make_scene(trace, given["picture"], **asked), out)
         warn(f"{out}")

@@ -20,7 +20,6 @@ TYPES = {
     "pdf": "application/pdf",
     "gif": "image/gif",
 }
-HIDDEN = ("ax",)  # options that only Python can give
 
 
 @router.get("/figures")
@@ -41,8 +40,8 @@ def draw_figure(
     lang: Literal["en", "zh"] = "en",
 ) -> Response:
     """Draw a picture of the recording; the query has its options, such as layer, head, query."""
-    from ..see.figure import Animation, draw, save_figure
-    from ..see.figure.pictures import find_picture
+    from ..see.figure.pictures import find_picture, make_scene
+    from ..see.figure.render import save_scene
 
     try:
         picture = find_picture(figure)
@@ -57,28 +56,25 @@ def draw_figure(
         tempfile.TemporaryDirectory() as place,
     ):
         path = Path(place) / f"{picture.id}.{format}"
-        drawn = draw(trace, picture.id, **options)
-        if isinstance(drawn, Animation):
-            drawn.save(path)
-        elif format == "gif":
+        scene = make_scene(trace, picture.id, **options)
+        if format == "gif" and not scene.captions:
             raise ApiError(400, f"{picture.id} does not move: format is svg, png or pdf")
-        else:
-            save_figure(drawn, path)
+        save_scene(scene, path)
         headers = {"Cache-Control": "private, max-age=3600"}
         return Response(path.read_bytes(), media_type=TYPES[format], headers=headers)
 
 
 def _show_picture(picture: Any) -> dict[str, Any]:
     shown = {name: getattr(picture, name) for name in ("id", "en", "zh", "kind", "needs")}
-    return {**shown, "options": [name for name in picture.options if name not in HIDDEN]}
+    return {**shown, "options": list(picture.options)}
 
 
 def _read(picture: Any, name: str, value: str, service: Service) -> Any:
     """Return the value of an option; the id of a run or a recording becomes that object."""
     from ..see.figure.options import read_option
 
-    if name not in picture.options or name in HIDDEN:
-        others = ", ".join(each for each in picture.options if each not in HIDDEN)
+    if name not in picture.options:
+        others = ", ".join(picture.options)
         raise ApiError(400, f"{picture.id} has no option {name}; it has {others}")
     if name == "watch":
         return find_run(service, value)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 CHAPTERS = (  # the number of the last picture, and the titles
     (9, "The whole model", "整个模型"),
@@ -30,12 +30,6 @@ class Shown(NamedTuple):
     finding: str
     told: str
     path: Path
-
-
-def describe_drawing(id: str, drawn: Any, path: Path) -> Shown:
-    """Return what a drawing of a picture says: its title, and the note that is read aloud."""
-    scene = getattr(drawn, "figure", drawn).scene
-    return Shown(id, scene.title, scene.description, path)
 
 
 def group_chapters(shown: Iterable[Shown], lang: str = "en") -> list[tuple[str, list[Shown]]]:

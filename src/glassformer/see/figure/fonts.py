@@ -38,7 +38,6 @@ PREFERRED = (
 )
 RIGHT_TO_LEFT = re.compile("[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufeff]")
 LEFT_TO_RIGHT = "\u200e"  # has no width, and counts as a left-to-right letter
-ROOM = 0.95  # share of a line to fill, as some screens show wider letters
 BITMAPS = ("Noto Color", "Apple Color", "Twitter Color")
 PACKAGES = {
     "CJK": "fonts-noto-cjk",
@@ -157,42 +156,20 @@ def _has_bold(family: str) -> bool:
     return any(weight in ("bold", "heavy", "black") or weight == 700 for weight in weights)
 
 
-@lru_cache(maxsize=16384)
 def measure_width(
-    text: str,
-    size: float,
-    bold: bool = False,
-    mono: bool = False,
-    math: bool = False,
-    italic: bool = False,
+    text: str, size: float, bold: bool = False, mono: bool = False, *, italic: bool = False
 ) -> float:
     """Return the width of a text in points."""
+    return size * _measure_unit(text, bold, mono, italic)
+
+
+@lru_cache(maxsize=65536)
+def _measure_unit(text: str, bold: bool, mono: bool, italic: bool) -> float:
+    """Return the width of a text in sizes of its type."""
     text = make_writable(text)
-    font = choose_font(text, size, bold, mono, italic)
-    width, *_ = text_to_path.get_text_width_height_descent(text, font, math)
+    font = choose_font(text, 1.0, bold, mono, italic)
+    width, *_ = text_to_path.get_text_width_height_descent(text, font, False)
     return float(width)
-
-
-def wrap(text: str, width: float, size: float, bold: bool = False) -> list[str]:
-    """Return lines no wider than `width`; Chinese breaks after any character."""
-    width *= ROOM
-    lines = [""]
-    for word in re.findall(
-        r"[\u3000-\u9fff\uff00-\uffef]|[^\s\u3000-\u9fff\uff00-\uffef]+|\s+", text
-    ):
-        if lines[-1] and measure_width(lines[-1] + word.rstrip(), size, bold) > width:
-            lines.append("")
-        while len(word) > 1 and measure_width(word.rstrip(), size, bold) > width:
-            end = max(1, count_fitting(word, width, size, bold))
-            lines[-1:], word = [word[:end], ""], word[end:]
-        lines[-1] += word if lines[-1] else word.lstrip()
-    return [line.rstrip() for line in lines]
-
-
-def wrap_most(text: str, width: float, size: float, most: int) -> str:
-    """Return at most `most` lines, ending in an ellipsis if that is not all."""
-    lines = wrap(text, width, size)
-    return "\n".join(lines if len(lines) <= most else [*lines[: most - 1], f"{lines[most - 1]}…"])
 
 
 def shorten_text(
@@ -203,18 +180,6 @@ def shorten_text(
         return text
     end = count_fitting(text, width, size, bold, mono, "…")
     return f"{text[:end].rstrip()}…"
-
-
-def shorten_start(text: str, width: float, size: float) -> str:
-    """Return as much of the end of a text as fits, after an ellipsis if that is not all."""
-    if measure_width(text, size) <= width:
-        return text
-
-    def fits(start: int) -> bool:
-        return measure_width(f"…{text[start:].lstrip()}", size) <= width
-
-    start = bisect_left(range(len(text)), True, key=fits)
-    return f"…{text[start:].lstrip()}"
 
 
 def count_fitting(

@@ -9,11 +9,10 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from matplotlib.figure import Figure
-
-from .animate import Animation, save_figure, write_animation
-from .chapters import Shown, describe_drawing, group_chapters, spell_command
-from .pictures import PICTURES, Picture, draw, find_picture
+from ...disk import write_text
+from .chapters import Shown, group_chapters, spell_command
+from .pictures import PICTURES, Picture, find_picture, make_scene
+from .render import save_scene
 
 FEW = 5  # pictures named of those left out for one reason
 _STYLE = """
@@ -61,15 +60,18 @@ def gallery(
     for picture in pictures:
         chosen = {name: value for name, value in options.items() if name in picture.options}
         try:
-            drawn = draw(trace, picture.id, lang=lang, **chosen)
+            scene = make_scene(trace, picture.id, lang=lang, **chosen)
         except ValueError as error:
             left_out.append((picture, str(error)))
             progress(picture.id)
             continue
         folder.mkdir(parents=True, exist_ok=True)
-        written = _write(drawn, folder / f"{picture.id}.{format}", moving)
+        endings = [format, "gif"] if moving and scene.captions else [format]
+        written = [folder / f"{picture.id}.{ending}" for ending in endings]
+        for path in written:
+            save_scene(scene, path)
         files += written
-        made.append(describe_drawing(picture.id, drawn, written[-1]))
+        made.append(Shown(picture.id, scene.title, scene.description, written[-1]))
         progress(picture.id)
     if not made:
         raise ValueError(f"no picture could be drawn: {_group_reasons(left_out)}")
@@ -77,7 +79,7 @@ def gallery(
         count = f"{len(left_out)} of {len(pictures)} pictures are left out"
         warnings.warn(f"{count}: {_group_reasons(left_out)}", stacklevel=2)
     page = folder / "index.html"
-    write_animation(page, _make_page(trace, made, left_out, lang, model).encode())
+    write_text(page, _make_page(trace, made, left_out, lang, model))
     return [*files, page]
 
 
@@ -100,17 +102,6 @@ def _group_reasons(left_out: Sequence[tuple[Picture, str]]) -> str:
 def _join_ids(ids: Sequence[str]) -> str:
     more = f" and {len(ids) - FEW} others" if len(ids) > FEW else ""
     return ", ".join(ids[:FEW]) + more
-
-
-def _write(drawn: Figure | Animation, path: Path, moving: bool) -> list[Path]:
-    if isinstance(drawn, Figure):
-        save_figure(drawn, path)
-        return [path]
-    drawn.save(path)
-    if not moving:
-        return [path]
-    drawn.save(path.with_suffix(".gif"))
-    return [path, path.with_suffix(".gif")]
 
 
 def _make_page(

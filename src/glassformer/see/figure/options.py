@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from matplotlib.axes import Axes
 
 
 class Kind(NamedTuple):
@@ -69,7 +68,6 @@ _TOKEN = Kind(
 _REAL_PAIR = "two numbers from 0.01 to 100, as 0.5,1.5"
 
 KINDS: Mapping[str, Kind] = {
-    "ax": Kind("axes of matplotlib", lambda v: isinstance(v, Axes)),
     "lang": _one_of("en", "zh"),
     "around": _whole(3, 15),
     "columns": _whole(1, 64),
@@ -124,9 +122,7 @@ def check_options(id: str, function: Callable[..., Any], options: Mapping[str, A
     known = dict(list(inspect.signature(function).parameters.items())[1:])
     for name, value in options.items():
         if name not in known:
-            raise ValueError(
-                f"{id} has no option {name}; it has {', '.join(n for n in known if n != 'ax')}"
-            )
+            raise ValueError(f"{id} has no option {name}; it has {', '.join(known)}")
         if value is None and known[name].default is None:
             continue
         kind = find_kind(id, name)

@@ -9,6 +9,7 @@ from difflib import get_close_matches
 from functools import partial
 from typing import Any, Literal, NamedTuple
 
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from . import (
@@ -43,13 +44,14 @@ from . import (
 )
 from .animate import Animation
 from .options import check_options
+from .render import render_scene
 from .scene import Scene
 
 Needs = Literal["", "states", "everything", "search", "watch"]
 
 
 class Picture(NamedTuple):
-    """A picture: its number, its titles, the function that draws it, and what that needs.
+    """A picture: its number, its titles, the function that makes its scene, and what that needs.
 
     needs: the level of the recording ("states", "everything"), a "search", or the "watch"
     folder of a training.
@@ -58,7 +60,7 @@ class Picture(NamedTuple):
     id: str
     en: str
     zh: str
-    function: Callable[..., Figure | Animation]
+    scene: Callable[..., Scene]
     kind: Literal["still", "animated"] = "still"
     needs: Needs = "everything"
 
@@ -66,16 +68,9 @@ class Picture(NamedTuple):
         return self.zh if lang == "zh" else self.en
 
     @property
-    def scene(self) -> Callable[..., Scene] | None:
-        """Return the function that returns the picture as a scene; None if it is drawn by hand."""
-        preset = getattr(self.function, "keywords", {})
-        made = getattr(getattr(self.function, "func", self.function), "scene", None)
-        return partial(made, **preset) if made else None
-
-    @property
     def options(self) -> tuple[str, ...]:
         """Return the names of the options of the picture, such as layer and head."""
-        return tuple(inspect.signature(self.function).parameters)[1:]
+        return tuple(inspect.signature(self.scene).parameters)[1:]
 
 
 _ALL = (
@@ -264,15 +259,20 @@ def find_picture(id: str) -> Picture:
     return PICTURES[name]
 
 
-def draw(trace: Any, id: str, **options: Any) -> Figure | Animation:
-    """Draw one picture of a recording; options are those of its function: layer, head, lang.
+def make_scene(trace: Any, id: str, **options: Any) -> Scene:
+    """Return one picture of a recording; options are those of its function: layer, head, lang.
 
     Raise ValueError for an option that the picture does not have, or a value that does not fit:
     see module `options`.
     """
     picture = find_picture(id)
-    check_options(picture.id, picture.function, options)
+    check_options(picture.id, picture.scene, options)
     if trace.settings.network != "transformer":
         kind = trace.settings.network
         raise ValueError(f"{picture.id} shows a Transformer, but this is a network={kind}")
-    return picture.function(trace, **options)
+    return picture.scene(trace, **options)
+
+
+def draw(trace: Any, id: str, *, ax: Axes | None = None, **options: Any) -> Figure | Animation:
+    """Draw one picture with matplotlib, as a figure of its own or on axes; see `make_scene`."""
+    return render_scene(make_scene(trace, id, **options), ax)

@@ -11,11 +11,8 @@ from importlib.resources import files
 from typing import Any
 
 import numpy as np
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 
 from . import style
-from .animate import Animation
 from .fonts import check_language
 from .links import Callout, Link
 from .nodes import Across, Down, Label, Node, Sheet, Spacer
@@ -142,29 +139,17 @@ class Outline:
 Maker = Callable[..., Scene]
 
 
-def figure(name: str) -> Callable[[Maker], Callable[..., Figure | Animation]]:
-    """Turn a function of an outline, which returns a scene, into one of a recording, which draws.
+def figure(name: str) -> Callable[[Maker], Maker]:
+    """Turn a function of an outline into one of a recording and a language; both return a scene."""
 
-    The function that is made also takes `lang` and matplotlib's `ax`; its attribute `scene`
-    returns the scene without drawing it.
-    """
-
-    def decorate(make: Maker) -> Callable[..., Figure | Animation]:
+    def decorate(make: Maker) -> Maker:
+        @wraps(make)
         def build(trace: Any, *, lang: str = "en", **options: Any) -> Scene:
             return make(Outline(name, trace, lang), **options)
 
-        @wraps(make)
-        def draw(
-            trace: Any, *, lang: str = "en", ax: Axes | None = None, **options: Any
-        ) -> Figure | Animation:
-            from .render import render_scene
-
-            return render_scene(build(trace, lang=lang, **options), ax)
-
+        own = list(inspect.signature(build, follow_wrapped=False).parameters.values())[:2]
         taken = list(inspect.signature(make).parameters.values())[1:]
-        own = [p for p in inspect.signature(draw, follow_wrapped=False).parameters.values()][:3]
-        draw.__signature__ = inspect.Signature([*own, *taken])  # type: ignore[attr-defined]
-        draw.scene = build  # type: ignore[attr-defined]
-        return draw
+        build.__signature__ = inspect.Signature([*own, *taken])  # type: ignore[attr-defined]
+        return build
 
     return decorate

@@ -3,25 +3,23 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from pathlib import Path
 
 import numpy as np
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import FancyBboxPatch, PathPatch
-from matplotlib.path import Path
+from matplotlib.path import Path as Route
 from matplotlib.text import Text
-from matplotlib.transforms import Affine2D
 
 from . import style
-from .animate import Animation, AnimationStep, Drawing
+from .animate import Animation, Drawing, Drawn, save_figure, write_picture
 from .fonts import choose_font
 from .scene import BoxMark, GridMark, Mark, PathMark, Scene, TextMark
+from .svg import write_svg
 from .typesetting import TypeStyle, set_lines
 
-LONGEST = 15.0  # seconds of an animation
-ARRIVING, FRAMES = 0.5, 8  # seconds and frames in which a step arrives
 DASHES = (0, (3, 2))
 
 
@@ -37,18 +35,21 @@ def render_scene(scene: Scene, ax: Axes | None = None) -> Figure | Animation:
     box = axes.get_window_extent()
     factor = min(box.width / scene.width, box.height / scene.height) * 72 / figure.dpi
     pen = _Pen(axes, 1.0 if ax is None else factor)
-    drawn = [(mark, pen.draw(mark)) for mark in scene.marks]
+    drawn = [Drawn(mark, pen.draw(mark)) for mark in scene.marks]
     drawn += pen.more
     figure.scene = scene  # type: ignore[attr-defined]
     if not scene.captions:
         return figure
-    captions = [pen.caption(text, scene) for text in scene.captions]
-    steps = [
-        AnimationStep(text, [a for mark, a in drawn if mark.step == number])
-        for number, text in enumerate(scene.captions, 1)
-    ]
-    notes = [a for mark, a in drawn if mark.id == "note"]
-    return Film(figure, steps, captions, {id(a): m for m, a in drawn}, notes)
+    return Animation(figure, drawn, [pen.caption(text, scene) for text in scene.captions])
+
+
+def save_scene(scene: Scene, path: Path | str, *, dpi: float = 144) -> None:
+    """Write a scene as .svg, .pdf, .png, .gif or .mp4, by the ending of the path."""
+    if Path(path).suffix == ".svg":
+        write_picture(Path(path), write_svg(scene).encode())
+        return
+    drawn = render_scene(scene)
+    drawn.save(path) if isinstance(drawn, Animation) else save_figure(drawn, path, dpi=dpi)
 
 
 class _Pen:
@@ -57,7 +58,7 @@ class _Pen:
     def __init__(self, axes: Axes, factor: float):
         self.axes, self.factor = axes, factor
         self.tags: Counter[str] = Counter()
-        self.more: list[tuple[Mark, Artist]] = []  # what a mark has besides the artist returned
+        self.more: list[Drawn] = []  # what a mark has besides the artist returned
 
     def draw(self, mark: Mark) -> Artist:
         if isinstance(mark, TextMark):
@@ -111,11 +112,11 @@ class _Pen:
     def path(self, mark: Mark) -> PathPatch:
         assert isinstance(mark, PathMark)
         codes = [
-            Path.MOVETO,
-            *[Path.CURVE4 if mark.curved else Path.LINETO] * (len(mark.points) - 1),
+            Route.MOVETO,
+            *[Route.CURVE4 if mark.curved else Route.LINETO] * (len(mark.points) - 1),
         ]
         return PathPatch(
-            Path(list(mark.points), codes),
+            Route(list(mark.points), codes),
             facecolor=mark.fill or "none",
             edgecolor=mark.ink or "none",
             linewidth=mark.line * self.factor if mark.ink else 0,
@@ -136,7 +137,7 @@ class _Pen:
         if mark.hidden:
             rgba[tuple(np.array(mark.hidden).T)] = (1, 1, 1, 1)
             hatched = self.axes.add_patch(_hatch_cells(mark, wide, high))
-            self.more.append((mark, hatched))
+            self.more.append(Drawn(mark, hatched))
         extent = (mark.x, mark.x + mark.width, mark.y + mark.height, mark.y)
         image = self.axes.imshow(rgba, extent=extent, interpolation="nearest", aspect="auto")
         image.set(zorder=mark.layer, alpha=mark.alpha)
@@ -168,84 +169,7 @@ def _hatch_cells(mark: GridMark, wide: float, high: float) -> PathPatch:
     for i, j in mark.hidden:
         x, y = mark.x + j * wide, mark.y + i * high
         corners += [(x, y), (x + wide, y), (x + wide, y + high), (x, y + high), (x, y)]
-    codes = [Path.MOVETO, *[Path.LINETO] * 3, Path.CLOSEPOLY] * len(mark.hidden)
-    patch = PathPatch(Path(corners, codes), facecolor="none", edgecolor="none", linewidth=0)
+    codes = [Route.MOVETO, *[Route.LINETO] * 3, Route.CLOSEPOLY] * len(mark.hidden)
+    patch = PathPatch(Route(corners, codes), facecolor="none", edgecolor="none", linewidth=0)
     patch.set(hatch="/////", zorder=mark.layer + 0.5, hatchcolor=style.FAINT)
     return patch
-
-
-class Film(Animation):
-    """An animation of a scene: things arrive from where they come from, numbers count up."""
-
-    def __init__(
-        self,
-        figure: Figure,
-        steps: Sequence[AnimationStep],
-        captions: Sequence[Text],
-        marks: dict[int, Mark],
-        notes: Sequence[Artist],
-    ):
-        super().__init__(figure, steps, captions)
-        self.marks, self.notes = marks, notes
-
-    @property
-    def is_listed(self) -> bool:
-        return False
-
-    def show(self, step: int, share: float = 1.0) -> None:
-        """Show the figure at a step (0 is the first), of which this share has arrived."""
-        super().show(step, min(1.0, share * 2))
-        for note in self.notes:
-            note.set_visible(False)
-        for number, each in enumerate(self.steps):
-            for artist in each.artists:
-                self._move(artist, share if number == step else 1.0)
-
-    def _move(self, artist: Artist, share: float) -> None:
-        mark = self.marks[id(artist)]
-        left = 1.0 - share
-        if mark.start:
-            shift = Affine2D().translate(mark.start[0] * left, mark.start[1] * left)
-            artist.set_transform(shift + self.figure.axes[0].transData)
-        if isinstance(mark, TextMark) and mark.value is not None and np.isfinite(mark.value):
-            assert isinstance(artist, Text)
-            artist.set_text(mark.text if share >= 1 else _count(mark, share))
-
-    def complete(self) -> None:
-        """Show the complete figure again."""
-        super().complete()
-        for note in self.notes:
-            note.set_visible(True)
-
-    def frames(self) -> Iterator[float]:
-        """Show the complete figure, then one frame after the other; yield the seconds of each."""
-        self.complete()
-        yield 1.5
-        whole = list(_list_rests(self.steps))
-        left = LONGEST - 4.5
-        arriving = min(ARRIVING, left / 2 / len(whole))
-        factor = min(1.0, (left - arriving * len(whole)) / sum(whole))
-        for number, rest in enumerate(whole):
-            for frame in range(FRAMES):
-                self.show(number, 1 - (1 - (frame + 1) / FRAMES) ** 3)
-                is_last = frame == FRAMES - 1
-                yield arriving / FRAMES + (rest * factor if is_last else 0.0)
-        self.complete()
-        yield 3.0
-
-
-def _list_rests(steps: Sequence[AnimationStep]) -> Iterator[float]:
-    """Yield the seconds that each step should stay, by the length of its caption."""
-    for step in steps:
-        yield max(1.2, 0.05 * len(step.caption))
-
-
-def _count(mark: TextMark, share: float) -> str:
-    """Return the text of a number on its way from zero."""
-    from .nodes import spell
-
-    assert mark.value is not None
-    digits = len(mark.text.rpartition(".")[2]) if "." in mark.text else 0
-    full = spell(mark.value, digits)
-    before = mark.text.removesuffix(full) if mark.text.endswith(full) else None
-    return mark.text if before is None else before + spell(mark.value * share, digits)

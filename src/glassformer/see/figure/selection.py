@@ -189,16 +189,6 @@ def elide(count: int, most: int, last: int = 2) -> list[int | None]:
     return [*range(most - last - 1), None, *range(count - last, count)]
 
 
-def balance(count: int, columns: int) -> int:
-    """Return how many columns, at most `columns`, make all lines about equally long."""
-    return -(-count // -(-count // columns))
-
-
-def tell_left_out(page: Any, shown: int, count: int) -> str:
-    """Return a sentence for a note that says how many tokens are left out; "" if none are."""
-    return tell_tokens_left_out(page.lang, shown, count)
-
-
 def tell_tokens_left_out(lang: str, shown: int, count: int) -> str:
     """Return a sentence that says how many tokens are left out; "" if none are."""
     if shown >= count:

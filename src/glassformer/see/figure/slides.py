@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from .animate import Animation
-from .chapters import Shown, describe_drawing, spell_command
-from .pictures import draw, find_picture
+from .chapters import Shown, spell_command
+from .pictures import find_picture, make_scene
+from .render import render_scene
 
 BEST: tuple[str, ...] = (
     *("V01", "V04", "V10", "V16", "V19", "V32", "V33", "V37", "V38"),
@@ -51,13 +52,14 @@ def _draw_slides(
     for id in ids:
         name = find_picture(id).id
         try:
-            drawn = draw(trace, name, lang=lang)
+            scene = make_scene(trace, name, lang=lang)
         except ValueError:
             continue
         finally:
             progress(id)
+        drawn = render_scene(scene)
         figure = drawn.figure if isinstance(drawn, Animation) else drawn
-        yield describe_drawing(name, drawn, path), figure
+        yield Shown(name, scene.title, scene.description, path), figure
 
 
 def _write_pdf(path: Path, slides: list[tuple[Shown, Any]], notes: list[str]) -> None:

@@ -27,7 +27,7 @@ TITLE, HEADING, BODY, SMALL, TINY = 18.0, 12.0, 10.5, 9.0, 8.0  # sizes of type,
 LEADING = 1.36  # height of a line, in sizes of its type
 RISE = 0.36  # from the middle of a line down to its baseline, in sizes of its type
 
-HAIRSBREADTH, CLOSE, NEAR, APART, FAR = 4.0, 8.0, 14.0, 24.0, 40.0  # spaces between things
+CLOSE, NEAR, APART, FAR = 8.0, 14.0, 24.0, 40.0  # spaces between things
 MARGIN, NARROWEST, WIDEST = 36.0, 400.0, 720.0  # of a page; WIDEST includes the margins
 
 CELL = (38.0, 22.0)  # a cell with a number in it

@@ -36,7 +36,7 @@ ALL = [(id, name) for id, each in PICTURES.items() for name in each.options]
 def find_odd() -> Iterator[tuple[str, str, Any]]:
     """Every picture, option and odd value that does not fit."""
     for id, name in ALL:
-        default = inspect.signature(PICTURES[id].function).parameters[name].default
+        default = inspect.signature(PICTURES[id].scene).parameters[name].default
         for value in ODD:
             unset = value is None and default is None
             if not unset and not find_kind(id, name).fits(value):
@@ -46,7 +46,7 @@ def find_odd() -> Iterator[tuple[str, str, Any]]:
 def test_every_option_is_in_the_table_and_its_default_fits() -> None:
     assert {name for _, name in ALL} == {*KINDS}
     for id, name in ALL:
-        default = inspect.signature(PICTURES[id].function).parameters[name].default
+        default = inspect.signature(PICTURES[id].scene).parameters[name].default
         assert default is None or find_kind(id, name).fits(default), (id, name)
 
 

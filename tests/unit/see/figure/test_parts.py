@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from matplotlib import rc_context
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from PIL import Image
 
@@ -17,19 +18,18 @@ from glassformer.config import Positions
 from glassformer.model.positions import sinusoids
 from glassformer.see import Trace
 from glassformer.see.figure import PICTURES, draw, gallery, save_figure, waves
+from glassformer.see.figure.animate import EXACT, LONGEST
 from glassformer.see.figure.chapters import Shown, group_chapters
 from glassformer.see.figure.fonts import (
     find_family,
     make_writable,
     measure_width,
-    shorten_start,
     shorten_text,
-    wrap,
 )
 from glassformer.see.figure.nodes import find_largest, spell
-from glassformer.see.figure.render import LONGEST, render_scene
+from glassformer.see.figure.render import render_scene
 from glassformer.see.figure.scene import BoxMark, GridMark, Mark, Scene, TextMark
-from glassformer.see.figure.selection import balance, elide
+from glassformer.see.figure.selection import elide
 from glassformer.see.figure.slides import write_slides
 from glassformer.see.figure.svg import write_svg
 from glassformer.see.figure.theme import PAPER, ROLES
@@ -117,7 +117,7 @@ def test_text_fits() -> None:
         measure_width(shorten_text("a long text", 30, 9), 9) <= 30
         and shorten_text("a", 30, 9) == "a"
     )
-    assert shorten_text("wide", 1, 9) == "…" and wrap("wide", 1, 9) == [*"wide"]
+    assert shorten_text("wide", 1, 9) == "…"
     chinese = ["我们今天去看电影"] if find_family("我") else []
     for text in ("a sentence of some words", "Donaudampfschifffahrt", *chinese):
         for width in range(10, 90, 7):
@@ -128,13 +128,6 @@ def test_text_fits() -> None:
             assert shorten_text(text, width, 9) == (
                 text if fits else f"{text[: max(ends)].rstrip()}…"
             )
-            last = shorten_start(text, width, 9)
-            assert measure_width(last, 9) <= width and text.endswith(
-                last.removeprefix("…").lstrip()
-            )
-            assert (last == text) == fits and measure_width(last, 9) > min(
-                width, measure_width(text, 9)
-            ) - 16
 
 
 def test_a_text_without_end_is_cut_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -145,26 +138,11 @@ def test_a_text_without_end_is_cut_at_once(monkeypatch: pytest.MonkeyPatch) -> N
     )
     assert shorten_text("x" * 5000, 100, 9) == "x" * 19 + "…"
     assert len(calls) < 20
-    assert wrap("x" * 60, 100, 9) == ["x" * 19] * 3 + ["x" * 3]
-    assert len(calls) < 60
-    lines = wrap("one two three four", 50, 9)
-    assert len(lines) > 1 and " ".join(lines) == "one two three four"
-    assert max(measure_width(line, 9) for line in lines) <= 50
-
-
-def test_a_word_longer_than_a_line_is_broken() -> None:
-    lines = wrap("a " + "mmmmmmmm" * 4 + " b", 60, 9)
-    assert max(measure_width(line, 9) for line in lines) <= 60
-    assert "".join(lines).replace(" ", "") == "a" + "m" * 32 + "b"
 
 
 @pytest.mark.parametrize(("count", "shown"), [(5, [0, 1, 2, 3, 4]), (9, [0, 1, None, 7, 8])])
 def test_of_many_the_first_and_last_are_shown(count: int, shown: list[int | None]) -> None:
     assert elide(count, 5) == shown
-
-
-def test_lines_are_about_as_long() -> None:
-    assert [balance(13, 12), balance(12, 12), balance(1, 12), balance(25, 12)] == [7, 12, 1, 9]
 
 
 def test_a_film_lasts_as_long_as_its_steps(tmp_path: Path) -> None:
@@ -212,6 +190,28 @@ def test_a_moving_picture_keeps_colours_of_which_there_is_little(tmp_path: Path)
     assert np.abs(shown - (0xB0, 0x30, 0x30)).max(1).min() < 12
 
 
+def test_what_covers_a_moving_thing_covers_it_in_every_frame() -> None:
+    """And a frame is the same whether it was drawn anew or put together."""
+    back = BoxMark(x=0.0, y=0.0, width=300.0, height=60.0, fill="#c8400a", layer=1)
+    runner = BoxMark(x=240.0, y=10.0, width=40.0, height=40.0, fill="#2946d8", step=1)
+    runner = replace(runner, start=(-220.0, 0.0))
+    post = BoxMark(x=100.0, y=0.0, width=60.0, height=60.0, fill="#1f2733", layer=5)
+    late = replace(runner, step=2, y=200.0, start=None)
+    moving = render_scene(make_scene(back, runner, post, late, captions=("It runs.", "Again.")))
+    canvas = FigureCanvasAgg(moving.figure)
+    painted, whole = [array.copy() for array, _ in moving.paint(0.5)], []
+    moving.figure.set_dpi(50)
+    for _ in moving.frames():
+        with rc_context(EXACT):
+            canvas.draw()
+        whole.append(np.asarray(canvas.buffer_rgba())[..., :3])
+    assert len(painted) == len(whole) > 16
+    for one, other in zip(painted, whole, strict=True):
+        height, width = one.shape[:2]
+        assert np.abs(one.astype(int) - other[:height, :width]).max() <= 1
+    assert {tuple(frame[20, 90]) for frame in painted} == {(0x1F, 0x27, 0x33)}
+
+
 def test_a_step_at_a_time(trace: Trace) -> None:
     """At its last frame an animation is its figure; before, it shows no more than its steps."""
     moving = draw(trace, "V35")
@@ -220,11 +220,11 @@ def test_a_step_at_a_time(trace: Trace) -> None:
     for stay in moving.frames():
         seconds.append(stay)
         if len(seconds) == 1:
-            assert all(a.get_visible() for step in moving.steps for a in step.artists)
+            assert all(a.get_visible() for step in moving.steps for _, a in step)
         if len(seconds) == 2:
-            first = moving.steps[0].artists[0]
-            assert first.get_alpha() < 1 and not moving.steps[1].artists[0].get_visible()
-    assert all(a.get_visible() for step in moving.steps for a in step.artists)
+            first = moving.steps[0][0].artist
+            assert first.get_alpha() < 1 and not moving.steps[1][0].artist.get_visible()
+    assert all(a.get_visible() for step in moving.steps for _, a in step)
     assert seconds[-1] >= 3 and min(seconds) < 0.1 < max(seconds[:-1])
     assert sum(seconds) <= LONGEST + 0.1
 
@@ -233,7 +233,7 @@ def test_many_steps_fit_into_a_film_and_hatching_arrives_with_its_cells(trace: T
     moving = draw(trace, "V76")
     assert len(moving) >= 8 and sum(moving.frames()) <= LONGEST + 0.1
     for step in moving.steps[:-1]:
-        assert any(getattr(each, "get_hatch", lambda: "")() for each in step.artists)
+        assert any(getattr(each, "get_hatch", lambda: "")() for _, each in step)
 
 
 @pytest.mark.parametrize("ending", ["gif", "svg", "pdf", "png"])
