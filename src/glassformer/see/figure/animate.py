@@ -22,7 +22,7 @@ from matplotlib.transforms import Affine2D
 
 from ...disk import write_bytes
 from .nodes import spell
-from .scene import Mark, TextMark
+from .scene import Mark, TextMark, bound
 from .svg import write_svg
 
 LONGEST = 15.0  # seconds of an animation
@@ -154,11 +154,10 @@ class Animation:
         """Return what must be drawn in each frame of a step, the lowest first."""
         moving = self.steps[step]
         areas = [mark.area.grow(2) for mark, _ in moving]
-        areas += [
-            area._replace(x=area.x + mark.start[0], y=area.y + mark.start[1])
-            for area, (mark, _) in zip(areas, moving, strict=True)
-            if mark.start
-        ]
+        for n, (mark, _) in enumerate(moving):
+            x, y = mark.start or (0.0, 0.0)
+            begin = areas[n]._replace(x=areas[n].x + x, y=areas[n].y + y)
+            areas[n] = bound([areas[n], begin])  # the whole way
         lowest = min((mark.layer for mark, _ in moving), default=0)
         there = [*self.still, *(each for earlier in self.steps[:step] for each in earlier)]
         covers = [
