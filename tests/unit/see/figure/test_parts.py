@@ -204,7 +204,7 @@ def test_what_covers_a_moving_thing_covers_it_in_every_frame() -> None:
     for _ in moving.frames():
         with rc_context(EXACT):
             canvas.draw()
-        whole.append(np.asarray(canvas.buffer_rgba())[..., :3])
+        whole.append(np.array(canvas.buffer_rgba())[..., :3])
     assert len(painted) == len(whole) > 16
     for one, other in zip(painted, whole, strict=True):
         height, width = one.shape[:2]
