@@ -40,6 +40,7 @@ LANGS = ("en", "fr")
 EDGES = (0, 10, 20, 30, 40, 60, 80)  # of the bins: 1 to 10, 11 to 20, ...
 COPIES = 2  # how often the training sentences are joined anew
 VALID = 100  # lines
+TOKENIZER = Tokenizer13a()  # type: ignore[no-untyped-call]
 Pairs = list[tuple[str, str]]
 
 RECURRENT = {"network": "rnn", "encoder_layers": 1, "decoder_layers": 1}
@@ -128,9 +129,9 @@ def join(pairs: Pairs, rng: random.Random, low: int, high: int) -> Iterator[tupl
         length += more
 
 
-def count(text: str, tokenizer: Tokenizer13a = Tokenizer13a()) -> int:  # type: ignore[no-untyped-call]
+def count(text: str) -> int:
     """Return the number of words and punctuation marks."""
-    return len(tokenizer(text).split())
+    return len(TOKENIZER(text).split())
 
 
 def make_config(name: str, seed: int, steps: int) -> Config:

@@ -44,7 +44,7 @@ def draw_figure(
     from ..see.figure.render import save_scene
 
     try:
-        picture = find_picture(figure)
+        picture = find_picture(figure, trace.settings.network)
     except ValueError as error:
         raise ApiError(404, str(error)) from None
     given = {k: v for k, v in request.query_params.items() if k not in ("format", "lang")}
@@ -65,7 +65,8 @@ def draw_figure(
 
 
 def _show_picture(picture: Any) -> dict[str, Any]:
-    shown = {name: getattr(picture, name) for name in ("id", "en", "zh", "kind", "needs")}
+    names = ("id", "en", "zh", "kind", "needs", "network")
+    shown = {name: getattr(picture, name) for name in names}
     return {**shown, "options": list(picture.options)}
 
 

@@ -19,6 +19,7 @@ CHAPTERS = (  # the number of the last picture, and the titles
     (73, "Layers on layers, and what they cost", "层层相叠及其开销"),
     (83, "The decoder writes", "解码器写作"),
     (91, "Training", "训练"),
+    (102, "Before the Transformer", "Transformer 之前"),
     (999, "The code", "代码"),
 )
 

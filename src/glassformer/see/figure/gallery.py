@@ -11,7 +11,7 @@ from typing import Any
 
 from ...disk import write_text
 from .chapters import Shown, group_chapters, spell_command
-from .pictures import PICTURES, Picture, find_picture, make_scene
+from .pictures import Picture, find_picture, list_pictures, make_scene
 from .render import save_scene
 
 FEW = 5  # pictures named of those left out for one reason
@@ -52,7 +52,8 @@ def gallery(
     with the reason. Raise ValueError if none can be drawn.
     """
     folder = Path(folder)
-    pictures = [find_picture(id) for id in ids or PICTURES]
+    network = trace.settings.network
+    pictures = [find_picture(id, network) for id in ids] if ids else list_pictures(network)
     _check_known(pictures, options)
     made: list[Shown] = []
     left_out: list[tuple[Picture, str]] = []

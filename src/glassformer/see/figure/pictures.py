@@ -45,16 +45,18 @@ from . import (
 from .animate import Animation
 from .options import check_options
 from .render import render_scene
+from .rnn import attend, cell, lengths, time, whole
 from .scene import Scene
 
 Needs = Literal["", "states", "everything", "search", "watch"]
+Network = Literal["transformer", "rnn", "any"]
 
 
 class Picture(NamedTuple):
     """A picture: its number, its titles, the function that makes its scene, and what that needs.
 
     needs: the level of the recording ("states", "everything"), a "search", or the "watch"
-    folder of a training.
+    folder of a training. network: the kind that it shows; of "any", none is shown.
     """
 
     id: str
@@ -63,6 +65,7 @@ class Picture(NamedTuple):
     scene: Callable[..., Scene]
     kind: Literal["still", "animated"] = "still"
     needs: Needs = "everything"
+    network: Network = "transformer"
 
     def title(self, lang: str = "en") -> str:
         return self.zh if lang == "zh" else self.en
@@ -238,14 +241,48 @@ _ALL = (
     Picture("V89", "Smoothing and rate", "平滑与学习率", lessons.draw_schedules, needs=""),
     Picture("V90", "Teacher forcing", "教师强制", lessons.draw_teacher_forcing, needs="watch"),
     Picture("V91", "Gradients", "梯度", lessons.draw_gradients, needs="watch"),
+    # A.13 Before the Transformer
+    *(
+        Picture(*line[:4], *line[4:], network="rnn")  # type: ignore[misc]
+        for line in (
+            ("V92", "Words pass", "词逐个通过", whole.draw_words_passing, "animated", ""),
+            ("V93", "The context vector", "上下文向量", whole.draw_fixed_context),
+            ("V94", "One recurrent step", "循环的一步", cell.draw_recurrent_step, "animated"),
+            ("V95", "Pulses", "脉冲", time.draw_pulses, "animated"),
+            ("V96", "Unrolled", "展开", time.draw_unrolled, "animated"),
+            ("V97", "All states pass", "所有状态都交出", attend.draw_states_passing, "animated"),
+            ("V98", "Where a step looks", "一步看向哪里", attend.draw_focus, "still", ""),
+            ("V99", "Five lines", "五行", attend.draw_five_lines, "animated"),
+            ("V100", "The dance", "舞步", attend.draw_dance, "animated"),
+            ("V101", "The alignment", "对齐", attend.draw_look_grid, "animated", ""),
+        )
+    ),
+    Picture("V102", "Long sentences", "长句", lengths.draw_long_sentences, needs="", network="any"),
     # A.14 Code and picture
     Picture("V105", "Code and tensors", "代码与张量", code.draw_code),
 )
 PICTURES: Mapping[str, Picture] = {picture.id: picture for picture in _ALL}
 
+# What a picture of a Transformer contrasts with, drawn of a recurrent network.
+_RECURRENT = {
+    "V02": Picture(
+        "V02", "Two boxes and a vector", "两个盒子与一个向量", whole.draw_handed_over, network="rnn"
+    ),
+    "V72": Picture(
+        "V72", "One after the other", "一步接一步", time.draw_in_turn, needs="", network="rnn"
+    ),
+}
+NAMES = {"transformer": "a Transformer", "rnn": "a recurrent network"}
 
-def find_picture(id: str) -> Picture:
-    """Return a picture by its number, written as V49, v49, V7 or 7.
+
+def list_pictures(network: str = "transformer") -> list[Picture]:
+    """Return the pictures that can be drawn of this kind of network, by their numbers."""
+    found = (find_picture(id, network) for id in PICTURES)
+    return [picture for picture in found if picture.network in (network, "any")]
+
+
+def find_picture(id: str, network: str = "transformer") -> Picture:
+    """Return a picture by its number, written as V49, v49, V7 or 7; of two, that of the network.
 
     Raise ValueError, naming the nearest number, if there is none.
     """
@@ -256,20 +293,22 @@ def find_picture(id: str) -> Picture:
         if number:
             near = min(PICTURES, key=lambda each: abs(int(each[1:]) - int(number[1])))
         raise ValueError(f"there is no picture {id or '“”'}; did you mean {near}?")
-    return PICTURES[name]
+    return (_RECURRENT if network == "rnn" else PICTURES).get(name, PICTURES[name])
 
 
 def make_scene(trace: Any, id: str, **options: Any) -> Scene:
     """Return one picture of a recording; options are those of its function: layer, head, lang.
 
-    Raise ValueError for an option that the picture does not have, or a value that does not fit:
-    see module `options`.
+    Raise ValueError for a picture of another kind of network, an option that the picture does not
+    have, or a value that does not fit: see module `options`.
     """
-    picture = find_picture(id)
+    network = trace.settings.network
+    picture = find_picture(id, network)
+    if picture.network not in (network, "any"):
+        raise ValueError(
+            f"{picture.id} shows {NAMES[picture.network]}, but this is {NAMES[network]}"
+        )
     check_options(picture.id, picture.scene, options)
-    if trace.settings.network != "transformer":
-        kind = trace.settings.network
-        raise ValueError(f"{picture.id} shows a Transformer, but this is a network={kind}")
     return picture.scene(trace, **options)
 
 

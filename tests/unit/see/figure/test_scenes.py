@@ -15,12 +15,13 @@ from glassformer.see import Trace
 from glassformer.see.figure import PICTURES, style
 from glassformer.see.figure.fonts import find_family
 from glassformer.see.figure.nodes import spell
+from glassformer.see.figure.pictures import list_pictures
 from glassformer.see.figure.plan import read_figure_words
 from glassformer.see.figure.quantity import Quantity
 from glassformer.see.figure.scene import Area, Scene, TextMark
 from glassformer.see.figure.svg import write_svg
 
-SAID = [id for id, picture in PICTURES.items() if picture.scene is not None]
+SAID = [picture.id for picture in list_pictures()]
 LANGS = ["en", *(["zh"] if find_family("图") else [])]
 LONG = " ".join(["the cat is on the mat", "two birds sing in the old tree"] * 4)
 

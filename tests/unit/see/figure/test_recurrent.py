@@ -1,0 +1,201 @@
+"""The pictures of recurrent networks (V92-V102, V02, V72): legible, and true."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from glassformer.config import Config
+from glassformer.directory import SHIPPED, Tokenizers, build_model
+from glassformer.see import Trace, record
+from glassformer.see.figure import PICTURES, Animation, draw, gallery
+from glassformer.see.figure.pictures import Picture, find_picture, list_pictures
+from glassformer.see.figure.rnn import lengths
+from glassformer.see.figure.rnn.cell import KEEPING
+from glassformer.see.figure.scene import Scene
+from glassformer.text import Tokenizer
+from glassformer.translator import Translator
+
+from .test_scenes import LANGS, check_layout, check_numbers
+
+LINES = ["the cat is on the mat", "a dog runs", "two birds sing in the old tree", "so it is"]
+LONG = " ".join(["the cat is on the mat", "two birds sing in the old tree", "a dog runs"] * 4)
+SHAPES: dict[str, dict[str, Any]] = {
+    "plain": {"rnn": {"cell": "gru", "attention": "none", "bidirectional": False}},
+    "gru": {"rnn": {"cell": "gru", "attention": "general", "bidirectional": False}},
+    "lstm": {
+        "encoder_layers": 2,
+        "decoder_layers": 2,
+        "rnn": {"cell": "lstm", "attention": "additive", "input_feeding": True},
+    },
+}
+ATTENDS = ("V97", "V98", "V99", "V100", "V101")
+IDS = [picture.id for picture in list_pictures("rnn")]
+TEXTS = {"usual": "so it is on the old mat", "least": "so", "long": LONG}
+
+
+@pytest.fixture(scope="module")
+def see_recurrent() -> Callable[[str, str], Trace]:
+    tokenizer = Tokenizer.train(LINES * 4, 340)
+    kept: dict[tuple[str, str], Trace] = {}
+
+    def make(shape: str, text: str) -> Trace:
+        if (shape, text) not in kept:
+            torch.manual_seed(3)
+            sizes = {"d_model": 16, "encoder_layers": 1, "decoder_layers": 1} | SHAPES[shape]
+            config = Config.read({"model": {"network": "rnn", **sizes}})
+            tokenizers = Tokenizers(tokenizer, tokenizer)
+            translator = Translator(
+                config, tokenizers, build_model(config, tokenizers), device="cpu"
+            )
+            kept[shape, text] = record(translator, text, target=text)
+        return kept[shape, text]
+
+    return make
+
+
+@pytest.fixture(scope="module")
+def shipped() -> Trace:
+    model = Translator.load(SHIPPED / "demo-rnn-attention", device="cpu")
+    return model.see("The animal did not cross the street because it was too tired.")
+
+
+def draw_scene(id: str, trace: Trace, **options: Any) -> Scene:
+    return find_picture(id, "rnn").scene(trace, **options)
+
+
+def test_the_pictures_of_a_recurrent_network() -> None:
+    assert ["V02", "V72", *(f"V{n}" for n in range(92, 103))] == IDS
+    assert find_picture("V02").scene is not find_picture("V02", "rnn").scene
+    assert "V102" in [picture.id for picture in list_pictures("transformer")]
+    assert set(PICTURES) == {p.id for name in ("transformer", "rnn") for p in list_pictures(name)}
+
+
+@pytest.mark.parametrize("lang", LANGS)
+@pytest.mark.parametrize(
+    ("shape", "which"), [("plain", "usual"), ("gru", "least"), ("gru", "long"), ("lstm", "usual")]
+)
+@pytest.mark.parametrize("id", IDS)
+def test_layout_and_numbers(
+    id: str, shape: str, which: str, lang: str, see_recurrent: Callable[[str, str], Trace]
+) -> None:
+    trace = see_recurrent(shape, TEXTS[which])
+    if id in ATTENDS and shape == "plain":
+        with pytest.raises(ValueError, match=r"^this network has rnn\.attention=none"):
+            draw(trace, id)
+        return
+    scene = draw_scene(id, trace, lang=lang)
+    check_layout(scene)
+    check_numbers(scene, trace)
+    assert all(mark.step <= len(scene.captions) for mark in scene.marks)
+    assert bool(scene.captions) == (find_picture(id, "rnn").kind == "animated")
+    json.dumps(scene.to_json(), allow_nan=False)
+
+
+def test_pictures_of_another_network_are_refused(shipped: Trace, trace: Trace) -> None:
+    with pytest.raises(ValueError, match=r"^V54 shows a Transformer, but this is a recurrent"):
+        draw(shipped, "V54")
+    with pytest.raises(ValueError, match=r"^V97 shows a recurrent network, but this is a Transf"):
+        draw(trace, "V97")
+
+
+def test_a_gallery_has_the_pictures_of_the_network(shipped: Trace, tmp_path: Path) -> None:
+    made = gallery(shipped, tmp_path, moving=False)
+    assert [path.stem for path in made[:-1]] == IDS
+    assert "Before the Transformer" in made[-1].read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("shape", ["gru", "lstm"])
+def test_the_cell_keeps_what_its_gate_says(
+    shape: str, see_recurrent: Callable[[str, str], Trace]
+) -> None:
+    trace = see_recurrent(shape, TEXTS["usual"])
+    gate = trace[f"encoder.0.forward_cell.{KEEPING[SHAPES[shape]['rnn']['cell']]}"]
+    kept = gate.mean(-1)
+    least = kept[:-1].argmin()
+    assert f"{100 * kept[least]:.0f} %" in draw_scene("V94", trace).title
+    asked = draw_scene("V94", trace, query=0)
+    assert f"{100 * kept[0]:.0f} %" in asked.title and trace.source[0].text.strip() in asked.title
+
+
+def test_the_last_state_alone_is_handed_over(see_recurrent: Callable[[str, str], Trace]) -> None:
+    trace = see_recurrent("plain", TEXTS["usual"])
+    name = "encoder.0.output"
+    assert np.array_equal(trace["encoder.0.final"][0], trace[name][-1])
+    assert np.array_equal(trace["decoder.0.cell.before"][0], trace[name][-1])
+    rows = [mark for mark in draw_scene("V02", trace).marks if mark.of.startswith(name)]
+    assert [mark.alpha for mark in rows] == [0.3] * (len(trace.source) - 1) + [1.0]
+    assert str(len(trace.source)) in draw_scene("V02", trace).title
+
+
+def test_the_worked_example(shipped: Trace) -> None:
+    texts = [mark.text for mark in draw_scene("V99", shipped).texts]
+    assert [texts.count(text) for text in ("13", "9", "0.9647", "0.0177")] == [1, 2, 1, 2]
+
+
+def test_the_step_that_is_shown_looks_at_a_word(shipped: Trace) -> None:
+    weights = shipped["decoder.0.cross_attention.weights"][0]
+    texts = [token.text.strip() for token in shipped.predicted]
+    at = texts.index("fatigué")
+    title = draw_scene("V98", shipped, query="fatigué").title
+    best = shipped.source[int(weights[at].argmax())].text.strip()
+    assert best == "tired"
+    assert (
+        title
+        == f"To write “fatigué”, the decoder looks at “tired”: {weights[at].max():.0%}".replace(
+            "%", " %"
+        )
+    )
+    steps = draw_scene("V101", shipped).title
+    assert f"At {(weights.max(-1) >= 0.5).sum()} of {len(weights)} steps" in steps
+
+
+@pytest.mark.parametrize("falls", [True, False])
+def test_the_title_of_long_sentences_is_what_was_measured(
+    falls: bool, shipped: Trace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One score for each bin; only a fixed vector falls, or nothing does."""
+    names = ("rnn", "rnn-attention", "transformer")
+    last = {name: 4.0 if falls and name == "rnn" else 30.0 for name in names}
+    found = {
+        "machine": "a machine",
+        "lines": 200,
+        "seconds": 240.0,
+        "bins": [{"name": "1-10", "length": 6.0}, {"name": "61-80", "length": 70.0}],
+        "runs": [
+            {
+                "network": name,
+                "seed": seed,
+                "bins": [{"bleu": 30.0 + seed, "loss": 2.0}, {"bleu": last[name], "loss": 3.0}],
+            }
+            for name in names
+            for seed in (1, 3)
+        ],
+    }
+    monkeypatch.setattr(lengths, "read_measured", lambda: found)
+    title = draw_scene("V102", shipped).title
+    assert ("falls" in title) == falls and "32" in title and ("4" if falls else "30") in title
+
+
+def test_what_was_measured_is_whole() -> None:
+    found = lengths.read_measured()
+    assert {run["network"] for run in found["runs"]} == set(lengths.ROLES) and found["lines"] >= 200
+    for run in found["runs"]:
+        assert len(run["bins"]) == len(found["bins"]) == 6
+        assert 9e5 < run["parameters"] < 1.1e6
+
+
+def test_an_animation_begins_complete_and_is_short(shipped: Trace) -> None:
+    drawn = draw(shipped, "V101")
+    assert isinstance(drawn, Animation)
+    assert sum(drawn.frames()) <= 15.01
+    pictures: list[Picture] = list_pictures("rnn")
+    assert {p.id for p in pictures if p.kind == "animated"} == {
+        *("V92", "V94", "V95", "V96", "V97", "V99", "V100", "V101")
+    }
