@@ -19,6 +19,7 @@ VERBS = {
         "everyday",
         "auto",
         "parent",
+        "pretraining",
         "diversify",
         "lengths",
         "long-sentences",

@@ -22,10 +22,10 @@ import numpy as np
 from glassformer.config import PAD, Config
 from glassformer.data.batches import FEW_SHAPES
 from glassformer.data.demo import Split
+from glassformer.data.masking import choose_batches
 from glassformer.disk import write_json, write_text
 from glassformer.train.log import Reporter
 from glassformer.train.preparation import Prepared, open_run, prepare_run
-from glassformer.train.settle import make_batches
 from tools.demo_corpus import LANGUAGES
 from tools.demo_corpus.files import write_pairs
 
@@ -175,7 +175,12 @@ def _write_task(folder: Path, prepared: Prepared) -> None:
     """
     config = prepared.config
     for precision, pad_to in (("fp32", 1), ("bf16", FEW_SHAPES)):
-        batches = make_batches(config.train.model_copy(update={"pad_to": pad_to}), prepared.store)
+        batches = choose_batches(
+            config.train.model_copy(update={"pad_to": pad_to}),
+            prepared.store,
+            config.model,
+            len(prepared.tokenizers.source),
+        )
         arrays = {}
         for number, batch in enumerate(islice(batches.from_step(0), BATCHES)):
             arrays[f"s.{number}"] = batch.source_BS.astype(np.int32)

@@ -7,11 +7,12 @@ from pathlib import Path
 
 import torch
 
+from glassformer.data.masking import choose_batches
 from glassformer.directory import build_model
 from glassformer.machine.device import choose_device, choose_precision, keep_memory
 from glassformer.train.log import Reporter
 from glassformer.train.preparation import prepare_run
-from glassformer.train.settle import choose_padding, make_batches
+from glassformer.train.settle import choose_padding
 from glassformer.train.updates import Updater
 
 from .turns import Turns
@@ -27,7 +28,12 @@ def main(folder: Path, precision: str) -> None:
     model = build_model(prepared.config, prepared.tokenizers)
     updater = Updater(model, train, device, choose_precision(precision, device))
     pad_to = train.pad_to or choose_padding(prepared.config.model, device, updater.precision)
-    batches = make_batches(train.model_copy(update={"pad_to": pad_to}), prepared.store)
+    batches = choose_batches(
+        train.model_copy(update={"pad_to": pad_to}),
+        prepared.store,
+        prepared.config.model,
+        len(prepared.tokenizers.source),
+    )
     updater.probe(batches.worst())
     turns.ready(
         parameters=sum(p.numel() for p in model.parameters()),

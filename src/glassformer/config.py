@@ -31,6 +31,8 @@ from .validation_errors import explain_error
 WIDE, MANY = 1 << 17, 10**7
 
 PAD, BOS, EOS = 0, 1, 2  # the ids that are not text: padding, begin and end of a sentence
+CLASS = BOS  # what a text begins with that is read both ways: its class is predicted there
+MASK = 258  # what hides a token: the byte 0xFF, which every vocabulary has and no UTF-8 text
 
 
 # The settings that only one kind of search uses, and that search.
@@ -54,6 +56,15 @@ OF_TRANSFORMER = (
     "activation",
 )
 OF_POSITIONS = ("layout", "grid", "offset", "amplitude")
+
+# Language models are one side of a Transformer; this is the setting of the side that each has.
+SIDE_OF = {"decoder": "decoder_layers", "encoder": "encoder_layers"}
+# What is not the same as in the paper where nothing is said of it.
+IMPLIED: dict[str, dict[str, int]] = {
+    "rnn": {"heads": 1},
+    "decoder": {"encoder_layers": 0},
+    "encoder": {"decoder_layers": 0},
+}
 
 
 def setting(default: Any, description: str, **limits: Any) -> Any:
@@ -134,8 +145,10 @@ class Recurrent(Settings):
 class Model(Settings):
     """The shape of the network. The defaults are the paper's base model (table 3)."""
 
-    network: Literal["transformer", "rnn"] = setting(
-        "transformer", "The paper's network, or a recurrent one, as there were before it."
+    network: Literal["transformer", "rnn", "decoder", "encoder"] = setting(
+        "transformer",
+        "The paper's network; a recurrent one, as there were before it; or one side alone: a "
+        "decoder that completes text, an encoder that fills masks or names classes.",
     )
     d_model: int = setting(
         512, "The width of the vectors between layers (paper 3.1).", ge=2, le=WIDE
@@ -147,8 +160,8 @@ class Model(Settings):
     head_width: int | None = setting(
         None, "The width of a head; if not given, d_model / heads (paper 3.2.2).", ge=1, le=WIDE
     )
-    encoder_layers: int = setting(6, "The layers of the encoder (paper 3.1).", ge=1, le=1000)
-    decoder_layers: int = setting(6, "The layers of the decoder (paper 3.1).", ge=1, le=1000)
+    encoder_layers: int = setting(6, "The layers of the encoder (paper 3.1).", ge=0, le=1000)
+    decoder_layers: int = setting(6, "The layers of the decoder (paper 3.1).", ge=0, le=1000)
     dropout: float = setting(
         0.1, "Dropout after sub-layers and embeddings (paper 5.4).", ge=0, lt=1
     )
@@ -170,14 +183,17 @@ class Model(Settings):
         "Which tables are one: all three, target embedding and output, or none (paper 3.4).",
     )
     output_bias: bool = setting(False, "A bias on the logits, as Marian has it; not in the paper.")
+    labels: tuple[str, ...] = setting(
+        (), "The classes that an encoder tells apart; training finds them in its data."
+    )
     positions: Positions = Positions()
     rnn: Recurrent = Recurrent()
 
     @model_validator(mode="before")
     @classmethod
-    def _has_one_head(cls, raw: Any) -> Any:
-        if isinstance(raw, Mapping) and raw.get("network") == "rnn":
-            return {"heads": 1, **raw}
+    def _fill_in(cls, raw: Any) -> Any:
+        if isinstance(raw, Mapping):
+            return {**IMPLIED.get(str(raw.get("network")), {}), **raw}
         return raw
 
     @model_validator(mode="after")
@@ -187,6 +203,13 @@ class Model(Settings):
             idle += list_changed(self.positions, OF_POSITIONS, "positions.")
         else:
             idle = list_changed(self.rnn, tuple(Recurrent.model_fields), "rnn.")
+        if self.network != "encoder":
+            idle += list_changed(self, ("labels",))
+        for layers in SIDE_OF.values():
+            if SIDE_OF.get(self.network, layers) != layers:
+                idle += [f"{layers}={number}"] if (number := getattr(self, layers)) else []
+            elif not getattr(self, layers):
+                raise ValueError(f"{layers}=0: network={self.network} has at least 1")
         if idle:
             raise ValueError(f"{idle[0]} has no effect with network={self.network}")
         if self.network == "rnn" and self.encoder_layers != self.decoder_layers:
@@ -218,8 +241,15 @@ class Model(Settings):
         return self.head_width or self.d_model // self.heads
 
     @property
+    def is_language_model(self) -> bool:
+        """Return whether the network reads one text, and translates none."""
+        return self.network in SIDE_OF
+
+    @property
     def attending_layers(self) -> range:
         """Return the numbers of the decoder layers that attend to the source."""
+        if self.is_language_model:
+            return range(0)
         if self.network == "transformer":
             return range(self.decoder_layers)
         first = self.decoder_layers - (self.rnn.attention != "none")
@@ -439,6 +469,12 @@ class Config(Settings):
             raise ValueError("size=auto is chosen by recipe=auto, not by the paper's: name a size")
         return self
 
+    @model_validator(mode="after")
+    def _has_one_vocabulary(self) -> Config:
+        if self.model.is_language_model and not self.text.shared:
+            raise ValueError(f"shared=false has no effect with network={self.model.network}")
+        return self
+
     @property
     def is_open(self) -> bool:
         """Return whether settings are still to be chosen for a corpus and a machine."""
@@ -493,6 +529,8 @@ class Config(Settings):
         is_rnn, model = self.model.network == "rnn", found.get("model", {})
         for name in (*OF_TRANSFORMER, "heads") if is_rnn else ("rnn",):
             model.pop(name, None)
+        if self.model.network != "encoder":
+            model.pop("labels", None)
         for name in OF_POSITIONS if is_rnn else ():
             model.get("positions", {}).pop(name, None)
         return found

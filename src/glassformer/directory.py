@@ -165,7 +165,7 @@ def _check_origin(
 def _tell_origin(config: Config, tokenizers: Tokenizers) -> dict[str, Any]:
     """Return what the weights depend on although no shape shows it: tokenizers and settings."""
     both = [tokenizers.source.vocabulary, tokenizers.target.vocabulary]
-    model = config.model.model_dump(exclude={*FREE, "positions"})
+    model = config.model.model_dump(mode="json", exclude={*FREE, "positions"})
     model |= config.model.positions.model_dump(exclude={"max_positions"})
     return {"tokenizer": sha256(json.dumps(both).encode()).hexdigest()[:16], **model}
 
@@ -184,8 +184,9 @@ def make_network(settings: Model, weights: WeightsFile) -> EncoderDecoder:
     from .model import build_network
     from .weights.tensors import load_fp32
 
-    tables = (weights[name] for name in ("source_embedding.table.weight", "output_table.weight"))
-    network = build_network(settings, *(table.shape[0] for table in tables))
+    names = "source_embedding.table.weight", "output_table.weight"  # a decoder alone has one
+    sizes = [weights[name].shape[0] for name in names if name in weights.tensors]
+    network = build_network(settings, sizes[0], sizes[-1])
     network.load_state_dict(load_fp32(weights))
     return network.eval()
 

@@ -17,6 +17,9 @@ LAYERS_OF_RNN = {"tiny": 1, "small": 2, "base": 2, "big": 4}
 def find_shape(size: str, network: str = "transformer") -> dict[str, int]:
     """Return the shape of a network of a named size."""
     shape = SIZES[size]
+    if network in ("decoder", "encoder"):  # which have this side only
+        other = "encoder_layers" if network == "decoder" else "decoder_layers"
+        return {**shape, other: 0}
     if network != "rnn":
         return shape
     layers = LAYERS_OF_RNN[size]

@@ -51,6 +51,11 @@ class Translator:
         holding: type[Weights] = Weights,
         **how: Any,
     ):
+        if config.model.is_language_model:
+            raise ValueError(
+                f"this is a language model (network={config.model.network}), which translates "
+                "nothing: use LanguageModel, or glassformer complete, fill, classify or evaluate"
+            )
         self.config, self.tokenizers = config, tokenizers
         self.weights = holding(model, config.model, self._encode_pairs, **how)
         self.device = self.weights.device

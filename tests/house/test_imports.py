@@ -24,7 +24,7 @@ TABLE = [
     ["publish"],
     ["evaluate", "shards"],
     ["checks"],
-    ["translator"],
+    ["translator", "language_model"],
     ["translation"],
     ["engine"],
     ["directory"],

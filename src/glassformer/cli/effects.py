@@ -16,6 +16,8 @@ NO_EFFECT = {
     },
     "evaluate": {
         "without a MODEL": "--source --output --set --no-split --no-guard {search}",
+        "on a language model": "--source --reference --hypothesis --against --output --set "
+        "--target-lang --tokenize --literature --no-split --no-guard --threads --workers {search}",
     },
     "see": {
         "on a saved trace": "--sentence --level --target --prefix --hypothesis --device "
@@ -33,6 +35,7 @@ NO_EFFECT = {
         "with --target": "--prefix --hypothesis --sentence {search}",
         "on a comparison: add --picture": "--layer --head",
     },
+    "score": {"on a language model": "--source --target"},
     "serve": {"without --log": "--log-text"},
     "train": {
         "without --from": "--new-tokenizer",

@@ -17,6 +17,7 @@ from ..data.files import STANDARD
 from . import decoding
 from .decoding import describe_search
 from .effects import refuse
+from .language import evaluate_text, is_language_model
 from .options import (
     AS_JSON,
     CHANGES,
@@ -28,6 +29,7 @@ from .options import (
     THREADS,
     WORKERS,
     arg,
+    check_exact,
     flag,
     opt,
 )
@@ -86,12 +88,19 @@ def evaluate(
     """Score translations: BLEU, chrF2, chrF++ and TER by sacreBLEU, with signatures.
 
     What a MODEL is scored by is what `translate` writes with the same options, computed in fp32
-    if no --precision is given.
+    if no --precision is given. A language model is scored on one text: by its perplexity or its
+    masked accuracy, a classifier by its accuracy on a .tsv of labels and sentences.
 
     \b
     glassformer evaluate my-model test.en test.de --beam 8
     glassformer evaluate ours.de test.de --against theirs.de
+    glassformer evaluate my-language-model text.en
     """
+    if files and is_language_model(files[0]):
+        refuse("evaluate", spell_typed(context), "on a language model")
+        machine = {"device": device, "precision": check_exact(precision)}
+        print(evaluate_text(files[0], files[1:], as_json, **machine))
+        return
     asked = sort_files(files or (), source, hypothesis, reference or ())
     model, text = asked.model, asked.text
     if model is None:
@@ -109,8 +118,8 @@ def evaluate(
     lengths = (len(each[0]) for each in sets)
     check_counts(text, len(ours), zip(asked.references, lengths, strict=True))
     check_counts(text, len(ours), [(against, len(theirs))] if against else [])
-    machine = {"device": device, "precision": precision, "threads": threads, "workers": workers}
-    translator = load_translator(model, **machine) if model else None
+    where = {"device": device, "precision": precision, "threads": threads, "workers": workers}
+    translator = load_translator(model, **where) if model else None
     if translator:
         target_lang = target_lang or translator.config.data.target_lang
     scoring: dict[str, Any] = {"target_lang": target_lang, "tokenize": tokenize}

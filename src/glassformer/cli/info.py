@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from .language import open_reader
 from .options import AS_JSON, MODEL
 from .terminal import to_json
 
@@ -19,9 +20,8 @@ def info(model: Path = MODEL, as_json: bool = AS_JSON) -> None:
     from ..directory import RUN, locate
     from ..publish.card import read_facts
     from ..publish.publishing import measure_run
-    from ..translator import Translator
 
-    translator = Translator.load(model)
+    translator = open_reader(model)
     sizes, card = translator.describe(), read_facts(locate(model))
     run = measure_run(locate(model))
     if as_json:

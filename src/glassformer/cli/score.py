@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from typer import Context
+
+from .effects import refuse
+from .language import is_language_model, score_lines
 from .options import (
     AS_JSON,
     DEVICE,
@@ -17,9 +21,11 @@ from .options import (
     pick_pair,
 )
 from .terminal import CHUNK, cut_chunks, keep_apart, open_output, show_progress, to_json
+from .verb import spell_typed
 
 
 def score(
+    context: Context,
     model: Path = MODEL,
     files: list[Path] | None = PAIR,
     source: Path | None = SOURCE,
@@ -31,9 +37,19 @@ def score(
 ) -> None:
     """Say how probable given translations are: a natural logarithm for each line.
 
+    A language model scores one text: all tokens of a line by those before, or each by all others.
+
     \b
     glassformer score my-model test.en test.de
+    glassformer score my-language-model text.en
     """
+    if is_language_model(model):
+        refuse("score", spell_typed(context), "on a language model")
+        how = {"device": device, "precision": check_exact(precision)}
+        with open_output(output) as out:
+            for line in score_lines(model, files or (), as_json, **how):
+                out.write(f"{line}\n")
+        return
     from ..data.corpus import find_data
 
     pair = pick_pair(files, source, target)

@@ -62,6 +62,12 @@ def train(
         "With --from: learn tokens of these data; those that MODEL knows keep their vectors.",
         "--new-tokenizer",
     ),
+    init_from: list[Path] | None = opt(
+        "MODEL",
+        "Begin with the parts that this model has too, and with its tokens: the encoder, the "
+        "decoder or the tables of a language model; again for each further one.",
+        "--init-from",
+    ),
     resume: Path | None = opt("FOLDER", "Go on where this run stopped; needs nothing else."),
     accept_changed_data: bool = flag(
         "With --resume: learn from the data as they are now, though they were others.",
@@ -85,6 +91,7 @@ def train(
         --target-lang de --minutes 60 --out my-model
     glassformer train paper my-folder --size tiny --out my-model
     glassformer train my-other-folder --from my-model --minutes 10 --out other
+    glassformer train text.en --network decoder --out my-language-model
     glassformer train --resume my-model
     """
     began = time.perf_counter() - time.process_time()  # --minutes include the imports
@@ -108,10 +115,13 @@ def train(
         if not (data and out):
             raise ValueError("train needs --data and --out, or --resume alone")
         keep_apart(None, *data, *(valid or ()))
-        config = choose_config(recipe, size, parent, typed, changes or ())
+        if parent and init_from:
+            raise ValueError("--from takes a model whole, --init-from takes parts: give one")
+        config = choose_config(recipe, size, parent, typed, changes or (), init_from or ())
         from .. import train as training
 
         how |= {"valid": valid or None, "parent": parent, "new_tokens": new_tokenizer}
+        how |= {"init_from": init_from or ()}
         summary = training.train(config, data, out, **how)
     _tell(summary, as_json)
 
@@ -158,6 +168,7 @@ def choose_config(
     parent: Path | None,
     typed: Mapping[str, Any],
     changes: Sequence[str],
+    init_from: Sequence[Path] = (),
 ) -> Config:
     """Return the settings of a recipe or of a parent, overridden by those that the user typed.
 
@@ -178,14 +189,20 @@ def choose_config(
     if parent:
         config = read_parent(parent, size or recipe, changes)
     else:
-        config = read_recipe(recipe, changes, size)
+        config = read_recipe(recipe, changes, size, init_from)
     return config.changed(train={**dict.fromkeys(ENDS), **ends}) if ends else config
 
 
-def read_recipe(recipe: str | None, changes: Sequence[str], size: str | None = None) -> Config:
+def read_recipe(
+    recipe: str | None,
+    changes: Sequence[str],
+    size: str | None = None,
+    init_from: Sequence[Path] = (),
+) -> Config:
     """Return the settings of a recipe or a TOML file, overridden by those of the command line.
 
-    A size in the place of `recipe` is that size of the recipe auto.
+    A size in the place of `recipe` is that size of the recipe auto. What is not given is as in the
+    models that the training is to begin with.
     """
     from ..config import Config
 
@@ -200,7 +217,12 @@ def read_recipe(recipe: str | None, changes: Sequence[str], size: str | None = N
     if recipe is None or recipe in RECIPES:
         chosen = recipe or "auto"
         fallback = "base" if chosen == "paper" else "auto"
-        return Config.read({"recipe": chosen, "size": size or fallback}, changes)
+        raw = {"recipe": chosen, "size": size or fallback}
+        if init_from:
+            from ..train.pretrained import inherit_shape
+
+            raw = inherit_shape(init_from, raw, changes)
+        return Config.read(raw, changes)
     hint = _suggest(recipe, NAMES)
     raise ValueError(f"{recipe} is no recipe, no size, and no TOML file that is there; {hint}")
 

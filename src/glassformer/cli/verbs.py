@@ -17,6 +17,7 @@ PANELS = {
     "Try": ("demo",),
     "Train": ("check-data", "train", "average"),
     "Use": ("translate", "see", "serve", "page", "score", "align", "info", "doctor"),
+    "Language models": ("complete", "fill", "classify"),
     "Measure": ("evaluate",),
     "Exchange": ("import", "export", "publish"),
 }

@@ -163,8 +163,8 @@ class Batches:
         start, end = self._cut(epoch)[number : number + 2]
         rows = order[start:end]
         return Batch(
-            _frame([self._store.source(row, epoch) for row in rows], [], self._pad_to),
-            _frame([self._store.target(row, epoch) for row in rows], [BOS], self._pad_to),
+            frame([self._store.source(row, epoch) for row in rows], [], self._pad_to),
+            frame([self._store.target(row, epoch) for row in rows], [BOS], self._pad_to),
             rows,
         )
 
@@ -190,7 +190,7 @@ def round_up(lengths: Integers, step: int) -> Integers:
     return -(-lengths // step) * step
 
 
-def _frame(rows: Sequence[Ids], begin: list[int], pad_to: int) -> Integers:
+def frame(rows: Sequence[Ids], begin: list[int], pad_to: int) -> Integers:
     """Return rows of equal width, each `begin`, tokens, EOS, padding."""
     first, read = len(begin), np.array(max(map(len, rows)) + 1)
     width = first + int(round_up(read, pad_to))

@@ -36,13 +36,18 @@ class Corpus:
             pairs = read_table(self.files[0], self.source_lang, self.target_lang)
         return pairs if self.chosen is None else compress(pairs, self.chosen)
 
+    @property
+    def compared_sides(self) -> tuple[int, ...]:
+        """Return the sides that are looked at to tell whether two pairs are alike."""
+        return 0, 1
+
     def sides(self) -> tuple[Iterable[str], Iterable[str]]:
         """Return the source and the target texts; each iteration reads the files."""
         return _Side(self, 0), _Side(self, 1)
 
     def fingerprints(self) -> tuple[Fingerprint, ...]:
         """Return the fingerprints of the files. ValueError if one is empty, or lengths differ."""
-        prints = tuple(take_fingerprint(path) for path in self.files)
+        prints = tuple(take_fingerprint(path) for path in dict.fromkeys(self.files))
         counts = [each.lines for each in prints]
         if 0 in counts:
             raise ValueError(f"{self.files[counts.index(0)]}: the file is empty")
@@ -102,6 +107,65 @@ def find_data(
     if path.is_file():
         raise ValueError(f"{path} is one side only: give both, or pairs as {', '.join(KINDS)}")
     return FoundCorpora(_needed(path, *langs))
+
+
+class LabelledCorpus(Corpus):
+    """Sentences and their classes: a table whose lines are a label, a tab and a sentence."""
+
+    def __iter__(self) -> Iterator[Pair]:
+        return ((sentence, label) for label, sentence in super().__iter__())
+
+    @property
+    def compared_sides(self) -> tuple[int, ...]:
+        return (0,)
+
+
+def find_text(data: Path | str | Sequence[Path | str], lang: str | None = None) -> FoundCorpora:
+    """Return the text of one language that `data` names: each pair is a line and itself.
+
+    `data` is a file, "-", the standard input, a prefix or a folder (D/train.LANG, and D/valid.LANG
+    or D/dev.LANG for validation). ValueError if there is none, or more than one.
+    """
+    path = _take_only(data)
+    if path.is_dir():
+        valid = [_packed_or_not(path / name, f".{lang}") for name in ("valid", "dev")]
+        found = next(filter(None, valid), None)
+        train = find_text(path / "train", lang).train
+        return FoundCorpora(train, Corpus((found, found)) if found else None)
+    if path == STANDARD:
+        file = _keep_input("text")
+    else:
+        file = (lang and _packed_or_not(path, f".{lang}")) or _existing(path)
+    if table_kind(file):
+        raise ValueError(f"{file} is a table; a language model reads text, a sentence a line")
+    return FoundCorpora(Corpus((file, file)))
+
+
+def find_sentences(data: Path | str | Sequence[Path | str]) -> FoundCorpora:
+    """Return the labelled sentences that `data` names, a .tsv; a folder has train and valid.
+
+    ValueError if there is none.
+    """
+    path = _take_only(data)
+    if path.is_dir():
+        valid = [_packed_or_not(path / name, ".tsv") for name in ("valid", "dev")]
+        found = next(filter(None, valid), None)
+        train = _packed_or_not(path / "train", ".tsv") or _existing(path / "train.tsv")
+        return FoundCorpora(LabelledCorpus((train,)), LabelledCorpus((found,)) if found else None)
+    return FoundCorpora(LabelledCorpus((_existing(path),)))
+
+
+def has_labels(data: Path | str | Sequence[Path | str]) -> bool:
+    """Return whether `data` names labelled sentences: a .tsv, or a folder with train.tsv."""
+    path = Path(data[0] if not isinstance(data, str | Path) else data)
+    return path.name.endswith((".tsv", ".tsv.gz")) or bool(_packed_or_not(path / "train", ".tsv"))
+
+
+def _take_only(data: Path | str | Sequence[Path | str]) -> Path:
+    paths = [data] if isinstance(data, str | Path) else list(data)
+    if len(paths) != 1:
+        raise ValueError(f"a language model reads one text; got {len(paths)} paths")
+    return Path(paths[0])
 
 
 def _read_two(source: Path, target: Path) -> Iterator[Pair]:

@@ -21,27 +21,28 @@ Integers = npt.NDArray[np.int64]
 def hold_out(corpus: Corpus, seed: int) -> tuple[Corpus, Corpus]:
     """Split a whole corpus by a seed; return the training corpus and the validation corpus.
 
-    Pairs that share a source or a target, whatever its case and spacing, directly or through other
+    Pairs that share a compared side, whatever its case and spacing, directly or through other
     pairs, are never split. `chosen` of the validation corpus says which pairs were held out:
     min(2000, 5 %), at least one. ValueError if nothing can be held out.
     """
-    places, sources, targets = array("q"), array("Q"), array("Q")
+    places, sides = array("q"), [array("Q") for _ in corpus.compared_sides]
     total = 0
-    for total, (source, target) in enumerate(corpus, 1):
-        if source.strip() and target.strip():  # other pairs are never trained on
+    for total, pair in enumerate(corpus, 1):
+        if pair[0].strip() and pair[1].strip():  # other pairs are never trained on
             places.append(total - 1)
-            sources.append(_hash(source))
-            targets.append(_hash(target))
-    held = _choose(_components((sources, targets)), seed)
+            for side, hashes in zip(corpus.compared_sides, sides, strict=True):
+                hashes.append(_hash(pair[side]))
+    held = _choose(_components(sides), seed)
     chosen = np.zeros(total, dtype=bool)
     chosen[np.array(places)[held]] = True
     return replace(corpus, chosen=~chosen), replace(corpus, chosen=chosen)
 
 
 def leave_out(corpus: Corpus, pairs: Iterable[tuple[str, str]]) -> Corpus:
-    """Return the pairs of a whole corpus that share neither source nor target with `pairs`."""
-    sources, targets = (set(map(_hash, side)) for side in zip(*pairs, strict=True))
-    chosen = [_hash(x) not in sources and _hash(y) not in targets for x, y in corpus]
+    """Return the pairs of a whole corpus that share no compared side with `pairs`."""
+    known = [*(set(map(_hash, side)) for side in zip(*pairs, strict=True))]
+    sides = corpus.compared_sides
+    chosen = [not any(_hash(pair[side]) in known[side] for side in sides) for pair in corpus]
     return replace(corpus, chosen=np.array(chosen, dtype=bool))
 
 

@@ -19,6 +19,7 @@ from ..disk import PARTIAL, name_file, put_folder, read_json, sync_files
 from ..text import Sampler, Tokenizer, count_surrogates
 from ..typed_json import check_type
 from .files import Fingerprint
+from .labels import Labels
 from .tables import Pair
 
 FORMAT = 1
@@ -108,7 +109,7 @@ def build_store(
     folder: Path | str,
     pairs: Iterable[Pair],
     source_tokenizer: Tokenizer,
-    target_tokenizer: Tokenizer,
+    target_tokenizer: Tokenizer | Labels,
     *,
     max_length: int,
     samples: int = 1,
@@ -172,9 +173,11 @@ def _fill(
         yield counted
 
 
-def _encoder(tokenizer: Tokenizer, samples: int, dropout: float, seed: str) -> Encoder:
+def _encoder(tokenizer: Tokenizer | Labels, samples: int, dropout: float, seed: str) -> Encoder:
     if not dropout:
         return lambda texts: [tokenizer.encode_many(texts)]
+    if isinstance(tokenizer, Labels):
+        return lambda texts: [tokenizer.encode_many(texts)] * samples
     sampler = Sampler(tokenizer, dropout, seed)
 
     def draw(texts: list[str]) -> Segmentations:

@@ -1,17 +1,25 @@
-"""The Transformer of the paper, in plain PyTorch, and its recurrent predecessor.
+"""The Transformer of the paper, in plain PyTorch, its recurrent predecessor, and language models.
 
 Read positions.py, attention.py, layers.py and transformer.py, in this order; then, in rnn/,
-cells.py, attention.py, layers.py and network.py.
+cells.py, attention.py, layers.py and network.py; then language/.
 """
+
+from collections.abc import Callable
 
 from ..config import Model
 from .encoder_decoder import EncoderDecoder
+from .language import DecoderNetwork, EncoderNetwork
 from .rnn import RecurrentNetwork
 from .transformer import Transformer
 
 __all__ = ["EncoderDecoder", "RecurrentNetwork", "Transformer", "build_network"]
 
-NETWORKS = {"transformer": Transformer, "rnn": RecurrentNetwork}
+NETWORKS: dict[str, Callable[[Model, int, int], EncoderDecoder]] = {
+    "transformer": Transformer,
+    "rnn": RecurrentNetwork,
+    "decoder": DecoderNetwork,
+    "encoder": EncoderNetwork,
+}
 
 
 def build_network(settings: Model, source: int, target: int) -> EncoderDecoder:

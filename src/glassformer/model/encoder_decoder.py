@@ -10,6 +10,7 @@ positions; D model width; V vocabulary.
 from abc import abstractmethod
 from typing import Any
 
+import torch
 from torch import Tensor, nn
 from torch.nn.functional import linear
 
@@ -58,17 +59,20 @@ class EncoderDecoder(Watchable):
     def step(self, tokens_RQ: Tensor, state: Any) -> Tensor:
         """Append tokens to each row; return the logits of the token after each, R Q V, in fp32."""
 
-    @abstractmethod
     def keep(self, rows: Tensor, state: Any) -> None:
         """Reorder the state: row i continues row rows[i]."""
+        state.keep(rows)
 
-    @abstractmethod
     def admit(self, source_BS: Tensor, state: Any) -> None:
         """Append new sentences to the state, with `state.beams` rows each."""
+        new = self.start(source_BS)
+        rows = torch.arange(len(source_BS), device=source_BS.device)
+        new.keep(rows.repeat_interleave(state.beams))
+        state.join(new)
 
-    @abstractmethod
     def rewind(self, length_R: Tensor, state: Any) -> None:
         """Cut each row back to a length that it has had before."""
+        state.length_R = length_R
 
 
 def make_tables(settings: Model, source: int, target: int) -> tuple[nn.Embedding, ...]:

@@ -79,18 +79,3 @@ class Transformer(EncoderDecoder):
             y_RQD = layer.step(y_RQD, cache, mask, state.source_mask)
         state.length_R = state.length_R + tokens_RQ.size(1)
         return self.logits(tap(self, "last", self.decoder_norm(y_RQD))).float()
-
-    def keep(self, rows: Tensor, state: DecodingState) -> None:
-        """Reorder the state: row i continues row rows[i]."""
-        state.keep(rows)
-
-    def admit(self, source_BS: Tensor, state: DecodingState) -> None:
-        """Append new sentences to the state, with `state.beams` rows each."""
-        new = self.start(source_BS)
-        rows = torch.arange(len(source_BS), device=source_BS.device)
-        new.keep(rows.repeat_interleave(state.beams))
-        state.join(new)
-
-    def rewind(self, length_R: Tensor, state: DecodingState) -> None:
-        """Cut each row back to a length that it has had before."""
-        state.length_R = length_R

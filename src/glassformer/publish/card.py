@@ -22,6 +22,11 @@ from ..typed_json import check_type
 from ..weights.weights_file import WeightsFile
 
 FENCE = "---"
+# What a language model is for, by its network.
+READS = {
+    "decoder": "Completes text",
+    "encoder": "Reads text both ways: fills masks, or names classes",
+}
 HASHED = (WEIGHTS, CONFIG, SHARED, *SEPARATE)
 
 
@@ -51,11 +56,13 @@ class Facts(TypedDict, total=False):
     """The facts in a model card. Any of them may be missing in a card that was edited by hand."""
 
     language: tuple[str | None, str | None]
+    network: str
     parameters: int
     size: str | None
     counts: str
     data: list[Fingerprint]
     parent: Origin
+    initial: list[Origin]
     training: Training
     scores: dict[str, float]
     signature: str
@@ -63,7 +70,11 @@ class Facts(TypedDict, total=False):
     sha256: dict[str, str]
 
 
-NEEDED = Facts.__annotations__.keys() - {"parent"}  # without these, no card can be written
+NEEDED = Facts.__annotations__.keys() - {
+    "parent",
+    "initial",
+    "network",
+}  # without these, no card can be written
 
 
 def hash_file(path: Path) -> str:
@@ -110,18 +121,18 @@ def read_facts(folder: Path) -> dict[str, Any]:
 
 
 def _in_words(facts: Mapping[str, Any]) -> str:
-    source, target = facts["language"]
     made, scores = facts["training"], facts["scores"]
     return f"""# Model card
 
-Translates {source or "source"} to {target or "target"}.
+{_tell_use(facts)}
 {facts["parameters"]:,} parameters{f", size {facts['size']}" if facts["size"] else ""}.
 
 ## Data
 
 {facts["counts"]}.
 {_list_files(facts["data"])}
-{_tell_parent(facts.get("parent"), made["frozen"])}
+{_tell_parent(facts.get("parent"), made["frozen"])}\
+{"".join(_tell_parent(each, []) for each in facts.get("initial", ()))}
 Mind the licence of the data: the weights were made from it.
 
 ## Training
@@ -136,8 +147,17 @@ Mind the licence of the data: the weights were made from it.
 On the validation text{_tell_sentences(made)}, greedy, each line whole and in one try, of the stored
 weights:
 {"".join(f"- {name}: {value:.3f}{chr(10)}" for name, value in scores.items())}\
-- signature of BLEU: {facts["signature"]}
+- signature of {next(iter(scores))}: {facts["signature"]}
 """
+
+
+def _tell_use(facts: Mapping[str, Any]) -> str:
+    """Return, in a sentence, what the model is for."""
+    source, target = facts["language"]
+    kind = facts.get("network")
+    if kind in READS:
+        return f"{READS[kind]}, in {source or 'its language'}."
+    return f"Translates {source or 'source'} to {target or 'target'}."
 
 
 def _tell_steps(made: Mapping[str, Any]) -> str:

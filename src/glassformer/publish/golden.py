@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from ..config import Decode
-from ..directory import GOLDEN
+from ..directory import GOLDEN, open_model
 from ..disk import read_json, write_json
+from ..language_model import CLASSIFIES, LanguageModel
 from ..translator import Translator
 
 LINES, MOST_LINES = 4, 100  # written, and compared
@@ -54,12 +56,29 @@ def check_golden(folder: Path) -> list[str]:
 
 
 def _translate(folder: Path, sources: Sequence[str]) -> list[dict[str, Any]]:
-    translator = Translator.load(folder, device="cpu", precision="fp32")
+    """Return the sources with their translations, or with what a language model makes of them."""
+    parts = open_model(folder)
+    if parts[0].model.is_language_model:
+        return _read(LanguageModel(*parts, device="cpu", precision="fp32"), sources)
+    translator = Translator(*parts, device="cpu", precision="fp32")
     decode = search_greedily(translator.config.decode)
     found = translator.search(sources, decode=decode, split=False)
     return [
         {"source": source, "translation": best.text, "log_prob": best.log_prob}
         for source, (best, *_) in zip(sources, found, strict=True)
+    ]
+
+
+def _read(reader: LanguageModel, texts: Sequence[str]) -> list[dict[str, Any]]:
+    """Return texts with their classes, or with "" where they are only scored."""
+    if reader.ability == CLASSIFIES:
+        named = [(each.label, each.probabilities[each.label]) for each in reader.classify(texts)]
+        told = [(label, math.log(probability)) for label, probability in named]
+    else:
+        told = [("", each.log_prob) for each in reader.score(texts)]
+    return [
+        {"source": text, "translation": label, "log_prob": log_prob}
+        for text, (label, log_prob) in zip(texts, told, strict=True)
     ]
 
 

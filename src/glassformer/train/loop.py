@@ -108,7 +108,7 @@ class Loop:
         key = sign_learning(self.config, setup.prepared.record)
         divergence.recall_return(folder, self.progress, key)
         if self.progress.detector.about != key:  # losses of other data or settings do not compare
-            uniform = math.log(len(setup.prepared.tokenizers.target))
+            uniform = math.log(self.updater.model.output_table.num_embeddings)
             self.progress.detector = DivergenceDetector(uniform, key)
 
     @property

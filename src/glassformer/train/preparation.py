@@ -31,10 +31,19 @@ from pydantic import BaseModel, Field, model_validator
 
 from ..compatibility.former_names import rename_keys
 from ..config import Config, Decode
-from ..data.corpus import Corpus, find_data
+from ..data.corpus import (
+    Corpus,
+    FoundCorpora,
+    LabelledCorpus,
+    find_data,
+    find_sentences,
+    find_text,
+    has_labels,
+)
 from ..data.doctor import examine
 from ..data.files import Fingerprint, read_lines
 from ..data.holdout import hold_out
+from ..data.labels import Labels, find_labels
 from ..data.store import Counts, Store
 from ..data.store import build_store as build_store
 from ..data.tables import Pair
@@ -51,6 +60,7 @@ from ..typed_json import check_type, read_typed
 from .auto import choose_settings, measure_corpus, render_choices
 from .init_from import PARENT, InitModel, check_parts, count_known
 from .log import Reporter
+from .pretrained import copy_models
 
 LEAST_EXTRA = 5  # tokens
 MARGIN = 1.1  # a factor on lengths, for sentences unlike those of the training
@@ -64,6 +74,7 @@ class Record(BaseModel):
     machine: dict[str, Any]
     settings: dict[str, Any] | None = None  # None in runs of earlier versions
     parent: Origin | None = None
+    initial: list[Origin] = []
     fingerprints: list[Fingerprint] = []
     counts: str = ""
 
@@ -92,6 +103,7 @@ def open_run(
     data: Sequence[str | Path],
     valid: Sequence[str | Path] | None,
     parent: InitModel | None = None,
+    init_from: Sequence[str | Path] = (),
 ) -> None:
     """Begin a training in `out`: write run.json. ValueError if a training or a model is there."""
     folder = out / RUN
@@ -114,6 +126,8 @@ def open_run(
     if parent:
         parent.save(folder)
         record["parent"] = parent.provenance()
+    if init_from:
+        record["initial"] = copy_models(init_from, folder, config)
     write_json(folder / RECORD, {**record, "machine": describe_machine()})
 
 
@@ -205,12 +219,17 @@ def _read_corpus(
     """Return the record with what the corpus has shown, and the settings chosen for it."""
     train, valid = find_corpora(record, config)
     prints = train.fingerprints()
-    _check(train, valid, config, report)
+    if isinstance(train, LabelledCorpus) and not config.model.labels:
+        labels = find_labels(label for _, label in train)
+        config = config.changed(model={"labels": labels})
+        report.say(f"Labels: {', '.join(labels)}")
+    if not config.model.is_language_model:
+        _check(train, valid, config, report)
     if valid is None:
         train, valid = hold_out(train, config.train.seed)
         assert valid.chosen is not None
         report.say(
-            f"No validation text given: {int(valid.chosen.sum()):,} pairs are held out for it, "
+            f"No validation text given: {int(valid.chosen.sum()):,} lines are held out for it, "
             f"in {folder / VALID[0]} and {VALID[1]}"
         )
     if config.is_open:
@@ -223,14 +242,16 @@ def _read_corpus(
         write_text(folder / name, "".join(pair[side] + "\n" for pair in pairs))
     tokenizers = find_tokenizers(folder, train, config, record, report)
     counts = encode_corpus(folder, config, train, tokenizers, prints, report)
-    report.say(f"{counts}; {len(pairs):,} pairs to validate on")
+    unit = "lines" if config.model.is_language_model else "pairs"
+    told = str(counts).replace("pairs", unit)
+    report.say(f"{told}; {len(pairs):,} {unit} to validate on")
     if not counts.kept:
-        raise ValueError(f"{train.files[0]}: no pair is left to train on ({counts})")
+        raise ValueError(f"{train.files[0]}: nothing is left to train on ({told})")
     record = {
         **record,
         "settings": config.to_json(),
         "fingerprints": [asdict(each) for each in prints],
-        "counts": str(counts),
+        "counts": told,
     }
     write_json(folder / RECORD, record)
     return record, config
@@ -245,13 +266,15 @@ def encode_corpus(
     report: Reporter,
 ) -> Counts:
     """Write the store of a training, replacing one that is there; return the counts of pairs."""
+    labels = config.model.labels
+    marks = 2 if config.model.network == "encoder" else 1  # that are read with the tokens
     with report.phase("encoding", prints[0].lines) as advance:
         return build_store(
             folder / "store",
             read_pairs(train, config),
             tokenizers.source,
-            tokenizers.target,
-            max_length=min(config.data.max_length, config.model.positions.max_positions - 1),
+            Labels(labels) if labels else tokenizers.target,
+            max_length=min(config.data.max_length, config.model.positions.max_positions - marks),
             samples=config.text.samples if config.text.dropout else 1,
             dropout=config.text.dropout,
             seed=config.train.seed,
@@ -279,13 +302,22 @@ def _check(train: Corpus, valid: Corpus | None, config: Config, report: Reporter
 
 
 def find_corpora(record: dict[str, Any], config: Config) -> tuple[Corpus, Corpus | None]:
-    langs = (config.data.source_lang, config.data.target_lang)
-    found = find_data(record["data"], *langs)
+    found = _find(record["data"], config)
     if not record["valid"]:
         return found.train, found.valid
-    valid = find_data(record["valid"], *langs).train
+    valid = _find(record["valid"], config).train
     valid.fingerprints()
     return found.train, valid
+
+
+def _find(paths: Sequence[str], config: Config) -> FoundCorpora:
+    """Return the corpora that paths name: of pairs, of text or of labelled sentences."""
+    source_lang, target_lang = config.data.source_lang, config.data.target_lang
+    if not config.model.is_language_model:
+        return find_data(paths, source_lang, target_lang)
+    if config.model.network == "encoder" and has_labels(paths):
+        return find_sentences(paths)
+    return find_text(paths, source_lang)
 
 
 def _absolute(paths: Sequence[str | Path]) -> list[str]:
@@ -297,7 +329,7 @@ def find_tokenizers(
 ) -> Tokenizers:
     """Return the tokenizers of the initial model if they are kept, or else new ones."""
     parent = record.get("parent")
-    if parent and parent["tokens"] == "kept":
+    if record.get("initial") or (parent and parent["tokens"] == "kept"):
         return Tokenizers.load(folder)
     tokenizers = _train_tokenizers(folder, train, config, report)
     if parent:
@@ -323,7 +355,8 @@ def _train_tokenizers(folder: Path, train: Corpus, config: Config, report: Repor
                     advance(number)
                 yield line
 
-        sides = [map(itemgetter(side), read_pairs(train, config)) for side in (0, 1)]
+        numbers = (0,) if config.model.is_language_model else (0, 1)
+        sides = [map(itemgetter(side), read_pairs(train, config)) for side in numbers]
         size = config.text.vocabulary
         if config.text.shared:
             both = Tokenizer.train(counted(chain(*sides)), size)

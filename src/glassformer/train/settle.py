@@ -14,9 +14,9 @@ from pathlib import Path
 
 import torch
 
-from ..config import Config, Model, Train
+from ..config import Config, Model
 from ..data.batches import FEW_SHAPES, Batch, Batches
-from ..data.store import Store
+from ..data.masking import choose_batches
 from ..directory import CONFIG, build_model
 from ..disk import write_text
 from ..kernels.tiles import has_tiles
@@ -34,6 +34,7 @@ from .meter import time_updates
 from .micro_batching import MicroBatching
 from .plan import PLAN, SAMPLE, Costs, Plan, PlanLimits
 from .preparation import CHECKPOINTS, RUN, Prepared
+from .pretrained import load_parts
 from .selection import ENOUGH_TO_CHOOSE
 from .updates import Updater
 from .validation import Validation, spread_sample
@@ -70,6 +71,8 @@ class Setup:
         torch.manual_seed(train.seed)
         model = build_model(self.config, tokenizers)
         load_initial_weights(model, self.folder, tokenizers)
+        for said in load_parts(model, self.folder):
+            self.report.say_once(f"Weights: {said}")
         freeze(model, train.freeze)
         how = self.device, self.precision, self.group, self.micro_batching, self.report.say_once
         return Updater(model, train, *how)
@@ -132,7 +135,8 @@ def settle(
     """Decide what is still open, and write it down; `began`: the time from which minutes count."""
     precision = choose_precision(prepared.config.train.precision, device)
     config = settle_padding(prepared.config, device, precision, group)
-    batches = make_batches(config.train, prepared.store)
+    vocabulary = len(prepared.tokenizers.source)
+    batches = choose_batches(config.train, prepared.store, config.model, vocabulary)
     setup = Setup(out, prepared, config, device, precision, group, report, batches)
     limits = _set_limits(setup)
     found = planning.read_plan(setup.folder, limits) if limits.seconds else None
@@ -172,12 +176,6 @@ def choose_padding(model: Model, device: torch.device, precision: str) -> int:
     is_in_c = precision == "bf16" and has_tiles() and model.activation == "relu"
     is_by_mkl = precision == "fp32" and torch.backends.mkl.is_available()
     return 1 if is_in_c or is_by_mkl else FEW_SHAPES
-
-
-def make_batches(train: Train, store: Store) -> Batches:
-    """Return the batches for these settings, in which `pad_to` must be set."""
-    assert train.pad_to is not None
-    return Batches(store, batch_tokens=train.batch_tokens, seed=train.seed, pad_to=train.pad_to)
 
 
 def _set_limits(setup: Setup) -> PlanLimits:

@@ -60,6 +60,7 @@ def train(
     valid: Sequence[str | Path] | None = None,
     parent: Path | str | None = None,
     new_tokens: bool = False,
+    init_from: Sequence[Path | str] = (),
     device: str = "auto",
     quiet: bool = False,
     began: float | None = None,
@@ -70,6 +71,7 @@ def train(
     `data` and `valid` are as for `data.corpus.find_data`; without `valid`, and if the data folder
     has none, pairs are held out. `parent` is a model directory to start from, with its tokens or,
     if `new_tokens`, with tokens learned from `data`; `init_from.inherit` returns its settings.
+    `init_from` are models of which parts are taken by name: see `pretrained`.
     `began` is the time.perf_counter() from which train.minutes count, if it is not now.
     `goal` can end the training before its last update.
     Raises ValueError, in one sentence, for bad input.
@@ -88,7 +90,8 @@ def train(
                 prepared = prepare_run(out, report)
             else:
                 start = None if parent is None else InitModel.load(parent, config, new_tokens)
-                prepared = _begin(group, config, data, out, valid, start, report)
+                how = {"parent": start, "init_from": init_from}
+                prepared = _begin(group, config, data, out, valid, report, **how)
         return _run(out, prepared, report, device, group, began, goal)
 
 
@@ -98,10 +101,10 @@ def _begin(
     data: Sequence[str | Path],
     out: Path,
     valid: Sequence[str | Path] | None,
-    start: InitModel | None,
     report: Reporter,
+    **how: Any,
 ) -> Prepared:
-    open_run(out, config, data, valid, start)
+    open_run(out, config, data, valid, **how)
     try:
         sign(group, out / RUN)
         return prepare_run(out, report)
@@ -217,14 +220,16 @@ def _describe(out: Path, prepared: Prepared, progress: Progress, loop: Loop) -> 
         "precision": loop.setup.precision,
         "frozen": list(train.freeze),
     }
-    parent = prepared.record.get("parent")
+    parent, network = prepared.record.get("parent"), loop.config.model.network
     facts = {
         "language": [data.source_lang, data.target_lang],
+        **({"network": network} if network != "transformer" else {}),
         "parameters": sum(p.numel() for p in loop.updater.model.parameters()),
         "size": loop.config.size,
         "counts": prepared.record["counts"],
         "data": prepared.record["fingerprints"],
         **({"parent": parent} if parent else {}),
+        **{name: prepared.record[name] for name in ("initial",) if name in prepared.record},
         "training": training,
         "scores": progress.scores,
         "signature": progress.signature,

@@ -89,7 +89,7 @@ class Watch:
         self.folder, self.config, self.tokenizers = run / WATCH, config, tokenizers
         self.every = max(EVERY, steps // NOTES)
         planned = plan_snapshots(steps, range(validate_every, steps, validate_every))
-        found = self._choose(*valid)
+        found = [] if config.model.is_language_model else self._choose(*valid)
         largest = max([1, *map(self._count_bytes, found)])
         self.affordable = MOST_BYTES // largest  # recordings of one sentence, over all snapshots
         self.sentences = found[: max(1, self.affordable // len(planned))]

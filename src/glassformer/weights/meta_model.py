@@ -14,7 +14,7 @@ FILLING = {"normal_", "uniform_", "kaiming_uniform_"}
 def make_meta_model(settings: Model, source: int, target: int) -> EncoderDecoder:
     """Return a network without values, for vocabularies of so many tokens; it takes no memory."""
     if (
-        settings.network == "transformer" and settings.positions.layout != "learned"
+        settings.network != "rnn" and settings.positions.layout != "learned"
     ):  # a computed table is no weight
         short = settings.positions.model_copy(update={"max_positions": 2})
         settings = settings.model_copy(update={"positions": short})

@@ -21,18 +21,24 @@ def _list_weights(settings: Model, source: int, target: int) -> Named:
     if settings.network == "rnn":
         yield from _list_recurrent(settings, source, target)
         return
-    for side, vocabulary in (("source", source), ("target", target)):
+    attended: tuple[str, ...] = ("self_attention",)
+    if not settings.is_language_model:
+        attended = ("self_attention", "cross_attention")
+    stacks = [
+        ("source", source, "encoder", settings.encoder_layers, ("self_attention",)),
+        ("target", target, "decoder", settings.decoder_layers, attended),
+    ]
+    stacks = [stack for stack in stacks if stack[3]]  # a language model has one side
+    for side, vocabulary, *_ in stacks:
         yield f"{side}_embedding.table.weight", (vocabulary, settings.d_model)
         if settings.positions.layout == "learned":
             places = settings.positions.max_positions
             yield f"{side}_embedding.positions_LD", (places, settings.d_model)
-    yield "output_table.weight", (target, settings.d_model)
+    outputs = 1 + len(settings.labels) if settings.labels else target
+    yield "output_table.weight", (outputs, settings.d_model)
     if settings.output_bias:
-        yield "output_bias", (target,)
-    for side, layers, attentions in (
-        ("encoder", settings.encoder_layers, ("self_attention",)),
-        ("decoder", settings.decoder_layers, ("self_attention", "cross_attention")),
-    ):
+        yield "output_bias", (outputs,)
+    for *_, side, layers, attentions in stacks:
         for layer in range(layers):
             yield from _list_layer(f"{side}.{layer}", settings, attentions)
         if settings.norm == "pre":

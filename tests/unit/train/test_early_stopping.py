@@ -22,7 +22,7 @@ def run(
 
     def validate(*given: Any, **named: Any) -> Validation:
         bleu = next(scores)
-        return Validation(bleu, 2 * bleu, 9 - bleu, ("a", "b", "c"), "signature", 4)
+        return Validation({"BLEU": bleu, "chrF2": 2 * bleu}, 9 - bleu, {"a": "b"}, "signature", 4)
 
     monkeypatch.setattr(validation, "validate", validate)
     monkeypatch.setattr(selection, "ENOUGH_TO_CHOOSE", 1)

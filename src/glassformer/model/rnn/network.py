@@ -125,21 +125,6 @@ class RecurrentNetwork(EncoderDecoder):
             found.append(y_R1D)
         return self.logits(torch.cat(found, 1)).float()
 
-    def keep(self, rows: Tensor, state: RecurrentState) -> None:
-        """Reorder the state: row i continues row rows[i]."""
-        state.keep(rows)
-
-    def admit(self, source_BS: Tensor, state: RecurrentState) -> None:
-        """Append new sentences to the state, with `state.beams` rows each."""
-        new = self.start(source_BS)
-        rows = torch.arange(len(source_BS), device=source_BS.device)
-        new.keep(rows.repeat_interleave(state.beams))
-        state.join(new)
-
-    def rewind(self, length_R: Tensor, state: RecurrentState) -> None:
-        """Cut each row back to a length that it has had before."""
-        state.length_R = length_R
-
     def _unpack(self, state_R1N: Tensor) -> States:
         """Return what `_pack` put side by side."""
         each = self.top.cell.states

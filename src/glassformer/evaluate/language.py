@@ -1,0 +1,90 @@
+"""The scores of a language model on a text: perplexity, masked accuracy, accuracy of classes."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..data.masking import mask_tokens
+from ..language_model import COMPLETES, FILLS, LanguageModel
+from ..translation import Progress
+
+SIGNATURES = {
+    COMPLETES: "of all tokens and the end mark",
+    FILLS: "of 15 % of the tokens: 80 % hidden, 10 % replaced, 10 % as they were",
+}
+
+
+@dataclass(frozen=True)
+class LineScore:
+    """The predictions for one line."""
+
+    loss: float  # the sum over the predicted tokens
+    tokens: int
+    right: int  # of these, those that the model held most probable
+
+
+@dataclass(frozen=True)
+class TextScore:
+    """The scores of a text; the loss is in nats a predicted token."""
+
+    scores: dict[str, float]  # perplexity, or accuracy in percent
+    loss: float
+    signature: str
+
+
+def score_text(
+    reader: LanguageModel,
+    texts: Sequence[str],
+    labels: Sequence[str],
+    seed: int = 1,
+    progress: Progress | None = None,
+) -> TextScore:
+    """Return the scores of a text, of which `labels` are the classes where they are predicted."""
+    found = score_lines(reader, texts, labels, seed)
+    if progress:
+        progress(len(texts))
+    return sum_scores(reader, found)
+
+
+def score_lines(
+    reader: LanguageModel, texts: Sequence[str], labels: Sequence[str], seed: int
+) -> list[LineScore]:
+    """Return the loss of each text and what was predicted right; masks depend on seed and line."""
+    if reader.ability == COMPLETES:
+        scored = reader.score(list(texts))
+        return [LineScore(-each.log_prob, len(each.token_log_probs), 0) for each in scored]
+    if reader.ability == FILLS:
+        return _score_masked(reader, texts, seed)
+    found = zip(reader.classify(list(texts)), labels, strict=True)
+    return [
+        LineScore(-math.log(max(each.probabilities.get(label, 0), 1e-30)), 1, each.label == label)
+        for each, label in found
+    ]
+
+
+def _score_masked(reader: LanguageModel, texts: Sequence[str], seed: int) -> list[LineScore]:
+    masked, wanted = list[list[int]](), list[list[int]]()
+    for line, text in enumerate(texts):
+        ids_BS = np.array([reader.encode_text(text)])
+        hidden_BS, wanted_BS = mask_tokens(ids_BS, len(reader.tokenizer), (seed, line))
+        masked.append(hidden_BS[0].tolist())
+        wanted.append(wanted_BS[0].tolist())
+    lines = []
+    for own, guesses in zip(wanted, reader.guess_masked(masked, wanted), strict=True):
+        right = sum(id == it for (id, _), it in zip(guesses, filter(None, own), strict=True))
+        lines.append(LineScore(-sum(value for _, value in guesses), len(guesses), right))
+    return lines
+
+
+def sum_scores(reader: LanguageModel, lines: Sequence[LineScore]) -> TextScore:
+    """Return the scores of a text from those of its lines."""
+    tokens = max(1, sum(each.tokens for each in lines))
+    loss = sum(each.loss for each in lines) / tokens
+    scores = {"accuracy": 100 * sum(each.right for each in lines) / tokens}
+    if reader.ability == COMPLETES:
+        scores = {"perplexity": math.exp(min(loss, 700.0))}
+    return TextScore(scores, loss, SIGNATURES.get(reader.ability, "of all lines"))
