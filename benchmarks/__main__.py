@@ -25,6 +25,7 @@ VERBS = {
         "long-sentences",
         "pronoun",
     ),
+    "The notes' questions": ("questions",),
     "Checks of translations": ("guards", "familiarity"),
     "Looking inside": ("cuts",),
     "Pages": ("gallery", "notebook"),

@@ -53,9 +53,20 @@ OF_TRANSFORMER = (
     "activation_dropout",
     "norm",
     "norm_epsilon",
+    "normalization",
     "activation",
+    "gated",
+    "key_value_heads",
+    "ablate",
 )
-OF_POSITIONS = ("layout", "grid", "offset", "amplitude")
+OF_POSITIONS = ("layout", "combine", "grid", "offset", "amplitude", "reach")
+
+# The layouts of which attention knows the positions, and those that have a vector for each.
+DISTANCES = ("rotary", "alibi", "relative")
+VECTORS = ("interleaved", "concatenated", "sine", "learned")
+
+# The parts of a Transformer that can be left out of it.
+PARTS = ("residual", "norm", "feed_forward", "scale")
 
 # Language models are one side of a Transformer; this is the setting of the side that each has.
 SIDE_OF = {"decoder": "decoder_layers", "encoder": "encoder_layers"}
@@ -97,23 +108,84 @@ def list_changed(
 class Positions(Settings):
     """The settings of the positional encoding (3.5); see `model/positions.py`."""
 
-    layout: Literal["interleaved", "concatenated", "learned"] = setting(
+    layout: Literal[
         "interleaved",
-        "Sines and cosines in turns, all sines first, or a learned table (paper 3.5).",
+        "concatenated",
+        "sine",
+        "learned",
+        "rotary",
+        "alibi",
+        "relative",
+        "none",
+    ] = setting(
+        "interleaved",
+        "Vectors: sines and cosines in turns, all sines first, sines alone, a learned table "
+        "(paper 3.5); or in attention: rotary (Su et al. 2021), alibi (Press et al. 2022), "
+        "relative (Shaw et al. 2018); or none.",
+    )
+    combine: Literal["add", "multiply", "concatenate"] = setting(
+        "add",
+        "How a vector joins its token's: a sum, a product, or side by side and then mapped to "
+        "d_model (paper 3.5).",
     )
     grid: Literal["paper", "tensor2tensor"] = setting(
         "paper", "The exponents of the wavelengths: 2i/d, or i/(d/2-1) (paper 3.5)."
     )
     offset: int = setting(0, "The number of the first position.", ge=0, le=MANY)
     amplitude: float = setting(1.0, "A factor on every value.", ge=0, le=MANY)
+    reach: int = setting(
+        16, "With layout=relative: distances beyond it are all one.", ge=1, le=1 << 14
+    )
     max_positions: int = setting(
         1024, "The positions in the table: the longest sentence, in tokens.", ge=2, le=WIDE
     )
 
+    @property
+    def are_vectors(self) -> bool:
+        """Return whether each position has a vector, which the embedding adds."""
+        return self.layout in VECTORS
+
+    @property
+    def are_distances(self) -> bool:
+        """Return whether attention knows the positions, by their distances."""
+        return self.layout in DISTANCES
+
     @model_validator(mode="after")
     def _has_effect(self) -> Positions:
-        if self.layout == "learned" and (self.grid, self.offset, self.amplitude) != ("paper", 0, 1):
-            raise ValueError("grid, offset and amplitude have no effect with layout=learned")
+        idle = [] if self.layout == "relative" else ["reach"]
+        if self.layout not in ("interleaved", "concatenated"):
+            idle.append("grid")
+        if self.layout == "learned":
+            idle += ["offset", "amplitude"]
+        if not self.are_vectors:
+            idle += ["combine", "offset", "amplitude"]
+        if changed := list_changed(self, idle):
+            raise ValueError(f"{changed[0]} has no effect with layout={self.layout}")
+        return self
+
+
+class AttentionPattern(Settings):
+    """The settings of self-attention that sees a part of its sequence; see `model/variants`."""
+
+    pattern: Literal["full", "local", "strided", "global+local"] = setting(
+        "full",
+        "Which positions a position sees: all; those near it; each stride-th too (Child et al. "
+        "2019); or the first ones too, which see all (Beltagy et al. 2020).",
+    )
+    width: int = setting(
+        64, "So many positions before and, in the encoder, after are near.", ge=1, le=WIDE
+    )
+    stride: int = setting(64, "With pattern=strided: the step.", ge=1, le=WIDE)
+    globals: int = setting(
+        1, "With pattern=global+local: how many of the first see all.", ge=1, le=WIDE
+    )
+
+    @model_validator(mode="after")
+    def _has_effect(self) -> AttentionPattern:
+        used = {"strided": "stride", "global+local": "globals"}.get(self.pattern)
+        idle = {"stride", "globals"} - {used} | ({"width"} if self.pattern == "full" else set())
+        if changed := list_changed(self, sorted(idle)):
+            raise ValueError(f"{changed[0]} has no effect with pattern={self.pattern}")
         return self
 
 
@@ -160,6 +232,13 @@ class Model(Settings):
     head_width: int | None = setting(
         None, "The width of a head; if not given, d_model / heads (paper 3.2.2).", ge=1, le=WIDE
     )
+    key_value_heads: int | None = setting(
+        None,
+        "How many different keys and values the heads share: 1 is multi-query (Shazeer 2019), more "
+        "are grouped-query attention (Ainslie et al. 2023); if not given, heads.",
+        ge=1,
+        le=WIDE,
+    )
     encoder_layers: int = setting(6, "The layers of the encoder (paper 3.1).", ge=0, le=1000)
     decoder_layers: int = setting(6, "The layers of the decoder (paper 3.1).", ge=0, le=1000)
     dropout: float = setting(
@@ -175,8 +254,17 @@ class Model(Settings):
         "post", "LayerNorm after each residual sum, or before each sub-layer (paper 3.1)."
     )
     norm_epsilon: float = setting(1e-5, "What LayerNorm adds to the variance (paper 3.1).", gt=0)
+    normalization: Literal["layer", "rms"] = setting(
+        "layer", "LayerNorm, or RMSNorm (Zhang and Sennrich 2019) in its place (paper 3.1)."
+    )
     activation: Literal["relu", "silu", "gelu"] = setting(
         "relu", "The function between the two feed-forward products (paper 3.3)."
+    )
+    gated: bool = setting(
+        False, "A gate in the feed-forward network: with silu it is SwiGLU (Shazeer 2020)."
+    )
+    ablate: tuple[str, ...] = setting(
+        (), "Parts that are left out, to see what they do: residual, norm, feed_forward, scale."
     )
     tie: Literal["three-way", "two-way", "none"] = setting(
         "three-way",
@@ -187,6 +275,7 @@ class Model(Settings):
         (), "The classes that an encoder tells apart; training finds them in its data."
     )
     positions: Positions = Positions()
+    attention: AttentionPattern = AttentionPattern()
     rnn: Recurrent = Recurrent()
 
     @model_validator(mode="before")
@@ -201,6 +290,7 @@ class Model(Settings):
         if self.network == "rnn":
             idle = list_changed(self, OF_TRANSFORMER, heads=1)
             idle += list_changed(self.positions, OF_POSITIONS, "positions.")
+            idle += list_changed(self.attention, [*AttentionPattern.model_fields], "attention.")
         else:
             idle = list_changed(self.rnn, tuple(Recurrent.model_fields), "rnn.")
         if self.network != "encoder":
@@ -221,6 +311,26 @@ class Model(Settings):
         return self
 
     @model_validator(mode="after")
+    def _has_these_parts(self) -> Model:
+        for part in self.ablate:
+            if part not in PARTS:
+                raise ValueError(f"ablate={part}: one of {', '.join(PARTS)}")
+        if "norm" in self.ablate and self.normalization != "layer":
+            raise ValueError(f"normalization={self.normalization} has no effect with ablate=norm")
+        if "feed_forward" in self.ablate and self.gated:
+            raise ValueError("gated=true has no effect with ablate=feed_forward")
+        return self
+
+    @model_validator(mode="after")
+    def _shares_heads(self) -> Model:
+        shared = self.key_value_heads
+        if shared is not None and self.heads % shared:
+            raise ValueError(f"heads={self.heads} cannot share key_value_heads={shared} evenly")
+        if self.positions.layout == "rotary" and self.width % 2:
+            raise ValueError(f"layout=rotary turns pairs, but a head is {self.width} wide")
+        return self
+
+    @model_validator(mode="after")
     def _fits(self) -> Model:
         if self.d_model % 2:
             raise ValueError(f"d_model={self.d_model} must be even: positions are sin/cos pairs")
@@ -232,6 +342,18 @@ class Model(Settings):
                 f"heads={near} fits, or set head_width"
             )
         return self
+
+    def list_variations(self) -> list[str]:
+        """Return the settings, as `name=value`, that make a Transformer another than the paper's.
+
+        They need code of their own: what was written for the paper's network alone has to refuse
+        them.
+        """
+        found = list_changed(self, ("normalization", "gated", "key_value_heads", "ablate"))
+        found += list_changed(self.positions, ("combine",), "positions.")
+        if self.positions.layout not in ("interleaved", "concatenated", "learned"):
+            found.append(f"positions.layout={self.positions.layout}")
+        return found + list_changed(self.attention, ("pattern",), "attention.")
 
     @property
     def width(self) -> int:
@@ -527,7 +649,7 @@ class Config(Settings):
         """
         found = self.model_dump(mode="json", exclude_none=True, exclude_unset=self.is_open)
         is_rnn, model = self.model.network == "rnn", found.get("model", {})
-        for name in (*OF_TRANSFORMER, "heads") if is_rnn else ("rnn",):
+        for name in (*OF_TRANSFORMER, "heads", "attention") if is_rnn else ("rnn",):
             model.pop(name, None)
         if self.model.network != "encoder":
             model.pop("labels", None)

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 import torch
+from tests.equal.variants import VARIANTS
 from torch import Tensor
 
 from glassformer.config import Model, Positions
@@ -22,6 +23,10 @@ SETTINGS = {
     "post": ODD,
     "pre": ODD.model_copy(update={"norm": "pre", "activation": "gelu"}),
     "learned": ODD.model_copy(update={"positions": Positions(layout="learned"), "tie": "none"}),
+    **{
+        name: Model.model_validate(ODD.model_dump(exclude_unset=True) | changes)
+        for name, changes in VARIANTS.items()
+    },
 }
 
 

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from tests.equal.variants import VARIANTS
 
 from glassformer.config import Config
 from glassformer.directory import Tokenizers, build_model
@@ -47,6 +48,11 @@ SETTINGS: dict[str, dict[str, Any]] = {
         ({"layout": "learned", "max_positions": 32}, "none", "odd", ODD, "gelu"),
         (WAVES, "two-way", "bias", EVEN | {"output_bias": True}, "relu"),
     )
+}
+SETTINGS |= {
+    name: {**ODD, "positions": WAVES, **changes}
+    | {"positions": {**WAVES, **changes.get("positions", {})}}
+    for name, changes in VARIANTS.items()
 }
 LINES = ["the cat is on the mat", "a dog runs in the tree", "so it is"]
 

@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from glassformer.config import Model
-from glassformer.model.layers import Residual
+from glassformer.model.residual import Residual
 
 D = 6
 

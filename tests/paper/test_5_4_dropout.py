@@ -11,7 +11,7 @@ from torch import nn
 
 from glassformer.config import Model
 from glassformer.model import Transformer
-from glassformer.model.layers import Residual
+from glassformer.model.residual import Residual
 
 SETTINGS = Model(d_model=8, d_ff=8, heads=2, encoder_layers=1, decoder_layers=1, dropout=0.5)
 

@@ -59,6 +59,8 @@ def export_ctranslate2(
         raise ValueError(
             f"{model} has network={config.model.network}: only Transformers are exported"
         )
+    if others := config.model.list_variations():
+        raise ValueError(f"{model} has {others[0]}, which CTranslate2 does not know")
     sources = choose_by_parity(tokenizers.source, config.model.positions.max_positions, texts)
     wanted = ask_model(network, sources, progress)
     with prepare_beside(out) as scratch:
@@ -162,7 +164,8 @@ def _set_feed_forward(spec: Any, feed_forward: FeedForward, norm: nn.LayerNorm) 
     _set_linear(spec.linear_1, feed_forward.outer)
 
 
-def _set_embedding(spec: Any, table: Any, embedding: Embedding, settings: Model) -> None:
+def _set_embedding(spec: Any, table: Any, embedding: nn.Module, settings: Model) -> None:
+    assert isinstance(embedding, Embedding)
     """Set embedding and table of positions; CTranslate2 itself scales by √d_model."""
     table.weight = _numbers(embedding.table.weight)
     positions_LD = embedding.positions_LD

@@ -18,7 +18,7 @@ from .options import SAMPLING, SEARCH, opt
 # Those that most trainings set; the others stand below them in the help.
 COMMON = {"source_lang", "target_lang", "minutes", "steps", "batch_tokens", "learning_rate"}
 COMMON |= {"vocabulary", "dropout", "seed", "patience", "freeze"}
-METAVARS = {"source_lang": "CODE", "target_lang": "CODE", "freeze": "PART"}
+METAVARS = {"source_lang": "CODE", "target_lang": "CODE", "freeze": "PART", "ablate": "PART"}
 
 
 class Setting(NamedTuple):

@@ -24,7 +24,7 @@ from ..machine.device import autocast
 from ..model import EncoderDecoder, Transformer
 from ..model.attention import MultiHeadAttention
 from ..model.feed_forward import FeedForward
-from ..model.layers import Residual
+from ..model.residual import Residual
 from .attend import attend
 from .dropout import Dropout, DropoutStream
 from .precision import RoundedCopy

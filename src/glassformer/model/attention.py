@@ -1,7 +1,7 @@
 """Multi-head attention (paper 3.2).
 
 Letters: B sentences; Q query positions; M memory positions, that is of keys and values;
-L positions of either; D model width; H heads; K width of one head.
+L positions of either; R rows of a search; D model width; H heads; K width of one head.
 """
 
 import math
@@ -10,6 +10,7 @@ from torch import Tensor, nn
 
 from ..config import Model
 from ..tap import Watchable, tap
+from .kv_cache import KVCache
 
 
 class MultiHeadAttention(Watchable):
@@ -29,9 +30,19 @@ class MultiHeadAttention(Watchable):
         self.to_output = nn.Linear(all_heads, d_model)  # W_O
         self.dropout = nn.Dropout(settings.attention_dropout)
 
+    @property
+    def cached_heads(self) -> int:
+        """Return how many heads a KV cache has memory for."""
+        return self.heads
+
     def forward(self, x_BQD: Tensor, memory_BMD: Tensor, mask: Tensor) -> Tensor:
         """Return the attention output, B Q D. `mask` is True where a query may attend to a key."""
         return self.attend_to(x_BQD, self.keys_values(memory_BMD), mask)
+
+    def step(self, x_RQD: Tensor, cache: KVCache, mask: Tensor) -> Tensor:
+        """Return the self-attention of the newest positions, R Q D; `cache` gets their keys and
+        values, and has those of all others."""
+        return self.attend_to(x_RQD, cache.append(*self.keys_values(x_RQD)), mask)
 
     def keys_values(self, memory_BMD: Tensor) -> tuple[Tensor, Tensor]:
         """Return the keys and the values of `memory`, each B H M K."""

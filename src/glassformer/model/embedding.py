@@ -45,4 +45,9 @@ class Embedding(Watchable):
             places = self.positions_LD[: ids_BL.size(1)]
         else:
             places = self.positions_LD[position_BL]
-        return tap(self, "sum", self.dropout(words_BLD + tap(self, "positions", places)))
+        mixed_BLD = self.mix(words_BLD, tap(self, "positions", places))
+        return tap(self, "sum", self.dropout(mixed_BLD))
+
+    def mix(self, words_BLD: Tensor, places_LD: Tensor) -> Tensor:
+        """Return the sum of both, B L D."""
+        return words_BLD + places_LD

@@ -4,50 +4,23 @@ Letters: B sentences; R rows of a search; Q new positions; S source; T target; L
 D model width.
 """
 
-from collections.abc import Callable
-
-from torch import Tensor, nn
+from torch import Tensor
 
 from ..config import Model
-from ..tap import Watchable, tap
-from .attention import MultiHeadAttention
-from .feed_forward import FeedForward
+from ..tap import Watchable
 from .kv_cache import KVCache
-
-
-def make_norm(settings: Model) -> nn.Module:
-    """Return the normalization of the D numbers of a position (Ba et al., 2016)."""
-    return nn.LayerNorm(settings.d_model, eps=settings.norm_epsilon)
-
-
-class Residual(Watchable):
-    """A residual connection around a sub-layer: LayerNorm(x + Sublayer(x)) in the paper ("post");
-    x + Sublayer(LayerNorm(x)) in most later work ("pre")."""
-
-    def __init__(self, settings: Model):
-        super().__init__()
-        self.norm = make_norm(settings)
-        self.dropout = nn.Dropout(settings.dropout)
-        self.post = settings.norm == "post"
-
-    def forward(self, x_BLD: Tensor, sublayer: Callable[[Tensor], Tensor]) -> Tensor:
-        """Return x plus the sub-layer's output, B L D, with dropout and LayerNorm."""
-        if self.post:
-            sum_BLD = tap(self, "sum", x_BLD + self.dropout(sublayer(x_BLD)))
-            return tap(self, "normed", self.norm(sum_BLD))
-        normed_BLD = tap(self, "normed", self.norm(x_BLD))
-        return tap(self, "sum", x_BLD + self.dropout(sublayer(normed_BLD)))
+from .variants import make_attention, make_feed_forward, make_residual, make_self_attention
 
 
 class EncoderLayer(Watchable):
     """Self-attention, then the feed-forward network, each in a residual connection."""
 
-    def __init__(self, settings: Model):
+    def __init__(self, settings: Model, *, is_causal: bool = False):
         super().__init__()
-        self.self_attention = MultiHeadAttention(settings)
-        self.feed_forward = FeedForward(settings)
-        self.self_attention_residual = Residual(settings)
-        self.feed_forward_residual = Residual(settings)
+        self.self_attention = make_self_attention(settings, is_causal=is_causal)
+        self.feed_forward = make_feed_forward(settings)
+        self.self_attention_residual = make_residual(settings)
+        self.feed_forward_residual = make_residual(settings, "feed_forward")
 
     def forward(self, x_BSD: Tensor, mask: Tensor) -> Tensor:
         """Return the layer's output, B S D."""
@@ -61,12 +34,12 @@ class DecoderLayer(Watchable):
 
     def __init__(self, settings: Model):
         super().__init__()
-        self.self_attention = MultiHeadAttention(settings)
-        self.cross_attention = MultiHeadAttention(settings)
-        self.feed_forward = FeedForward(settings)
-        self.self_attention_residual = Residual(settings)
-        self.cross_attention_residual = Residual(settings)
-        self.feed_forward_residual = Residual(settings)
+        self.self_attention = make_self_attention(settings, is_causal=True)
+        self.cross_attention = make_attention(settings)
+        self.feed_forward = make_feed_forward(settings)
+        self.self_attention_residual = make_residual(settings)
+        self.cross_attention_residual = make_residual(settings)
+        self.feed_forward_residual = make_residual(settings, "feed_forward")
 
     def forward(
         self, y_BTD: Tensor, memory_BSD: Tensor, mask: Tensor, source_mask: Tensor
@@ -86,16 +59,14 @@ class DecoderLayer(Watchable):
         """Return the output for the newest positions, R Q D; `cache` has the keys and values of all
         others and gets those of the newest."""
 
-        def look_back(y_RQD: Tensor) -> Tensor:
-            keys_values = cache.append(*self.self_attention.keys_values(y_RQD))
-            return self.self_attention.attend_to(y_RQD, keys_values, mask)
-
         def look_at_source(y_RQD: Tensor) -> Tensor:
             # The rows of a sentence share its memory, as if they were its query positions.
             y_BQD = y_RQD.reshape(source_mask.size(0), -1, y_RQD.size(-1))
             z_BQD = self.cross_attention.attend_to(y_BQD, cache.source, source_mask)
             return z_BQD.view_as(y_RQD)
 
-        y_RQD = self.self_attention_residual(y_RQD, look_back)
+        y_RQD = self.self_attention_residual(
+            y_RQD, lambda y: self.self_attention.step(y, cache, mask)
+        )
         y_RQD = self.cross_attention_residual(y_RQD, look_at_source)
         return self.feed_forward_residual(y_RQD, self.feed_forward)

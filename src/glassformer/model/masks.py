@@ -6,7 +6,7 @@ Letters: B sentences; R rows of a search; Q new positions; M memory positions; T
 import torch
 from torch import Tensor
 
-from ..config import PAD
+from ..config import PAD, AttentionPattern
 
 
 def padding_mask(ids_BM: Tensor) -> Tensor:
@@ -17,6 +17,16 @@ def padding_mask(ids_BM: Tensor) -> Tensor:
 def causal_mask(length: int, device: torch.device | None = None) -> Tensor:
     """Return a lower triangle, 1 1 T T: each position attends to itself and to those before it."""
     return torch.ones(1, 1, length, length, dtype=torch.bool, device=device).tril()
+
+
+def target_mask(ids_BT: Tensor, attention: AttentionPattern) -> Tensor:
+    """Return the mask of a decoder's self-attention, B 1 T T, for what comes before and no padding.
+
+    Attention that follows a pattern hides by itself what comes after: for that it is B 1 1 T.
+    """
+    if attention.pattern != "full":
+        return padding_mask(ids_BT)
+    return causal_mask(ids_BT.size(1), ids_BT.device) & padding_mask(ids_BT)
 
 
 def cached_mask(length_R: Tensor, queries: int, capacity: int) -> Tensor:

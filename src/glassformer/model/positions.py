@@ -38,11 +38,14 @@ def sinusoids(settings: Positions, d_model: int) -> Tensor:
     """Return the vectors of the first `settings.max_positions` positions, L D, in float64.
 
     "interleaved" (the paper): dimension 2i is the sine, 2i+1 the cosine of frequency i.
-    "concatenated" (Tensor2Tensor): all sines, then all cosines.
+    "concatenated" (Tensor2Tensor): all sines, then all cosines. "sine" (to see what the cosines
+    are for): sines alone, of D frequencies.
     """
     position_L = (
         torch.arange(settings.max_positions, dtype=torch.float64, device="cpu") + settings.offset
     )
+    if settings.layout == "sine":
+        return (position_L[:, None] * rates(2 * d_model)).sin() * settings.amplitude
     angle_LI = position_L[:, None] * rates(d_model, settings.grid)
     waves = (angle_LI.sin(), angle_LI.cos())
     if settings.layout == "interleaved":

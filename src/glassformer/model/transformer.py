@@ -9,11 +9,12 @@ from torch import Tensor, nn
 
 from ..config import Model
 from ..tap import tap
-from .embedding import Embedding
 from .encoder_decoder import EncoderDecoder, make_tables
 from .kv_cache import DecodingState, KVCache
-from .layers import DecoderLayer, EncoderLayer, make_norm
-from .masks import cached_mask, causal_mask, padding_mask
+from .layers import DecoderLayer, EncoderLayer
+from .masks import cached_mask, padding_mask, target_mask
+from .residual import make_norm
+from .variants import make_embedding
 
 
 class Transformer(EncoderDecoder):
@@ -26,8 +27,8 @@ class Transformer(EncoderDecoder):
         super().__init__()
         self.settings = settings
         sources, targets, outputs = make_tables(settings, source_vocabulary, target_vocabulary)
-        self.source_embedding = Embedding(sources, settings)
-        self.target_embedding = Embedding(targets, settings)
+        self.source_embedding = make_embedding(sources, settings)
+        self.target_embedding = make_embedding(targets, settings)
         self.encoder = nn.ModuleList(EncoderLayer(settings) for _ in range(settings.encoder_layers))
         self.decoder = nn.ModuleList(DecoderLayer(settings) for _ in range(settings.decoder_layers))
         is_pre = settings.norm == "pre"  # which leaves the residual stream unnormalized
@@ -42,7 +43,7 @@ class Transformer(EncoderDecoder):
 
     def decode(self, target_BT: Tensor, memory_BSD: Tensor, source_mask: Tensor) -> Tensor:
         """Return the decoder's output, B T D."""
-        mask = causal_mask(target_BT.size(1), target_BT.device) & padding_mask(target_BT)
+        mask = target_mask(target_BT, self.settings.attention)
         y_BTD = self.target_embedding(target_BT)
         for layer in self.decoder:
             y_BTD = layer(y_BTD, memory_BSD, mask, source_mask)

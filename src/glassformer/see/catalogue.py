@@ -38,7 +38,7 @@ class Entry(NamedTuple):
             return self.equation
         for condition, equation in self.equation.items():
             pairs = (each.split("=") for each in condition.split())
-            if all(str(values[key]) == value for key, value in pairs):
+            if all(str(values.get(key)) == value for key, value in pairs):
                 return equation
         return ""
 

@@ -80,12 +80,13 @@ def read_lens(trace: Trace, rows: Sequence[int] | None = None) -> Array:
     """
     window, logits = "normed" if trace.settings.norm == "post" else "sum", []
     for layer in range(trace.settings.decoder_layers):
-        y = trace[f"decoder.{layer}.feed_forward_residual.{window}"]
+        y = trace[f"decoder.{layer}.{list_blocks(trace)[-1]}_residual.{window}"]
         y = (y if rows is None else y[list(rows)]).astype(np.float64)
-        if trace.settings.norm == "pre":
-            deviation = np.sqrt(y.var(-1, keepdims=True) + trace.settings.norm_epsilon)
-            y = (y - y.mean(-1, keepdims=True)) / deviation
-            y = y * trace["decoder_norm.weight"] + trace["decoder_norm.bias"]
+        if trace.settings.norm == "pre" and has_norms(trace):
+            centred = _centre(trace, y)
+            spread = (centred**2).mean(-1, keepdims=True)
+            y = centred / np.sqrt(spread + trace.settings.norm_epsilon)
+            y = y * trace["decoder_norm.weight"] + _norm_bias(trace, "decoder_norm")
         found = y @ trace["output_table.weight"].T + _output_bias(trace)
         logits.append(found.astype(np.float32))
     return np.stack(logits)
@@ -98,14 +99,13 @@ def attribute_logit(trace: Trace, row: int, token: int) -> dict[str, float]:
     up. `norms` is what the biases of the LayerNorms add. What a later block computes from an
     earlier one counts for the later one.
     """
-    written = {
-        f"target_embedding.{window}": trace[f"target_embedding.{window}"][row].astype(np.float64)
-        for window in ("embedded", "positions")
-    }
+    written = _list_embedded(trace, row)
     written["norms"] = np.zeros(trace.settings.d_model)
     for layer in range(trace.settings.decoder_layers):
-        for block in ("self_attention", "cross_attention", "feed_forward"):
+        for block in list_blocks(trace):
             name = f"decoder.{layer}.{block}"
+            beside = {} if "residual" in trace.settings.ablate else written
+            written = {"norms": np.zeros_like(written["norms"])} | beside
             written |= _list_writes(trace, name, row)
             if trace.settings.norm == "post":
                 written = _pass_norm(
@@ -118,6 +118,37 @@ def attribute_logit(trace: Trace, row: int, token: int) -> dict[str, float]:
     if trace.settings.output_bias:
         found["output_bias"] = float(_output_bias(trace)[token])
     return found
+
+
+def list_blocks(trace: Trace) -> tuple[str, ...]:
+    """Return the names of the sub-layers of a decoder layer that the network has."""
+    blocks = ("self_attention", "cross_attention", "feed_forward")
+    return blocks[: 2 if "feed_forward" in trace.settings.ablate else 3]
+
+
+def has_norms(trace: Trace) -> bool:
+    """Return whether the network has normalizations."""
+    return "norm" not in trace.settings.ablate
+
+
+def _list_embedded(trace: Trace, row: int) -> dict[str, Array]:
+    """Return the parts of what the first layer reads: token and position, where they are added."""
+    positions = trace.settings.positions
+    parts = ["embedded"]
+    if positions.are_vectors:
+        parts = ["embedded", "positions"] if positions.combine == "add" else ["sum"]
+    names = [f"target_embedding.{part}" for part in parts]
+    return {name: trace[name][row].astype(np.float64) for name in names}
+
+
+def _centre(trace: Trace, x: Array) -> Array:
+    """Return x as the norm sees it: LayerNorm takes away the mean, RMSNorm does not."""
+    return x - x.mean(-1, keepdims=True) if trace.settings.normalization == "layer" else x
+
+
+def _norm_bias(trace: Trace, module: str) -> Array:
+    """Return the bias of a norm, or one 0 if it has none."""
+    return trace[f"{module}.bias"] if trace.settings.normalization == "layer" else np.zeros(1)
 
 
 def _output_bias(trace: Trace) -> Array:
@@ -136,9 +167,11 @@ def _list_writes(trace: Trace, block: str, row: int) -> dict[str, Array]:
 def _pass_norm(
     trace: Trace, written: dict[str, Array], stem: str, module: str, row: int
 ) -> dict[str, Array]:
+    if not has_norms(trace):
+        return written
     gain = trace[f"{module}.weight"] / trace[f"{stem}.deviation"][row]
-    normed = {name: (each - each.mean()) * gain for name, each in written.items()}
-    normed["norms"] = normed["norms"] + trace[f"{module}.bias"]
+    normed = {name: _centre(trace, each) * gain for name, each in written.items()}
+    normed["norms"] = normed["norms"] + _norm_bias(trace, module)
     return normed
 
 

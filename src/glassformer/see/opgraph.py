@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import NamedTuple
 
-from ..config import Model
+from ..config import PARTS, Model
 from ..messages import LANGUAGES
 from .catalogue import Entry, look_up, read_derived, read_modules
 from .document import Wiring
@@ -104,8 +104,21 @@ def build_graph(
         "I": 2 * settings.d_model,
         "V": target_vocabulary,
         "1": 1,
+        "share": settings.heads // (settings.key_value_heads or settings.heads),
+        "power": 1 << (settings.heads.bit_length() - 1),  # the largest of 2 within heads
     }
     return _Builder(settings, wiring, sizes).build()
+
+
+def list_values(settings: Model) -> dict[str, object]:
+    """Return the settings by which an equation is chosen, by their own names.
+
+    A part that can be left out is there as `without_PART`, True or False.
+    """
+    tables = (settings, settings.attention, settings.positions, settings.rnn)
+    values = {name: value for table in tables for name, value in vars(table).items()}
+    left_out = {f"without_{part}": part in settings.ablate for part in PARTS}
+    return values | left_out | {"shares": settings.key_value_heads is not None}
 
 
 class _Builder:
@@ -114,7 +127,7 @@ class _Builder:
     def __init__(self, settings: Model, wiring: Wiring, sizes: Mapping[str, int]):
         self.settings, self.wiring, self.sizes = settings, wiring, sizes
         self.network = settings.network
-        self.values = {**vars(settings.positions), **vars(settings.rnn), **vars(settings)}
+        self.values = list_values(settings)
         self.graph = Graph()
 
     def build(self) -> Graph:

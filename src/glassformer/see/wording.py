@@ -300,7 +300,7 @@ def _code_bare(part: Expression, at: dict[str, str]) -> tuple[str, int]:
             top = f"np.max({inner})"  # subtracted from both against overflow
             return f"np.exp({_code(above, at)} - {top}) / np.sum(np.exp({inner} - {top}))", 3
         case Operation("and", left, right):
-            return f"({_code(left, at)}) & ({_code(right, at)})", 0
+            return f"np.logical_and({_code(left, at)}, {_code(right, at)})", ATOM
         case Operation("-", Number(0), right):
             return f"-{_code(right, at, 3)}", 2
         case Operation(sign, left, right):

@@ -34,6 +34,9 @@ def _list_weights(settings: Model, source: int, target: int) -> Named:
         if settings.positions.layout == "learned":
             places = settings.positions.max_positions
             yield f"{side}_embedding.positions_LD", (places, settings.d_model)
+        if settings.positions.combine == "concatenate":
+            wide = 2 * settings.d_model
+            yield from _list_linear(f"{side}_embedding.to_sum", settings.d_model, wide)
     outputs = 1 + len(settings.labels) if settings.labels else target
     yield "output_table.weight", (outputs, settings.d_model)
     if settings.output_bias:
@@ -75,15 +78,28 @@ def _list_cell(name: str, settings: Model, inputs: int, size: int) -> Named:
 
 
 def _list_layer(name: str, settings: Model, attentions: tuple[str, ...]) -> Named:
-    wide, narrow = settings.heads * settings.width, settings.d_model
+    narrow = settings.d_model
     for attention in attentions:
-        for part in ("query", "key", "value"):
-            yield from _list_linear(f"{name}.{attention}.to_{part}", wide, narrow)
-        yield from _list_linear(f"{name}.{attention}.to_output", narrow, wide)
-    yield from _list_linear(f"{name}.feed_forward.inner", settings.d_ff, narrow)
-    yield from _list_linear(f"{name}.feed_forward.outer", narrow, settings.d_ff)
-    for sublayer in (*attentions, "feed_forward"):
+        yield from _list_attention(f"{name}.{attention}", settings)
+    if settings.positions.layout == "relative":
+        kinds = 2 * settings.positions.reach + 1
+        for part in ("key", "value"):
+            yield f"{name}.self_attention.relative.{part}_CK", (kinds, settings.width)
+    has_network = "feed_forward" not in settings.ablate
+    if has_network:
+        for part in ("inner", "gate")[: 1 + settings.gated]:
+            yield from _list_linear(f"{name}.feed_forward.{part}", settings.d_ff, narrow)
+        yield from _list_linear(f"{name}.feed_forward.outer", narrow, settings.d_ff)
+    for sublayer in (*attentions, "feed_forward")[: len(attentions) + has_network]:
         yield from _list_norm(f"{name}.{sublayer}_residual.norm", settings)
+
+
+def _list_attention(name: str, settings: Model) -> Named:
+    wide, narrow = settings.heads * settings.width, settings.d_model
+    shared = (settings.key_value_heads or settings.heads) * settings.width
+    for part, size in (("query", wide), ("key", shared), ("value", shared)):
+        yield from _list_linear(f"{name}.to_{part}", size, narrow)
+    yield from _list_linear(f"{name}.to_output", narrow, wide)
 
 
 def _list_linear(name: str, outputs: int, inputs: int) -> Named:
@@ -92,5 +108,8 @@ def _list_linear(name: str, outputs: int, inputs: int) -> Named:
 
 
 def _list_norm(name: str, settings: Model) -> Named:
+    if "norm" in settings.ablate:
+        return
     yield f"{name}.weight", (settings.d_model,)
-    yield f"{name}.bias", (settings.d_model,)
+    if settings.normalization == "layer":
+        yield f"{name}.bias", (settings.d_model,)

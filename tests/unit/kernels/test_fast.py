@@ -15,7 +15,7 @@ from glassformer.kernels.recurrent import TWINS as RECURRENT
 from glassformer.model import Transformer
 from glassformer.model.attention import MultiHeadAttention
 from glassformer.model.feed_forward import FeedForward
-from glassformer.model.layers import Residual
+from glassformer.model.residual import Residual
 
 PRECISIONS = pytest.mark.parametrize("precision", SAME)
 IDS = torch.tensor([[5, 6, 7]])

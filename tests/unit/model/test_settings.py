@@ -8,7 +8,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from glassformer.config import Model, Positions
+from glassformer.config import AttentionPattern, Model, Positions
 from glassformer.model import Transformer
 
 SOURCE = torch.tensor([[5, 6, 7, 2], [8, 2, 0, 0]])
@@ -27,7 +27,12 @@ CHANGES = {
     "activation_dropout": (0.3, "training"),
     "norm": ("pre", "parameters"),
     "norm_epsilon": (0.1, "outputs"),
+    "normalization": ("rms", "parameters"),
     "activation": ("silu", "outputs"),
+    "gated": (True, "parameters"),
+    "key_value_heads": (1, "parameters"),
+    "ablate": (("scale",), "outputs"),
+    "attention": (AttentionPattern(pattern="local", width=1), "outputs"),
     "tie": ("none", "parameters"),
     "output_bias": (True, "parameters"),
 }
@@ -36,6 +41,7 @@ PLACES = {
     "grid": ("tensor2tensor", "outputs"),
     "offset": (3, "outputs"),
     "amplitude": (0.5, "outputs"),
+    "combine": ("multiply", "outputs"),
 }
 
 
@@ -70,7 +76,7 @@ def find_change(one: Transformer, other: Transformer) -> str:
 def test_every_setting_is_tried() -> None:
     others = {"positions", "network", "rnn"}  # the latter two: tests/equal/test_rnn.py
     assert CHANGES.keys() == Model.model_fields.keys() - others
-    assert PLACES.keys() == Positions.model_fields.keys() - {"max_positions"}
+    assert PLACES.keys() == Positions.model_fields.keys() - {"max_positions", "reach"}
 
 
 def test_the_same_settings_make_the_same_network() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from tests.equal.variants import VARIANTS
 
 from glassformer.config import Config, Model, Positions
 from glassformer.model import Transformer, build_network
@@ -20,10 +21,11 @@ SMALL = Model(d_model=16, d_ff=24, heads=2, encoder_layers=1, decoder_layers=2)
         {"head_width": 5, "encoder_layers": 3},
         {"positions": Positions(layout="learned", max_positions=9)},
         {"positions": Positions(layout="concatenated", max_positions=9)},
+        *VARIANTS.values(),
     ],
 )
 def test_the_network_has_these_weights(changed: dict[str, object]) -> None:
-    settings = SMALL.model_copy(update=changed)
+    settings = Model.model_validate(SMALL.model_dump(exclude_unset=True) | changed)
     sizes = (30, 30) if settings.tie == "three-way" else (30, 40)
     wanted = Transformer(settings, *sizes).state_dict()
     assert list_shapes(settings, *sizes) == {name: tuple(x.shape) for name, x in wanted.items()}

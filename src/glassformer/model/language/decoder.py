@@ -12,25 +12,27 @@ from torch import Tensor, nn
 
 from ...config import Model
 from ...tap import tap
-from ..embedding import Embedding
 from ..encoder_decoder import EncoderDecoder, make_tables
 from ..kv_cache import DecodingState, KVCache
-from ..layers import EncoderLayer, make_norm
-from ..masks import cached_mask, causal_mask, padding_mask
+from ..layers import EncoderLayer
+from ..masks import cached_mask, padding_mask, target_mask
+from ..residual import make_norm
+from ..variants import make_embedding
 
 
 class CausalLayer(EncoderLayer):
     """A decoder layer without cross-attention: an encoder layer that decodes step by step."""
 
+    def __init__(self, settings: Model):
+        super().__init__(settings, is_causal=True)
+
     def step(self, y_RQD: Tensor, cache: KVCache, mask: Tensor) -> Tensor:
         """Return the output for the newest positions, R Q D; `cache` has the keys and values of all
         others and gets those of the newest."""
 
-        def look_back(y_RQD: Tensor) -> Tensor:
-            keys_values = cache.append(*self.self_attention.keys_values(y_RQD))
-            return self.self_attention.attend_to(y_RQD, keys_values, mask)
-
-        y_RQD = self.self_attention_residual(y_RQD, look_back)
+        y_RQD = self.self_attention_residual(
+            y_RQD, lambda y: self.self_attention.step(y, cache, mask)
+        )
         return self.feed_forward_residual(y_RQD, self.feed_forward)
 
 
@@ -41,7 +43,7 @@ class DecoderNetwork(EncoderDecoder):
         super().__init__()
         self.settings = settings
         _, table, outputs = make_tables(settings, target_vocabulary, target_vocabulary)
-        self.target_embedding = Embedding(table, settings)
+        self.target_embedding = make_embedding(table, settings)
         self.decoder = nn.ModuleList(CausalLayer(settings) for _ in range(settings.decoder_layers))
         is_pre = settings.norm == "pre"
         self.decoder_norm = make_norm(settings) if is_pre else nn.Identity()
@@ -57,7 +59,7 @@ class DecoderNetwork(EncoderDecoder):
 
     def decode(self, target_BT: Tensor, memory: None, source_mask: Tensor) -> Tensor:
         """Return the decoder's output, B T D."""
-        mask = causal_mask(target_BT.size(1), target_BT.device) & padding_mask(target_BT)
+        mask = target_mask(target_BT, self.settings.attention)
         y_BTD = self.target_embedding(target_BT)
         for layer in self.decoder:
             y_BTD = layer(y_BTD, mask)
@@ -67,9 +69,12 @@ class DecoderNetwork(EncoderDecoder):
 
     def start(self, source_BS: Tensor) -> DecodingState:
         """Return a state with empty caches, a row for each of the sources."""
-        rows, settings = len(source_BS), self.settings
-        empty = self.output_table.weight.new_empty((rows, settings.heads, 0, settings.width))
-        layers = [KVCache((empty, empty), (empty, empty)) for _ in self.decoder]
+        rows, settings, layers = len(source_BS), self.settings, list[KVCache]()
+        for layer in self.decoder:
+            assert isinstance(layer, CausalLayer)
+            shape = rows, layer.self_attention.cached_heads, 0, settings.width
+            empty = self.output_table.weight.new_empty(shape)
+            layers.append(KVCache((empty, empty), (empty, empty)))
         length_R = torch.zeros(rows, dtype=torch.long, device=source_BS.device)
         no_mask = padding_mask(source_BS[:, :0])
         return DecodingState(no_mask, layers, length_R, settings.positions.max_positions)

@@ -14,10 +14,11 @@ from torch import Tensor, nn
 
 from ...config import Model
 from ...tap import tap
-from ..embedding import Embedding
 from ..encoder_decoder import EncoderDecoder, make_tables
-from ..layers import EncoderLayer, make_norm
+from ..layers import EncoderLayer
 from ..masks import padding_mask
+from ..residual import make_norm
+from ..variants import make_embedding
 
 
 class EncoderNetwork(EncoderDecoder):
@@ -33,7 +34,7 @@ class EncoderNetwork(EncoderDecoder):
         if settings.labels:  # row 0 is that of padding, as in every table
             outputs = nn.Embedding(1 + len(settings.labels), settings.d_model)
             nn.init.normal_(outputs.weight, std=settings.d_model**-0.5)
-        self.source_embedding = Embedding(table, settings)
+        self.source_embedding = make_embedding(table, settings)
         self.encoder = nn.ModuleList(EncoderLayer(settings) for _ in range(settings.encoder_layers))
         is_pre = settings.norm == "pre"
         self.encoder_norm = make_norm(settings) if is_pre else nn.Identity()

@@ -26,7 +26,7 @@ BLOCKS = (  # file, function, prefix of its windows, key of its title
     ("attention.py", "MultiHeadAttention.attend", "encoder.{}.self_attention", "attention"),
     ("attention.py", "MultiHeadAttention.attend_to", "encoder.{}.self_attention", "heads"),
     ("feed_forward.py", "FeedForward.forward", "encoder.{}.feed_forward", "feed_forward"),
-    ("layers.py", "Residual.forward", "encoder.{}.self_attention_residual", "residual"),
+    ("residual.py", "Residual.forward", "encoder.{}.self_attention_residual", "residual"),
 )
 
 

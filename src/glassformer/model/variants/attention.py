@@ -1,0 +1,167 @@
+"""Multi-head attention with what later work changed in it; each change is a line or two here.
+
+Letters: B sentences; R rows of a search; Q query positions; M memory positions; L positions of
+either; D model width; H heads; K width of one head. Where heads share keys and values, k and v have
+fewer heads than H.
+"""
+
+import math
+
+import torch
+from torch import Tensor, nn
+
+from ...config import Model
+from ...tap import tap
+from ..attention import MultiHeadAttention
+from ..kv_cache import KVCache, Pair
+from .alibi import penalties
+from .blocks import attend_in_blocks, take_nearest
+from .pattern import pattern_mask
+from .relative import RelativePositions
+from .rotary import rotate
+
+FEW = 3  # up to so many blocks, the whole matrix of scores costs no more than its band
+
+
+class VariedAttention(MultiHeadAttention):
+    """Attention whose heads share keys and values in groups, or whose scores are not scaled.
+
+    One key and value for all heads is multi-query attention (Shazeer 2019); one for each group is
+    grouped-query attention (Ainslie et al. 2023).
+    """
+
+    def __init__(self, settings: Model):
+        super().__init__(settings)
+        groups = settings.key_value_heads or settings.heads
+        self.share, self.head_width = settings.heads // groups, settings.width
+        if self.share > 1:
+            self.to_key = nn.Linear(settings.d_model, groups * self.head_width)
+            self.to_value = nn.Linear(settings.d_model, groups * self.head_width)
+        self.scale = 1.0 if "scale" in settings.ablate else 1 / math.sqrt(self.head_width)
+
+    @property
+    def cached_heads(self) -> int:
+        """Return how many heads a KV cache has memory for: a window shows each head its own."""
+        return self.heads // self.share if self.recorder is None else self.heads
+
+    def keys_values(self, memory_BMD: Tensor) -> Pair:
+        """Return the keys and the values of `memory`: each B H M K, with the heads that it has."""
+        k_BHMK, v_BHMK = (
+            self._split(self.to_key(memory_BMD)),
+            self._split(self.to_value(memory_BMD)),
+        )
+        if self.cached_heads == self.heads:
+            k_BHMK, v_BHMK = self.spread(k_BHMK), self.spread(v_BHMK)
+        return tap(self, "key", k_BHMK), tap(self, "value", v_BHMK)
+
+    def attend(self, q_BHQK: Tensor, k_BHMK: Tensor, v_BHMK: Tensor, mask: Tensor) -> Tensor:
+        """Compute softmax(Q Kᵀ · scale) V, B H Q K, one step on each line."""
+        scores_BHQM = q_BHQK @ self.spread(k_BHMK).mT * self.scale
+        scores_BHQM = tap(self, "scores", scores_BHQM)
+        masked_BHQM = scores_BHQM.masked_fill(~tap(self, "mask", mask), -math.inf)
+        weights_BHQM = tap(self, "weights", masked_BHQM.softmax(-1))
+        return self.dropout(weights_BHQM) @ self.spread(v_BHMK)
+
+    def spread(self, x_BHLK: Tensor) -> Tensor:
+        """Return keys or values for each head, where several share one."""
+        if x_BHLK.size(1) == self.heads:
+            return x_BHLK
+        return x_BHLK.repeat_interleave(self.share, 1)
+
+    def _split(self, x_BLD: Tensor) -> Tensor:
+        return x_BLD.unflatten(-1, (-1, self.head_width)).transpose(1, 2)  # B H L K
+
+
+class VariedSelfAttention(VariedAttention):
+    """Self-attention that is told positions here, or that follows a pattern.
+
+    Rotary positions turn queries and keys; ALiBi takes from the scores; relative positions add to
+    keys and values. A pattern hides what is far away; each position always sees itself.
+    """
+
+    penalties_H: Tensor | None
+
+    def __init__(self, settings: Model, *, is_causal: bool):
+        super().__init__(settings)
+        positions, self.is_causal = settings.positions, is_causal
+        self.is_rotary = positions.layout == "rotary"
+        of_heads = penalties(self.heads).float() if positions.layout == "alibi" else None
+        self.register_buffer("penalties_H", of_heads, persistent=False)
+        self.relative: RelativePositions | None = None
+        if positions.layout == "relative":
+            self.relative = RelativePositions(self.head_width, positions.reach)
+        self.pattern = settings.attention
+
+    def forward(self, x_BLD: Tensor, memory_BLD: Tensor, mask: Tensor) -> Tensor:
+        """Return the output for a whole sequence, B L D; `memory` is x. `mask` hides padding, and
+        in a decoder without a pattern what follows."""
+        at_BL = torch.arange(x_BLD.size(1), device=x_BLD.device)[None]
+        k_BHLK, v_BHLK = self.keys_values_at(memory_BLD, at_BL)
+        q_BHLK = self.queries_at(x_BLD, at_BL)
+        is_long = self.pattern.pattern == "local" and at_BL.size(1) > FEW * self.pattern.width
+        if is_long and self.recorder is None:
+            z_BHLK = attend_in_blocks(self, q_BHLK, k_BHLK, v_BHLK, mask)
+        else:
+            mask = self.hide(mask, at_BL, at_BL)
+            z_BHLK = self.attend_at(q_BHLK, k_BHLK, v_BHLK, mask, at_BL[..., None] - at_BL)
+        return self.join(z_BHLK)
+
+    def step(self, x_RQD: Tensor, cache: KVCache, mask: Tensor) -> Tensor:
+        """Return the output for the newest positions, R Q D."""
+        assert cache.places is not None
+        _, at_RQ = cache.places
+        k_RHMK, v_RHMK = cache.append(*self.keys_values_at(x_RQD, at_RQ))
+        key_RM = torch.arange(k_RHMK.size(2), device=at_RQ.device)[None]
+        if self.pattern.pattern == "local" and self.recorder is None:
+            k_RHMK, v_RHMK, key_RM = take_nearest(k_RHMK, v_RHMK, at_RQ, self.pattern.width)
+            mask = (key_RM >= 0)[:, None, None]
+        q_RHQK, mask = self.queries_at(x_RQD, at_RQ), self.hide(mask, at_RQ, key_RM)
+        distance_RQM = at_RQ[..., None] - key_RM[:, None]
+        return self.join(self.attend_at(q_RHQK, k_RHMK, v_RHMK, mask, distance_RQM))
+
+    def queries_at(self, x_BQD: Tensor, at_BQ: Tensor) -> Tensor:
+        """Return the queries, B H Q K, of these positions."""
+        q_BHQK = tap(self, "query", self._split(self.to_query(x_BQD)))
+        return tap(self, "rotated_query", rotate(q_BHQK, at_BQ)) if self.is_rotary else q_BHQK
+
+    def keys_values_at(self, x_BMD: Tensor, at_BM: Tensor) -> Pair:
+        """Return the keys and the values of these positions."""
+        k_BHMK, v_BHMK = self.keys_values(x_BMD)
+        if self.is_rotary:
+            k_BHMK = tap(self, "rotated_key", rotate(k_BHMK, at_BM))
+        return k_BHMK, v_BHMK
+
+    def hide(self, mask: Tensor, query_BQ: Tensor, key_BM: Tensor) -> Tensor:
+        """Return the mask with what the pattern hides as well, B 1 Q M."""
+        if self.pattern.pattern == "full":
+            return tap(self, "mask", mask)
+        distance_BQM = (query_BQ[..., None] - key_BM[:, None])[:, None]
+        mask = tap(self, "mask", mask & (distance_BQM >= 0) if self.is_causal else mask)
+        pattern = pattern_mask(self.pattern, query_BQ, key_BM).expand(len(mask), -1, -1, -1)
+        return mask & tap(self, "pattern", pattern) | (distance_BQM == 0)
+
+    def attend_at(
+        self, q_BHQK: Tensor, k_BHMK: Tensor, v_BHMK: Tensor, mask: Tensor, distance_BQM: Tensor
+    ) -> Tensor:
+        """Compute attention, B H Q K; `distance` is the query's position less the key's."""
+        scores_BHQM = q_BHQK @ self.spread(k_BHMK).mT
+        if self.relative is not None:
+            kind_BQM = self.relative.find_kinds(-distance_BQM)
+            scores_BHQM = scores_BHQM + self.relative.score(q_BHQK, kind_BQM)
+        scores_BHQM = scores_BHQM * self.scale
+        if self.penalties_H is not None:
+            scores_BHQM = (
+                scores_BHQM - self.penalties_H[:, None, None] * distance_BQM.abs()[:, None]
+            )
+        scores_BHQM = tap(self, "scores", scores_BHQM)
+        masked_BHQM = scores_BHQM.masked_fill(~mask, -math.inf)
+        weights_BHQM = self.dropout(tap(self, "weights", masked_BHQM.softmax(-1)))
+        z_BHQK = weights_BHQM @ self.spread(v_BHMK)
+        if self.relative is not None:
+            z_BHQK = z_BHQK + self.relative.read(weights_BHQM, kind_BQM)
+        return z_BHQK
+
+    def join(self, z_BHQK: Tensor) -> Tensor:
+        """Return the output of all heads together, B Q D."""
+        z_BHQK = tap(self, "context", z_BHQK)
+        return tap(self, "output", self.to_output(z_BHQK.transpose(1, 2).flatten(2)))

@@ -1,0 +1,49 @@
+"""Embeddings to which positions are not added: mixed in another way, or not told here at all.
+
+Letters: B sentences; L positions; D model width.
+"""
+
+import math
+
+import torch
+from torch import Tensor, nn
+
+from ...config import Model
+from ...tap import Watchable, tap
+from ..embedding import Embedding
+from ..positions import check_reach
+
+
+class MixedEmbedding(Embedding):
+    """Scaled token embeddings, multiplied by position vectors or concatenated with them.
+
+    Concatenated they are 2 D numbers, of which a linear map makes D.
+    """
+
+    def __init__(self, table: nn.Embedding, settings: Model):
+        super().__init__(table, settings)
+        self.to_sum: nn.Linear | None = None
+        if settings.positions.combine == "concatenate":
+            self.to_sum = nn.Linear(2 * settings.d_model, settings.d_model)
+            nn.init.xavier_uniform_(self.to_sum.weight)
+
+    def mix(self, words_BLD: Tensor, places_LD: Tensor) -> Tensor:
+        """Return what the first layer reads, B L D."""
+        if self.to_sum is None:
+            return words_BLD * places_LD
+        return self.to_sum(torch.cat((words_BLD, places_LD.expand_as(words_BLD)), -1))
+
+
+class BareEmbedding(Watchable):
+    """Scaled token embeddings alone: attention tells positions, or nothing does."""
+
+    def __init__(self, table: nn.Embedding, settings: Model):
+        super().__init__()
+        self.table, self.longest = table, settings.positions.max_positions
+        self.dropout = nn.Dropout(settings.dropout)
+
+    def forward(self, ids_BL: Tensor, position_BL: Tensor | None = None) -> Tensor:
+        """Return the token vectors, B L D, after dropout."""
+        check_reach(ids_BL.size(1), self.longest)
+        words_BLD = tap(self, "embedded", self.table(ids_BL) * math.sqrt(self.table.embedding_dim))
+        return tap(self, "sum", self.dropout(words_BLD))

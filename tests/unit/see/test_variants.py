@@ -1,0 +1,57 @@
+"""Looking inside networks that are not the paper's: every number says how it was made."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+from tests.equal.variants import VARIANTS
+from tests.unit.see.test_explain import allow, draw_cells
+
+from glassformer.see import Trace, derive, record
+
+
+@pytest.fixture(params=list(VARIANTS))
+def trace(request: pytest.FixtureRequest, make: Any) -> Trace:
+    settings = dict(VARIANTS[request.param])
+    settings["positions"] = {"max_positions": 40, **settings.get("positions", {})}
+    return record(make(**settings), " the cat is on a tree, é", target="a dog runs")
+
+
+def test_every_cell_is_explained_in_every_form(trace: Trace) -> None:
+    for name, index in draw_cells(trace, 1):
+        found, scope = trace.explain(name, index), {"trace": trace}
+        assert str(found.name) in found.to_text()
+        latex = found.to_latex()
+        assert latex.count("{") == latex.count("}") and latex.endswith(r"\end{aligned}")
+        exec(found.to_numpy(), scope)  # a warning is an error
+        value = float(scope["value"])  # type: ignore[arg-type]
+        if name.endswith(".masked") and not found.mask:
+            assert value == found.value == -math.inf
+            continue
+        assert abs(value - found.value) <= allow(found), found.to_numpy()
+        total = found.scale * sum(term.value for term in found.terms) + found.bias
+        total = getattr(math, found.function)(total) if found.function else total
+        assert abs(found.recomputed - total) <= 1e-9 * max(1, abs(total)), (name, index)
+
+
+def test_the_last_lens_is_the_model(trace: Trace) -> None:
+    lens = derive.read_lens(trace)
+    np.testing.assert_allclose(lens[-1], trace["logits"], rtol=1e-4, atol=1e-4)
+
+
+def test_attributions_of_a_logit_add_up(trace: Trace) -> None:
+    found = derive.attribute_logit(trace, 2, 5)
+    assert sum(found.values()) == pytest.approx(trace["logits"][2, 5], abs=1e-3, rel=1e-4)
+    is_beside = "residual" not in trace.settings.ablate
+    assert ("decoder.2.cross_attention.1" in found) == is_beside
+
+
+def test_what_is_left_out_is_not_recorded(make: Any) -> None:
+    bare = record(make(ablate=["feed_forward"], positions={"layout": "none"}), "a dog")
+    assert not [name for name in bare.graph if "feed_forward" in name or "positions" in name]
+    plain = record(make(), "a dog")
+    varied = ("rotated_query", "rotated_key", "pattern", "gate", "turn", "penalty")
+    assert not [name for name in plain.graph if name.rpartition(".")[2] in varied]
