@@ -80,6 +80,21 @@ def test_a_recurrent_network_killed_after_a_checkpoint(tmp_path, corpus, precisi
     check_killed(config, tmp_path, corpus, monkeypatch)
 
 
+@pytest.mark.parametrize("kind", ["decoder", "encoder", "labels"])
+def test_a_language_model_killed_after_a_checkpoint(tmp_path, corpus, kind, monkeypatch):
+    """Its masks are drawn again as they were."""
+    network = "decoder" if kind == "decoder" else "encoder"
+    other = {"decoder": "encoder_layers", "encoder": "decoder_layers"}[network]
+    model = {**SETTINGS["model"], "network": network, other: 0}
+    data = corpus[:1]
+    if kind == "labels":
+        data = [tmp_path / "labelled.tsv"]
+        lines = [f"{'red' if 'red' in line else 'other'}\t{line}\n" for line in LINES]
+        data[0].write_text("".join(lines), encoding="utf-8")
+    config = Config.read({**settings("fp32").to_json(), "model": model})
+    check_killed(config, tmp_path, data, monkeypatch)
+
+
 @pytest.mark.parametrize("optimizer", ["adam", "muon"])
 @pytest.mark.parametrize("precision", ["fp32", "bf16"])
 def test_killed_after_a_checkpoint(tmp_path, corpus, precision, optimizer, monkeypatch):
