@@ -233,7 +233,9 @@ def test_told_in_a_terminal(translator: Translator) -> None:
 def test_what_shows_transformers_says_so(translator: Translator) -> None:
     """Pictures, the app's page and words that attention aligns, where there is none."""
     trace = record(translator, "the dog is so", target="a cat")
-    with pytest.raises(ValueError, match="V54 shows a Transformer, but this is a recurrent network"):
+    with pytest.raises(
+        ValueError, match="V54 shows a Transformer, but this is a recurrent network"
+    ):
         trace.picture("V54")
     with pytest.raises(ValueError, match="looks inside Transformers, and this is a network=rnn"):
         build_page(trace)

@@ -12,7 +12,7 @@ from .subtitles import Subtitles
 OFFICE = {".docx": WORD, ".odp": OPEN, ".odt": OPEN, ".pptx": SLIDES}
 
 
-class Document(Protocol):
+class TranslatableDocument(Protocol):
     """A document as texts to be translated; `form` says whether they are text or HTML."""
 
     form: str
@@ -32,7 +32,7 @@ class WholeText:
         return said[0].encode("utf-8", "replace")
 
 
-TEXTS: dict[str, Callable[[str], Document]] = {
+TEXTS: dict[str, Callable[[str], TranslatableDocument]] = {
     ".htm": lambda text: WholeText(text, "html"),
     ".html": lambda text: WholeText(text, "html"),
     ".srt": Subtitles,
@@ -41,7 +41,7 @@ TEXTS: dict[str, Callable[[str], Document]] = {
 ENDINGS = sorted([*OFFICE, *TEXTS])
 
 
-def open_document(data: bytes, name: str) -> Document:
+def open_document(data: bytes, name: str) -> TranslatableDocument:
     """Return the document in a file of this name.
 
     Raises ValueError if the ending is unknown, or the file damaged or hostile; ModuleNotFoundError

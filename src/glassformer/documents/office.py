@@ -111,7 +111,7 @@ class OfficeDocument:
 
 
 @dataclass
-class Node:
+class InlinePart:
     """A part of a paragraph: text, a wrapper with children, or elements that are no text."""
 
     text: str = ""
@@ -119,7 +119,7 @@ class Node:
     format: Any = None  # of text, or of the run that an element stood in
     kept: list[Any] = field(default_factory=list)
     is_in_run: bool = False  # whether the kept element needs a run around it
-    children: list[Node] = field(default_factory=list)
+    children: list[InlinePart] = field(default_factory=list)
 
 
 class Paragraph:
@@ -127,7 +127,7 @@ class Paragraph:
 
     def __init__(self, element: Any, dialect: Dialect) -> None:
         self.element, self.dialect = element, dialect
-        self.numbered: list[Node] = []
+        self.numbered: list[InlinePart] = []
         self.first: list[Any] = []
         self.last: list[Any] = []
         self._field: list[Any] | None = None  # elements of a field of Word that has begun
@@ -142,11 +142,11 @@ class Paragraph:
         self.plain = "".join(node.text for node in _list_texts(nodes))
         self.markup = "".join(map(self._mark, nodes))
 
-    def _read(self, element: Any, depth: int) -> Iterator[Node]:
+    def _read(self, element: Any, depth: int) -> Iterator[InlinePart]:
         """Yield the parts of an element in order; Word's fields become one part each."""
         names = self.dialect
         if not names.run and element.text:
-            yield Node(element.text)
+            yield InlinePart(element.text)
         for child in element:
             if self._field is not None or _begins_field(child):
                 yield from self._gather_field(child)
@@ -157,31 +157,31 @@ class Paragraph:
             elif child.tag == names.run:
                 yield from self._read_run(child)
             elif child.tag in names.wrappers and depth < DEEPEST:
-                yield Node(shell=child, children=_merge([*self._read(child, depth + 1)]))
+                yield InlinePart(shell=child, children=_merge([*self._read(child, depth + 1)]))
             elif child.tag not in names.dropped:
-                yield Node(kept=[child])
+                yield InlinePart(kept=[child])
             if not names.run and child.tail:
-                yield Node(child.tail)
+                yield InlinePart(child.tail)
         if self._field and not depth:
-            yield Node(kept=self._field)
+            yield InlinePart(kept=self._field)
             self._field = None
 
-    def _read_run(self, run: Any) -> Iterator[Node]:
+    def _read_run(self, run: Any) -> Iterator[InlinePart]:
         """Yield the texts of a run, and what else is in it; each gets a run of its own."""
         names = self.dialect
         format = run.find(names.format)
         for child in run:
             if child.tag == names.text:
-                yield Node(child.text or "", format=format)
+                yield InlinePart(child.text or "", format=format)
             elif child is not format and child.tag not in names.dropped:
-                yield Node(kept=[child], format=format, is_in_run=True)
+                yield InlinePart(kept=[child], format=format, is_in_run=True)
 
-    def _gather_field(self, child: Any) -> Iterator[Node]:
+    def _gather_field(self, child: Any) -> Iterator[InlinePart]:
         """Gather the elements of a field, from its begin to its end; they stay as they are."""
         self._field = [*(self._field or ()), child]
         marks = [mark.get(f"{W}fldCharType") for each in self._field for mark in _list_marks(each)]
         if marks.count("end") >= marks.count("begin"):
-            yield Node(kept=self._field)
+            yield InlinePart(kept=self._field)
             self._field = None
 
     def make_run(self, format: Any, content: Any) -> Any:
@@ -209,7 +209,7 @@ class Paragraph:
         written: bytes = etree.tostring(plain, method="c14n", with_tail=False)
         return written
 
-    def _mark(self, node: Node) -> str:
+    def _mark(self, node: InlinePart) -> str:
         """Return a part as markup, and number it if it gets a tag."""
         if node.kept:
             tag = "br" if node.kept[0].tag in self.dialect.breaks else "img"
@@ -219,7 +219,7 @@ class Paragraph:
             return inner
         return f'<span id="{self._number(node)}">{inner}</span>'
 
-    def _number(self, node: Node) -> int:
+    def _number(self, node: InlinePart) -> int:
         self.numbered.append(node)
         return len(self.numbered) - 1
 
@@ -291,9 +291,9 @@ def _append_text(parent: Any, data: str) -> None:
         parent.text = (parent.text or "") + data
 
 
-def _merge(nodes: Sequence[Node]) -> list[Node]:
+def _merge(nodes: Sequence[InlinePart]) -> list[InlinePart]:
     """Return the parts with neighbouring texts of one format as one: programs split them freely."""
-    merged: list[Node] = []
+    merged: list[InlinePart] = []
     for node in nodes:
         is_text = not node.kept and node.shell is None
         before = merged[-1] if merged else None
@@ -316,7 +316,7 @@ def _is_same(one: Any, other: Any) -> bool:
     return next(sides) == next(sides)
 
 
-def _list_texts(nodes: Sequence[Node]) -> Iterator[Node]:
+def _list_texts(nodes: Sequence[InlinePart]) -> Iterator[InlinePart]:
     for node in nodes:
         if node.text:
             yield node

@@ -26,7 +26,7 @@ class Cue:
     lines: list[str]
 
 
-class Line(NamedTuple):
+class SubtitleLine(NamedTuple):
     """A line of a cue with something to read."""
 
     cue: Cue
@@ -96,10 +96,10 @@ def _read_cues(text: str) -> Iterator[Cue]:
                 break
 
 
-def _group(cues: Sequence[Cue]) -> Iterator[list[Line]]:
+def _group(cues: Sequence[Cue]) -> Iterator[list[SubtitleLine]]:
     """Yield the lines of each sentence; a line in which several begin is one of them."""
-    group: list[Line] = []
-    for line in (Line(cue, place) for cue in cues for place in range(len(cue.lines))):
+    group: list[SubtitleLine] = []
+    for line in (SubtitleLine(cue, place) for cue in cues for place in range(len(cue.lines))):
         if not line.plain:
             continue
         if group and line.is_new_voice:

@@ -9,12 +9,12 @@ from typing import Any
 from ..checks.quality_check import search_checked
 from ..translator import Translator
 from .alignment import Alignments, Said
-from .formats import Document
+from .formats import TranslatableDocument
 from .markup import MarkupPage, read_markup
 
 
 def translate_document(
-    document: Document,
+    document: TranslatableDocument,
     translator: Translator,
     model: Path,
     **how: Any,

@@ -14,7 +14,7 @@ from ..translator import Translator
 ENTRY = 400  # bytes of a key and its place in the cache
 
 
-class Answers:
+class AnswerCache:
     """The translations of sentences, the least recently used dropped first.
 
     `most`: bytes; 0 keeps nothing. `identify` returns the digest of a translator's model: the key

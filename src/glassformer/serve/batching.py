@@ -20,7 +20,7 @@ from ..checks import quality_check
 from ..checks.quality_check import Judged
 from ..config import Decode
 from ..translator import Translator
-from .answers import Answers
+from .answers import AnswerCache
 from .api_error import ApiError
 from .limits import Limits
 
@@ -97,10 +97,10 @@ class Batcher:
         limits: Limits,
         observe: Callable[[int, float], object] = lambda size, seconds: None,
         searches: Sequence[Search] = (search_here,),
-        answers: Answers | None = None,
+        answers: AnswerCache | None = None,
     ) -> None:
         self.limits, self.observe = limits, observe
-        self.answers = answers or Answers(0)
+        self.answers = answers or AnswerCache(0)
         self.waiting = 0  # sentences accepted and not yet translated
         self._orders: deque[Order] = deque()
         self._wake = threading.Condition()

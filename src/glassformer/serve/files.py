@@ -13,7 +13,7 @@ from anyio.to_thread import run_sync
 from fastapi import APIRouter, Request, Response
 from starlette.datastructures import UploadFile
 
-from ..documents.formats import Document, open_document
+from ..documents.formats import TranslatableDocument, open_document
 from .api_error import ApiError
 from .libre import TAG, Wanted, check_access, find_routes
 from .limits import wait_for
@@ -76,7 +76,7 @@ async def translate_file(request: Request, service: TheService) -> dict[str, str
 
 
 async def _translate(
-    request: Request, service: Service, document: Document, source: str, target: str
+    request: Request, service: Service, document: TranslatableDocument, source: str, target: str
 ) -> bytes:
     sample = TAG.sub("", "\n".join(document.texts)[:SNIFFED])
     wanted = Wanted([sample], source, target, document.form)

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import uvicorn
 
-from .answers import Answers
+from .answers import AnswerCache
 from .app import build_app
 from .batching import Batcher, search_here
 from .files import TranslatedFiles
@@ -68,7 +68,7 @@ def make_service(
     limits, metrics = limits or Limits(), ServerMetrics()
     model_pool = ModelPool(models, loaded=limits.loaded, **how)
     others = start_processes(model_pool, processes, metrics, how) if processes > 1 else []
-    answers = Answers(limits.answers, model_pool.identify)
+    answers = AnswerCache(limits.answers, model_pool.identify)
     batcher = Batcher(limits, metrics.observe_batch, others or (search_here,), answers)
     return Service(
         model_pool=model_pool,

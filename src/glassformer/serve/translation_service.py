@@ -12,7 +12,7 @@ from anyio.to_thread import run_sync
 
 from ..checks.quality_check import Judged
 from ..documents.alignment import Alignments, Said
-from ..documents.formats import Document
+from ..documents.formats import TranslatableDocument
 from ..documents.markup import MarkupPage, read_markup
 from ..documents.placing import Link, find_marked_words
 from ..documents.translating import write_pages
@@ -132,7 +132,9 @@ class TranslationService:
                 each |= _tell_sentences(own)
         return found
 
-    async def translate_document(self, document: Document, route: Sequence[PooledModel]) -> bytes:
+    async def translate_document(
+        self, document: TranslatableDocument, route: Sequence[PooledModel]
+    ) -> bytes:
         """Return the translated document. Raises ApiError if it has too much text."""
         size = sum(len(TAG.sub("", text)) for text in document.texts)
         check_characters(size, self.limits.document)

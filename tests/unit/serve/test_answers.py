@@ -11,7 +11,7 @@ pytest.importorskip("fastapi", reason="the extra `serve` is not installed")
 
 from glassformer.checks.quality_check import Judged
 from glassformer.config import Decode
-from glassformer.serve.answers import Answers, measure
+from glassformer.serve.answers import AnswerCache, measure
 from glassformer.serve.model_pool import ModelPool
 from glassformer.translation import Translation
 
@@ -24,8 +24,8 @@ def judge(text: str) -> Judged:
     return Judged([Translation(text, [*text], -1.0, -1.0, [-1.0] * 5, True, [])], (), 0.9, False)
 
 
-def make(most: int = 1 << 20) -> Answers:
-    return Answers(most, lambda translator: "digest")
+def make(most: int = 1 << 20) -> AnswerCache:
+    return AnswerCache(most, lambda translator: "digest")
 
 
 def test_what_is_found() -> None:
