@@ -19,6 +19,7 @@ TABLE = [
     ["__init__", "__main__"],
     ["cli"],
     ["serve"],
+    ["documents"],
     ["bridge", "see"],
     ["train"],
     ["publish"],
@@ -245,6 +246,7 @@ def ask(path, body):
 
 asked = {"q": "<p>The <b>cat</b> is on the mat.</p>", "source": "en", "target": "fr"}
 print(ask("/translate", {**asked, "format": "html"}))
+print(ask("/api/translate", {"text": "The cat is on the mat."}))
 print(ask("/api/trace", {"text": "The cat is on the mat."}))
 ready.server.should_exit = True
 thread.join(30)
@@ -254,7 +256,8 @@ thread.join(30)
 def test_a_server_translates_without_torch() -> None:
     """And says in one sentence what looking inside needs."""
     pytest.importorskip("fastapi", reason="the extra `serve` is not installed")
-    translated, refused = _run(f"{WITHOUT}\n{SERVER}").splitlines()
+    translated, plain, refused = _run(f"{WITHOUT}\n{SERVER}").splitlines()
+    assert "'translation': 'Le chat est sur le tapis.'" in plain
     assert "Le <b>chat</b> est sur le tapis." in translated
     assert "needs torch, which is not installed: pip install" in refused
 

@@ -26,7 +26,7 @@ FURTHER = {
     "text/unigram.py": ["equal/test_marian.py"],
     "kernels/attend.py": ["unit/kernels/test_attend.py"],
     "serve/limits.py": ["unit/serve/test_api.py"],
-    "serve/placing.py": ["unit/serve/test_markup.py"],
+    "documents/placing.py": ["unit/documents/test_markup.py"],
     "model/kv_cache.py": ["equal/test_stepwise.py"],
 }
 

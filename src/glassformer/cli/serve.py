@@ -31,6 +31,12 @@ def serve(
         panel=OPERATION,
         envvar="GLASSFORMER_API_KEYS",
     ),
+    keys: Path | None = opt(
+        "FILE",
+        "A TOML file with a table for each key: key, rate, characters a day; it is read again when "
+        "it changes.",
+        panel=OPERATION,
+    ),
     rate: int = opt(
         "N",
         "Requests a minute of one key or address; 0: any number.",
@@ -57,6 +63,16 @@ def serve(
         min=1,
         default=Limits.waiting,
     ),
+    cache: int = opt(
+        "MIB",
+        "Memory for translated sentences; 0: none are kept.",
+        panel=OPERATION,
+        min=0,
+        default=Limits.answers >> 20,
+    ),
+    recordings: int = opt(
+        "MIB", "Memory for recordings.", panel=OPERATION, min=1, default=Limits.traces >> 20
+    ),
     log: Path | None = opt(
         "FILE",
         "Append a line of JSON for every request: time, address, path, status, duration, model, "
@@ -66,6 +82,14 @@ def serve(
     log_text: bool = flag("Log the texts too.", "--log-text", panel=OPERATION),
     batch: int = opt(
         "N", "Sentences translated together.", panel=MACHINE, min=1, default=Limits.batch
+    ),
+    processes: int = opt(
+        "N",
+        "Processes that translate; one that dies is replaced, and its work done again.",
+        panel=MACHINE,
+        min=1,
+        max=256,
+        default=1,
     ),
     loaded: int = opt("N", "Models kept in memory.", panel=MACHINE, min=1, default=Limits.loaded),
     device: str = DEVICE,
@@ -90,12 +114,16 @@ def serve(
         waiting=waiting,
         batch=batch,
         loaded=loaded,
+        answers=cache << 20,
+        traces=recordings << 20,
         body=max(Limits.body, 12 * characters),  # bytes: an escaped character takes up to 12
     )
     machine = {"device": device, "precision": precision, "threads": threads}
-    access = Access(api_key or (), rate)
+    access = Access(api_key or (), rate, keys)
     ready = prepare_server(
-        make_service(models or (), runs=runs, limits=limits, access=access, **machine),
+        make_service(
+            models or (), runs=runs, limits=limits, access=access, processes=processes, **machine
+        ),
         host=host,
         port=port,
         hosts=host_names or (),

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from typer import Context
 
 from ..data.files import STANDARD, read_lines
-from . import cluster, decoding
+from . import cluster, decoding, documents
 from .options import (
     AS_JSON,
     DEVICE,
@@ -56,6 +56,12 @@ def translate(
     model: Path = MODEL,
     file: Path = arg(
         "FILE", "Text of any length a line; - is the standard input.", default=STANDARD
+    ),
+    document: Path | None = opt(
+        "FILE",
+        "Translate a document and keep its markup: .docx, .html, .odp, .odt, .pptx, .srt or .txt; "
+        "--output gets the same format.",
+        "--file",
     ),
     output: Path | None = OUTPUT,
     n_best: int | None = opt(
@@ -102,8 +108,12 @@ def translate(
     \b
     echo "The cat is on the mat." | glassformer translate my-model
     glassformer translate my-model book.en -o book.de --beam 8
+    glassformer translate my-model --file letter.docx -o brief.docx
     """
-    keep_apart(output, file, prefix_file)
+    keep_apart(output, file, document, prefix_file)
+    if document:
+        documents.translate_file(document, output, context.params)
+        return
     if cluster.is_cluster_wanted(context.params):
         cluster.translate_shards(context.params)
         return

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-EXTRAS = {"torch": "train", "matplotlib": "see"}
+EXTRAS = {"torch": "train", "matplotlib": "see", "lxml": "documents"}
 EXTRAS |= dict.fromkeys(("anyio", "fastapi", "prometheus_client", "starlette", "uvicorn"), "serve")
 
 

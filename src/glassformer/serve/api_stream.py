@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from fastapi import APIRouter, Request, Response
@@ -9,6 +11,7 @@ from fastapi import APIRouter, Request, Response
 from ..checks.familiarity import Familiarity
 from ..checks.quality_check import judge
 from ..config import EOS, Decode
+from ..see.document import Token
 from ..see.tokens import read_source, spell_tokens
 from ..text.spacing import join_sentences
 from ..translation import Translation, assemble, compose
@@ -81,6 +84,8 @@ def _search(
 ) -> Hypothesis:
     tokens = read_source(translator, body.text[slice(*span)])
     job.say("source", sentence=number, tokens=[token.model_dump() for token in tokens])
+    if find_spec("torch") is None:
+        return _search_silently(translator, decode, body, number, tokens, forced)
     import torch
 
     from ..decode import search
@@ -111,6 +116,30 @@ def _search(
             device=translator.device,
             watch=watch,
         )
+    return found
+
+
+def _search_silently(
+    translator: Translator,
+    decode: Decode,
+    body: StreamRequest,
+    number: int,
+    tokens: Sequence[Token],
+    forced: list[int],
+) -> Hypothesis:
+    """Return the translation without its steps, as without PyTorch nobody can look at them."""
+    ((found,),) = translator.weights.get_engine(translator.precision).search(
+        [[token.id for token in tokens]],
+        decode,
+        n_best=1,
+        prefixes=[forced],
+        lines=[number],
+        seed=body.seed,
+        longest=translator.longest,
+        budget=translator.batch_budget,
+        workers=1,
+        progress=None,
+    )
     return found
 
 

@@ -29,6 +29,7 @@ from . import (
     api_stream,
     api_tensors,
     api_traces,
+    files,
     libre,
     metrics,
 )
@@ -42,7 +43,7 @@ from .streams import EVENTS
 
 SMALLEST = 1000  # bytes from which compression is worth it
 LEVEL = 5  # higher levels take longer and hardly shrink a page of the app
-NUMBERS = re.compile(r"/(?:tensors|weights|file)(?:/|$)")  # fp32 hardly shrinks
+NUMBERS = re.compile(r"/(?:tensors|weights|file|download_file)(?:/|$)")  # fp32 hardly shrinks
 log = logging.getLogger("glassformer.serve")
 ABOUT = "Translate, and look inside. /api needs the token; LibreTranslate's paths do not."
 ERROR = {"content": {"application/json": {"schema": {"$ref": "#/components/schemas/Error"}}}}
@@ -99,7 +100,7 @@ def build_app(
     for part in OURS:
         api.include_router(part.router)
     app.include_router(api)
-    for face in (libre, metrics):
+    for face in (libre, files, metrics):
         app.include_router(face.router, responses=ERRORS)
     add_pages(app)
     document = describe_api(app)

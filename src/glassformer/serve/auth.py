@@ -109,8 +109,9 @@ class Guard:
 
     def _limit(self, scope: Scope, receive: Receive) -> Receive:
         """Return a `receive` that raises ApiError if the body is too large or too slow."""
-        is_upload = scope["path"] == "/api/traces"
-        most = self.limits.upload if is_upload else self.limits.body
+        uploads = {"/api/traces": self.limits.upload, "/translate_file": self.limits.file}
+        is_upload = scope["path"] in uploads
+        most = uploads.get(scope["path"], self.limits.body)
         announced = Headers(scope=scope).get("content-length", "0")
         if announced.isdecimal() and int(announced) > most:
             raise ApiError(413, f"the body has {announced} bytes: at most {most}")

@@ -14,16 +14,32 @@ import time
 from collections import deque
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from typing import Any
 
 from ..checks import quality_check
+from ..checks.quality_check import Judged
 from ..config import Decode
-from ..translator import Translation, Translator
+from ..translator import Translator
+from .answers import AnswerCache
 from .api_error import ApiError
 from .limits import Limits
 
 log = logging.getLogger("glassformer.serve")
-Found = list[list[Translation]]
+Found = list[Judged]
 Key = tuple[int, Decode, int]
+Search = Callable[[Translator, list[str], Decode, int], Found]
+IDLE = 1.0  # seconds after which a thread without work looks after its process
+
+
+def search_here(translator: Translator, sentences: list[str], decode: Decode, n_best: int) -> Found:
+    """Return the checked translations of sentences, computed in this process."""
+    told: dict[str, Any] = {
+        "again": n_best == 1,
+        "decode": decode,
+        "n_best": n_best,
+        "split": False,
+    }
+    return quality_check.search_checked(translator, sentences, **told)
 
 
 class Order:
@@ -42,7 +58,7 @@ class Order:
         self.begun = time.monotonic()
         self.deadline, self.seconds = self.begun + seconds, seconds
         self.next, self.left = 0, len(sentences)
-        self.found: Found = [[] for _ in sentences]
+        self.found: list[Judged | None] = [None] * len(sentences)
         self._loop = asyncio.get_running_loop()
         self.answer: asyncio.Future[Found] = self._loop.create_future()
 
@@ -51,11 +67,12 @@ class Order:
         """Return the key; requests with equal keys may be translated together."""
         return id(self.translator), self.decode, self.n_best
 
-    def put(self, place: int, best: list[Translation]) -> None:
-        self.found[place] = best
+    def put(self, place: int, judged: Judged) -> None:
+        self.found[place] = judged
         self.left -= 1
         if not self.left:
-            self._tell(lambda: self.answer.set_result(self.found))
+            found = [each for each in self.found if each is not None]
+            self._tell(lambda: self.answer.set_result(found))
 
     def fail(self, error: Exception) -> None:
         self._tell(lambda: self.answer.set_exception(error))
@@ -70,30 +87,52 @@ class Order:
 
 
 class Batcher:
-    """A thread that translates, with a bounded queue of sentences."""
+    """Threads that translate, with a bounded queue of sentences and a cache of answers.
+
+    There is a thread for each of `searches`, which may be called at the same time.
+    """
 
     def __init__(
-        self, limits: Limits, observe: Callable[[int, float], object] = lambda size, seconds: None
+        self,
+        limits: Limits,
+        observe: Callable[[int, float], object] = lambda size, seconds: None,
+        searches: Sequence[Search] = (search_here,),
+        answers: AnswerCache | None = None,
     ) -> None:
         self.limits, self.observe = limits, observe
+        self.answers = answers or AnswerCache(0)
         self.waiting = 0  # sentences accepted and not yet translated
         self._orders: deque[Order] = deque()
         self._wake = threading.Condition()
         self._is_closed = False
         self._told = ""  # the last internal error
         self._pace = 0.01  # seconds for a sentence, a running average
-        self._thread = threading.Thread(target=self._work, name="batcher", daemon=True)
-        self._thread.start()
+        self._threads = [
+            threading.Thread(target=self._work, args=(search,), name="batcher", daemon=True)
+            for search in searches
+        ]
+        for thread in self._threads:
+            thread.start()
 
     async def search(
         self, translator: Translator, sentences: Sequence[str], decode: Decode, n_best: int = 1
     ) -> Found:
-        """Return the best translations of each sentence.
+        """Return the checked translations of each sentence; repeated ones come from the cache.
 
         Raises ApiError if the queue is full, or if the sentences waited too long.
         """
-        if not sentences:
-            return []
+        known = self.answers.find(translator, sentences, decode, n_best)
+        missing = [text for text in dict.fromkeys(sentences) if text not in known]
+        if missing:
+            made = await self._order(translator, missing, decode, n_best)
+            self.answers.keep(translator, missing, decode, n_best, made)
+            known |= zip(missing, made, strict=True)
+        return [known[text] for text in sentences]
+
+    async def _order(
+        self, translator: Translator, sentences: Sequence[str], decode: Decode, n_best: int
+    ) -> Found:
+        """Return the translations of sentences, after they waited for their turn."""
         order = Order(translator, sentences, decode, n_best, self.limits.seconds)
         with self._wake:
             if self._is_closed:
@@ -102,31 +141,35 @@ class Batcher:
                 raise ApiError(503, "too much to do: try again later", self.say_when())
             self.waiting += len(sentences)
             self._orders.append(order)
-            self._wake.notify()
+            self._wake.notify_all()
         return await order.answer
 
     def say_when(self) -> int:
         """Return the seconds after which half of the queue will be done, 1 to 60."""
-        return min(60, max(1, math.ceil(self.waiting * self._pace / 2)))
+        return min(60, max(1, math.ceil(self.waiting * self._pace / 2 / len(self._threads))))
 
     def close(self) -> None:
-        """Finish the accepted sentences, and end the thread."""
+        """Finish the accepted sentences, and end the threads."""
         with self._wake:
             self._is_closed = True
-            self._wake.notify()
-        self._thread.join()
+            self._wake.notify_all()
+        for thread in self._threads:
+            thread.join()
 
-    def _work(self) -> None:
+    def _work(self, search: Search) -> None:
+        look = getattr(search, "look", lambda: None)
         while True:
             with self._wake:
-                while not self._orders and not self._is_closed:
-                    self._wake.wait()
-                if not self._orders:
+                if not self._orders and not self._is_closed:
+                    self._wake.wait(IDLE)
+                if not self._orders and self._is_closed:
                     return
-                batch = self._take()
-            if batch:
+                batch = self._take() if self._orders else []
+            if not batch:
+                look()
+            else:
                 begun = time.monotonic()
-                self._translate(batch)
+                self._translate(batch, search)
                 seconds = time.monotonic() - begun
                 self._pace += 0.1 * (seconds / len(batch) - self._pace)
                 self.observe(len(batch), seconds)
@@ -163,29 +206,24 @@ class Batcher:
                 alive.append(order)
         self._orders = alive
 
-    def _translate(self, batch: list[tuple[Order, int]]) -> None:
+    def _translate(self, batch: list[tuple[Order, int]], search: Search) -> None:
         first = batch[0][0]
+        sentences = [order.sentences[place] for order, place in batch]
         try:
-            found = quality_check.search_checked(
-                first.translator,
-                [order.sentences[place] for order, place in batch],
-                again=first.n_best == 1,
-                decode=first.decode,
-                n_best=first.n_best,
-                split=False,
-            )
+            found = search(first.translator, sentences, first.decode, first.n_best)
         except Exception as error:
-            self._fail(batch, error)
+            self._fail(batch, error, search)
             return
-        for (order, place), judged in zip(batch, found, strict=True):
-            order.put(place, judged.best)
+        with self._wake:
+            for (order, place), judged in zip(batch, found, strict=True):
+                order.put(place, judged)
 
-    def _fail(self, batch: list[tuple[Order, int]], error: Exception) -> None:
+    def _fail(self, batch: list[tuple[Order, int]], error: Exception, search: Search) -> None:
         """Translate a failed batch again in halves, so that only the request at fault fails."""
         if len(batch) > 1:
             middle = len(batch) // 2
-            self._translate(batch[:middle])
-            self._translate(batch[middle:])
+            self._translate(batch[:middle], search)
+            self._translate(batch[middle:], search)
             return
         ((order, _),) = batch
         if isinstance(error, ValueError):

@@ -3,94 +3,146 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
-from typing import Any
+import re
+from collections.abc import AsyncIterator, Mapping, Sequence
+from typing import Any, NamedTuple
 
 from anyio.to_thread import run_sync
 from fastapi import APIRouter, Request
+from fastapi.responses import Response, StreamingResponse
 from starlette.datastructures import ImmutableMultiDict
 
+from ..documents.formats import ENDINGS
 from ..version import __version__
 from .api_error import ApiError
 from .languages import Languages
 from .limits import wait_for
+from .model_pool import PooledModel
 from .openapi import DETECT, TRANSLATE
 from .request_log import name_key, note, note_texts
 from .requests import check_characters
 from .service import Service, TheService
+from .streams import EVENTS, HEADERS, format_event
 
+TAG = re.compile(r"<[^<>]*>")
 router = APIRouter(tags=["LibreTranslate"])
 
 
 @router.post("/translate", openapi_extra=TRANSLATE)
-async def translate(request: Request, service: TheService) -> dict[str, Any]:
+async def translate(request: Request, service: TheService) -> Any:
     """Translate one or several texts from a given or detected language."""
     given = await read_body(request)
-    _check_access(service, given, request)
+    owner = check_access(service, given, request)
     for name in ("q", "source", "target"):
         if not given.get(name):
             raise ApiError(400, f"Invalid request: missing {name} parameter")
     form = _read_word(given, "format") or "text"
     if form not in ("text", "html"):
         raise ApiError(400, f"{form} format is not supported")
-    texts, is_many = _read_texts(given["q"], service, form), isinstance(given["q"], list)
+    texts = _read_texts(given["q"], service, form)
     note_texts(request, texts)
-    alternatives = _read_number(given.get("alternatives"), service.limits.alternatives)
-    work = _translate(
-        request,
-        service,
+    service.access.spend(owner, count_characters(texts, form))
+    wanted = Wanted(
         texts,
         _read_word(given, "source"),
         _read_word(given, "target"),
         form,
-        alternatives,
+        _read_number(given.get("alternatives"), service.limits.alternatives),
+        _read_flag(given, "alignment"),
+        _read_flag(given, "confidence"),
     )
-    answer = await wait_for(work, request, service.limits.seconds)
-    return answer if is_many else {name: values[0] for name, values in answer.items()}
+    if _read_flag(given, "stream") or EVENTS in request.headers.get("accept", ""):
+        return await _stream(request, service, wanted, given["q"])
+    answer = await wait_for(_translate(request, service, wanted), request, service.limits.seconds)
+    return answer if isinstance(given["q"], list) else {n: each[0] for n, each in answer.items()}
 
 
-async def _translate(
-    request: Request,
-    service: Service,
-    texts: list[str],
-    source: str,
-    target: str,
-    form: str,
-    alternatives: int,
-) -> dict[str, list[Any]]:
+class Wanted(NamedTuple):
+    """A request to translate, after it was read and checked."""
+
+    texts: list[str]
+    source: str  # a code, or auto
+    target: str
+    form: str  # text or html
+    alternatives: int = 0
+    alignment: bool = False
+    confidence: bool = False
+
+
+async def _translate(request: Request, service: Service, wanted: Wanted) -> dict[str, list[Any]]:
     """Return the fields of the answer, each as a list with one entry for each text."""
-    languages, answer = service.languages, dict[str, list[Any]]()
-    to = languages.find(target)
-    if source == "auto":
+    answer = dict[str, list[Any]]()
+    codes, routes = await find_routes(request, service, wanted, answer)
+    found: list[list[str]] = [[] for _ in wanted.texts]
+    inside: list[dict[str, Any]] = [{} for _ in wanted.texts]
+    for code, route in routes.items():
+        places = [place for place, own in enumerate(codes) if own == code]
+        texts = [wanted.texts[place] for place in places]
+        ways = await service.translation_service.translate_as(
+            wanted.form, texts, route, wanted.alternatives + 1
+        )
+        if wanted.alignment or wanted.confidence:
+            told = await service.translation_service.look_inside(
+                texts, route, wanted.alignment, wanted.confidence
+            )
+            for place, each in zip(places, told, strict=True):
+                inside[place] = each
+        for place, way in zip(places, ways, strict=True):
+            found[place] = way
+    answer["translatedText"] = [best for best, *_ in found]
+    if wanted.alternatives:
+        answer["alternatives"] = [others for _, *others in found]
+    for name in inside[0] if inside else ():
+        answer[name] = [each[name] for each in inside]
+    return answer
+
+
+async def find_routes(
+    request: Request, service: Service, wanted: Wanted, answer: dict[str, list[Any]]
+) -> tuple[list[str], dict[str, list[PooledModel]]]:
+    """Return the language of each text, and the models for each language.
+
+    Detected languages become a field of the answer.
+    """
+    languages, texts = service.languages, wanted.texts
+    to = languages.find(wanted.target)
+    if wanted.source == "auto":
         detected = [found[0] for found in await run_sync(_detect, languages, texts)]
         codes = [str(each["language"]) for each in detected]
         answer["detectedLanguage"] = detected
     else:
-        codes = [languages.find(source)] * len(texts)
+        codes = [languages.find(wanted.source)] * len(texts)
     routes = {code: languages.check_route(code, to) for code in codes}
     note(request, models=list(dict.fromkeys(model.id for way in routes.values() for model in way)))
-    translate = (
-        service.translation_service.translate_markup
-        if form == "html"
-        else (service.translation_service.translate)
-    )
-    found: list[list[str]] = [[] for _ in texts]
-    for code, route in routes.items():
-        places = [place for place, own in enumerate(codes) if own == code]
-        ways = await translate([texts[place] for place in places], route, alternatives + 1)
-        for place, way in zip(places, ways, strict=True):
-            found[place] = way
-    answer["translatedText"] = [best for best, *_ in found]
-    if alternatives:
-        answer["alternatives"] = [others for _, *others in found]
-    return answer
+    return codes, routes
+
+
+async def _stream(request: Request, service: Service, wanted: Wanted, q: Any) -> Response:
+    """Return an event for each sentence of one text as soon as it is translated, then the whole."""
+    if isinstance(q, list) or wanted.form != "text" or wanted.alternatives:
+        raise ApiError(400, "a stream is for one text, in format text, without alternatives")
+    answer = dict[str, list[Any]]()
+    (code,), routes = await find_routes(request, service, wanted, answer)
+
+    async def tell() -> AsyncIterator[bytes]:
+        try:
+            text = wanted.texts[0]
+            async for span, said in service.translation_service.stream(text, routes[code]):
+                yield format_event("sentence", {"source": span, "translatedText": said})
+            whole = await _translate(request, service, wanted)
+            yield format_event("done", {name: each[0] for name, each in whole.items()})
+        except (ApiError, ValueError) as error:
+            sentence = error.sentence if isinstance(error, ApiError) else str(error)
+            yield format_event("error", {"error": sentence})
+
+    return StreamingResponse(tell(), media_type=EVENTS, headers=HEADERS)
 
 
 @router.post("/detect", openapi_extra=DETECT)
 async def detect(request: Request, service: TheService) -> list[dict[str, Any]]:
     """Detect which of the source languages a text is in, the likeliest first."""
     given = await read_body(request)
-    _check_access(service, given, request)
+    check_access(service, given, request)
     if not given.get("q"):
         raise ApiError(400, "Invalid request: missing q parameter")
     texts = _read_texts(given["q"], service, "text")[:1]
@@ -119,11 +171,11 @@ async def get_settings(service: TheService) -> dict[str, Any]:
     return {
         "charLimit": service.limits.characters,
         "frontendTimeout": 500,
-        "apiKeys": bool(service.access.keys),
-        "keyRequired": bool(service.access.keys),
+        "apiKeys": service.access.is_closed,
+        "keyRequired": service.access.is_closed,
         "suggestions": False,
-        "filesTranslation": False,
-        "supportedFilesFormat": [],
+        "filesTranslation": True,
+        "supportedFilesFormat": ENDINGS,
         "language": {
             "source": {"code": "auto", "name": "Auto Detect"},
             "target": {"code": target, "name": names.get(target, "")},
@@ -141,12 +193,6 @@ async def get_health() -> dict[str, str]:
 async def suggest() -> None:
     """Refuse suggestions: LibreTranslate can collect better translations, this server does not."""
     raise ApiError(403, "Suggestions are disabled on this server.")
-
-
-@router.post("/translate_file")
-async def translate_file() -> None:
-    """Refuse files: LibreTranslate can translate them, this server does not."""
-    raise ApiError(403, "Files translation are disabled on this server.")
 
 
 async def read_body(request: Request) -> Mapping[str, Any]:
@@ -212,19 +258,29 @@ def _read_number(value: Any, most: int) -> int:
     return min(number, most)
 
 
-def _check_access(service: Service, given: Mapping[str, Any], request: Request) -> None:
-    """Raise ApiError if the client has no valid key, or has sent too many requests."""
+def _read_flag(given: Mapping[str, Any], name: str) -> bool:
+    value = given.get(name)
+    if isinstance(value, bool) or value is None:
+        return bool(value)
+    if str(value).lower() in ("true", "1", "false", "0", ""):
+        return str(value).lower() in ("true", "1")
+    raise ApiError(400, f"Invalid request: {name} is true or false")
+
+
+def count_characters(texts: Sequence[str], form: str) -> int:
+    """Return how many characters count: in HTML, those outside tags."""
+    return sum(len(TAG.sub("", text) if form == "html" else text) for text in texts)
+
+
+def check_access(service: Service, given: Mapping[str, Any], request: Request) -> str:
+    """Return who asks. Raises ApiError without a valid key, or after too many requests."""
     key = _read_key(given, request)
-    if service.access.keys:
+    if service.access.is_closed:
         note(request, key=name_key(key))
-    service.access.check(key, _find_address(request))
+    return service.access.check(key, request.client.host if request.client else "")
 
 
 def _read_key(given: Mapping[str, Any], request: Request) -> str:
     kind, _, bearer = request.headers.get("authorization", "").partition(" ")
     key = given.get("api_key") or (bearer if kind.lower() == "bearer" else "")
     return key if isinstance(key, str) else ""
-
-
-def _find_address(request: Request) -> str:
-    return request.client.host if request.client else ""

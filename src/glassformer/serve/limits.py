@@ -21,16 +21,21 @@ class Limits:
     """The limits of a server; beyond them an error names the limit in one sentence."""
 
     characters: int = 20_000  # of all texts of one request
+    document: int = 200_000  # characters of one document
     texts: int = 256  # in one request
     seconds: float = 60.0  # from a request to its answer
+    document_seconds: float = 600.0  # the same, for a document
     body: int = 1 << 20  # bytes of a request
+    file: int = 32 << 20  # bytes of a document
     upload: int = 256 << 20  # bytes of a saved trace, packed and unpacked
     waiting: int = 2048  # sentences accepted and not yet translated
     batch: int = 64  # sentences translated together
     beam: int = 16
     alternatives: int = 8
     tokens: int = 256  # of a sentence that is recorded
-    traces: int = 512 << 20  # bytes of recordings kept in memory
+    traces: int = 256 << 20  # bytes of recordings kept in memory
+    answers: int = 64 << 20  # bytes of translated sentences kept in memory
+    files: int = 64 << 20  # bytes of translated documents that wait to be fetched
     jobs: int = 16  # recordings and streams waiting
     loaded: int = 4  # models in memory
     connections: int = 1024

@@ -44,6 +44,12 @@ class ServerMetrics:
         self.working = Counter("glassformer_batch_seconds", "Spent translating.", registry=made)
         self.waiting = Gauge("glassformer_sentences_waiting", "Accepted, not begun.", registry=made)
         self.loaded = Gauge("glassformer_models_loaded", "Models in memory.", registry=made)
+        self.replaced = Counter(
+            "glassformer_processes_replaced", "Translating processes that died.", registry=made
+        )
+        self.hits = Gauge("glassformer_answers_hits", "Sentences from the cache.", registry=made)
+        self.misses = Gauge("glassformer_answers_misses", "Not in the cache.", registry=made)
+        self.cached = Gauge("glassformer_answers_bytes", "Of the cache.", registry=made)
         self.kept = Gauge("glassformer_recordings_bytes", "Of recordings kept.", registry=made)
 
     def observe_request(self, scope: Scope, status: int, seconds: float) -> None:
@@ -65,5 +71,9 @@ def get_metrics(service: TheService) -> Response:
     metrics = service.metrics
     metrics.waiting.set(service.batcher.waiting)
     metrics.loaded.set(sum(map(service.model_pool.is_loaded, service.model_pool.models.values())))
-    metrics.kept.set(sum(each.trace.size for each in service.recordings.list()))
+    metrics.kept.set(service.recordings.size)
+    answers = service.batcher.answers
+    metrics.hits.set(answers.hits)
+    metrics.misses.set(answers.misses)
+    metrics.cached.set(answers.size)
     return Response(generate_latest(metrics.registry), media_type=CONTENT_TYPE_LATEST)

@@ -8,14 +8,16 @@ import re
 import threading
 from collections import OrderedDict
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
+from hashlib import file_digest, sha256
 from pathlib import Path
 from typing import Any
+from weakref import WeakKeyDictionary
 
 from ..checks.known_words import read_known_words
-from ..directory import CARD, CONFIG, GOLDEN, SEPARATE, SHARED, SHIPPED, WEIGHTS, locate, open_model
-from ..disk import read_json
+from ..directory import CARD, CONFIG, SEPARATE, SHARED, SHIPPED, WEIGHTS, locate, open_model
 from ..publish.card import read_facts
 from ..text.function_words import name_language
 from ..translator import Translator
@@ -75,18 +77,18 @@ class PooledModel:
         path = self.folder / CARD
         return path.read_text(encoding="utf-8", errors="replace") if path.is_file() else ""
 
+    def digest(self) -> str:
+        """Return the SHA-256 of all files that decide what the model answers."""
+        found = sha256()
+        for name in (WEIGHTS, CONFIG, SHARED, *SEPARATE):
+            with suppress(OSError), (self.folder / name).open("rb") as file:
+                found.update(name.encode() + file_digest(file, "sha256").digest())
+        return found.hexdigest()
+
     def stamp(self) -> Stamp | None:
         """Return a stamp that changes when the model's files do; None if there are none."""
         found = tuple(map(_stamp, (self.folder / n for n in (WEIGHTS, CONFIG, SHARED, *SEPARATE))))
         return found if found[0] and found[1] else None
-
-    def read_golden(self) -> list[tuple[str, str]]:
-        """Return the sentences stored with the model, and their translations."""
-        try:
-            lines = read_json(self.folder / GOLDEN)["lines"]
-            return [(str(line["source"]), str(line["translation"])) for line in lines]
-        except (OSError, ValueError, KeyError, TypeError):
-            return []
 
 
 class ModelPool:
@@ -106,6 +108,7 @@ class ModelPool:
         self.most, self.how = loaded, how
         self.models: dict[str, PooledModel] = {}
         self._loaded: OrderedDict[str, tuple[Translator, Stamp | None]] = OrderedDict()
+        self._known = WeakKeyDictionary[Translator, tuple[str, str]]()  # id and digest
         self._lock = threading.Lock()
         for folder in folders or _list_shipped():
             self._add(locate(folder))
@@ -175,11 +178,20 @@ class ModelPool:
                 log.warning("%s stays as it was: %s", model.id, error)
                 translator = old
             with self._lock:
+                self._known.setdefault(translator, (model.id, model.digest()))
                 self._loaded[model.id] = translator, stamp
                 self._loaded.move_to_end(model.id)
                 while len(self._loaded) > self.most:
                     self._loaded.popitem(last=False)
             return translator
+
+    def name(self, translator: Translator) -> str:
+        """Return the id of the model that a translator was loaded from."""
+        return self._known[translator][0]
+
+    def identify(self, translator: Translator) -> str | None:
+        """Return the digest of a translator's model; None if it is not from this pool."""
+        return self._known.get(translator, ("", None))[1]
 
     def _read(self, model: PooledModel) -> Translator:
         translator = Translator.load(model.folder, **self.how)

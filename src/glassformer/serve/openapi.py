@@ -35,10 +35,32 @@ TRANSLATE = _describe(
         "target": {"type": "string", "description": "A code of /languages."},
         "format": {"type": "string", "enum": ["text", "html"], "default": "text"},
         "alternatives": {"type": "integer", "minimum": 0, "default": 0},
+        "alignment": {"type": "boolean", "description": "Say which words belong together."},
+        "confidence": {"type": "boolean", "description": "Say how sure each sentence is."},
+        "stream": {"type": "boolean", "description": "Send each sentence as an event."},
     },
     ["q", "source", "target"],
     {"q": "The cat is on the mat.", "source": "en", "target": "fr"},
 )
+TRANSLATE_FILE = {
+    "requestBody": {
+        "required": True,
+        "content": {
+            "multipart/form-data": {
+                "schema": {
+                    "type": "object",
+                    "properties": {
+                        "file": {"type": "string", "format": "binary"},
+                        "source": {"type": "string", "description": "A code, or auto."},
+                        "target": {"type": "string"},
+                        **KEY,
+                    },
+                    "required": ["file", "source", "target"],
+                }
+            }
+        },
+    }
+}
 DETECT = _describe({"q": TEXT}, ["q"], {"q": "Je suis étudiant."})
 ERROR = {
     "type": "object",

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import ctypes
 import io
 import secrets
 import tempfile
 import threading
 import zipfile
 from collections import OrderedDict
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -17,6 +19,8 @@ from ..see.document import LEVELS
 from ..see.files import HEAD, PARAMETERS, VOCABULARY
 from .api_error import ApiError
 
+DESCRIBED = 4096  # bytes of tokens, equations and names for each tensor, measured
+TRIMMED = 32 << 20  # bytes of dropped recordings after which memory is given back
 FILES = {HEAD, PARAMETERS, VOCABULARY, *(f"{level}.safetensors" for level in LEVELS)}
 
 
@@ -42,23 +46,24 @@ class Recording:
 
 
 class Recordings:
-    """A cache of recordings with at most `most` bytes of tensors.
+    """A cache of recordings with at most `most` bytes, all that they take in memory counted.
 
     The least recently used are dropped first; one recording is always kept.
     """
 
     def __init__(self, most: int) -> None:
-        self.most = most
+        self.most, self._dropped = most, 0
         self._kept: OrderedDict[str, Recording] = OrderedDict()
         self._lock = threading.Lock()
 
     def add(self, recording: Recording) -> Recording:
         with self._lock:
             self._kept[recording.id] = recording
-        self._make_room()
+        self.make_room()
         return recording
 
     def find(self, id: str) -> Recording:
+        self.make_room()
         with self._lock:
             if id not in self._kept:
                 raise ApiError(404, f"there is no recording {id} any more: record it again")
@@ -75,13 +80,35 @@ class Recordings:
         with self._lock:
             return [*reversed(self._kept.values())]
 
-    def _make_room(self) -> None:
+    @property
+    def size(self) -> int:
+        """Return the bytes that all recordings take."""
+        return sum(map(weigh, self.list()))
+
+    def make_room(self) -> None:
         """Drop recordings until the rest fits; tensors derived since count too."""
         with self._lock:
-            total = sum(each.trace.size for each in self._kept.values())
+            total = sum(map(weigh, self._kept.values()))
             while total > self.most and len(self._kept) > 1:
                 _, old = self._kept.popitem(last=False)
-                total -= old.trace.size
+                total -= weigh(old)
+                self._dropped += weigh(old)
+            is_much = self._dropped > TRIMMED
+            if is_much:
+                self._dropped = 0
+        if is_much:
+            give_back_memory()
+
+
+def weigh(recording: Recording) -> int:
+    """Return the bytes of a recording: its tensors, and the objects that describe them."""
+    return recording.trace.size + DESCRIBED * len(recording.trace.tensors)
+
+
+def give_back_memory() -> None:
+    """Return freed memory to the system: glibc keeps what many small tensors leave behind."""
+    with suppress(OSError, AttributeError):
+        ctypes.CDLL(None).malloc_trim(0)
 
 
 def write_archive(trace: Trace, compact: bool, parameters: bool) -> bytes:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import secrets
 import socket
 from collections.abc import Sequence
@@ -12,14 +13,17 @@ from typing import Any, NamedTuple
 
 import uvicorn
 
+from .answers import AnswerCache
 from .app import build_app
-from .batching import Batcher
+from .batching import Batcher, search_here
+from .files import TranslatedFiles
 from .jobs import Jobs
 from .languages import Languages
 from .limits import Limits
 from .listening import BACKLOG, LOCAL, OPEN, Connection, allow_files, listen, name_address
 from .metrics import ServerMetrics
 from .model_pool import ModelPool
+from .processes import TranslatingProcess
 from .rate_limit import Access
 from .recordings import Recordings
 from .request_log import RequestLog
@@ -52,16 +56,20 @@ def make_service(
     runs: Path | None = None,
     limits: Limits | None = None,
     access: Access | None = None,
+    processes: int = 1,
     **how: Any,
 ) -> Service:
     """Return the service for these models.
 
-    `models`: folders, or names of shipped models; none: all shipped ones. `how` is passed to
-    `Translator.load`. Raises ValueError if one of them is no model.
+    `models`: folders, or names of shipped models; none: all shipped ones. processes: how many
+    translate; 1 is this one. `how` is passed to `Translator.load`. Raises ValueError if one of the
+    models is none.
     """
     limits, metrics = limits or Limits(), ServerMetrics()
     model_pool = ModelPool(models, loaded=limits.loaded, **how)
-    batcher = Batcher(limits, metrics.observe_batch)
+    others = start_processes(model_pool, processes, metrics, how) if processes > 1 else []
+    answers = AnswerCache(limits.answers, model_pool.identify)
+    batcher = Batcher(limits, metrics.observe_batch, others or (search_here,), answers)
     return Service(
         model_pool=model_pool,
         limits=limits,
@@ -72,8 +80,19 @@ def make_service(
         languages=Languages(model_pool),
         access=access or Access(),
         metrics=metrics,
+        files=TranslatedFiles(limits.files),
+        processes=others,
         runs=runs,
     )
+
+
+def start_processes(
+    pool: ModelPool, number: int, metrics: ServerMetrics, how: dict[str, Any]
+) -> list[TranslatingProcess]:
+    """Return processes that translate; unless `how` has threads, they share the processor's."""
+    threads = how.get("threads") or max(1, (os.cpu_count() or 1) // number)
+    options = {**how, "threads": threads}
+    return [TranslatingProcess(pool, options, metrics.replaced.inc) for _ in range(number)]
 
 
 class Ready(NamedTuple):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -16,11 +17,13 @@ from .jobs import Jobs
 from .languages import Languages
 from .limits import Limits
 from .model_pool import ModelPool
+from .processes import TranslatingProcess
 from .rate_limit import Access
 from .recordings import Recordings
 from .translation_service import TranslationService
 
 if TYPE_CHECKING:
+    from .files import TranslatedFiles
     from .metrics import ServerMetrics
 
 
@@ -35,6 +38,8 @@ class Service:
     languages: Languages
     access: Access
     metrics: ServerMetrics
+    files: TranslatedFiles
+    processes: Sequence[TranslatingProcess] = ()
     runs: Path | None = None
     drawing: threading.Lock = field(default_factory=threading.Lock)  # Matplotlib's fonts are global
     closing: threading.Event = field(default_factory=threading.Event)
@@ -44,6 +49,8 @@ class Service:
         self.closing.set()
         self.jobs.close()
         self.batcher.close()
+        for process in self.processes:
+            process.close()
 
 
 def get_service(request: Request) -> Service:

@@ -2,22 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import asyncio
+import re
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import replace
+from typing import Any
 
 from anyio.to_thread import run_sync
 
+from ..checks.quality_check import Judged
+from ..documents.alignment import Alignments, Said
+from ..documents.formats import TranslatableDocument
+from ..documents.markup import MarkupPage, read_markup
+from ..documents.placing import Link, find_marked_words
+from ..documents.translating import write_pages
 from ..text.sentences import cut_spans
 from ..text.spacing import join_sentences
 from ..text.unicode import Span
-from ..translation import Translation, combine
+from ..translation import combine
 from ..translator import Translator
-from .alignment import Alignments, Said
+from .api_error import ApiError
 from .batching import Batcher
 from .limits import Limits
-from .markup import MarkupPage, read_markup
 from .model_pool import ModelPool, PooledModel
 from .requests import check_characters
 
+PARAGRAPHS = 64  # of a document, translated together
+TAG = re.compile(r"<[^<>]*>")
 SHORT = 1000  # characters up to which splitting is faster than starting a thread
 
 
@@ -27,6 +38,13 @@ class TranslationService:
     def __init__(self, model_pool: ModelPool, batcher: Batcher, limits: Limits) -> None:
         self.model_pool, self.batcher, self.limits = model_pool, batcher, limits
         self.alignments = Alignments()
+
+    async def translate_as(
+        self, form: str, texts: Sequence[str], route: Sequence[PooledModel], n_best: int = 1
+    ) -> list[list[str]]:
+        """Return the best translations of texts, or of HTML if that is their form."""
+        translate = self.translate_markup if form == "html" else self.translate
+        return await translate(texts, route, n_best)
 
     async def translate(
         self, texts: Sequence[str], route: Sequence[PooledModel], n_best: int = 1
@@ -56,30 +74,75 @@ class TranslationService:
             said = await self._say([run.text for run in runs], model, most)
             translator = await self._open(model)
             ways = [
-                await run_sync(self._write, model, translator, pages, _take(said, number))
+                await run_sync(
+                    write_pages,
+                    self.alignments,
+                    model.folder,
+                    translator,
+                    pages,
+                    _take(said, number),
+                )
                 for number in range(most)
             ]
             found = [list(dict.fromkeys(each)) for each in zip(*ways, strict=True)]
         return found
 
-    def _write(
-        self,
-        model: PooledModel,
-        translator: Translator,
-        pages: Sequence[MarkupPage],
-        said: Sequence[Said],
-    ) -> list[str]:
-        """Return the pages with these translations of their runs."""
-        runs = [run for page in pages for run in page.runs]
-        marked = [each for run, each in zip(runs, said, strict=True) if run.marks]
-        links = iter(self.alignments.align(model, translator, marked))
-        written = iter(
-            [
-                run.write(each.text, next(links) if run.marks else None)
-                for run, each in zip(runs, said, strict=True)
-            ]
-        )
-        return [page.fill([next(written) for _ in page.runs]) for page in pages]
+    async def stream(
+        self, text: str, route: Sequence[PooledModel]
+    ) -> AsyncIterator[tuple[Span, str]]:
+        """Yield each sentence's span and translation, in order, as soon as it is known."""
+        if not route:
+            return
+        spans = (await self._open(route[0])).split(text)
+        tasks = [
+            asyncio.ensure_future(self.translate([sentence], route))
+            for sentence in cut_spans(text, spans)
+        ]
+        try:
+            for span, task in zip(spans, tasks, strict=True):
+                ((said,),) = await task
+                yield span, said
+        finally:
+            for task in tasks:
+                task.cancel()
+
+    async def look_inside(
+        self, texts: Sequence[str], route: Sequence[PooledModel], alignment: bool, confidence: bool
+    ) -> list[dict[str, Any]]:
+        """Return for each text which words belong together, and how sure its translation is.
+
+        Raises ApiError if the route has two models: what lies between them is not shown.
+        """
+        if not route:
+            told = {"alignment": [], "confidence": 1.0, "sentences": []}
+            names = ["alignment"] * alignment + ["confidence", "sentences"] * confidence
+            return [{name: told[name] for name in names} for _ in texts]
+        if len(route) > 1:
+            both = " and ".join(model.id for model in route)
+            raise ApiError(400, f"alignment and confidence need one model, this takes {both}")
+        said = [best for best, *_ in await self._say(texts, route[0], 1)]
+        found: list[dict[str, Any]] = [{} for _ in texts]
+        if alignment:
+            translator = await self._open(route[0])
+            links = await run_sync(self.alignments.align, route[0].folder, translator, said)
+            for each, own, linked in zip(found, said, links, strict=True):
+                each["alignment"] = _name_links(own, linked)
+        if confidence:
+            for each, own in zip(found, said, strict=True):
+                each |= _tell_sentences(own)
+        return found
+
+    async def translate_document(
+        self, document: TranslatableDocument, route: Sequence[PooledModel]
+    ) -> bytes:
+        """Return the translated document. Raises ApiError if it has too much text."""
+        size = sum(len(TAG.sub("", text)) for text in document.texts)
+        check_characters(size, self.limits.document)
+        said = list[str]()
+        for first in range(0, len(document.texts), PARAGRAPHS):  # others get their turn between
+            texts = document.texts[first : first + PARAGRAPHS]
+            said += [best for best, *_ in await self.translate_as(document.form, texts, route)]
+        return await run_sync(document.fill, said)
 
     async def _open(self, model: PooledModel) -> Translator:
         if translator := self.model_pool.take(model):
@@ -102,18 +165,42 @@ class TranslationService:
         ]
 
 
-def _join(
-    text: str, spans: Sequence[Span], found: Sequence[Sequence[Translation]], n_best: int
-) -> list[Said]:
+def _join(text: str, spans: Sequence[Span], judged: Sequence[Judged], n_best: int) -> list[Said]:
     """Return the best combinations of the sentences' translations, as whole texts.
 
-    The text between the sentences is kept.
+    The text between the sentences is kept. A single one keeps what was found about each sentence.
     """
     ways: dict[str, Said] = {}
-    for way in combine(found, n_best):
+    for way in combine([each.best for each in judged], n_best):
         said, places = join_sentences(text, spans, [each.text for each in way])
         ways.setdefault(said, Said(text, said, tuple(zip(spans, places, strict=True))))
-    return [*ways.values()]
+    if n_best > 1:
+        return [*ways.values()]
+    return [replace(said, judged=tuple(judged)) for said in ways.values()]
+
+
+def _name_links(said: Said, links: Sequence[Link]) -> list[dict[str, Any]]:
+    """Return links between words as spans of characters, in the order of the translation."""
+    sources, targets = find_marked_words(said.source), find_marked_words(said.text)
+    return [
+        {"source": sources[source], "target": targets[target], "weight": round(float(weight), 4)}
+        for source, target, weight in sorted(links, key=lambda link: (link[1], link[0]))
+    ]
+
+
+def _tell_sentences(said: Said) -> dict[str, Any]:
+    """Return the confidence of each sentence, and of the text: that of its worst sentence."""
+    sentences = [
+        {
+            "source": source,
+            "target": target,
+            "confidence": judged.confidence,
+            "problems": [{"kind": each.kind, "said": each.said} for each in judged.problems],
+        }
+        for (source, target), judged in zip(said.parts, said.judged, strict=True)
+    ]
+    worst = min((judged.confidence for judged in said.judged), default=1.0)
+    return {"confidence": worst, "sentences": sentences}
 
 
 def _take(said: Sequence[Sequence[Said]], number: int) -> list[Said]:

@@ -25,6 +25,7 @@ begins anew. A line counts the tries that ended as it says; the others, if any, 
 
 """
 TABLES = ["Kill and resume", "Disks", "Damaged files", "Memory", "Numbers gone wrong", "Bad input"]
+TABLES += ["Serving"]
 MUTATIONS = "\n## Mutations\n"  # from here on, the page is written by `python -m tests.mutation`
 PASSED, FAILED = "passed", "failed"
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import socket
 import time
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -189,6 +190,73 @@ def test_rate(monkeypatch: pytest.MonkeyPatch) -> None:
     access.check("", "a")
     with pytest.raises(ApiError):
         access.check("", "a")
+
+
+FILE = """
+[school]
+key = "school-key"
+rate = 2
+characters = 30
+
+[office]
+key = "office-key"
+"""
+
+
+def test_a_file_of_keys(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "keys.toml"
+    path.write_text(FILE, encoding="utf-8")
+    access = Access(["given"], rate=5, file=path)
+    assert [access.check(key, "") for key in ("school-key", "office-key", "given")] == [
+        "school",
+        "office",
+        "key 1",
+    ]
+    access.check("school-key", "")
+    with pytest.raises(ApiError, match="2 per 1 minute"):
+        access.check("school-key", "")
+    access.spend("school", 20)
+    with pytest.raises(ApiError, match="30 characters per 1 day, 20 are used") as caught:
+        access.spend("school", 11)
+    assert caught.value.status == 429 and 0 < int(caught.value.headers["Retry-After"]) <= 86_400
+    access.spend("school", 10)
+    access.spend("office", 10**9)
+    tomorrow = time.time() + 86_400
+    monkeypatch.setattr("glassformer.serve.rate_limit.time.time", lambda: tomorrow)
+    access.spend("school", 30)
+
+
+def test_the_file_of_keys_changes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("glassformer.serve.rate_limit.LOOK", 0.0)
+    path = tmp_path / "keys.toml"
+    path.write_text(FILE, encoding="utf-8")
+    access = Access(file=path)
+    path.write_text(FILE.replace("office-key", "another-key"), encoding="utf-8")
+    assert access.check("another-key", "") == "office"
+    with pytest.raises(ApiError, match="Invalid API key"):
+        access.check("office-key", "")
+    path.write_text("[broken", encoding="utf-8")
+    assert access.check("another-key", "") == "office"
+    path.unlink()
+    assert access.check("another-key", "") == "office"
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("[a", "keys.toml"),
+        ("[a]\nrate = 1", r"\[a\]: Invalid request: missing key"),
+        ("[a]\nkey = 'x'\nlimit = 1", r"\[a\]: unknown key limit"),
+        ("[a]\nkey = 'x'\nrate = -1", r"\[a\]: rate"),
+        ("[a]\nkey = 'x'\n[b]\nkey = 'x'", "the same key"),
+        ("a = 1", r"\[a\]"),
+    ],
+)
+def test_a_wrong_file_of_keys(tmp_path: Path, text: str, said: str) -> None:
+    path = tmp_path / "keys.toml"
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(ValueError, match=said):
+        Access(file=path)
 
 
 @pytest.fixture(scope="module")

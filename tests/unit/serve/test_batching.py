@@ -64,7 +64,7 @@ def run() -> Iterator[Callable[..., Any]]:
 
 async def ask(batcher: Batcher, echo: Any, *texts: str, n_best: int = 1) -> list[str]:
     found = await batcher.search(echo, texts, Decode(), n_best)
-    return [best[0].text for best in found]
+    return [each.best[0].text for each in found]
 
 
 def test_each_gets_its_own(run: Callable[..., Any]) -> None:

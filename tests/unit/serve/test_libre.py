@@ -157,9 +157,59 @@ def test_half_a_character_is_mended(client: Client) -> None:
 
 
 def test_what_libretranslate_can_and_this_cannot(client: Client) -> None:
-    for path in ("/suggest", "/translate_file"):
-        found = client.ask(path, {})
-        assert found.status == 403 and "disabled" in found.json["error"]
+    found = client.ask("/suggest", {})
+    assert found.status == 403 and "disabled" in found.json["error"]
+
+
+def test_alignment(client: Client) -> None:
+    text = "The black dog is tired."
+    found = ask(client, q=text, alignment=True)
+    assert isinstance(found, dict)
+    said = found["translatedText"]
+    pairs = {
+        (text[slice(*each["source"])], said[slice(*each["target"])]): each["weight"]
+        for each in found["alignment"]
+    }
+    assert {("black", "noir"), ("dog", "chien"), ("tired", "fatigué")} <= pairs.keys()
+    assert all(0 < weight <= 1 for weight in pairs.values())
+    many = ask(client, q=[text, "..."], alignment="true")
+    assert isinstance(many, dict) and many["alignment"] == [found["alignment"], []]
+
+
+def test_confidence(client: Client) -> None:
+    text = "I am a student. Word word word word."
+    found = ask(client, q=text, confidence=True)
+    assert isinstance(found, dict)
+    sure, unsure = found["sentences"]
+    assert [text[slice(*each["source"])] for each in (sure, unsure)] == [text[:15], text[16:]]
+    assert sure["confidence"] > 0.8 and not sure["problems"]
+    assert unsure["problems"] and unsure["problems"][0].keys() == {"kind", "said"}
+    assert found["confidence"] == unsure["confidence"] < sure["confidence"]
+    same = ask(client, q=text, source="en", target="en", confidence=True, alignment=True)
+    empty = {"alignment": [], "confidence": 1.0, "sentences": []}
+    assert same == {"translatedText": text, **empty}
+
+
+def test_a_stream(client: Client, plain: Translator) -> None:
+    sentences = ["I am a student.", "The dog is tired.", "The cat is old."]
+    given = {"q": " ".join(sentences), "source": "en", "target": "fr"}
+    for found in (
+        client.ask("/translate", {**given, "stream": True}).events,
+        client.stream("/translate", given),
+    ):
+        assert [name for name, _ in found] == ["sentence"] * 3 + ["done"]
+        assert [each["translatedText"] for _, each in found[:3]] == plain.translate(sentences)
+        assert [given["q"][slice(*each["source"])] for _, each in found[:3]] == sentences
+        assert found[3][1] == {"translatedText": " ".join(plain.translate(sentences))}
+    refused = client.ask("/translate", {**given, "q": sentences, "stream": True})
+    assert refused.status == 400 and "one text" in refused.json["error"]
+
+
+@pytest.mark.parametrize("name", ["alignment", "confidence", "stream"])
+def test_flags(client: Client, name: str) -> None:
+    given = {"q": "a", "source": "en", "target": "fr", name: "perhaps"}
+    found = client.ask("/translate", given)
+    assert (found.status, found.json["error"]) == (400, f"Invalid request: {name} is true or false")
 
 
 def test_of_a_page_only_the_text_counts(client: Client) -> None:

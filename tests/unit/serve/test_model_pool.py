@@ -11,6 +11,7 @@ import pytest
 pytest.importorskip("fastapi", reason="the extra `serve` is not installed")
 
 from glassformer.directory import GOLDEN, SHIPPED, WEIGHTS
+from glassformer.documents.alignment import read_golden
 from glassformer.serve.api_error import ApiError
 from glassformer.serve.languages import Languages
 from glassformer.serve.model_pool import ModelPool
@@ -76,10 +77,10 @@ def test_names_may_hold_anything(tmp_path: Path) -> None:
 def test_golden_lines_that_never_end(tmp_path: Path) -> None:
     folder = shutil.copytree(SHIPPED / "demo", tmp_path / "m")
     (model,) = ModelPool([folder]).models.values()
-    assert model.read_golden()
+    assert read_golden(model.folder)
     (folder / GOLDEN).unlink()
     os.mkfifo(folder / GOLDEN)
-    assert model.read_golden() == []
+    assert read_golden(model.folder) == []
 
 
 def test_no_model() -> None:
@@ -107,6 +108,7 @@ def test_routes() -> None:
 def test_recordings_leave_when_there_is_no_room() -> None:
     class Fake:
         size = 40
+        tensors = ()
 
     kept = Recordings(100)
     first, second, third = (Recording(Fake()) for _ in range(3))  # type: ignore[arg-type]

@@ -12,10 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-pytest.importorskip("fastapi", reason="the extra `serve` is not installed")
-
-from glassformer.serve.markup import read_markup
-from glassformer.serve.placing import Link, find_marked_words
+from glassformer.documents.markup import read_markup
+from glassformer.documents.placing import Link, find_marked_words
 
 PAGES = tomllib.loads(Path(__file__).with_name("pages.toml").read_text(encoding="utf-8"))["page"]
 TAG = re.compile(r"<[^<>]*>")

@@ -5,16 +5,19 @@ from __future__ import annotations
 import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from weakref import WeakKeyDictionary
 
+from ..checks.quality_check import Judged
 from ..config import EOS
+from ..directory import GOLDEN
+from ..disk import read_json
 from ..evaluate.align import AlignmentCandidate, Pair, align_pairs
 from ..evaluate.choice import load_choice
 from ..evaluate.choose_head import choose_alone
 from ..evaluate.words import share_out
 from ..text.unicode import Span
 from ..translator import Translator
-from .model_pool import PooledModel
 from .placing import Link, find_marked_words
 
 
@@ -25,6 +28,7 @@ class Said:
     source: str
     text: str
     parts: tuple[tuple[Span, Span], ...]
+    judged: tuple[Judged, ...] = ()  # of each part, if known
 
 
 class Alignments:
@@ -34,12 +38,10 @@ class Alignments:
         self._heads = WeakKeyDictionary[Translator, AlignmentCandidate]()
         self._lock = threading.Lock()
 
-    def align(
-        self, model: PooledModel, translator: Translator, texts: Sequence[Said]
-    ) -> list[list[Link]]:
+    def align(self, model: Path, translator: Translator, texts: Sequence[Said]) -> list[list[Link]]:
         """Return links between the words of each text and its translation.
 
-        Words are counted as `find_marked_words` does.
+        Words are counted as `find_marked_words` does. model: the folder of the translator.
         """
         pairs, homes = list[Pair](), list[tuple[int, int, int]]()
         for number, said in enumerate(texts):
@@ -63,7 +65,7 @@ class Alignments:
         return links
 
     def _choose(
-        self, model: PooledModel, translator: Translator, pairs: Sequence[Pair]
+        self, model: Path, translator: Translator, pairs: Sequence[Pair]
     ) -> AlignmentCandidate:
         """Return the head stored with the model, else one chosen on the model's own sentences.
 
@@ -71,12 +73,21 @@ class Alignments:
         """
         with self._lock:
             if translator not in self._heads:
-                known = load_choice(model.folder, translator)
+                known = load_choice(model, translator)
                 if known is None:
-                    samples = [_read(translator, *pair) for pair in model.read_golden()]
+                    samples = [_read(translator, *pair) for pair in read_golden(model)]
                     known = choose_alone(translator, samples or pairs)
                 self._heads[translator] = known.candidate
             return self._heads[translator]
+
+
+def read_golden(model: Path) -> list[tuple[str, str]]:
+    """Return the sentences stored with a model, and their translations."""
+    try:
+        lines = read_json(model / GOLDEN)["lines"]
+        return [(str(line["source"]), str(line["translation"])) for line in lines]
+    except (OSError, ValueError, KeyError, TypeError):
+        return []
 
 
 def _read(translator: Translator, source: str, target: str) -> Pair:

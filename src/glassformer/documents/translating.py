@@ -1,0 +1,66 @@
+"""Translate a document with one model; the server does the same in batches of many requests."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from ..checks.quality_check import search_checked
+from ..translator import Translator
+from .alignment import Alignments, Said
+from .formats import TranslatableDocument
+from .markup import MarkupPage, read_markup
+
+
+def translate_document(
+    document: TranslatableDocument,
+    translator: Translator,
+    model: Path,
+    **how: Any,
+) -> bytes:
+    """Return the document with its texts translated.
+
+    model: the folder of the translator. `how` is passed to `search_checked`.
+    """
+    if document.form == "text":
+        lines = [text.splitlines(keepends=True) for text in document.texts]
+        found = iter(
+            _say([line.rstrip("\r\n") for each in lines for line in each], translator, how)
+        )
+        written = [
+            "".join(next(found).text + line[len(line.rstrip("\r\n")) :] for line in each)
+            for each in lines
+        ]
+        return document.fill(written)
+    pages = [read_markup(text) for text in document.texts]
+    said = _say([run.text for page in pages for run in page.runs], translator, how)
+    return document.fill(write_pages(Alignments(), model, translator, pages, said))
+
+
+def _say(texts: Sequence[str], translator: Translator, how: dict[str, Any]) -> list[Said]:
+    judged = search_checked(translator, texts, **how)
+    return [
+        Said(text, best.text, tuple((part.source, part.target) for part in best.parts))
+        for text, best in zip(texts, (each.best[0] for each in judged), strict=True)
+    ]
+
+
+def write_pages(
+    alignments: Alignments,
+    model: Path,
+    translator: Translator,
+    pages: Sequence[MarkupPage],
+    said: Sequence[Said],
+) -> list[str]:
+    """Return the pages with these translations of their runs, tags around the aligned words."""
+    runs = [run for page in pages for run in page.runs]
+    marked = [each for run, each in zip(runs, said, strict=True) if run.marks]
+    links = iter(alignments.align(model, translator, marked))
+    written = iter(
+        [
+            run.write(each.text, next(links) if run.marks else None)
+            for run, each in zip(runs, said, strict=True)
+        ]
+    )
+    return [page.fill([next(written) for _ in page.runs]) for page in pages]

@@ -1,0 +1,119 @@
+"""Documents over HTTP, as LibreTranslate's clients send them."""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.request import urlopen
+
+import pytest
+
+pytest.importorskip("lxml", reason="the extra `documents` is not installed")
+
+from glassformer.serve.api_error import ApiError
+from glassformer.serve.files import TranslatedFiles
+from glassformer.serve.limits import Limits
+from glassformer.serve.running import make_service
+
+from .conftest import Answer, Client, start
+
+PAGE = b"<p>The <b>black</b> dog is tired.</p>"
+
+
+@pytest.fixture(scope="module")
+def small() -> Iterator[Client]:
+    yield from start(make_service(["demo"], limits=Limits(document=40, file=5000)))
+
+
+def send(client: Client, name: str = "a.html", data: bytes = PAGE, **fields: str) -> Answer:
+    given = {"source": "en", "target": "fr", **fields}
+    parts = [
+        f'--x\r\nContent-Disposition: form-data; name="{key}"\r\n\r\n{value}\r\n'.encode()
+        for key, value in given.items()
+        if value
+    ]
+    head = f'--x\r\nContent-Disposition: form-data; name="file"; filename="{name}"\r\n\r\n'
+    body = b"".join([*parts, head.encode(), data, b"\r\n--x--\r\n"])
+    return client.ask("/translate_file", body, Content_Type="multipart/form-data; boundary=x")
+
+
+def fetch(answer: Answer) -> bytes:
+    assert answer.status == 200, answer.body
+    with urlopen(answer.json["translatedFileUrl"], timeout=30) as found:
+        data: bytes = found.read()
+        return data
+
+
+def test_a_page(client: Client) -> None:
+    expected = "<p>Le chien <b>noir</b> est fatigué.</p>"
+    assert fetch(send(client)).decode() == expected
+    assert fetch(send(client, source="auto")).decode() == expected
+
+
+def test_slides(client: Client) -> None:
+    pptx = pytest.importorskip("pptx", reason="python-pptx is not installed")
+    deck, written = pptx.Presentation(), io.BytesIO()
+    deck.slides.add_slide(deck.slide_layouts[0]).shapes.title.text = "I am a student."
+    deck.save(written)
+    made = pptx.Presentation(io.BytesIO(fetch(send(client, "a.pptx", written.getvalue()))))
+    assert made.slides[0].shapes.title.text == "Je suis étudiant."
+
+
+def test_settings_name_the_formats(client: Client) -> None:
+    settings = client.ask("/frontend/settings").json
+    assert settings["filesTranslation"] and ".docx" in settings["supportedFilesFormat"]
+
+
+@pytest.mark.parametrize(
+    ("given", "status", "said"),
+    [
+        ({"name": "a.pdf"}, 400, "end in .docx"),
+        ({"name": "a.docx"}, 400, "damaged or encrypted"),
+        ({"name": "a.odt", "data": b""}, 400, "damaged or encrypted"),
+        ({"source": ""}, 400, "missing source parameter"),
+        ({"target": "xx"}, 400, "xx is not supported"),
+    ],
+)
+def test_refused(client: Client, given: dict[str, str], status: int, said: str) -> None:
+    found = send(client, **given)  # type: ignore[arg-type]
+    assert found.status == status and said in found.json["error"]
+
+
+def test_no_file(client: Client) -> None:
+    assert "missing file" in client.ask("/translate_file", {}).json["error"]
+    assert client.ask("/download_file/nothing.docx").status == 404
+
+
+def test_limits(small: Client) -> None:
+    assert send(small).status == 200
+    assert "exceeds text limit (40)" in send(small, data=PAGE * 2).json["error"]
+    assert send(small, data=PAGE * 1000).status == 413
+
+
+def test_files_leave_when_there_is_no_room() -> None:
+    files = TranslatedFiles(10)
+    first, second = files.add(b"123456", "../a b.TXT"), files.add(b"123456", "b.txt")
+    assert first.startswith("a b-") and first.endswith(".txt") and files.size == 6
+    assert files.find(second) == b"123456"
+    with pytest.raises(ApiError, match="translate it again"):
+        files.find(first)
+
+
+def test_a_client_of_others(client: Client, tmp_path: Path) -> None:
+    library = pytest.importorskip("libretranslate_aio", reason="libretranslate-aio is not there")
+    (tmp_path / "a.html").write_bytes(PAGE)
+    with library.LibreTranslate(client.url) as api:
+        found = api.translate_file(tmp_path / "a.html", "en", "fr")
+        assert api.frontend_settings().supported_files_format
+    with urlopen(found.translated_file_url, timeout=30) as answer:
+        assert "<b>noir</b>" in answer.read().decode()
+
+
+def test_the_openapi_document_says_so(client: Client) -> None:
+    paths = json.loads(client.ask("/spec").body)["paths"]
+    body = paths["/translate_file"]["post"]["requestBody"]["content"]["multipart/form-data"]
+    assert body["schema"]["required"] == ["file", "source", "target"]
+    fields = paths["/translate"]["post"]["requestBody"]["content"]["application/json"]["schema"]
+    assert {"alignment", "confidence", "stream"} <= fields["properties"].keys()

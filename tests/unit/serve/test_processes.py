@@ -1,0 +1,82 @@
+"""Processes that translate: the same answers, and those that die are replaced."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from collections.abc import Iterator
+
+import pytest
+
+pytest.importorskip("fastapi", reason="the extra `serve` is not installed")
+
+from glassformer import Translator
+from glassformer.config import Decode
+from glassformer.serve.batching import search_here
+from glassformer.serve.limits import Limits
+from glassformer.serve.model_pool import ModelPool
+from glassformer.serve.processes import TranslatingProcess
+from glassformer.serve.running import make_service
+
+from .conftest import Client, start
+
+OPTIONS = {"device": "cpu", "precision": "fp32", "threads": 1}
+
+
+@pytest.fixture(scope="module")
+def pool() -> ModelPool:
+    return ModelPool(["demo", "demo-fr-en"], **OPTIONS)
+
+
+@pytest.fixture(scope="module")
+def process(pool: ModelPool) -> Iterator[TranslatingProcess]:
+    made = TranslatingProcess(pool, OPTIONS)
+    yield made
+    made.close()
+
+
+def test_it_says_what_this_process_says(pool: ModelPool, process: TranslatingProcess) -> None:
+    texts = ["The cat is on the mat.", "word word word word.", "\ud83d I am a \u2028student."]
+    texts = [text.encode("utf-16", "surrogatepass").decode("utf-16", "replace") for text in texts]
+    for model in pool.models.values():
+        translator = pool.load(model)
+        for n_best in (1, 3):
+            how = (texts, Decode(beam=4), n_best)
+            assert process(translator, *how) == search_here(translator, *how)
+
+
+def test_errors_come_through(pool: ModelPool, process: TranslatingProcess) -> None:
+    translator = pool.load(pool.default)
+    with pytest.raises(ValueError, match="beam"):
+        process(translator, ["a"], Decode(beam=2), 5)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="there is no SIGKILL")
+def test_one_that_was_killed_is_replaced(pool: ModelPool, process: TranslatingProcess) -> None:
+    translator, before = pool.load(pool.default), process.pid
+    os.kill(before, signal.SIGKILL)
+    (found,) = process(translator, ["I am a student."], Decode(), 1)
+    assert found.best[0].text == "Je suis étudiant." and process.pid != before
+    before = process.pid
+    os.kill(before, signal.SIGKILL)
+    end = time.monotonic() + 20
+    while process.pid == before and time.monotonic() < end:
+        process.look()
+        time.sleep(0.05)
+    assert process.pid != before
+
+
+@pytest.fixture(scope="module")
+def several() -> Iterator[Client]:
+    limits = Limits(answers=0)
+    yield from start(make_service(["demo"], limits=limits, processes=2, **OPTIONS))
+
+
+def test_a_server_with_processes(several: Client) -> None:
+    texts = ["The cat is on the mat.", "I am a student.", "The dog is tired."] * 20
+    found = several.ask("/translate", {"q": texts, "source": "en", "target": "fr"}).json
+    plain = Translator.load("demo", device="cpu", precision="fp32")
+    assert found["translatedText"] == plain.translate(texts)
+    assert len({each.pid for each in several.service.processes}) == 2
+    assert several.ask("/api/trace", {"text": "I am a student."}).status == 200
