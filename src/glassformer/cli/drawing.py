@@ -1,4 +1,4 @@
-"""Pictures of a recording, for the options --picture, --gallery, --slides of `glassformer see`."""
+"""Pictures of a recording, for --picture, --gallery, --slides, --film of `glassformer see`."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def is_picture_wanted(given: dict[str, Any]) -> bool:
-    return any(given[name] is not None for name in ("picture", "gallery", "slides"))
+    return any(given[name] is not None for name in ("picture", "gallery", "slides", "film"))
 
 
 def draw_what_is_wanted(trace: Trace, given: dict[str, Any]) -> None:
@@ -60,9 +60,17 @@ def _draw(trace: Trace, given: dict[str, Any]) -> None:
                 trace, given["slides"], lang=lang, model=model, progress=lambda id: tell(1)
             )
         warn(f"{count} slides in {given['slides']}")
+    if given["film"] is not None:
+        from ..see.figure.film import REEL, write_film
+
+        with show_progress("filming", len(REEL)) as tell:
+            path = write_film(
+                trace, given["film"], lang=given["lang"] or "en", progress=lambda id: tell(1)
+            )
+        warn(f"{path}")
     if given["picture"] is not None:
         out = given["output"] or Path(f"{given['picture']}.svg")
-        names = ("layer", "head", "query", "lang")
+        names = ("layer", "head", "query", "lang", "cell")
         asked = {name: given[name] for name in names if given[name] is not None}
         save_scene(make_scene(trace, given["picture"], **asked), out)
         warn(f"{out}")

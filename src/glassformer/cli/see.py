@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -59,6 +58,9 @@ def see(
     slides: Path | None = opt(
         "FILE", "A deck of the best ones, with notes: .pptx, .pdf.", panel=PICTURES
     ),
+    film: Path | None = opt(
+        "FILE", "Twelve moving pictures, text in, translation out: .mp4, .gif.", panel=PICTURES
+    ),
     query: str | None = opt("TOKEN", "Of what this token reads.", panel=PICTURES),
     lang: str | None = opt("en|zh", "Of the words in them.", panel=PICTURES),
     output: Path | None = opt(
@@ -74,6 +76,8 @@ def see(
     glassformer see my-model "The cat is on the mat."
     glassformer see my-model "The cat is on the mat." --cell "memory[3,0]"
     glassformer see my-model "The cat is on the mat." --picture V49 -o cat.svg
+    glassformer see my-model "The cat is on the mat." --picture V112 --cell "memory[3,0]"
+    glassformer see my-model "The cat is on the mat." --film cat.mp4
     glassformer see my-model "The cat is on the mat." --edit cut:cat
     """
     given = context.params
@@ -88,7 +92,7 @@ def see(
 
 def answer(trace: Trace, changed: EditEffect | None, given: dict[str, Any]) -> None:
     """Print what was asked for: the cell, the pictures or the summary."""
-    if given["cell"] is not None:
+    if given["cell"] is not None and not given["picture"]:
         print(show_cell(trace, given["cell"], given["form"], given["as_json"]))
     elif drawing.is_picture_wanted(given):
         drawing.draw_what_is_wanted(trace, given)
@@ -179,6 +183,7 @@ def show_trace(trace: Trace, changed: EditEffect | None, given: dict[str, Any]) 
 
 
 def show_cell(trace: Trace, cell: str, form: str, as_json: bool) -> str:
+    from ..see.explain import read_cell
     from ..see.summary import tell_cell
 
     found = trace.explain(*read_cell(cell))
@@ -187,11 +192,3 @@ def show_cell(trace: Trace, cell: str, form: str, as_json: bool) -> str:
     if form == "text":
         return tell_cell(found)
     return found.to_latex() if form == "latex" else found.to_numpy()
-
-
-def read_cell(cell: str) -> tuple[str, tuple[int, ...]]:
-    """Return name and index of a cell, which is written `NAME[i,j,k]`."""
-    found = re.fullmatch(r"\s*([^\[\]]+)\[\s*(-?\d+(?:\s*,\s*-?\d+)*)\s*\]\s*", cell)
-    if not found:
-        raise ValueError(f"--cell {cell}: write it as NAME[i,j,k], such as memory[0,3]")
-    return found[1], tuple(map(int, found[2].split(",")))

@@ -7,6 +7,7 @@ its own, and a function, such as a root, may be applied to the whole. Imports no
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
@@ -171,6 +172,14 @@ def explain(trace: Trace, name: str, index: Sequence[int]) -> Explanation:
         recomputed,
         trace,
     )
+
+
+def read_cell(cell: str) -> tuple[str, tuple[int, ...]]:
+    """Return name and index of a cell, which is written `NAME[i,j,k]`."""
+    found = re.fullmatch(r"\s*([^\[\]]+)\[\s*(-?\d+(?:\s*,\s*-?\d+)*)\s*\]\s*", cell)
+    if not found:
+        raise ValueError(f"cell {cell}: write it as NAME[i,j,k], such as memory[0,3]")
+    return found[1].strip(), tuple(map(int, found[2].split(",")))
 
 
 @dataclass(frozen=True)

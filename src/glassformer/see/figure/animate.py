@@ -84,7 +84,7 @@ class Animation:
         """Show the figure at a step (0 is the first), of which this share has arrived."""
         for number, each in enumerate(self.steps):
             for mark, artist in each:
-                artist.set_visible(number <= step)
+                artist.set_visible(number <= step and not 0 < mark.until <= step + 1)
                 _move(mark, artist, share if number == step else 1.0, self.figure)
         for _, artist in self.notes:
             artist.set_visible(False)
@@ -94,17 +94,18 @@ class Animation:
     def complete(self) -> None:
         """Show the complete figure again."""
         self.show(len(self.steps) - 1)
-        self.captions[-1].set_visible(False)
-        for _, artist in self.notes:
-            artist.set_visible(True)
+        for caption in self.captions:
+            caption.set_visible(False)
+        for mark, artist in (*self.notes, *(each for step in self.steps for each in step)):
+            artist.set_visible(not mark.until)
 
     def list_moments(self) -> Iterator[Moment]:
         """Yield all frames: the complete picture, each step as it arrives, the complete picture."""
         yield Moment(None, 1.0, FIRST)
         rests = [max(SHORTEST, READING * len(text.get_text())) for text in self.captions]
-        left = LONGEST - FIRST - LAST
-        arriving = min(ARRIVING, left / 2 / len(rests))
-        factor = min(1.0, (left - arriving * len(rests)) / sum(rests))
+        left, count = LONGEST - FIRST - LAST, max(1, len(rests))
+        arriving = min(ARRIVING, left / 2 / count)
+        factor = min(1.0, (left - arriving * count) / max(1.0, sum(rests)))
         for number, rest in enumerate(rests):
             for frame in range(1, FRAMES + 1):
                 stays = rest * factor if frame == FRAMES else 0.0
@@ -118,14 +119,14 @@ class Animation:
             yield seconds
         self.complete()
 
-    def paint(self, scale: float = 1.0) -> Iterator[tuple[Any, float]]:
+    def paint(self, dpi: float = 100.0) -> Iterator[tuple[Any, float]]:
         """Yield frames as arrays of bytes, height × width × 3, and their seconds.
 
         Height and width are even, as video encoders need them. Only what moves is drawn anew: it
         is put on a ground of all else, and below what covers it.
         """
         before, canvas = self.figure.dpi, FigureCanvasAgg(self.figure)
-        self.figure.set_dpi(scale * min(100.0, MAXIMUM / max(self.figure.get_size_inches())))
+        self.figure.set_dpi(min(dpi, MAXIMUM / max(self.figure.get_size_inches())))
         try:
             with rc_context(EXACT):
                 yield from self._paint(canvas)
@@ -206,7 +207,8 @@ def _count(mark: TextMark, share: float) -> str:
     digits = len(mark.text.rpartition(".")[2]) if "." in mark.text else 0
     full = spell(mark.value, digits)
     before = mark.text.removesuffix(full) if mark.text.endswith(full) else None
-    return mark.text if before is None else before + spell(mark.value * share, digits)
+    way = mark.since + (mark.value - mark.since) * share
+    return mark.text if before is None else before + spell(way, digits)
 
 
 def _as_array(canvas: FigureCanvasAgg) -> Any:

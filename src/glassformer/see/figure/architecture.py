@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 from . import style
-from .links import Link, Side
+from .links import Callout, Link, Side
 from .measures import cosine, length
 from .nodes import Across, Card, Component, Down, Label, Node, Numeral, Panel, Spacer, percent
 from .plan import Outline, figure
@@ -253,18 +254,26 @@ def draw_figure_1(plan: Outline, *, lit: str = "") -> Scene:
     if lit not in ("", *PARTS):
         raise ValueError(f"lit={lit}: one of {', '.join(PARTS)}")
     body, links = _join(plan, lit=lit)
-    return plan.compose(body, title=_tell_share(plan), note=_tell_sizes(plan), links=links)
+    return plan.compose(
+        body,
+        title=_tell_share(plan),
+        note=_tell_sizes(plan),
+        links=links,
+        callouts=[Callout("decoder 0 cross_attention", plan.say("meet"), "right", 96)],
+    )
 
 
 @figure("architecture")
 def draw_growing(plan: Outline) -> Scene:
     """Show the same figure from the bottom up, part by part (V09)."""
     body, links = _join(plan, told=True)
+    layers, step = plan.trace.settings.encoder_layers, STEPS.index("cross_attention") + 1
     return plan.compose(
         body,
-        title=plan.say("order"),
+        title=plan.say("order", n=len(plan.trace.source), layers=layers),
         note=_tell_sizes(plan),
         links=links,
+        callouts=[Callout("decoder 0 cross_attention", plan.say("meet"), "right", 96, step)],
         captions=[plan.say(f"caption_{step}") for step in STEPS],
     )
 
@@ -279,10 +288,17 @@ def draw_two_layers(plan: Outline) -> Scene:
     end = f"encoder.{last}.feed_forward_residual.{window}[0,d]"
     kept = float(plan.of(cosine("source_embedding.sum[0,d]", end)))
     word, key = show_token(trace.source[0].text), "keeps" if kept > 0.5 else "turns"
+    windows = [f"{n} {sub}" for n in range(last + 1) for sub in SUBLAYERS["encoder"]]
+    places = [f"encoder.{each.replace(' ', '.')}_residual.{window}" for each in windows]
+    long = [length(f"{each}[0,d]") for each in ("source_embedding.sum", *places)]
+    grows = [plan.of(f"({b}) / ({a})") for a, b in pairwise(long)]
+    most = max(range(len(grows)), key=lambda n: float(grows[n]))
+    told = plan.say("longer", times=f"{float(grows[most]):.1f}")
     return plan.compose(
         body,
         title=plan.say(key, word=word, cosine=f"{kept:.2f}", n=last),
         note=plan.say("note_vectors", d=trace.settings.d_model)
         + plan.say(f"norm_{trace.settings.norm}"),
         links=links,
+        callouts=[Callout(f"encoder {windows[most]} out", told, "left", 84, of=grows[most])],
     )

@@ -20,7 +20,8 @@ CHAPTERS = (  # the number of the last picture, and the titles
     (83, "The decoder writes", "解码器写作"),
     (91, "Training", "训练"),
     (102, "Before the Transformer", "Transformer 之前"),
-    (999, "The code", "代码"),
+    (111, "The code", "代码"),
+    (999, "One number, and everything at once", "一个数，与全部"),
 )
 
 

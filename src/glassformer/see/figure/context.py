@@ -231,7 +231,8 @@ def draw_order(plan: Outline) -> Scene:
     rows = [heads]
     for n, text in enumerate(texts):
         row: list[Node] = [Chip(text, lit=True)]
-        row += [Bar(each[n], limit, ink, width=130) for each, ink in zip(apart, inks, strict=True)]
+        bars = [Bar(each[n], limit, ink, width=130) for each, ink in zip(apart, inks, strict=True)]
+        row += [bars[0], bars[1].named(f"bar {n}")]
         rows.append(row)
     orders = [
         _show_order(texts),
@@ -240,6 +241,9 @@ def draw_order(plan: Outline) -> Scene:
     ]
     free = float(apart[0].values.max()) < 1e-6 * max(1.0, limit)
     key = "alone" if count == 1 else "same" if free else "differs"
+    most = int(apart[1].values.argmax())
+    told = plan.say("moved", word=texts[most])
+    callouts = [Callout(f"bar {most}", told, "right", 100)] if count > 1 else []
     return plan.compose(
         Down(
             Across(*orders, gap=style.NEAR),
@@ -249,6 +253,7 @@ def draw_order(plan: Outline) -> Scene:
         ),
         title=plan.say(key),
         note=plan.say("note"),
+        callouts=callouts,
     )
 
 

@@ -93,6 +93,7 @@ def draw_cost(plan: Outline, *, longest: int | None = None) -> Scene:
         Across(_Squares(plan, count), *plots, gap=22),
         title=plan.say("title", n=even),
         note=plan.say("note", n=even) + (plan.say("how", machine=told[0]) if told else ""),
+        callouts=[Callout("counted even", plan.say("even"), "below", 78)] if meets else [],
     )
 
 
@@ -105,7 +106,7 @@ def _plot(plan: Outline, key: str, told: Curves, meets: float | None) -> Node:
     if meets:
         height = float(np.interp(meets, told["lengths"], told["rest"]))
         dot = Curve([meets], [height], style.INK, 0.0, f"{meets:.0f}", dots=True)
-        curves.append(replace(dot, of=f"{meets:.9f}"))
+        curves.append(replace(dot, of=f"{meets:.9f}", name=f"{key} even"))
     top = 1.05 * max(*told["attention"], *told["rest"])
     return Plot(
         curves,

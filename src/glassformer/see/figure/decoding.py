@@ -218,9 +218,10 @@ def draw_growing_mask(plan: Outline, *, layer: int = -1, head: int = 0) -> Scene
         rows.append(row)
         key = "caption" if t else "caption_alone"
         captions.append(plan.say(key, word=attention.keys[t], n=t))
+    filled = count * (count + 1) // 2
     return plan.compose(
         Columns(rows, gap=(0, 0), align=["end", *["middle"] * count, "start"]),
-        title=plan.say("title", n=count),
+        title=plan.say("title", n=count, seen=filled, never=filled - count),
         note=plan.say("note", where=attention.title(plan.lang), head=head)
         + tell_tokens_left_out(plan.lang, count, total),
         callouts=[Callout(f"sum {count - 1}", plan.say("one"), "right", 60, count)],
@@ -267,6 +268,7 @@ def draw_walk(plan: Outline) -> Scene:
             cell: Node = Label(text, style.SMALL, ink if same else style.SOFT, bold=same, fit=56)
             if settled[t] == layer:
                 cell = Chip(text, "decoder", size=style.SMALL, fit=50, lit=True)
+                cell.named(f"settled {t}")
             row.append(cell)
         row += [
             Label(show_token(trace.predicted[t].text), style.SMALL, bold=True, fit=58),
@@ -275,6 +277,9 @@ def draw_walk(plan: Outline) -> Scene:
         table.append(row)
     half = int(np.median(settled)) if len(settled) else 0
     key = "title_one" if len(lens) < 2 else "title"
+    early = [t for t in rows[-1:] if settled[t] in layers] if len(settled) else []
+    told = plan.say("settled", layer=settled[rows[-1]]) if early else ""
+    callouts = [Callout(f"settled {t}", told, "below", 180) for t in early]
     return plan.compose(
         Columns(
             table, gap=(12, 5), align=["end", "start", *["start"] * len(layers), "start", "start"]
@@ -282,6 +287,7 @@ def draw_walk(plan: Outline) -> Scene:
         title=plan.say(key, layer=half, of=max(0, len(lens) - 1)),
         note=plan.say("note", layer=aligner.layer)
         + tell_tokens_left_out(plan.lang, len(rows), len(trace.predicted)),
+        callouts=callouts,
     )
 
 

@@ -15,7 +15,20 @@ from numpy.typing import NDArray
 
 from . import style
 from .links import Callout, Link
-from .nodes import Across, Align, Card, Columns, Down, Held, Label, Node, Numeral, Panel, Strip
+from .nodes import (
+    Across,
+    Align,
+    Card,
+    Columns,
+    Down,
+    Held,
+    Label,
+    Node,
+    Numeral,
+    Panel,
+    Strip,
+    spell,
+)
 from .plan import Outline, figure
 from .plot import Curve, Plot
 from .scene import Scene
@@ -40,12 +53,13 @@ def draw_waves(plan: Outline) -> Scene:
             2.2,
             f"{dimension}: {'cos' if dimension % 2 else 'sin'}",
             dashed=bool(dimension % 2),
+            name=f"dimension {dimension}",
         )
         for dimension in range(4, 8)
     ]
     ticks = range(0, 101, 20)
     across, up = plan.say("position"), plan.say("value")
-    plot = Plot(curves, width=500, x=(0, 100), y=(-1, 1), across=across, up=up, x_ticks=ticks)
+    plot = Plot(curves, width=470, x=(0, 100), y=(-1, 1), across=across, up=up, x_ticks=ticks)
     told = Across(
         *(
             Numeral(length, style.BODY, style.HEADS[n], digits=1, before=plan.say("pair", n=n + 2))
@@ -58,6 +72,7 @@ def draw_waves(plan: Outline) -> Scene:
         Down(plot, told, gap=style.NEAR, align="middle"),
         title=plan.say("title", times=f"{slower:.1f}"),
         note=plan.say("note"),
+        callouts=[Callout("dimension 7 label", plan.say("quarter"), "below", 88)],
         origin=plan.say("formulas"),
     )
 
@@ -85,7 +100,7 @@ def draw_one_word(plan: Outline) -> Scene:
     words = Label(plan.say("sentence"), style.HEADING)
     return plan.compose(
         Down(words, table, strip, gap=26, align="middle"),
-        title=plan.say("title"),
+        title=plan.say("title", fast=spell(1.0, 0), slow=spell(float(wave_rates(4)[1]))),
         note=plan.say("note"),
         links=[Link("table", "love", line=2)],
         callouts=[Callout("love", plan.say("love"), "right", 120)],
@@ -135,6 +150,7 @@ def draw_properties(plan: Outline, *, shift: int = 5) -> Scene:
         Down(*(Across(*row, gap=30, align="top") for row in (cards[:2], cards[2:])), gap=30),
         title=plan.say("title", seen=f"{seen:.0f}", unseen=f"{unseen:.1f}"),
         note=plan.say("note"),
+        callouts=[Callout("beyond", plan.say("fails", unseen=f"{unseen:.1f}"), "above", 84)],
         origin=plan.say("formulas"),
     )
 
@@ -203,7 +219,11 @@ def _show_lengths(plan: Outline) -> tuple[Node, float, float]:
         pairs = [pair for n, pair in asked.items() if (n > found["seen"]) == beyond]
         right, count = np.sum(pairs, 0)
         shares.append(100 * right / count)
-    dots = [Curve([n], [100 * a / b], ink, dots=True) for n, (a, b) in asked.items()]
+    last = max(asked)
+    dots = [
+        Curve([n], [100 * a / b], ink, dots=True, name="beyond" if n == last else "")
+        for n, (a, b) in asked.items()
+    ]
     line = Curve([edge, edge], [0, 100], style.LIT, 1.4, dashed=True)
     across, up = plan.say("answer"), plan.say("right")
     plot = Plot([*dots, line], width=240, height=130, x=(0, 50), y=(0, 100), across=across, up=up)
@@ -235,7 +255,7 @@ def tensor2tensor(positions: Array, d: int) -> Array:
 def draw_wave_code(plan: Outline, *, positions: int = 20, d_model: int = 8) -> Scene:
     """Show code for both layouts, each line with sin or cos joined to what it makes (V27)."""
     rows: list[list[Node]] = []
-    half = d_model // 2
+    half, slow = d_model // 2, []
     for function in (paper, tensor2tensor):
         name = function.__name__
         values = plan.give(name, function(np.arange(positions), d_model))
@@ -244,16 +264,19 @@ def draw_wave_code(plan: Outline, *, positions: int = 20, d_model: int = 8) -> S
         heads = [
             Held(Label(wave, style.TINY, INKS[wave], bold=True), WIDE / d_model) for wave in waves
         ]
+        panel.named(name)
         made = Down(*([Across(*heads, gap=0)] if d_model <= MOST else []), panel, gap=0)
         code = Card(Down(*map(_set_code, _read_lines(function)), gap=1), pad=10)
         title = Label(plan.say(name), style.HEADING, style.role("positions").ink, bold=True)
         slowest = plan.give(f"slowest_{name}", 1 / _find_slowest(function, d_model))
+        slow.append(float(slowest))
         told = Numeral(slowest, style.SMALL, style.LIT, digits=0, before=plan.say("slowest"))
         rows.append([Down(title, code, told, gap=6), made])
     return plan.compose(
         Columns(rows, gap=(34, 24), align=["start", "middle"]),
-        title=plan.say("title"),
+        title=plan.say("title", times=spell(slow[1] / slow[0], 1 if slow[1] < 3 * slow[0] else 0)),
         note=plan.say("note", n=positions, d=d_model),
+        callouts=[Callout("tensor2tensor", plan.say("seam"), "below", 200)],
         origin=plan.say("formulas"),
     )
 

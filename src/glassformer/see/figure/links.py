@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from math import atan2, cos, sin
 from typing import Literal
 
 from . import style
 from .nodes import Align, Label, Sheet
 from .quantity import Quantity
-from .scene import Area, BoxMark, GridMark, PathMark, Point, TextMark
+from .scene import Area, BoxMark, GridMark, PathMark, Point, TextMark, bound
 
 Way = Literal["straight", "elbow", "around", "ribbon", "arc"]
 Side = Literal["above", "below", "left", "right"]
@@ -164,6 +165,9 @@ class Callout:
             if isinstance(mark, TextMark | GridMark | BoxMark)
             and not (isinstance(mark, BoxMark) and mark.layer < 2)
         ]
+        for mark in sheet.marks:
+            if isinstance(mark, PathMark) and mark.layer > 1 and not mark.curved:
+                taken += [bound([Area(*a, 0, 0), Area(*b, 0, 0)]) for a, b in pairwise(mark.points)]
         frames = [
             mark.area
             for mark in sheet.marks

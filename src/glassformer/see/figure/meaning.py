@@ -11,6 +11,7 @@ from . import style
 from .attention import Query, choose_token
 from .context import compare_meanings
 from .kinds import find_rows, read_kinds
+from .links import Callout
 from .measures import cosine
 from .nodes import Across, Chip, Columns, Down, Label, Node, Numeral, Sheet, percent
 from .plan import Outline, figure
@@ -49,14 +50,19 @@ def draw_map(plan: Outline, *, query: Query = None, most: int = 160) -> Scene:
     pairs = sum(here.count(kind) * (here.count(kind) - 1) for kind in INKS)
     chance = pairs / max(1, len(words) * (len(words) - 1))
     names = [Label(plan.say(k), style.SMALL, INKS[k], bold=True) for k in INKS if k in here]
-    lists = [_list_neighbours(plan, word, words, rows, kinds) for word in chosen]
+    found = [_list_neighbours(plan, word, words, rows, kinds) for word in chosen]
+    found.sort(key=lambda each: each[1])  # the callout points at the last one
+    lists = [node for node, _ in found]
+    told = plan.say("like_it", n=found[-1][1], all=NEAR)
     drawn = WordMap(words, points, [INKS.get(kind, style.SOFT) for kind in here], chosen)
     left = Down(Across(*names, gap=14), drawn, gap=8)
     finds = bool(kinds) and same > 2 * chance * len(words)
+    lists[-1].named("last list")
     return plan.compose(
         Across(left, Down(*lists, gap=16), gap=style.APART, align="top"),
         title=plan.say("same" if finds else "plain", same=same, all=len(words)),
         note=plan.say("note" if kinds else "note_few", chance=percent(chance)),
+        callouts=[Callout("last list", told, "below", 120)] if found[-1][1] > 1 else [],
     )
 
 
@@ -89,18 +95,21 @@ def _choose_words(trace: Any, kinds: dict[str, str], own: str, query: Query) -> 
 
 def _list_neighbours(
     plan: Outline, word: str, words: Sequence[str], rows: dict[str, int], kinds: dict[str, str]
-) -> Node:
-    """Return a word and the words nearest to it, with their cosines."""
+) -> tuple[Node, int]:
+    """Return a word and the words nearest to it, with their cosines; how many are of its kind."""
     table = plan.trace[TABLE]
     others = [other for other in words if rows[other] != rows[word]]
     near = compare_meanings(table[[rows[other] for other in others]], table[rows[word]][None])
     lines: list[list[Node]] = []
-    for n in np.argsort(-near)[:NEAR]:
+    nearest = np.argsort(-near)[:NEAR].tolist()
+    for n in nearest:
         ink = INKS.get(kinds.get(others[n], ""), style.SOFT)
         like = plan.of(cosine(f"{TABLE}[{rows[others[n]]},d]", f"{TABLE}[{rows[word]},d]"))
         lines.append([Label(others[n], style.BODY, ink, fit=90), Numeral(like, ink=style.SOFT)])
     told = Label(plan.say("near"), style.SMALL, style.SOFT)
-    return Down(Across(told, Chip(word, lit=True), gap=6), Columns(lines, gap=(10, 1)), gap=4)
+    same = sum(word in kinds and kinds.get(others[n]) == kinds[word] for n in nearest)
+    head = Across(told, Chip(word, lit=True), gap=6)
+    return Down(head, Columns(lines, gap=(10, 1)), gap=4), same
 
 
 class WordMap(Node):

@@ -10,7 +10,7 @@ import numpy as np
 from . import style
 from .attention import choose_row, find_sharpest
 from .kinds import read_kinds
-from .links import Link
+from .links import Callout, Link
 from .nodes import (
     Across,
     Card,
@@ -106,6 +106,7 @@ def draw_two_heads(plan: Outline, *, layer: int = 0, heads: Sequence[int] | None
         title=plan.say(key, **told),
         note=plan.say("note", where=attention.title(plan.lang)),
         links=links,
+        callouts=[Callout("input", plan.say("whole"), "right", 150)],
     )
 
 
@@ -202,6 +203,7 @@ def _show_portraits(plan: Outline, layer: int | None, moving: bool) -> Scene:
             letter = Label(f"$Z_{{{h}}}$", style.BODY, style.role("heads").ink)
             parts.append(Across(letter, own, gap=6))
         card, step = Held(Down(*parts, gap=5, align="middle"), side + 34), h // together + 1
+        card.named(f"head {h}")
         cards.append(card.at(step, (0, 30)) if moving else card)
         caption = plan.say("told_anywhere" if is_any else "told", **told)
         captions[step] = f"{captions[step]} {caption}" if step in captions else caption
@@ -211,10 +213,19 @@ def _show_portraits(plan: Outline, layer: int | None, moving: bool) -> Scene:
     told = {"head": best, "at": plan.say(portraits[best].key, word=portraits[best].word)}
     told |= {"share": percent(portraits[best].share), "chance": percent(portraits[best].chance)}
     key = "one" if habits and moving else "several" if habits else "none"
+    callout = Callout(
+        f"head {best}",
+        plan.say("marked"),
+        "above" if best < 4 else "below",
+        150,
+        best // together + 1 if moving else 0,
+    )
+    is_seen = bool(habits) and (best < 4 or best >= count - 4)
     return plan.compose(
         Down(*rows, gap=20),
         title=plan.say(key, n=count, k=len(habits), **told),
         note=plan.say("note", where=attention.title(plan.lang)),
+        callouts=[callout] if is_seen else [],
         captions=list(captions.values()) if moving else [],
     )
 
@@ -271,6 +282,7 @@ def draw_concatenation(plan: Outline, *, layer: int = 0) -> Scene:
         ),
         title=plan.say("title", head=most_head, share=percent(share)),
         note=plan.say("note", where=attention.title(plan.lang)),
+        callouts=[Callout(f"size {most_head}", plan.say("loudest"), "below", 150)],
     )
 
 
@@ -350,15 +362,18 @@ def draw_recap(plan: Outline, *, layer: int = 0) -> Scene:
         for n, wide in ((1, 60), (2, 76), (3, 130), (5, 90))
     ]
     middle = Down(*heads, gap=10, align="middle")
+    row = choose_row(trace, attention, None)
+    places = {int(own.argmax()) for own in trace[f"{name}.weights"][:, row]}
     return plan.compose(
         Columns(
             [titles, [sentence, first, middle, mixing]],
             gap=(28, 14),
             align=["start", "middle", "start", "middle"],
         ),
-        title=plan.say("title", n=count),
+        title=plan.say("title", n=count, k=len(places), word=texts[row]),
         note=plan.say("note", where=attention.title(plan.lang)),
         links=links,
+        callouts=[Callout("$X$", plan.say("whole"), "below", 84)],
     )
 
 
@@ -387,12 +402,15 @@ def draw_split(plan: Outline, *, layer: int = 0) -> Scene:
             name = Label(f"$Q_{{{h}}}$", style.BODY, _ink(h))
             size = Label(f"{n} × {width}", style.TINY, style.SOFT)
             parts = (name.at(3), panel.at(3, start), size.at(3))
-            cells.append(Held(Down(*parts, gap=3, align="middle"), own))
+            cut = Down(*parts, gap=3, align="middle").named(f"block {h}")
+            cells.append(Held(cut, own))
         rows.append(Across(*cells, gap=0))
     label = Label(f"$X W_Q$ : {n} × {count * width}", style.HEADING, ink)
+    told = plan.say("columns", first=(count - 1) * width, last=count * width - 1)
     return plan.compose(
         Down(label, Down(whole, bands, gap=3), Spacer(0, gap - 24), *rows, gap=12, align="middle"),
-        title=plan.say("title", n=count),
+        title=plan.say("title", n=count, width=width, all=count * width),
         note=plan.say("note", where=attention.title(plan.lang)),
+        callouts=[Callout(f"block {count - 1}", told, "below", 150, 3)],
         captions=[plan.say(f"caption_{step}", n=count, width=width) for step in (1, 2, 3)],
     )

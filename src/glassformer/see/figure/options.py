@@ -68,6 +68,7 @@ _TOKEN = Kind(
 _REAL_PAIR = "two numbers from 0.01 to 100, as 0.5,1.5"
 
 KINDS: Mapping[str, Kind] = {
+    "cell": Kind("a number of the recording, as memory[3,0]", lambda v: isinstance(v, str)),
     "lang": _one_of("en", "zh"),
     "around": _whole(3, 15),
     "columns": _whole(1, 64),

@@ -33,9 +33,11 @@ from . import (
     masks,
     meaning,
     multihead,
+    number,
     outside,
     padding,
     places,
+    poster,
     products,
     residual,
     steps,
@@ -260,6 +262,9 @@ _ALL = (
     Picture("V102", "Long sentences", "长句", lengths.draw_long_sentences, needs="", network="any"),
     # A.14 Code and picture
     Picture("V105", "Code and tensors", "代码与张量", code.draw_code),
+    # One number, and everything at once
+    Picture("V112", "One number, explained", "一个数的由来", number.draw_number, "animated"),
+    Picture("V113", "The whole translation on one page", "一页看完整句翻译", poster.draw_poster),
 )
 PICTURES: Mapping[str, Picture] = {picture.id: picture for picture in _ALL}
 

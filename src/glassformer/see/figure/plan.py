@@ -94,7 +94,9 @@ class Outline:
         y = top + area.height * factor + style.APART
         high = self._write_note(sheet, note, captions, y, width)
         foot = self._write_foot(width, origin)
-        foot.place(sheet, style.MARGIN, y + high)
+        feet = Sheet()
+        foot.place(feet, style.MARGIN, y + high)
+        sheet.marks += [replace(mark, id="foot") for mark in feet.marks]
         told = [note, *(each.text for each in callouts)]
         return Scene(
             id="",

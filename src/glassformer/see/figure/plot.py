@@ -111,7 +111,7 @@ class Plot(Node):
             fit = self.beside - 8
             label = Label(curve.label, style.SMALL, curve.ink, bold=True, fit=fit, of=of)
             last = max(down - label.height / 2, last + label.height)
-            label.place(sheet, x + across + 6, y + last)
+            label.named(f"{curve.name} label").place(sheet, x + across + 6, y + last)
 
 
 def round_ticks(span: Span, most: int = 5) -> list[float]:

@@ -189,4 +189,5 @@ def draw_formulas(plan: Outline, *, layer: int = 0, head: int = 0) -> Scene:
         Down(*parts, gap=30),
         title=plan.say("title", n=count),
         note=plan.say("note", where=attention.title(plan.lang), h=h, n=trace.settings.heads),
+        callouts=[Callout("name of $W_O$", plan.say("shared"), "right", 110)],
     )

@@ -40,7 +40,9 @@ def render_scene(scene: Scene, ax: Axes | None = None) -> Figure | Animation:
     figure.scene = scene  # type: ignore[attr-defined]
     if not scene.captions:
         return figure
-    return Animation(figure, drawn, [pen.caption(text, scene) for text in scene.captions])
+    moving = Animation(figure, drawn, [pen.caption(text, scene) for text in scene.captions])
+    moving.complete()
+    return moving
 
 
 def save_scene(scene: Scene, path: Path | str, *, dpi: float = 144) -> None:

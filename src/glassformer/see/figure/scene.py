@@ -59,6 +59,7 @@ class Mark:
     layer: int = 2  # a mark with a higher layer covers others
     alpha: float = 1.0
     start: Point | None = None  # where it comes from, relative to its place, when it appears
+    until: int = 0  # the step at which it is gone again; 0: it stays in the finished picture
 
     @property
     def area(self) -> Area:
@@ -137,6 +138,7 @@ class TextMark(Mark):
     mono: bool = False
     upright: bool = False  # read from the bottom to the top
     value: float | None = None  # the number that is printed, unrounded
+    since: float = 0.0  # the number from which it counts up to its value
 
     @property
     def area(self) -> Area:
@@ -206,7 +208,8 @@ class Scene:
 
     @property
     def texts(self) -> list[TextMark]:
-        return [mark for mark in self.marks if isinstance(mark, TextMark)]
+        """Return the texts of the finished picture."""
+        return [mark for mark in self.marks if isinstance(mark, TextMark) and not mark.until]
 
     def to_json(self) -> dict[str, Any]:
         """Return the scene as JSON."""

@@ -22,7 +22,8 @@ SPACING = 12  # letters below which a text is not stretched to its measured widt
 def write_svg(scene: Scene) -> str:
     """Return a scene as an SVG document, whose size is in points."""
     width, height = f"{scene.width:.2f}", f"{scene.height:.2f}"
-    drawn = sorted(scene.marks, key=lambda mark: mark.layer)
+    stay = (mark for mark in scene.marks if not mark.until)
+    drawn = sorted(stay, key=lambda mark: mark.layer)
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}pt" height="{height}pt" '
         f'viewBox="0 0 {width} {height}" role="img" lang="{scene.lang}">',

@@ -11,6 +11,7 @@ import numpy as np
 from . import style
 from .attention import Query, choose_token
 from .links import Callout
+from .measures import cosine, length
 from .nodes import (
     Across,
     Chip,
@@ -23,6 +24,7 @@ from .nodes import (
     Spacer,
     Strip,
     find_largest,
+    spell,
     wrap_across,
 )
 from .plan import Outline, figure
@@ -166,9 +168,10 @@ def draw_one_hot(plan: Outline, *, toy: bool = False) -> Scene:
         rows.append([Label(words[n], style.BODY, bold=True), strip.named(f"row {n}")])
     apart = plan.of("sqrt(sum[i] ((one_hot[0,i] - one_hot[1,i]) * (one_hot[0,i] - one_hot[1,i])))")
     told = plan.say("apart", far=f"{float(apart):.3f}")
+    pairs = len(words) * (len(words) - 1) // 2
     return plan.compose(
         Columns(rows, gap=(10, 2), align=["end", "start"]),
-        title=plan.say("title_toy" if toy else "title"),
+        title=plan.say("title_toy" if toy else "title", n=pairs),
         note=plan.say("note_toy" if toy else "note", n=len(words)),
         callouts=[
             Callout("column 1", plan.say("here"), "above", 200)
@@ -242,7 +245,7 @@ def draw_lookup(plan: Outline, *, query: Query = None, around: int = 7) -> Scene
             right,
             gap=8,
         ),
-        title=plan.say("title", word=word, n=token.id),
+        title=plan.say("title", word=word, n=token.id, d=d, all=spell(size * d, 0)),
         note=plan.say("note", first=first, last=ids[-1]),
         callouts=[Callout("row", plan.say("same"), "below", 150)],
     )
@@ -278,8 +281,14 @@ def draw_vectors(plan: Outline, *, whole: bool = False) -> Scene:
     if not whole:
         heads = [Label(plan.say(key, d=d), style.SMALL, style.SOFT) for key in ("first", "all")]
         rows.insert(0, [Spacer(), Spacer(), *heads])
-    key = "title_whole" if whole else "title"
+    title = _find_alike(plan, texts[:count], ids)
     callouts = []
+    if whole:
+        title = plan.say("title_whole", d=d, n=len(texts), all=len(texts) * d)
+        sizes = [plan.of(length(f"{EMBEDDED}[{n},d]")) for n in range(count)]
+        most = max(range(count), key=lambda n: float(sizes[n]))
+        told = plan.say("longest", word=texts[most], long=f"{float(sizes[most]):.1f}")
+        callouts = [Callout(f"row {most}", told, "right", 100, of=sizes[most])]
     if twin is not None:
         told = plan.say("twins", word=texts[twin])
         callouts = [Callout(f"row {twin}", told, "right", 110)]
@@ -287,7 +296,19 @@ def draw_vectors(plan: Outline, *, whole: bool = False) -> Scene:
         Columns(
             rows, gap=(style.CLOSE, 0.0 if whole else 9), align=["end", "start", "start", "start"]
         ),
-        title=plan.say(key, d=d, n=len(texts)),
+        title=title,
         note=plan.say("note") + tell_tokens_left_out(plan.lang, count, len(texts)),
         callouts=callouts,
     )
+
+
+def _find_alike(plan: Outline, texts: Sequence[str], ids: Sequence[int]) -> str:
+    """Return a title: which two of these tokens have the vectors that are most alike."""
+    pairs = [(a, b) for b in range(len(texts)) for a in range(b) if ids[a] != ids[b]]
+    d = plan.trace.settings.d_model
+    if not pairs:
+        return plan.say("title", d=d)
+    alike = [float(plan.of(cosine(*(f"{EMBEDDED}[{n},d]" for n in pair)))) for pair in pairs]
+    best = int(np.argmax(alike))
+    one, two = (texts[n] for n in pairs[best])
+    return plan.say("alike", d=d, one=one, two=two, cosine=spell(alike[best]))

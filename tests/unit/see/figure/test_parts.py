@@ -199,7 +199,7 @@ def test_what_covers_a_moving_thing_covers_it_in_every_frame() -> None:
     late = replace(runner, step=2, y=200.0, start=None)
     moving = render_scene(make_scene(back, runner, post, late, captions=("It runs.", "Again.")))
     canvas = FigureCanvasAgg(moving.figure)
-    painted, whole = [array.copy() for array, _ in moving.paint(0.5)], []
+    painted, whole = [array.copy() for array, _ in moving.paint(50.0)], []
     moving.figure.set_dpi(50)
     for _ in moving.frames():
         with rc_context(EXACT):

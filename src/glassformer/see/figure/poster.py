@@ -1,0 +1,107 @@
+"""The whole translation on one page of size A1, to be printed (V113)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import partial
+
+from . import style
+from .alignment import draw_cross_attention
+from .architecture import draw_figure_1
+from .attention import draw_look
+from .choice import draw_choice
+from .decoding import draw_first_word, draw_walk
+from .feed_forward import draw_feed_forward
+from .multihead import draw_all_heads
+from .nodes import Label, Sheet
+from .number import draw_number
+from .places import draw_sum
+from .plan import Outline, figure
+from .residual import draw_stream
+from .scene import BoxMark, Mark, Scene
+from .steps import draw_score, draw_table
+from .words import draw_tokens, draw_vectors
+
+A1 = (1683.8, 2383.9)  # points
+EDGE, GUTTER, HEAD, PAD = 60.0, 30.0, 196.0, 4.0
+COLUMNS: tuple[tuple[Callable[..., Scene], ...], ...] = (  # read downwards, then to the right
+    (draw_tokens, draw_vectors, draw_sum, draw_look, draw_figure_1),
+    (draw_score, partial(draw_table, stage=6), draw_number, draw_all_heads, draw_feed_forward),
+    (draw_stream, draw_first_word, draw_cross_attention, draw_walk, draw_choice),
+)
+
+
+@figure("poster")
+def draw_poster(plan: Outline) -> Scene:
+    """Show fifteen pictures in the order in which the text becomes its translation (V113)."""
+    width = (A1[0] - 2 * EDGE - (len(COLUMNS) - 1) * GUTTER) / len(COLUMNS)
+    sheet, number = Sheet(), 0
+    _write_head(plan, sheet)
+    for n, functions in enumerate(COLUMNS):
+        scenes = [function(plan.trace, lang=plan.lang) for function in functions]
+        number = _fill_column(plan, sheet, scenes, EDGE + n * (width + GUTTER), width, number)
+    return Scene(
+        id="",
+        lang=plan.lang,
+        title=plan.say("title", n=number),
+        description=plan.say("note"),
+        width=A1[0],
+        height=A1[1],
+        marks=tuple(sheet.marks),
+        data=plan.data,
+    )
+
+
+def _write_head(plan: Outline, sheet: Sheet) -> None:
+    """Write the topic, the text and its translation across the page, and a foot."""
+    wide = A1[0] - 2 * EDGE
+    Label(plan.say("topic"), 20.0, style.TOPIC, bold=True).place(sheet, EDGE, EDGE - 14)
+    texts = plan.trace.text, plan.trace.translation
+    Label(texts[0], 40.0, bold=True, fit=wide).place(sheet, EDGE, EDGE + 12)
+    Label(f"→ {texts[1]}", 40.0, style.LIT, bold=True, fit=wide).place(sheet, EDGE, EDGE + 66)
+    foot = Label(plan.say("note"), 13.0, style.SOFT, fit=wide - 130)
+    foot.place(sheet, EDGE, A1[1] - EDGE + 12)
+    own = Label("glassformer", 16.0, style.SOFT, bold=True)
+    own.place(sheet, A1[0] - EDGE - own.width, A1[1] - EDGE + 10)
+
+
+def _fill_column(
+    plan: Outline, sheet: Sheet, scenes: Sequence[Scene], x: float, width: float, number: int
+) -> int:
+    """Put scenes below each other on cards that fill the column; return the last card's number."""
+    room = A1[1] - HEAD - EDGE - 20 - GUTTER * (len(scenes) - 1)
+    sizes = [(scene.width, _end_of(scene)) for scene in scenes]
+    factors = [(width - 2 * PAD) / wide for wide, _ in sizes]
+    needed = sum(high * factor for (_, high), factor in zip(sizes, factors, strict=True))
+    shrink = min(1.0, (room - 2 * PAD * len(scenes)) / needed)
+    spare = (room - needed * shrink) / len(scenes)
+    y = HEAD
+    for scene, (wide, high), factor in zip(scenes, sizes, factors, strict=True):
+        number, scale = number + 1, factor * shrink
+        tall = high * scale + spare
+        sheet.add(BoxMark(x=x, y=y, width=width, height=tall, edge=style.HAIR, round=10, layer=0))
+        told = Label(str(number), 30.0, style.FAINT, bold=True)
+        told.place(sheet, x + width - told.width - 14, y + 8)
+        left, top = x + (width - wide * scale) / 2, y + (tall - high * scale) / 2
+        for mark in _rename(plan, scene, f"n{number}_"):
+            sheet.marks.append(mark.shift(left, top, scale))
+        y += tall + GUTTER
+    return number
+
+
+def _end_of(scene: Scene) -> float:
+    """Return the height of a scene without the line at its foot, which the poster has once."""
+    return max(mark.area.bottom for mark in scene.marks if mark.id != "foot") + 14
+
+
+def _rename(plan: Outline, scene: Scene, prefix: str) -> list[Mark]:
+    """Return the marks of a finished scene; its own arrays get a prefix, and go to the poster."""
+    plan.data |= {prefix + name: array for name, array in scene.data.items()}
+    own = re.compile("|".join(rf"\b{name}(?=\[)" for name in scene.data) or "(?!)")
+    marks = [mark for mark in scene.marks if mark.id != "foot" and not mark.until]
+    return [
+        replace(mark, of=own.sub(lambda m: prefix + m[0], mark.of), step=0, start=None)
+        for mark in marks
+    ]
