@@ -56,7 +56,7 @@ def test_up_finds_the_layer_at_which_the_animal_becomes_male(page: Any, server: 
     assert page.locator(".floors").count() == 0
     page.locator("[data-guess='1']").click()
     page.wait_for_selector(".floors li")
-    assert page.locator(".question [role=status]").inner_text() == "You said 2; it is 4."
+    assert page.locator(".question [role=status]").inner_text() == "You said: 2. It is: 4."
     assert page.locator(".floors li.first").get_attribute("data-floor") == "4"
     assert page.locator("select").first.input_value() == "0"
     pushes = [
@@ -64,6 +64,59 @@ def test_up_finds_the_layer_at_which_the_animal_becomes_male(page: Any, server: 
     ]
     told = page.locator("section > p", has_text="All together").inner_text()
     assert sum(pushes) == pytest.approx(float(told.rsplit(": ", 1)[1].rstrip(".")), abs=0.06)
+
+
+def _train(page: Any) -> str:
+    page.locator("[data-train]").click()
+    page.wait_for_selector("[data-done]")
+    return str(page.locator("[data-right]").inner_text())
+
+
+def test_a_network_learns_here_and_without_positions_it_does_not(page: Any, server: Server) -> None:
+    page.set_default_timeout(120_000)
+    page.goto(server.url("first"))
+    page.locator("[data-door=teach]").click()
+    assert _train(page) == "8 of 8 right"
+    loss = page.locator("[data-loss]").inner_text()
+    assert float(loss) < 0.05
+    assert _train(page) == "8 of 8 right"
+    assert page.locator("[data-loss]").inner_text() == loss, "the same seed, the same network"
+    page.locator("[data-guess='1']").click()
+    page.wait_for_selector("[data-said]")
+    assert page.locator(".question [role=status]").inner_text() == "Right."
+    assert int(page.locator("[data-right]").get_attribute("data-right")) <= 3
+    assert "teach.positions=0" in page.url
+    page.get_by_role("button", name="The next question").click()
+    page.locator("[data-guess='1']").click()
+    page.wait_for_selector("[data-said]")
+    assert float(page.locator("[data-loss]").inner_text()) < 0.05, "it reads what it is to predict"
+    assert page.locator(".question [role=status]").inner_text() == "Right."
+
+
+def test_lines_of_ones_own_are_learnt_and_unknown_words_named(page: Any, server: Server) -> None:
+    page.set_default_timeout(120_000)
+    page.goto(server.url("teach"))
+    page.locator("textarea").fill("red car = voiture rouge\nblue car = voiture bleue\nno pair")
+    assert "2 lines" in page.locator("h1 + p").inner_text()
+    page.locator(".own input").fill("red moon")
+    assert "moon" in page.locator("[role=status]").inner_text()
+    page.locator(".own input").fill("blue car")
+    page.locator("[data-train]").click()
+    page.wait_for_selector("[data-done]")
+    assert page.locator(".asked li b").all_inner_texts() == ["voiture", "bleue"]
+    assert "teach.lines=red" in page.url
+
+
+@pytest.mark.parametrize("look", [{}, {"theme": "dark", "language": "zh"}])
+def test_teaching_has_no_fault(page: Any, server: Server, look: dict[str, str]) -> None:
+    page.set_default_timeout(120_000)
+    page.goto(server.url("teach", **look))
+    _train(page)
+    assert page.evaluate("() => document.documentElement.scrollHeight <= 900")
+    page.set_viewport_size({"width": 390, "height": 844})
+    page.wait_for_timeout(300)
+    assert page.evaluate("() => document.documentElement.scrollWidth <= 390")
+    assert find_faults(page) == []
 
 
 @pytest.mark.parametrize("door", ["why", "up"])
