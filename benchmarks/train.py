@@ -176,9 +176,8 @@ def _write_task(folder: Path, prepared: Prepared) -> None:
     config = prepared.config
     for precision, pad_to in (("fp32", 1), ("bf16", FEW_SHAPES)):
         batches = choose_batches(
-            config.train.model_copy(update={"pad_to": pad_to}),
+            config.changed(train={"pad_to": pad_to}),
             prepared.store,
-            config.model,
             len(prepared.tokenizers.source),
         )
         arrays = {}

@@ -32,6 +32,8 @@ The defaults are the paper's where the paper has one. The recipe auto, with whic
 no other is named, chooses what is not set for the data and the machine. Paper: the section of
 [Attention Is All You Need](https://arxiv.org/abs/1706.03762) that speaks of it.
 
+`data.corpus`, several corpora, is a list of tables: see [several corpora](corpora.md).
+
 This page is written by `python docs/settings.py`."""
 OUTRO = """## Options without an effect
 

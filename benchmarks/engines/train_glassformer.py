@@ -29,9 +29,8 @@ def main(folder: Path, precision: str) -> None:
     updater = Updater(model, train, device, choose_precision(precision, device))
     pad_to = train.pad_to or choose_padding(prepared.config.model, device, updater.precision)
     batches = choose_batches(
-        train.model_copy(update={"pad_to": pad_to}),
+        prepared.config.changed(train={"pad_to": pad_to}),
         prepared.store,
-        prepared.config.model,
         len(prepared.tokenizers.source),
     )
     updater.probe(batches.worst())

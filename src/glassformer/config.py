@@ -6,13 +6,15 @@ setting that is None is left out of the file. Where a default is not the paper's
 
 from __future__ import annotations
 
+import re
 import tomllib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import tomli_w
 from pydantic import (
+    AfterValidator,
     BaseModel,
     ConfigDict,
     Field,
@@ -35,6 +37,18 @@ CLASS = BOS  # what a text begins with that is read both ways: its class is pred
 MASK = 258  # what hides a token: the byte 0xFF, which every vocabulary has and no UTF-8 text
 
 
+TAG = re.compile(r"<(?!0x|s>|pad>)[\w-]*[^\W_][\w-]*>")  # a token that no text yields
+
+
+def check_tag(tag: str) -> str:
+    """Return a tag, between < and >; ValueError if it cannot be one."""
+    found = tag if tag.startswith("<") else f"<{tag}>"
+    if not TAG.fullmatch(found):
+        raise ValueError("a tag has letters, digits, - and _ between < and >, like <bt>")
+    return found
+
+
+Tag = Annotated[str, AfterValidator(check_tag)]
 # The settings that only one kind of search uses, and that search.
 SEARCH_OF = {
     "beam": "beam",
@@ -401,14 +415,86 @@ class Text(Settings):
     )
 
 
+class CorpusShare(Settings):
+    """One of several corpora, [[data.corpus]]: how often an epoch has its pairs, and its tag."""
+
+    name: str = setting(..., "Its name in the log.", min_length=1)
+    paths: tuple[str, ...] | None = setting(
+        None, "Where it is, in a recipe; a model's own settings do not have it."
+    )
+    weight: float = setting(1.0, "How often an epoch has each of its pairs.", gt=0, le=1000)
+    tag: Tag | None = setting(None, "A token before each source, like <bt>.")
+    source_lang: str | None = setting(None, "The language to translate from; if not data's.")
+    target_lang: str | None = setting(None, "The language to translate to; if not data's.")
+
+
 class Data(Settings):
     """The settings of the sentence pairs. Paths are given on the command line, not stored here."""
 
     source_lang: str | None = setting(None, "The language to translate from, as a code like en.")
     target_lang: str | None = setting(None, "The language to translate to, as a code like de.")
+    corpus: tuple[CorpusShare, ...] = setting((), "Several corpora, each a table of its own.")
+    corpus_temperature: float | None = setting(
+        None,
+        "Small corpora are shown more often: their pairs in an epoch are as n^(1/T); 1: as they "
+        "are, 5: nearly the same of each.",
+        ge=1,
+        le=1000,
+    )
+    tag: Tag | None = setting(None, "A token before each source, like <2de>; languages get theirs.")
     max_length: int = setting(
         256, "The most tokens of a side; longer pairs are left out, and counted.", ge=1, le=WIDE
     )
+
+    @model_validator(mode="after")
+    def _fits(self) -> Data:
+        names = [each.name for each in self.corpus]
+        if twice := next((name for name in names if names.count(name) > 1), None):
+            raise ValueError(f"two corpora are called {twice}: give each a name of its own")
+        if len({target for _, target in self.pairs}) > 1 and None in {t for _, t in self.pairs}:
+            raise ValueError("of several target languages, each corpus has to name its own")
+        return self
+
+    @property
+    def pairs(self) -> list[tuple[str | None, str | None]]:
+        """Return the languages, source and target, of all corpora, each pair once."""
+        own = (self.source_lang, self.target_lang)
+        found = ((c.source_lang or own[0], c.target_lang or own[1]) for c in self.corpus)
+        return list(dict.fromkeys(found)) or [own]
+
+    def tags_of(self, corpus: CorpusShare) -> list[str]:
+        """Return the tokens before each source of a corpus: the language's, then its own."""
+        target = corpus.target_lang or self.target_lang
+        language = self.tag or self.tag_language(target)
+        return [tag for tag in (language, corpus.tag) if tag]
+
+    def tag_language(self, target: str | None) -> str | None:
+        """Return the token that asks for a target language; None if there is only one."""
+        targets = {each for _, each in self.pairs}
+        return f"<2{target}>" if target and len(targets) > 1 else None
+
+    def list_tags(self) -> list[str]:
+        """Return the tags of all corpora, each once."""
+        tags = dict.fromkeys(tag for each in self.corpus for tag in self.tags_of(each))
+        return list(dict.fromkeys(filter(None, (self.tag, *tags))))
+
+    def narrow(self, pair: str | None) -> Data:
+        """Return the settings for one pair of languages, like "en-de", or one target, "de".
+
+        Without `pair`, there has to be one target language. ValueError if there is none, or no
+        such pair.
+        """
+        wanted = [p for p in self.pairs if pair is None or pair in (p[1], "-".join(map(str, p)))]
+        targets = list(dict.fromkeys(target for _, target in wanted))
+        if len(targets) == 1:
+            sources = list(dict.fromkeys(source for source, _ in wanted))
+            found = {"source_lang": sources[0] if len(sources) == 1 else None}
+            found |= {"target_lang": targets[0], "tag": self.tag or self.tag_language(targets[0])}
+            return self.model_copy(update={**found, "corpus": ()})
+        known = ", ".join("-".join(each or "?" for each in p) for p in self.pairs)
+        if pair is not None:
+            raise ValueError(f"no translation to {pair} was trained; known here: {known}")
+        raise ValueError(f"several languages were trained, {known}: name one, as in MODEL@de")
 
 
 class Train(Settings):
@@ -529,6 +615,20 @@ class Decode(Settings):
     top_p: float = setting(
         1.0, "Only among the likeliest that make up this share of the probability.", gt=0, le=1
     )
+    mbr: int = setting(
+        0,
+        "Minimum Bayes risk: of so many samples, or hypotheses of a beam, the one most like the "
+        "others; 0: off.",
+        ge=0,
+        le=200,
+    )
+    utility: Literal["chrf", "bleu"] = setting("chrf", "How alike two translations are, for mbr.")
+
+    @model_validator(mode="after")
+    def _has_several(self) -> Decode:
+        if self.mbr and self.search == "greedy":
+            raise ValueError("mbr chooses among several: search=sample or search=beam")
+        return self
 
     def override(
         self, given: Decode | Mapping[str, Any] | None = None, n_best: int | None = None
@@ -551,6 +651,8 @@ class Decode(Settings):
             asked = " and ".join(f"{name} asks for search={kind}" for kind, name in meant.items())
             raise ValueError(f"{asked}: give one of the two, or say which search")
         implied = {"search": min(meant)} if meant else {}
+        if changes.get("mbr") and "search" not in changes and not meant:
+            implied = {"search": "sample"}
         return Config.read({"decode": {**self.model_dump(), **implied, **changes}}).decode
 
 
@@ -641,6 +743,10 @@ class Config(Settings):
             raw[table] = {**raw.get(table, {}), **values}
             raw[table] = {key: value for key, value in raw[table].items() if value is not None}
         return Config.read(raw)
+
+    def narrow(self, pair: str | None) -> Config:
+        """Return the settings for one pair of languages: see `Data.narrow`."""
+        return self.model_copy(update={"data": self.data.narrow(pair)})
 
     def to_json(self) -> dict[str, Any]:
         """Return all settings, or those that were given if some are still to be chosen.

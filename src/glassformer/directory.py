@@ -76,12 +76,30 @@ def build_model(config: Config, tokenizers: Tokenizers) -> EncoderDecoder:
 def locate(model: Path | str) -> Path:
     """Return the folder of a model, given as a path or as the name of a model in the package.
 
-    A model of that name in the working directory takes precedence.
+    A model of that name in the working directory takes precedence. Languages after an @ are left
+    out.
     """
+    model = split_pair(model)[0]
     folder, shipped = Path(model), SHIPPED / model
     is_here = any((folder / name).exists() for name in (CONFIG, WEIGHTS))
     is_name = len(folder.parts) == 1 and (shipped / WEIGHTS).is_file()
     return shipped if is_name and not is_here else folder
+
+
+def name_pair(model: Path, pair: str | None) -> Path:
+    """Return a model with the languages that are wanted of it, as "folder@de"."""
+    return model if pair is None else model.with_name(f"{model.name}@{pair}")
+
+
+def split_pair(model: Path | str) -> tuple[Path | str, str | None]:
+    """Return a model and its pair of languages: "folder@en-de" or "folder@de"; else None.
+
+    A folder whose own name has an @ is taken as it is.
+    """
+    name, at, pair = str(model).rpartition("@")
+    if not (at and name and pair) or Path(model).exists():
+        return model, None
+    return name, pair
 
 
 def save_model(
@@ -104,6 +122,17 @@ def save_model(
     save_tensors(folder / WEIGHTS, weights, dtype=dtype, notes={ORIGIN: origin})
 
 
+def open_checkpoint(folder: Path) -> tuple[Config, Tokenizers, WeightsFile]:
+    """Open a checkpoint of a training as a model: its averaged weights, if it has some."""
+    run = folder.resolve().parents[1]
+    averaged = folder / "averaged.safetensors"
+    weights = WeightsFile(averaged if averaged.is_file() else folder / "weights.safetensors")
+    config, tokenizers = Config.load(folder / CONFIG), Tokenizers.load(run)
+    weights.check_shapes(_expect_shapes(config, tokenizers, weights.shapes))
+    weights.check_finite()
+    return config, tokenizers, weights
+
+
 def open_model(model: Path | str) -> tuple[Config, Tokenizers, WeightsFile]:
     """Open a model directory; return settings, tokenizers and the weights as they lie in the file.
 
@@ -111,6 +140,8 @@ def open_model(model: Path | str) -> tuple[Config, Tokenizers, WeightsFile]:
     values. ValueError, in one sentence, if it is not a complete model directory.
     """
     folder = locate(model)
+    if folder.resolve().parent.name == CHECKPOINTS and (folder / CONFIG).is_file():
+        return open_checkpoint(folder)
     for name in (CONFIG, WEIGHTS):
         if not (folder / name).is_file():
             if said := recognise(folder):

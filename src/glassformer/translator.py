@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from copy import copy
 from importlib import import_module
 from itertools import islice
 from pathlib import Path
@@ -12,15 +13,25 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .config import EOS, Config, Decode
-from .decode import Budget
-from .directory import Tokenizers, open_model
+from .decode import Budget, Hypothesis
+from .decode.mbr import SAMPLE, rank_by_utility
+from .directory import Tokenizers, open_model, split_pair
 from .engine import Weights
 from .text import Tokens
 from .text.clauses import split_clauses
 from .text.sentences import cut_spans, has_letters, split_sentences
 from .text.spacing import close_up, close_up_with_spans, is_unspaced
 from .text.unicode import Span
-from .translation import Part, Progress, Scored, Translation, combine, compose, count_text_lines
+from .translation import (
+    Part,
+    Progress,
+    Scored,
+    Translation,
+    combine,
+    compose,
+    count_text_lines,
+    divide_progress,
+)
 from .validation_errors import check_list
 from .weights.weights_file import WeightsFile
 
@@ -59,12 +70,41 @@ class Translator:
         self.config, self.tokenizers = config, tokenizers
         self.weights = holding(model, config.model, self._encode_pairs, **how)
         self.device = self.weights.device
+        self.tags = self._find_tags()
         self.batch_budget = Budget(4096 if self.device == "cpu" else 65536)
 
     @classmethod
-    def load(cls, folder: Path | str, **how: Any) -> Translator:
-        """Return the translator of a model directory. ValueError if it is not a complete one."""
-        return cls(*open_model(folder), **how)
+    def load(
+        cls, folder: Path | str | Sequence[Path | str], to: str | None = None, **how: Any
+    ) -> Translator:
+        """Return the translator of a model directory. ValueError if it is not a complete one.
+
+        Several directories are an ensemble: they need one vocabulary, and the probability of a
+        token is the mean of theirs. Search and score are of all, all else of the first.
+        Of several languages, `to` names the target, "de", or both, "en-de"; so does "folder@de".
+        """
+        if not isinstance(folder, Path | str):
+            members = [cls.load(each, to, **how) for each in folder]
+            return join_translators(members, [str(each) for each in folder], **how)
+        folder, pair = split_pair(folder)
+        config, tokenizers, weights = open_model(folder)
+        try:
+            narrowed = config.narrow(to or pair)
+        except ValueError as error:
+            raise ValueError(f"{folder}: {error}") from None
+        return cls(narrowed, tokenizers, weights, **how)
+
+    def with_settings(self, config: Config) -> Translator:
+        """Return a translator with the same weights and other settings, like another language."""
+        found = copy(self)
+        found.config, found.batch_budget = config, self.batch_budget
+        found.tags = found._find_tags()
+        return found
+
+    def _find_tags(self) -> list[int]:
+        """Return the ids before each source: of the tag of the language, if it has one."""
+        tag = self.config.data.tag
+        return self.tokenizers.source.find_tags([tag] if tag else [])
 
     @property
     def model(self) -> EncoderDecoder:
@@ -181,16 +221,13 @@ class Translator:
             for part, sentence in enumerate(cut_spans(text, places))
         ]
         key = PART if decode.search == "sample" else 0
-        found = self.weights.get_engine(self.precision).search(
+        found = self._search(
             self._sources([text for *_, text in jobs], [line for line, *_ in jobs]),
             decode,
-            n_best=n_best,
-            prefixes=None if prefixes is None else self._prefixes(texts, prefixes, spans),
-            lines=[line + key * part for line, part, _ in jobs],
+            n_best,
+            None if prefixes is None else self._prefixes(texts, prefixes, spans),
+            [line + key * part for line, part, _ in jobs],
             seed=seed,
-            longest=self.longest,
-            budget=self.batch_budget,
-            workers=self.weights.count_workers(len(jobs)),
             progress=progress and count_text_lines(progress, len(texts), len(jobs)),
         )
         if progress and not jobs:
@@ -202,6 +239,47 @@ class Translator:
             for text, places, best in zip(texts, spans, ways, strict=True)
         ]
 
+    def _search(
+        self,
+        sources: list[list[int]],
+        decode: Decode,
+        wanted: int,
+        prefixes: list[list[int]] | None,
+        lines: list[int],
+        *,
+        seed: int,
+        progress: Progress | None,
+    ) -> list[list[Hypothesis]]:
+        """Return the best hypotheses of each sentence; with `mbr`, those of the highest utility."""
+        engine, several = self.weights.get_engine(self.precision), decode.mbr
+        n_best, is_drawn = wanted, bool(several) and decode.search == "sample"
+        draws = several if is_drawn else 1
+        if several and not is_drawn:
+            n_best = max(several, n_best)
+            decode = decode.model_copy(update={"beam": max(decode.beam, n_best)})
+        found = engine.search(
+            [source for source in sources for _ in range(draws)],
+            decode,
+            n_best=1 if is_drawn else n_best,
+            prefixes=prefixes and [prefix for prefix in prefixes for _ in range(draws)],
+            lines=[line + SAMPLE * draw for line in lines for draw in range(draws)],
+            seed=seed,
+            longest=self.longest,
+            budget=self.batch_budget,
+            workers=self.weights.count_workers(len(sources) * draws),
+            progress=progress and (divide_progress(progress, draws) if draws > 1 else progress),
+        )
+        if not several:
+            return found
+        groups = [found[first : first + draws] for first in range(0, len(found), draws)]
+        ranked = (self._rank([each for ways in group for each in ways], decode) for group in groups)
+        return [best[:wanted] for best in ranked]
+
+    def _rank(self, found: list[Hypothesis], decode: Decode) -> list[Hypothesis]:
+        """Return the hypotheses by expected utility, each text once."""
+        texts = self.tokenizers.target.decode_many([each.tokens for each in found])
+        return rank_by_utility(found, texts, decode.utility)
+
     def split(self, text: str) -> list[Span]:
         """Return the spans that are translated on their own: sentences, and clauses of long ones.
 
@@ -209,7 +287,7 @@ class Translator:
         training text. A line break ends a sentence. Between the spans there are no letters or
         digits; that text is kept.
         """
-        most = min(self.config.text.split_above or self.longest, self.longest - 1)
+        most = min(self.config.text.split_above or self.longest, self.longest - 1 - len(self.tags))
         spans: list[Span] = []
         begin = 0
         for line in text.splitlines(keepends=True):
@@ -218,7 +296,7 @@ class Translator:
                 is_long = self._count(sentence) > most
                 places = [(0, stop - start)]
                 if is_long:
-                    places = split_clauses(sentence, most, self.read)
+                    places = split_clauses(sentence, most, self._read_untagged)
                 spans += [(begin + start + left, begin + start + right) for left, right in places]
             begin += len(line)
         return [span for span in spans if has_letters(text[slice(*span)])]
@@ -231,10 +309,20 @@ class Translator:
 
     def _count(self, text: str) -> int:
         """Return the number of source tokens of a text, without the end mark."""
-        return len(self._encode([text])[0])
+        return len(self.tags) + len(self._encode([text])[0])
 
     def read(self, text: str) -> Tokens:
-        """Return the source tokens of a text, with the span of the text that each comes from."""
+        """Return the source tokens of a text, with the span of the text that each comes from.
+
+        The tag of a language comes first, and spans nothing.
+        """
+        found = self._read_untagged(text)
+        tags = [self.tokenizers.source.token(id) for id in self.tags]
+        return Tokens(
+            (*self.tags, *found.ids), (*tags, *found.texts), ((0, 0),) * len(tags) + found.spans
+        )
+
+    def _read_untagged(self, text: str) -> Tokens:
         if not is_unspaced(self.config.data.source_lang):
             return self.tokenizers.source.tokens(text)
         closed, origins = close_up_with_spans(text)
@@ -326,7 +414,7 @@ class Translator:
         return list(zip(ids, self.tokenizers.target.encode_many(targets), strict=True))
 
     def _sources(self, texts: Sequence[str], lines: Sequence[int]) -> list[list[int]]:
-        ids = [[*row, EOS] for row in self._encode(texts)]
+        ids = [[*self.tags, *row, EOS] for row in self._encode(texts)]
         for line, row in zip(lines, ids, strict=True):
             self._check(len(row), line, "source")
         return ids
@@ -355,6 +443,35 @@ class Translator:
                 f"line {line + 1}: the {side} is {tokens} tokens long, but this model has "
                 f"{self.longest} positions (model.positions.max_positions): split it into sentences"
             )
+
+
+def join_translators(members: Sequence[Translator], names: Sequence[str], **how: Any) -> Translator:
+    """Return the ensemble of models. ValueError if there is none, or vocabularies differ."""
+    if not members:
+        raise ValueError("an ensemble has at least one model")
+    first, *others = members
+    for other, name in zip(others, names[1:], strict=True):
+        for side in ("source", "target"):
+            one, two = (getattr(each.tokenizers, side).vocabulary for each in (first, other))
+            if one != two:
+                raise ValueError(
+                    f"{names[0]} and {name} have different {side} vocabularies: an ensemble needs "
+                    "one, as models have that were trained with --from the same one"
+                )
+        if (first.tags, first.config.data.pairs) != (other.tags, other.config.data.pairs):
+            raise ValueError(f"{names[0]} and {name} translate other languages")
+    if not others:
+        return first
+    from .engine.ensemble_weights import EnsembleWeights
+
+    joined = copy(first)
+    shortest = min(members, key=lambda each: each.longest)
+    positions = {"max_positions": shortest.longest}
+    model = first.config.model
+    limited = model.model_copy(update={"positions": model.positions.model_copy(update=positions)})
+    joined.config = first.config.model_copy(update={"model": limited})
+    joined.weights = EnsembleWeights([e.weights for e in members], joined._encode_pairs, **how)
+    return joined
 
 
 def _in_lists(how: Mapping[str, Any]) -> dict[str, Any]:

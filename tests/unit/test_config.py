@@ -48,6 +48,8 @@ OTHERS: dict[str, Any] = {
     "text.split_above": 33,
     "data.source_lang": "en",
     "data.target_lang": "zh",
+    "data.corpus_temperature": 5.0,
+    "data.tag": "<2de>",
     "data.max_length": 99,
     "train.seed": 7,
     "train.steps": 500,
@@ -89,6 +91,8 @@ OTHERS: dict[str, Any] = {
     "decode.temperature": 0.7,
     "decode.top_k": 5,
     "decode.top_p": 0.9,
+    "decode.mbr": 8,
+    "decode.utility": "bleu",
 }
 # Settings without effect on their own.
 NEEDS = {
@@ -120,7 +124,7 @@ def read_back(config: Config) -> Config:
 
 
 def test_no_setting_is_forgotten_here() -> None:
-    assert sorted(OTHERS) == sorted(list_settings())
+    assert sorted([*OTHERS, "data.corpus"]) == sorted(list_settings())
 
 
 @pytest.mark.parametrize("name", OTHERS)
@@ -205,7 +209,10 @@ def test_base_is_the_papers() -> None:
             {"max_positions": 3},
             "unknown setting max_positions; did you mean model.positions.max_positions?",
         ),
-        ({"data": {"qqq": 3}}, "known here: source_lang, target_lang, max_length"),
+        (
+            {"data": {"qqq": 3}},
+            "known here: source_lang, target_lang, corpus, corpus_temperature, tag, max_length",
+        ),
         ({"train": {"steps": 0}}, "train.steps: Input should be greater than or equal to 1"),
         ({"model": {"norm": "prenorm"}}, "model.norm: Input should be 'post' or 'pre'"),
         ({"recipe": "paper", "size": "auto"}, "size=auto is chosen by recipe=auto"),

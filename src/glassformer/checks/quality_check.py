@@ -84,7 +84,7 @@ def search_checked(
     found = translator.search(texts, **told, prefixes=prefixes, progress=progress, **how)
     knows = Familiarity(translator)
     judged = [judge(text, best, knows) for text, best in zip(texts, found, strict=True)]
-    if again and n_best == 1 and decode.search != "sample":
+    if again and n_best == 1 and decode.search != "sample" and not decode.mbr:
         _search_again(translator, decode, judged, texts, prefixes, how)
     return judged if split else [_note_parts(each) for each in judged]
 

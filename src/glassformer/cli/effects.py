@@ -15,9 +15,10 @@ NO_EFFECT = {
         "without --layer": "--head --row",
     },
     "evaluate": {
-        "without a MODEL": "--source --output --set --no-split --no-guard {search}",
-        "on a language model": "--source --reference --hypothesis --against --output --set "
-        "--target-lang --tokenize --literature --no-split --no-guard --threads --workers {search}",
+        "without a MODEL": "--source --output --to --model --set --no-split --no-guard {search}",
+        "on a language model": "--source --reference --hypothesis --against --output --set --to "
+        "--model --target-lang --tokenize --literature --no-split --no-guard --threads --workers "
+        "{search}",
     },
     "see": {
         "on a saved trace": "--sentence --level --target --prefix --hypothesis --device "
@@ -43,7 +44,7 @@ NO_EFFECT = {
     },
     "translate": {
         "without --engine ray": "--ray-address --shard-lines",
-        "with --engine ray": "--prefix-file",
+        "with --engine ray": "--prefix-file --model --to",
     },
 }
 

@@ -22,11 +22,13 @@ from .options import (
     AS_JSON,
     CHANGES,
     DEVICE,
+    ENSEMBLE,
     NO_GUARD,
     NO_SPLIT,
     PRECISION_FP32,
     SEED,
     THREADS,
+    TO,
     WORKERS,
     arg,
     check_exact,
@@ -76,6 +78,8 @@ def evaluate(
     literature: bool = flag(
         "Also BLEU as papers give it: tokenised and lower-cased.", "--literature"
     ),
+    to: str | None = TO,
+    ensemble: list[Path] | None = ENSEMBLE,
     no_split: bool = NO_SPLIT,
     no_guard: bool = NO_GUARD,
     seed: int | None = SEED,
@@ -119,7 +123,7 @@ def evaluate(
     check_counts(text, len(ours), zip(asked.references, lengths, strict=True))
     check_counts(text, len(ours), [(against, len(theirs))] if against else [])
     where = {"device": device, "precision": precision, "threads": threads, "workers": workers}
-    translator = load_translator(model, **where) if model else None
+    translator = load_translator([model, *(ensemble or ())], to, **where) if model else None
     if translator:
         target_lang = target_lang or translator.config.data.target_lang
     scoring: dict[str, Any] = {"target_lang": target_lang, "tokenize": tokenize}
@@ -177,9 +181,9 @@ def is_text(path: Path) -> bool:
     """Return whether a path is a file, not a folder or a shipped model; ValueError if neither."""
     if path == STANDARD or path.exists():
         return not path.is_dir()
-    from ..directory import SHIPPED
+    from ..directory import SHIPPED, locate
 
-    if len(path.parts) == 1 and (SHIPPED / path).is_dir():
+    if (len(path.parts) == 1 and (SHIPPED / path).is_dir()) or locate(path).is_dir():
         return False
     raise ValueError(f"{path} is neither a file nor a model that is there")
 
@@ -215,10 +219,11 @@ def check_counts(file: Path, lines: int, others: Iterable[tuple[Path, int]]) -> 
             )
 
 
-def load_translator(model: Path, **machine: Any) -> Translator:
+def load_translator(models: Sequence[Path], to: str | None, **machine: Any) -> Translator:
+    """Return the translator of a model, or of several as an ensemble."""
     from ..translator import Translator
 
-    return Translator.load(model, **machine)
+    return Translator.load(models, to, **machine)
 
 
 @dataclass(frozen=True)

@@ -17,11 +17,14 @@ def info(model: Path = MODEL, as_json: bool = AS_JSON) -> None:
     \b
     glassformer info my-model
     """
-    from ..directory import RUN, locate
+    from ..directory import RUN, locate, name_pair, open_model, split_pair
     from ..publish.card import read_facts
     from ..publish.publishing import measure_run
 
-    translator = open_reader(model)
+    config = open_model(model)[0]
+    _, pair = split_pair(model)
+    first = "-".join(map(str, config.data.pairs[0])) if len(config.data.pairs) > 1 else None
+    translator = open_reader(name_pair(model, None if pair else first))
     sizes, card = translator.describe(), read_facts(locate(model))
     run = measure_run(locate(model))
     if as_json:
@@ -29,14 +32,19 @@ def info(model: Path = MODEL, as_json: bool = AS_JSON) -> None:
         print(to_json({**sizes, "card": card, **held}))
         return
     sizes.pop("settings")
-    rows = [(name.replace("_", " "), _show(value)) for name, value in sizes.items()]
+    rows = (
+        [("languages", ", ".join("-".join(map(str, pair)) for pair in config.data.pairs))]
+        if first
+        else []
+    )
+    rows += [(name.replace("_", " "), _show(value)) for name, value in sizes.items()]
     rows += tell_card(card)
     if run:
         rows.append(("training", f"{locate(model) / RUN} holds {run}; publish leaves it behind"))
     width = max(len(name) for name, _ in rows)
     for name, value in rows:
         print(f"{name:<{width}}  {value}")
-    print(f"\n{translator.config.to_toml()}", end="")
+    print(f"\n{config.to_toml()}", end="")
 
 
 def tell_card(card: Mapping[str, Any]) -> Iterator[tuple[str, str]]:

@@ -25,14 +25,14 @@ def is_language_model(model: Path | None) -> bool:
 
 def open_reader(model: Path, **how: Any) -> Translator | LanguageModel:
     """Return the translator, or the language model, of a model directory."""
-    from ..directory import open_model
+    from ..directory import open_model, split_pair
     from ..language_model import LanguageModel
     from ..translator import Translator
 
-    parts = open_model(model)
+    parts = open_model(split_pair(model)[0])
     if parts[0].model.is_language_model:
         return LanguageModel(*parts, **how)
-    return Translator(*parts, **how)
+    return Translator.load(model, **how)
 
 
 def read_text(model: Path, files: Sequence[Path], **how: Any) -> tuple[LanguageModel, list[str]]:

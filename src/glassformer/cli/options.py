@@ -42,6 +42,17 @@ MODEL = arg("MODEL", "The folder of a trained model.", default=...)
 PAIR = arg("SOURCE TARGET", "Text in the source language, a sentence a line, and its translations.")
 SOURCE = opt("FILE", "SOURCE, by its name; - is the standard input.")
 TARGET = opt("FILE", "TARGET, by its name.")
+TO = opt(
+    "CODE",
+    "Of a model of several languages: the one to translate to, de, or both, en-de. Other commands "
+    "take MODEL@CODE.",
+)
+ENSEMBLE = opt(
+    "MODEL",
+    "A further model with the same vocabulary, again for each: the probability of a token is the "
+    "mean of theirs.",
+    "--model",
+)
 OUTPUT = opt("FILE", "Write here instead of the standard output.", "--output", "-o")
 AS_JSON = flag("Print JSON, for programs to read.", "--json")
 CHANGES = opt(

@@ -7,7 +7,7 @@ import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from inspect import Parameter
 from types import UnionType
-from typing import Any, Literal, NamedTuple, Union, get_args, get_origin
+from typing import Annotated, Any, Literal, NamedTuple, Union, get_args, get_origin
 
 from pydantic.fields import FieldInfo
 
@@ -18,7 +18,9 @@ from .options import SAMPLING, SEARCH, opt
 # Those that most trainings set; the others stand below them in the help.
 COMMON = {"source_lang", "target_lang", "minutes", "steps", "batch_tokens", "learning_rate"}
 COMMON |= {"vocabulary", "dropout", "seed", "patience", "freeze"}
-METAVARS = {"source_lang": "CODE", "target_lang": "CODE", "freeze": "PART", "ablate": "PART"}
+TABLES = {"data.corpus"}  # settings that are lists of tables: no options
+METAVARS = {"tag": "TAG", "source_lang": "CODE", "target_lang": "CODE", "freeze": "PART"}
+METAVARS |= {"ablate": "PART"}
 
 
 class Setting(NamedTuple):
@@ -38,7 +40,7 @@ class Setting(NamedTuple):
         kinds = [self.field.annotation]
         if get_origin(kinds[0]) in (Union, UnionType):
             kinds = [each for each in get_args(kinds[0]) if each is not type(None)]
-        return kinds[0]
+        return get_args(kinds[0])[0] if get_origin(kinds[0]) is Annotated else kinds[0]
 
     @property
     def values(self) -> tuple[str, ...]:
@@ -56,7 +58,7 @@ def read_settings() -> Mapping[str, Setting]:
     taken: set[str] = set()
     for key in list_settings(Config):
         table, _, rest = key.partition(".")
-        if rest:
+        if rest and key not in TABLES:
             short = rest.replace(".", "_")
             name = short if short not in taken else f"{table}_{short}"
             taken.add(name)

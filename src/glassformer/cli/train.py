@@ -6,7 +6,7 @@ import time
 from collections.abc import Collection, Mapping, Sequence
 from difflib import get_close_matches
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from typer import Context, Exit
 
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from ..config import Config
     from ..train import Summary
 
+T = TypeVar("T")
 RECIPES = ("auto", "paper")
 NAMES = (*RECIPES, *SIZES)
 
@@ -47,9 +48,13 @@ def train(
     size: str | None = opt(
         "SIZE", f"{', '.join(SIZES)}; if not given, auto chooses one, and paper takes base."
     ),
-    data: list[Path] | None = DATA,
+    data: list[str] | None = opt(
+        "PATH",
+        f"{DATA.help} Several are mixed: --data news --data web:3 has each pair of web 3 times an "
+        "epoch; --data bt,weight=0.5,tag=bt,langs=de-en,name=made has more to say.",
+    ),
     out: Path | None = opt("FOLDER", "Where the model goes."),
-    valid: list[Path] | None = opt(
+    valid: list[str] | None = opt(
         "PATH", "Pairs to validate on, likewise; if not given, some of the data are held out."
     ),
     changes: list[str] | None = CHANGES,
@@ -109,24 +114,26 @@ def train(
         summary = training.resume(resume, changes=changes or (), **how)
     else:
         recipe, files = part_words(words or (), data)
-        data = join_data(files, data)
-        if recipe and not data and not (recipe in NAMES or Path(recipe).suffix == ".toml"):
+        texts = join_data([str(path) for path in files], data)
+        if recipe and not texts and not (recipe in NAMES or Path(recipe).suffix == ".toml"):
             raise ValueError(f"{recipe}: no file, folder or recipe of that name is there")
-        if not (data and out):
+        config = choose_config(recipe, size, parent, typed, changes or (), init_from or ())
+        if not (out and (texts or any(each.paths for each in config.data.corpus))):
             raise ValueError("train needs --data and --out, or --resume alone")
-        keep_apart(None, *data, *(valid or ()))
+        keep_apart(None, *map(Path, (*texts, *(valid or ()))))
         if parent and init_from:
             raise ValueError("--from takes a model whole, --init-from takes parts: give one")
-        config = choose_config(recipe, size, parent, typed, changes or (), init_from or ())
         from .. import train as training
 
         how |= {"valid": valid or None, "parent": parent, "new_tokens": new_tokenizer}
         how |= {"init_from": init_from or ()}
-        summary = training.train(config, data, out, **how)
+        summary = training.train(config, texts, out, **how)
     _tell(summary, as_json)
 
 
-def part_words(words: Sequence[str], data: Sequence[Path] | None) -> tuple[str | None, list[Path]]:
+def part_words(
+    words: Sequence[str], data: Sequence[Path | str] | None
+) -> tuple[str | None, list[Path]]:
     """Return the recipe, None if there is none, and the files after it."""
     first, rest = (words[0] if words else None), words[1:]
     is_recipe = first in NAMES or Path(first or "").suffix == ".toml" or len(rest) > 1
@@ -148,7 +155,7 @@ def is_data(path: Path) -> bool:
     )
 
 
-def join_data(files: Sequence[Path] | None, data: Sequence[Path] | None) -> list[Path]:
+def join_data(files: Sequence[T] | None, data: Sequence[T] | None) -> list[T]:
     """Return the data, given as files or with --data; ValueError if both are given."""
     if files and data:
         raise ValueError(f"{files[0]} and --data {data[0]}: give the data in one of these ways")

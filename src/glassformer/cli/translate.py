@@ -16,6 +16,7 @@ from . import cluster, decoding, documents
 from .options import (
     AS_JSON,
     DEVICE,
+    ENSEMBLE,
     MACHINE,
     MODEL,
     NO_GUARD,
@@ -25,6 +26,7 @@ from .options import (
     SEARCH,
     SEED,
     THREADS,
+    TO,
     WORKERS,
     arg,
     opt,
@@ -64,6 +66,8 @@ def translate(
         "--file",
     ),
     output: Path | None = OUTPUT,
+    to: str | None = TO,
+    ensemble: list[Path] | None = ENSEMBLE,
     n_best: int | None = opt(
         "N",
         "Print the N best: number of the line, score, translation, with tabs between.",
@@ -111,18 +115,26 @@ def translate(
     glassformer translate my-model --file letter.docx -o brief.docx
     """
     keep_apart(output, file, document, prefix_file)
+    from ..directory import name_pair
+
+    model = name_pair(model, to)
     if document:
-        documents.translate_file(document, output, context.params)
+        documents.translate_file(document, output, {**context.params, "model": model})
         return
     if cluster.is_cluster_wanted(context.params):
-        cluster.translate_shards(context.params)
+        cluster.translate_shards({**context.params, "model": model})
         return
     from ..translator import Translator
 
     size = chunk or (1 if file == STANDARD and sys.stdin.isatty() else CHUNK)
     with open_lines(file) as lines:
         translator = Translator.load(
-            model, device=device, precision=precision, threads=threads, workers=workers
+            [model, *(ensemble or ())],
+            to,
+            device=device,
+            precision=precision,
+            threads=threads,
+            workers=workers,
         )
         decode = decoding.choose_search(translator.config, context.params)  # as given
         if precision == "auto" and translator.precision != "fp32":

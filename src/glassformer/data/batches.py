@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
@@ -10,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..text import BOS, EOS, PAD
+from .mixing import Mixture
 from .store import Ids, Store
 
 Integers = npt.NDArray[np.int64]
@@ -65,15 +67,28 @@ class Batches:
     """
 
     def __init__(
-        self, store: Store, *, batch_tokens: int, seed: int, pad_to: int = FEW_SHAPES
+        self,
+        store: Store,
+        *,
+        batch_tokens: int,
+        seed: int,
+        pad_to: int = FEW_SHAPES,
+        weights: Sequence[float] = (),
     ) -> None:
+        """`weights`: how often an epoch has each pair of each part of the store; once, if not."""
         self._store, self._budget, self._seed, self._pad_to = store, batch_tokens, seed, pad_to
-        self._cuts: dict[int, Integers] = {}  # one for each segmentation of the store
+        self.mixture = Mixture(store.starts, weights or [1.0] * len(store.parts), seed)
+        self._period = store.samples if self.mixture.is_periodic else None
+        self._cuts: dict[int, Integers] = {}  # of the latest epochs, or of all segmentations
+        self._counts: dict[int, int] = {}
         self._plan: tuple[int, Integers, Integers] | None = None  # epoch, order, turns
 
     def count(self, epoch: int) -> int:
         """Return the number of batches in an epoch."""
-        return len(self._cut(epoch)) - 1
+        number = epoch % self._period if self._period else epoch
+        if number not in self._counts:
+            self._counts[number] = len(self._cut(epoch)) - 1
+        return self._counts[number]
 
     def batch(self, epoch: int, index: int) -> Batch:
         if not 0 <= index < self.count(epoch):
@@ -85,8 +100,12 @@ class Batches:
         """Return the batch with most cells, padding included, and that with the longest side.
 
         They are the worst of all segmentations. Which of the two needs more memory depends on the
-        network: try both.
+        network: try both. Where epochs have parts of a corpus, these are of one with all of it.
         """
+        if not self._period:
+            whole = [float(math.ceil(weight)) for weight in self.mixture.weights]
+            how = {"batch_tokens": self._budget, "seed": self._seed, "pad_to": self._pad_to}
+            return Batches(self._store, **how, weights=whole).worst()
         most, longest = [], []
         for epoch in range(self._store.samples):
             starts, order = self._cut(epoch), self._planned(epoch)[0]
@@ -109,9 +128,10 @@ class Batches:
 
         Updates are counted from 0.
         """
-        samples = self._store.samples
-        rounds, index = divmod(step * accumulate, sum(map(self.count, range(samples))))
-        epoch = rounds * samples
+        epoch, index = 0, step * accumulate
+        if self._period:
+            rounds, index = divmod(index, sum(map(self.count, range(self._period))))
+            epoch = rounds * self._period
         while index >= self.count(epoch):
             index -= self.count(epoch)
             epoch += 1
@@ -129,14 +149,31 @@ class Batches:
                 yield self.batch(epoch, index)
             epoch, first = epoch + 1, 0
 
+    def count_pairs(self, step: int, accumulate: int = 1) -> list[int]:
+        """Return how many pairs of each corpus the updates before update `step` have read."""
+        epoch, index = self.place(step, accumulate)
+        order, turns = self._planned(epoch)
+        starts = self._cut(epoch)
+        read = [order[starts[turn] : starts[turn + 1]] for turn in turns[:index].tolist()]
+        last = self.mixture.corpora_of(np.concatenate([order[:0], *read]))
+        found: list[int] = (epoch * self.mixture.counts + last).tolist()
+        return found
+
     def _cut(self, epoch: int) -> Integers:
         """Return where each batch starts among the sorted pairs, and where the last one ends."""
-        segmentation = epoch % self._store.samples
-        if segmentation not in self._cuts:
-            longest = np.sort(np.maximum(*self._store.lengths(epoch)))
+        number = epoch % self._period if self._period else epoch
+        if number not in self._cuts:
+            if not self._period:
+                self._cuts.clear()
+            longest = np.sort(np.maximum(*self._lengths(epoch)))
             widths = round_up(longest.astype(np.int64) + 1, self._pad_to)
-            self._cuts[segmentation] = cut_batches(widths, self._budget)
-        return self._cuts[segmentation]
+            self._cuts[number] = cut_batches(widths, self._budget)
+        return self._cuts[number]
+
+    def _lengths(self, epoch: int) -> list[Integers]:
+        """Return the lengths of the sources and the targets of an epoch's rows."""
+        rows = slice(None) if self.mixture.is_plain else self.mixture.rows(epoch)
+        return [side.astype(np.int64)[rows] for side in self._store.lengths(epoch)]
 
     def _planned(self, epoch: int) -> tuple[Integers, Integers]:
         """Return the pairs of an epoch, sorted, and the numbers of its batches in random order.
@@ -146,11 +183,13 @@ class Batches:
         Equal pairs are in random order.
         """
         if self._plan is None or self._plan[0] != epoch:
-            source, target = (side.astype(np.int64) for side in self._store.lengths(epoch))
+            source, target = self._lengths(epoch)
             longest = np.maximum(source, target)
             keys = (longest << 32) + np.where(longest % 2, source - target, target - source)
-            pairs = self._shuffle(len(self._store), epoch, 0)
+            pairs = self._shuffle(len(longest), epoch, 0)
             order = pairs[np.argsort(keys[pairs], kind="stable")]
+            if not self.mixture.is_plain:
+                order = self.mixture.rows(epoch)[order]
             self._plan = epoch, order, self._shuffle(self.count(epoch), epoch, 1)
         return self._plan[1:]
 

@@ -6,10 +6,11 @@ Letters: B sentences; S positions of the text: class token, tokens, EOS, padding
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
-from ..config import BOS, CLASS, EOS, MASK, PAD, Model, Train
+from ..config import BOS, CLASS, EOS, MASK, PAD, Config
 from .batches import Batch, Batches, Integers, frame
 from .store import Store
 
@@ -44,7 +45,7 @@ class MaskedBatches(Batches):
     column further right, as if each were the next one: so every loss is computed alike.
     """
 
-    def __init__(self, store: Store, *, vocabulary: int, seed: int, **how: int) -> None:
+    def __init__(self, store: Store, *, vocabulary: int, seed: int, **how: Any) -> None:
         super().__init__(store, seed=seed, **how)
         self._vocabulary = vocabulary
 
@@ -73,12 +74,22 @@ def shift_right(wanted_BS: Integers) -> Integers:
     return np.pad(wanted_BS, ((0, 0), (1, 0)), constant_values=BOS)
 
 
-def choose_batches(train: Train, store: Store, model: Model, vocabulary: int) -> Batches:
-    """Return the batches for these settings, in which `pad_to` must be set."""
+def choose_batches(
+    config: Config, store: Store, vocabulary: int, weights: Sequence[float] = ()
+) -> Batches:
+    """Return the batches for these settings, in which `pad_to` must be set.
+
+    `weights`: how often an epoch has each pair of each part of the store.
+    """
+    train, model = config.train, config.model
     assert train.pad_to is not None
-    how = {"batch_tokens": train.batch_tokens, "seed": train.seed, "pad_to": train.pad_to}
+    how: dict[str, Any] = {
+        "batch_tokens": train.batch_tokens,
+        "seed": train.seed,
+        "pad_to": train.pad_to,
+    }
     if model.labels:
         return LabelledBatches(store, **how)
     if model.network == "encoder":
         return MaskedBatches(store, vocabulary=vocabulary, **how)
-    return Batches(store, **how)
+    return Batches(store, **how, weights=weights)

@@ -59,6 +59,22 @@ class Counts:
         return said
 
 
+@dataclass(frozen=True)
+class StorePart:
+    """The pairs of one of several corpora, and the ids before each of its sources."""
+
+    name: str
+    pairs: Iterable[Pair]
+    tags: tuple[int, ...] = ()
+
+
+class PartIndex(BaseModel):
+    """How many pairs of a corpus are in a store; they follow those of the corpora before it."""
+
+    name: str
+    counts: Counts
+
+
 class Index(BaseModel):
     """The part of the INDEX file that is needed to read the other files."""
 
@@ -66,6 +82,7 @@ class Index(BaseModel):
     ids: Literal["uint16", "uint32"]
     samples: int = Field(ge=1)
     counts: Counts
+    parts: list[PartIndex] = []
 
 
 class Store:
@@ -75,6 +92,9 @@ class Store:
         self.index = index  # the settings, counts and fingerprints of `build_store`
         self.counts = Counts(**index["counts"])
         self.samples: int = index["samples"]
+        self.parts = [
+            (each["name"], Counts(**each["counts"])) for each in index.get("parts", ())
+        ] or [("", self.counts)]
         self._sides = [
             [_map(folder, side, k, index) for k in range(self.samples)] for side in SIDES
         ]
@@ -91,6 +111,11 @@ class Store:
     def __len__(self) -> int:
         return self.counts.kept
 
+    @property
+    def starts(self) -> Offsets:
+        """Return the number of the first pair of each part, and that of all pairs."""
+        return np.cumsum([0, *(counts.kept for _, counts in self.parts)], dtype=np.int64)
+
     def source(self, pair: int, epoch: int) -> Ids:
         ids, offsets = self._sides[0][epoch % self.samples]
         return ids[offsets[pair] : offsets[pair + 1]]
@@ -105,9 +130,14 @@ class Store:
         return np.diff(source).astype(np.int32), np.diff(target).astype(np.int32)
 
 
-def build_store(
+def build_store(folder: Path | str, pairs: Iterable[Pair], *args: Any, **how: Any) -> Counts:
+    """Encode the pairs of one corpus; see `build_mixed_store`."""
+    return build_mixed_store(folder, [StorePart("", pairs)], *args, **how)
+
+
+def build_mixed_store(
     folder: Path | str,
-    pairs: Iterable[Pair],
+    parts: Sequence[StorePart],
     source_tokenizer: Tokenizer,
     target_tokenizer: Tokenizer | Labels,
     *,
@@ -119,7 +149,7 @@ def build_store(
     total: int | None = None,
     progress: Progress | None = None,
 ) -> Counts:
-    """Encode `pairs` into a new store in `folder`; return how many were kept and left out.
+    """Encode the pairs of all parts into a new store in `folder`; return how many were kept.
 
     The folder appears when all is done, and replaces a store that was there. With dropout,
     `samples` segmentations of each side are kept. Pairs with an empty side are left out, and those
@@ -142,31 +172,37 @@ def build_store(
         _encoder(tokenizer, samples, dropout, f"{seed} {side}")
         for tokenizer, side in zip(tokenizers, SIDES, strict=True)
     ]
-    counts = Counts()
+    counts, listed = Counts(), list[dict[str, Any]]()
     with _growing(Path(folder)) as partial:
-        for counted in _fill(partial, pairs, encoders, max_length, np.dtype(index["ids"])):
-            counts += counted
-            if progress:
-                progress(counts.read, total)
-        if not counts.kept:
-            longest = f"; data.max_length is {max_length:,} tokens" if counts.too_long else ""
-            raise ValueError(f"nothing to train on: {counts}{longest}")
-        text = json.dumps({**index, "counts": asdict(counts)}, indent=1)
+        for part in parts:
+            own = Counts()
+            for counted in _fill(partial, part, encoders, max_length, np.dtype(index["ids"])):
+                own += counted
+                if progress:
+                    progress((counts + own).read, total)
+            counts += own
+            listed.append({"name": part.name, "counts": asdict(own)})
+            if not own.kept:
+                longest = f"; data.max_length is {max_length:,} tokens" if own.too_long else ""
+                where = f"{part.name}: " if part.name else ""
+                raise ValueError(f"{where}nothing to train on: {own}{longest}")
+        told = {"counts": asdict(counts), "parts": listed if len(listed) > 1 else []}
+        text = json.dumps({**index, **told}, indent=1)
         (partial / INDEX).write_text(text + "\n", encoding="utf-8")
     return counts
 
 
 def _fill(
     folder: Path,
-    pairs: Iterable[Pair],
+    part: StorePart,
     encoders: list[Encoder],
     max_length: int,
     ids: np.dtype[Any],
 ) -> Iterator[Counts]:
     """Encode and write chunk after chunk; yield the counts of each."""
-    remaining = iter(pairs)
+    remaining = iter(part.pairs)
     while chunk := list(islice(remaining, CHUNK)):
-        sides, counted = _encode(chunk, encoders, max_length)
+        sides, counted = _encode(chunk, encoders, max_length, list(part.tags))
         for side, segmentations in zip(SIDES, sides, strict=True):
             for k, rows in enumerate(segmentations):
                 _append(folder, side, k, rows, ids)
@@ -188,11 +224,13 @@ def _encoder(tokenizer: Tokenizer | Labels, samples: int, dropout: float, seed: 
 
 
 def _encode(
-    chunk: list[Pair], encoders: list[Encoder], max_length: int
+    chunk: list[Pair], encoders: list[Encoder], max_length: int, tags: list[int]
 ) -> tuple[list[Segmentations], Counts]:
     """Return the ids of the pairs that are kept, for each side, and the counts of all pairs."""
     whole = [pair for pair in chunk if pair[0].strip() and pair[1].strip()]
     sides = [encode([pair[side] for pair in whole]) for side, encode in enumerate(encoders)]
+    if tags:
+        sides[0] = [[[*tags, *row] for row in rows] for rows in sides[0]]
     fits = [
         max(map(len, every)) <= max_length
         for every in zip(*chain.from_iterable(sides), strict=True)

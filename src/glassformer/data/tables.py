@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -36,13 +36,32 @@ def read_table(path: Path, source_lang: str | None, target_lang: str | None) -> 
     if table_kind(path) == ".tmx":
         yield from read_tmx(path, source_lang, target_lang)
         return
-    names = (
-        [name.casefold() for name in (source_lang, "source") if name],
-        [name.casefold() for name in (target_lang, "target") if name],
-    )
+    names = name_sides(source_lang, target_lang)
     read = _read_objects if table_kind(path) == ".jsonl" else _read_columns
     for source, target in read(path, names):
         yield re.sub(r"\r?\n", " ", source), re.sub(r"\r?\n", " ", target)
+
+
+def name_sides(source_lang: str | None, target_lang: str | None) -> Names:
+    """Return the names that a column of each side may have."""
+    return (
+        [name.casefold() for name in (source_lang, "source") if name],
+        [name.casefold() for name in (target_lang, "target") if name],
+    )
+
+
+def pick_sides(row: Any, names: Names, where: str) -> Pair:
+    """Return the texts of an object, which may be under "translation". ValueError without them."""
+    if isinstance(row, Mapping):
+        row = row.get("translation", row)  # as data sets of Hugging Face have it
+    keys = list(row) if isinstance(row, Mapping) else []
+    found = _find_both(keys, names)
+    pair = [row[keys[place]] for place in found or ()]
+    if not pair or not all(isinstance(side, str) for side in pair):
+        wanted = " and ".join(" or ".join(map(repr, side)) for side in names)
+        there = ", ".join(map(repr, keys[:SHOWN])) or "no keys"
+        raise ValueError(f"{where}: {wanted} must be there, as strings; found {there}")
+    return pair[0], pair[1]
 
 
 def _read_columns(path: Path, names: Names) -> Iterator[Pair]:
@@ -86,18 +105,7 @@ def _read_objects(path: Path, names: Names) -> Iterator[Pair]:
             row: Any = json.loads(line)
         except (ValueError, RecursionError):
             raise ValueError(f"{path}, line {number}: not a line of JSON") from None
-        if isinstance(row, dict):
-            row = row.get("translation", row)  # as data sets of Hugging Face have it
-        keys = list(row) if isinstance(row, dict) else []
-        found = _find_both(keys, names)
-        pair = [row[keys[place]] for place in found or ()]
-        if not pair or not all(isinstance(side, str) for side in pair):
-            wanted = " and ".join(" or ".join(map(repr, side)) for side in names)
-            there = ", ".join(map(repr, keys[:SHOWN])) or "no keys"
-            raise ValueError(
-                f"{path}, line {number}: {wanted} must be there, as strings; found {there}"
-            )
-        yield pair[0], pair[1]
+        yield pick_sides(row, names, f"{path}, line {number}")
 
 
 def _find_both(cells: Sequence[str], names: Names) -> tuple[int, int] | None:

@@ -57,6 +57,7 @@ class Facts(TypedDict, total=False):
 
     language: tuple[str | None, str | None]
     network: str
+    pairs: list[str]  # of languages, if there are several
     parameters: int
     size: str | None
     counts: str
@@ -70,11 +71,8 @@ class Facts(TypedDict, total=False):
     sha256: dict[str, str]
 
 
-NEEDED = Facts.__annotations__.keys() - {
-    "parent",
-    "initial",
-    "network",
-}  # without these, no card can be written
+# Without these, no card can be written.
+NEEDED = Facts.__annotations__.keys() - {"parent", "initial", "network", "pairs"}
 
 
 def hash_file(path: Path) -> str:
@@ -157,7 +155,8 @@ def _tell_use(facts: Mapping[str, Any]) -> str:
     kind = facts.get("network")
     if kind in READS:
         return f"{READS[kind]}, in {source or 'its language'}."
-    return f"Translates {source or 'source'} to {target or 'target'}."
+    one = f"{source or 'source'} to {target or 'target'}"
+    return f"Translates {', '.join(facts.get('pairs', ())) or one}."
 
 
 def _tell_steps(made: Mapping[str, Any]) -> str:

@@ -27,15 +27,20 @@ def search_greedily(decode: Decode, most_extra: int | None = None) -> Decode:
     return Decode().override({"search": "greedy", **longest})
 
 
-def write_golden(folder: Path, sources: Sequence[str]) -> None:
-    """Write the first few sources with their greedy translations, computed in fp32 on a CPU."""
-    lines = make_golden(folder, sources)
-    write_json(folder / GOLDEN, {"search": "greedy", "precision": "fp32", "lines": lines})
+def write_golden(folder: Path, sources: Sequence[str], pair: str | None = None) -> None:
+    """Write the first few sources with their greedy translations, computed in fp32 on a CPU.
+
+    `pair`: the languages of these sources, like "en-de", if the model translates several.
+    """
+    told = {"search": "greedy", "precision": "fp32", **({"pair": pair} if pair else {})}
+    write_json(folder / GOLDEN, {**told, "lines": make_golden(folder, sources, pair)})
 
 
-def make_golden(folder: Path, sources: Sequence[str]) -> list[dict[str, Any]]:
+def make_golden(
+    folder: Path, sources: Sequence[str], pair: str | None = None
+) -> list[dict[str, Any]]:
     """Return the first few sources with the translations of the model in `folder`."""
-    return _translate(folder, sources[:LINES])
+    return _translate(folder, sources[:LINES], pair)
 
 
 def check_golden(folder: Path) -> list[str]:
@@ -44,8 +49,9 @@ def check_golden(folder: Path) -> list[str]:
     ValueError if that file is missing or damaged.
     """
     try:
-        expected = read_json(folder / GOLDEN)["lines"][:MOST_LINES]
-        found = _translate(folder, [line["source"] for line in expected])
+        kept = read_json(folder / GOLDEN)
+        expected = kept["lines"][:MOST_LINES]
+        found = _translate(folder, [line["source"] for line in expected], kept.get("pair"))
         return [
             wrong
             for line, (old, new) in enumerate(zip(expected, found, strict=True), 1)
@@ -55,11 +61,13 @@ def check_golden(folder: Path) -> list[str]:
         raise ValueError(f"{folder / GOLDEN}: damaged, or of another version ({error})") from None
 
 
-def _translate(folder: Path, sources: Sequence[str]) -> list[dict[str, Any]]:
+def _translate(folder: Path, sources: Sequence[str], pair: str | None) -> list[dict[str, Any]]:
     """Return the sources with their translations, or with what a language model makes of them."""
-    parts = open_model(folder)
-    if parts[0].model.is_language_model:
-        return _read(LanguageModel(*parts, device="cpu", precision="fp32"), sources)
+    config, tokenizers, weights = open_model(folder)
+    if config.model.is_language_model:
+        model = LanguageModel(config, tokenizers, weights, device="cpu", precision="fp32")
+        return _read(model, sources)
+    parts = (config.narrow(pair), tokenizers, weights)
     translator = Translator(*parts, device="cpu", precision="fp32")
     decode = search_greedily(translator.config.decode)
     found = translator.search(sources, decode=decode, split=False)

@@ -17,7 +17,17 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 from ..checks.known_words import read_known_words
-from ..directory import CARD, CONFIG, SEPARATE, SHARED, SHIPPED, WEIGHTS, locate, open_model
+from ..directory import (
+    CARD,
+    CONFIG,
+    SEPARATE,
+    SHARED,
+    SHIPPED,
+    WEIGHTS,
+    locate,
+    open_model,
+    split_pair,
+)
 from ..publish.card import read_facts
 from ..text.function_words import name_language
 from ..translator import Translator
@@ -37,6 +47,7 @@ class PooledModel:
     source: str | None
     target: str | None
     parameters: int
+    pair: str | None = None  # the languages, like "en-de", of one folder with several
     lock: threading.Lock = field(default_factory=threading.Lock, compare=False)
 
     def describe(self, is_loaded: bool) -> dict[str, Any]:
@@ -115,16 +126,25 @@ class ModelPool:
 
     def _add(self, folder: Path) -> None:
         """Add a model. Raises ValueError if it is missing or damaged."""
+        path, wanted = split_pair(folder)
+        folder = Path(path)
         config, _, weights = open_model(folder)
-        data = config.data
-        name = folder.resolve().name
+        pairs = [config.narrow(wanted).data.pairs[0]] if wanted else config.data.pairs
+        is_many = len(config.data.pairs) > 1
+        for source, target in pairs:
+            pair = f"{source}-{target}" if is_many else None
+            self._add_pair(folder, pair, (source, target), weights.parameters)
+
+    def _add_pair(
+        self, folder: Path, pair: str | None, langs: tuple[str | None, str | None], parameters: int
+    ) -> None:
+        """Add a model, or one pair of languages of a model with several."""
+        name = folder.resolve().name + (f" {pair}" if pair else "")
         stem = re.sub(r"[^A-Za-z0-9_-]+", "-", name).strip("-") or "model"
         id, number = stem, 2
         while id in self.models:
             id, number = f"{stem}-{number}", number + 1
-        self.models[id] = PooledModel(
-            id, name, folder, data.source_lang, data.target_lang, weights.parameters
-        )
+        self.models[id] = PooledModel(id, name, folder, *langs, parameters, pair)
 
     @property
     def default(self) -> PooledModel:
@@ -194,11 +214,20 @@ class ModelPool:
         return self._known.get(translator, ("", None))[1]
 
     def _read(self, model: PooledModel) -> Translator:
-        translator = Translator.load(model.folder, **self.how)
+        translator = self._read_weights(model)
         data = translator.config.data
         if (data.source_lang, data.target_lang) != (model.source, model.target):
             raise ValueError(f"{model.folder} has become a model of other languages: restart")
         return translator
+
+    def _read_weights(self, model: PooledModel) -> Translator:
+        """Return the translator; the pairs of languages of one folder share their weights."""
+        stamp = model.stamp()
+        with self._lock:
+            for id, (other, then) in self._loaded.items():
+                if self.models[id].folder == model.folder and then == stamp and model.pair:
+                    return other.with_settings(open_model(model.folder)[0].narrow(model.pair))
+        return Translator.load(model.folder, to=model.pair, **self.how)
 
 
 def _list_shipped() -> list[str]:

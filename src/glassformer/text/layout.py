@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from ..config import TAG
 from ..disk import read_text
 
 CONTROLS = ("<pad>", "<s>", "</s>")  # config.PAD, BOS, EOS
@@ -28,6 +29,11 @@ WORD = (
 )
 
 Merges = Sequence[tuple[str, str]]
+
+
+def is_tag(token: str) -> bool:
+    """Return whether a token is a tag, like <2de> or <bt>: letters or digits between < and >."""
+    return TAG.fullmatch(token) is not None and token not in CONTROLS
 
 
 def write_layout(vocabulary: Sequence[str], merges: Merges) -> str:

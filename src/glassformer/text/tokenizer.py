@@ -29,6 +29,7 @@ from .layout import (
     FIRST_BYTE,
     FIRST_CHARACTER,
     WORD,
+    is_tag,
     is_unigram,
     read_layout,
     write_layout,
@@ -50,9 +51,9 @@ class Tokens:
 
 
 class Tokenizer:
-    """A BPE tokenizer. Ids: pad 0, bos 1, eos 2, then bytes, characters, merged tokens.
+    """A BPE tokenizer. Ids: pad 0, bos 1, eos 2, then bytes, characters, merged tokens, tags.
 
-    No text yields a control id: callers that need one add it.
+    No text yields a control id or a tag, like <2de>: callers that need one add it.
     """
 
     def __init__(self, vocabulary: Sequence[str], merges: Sequence[tuple[str, str]]) -> None:
@@ -64,7 +65,13 @@ class Tokenizer:
             for rank, (left, right) in enumerate(self.merges)
         }
         self._bytes = [b""] * FIRST_BYTE + [bytes([byte]) for byte in range(256)]
-        self._bytes += [token.encode() for token in self.vocabulary[FIRST_CHARACTER:]]
+        self.tags = {
+            token: id for token, id in self._ids.items() if id >= FIRST_CHARACTER and is_tag(token)
+        }
+        self._bytes += [
+            b"" if token in self.tags else token.encode()
+            for token in self.vocabulary[FIRST_CHARACTER:]
+        ]
         self._split = Split(Regex(WORD), "isolated")
         self._backend = Backend(BPE(self._ids, list(self.merges), byte_fallback=True))
         self._backend.pre_tokenizer = self._split
@@ -100,6 +107,19 @@ class Tokenizer:
         merges = [(left, right) for left, right in json.loads(learner.to_str())["model"]["merges"]]
         joined = dict.fromkeys(left + right for left, right in merges)
         return cls([*CONTROLS, *BYTES, *sorted(characters), *joined], merges)
+
+    def with_tags(self, tags: Sequence[str]) -> Tokenizer:
+        """Return the tokenizer with further tokens, which no text yields: callers add them."""
+        more = [tag for tag in tags if tag not in self._ids]
+        return Tokenizer([*self.vocabulary, *more], self.merges) if more else self
+
+    def find_tags(self, tags: Sequence[str]) -> list[int]:
+        """Return the ids of tags. ValueError for one that is not in the vocabulary."""
+        for tag in tags:
+            if tag not in self.tags:
+                known = f"known here: {', '.join(self.tags)}" if self.tags else "there are none"
+                raise ValueError(f"{tag} is no tag of these tokens; {known}")
+        return [self.tags[tag] for tag in tags]
 
     @classmethod
     def load(cls, path: Path | str) -> Tokenizer:

@@ -51,6 +51,7 @@ class Unigram(Tokenizer):
             self._backend.encode(PROBE)
         self._unknown = self.vocabulary.index(UNKNOWN)
         self._ids = {token: id for id, token in enumerate(vocabulary) if id >= len(CONTROLS)}
+        self.tags = {token: id for token, id in self._ids.items() if _is_code(token)}
 
     @classmethod
     def load(cls, path: Path | str) -> Unigram:
@@ -75,6 +76,11 @@ class Unigram(Tokenizer):
         ):
             raise ValueError
         return cls(vocabulary, scores, charsmap)
+
+    def with_tags(self, tags: Sequence[str]) -> Tokenizer:
+        """Raise ValueError for a tag that is not in the vocabulary: it cannot grow."""
+        self.find_tags(tags)
+        return self
 
     def encode_many(self, texts: Sequence[str]) -> list[list[int]]:
         check_list("texts", texts)

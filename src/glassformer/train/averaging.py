@@ -15,7 +15,7 @@ from ..weights.weights_file import WeightsFile
 from .checkpoint import checkpoints
 from .log import Reporter
 from .preparation import CHECKPOINTS, RUN, prepare_run
-from .validation import Validation, validate
+from .validation import Validation, spread_sample, validate
 
 
 def average(run: Path | str, out: Path | str, last: int, *, device: str = "auto") -> Validation:
@@ -37,9 +37,10 @@ def average(run: Path | str, out: Path | str, last: int, *, device: str = "auto"
         raise ValueError(f"{out} holds a model already: choose another --out")
     prepared = prepare_run(run, Reporter(quiet=True))
     save_model(out, prepared.config, prepared.tokenizers, _mean(kept[-last:]))
-    parts = (load_model(out)[2], prepared.config, prepared.tokenizers, prepared.valid)
+    valid = spread_sample(prepared.valid, len(prepared.valid[0]), prepared.groups)
+    parts = (load_model(out)[2], prepared.config, prepared.tokenizers, valid)
     found = validate(*parts, device=device, precision="fp32", turn=0)
-    write_golden(out, prepared.valid[0])
+    write_golden(out, *prepared.golden)
     _describe(out, read_facts(run), [int(path.name) for path in kept[-last:]], found)
     return found
 

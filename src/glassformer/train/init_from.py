@@ -88,6 +88,8 @@ def inherit(folder: Path | str, changes: Sequence[str] = ()) -> Config:
     raw = load_model(folder)[0].model_dump(exclude_none=True)
     raw["train"] = {name: value for name, value in raw["train"].items() if name not in SCHEDULE}
     raw["text"].pop("split_above", None)  # it depends on the corpus
+    if len(raw["data"].get("corpus", ())) and len(Config.read(raw).data.pairs) == 1:
+        del raw["data"]["corpus"]
     return Config.read(raw, changes)
 
 

@@ -31,8 +31,9 @@ class Journal:
         """Continue after `step`: remove the metrics and snapshots of later updates."""
         prepared, steps = self.prepared, plan.planned
         every = plan.limits.validate_every or -(-steps // plan.validations)
-        watched = prepared.tokenizers, prepared.valid, steps, every
-        self.watch = Watch(self.folder, self.config, *watched)
+        watched = prepared.tokenizers, prepared.first, steps, every
+        config = self.config.narrow(prepared.groups[0].pair)
+        self.watch = Watch(self.folder, config, *watched)
         self.follow(plan)
         if self.group.is_first:
             self.metrics = MetricsLog(self.folder, step)

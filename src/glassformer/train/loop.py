@@ -219,9 +219,15 @@ class Loop:
             self.report.say(found.describe(progress.step, note=""))
             wrong = "the validation finds no finite loss, or no translation"
             return wrong if progress.step else ""
-        self.journal.write(progress.step, {f"valid {k}": v for k, v in found.values().items()})
+        scores = {**found.values(), **found.values_by_corpus()}
+        read = self.setup.tell_contributions(progress.step)
+        more = {"pairs": read} if read else {}
+        self.journal.write(progress.step, {f"valid {k}": v for k, v in scores.items()} | more)
         is_best, is_kept = self.selection.consider(progress, found)
         self.report.say(found.describe(progress.step, self.selection.describe(found, is_best)))
+        if read and progress.step:
+            parts = (f"{name} {n:,} ({n / sum(read.values()):.0%})" for name, n in read.items())
+            self.report.say(f"  pairs read: {', '.join(parts)}")
         if self.goal is not None:
             translator = self.setup.make_translator(self.updater.best_model)
             told = self.goal.take_exam(translator, *self.plan.to_come(progress.step))
@@ -240,7 +246,7 @@ class Loop:
         if self.meter.is_on and not self.meter.has_ended:
             with self.meter.end():
                 if self.group.is_first:
-                    make_golden(self.setup.out, self.setup.prepared.valid[0])
+                    make_golden(self.setup.out, *self.setup.prepared.golden)
 
     def _has_time_run_out(self, outcome: Outcome) -> bool:
         """Report an update to the goal, if there is one; return whether its time is over."""

@@ -30,22 +30,22 @@ import numpy as np
 from pydantic import BaseModel, Field, model_validator
 
 from ..compatibility.former_names import rename_keys
-from ..config import Config, Decode
+from ..config import Config, CorpusShare, Decode
 from ..data.corpus import (
     Corpus,
     FoundCorpora,
     LabelledCorpus,
-    find_data,
     find_sentences,
     find_text,
     has_labels,
 )
 from ..data.doctor import examine
 from ..data.files import Fingerprint, read_lines
-from ..data.holdout import hold_out
+from ..data.holdout import hold_out_of
 from ..data.labels import Labels, find_labels
-from ..data.store import Counts, Store
-from ..data.store import build_store as build_store
+from ..data.mixing import find_weights
+from ..data.sources import Corpora, open_corpora, read_corpora
+from ..data.store import Counts, Store, StorePart, build_mixed_store
 from ..data.tables import Pair
 from ..directory import CHECKPOINTS as CHECKPOINTS
 from ..directory import CONFIG, VALID, Tokenizers
@@ -62,8 +62,17 @@ from .init_from import PARENT, InitModel, check_parts, count_known
 from .log import Reporter
 from .pretrained import copy_models
 
+PAIRS = "pairs"  # the folder, in that of the run, of pairs that were given in memory
 LEAST_EXTRA = 5  # tokens
 MARGIN = 1.1  # a factor on lengths, for sentences unlike those of the training
+
+
+class ValidGroup(BaseModel):
+    """The pairs of the validation text that come from one of several corpora, in a row."""
+
+    name: str
+    pair: str | None  # the languages, like "en-de"; None: those of the settings
+    pairs: int
 
 
 class Record(BaseModel):
@@ -71,6 +80,9 @@ class Record(BaseModel):
 
     data: list[str] = Field(min_length=1)
     valid: list[str] | None
+    corpora: list[list[str]] = []  # the paths of each of several; [] of one
+    valid_corpora: list[list[str]] = []
+    valid_groups: list[ValidGroup] = []
     machine: dict[str, Any]
     settings: dict[str, Any] | None = None  # None in runs of earlier versions
     parent: Origin | None = None
@@ -93,8 +105,20 @@ class Prepared:
     tokenizers: Tokenizers
     store: Store
     valid: tuple[list[str], list[str]]
+    groups: list[ValidGroup]  # of the validation text, in its order
     usual_extra: int  # a decode.max_extra that cuts off hardly any translation
     record: dict[str, Any]
+
+    @property
+    def first(self) -> tuple[list[str], list[str]]:
+        """Return the validation text of the first corpus."""
+        source, target = self.valid
+        return source[: self.groups[0].pairs], target[: self.groups[0].pairs]
+
+    @property
+    def golden(self) -> tuple[list[str], str | None]:
+        """Return sources for golden.json, with their pair of languages, if there are several."""
+        return self.first[0], self.groups[0].pair
 
 
 def open_run(
@@ -107,6 +131,8 @@ def open_run(
 ) -> None:
     """Begin a training in `out`: write run.json. ValueError if a training or a model is there."""
     folder = out / RUN
+    config, corpora = read_corpora(config, data)
+    _, valid_corpora = read_corpora(Config(), valid) if valid else (None, [])
     if (folder / RECORD).exists():
         raise ValueError(f"{out} holds a training already: train --resume {out}, or another --out")
     if (out / CONFIG).exists():
@@ -119,10 +145,13 @@ def open_run(
         raise ValueError("train.rdrop_alpha has no effect without dropout: set model.dropout")
     folder.mkdir(parents=True, exist_ok=True)
     record: dict[str, Any] = {
-        "data": _absolute(data),
-        "valid": _absolute(valid) if valid else None,
+        "data": [path for each in corpora for path in _absolute(each)],
+        "valid": [path for each in valid_corpora for path in _absolute(each)] or None,
         "settings": config.to_json(),
     }
+    if len(corpora) > 1 or len(valid_corpora) > 1:
+        record["corpora"] = [_absolute(each) for each in corpora]
+        record["valid_corpora"] = [_absolute(each) for each in valid_corpora]
     if parent:
         parent.save(folder)
         record["parent"] = parent.provenance()
@@ -156,7 +185,10 @@ def prepare_run(out: Path, report: Reporter) -> Prepared:
     if config.decode.max_ratio == Decode().max_ratio:
         config = config.changed(decode={"max_ratio": find_ratio(store, config.decode)})
     extra = find_extra(store, config.decode)
-    return Prepared(config, tokenizers, store, read_valid(folder), extra, record)
+    valid = read_valid(folder)
+    groups = [ValidGroup(**each) for each in record.get("valid_groups", ())]
+    groups = groups or [ValidGroup(name="", pair=None, pairs=len(valid[0]))]
+    return Prepared(config, tokenizers, store, valid, groups, extra, record)
 
 
 def find_ratio(store: Store, decode: Decode) -> float:
@@ -219,17 +251,17 @@ def _read_corpus(
     """Return the record with what the corpus has shown, and the settings chosen for it."""
     train, valid = find_corpora(record, config)
     prints = train.fingerprints()
-    if isinstance(train, LabelledCorpus) and not config.model.labels:
+    if isinstance(train.parts[0], LabelledCorpus) and not config.model.labels:
         labels = find_labels(label for _, label in train)
         config = config.changed(model={"labels": labels})
         report.say(f"Labels: {', '.join(labels)}")
     if not config.model.is_language_model:
-        _check(train, valid, config, report)
+        _check(train, valid, report)
     if valid is None:
-        train, valid = hold_out(train, config.train.seed)
-        assert valid.chosen is not None
+        train, valid = hold_out_of(train, config.train.seed)
+        count = sum(int(each.chosen.sum()) for each in valid.parts if each.chosen is not None)
         report.say(
-            f"No validation text given: {int(valid.chosen.sum()):,} lines are held out for it, "
+            f"No validation text given: {count:,} lines are held out for it, "
             f"in {folder / VALID[0]} and {VALID[1]}"
         )
     if config.is_open:
@@ -237,7 +269,7 @@ def _read_corpus(
         config, choices = choose_settings(config, stats, machine)
         report.say(render_choices(choices, stats, machine))
         record = {**record, "chosen": [each.key for each in choices if not each.is_yours]}
-    pairs = [pair for pair in valid if pair[0].strip() and pair[1].strip()]
+    pairs, groups = _read_valid_groups(valid, config)
     for side, name in enumerate(VALID):
         write_text(folder / name, "".join(pair[side] + "\n" for pair in pairs))
     tokenizers = find_tokenizers(folder, train, config, record, report)
@@ -247,8 +279,11 @@ def _read_corpus(
     report.say(f"{told}; {len(pairs):,} {unit} to validate on")
     if not counts.kept:
         raise ValueError(f"{train.files[0]}: nothing is left to train on ({told})")
+    if len(train.parts) > 1:
+        report.say(describe_shares(config, Store.open(folder / "store")))
     record = {
         **record,
+        **({"valid_groups": [each.model_dump() for each in groups]} if groups else {}),
         "settings": config.to_json(),
         "fingerprints": [asdict(each) for each in prints],
         "counts": told,
@@ -257,10 +292,47 @@ def _read_corpus(
     return record, config
 
 
+def _read_valid_groups(valid: Corpora, config: Config) -> tuple[list[Pair], list[ValidGroup]]:
+    """Return the whole pairs of the validation text, and how many come from which corpus.
+
+    A corpus without such pairs is left out; if there is only one, there are no groups.
+    """
+    pairs: list[Pair] = []
+    groups: list[ValidGroup] = []
+    several = len(config.data.pairs) > 1
+    for part, share in zip(valid.parts, valid.shares, strict=True):
+        own = [pair for pair in part if pair[0].strip() and pair[1].strip()]
+        langs = f"{part.source_lang}-{part.target_lang}" if several else None
+        if own:
+            groups.append(ValidGroup(name=share.name, pair=langs, pairs=len(own)))
+        pairs += own
+    return pairs, groups if len(valid.parts) > 1 or several else []
+
+
+def describe_shares(config: Config, store: Store) -> str:
+    """Return, in words, what each of several corpora gives to an epoch."""
+    weights = weigh_parts(config, store)
+    shown = [weight * counts.kept for weight, (_, counts) in zip(weights, store.parts, strict=True)]
+    lines = [
+        f"  {name}: {counts.kept:,} pairs, weight {weight:.4g}, {part / sum(shown):.1%} of an epoch"
+        for (name, counts), weight, part in zip(store.parts, weights, shown, strict=True)
+    ]
+    return "\n".join([f"{len(lines)} corpora:", *lines])
+
+
+def weigh_parts(config: Config, store: Store) -> list[float]:
+    """Return how often an epoch has each pair of each part of the store."""
+    if len(store.parts) == 1:
+        return [1.0]
+    sizes = [counts.kept for _, counts in store.parts]
+    weights = [each.weight for each in config.data.corpus]
+    return find_weights(sizes, weights, config.data.corpus_temperature)
+
+
 def encode_corpus(
     folder: Path,
     config: Config,
-    train: Corpus,
+    train: Corpora,
     tokenizers: Tokenizers,
     prints: Sequence[Fingerprint],
     report: Reporter,
@@ -268,10 +340,19 @@ def encode_corpus(
     """Write the store of a training, replacing one that is there; return the counts of pairs."""
     labels = config.model.labels
     marks = 2 if config.model.network == "encoder" else 1  # that are read with the tokens
-    with report.phase("encoding", prints[0].lines) as advance:
-        return build_store(
+    total = prints[0].lines if len(train.parts) == 1 else train.count_lines()
+    parts = [
+        StorePart(
+            share.name if len(train.parts) > 1 else "",
+            read_pairs(part),
+            tuple(tokenizers.source.find_tags(config.data.tags_of(share))),
+        )
+        for part, share in zip(train.parts, train.shares, strict=True)
+    ]
+    with report.phase("encoding", total) as advance:
+        return build_mixed_store(
             folder / "store",
-            read_pairs(train, config),
+            parts,
             tokenizers.source,
             Labels(labels) if labels else tokenizers.target,
             max_length=min(config.data.max_length, config.model.positions.max_positions - marks),
@@ -279,45 +360,75 @@ def encode_corpus(
             dropout=config.text.dropout,
             seed=config.train.seed,
             fingerprints=prints,
-            total=prints[0].lines,
+            total=total,
             progress=lambda done, total: advance(done, total),
         )
 
 
-def _check(train: Corpus, valid: Corpus | None, config: Config, report: Reporter) -> None:
+def _check(train: Corpora, valid: Corpora | None, report: Reporter) -> None:
     """Report the errors that a quick examination of the pairs finds; none is left out for them."""
-    with report.phase("checking"):
-        found = examine(
-            *train.sides(),
-            source_lang=config.data.source_lang,
-            target_lang=config.data.target_lang,
-            held_out={"the validation text": valid.sides()} if valid else {},
-            thorough=False,
-        )
-    warnings = found.warnings()
+    warnings: list[str] = []
+    for part, share in zip(train.parts, train.shares, strict=True):
+        langs = part.source_lang, part.target_lang
+        held_out = {
+            f"the validation text{f' of {own.name}' if len(train.parts) > 1 else ''}": each.sides()
+            for each, own in (zip(valid.parts, valid.shares, strict=True) if valid else ())
+            if (each.source_lang, each.target_lang) == langs
+        }
+        with report.phase("checking"):
+            found = examine(
+                *part.sides(),
+                source_lang=part.source_lang,
+                target_lang=part.target_lang,
+                held_out=held_out,
+                thorough=False,
+            )
+        prefix = f"{share.name}: " if len(train.parts) > 1 else ""
+        warnings += [f"{prefix}{warning}" for warning in found.warnings()]
     for warning in warnings:
         report.say(warning)
     if warnings:
         report.say("glassformer check-data shows which, and can mend them")
 
 
-def find_corpora(record: dict[str, Any], config: Config) -> tuple[Corpus, Corpus | None]:
-    found = _find(record["data"], config)
+def find_corpora(record: dict[str, Any], config: Config) -> tuple[Corpora, Corpora | None]:
+    """Return the corpora to train on, and those to validate on, if they are named or found."""
+    if config.model.is_language_model:
+        return _find_text(record, config)
+    train, valid = open_corpora(config.data, record.get("corpora") or [record["data"]])
     if not record["valid"]:
-        return found.train, found.valid
-    valid = _find(record["valid"], config).train
+        return train, valid
+    paths = record.get("valid_corpora") or [record["valid"]]
+    data = config.data
+    if len(paths) not in (1, len(data.corpus)):
+        raise ValueError(
+            f"{len(paths)} validation texts for {len(data.corpus)} corpora: give one for each, in "
+            "the same order, or one for all"
+        )
+    if len(paths) == 1 and len(data.pairs) > 1:
+        raise ValueError("of several languages, each corpus needs a validation text of its own")
+    if len(paths) == 1:
+        data = data.model_copy(update={"corpus": ()})
+    valid = open_corpora(data, paths)[0]
     valid.fingerprints()
-    return found.train, valid
+    return train, valid
+
+
+def _find_text(record: dict[str, Any], config: Config) -> tuple[Corpora, Corpora | None]:
+    """Return the corpora of a language model, each a single one."""
+    found = _find(record["data"], config)
+    valid = _find(record["valid"], config).train if record["valid"] else found.valid
+    if record["valid"] and valid:
+        valid.fingerprints()
+    share = (CorpusShare(name="text"),)
+    return Corpora((found.train,), share), Corpora((valid,), share) if valid else None
 
 
 def _find(paths: Sequence[str], config: Config) -> FoundCorpora:
-    """Return the corpora that paths name: of pairs, of text or of labelled sentences."""
-    source_lang, target_lang = config.data.source_lang, config.data.target_lang
-    if not config.model.is_language_model:
-        return find_data(paths, source_lang, target_lang)
+    """Return the corpora that paths name: of text or of labelled sentences."""
     if config.model.network == "encoder" and has_labels(paths):
         return find_sentences(paths)
-    return find_text(paths, source_lang)
+    return find_text(paths, config.data.source_lang)
 
 
 def _absolute(paths: Sequence[str | Path]) -> list[str]:
@@ -325,12 +436,19 @@ def _absolute(paths: Sequence[str | Path]) -> list[str]:
 
 
 def find_tokenizers(
-    folder: Path, train: Corpus, config: Config, record: dict[str, Any], report: Reporter
+    folder: Path, train: Corpora, config: Config, record: dict[str, Any], report: Reporter
 ) -> Tokenizers:
     """Return the tokenizers of the initial model if they are kept, or else new ones."""
     parent = record.get("parent")
-    if record.get("initial") or (parent and parent["tokens"] == "kept"):
+    if record.get("initial"):
         return Tokenizers.load(folder)
+    if parent and parent["tokens"] == "kept":
+        kept = Tokenizers.load(folder)
+        try:
+            kept.source.find_tags(config.data.list_tags())
+        except ValueError as error:
+            raise ValueError(f"{parent['name']}: {error}; --new-tokenizer learns others") from None
+        return kept
     tokenizers = _train_tokenizers(folder, train, config, report)
     if parent:
         known = count_known(Tokenizers.load(folder / PARENT).target, tokenizers.target)
@@ -338,15 +456,16 @@ def find_tokenizers(
     return tokenizers
 
 
-def read_pairs(train: Corpus, config: Config) -> Iterator[Pair]:
+def read_pairs(part: Corpus) -> Iterator[Pair]:
     """Return the pairs; a Chinese or Japanese source loses its spaces, as in `Translator`."""
-    if not is_unspaced(config.data.source_lang):
-        return iter(train)
-    return ((close_up(source), target) for source, target in train)
+    if not is_unspaced(part.source_lang):
+        return iter(part)
+    return ((close_up(source), target) for source, target in part)
 
 
-def _train_tokenizers(folder: Path, train: Corpus, config: Config, report: Reporter) -> Tokenizers:
+def _train_tokenizers(folder: Path, train: Corpora, config: Config, report: Reporter) -> Tokenizers:
     """Train the tokenizers on the text and save them; a progress bar counts the lines."""
+    tags = config.data.list_tags()
     with report.phase("vocabulary") as advance:
 
         def counted(lines: Iterable[str]) -> Iterable[str]:
@@ -356,14 +475,21 @@ def _train_tokenizers(folder: Path, train: Corpus, config: Config, report: Repor
                 yield line
 
         numbers = (0,) if config.model.is_language_model else (0, 1)
-        sides = [map(itemgetter(side), read_pairs(train, config)) for side in numbers]
+        sides = [
+            chain.from_iterable(map(itemgetter(side), read_pairs(part)) for part in train.parts)
+            for side in numbers
+        ]
         size = config.text.vocabulary
         if config.text.shared:
-            both = Tokenizer.train(counted(chain(*sides)), size)
+            both = Tokenizer.train(counted(chain(*sides)), size - len(tags)).with_tags(tags)
             tokenizers = Tokenizers(both, both)
         else:
-            tokenizers = Tokenizers(*(Tokenizer.train(counted(side), size) for side in sides))
+            source = Tokenizer.train(counted(sides[0]), size - len(tags)).with_tags(tags)
+            tokenizers = Tokenizers(source, Tokenizer.train(counted(sides[1]), size))
     tokenizers.save(folder)
     sizes = sorted({len(tokenizers.source), len(tokenizers.target)})
-    report.say(f"Vocabulary: {' and '.join(f'{size:,}' for size in sizes)} tokens")
+    report.say(
+        f"Vocabulary: {' and '.join(f'{size:,}' for size in sizes)} tokens"
+        + (f", {', '.join(tags)} among them" if tags else "")
+    )
     return tokenizers

@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from ..config import Config
-from ..data.corpus import Corpus
 from ..data.files import Fingerprint, take_fingerprint
 from ..data.holdout import leave_out
+from ..data.sources import Corpora
 from ..data.store import Store
 from ..directory import CONFIG, Tokenizers
 from ..disk import write_json
@@ -160,11 +160,13 @@ def _check_data(folder: Path, record: dict[str, Any], report: Reporter, accepted
         report.say("The data are not where they were; the copy in the store is used")
         return
     prints = check_type(record["fingerprints"], list[Fingerprint], RECORD)
-    known = {each.name: each for each in prints}
+    known: list[Fingerprint | None] = [*prints]
+    if len(prints) != len(train.files):
+        known = [{each.name: each for each in prints}.get(path.name) for path in train.files]
     changed = [
         f"{path} ({said})"
-        for path in train.files
-        if (said := _tell_change(known.get(path.name), take_fingerprint(path)))
+        for path, then in zip(train.files, known, strict=True)
+        if (said := _tell_change(then, take_fingerprint(path)))
     ]
     if changed and not accepted:
         raise ValueError(
@@ -180,7 +182,7 @@ def _check_data(folder: Path, record: dict[str, Any], report: Reporter, accepted
     _encode_again(folder, config, train, record, report)
 
 
-def _find_again(record: dict[str, Any], config: Config) -> Corpus | None:
+def _find_again(record: dict[str, Any], config: Config) -> Corpora | None:
     """Return the training text; None if its files are gone or it was the standard input."""
     try:
         return None if record["data"] == ["-"] else find_corpora(record, config)[0]
@@ -197,7 +199,7 @@ def _tell_change(old: Fingerprint | None, new: Fingerprint) -> str:
 
 
 def _encode_again(
-    folder: Path, config: Config, train: Corpus, record: dict[str, Any], report: Reporter
+    folder: Path, config: Config, train: Corpora, record: dict[str, Any], report: Reporter
 ) -> None:
     """Encode the text again with the same tokenizers; held-out pairs stay held out."""
     prints = train.fingerprints()

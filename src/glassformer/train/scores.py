@@ -13,6 +13,24 @@ NAMED = {"bleu": "BLEU", "chrf": "chrF2"}  # the scores of translations, by trai
 
 
 @dataclass(frozen=True)
+class GroupScores:
+    """The scores on the sentences of one of several corpora."""
+
+    name: str
+    scores: Mapping[str, float]
+    loss: float
+    signature: str
+    sentences: int
+
+    def values(self) -> dict[str, float]:
+        return {**self.scores, "loss": self.loss}
+
+    def describe(self) -> str:
+        scores = "".join(f"{name} {value:.2f}, " for name, value in self.scores.items())
+        return f"{self.name}: {scores}loss {self.loss:.3f} ({self.sentences:,} pairs)"
+
+
+@dataclass(frozen=True)
 class Validation:
     """The scores of a model on the validation text."""
 
@@ -22,6 +40,7 @@ class Validation:
     signature: str
     sentences: int
     failure: str = field(default="")  # why there is no translation
+    groups: tuple[GroupScores, ...] = ()  # of several corpora
 
     @property
     def is_finite(self) -> bool:
@@ -38,14 +57,23 @@ class Validation:
     def values(self) -> dict[str, float]:
         return {**self.scores, "loss": self.loss}
 
+    def values_by_corpus(self) -> dict[str, float]:
+        """Return the scores of each of several corpora, for the metrics."""
+        return {
+            f"{each.name} {name}": value
+            for each in self.groups
+            for name, value in each.values().items()
+        }
+
     def describe(self, step: int, note: str) -> str:
         if not self.is_finite:
             why = self.failure or f"its loss is {self.loss}"
             return f"update {step:,}: the validation failed: {why}"
         scores = "".join(f"{name} {value:.2f}, " for name, value in self.scores.items())
+        by_corpus = "".join(f"\n  {each.describe()}" for each in self.groups)
         width = max([12, *(2 + len(name) for name in self.sample)])
         shown = "".join(f"\n  {name:<{width}} {text}" for name, text in self.sample.items())
-        return f"update {step:,}: valid {scores}loss {self.loss:.3f}{note}{shown}"
+        return f"update {step:,}: valid {scores}loss {self.loss:.3f}{note}{by_corpus}{shown}"
 
 
 def merge_shares(dealt: list[list[T]]) -> list[T]:

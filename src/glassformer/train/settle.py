@@ -33,7 +33,7 @@ from .log import Reporter
 from .meter import time_updates
 from .micro_batching import MicroBatching
 from .plan import PLAN, SAMPLE, Costs, Plan, PlanLimits
-from .preparation import CHECKPOINTS, RUN, Prepared
+from .preparation import CHECKPOINTS, RUN, Prepared, weigh_parts
 from .pretrained import load_parts
 from .selection import ENOUGH_TO_CHOOSE
 from .updates import Updater
@@ -94,7 +94,7 @@ class Setup:
                 model,
                 self.config,
                 self.prepared.tokenizers,
-                spread_sample(self.prepared.valid, sentences),
+                spread_sample(self.prepared.valid, sentences, self.prepared.groups),
                 device=str(self.device),
                 precision=self.precision,
                 turn=turn,
@@ -106,8 +106,17 @@ class Setup:
     def make_translator(self, model: EncoderDecoder) -> Translator:
         """Return a translator with a model of this training, as it is."""
         device, precision = str(self.device), self.precision
-        tokenizers = self.prepared.tokenizers
-        return Translator(self.config, tokenizers, model, device=device, precision=precision)
+        tokenizers, first = self.prepared.tokenizers, self.prepared.groups[0]
+        config = self.config.narrow(first.pair)
+        return Translator(config, tokenizers, model, device=device, precision=precision)
+
+    def tell_contributions(self, step: int) -> dict[str, int]:
+        """Return how many pairs of each of several corpora were read up to update `step`."""
+        names = [name for name, _ in self.prepared.store.parts]
+        if len(names) == 1:
+            return {}
+        counts = self.batches.count_pairs(step, self.config.train.gradient_accumulation)
+        return dict(zip(names, counts, strict=True))
 
     def say_beginning(self, updater: Updater, steps: int, can_choose: bool) -> None:
         """Report what is about to be trained, and whether a best model can be chosen."""
@@ -135,8 +144,9 @@ def settle(
     """Decide what is still open, and write it down; `began`: the time from which minutes count."""
     precision = choose_precision(prepared.config.train.precision, device)
     config = settle_padding(prepared.config, device, precision, group)
+    weights = weigh_parts(config, prepared.store)
     vocabulary = len(prepared.tokenizers.source)
-    batches = choose_batches(config.train, prepared.store, config.model, vocabulary)
+    batches = choose_batches(config, prepared.store, vocabulary, weights)
     setup = Setup(out, prepared, config, device, precision, group, report, batches)
     limits = _set_limits(setup)
     found = planning.read_plan(setup.folder, limits) if limits.seconds else None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -12,6 +12,7 @@ from typing import Any
 import torch
 
 from ..config import Config
+from ..data.in_memory import Rows, keep_pairs
 from ..directory import WEIGHTS
 from ..machine.device import free_memory, keep_memory
 from ..machine.properties import describe_machine
@@ -25,7 +26,16 @@ from .goal import Goal
 from .init_from import InitModel
 from .log import Reporter
 from .loop import Loop
-from .preparation import RUN, Prepared, close_run, open_run, prepare_run, read_record
+from .preparation import (
+    PAIRS,
+    RECORD,
+    RUN,
+    Prepared,
+    close_run,
+    open_run,
+    prepare_run,
+    read_record,
+)
 from .process import hold_lock, limit_memory
 from .resuming import look_before
 from .settle import settle
@@ -54,9 +64,10 @@ class Summary:
 
 def train(
     config: Config,
-    data: Sequence[str | Path],
-    out: Path | str,
+    data: Sequence[str | Path] = (),
+    out: Path | str = "",
     *,
+    pairs: Rows | Mapping[str, Rows] | None = None,
     valid: Sequence[str | Path] | None = None,
     parent: Path | str | None = None,
     new_tokens: bool = False,
@@ -68,14 +79,20 @@ def train(
 ) -> Summary:
     """Train a model on `data`, write it to the model directory `out`, and return the outcome.
 
-    `data` and `valid` are as for `data.corpus.find_data`; without `valid`, and if the data folder
-    has none, pairs are held out. `parent` is a model directory to start from, with its tokens or,
-    if `new_tokens`, with tokens learned from `data`; `init_from.inherit` returns its settings.
+    `data` and `valid` are as for `data.corpus.find_data`; several corpora are written as on the
+    command line, "web:3" or "made,weight=0.5,tag=bt", or stand in the settings. Without `valid`,
+    and if the data folder has none, pairs are held out. `pairs`, instead of `data`, are in memory:
+    see `data.in_memory.keep_pairs`. `parent` is a model directory to start from, with its tokens
+    or, if `new_tokens`, with tokens learned from `data`; `init_from.inherit` returns its settings.
     `init_from` are models of which parts are taken by name: see `pretrained`.
     `began` is the time.perf_counter() from which train.minutes count, if it is not now.
     `goal` can end the training before its last update.
     Raises ValueError, in one sentence, for bad input.
     """
+    if not str(out):
+        raise ValueError("out is missing: name the folder that the model goes to")
+    if pairs is not None and data:
+        raise ValueError("data and pairs both say what to learn from: give one of them")
     out, began = Path(out), time.perf_counter() if began is None else began
     with ExitStack() as stack:
         group = stack.enter_context(join_group(device))
@@ -90,9 +107,31 @@ def train(
                 prepared = prepare_run(out, report)
             else:
                 start = None if parent is None else InitModel.load(parent, config, new_tokens)
+                if pairs is not None and not (out / RUN / RECORD).exists():
+                    data, valid = _keep_pairs(out / RUN / PAIRS, pairs, config, valid)
                 how = {"parent": start, "init_from": init_from}
                 prepared = _begin(group, config, data, out, valid, report, **how)
         return _run(out, prepared, report, device, group, began, goal)
+
+
+def _keep_pairs(
+    folder: Path,
+    pairs: Rows | Mapping[str, Rows],
+    config: Config,
+    valid: Sequence[str | Path] | None,
+) -> tuple[list[str], Sequence[str | Path] | None]:
+    """Write pairs that are in memory to the run's folder; return what data and valid are then."""
+    files = keep_pairs(folder, pairs, (config.data.source_lang, config.data.target_lang))
+    if not files:
+        raise ValueError("pairs is empty: there is nothing to train on")
+    held_out = files.pop("valid", None)
+    if not files:
+        raise ValueError("pairs has only a validation text: there is nothing to train on")
+    if held_out and not valid:
+        valid = [str(held_out)]
+    if "train" in files:  # the splits of a data set; its test set stays aside
+        files = {"train": files["train"]}
+    return [str(path) for path in files.values()], valid
 
 
 def _begin(
@@ -206,7 +245,7 @@ def _say_differences(prepared: Prepared, report: Reporter) -> None:
 
 def _describe(out: Path, prepared: Prepared, progress: Progress, loop: Loop) -> None:
     """Write the model card and golden.json."""
-    write_golden(out, prepared.valid[0])
+    write_golden(out, *prepared.golden)
     data, train = loop.config.data, loop.config.train
     training = {
         "best_step": progress.best_step,
@@ -221,8 +260,10 @@ def _describe(out: Path, prepared: Prepared, progress: Progress, loop: Loop) -> 
         "frozen": list(train.freeze),
     }
     parent, network = prepared.record.get("parent"), loop.config.model.network
+    pairs = [f"{source}-{target}" for source, target in data.pairs]
     facts = {
-        "language": [data.source_lang, data.target_lang],
+        "language": [*data.pairs[0]] if len(pairs) == 1 else [None, None],
+        **({"pairs": pairs} if len(pairs) > 1 else {}),
         **({"network": network} if network != "transformer" else {}),
         "parameters": sum(p.numel() for p in loop.updater.model.parameters()),
         "size": loop.config.size,

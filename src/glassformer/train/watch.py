@@ -89,6 +89,8 @@ class Watch:
         self.folder, self.config, self.tokenizers = run / WATCH, config, tokenizers
         self.every = max(EVERY, steps // NOTES)
         planned = plan_snapshots(steps, range(validate_every, steps, validate_every))
+        tag = config.data.tag
+        self.tags = tokenizers.source.find_tags([tag] if tag else [])
         found = [] if config.model.is_language_model else self._choose(*valid)
         largest = max([1, *map(self._count_bytes, found)])
         self.affordable = MOST_BYTES // largest  # recordings of one sentence, over all snapshots
@@ -163,7 +165,7 @@ class Watch:
         self, each: Watched, model: EncoderDecoder, device: torch.device
     ) -> dict[str, Tensor]:
         """Return the tensors of one teacher-forced pass over the reference."""
-        source = [*self.tokenizers.source.encode(each.source), EOS]
+        source = [*self.tags, *self.tokenizers.source.encode(each.source), EOS]
         target = self.tokenizers.target.encode(each.reference)
         ids = [torch.tensor([row], device=device) for row in (source, [BOS, *target])]
         wanted = torch.tensor([*target, EOS], device=device)
@@ -189,8 +191,8 @@ class Watch:
                 break
             coders = (self.tokenizers.source, self.tokenizers.target)
             tokens = [
-                [coder.token(id) for id in (*coder.encode(text), EOS)]
-                for coder, text in zip(coders, pair, strict=True)
+                [coder.token(id) for id in (*tags, *coder.encode(text), EOS)]
+                for coder, text, tags in zip(coders, pair, (self.tags, ()), strict=True)
             ]
             if max(map(len, tokens)) <= min(LONGEST, self.config.model.positions.max_positions):
                 found.append(Watched(*pair, *tokens))

@@ -37,7 +37,8 @@ def test_weights_are_the_mean_of_the_latest(run: Path, tmp_path: Path) -> None:
             wanted = sum(part[name].double() for part in parts) / last
             torch.testing.assert_close(tensor.double(), wanted, rtol=1e-6, atol=1e-7)
         sources, references = prepare_run(run, Reporter(quiet=True)).valid
-        assert len(sources) > 1 and found.sample[:2] == (sources[0], references[0])
+        shown = found.sample["source"], found.sample["reference"]
+        assert len(sources) > 1 and shown == (sources[0], references[0])
         facts = read_facts(out)
         assert facts["training"]["mean_of"] == [int(path.name) for path in kept[-last:]]
         assert facts["training"]["best_step"] == int(kept[-1].name)

@@ -48,6 +48,6 @@ def test_validation_goes_on_as_long_as_the_models_own_search(parent: Path) -> No
         with torch.no_grad():
             network.output_table.weight[EOS] = 0  # it never says that it is finished
         how: dict[str, Any] = {"device": "cpu", "precision": "fp32", "turn": 0}
-        found = validate(network, changed, tokenizers, pairs, **how).sample[2]
+        found = validate(network, changed, tokenizers, pairs, **how).sample["translation"]
         lengths.append(len(tokenizers.target.encode(found)))
     assert lengths[0] <= 2 and lengths[1] > 5
