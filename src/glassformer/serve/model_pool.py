@@ -36,6 +36,10 @@ from .api_error import ApiError, refuse_missing
 Stamp = tuple[tuple[int, int, int] | None, ...]
 log = logging.getLogger("glassformer.serve")
 
+# The shipped networks that the app shows beside each other. Any server has them, but those that
+# it was not asked to serve are not listed.
+COMPANIONS = ("demo-rnn", "demo-rnn-attention", "demo")
+
 
 @dataclass(frozen=True)
 class PooledModel:
@@ -118,14 +122,15 @@ class ModelPool:
     ) -> None:
         self.most, self.how = loaded, how
         self.models: dict[str, PooledModel] = {}
+        self._companions: dict[str, PooledModel] = {}
         self._loaded: OrderedDict[str, tuple[Translator, Stamp | None]] = OrderedDict()
         self._known = WeakKeyDictionary[Translator, tuple[str, str]]()  # id and digest
         self._lock = threading.Lock()
         for folder in folders or _list_shipped():
-            self._add(locate(folder))
+            self._add(locate(folder), self.models)
 
-    def _add(self, folder: Path) -> None:
-        """Add a model. Raises ValueError if it is missing or damaged."""
+    def _add(self, folder: Path, models: dict[str, PooledModel]) -> None:
+        """Add a model to others. Raises ValueError if it is missing or damaged."""
         path, wanted = split_pair(folder)
         folder = Path(path)
         config, _, weights = open_model(folder)
@@ -133,30 +138,31 @@ class ModelPool:
         is_many = len(config.data.pairs) > 1
         for source, target in pairs:
             pair = f"{source}-{target}" if is_many else None
-            self._add_pair(folder, pair, (source, target), weights.parameters)
-
-    def _add_pair(
-        self, folder: Path, pair: str | None, langs: tuple[str | None, str | None], parameters: int
-    ) -> None:
-        """Add a model, or one pair of languages of a model with several."""
-        name = folder.resolve().name + (f" {pair}" if pair else "")
-        stem = re.sub(r"[^A-Za-z0-9_-]+", "-", name).strip("-") or "model"
-        id, number = stem, 2
-        while id in self.models:
-            id, number = f"{stem}-{number}", number + 1
-        self.models[id] = PooledModel(id, name, folder, *langs, parameters, pair)
+            name = folder.resolve().name + (f" {pair}" if pair else "")
+            stem = re.sub(r"[^A-Za-z0-9_-]+", "-", name).strip("-") or "model"
+            id, number = stem, 2
+            while id in models:
+                id, number = f"{stem}-{number}", number + 1
+            models[id] = PooledModel(id, name, folder, source, target, weights.parameters, pair)
 
     @property
     def default(self) -> PooledModel:
         return next(iter(self.models.values()))
 
     def find(self, id: str | None) -> PooledModel:
-        """Return the model of an id, or the first for None. Raises ApiError if there is none."""
+        """Return the model of an id, or the first for None. Raises ApiError if there is none.
+
+        The shipped networks that the app compares are found even if they are not listed.
+        """
         if id is None:
             return self.default
-        if id not in self.models:
+        if id in self.models:
+            return self.models[id]
+        if id not in COMPANIONS:
             raise refuse_missing("model", id, [*self.models])
-        return self.models[id]
+        if id not in self._companions:
+            self._add(SHIPPED / id, self._companions)
+        return self._companions[id]
 
     def find_pair(self, source: str, target: str) -> PooledModel | None:
         """Return the model of a pair; of several the one that met most words, or the first."""
