@@ -42,7 +42,7 @@ def write(model: Path | str, folder: Path) -> None:
         "source": network.source_embedding.table.weight,
         "target": network.target_embedding.table.weight,
         "output": network.output_table.weight,
-        "places": network.source_embedding.positions_LD,
+        "places": network.source_embedding.get_buffer("positions_LD"),
     }
     for name, tensor in network.state_dict().items():
         if renamed := _rename(name):
