@@ -10,7 +10,9 @@ words and marks of the source (sacreBLEU's 13a).
 A recurrent network without attention, one with it and a Transformer have as many weights, the same
 tokens, lines and optimizer, and --seconds of processor time each: the first --calibrate updates of
 every network are timed, and its training gets as many updates as fit. What is in RUNS already is
-not trained again. Writes see/figure/long_sentences.json, for picture V102, from what is finished.
+not trained again. The shipped networks, which know a small language well, translate 2,000 held-out
+sentences of it: the share that is exactly right, by length. Writes
+see/figure/long_sentences.json, for picture V102, from what is finished.
 """
 
 from __future__ import annotations
@@ -20,7 +22,7 @@ import json
 import random
 import statistics
 from collections.abc import Iterator, Sequence
-from itertools import pairwise
+from itertools import compress, pairwise
 from pathlib import Path
 from typing import Any
 
@@ -29,15 +31,22 @@ from sacrebleu.tokenizers.tokenizer_13a import Tokenizer13a
 
 from glassformer.config import Config
 from glassformer.data.files import read_lines
-from glassformer.directory import write_json, write_text
+from glassformer.directory import SHIPPED, write_json, write_text
 from glassformer.machine.properties import look_at_machine
 from glassformer.publish.card import read_facts
 from glassformer.train import resume, train
 from glassformer.translator import Translator
+from tools.demo_corpus.exam import ask_sentences
 
 FOUND = Path(__file__).parents[1] / "src" / "glassformer" / "see" / "figure" / "long_sentences.json"
 LANGS = ("en", "fr")
 EDGES = (0, 10, 20, 30, 40, 60, 80)  # of the bins: 1 to 10, 11 to 20, ...
+QUESTIONS, KNOWN_EDGES = 2000, (0, 6, 8, 10, 12, 14)  # of the shipped networks' language
+SHIPPED_NETWORKS = {
+    "rnn": "demo-rnn",
+    "rnn-attention": "demo-rnn-attention",
+    "transformer": "demo",
+}
 COPIES = 2  # how often the training sentences are joined anew
 VALID = 100  # lines
 TOKENIZER = Tokenizer13a()  # type: ignore[no-untyped-call]
@@ -82,6 +91,27 @@ def main(options: argparse.Namespace) -> None:
         for name in options.networks:
             run(options, name, seed, tests)
             write_found(options, tests)
+
+
+def ask_known() -> dict[str, Any]:
+    """Return the shares that the shipped networks translate exactly right, by length."""
+    questions = ask_sentences("en", "fr", QUESTIONS)
+    lengths = [count(text) for text in questions]
+    inside = [[low < n <= high for n in lengths] for low, high in pairwise(KNOWN_EDGES)]
+    shares = {}
+    for name, shipped in SHIPPED_NETWORKS.items():
+        said = Translator.load(SHIPPED / shipped, precision="fp32").translate([*questions])
+        right = [each in truth for each, truth in zip(said, questions.values(), strict=True)]
+        shares[name] = [round(statistics.mean(compress(right, own)), 4) for own in inside]
+    bins = [
+        {
+            "name": f"{low + 1}-{high}",
+            "length": round(statistics.mean(compress(lengths, own)), 1),
+            "lines": sum(own),
+        }
+        for (low, high), own in zip(pairwise(KNOWN_EDGES), inside, strict=True)
+    ]
+    return {"bins": bins, "shares": shares}
 
 
 def write_corpus(data: Path, out: Path, lines: int) -> None:
@@ -211,6 +241,9 @@ def ask(translator: Translator, pairs: Sequence[tuple[str, str]]) -> dict[str, f
 
 def write_found(options: argparse.Namespace, tests: dict[str, Pairs]) -> None:
     """Write what is finished for picture V102, and print its mean by network and bin."""
+    known = options.out / "known.json"
+    if not known.is_file():
+        write_json(known, ask_known())
     kept = sorted(options.out.glob("*/result.json"))
     results = [json.loads(path.read_text(encoding="utf-8")) for path in kept]
     found = {
@@ -221,6 +254,7 @@ def write_found(options: argparse.Namespace, tests: dict[str, Pairs]) -> None:
             {"name": bin, "length": round(statistics.mean(count(p[0]) for p in pairs), 1)}
             for bin, pairs in tests.items()
         ],
+        "known": json.loads(known.read_text(encoding="utf-8")),
         "runs": [{**each, "bins": [each["bins"][bin] for bin in tests]} for each in results],
     }
     write_text(FOUND, json.dumps(found, indent=1) + "\n")

@@ -30,6 +30,11 @@ def mean_over_heads(weights_HQM: Array) -> Array:
     return weights_HQM.mean(0)
 
 
+def has_attention(trace: Trace) -> bool:
+    """Return whether the decoder looks at the source: some recurrent networks do not."""
+    return any(name.endswith("cross_attention.weights") for name in trace.names())
+
+
 def mean_cross_attention(trace: Trace) -> Array:
     """Return the mean of the cross-attention of all layers and heads, T S; rows sum to 1."""
     names = [name for name in trace.names() if name.endswith("cross_attention.weights")]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from fastapi import APIRouter, Request, Response
 
-from ..see.derive import mean_cross_attention
+from ..see.derive import has_attention, mean_cross_attention
 from ..see.levels import find_level
 from ..see.page import build_page, check_views
 from ..see.sentences import choose_sentence
@@ -84,18 +84,22 @@ def get_trace(id: str, service: TheService) -> Response:
 def get_answer(id: str, service: TheService) -> Response:
     """Return what a first look at a recording needs: its words, probabilities and attention.
 
-    `attention` is the cross-attention of each predicted token, the mean of all layers and heads.
+    `attention` is the cross-attention of each predicted token, the mean of all layers and heads; it
+    is empty for a network without attention.
     """
     kept = service.recordings.find(id)
     document = kept.trace.document
+    attention = mean_cross_attention(kept.trace).tolist() if has_attention(kept.trace) else []
     shown = ("text", "translation", "source", "predicted", "predictions", "edits", "confidence")
     return Json(
         {
             "id": kept.id,
             "model": kept.model,
+            "network": document.settings.network,
+            "d_model": document.settings.d_model,
             **document.model_dump(mode="json", include={*shown}),
             "problems": [each.model_dump() for each in document.problems],
-            "attention": mean_cross_attention(kept.trace).tolist(),
+            "attention": attention,
         }
     )
 
@@ -138,7 +142,6 @@ def make_trace(job: BackgroundJob, service: Service, body: TraceRequest) -> dict
     model = service.model_pool.find(body.model)
     job.say("progress", stage="loading", step=0, most=None, text="")
     translator = service.model_pool.load(model)
-    check_views(translator.config.model)
     plain, base = body.model_dump(exclude={"edits", "base"}), None
     found = _record(job, translator, plain, service, edits=body.edits)
     if body.edits and body.base:

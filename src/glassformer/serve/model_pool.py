@@ -36,6 +36,10 @@ from .api_error import ApiError, refuse_missing
 Stamp = tuple[tuple[int, int, int] | None, ...]
 log = logging.getLogger("glassformer.serve")
 
+# The shipped networks that the app shows beside each other. Any server has them, but those that
+# it was not asked to serve are not listed.
+COMPANIONS = ("demo-rnn", "demo-rnn-attention", "demo")
+
 
 @dataclass(frozen=True)
 class PooledModel:
@@ -118,6 +122,7 @@ class ModelPool:
     ) -> None:
         self.most, self.how = loaded, how
         self.models: dict[str, PooledModel] = {}
+        self._companions: dict[str, PooledModel] = {}
         self._loaded: OrderedDict[str, tuple[Translator, Stamp | None]] = OrderedDict()
         self._known = WeakKeyDictionary[Translator, tuple[str, str]]()  # id and digest
         self._lock = threading.Lock()
@@ -151,12 +156,21 @@ class ModelPool:
         return next(iter(self.models.values()))
 
     def find(self, id: str | None) -> PooledModel:
-        """Return the model of an id, or the first for None. Raises ApiError if there is none."""
+        """Return the model of an id, or the first for None. Raises ApiError if there is none.
+
+        The shipped networks that the app compares are found even if they are not listed.
+        """
         if id is None:
             return self.default
-        if id not in self.models:
+        if id in self.models:
+            return self.models[id]
+        if id not in COMPANIONS:
             raise refuse_missing("model", id, [*self.models])
-        return self.models[id]
+        if id not in self._companions:
+            config, _, weights = open_model(SHIPPED / id)
+            langs = config.data.pairs[0]
+            self._companions[id] = PooledModel(id, id, SHIPPED / id, *langs, weights.parameters)
+        return self._companions[id]
 
     def find_pair(self, source: str, target: str) -> PooledModel | None:
         """Return the model of a pair; of several the one that met most words, or the first."""

@@ -93,6 +93,7 @@ export interface Positions {
 }
 
 export interface ModelSettings {
+  network?: string; // absent in old recordings: a Transformer
   d_model: number;
   d_ff: number;
   heads: number;

@@ -2,6 +2,7 @@
 
 import type { Decode, Entry, ModelSettings, Op, TraceDocument } from "./document";
 import { readSafetensors, type Tensor } from "./tensor";
+import { say } from "../say";
 import { Trace, type About, type Reader } from "./trace";
 
 export interface Model {
@@ -141,6 +142,11 @@ export function readEvent(block: string): Told | null {
   return data.length ? { event, data: JSON.parse(data.join("\n")) as unknown } : null;
 }
 
+/** The views look inside Transformers; of other networks there is the view of three side by side. */
+export function checkNetwork(network: string | undefined) {
+  if (network && network !== "transformer") throw new ServerError(say("app.network", { network }), 400);
+}
+
 class ServerReader implements Reader {
   constructor(private readonly id: string) {}
 
@@ -165,6 +171,7 @@ export async function openTrace(id: string): Promise<Trace> {
     getJson<{ ops: Op[] }>(`traces/${id}/opgraph`),
     catalogue,
   ]);
+  checkNetwork(document.settings.network);
   const model = document.model ?? "";
   return new Trace(id, model, document, graph.ops, entries, new ServerReader(id), document);
 }

@@ -1,6 +1,6 @@
 /** The engine that is a server: see the OpenAPI document at /spec. */
 
-import { getJson, getTensor, openTrace, recordTrace, ServerError, stream, type Candidate, type Models, type Progress, type Request } from "../data/server";
+import { checkNetwork, getJson, getTensor, openTrace, recordTrace, ServerError, stream, type Candidate, type Models, type Progress, type Request } from "../data/server";
 import type { Trace } from "../data/trace";
 import type { Groups } from "../data/words";
 import type { Edit } from "../views/whatif/edits";
@@ -44,7 +44,8 @@ export class ServerEngine implements Engine {
   async translate(request: Request, signal?: AbortSignal): Promise<Answer> {
     const told = await last<{ id: string }>("trace", { ...request, base: false }, signal);
     if (!told) throw new ServerError("the server broke off", 0);
-    const found = await getJson<Omit<Plain, "attention"> & { attention: number[][] }>(`traces/${told.id}/answer`);
+    const found = await getJson<Omit<Plain, "attention"> & { attention: number[][]; network: string }>(`traces/${told.id}/answer`);
+    checkNetwork(found.network);
     const shape = [found.attention.length, found.attention[0]?.length ?? 0];
     return groupAnswer({ ...found, attention: { shape, data: Float32Array.from(found.attention.flat()) } });
   }

@@ -157,30 +157,38 @@ def test_the_step_that_is_shown_looks_at_a_word(shipped: Trace) -> None:
 
 
 @pytest.mark.parametrize("falls", [True, False])
+@pytest.mark.parametrize("bleu", [4.0, 30.0])
 def test_the_title_of_long_sentences_is_what_was_measured(
-    falls: bool, shipped: Trace, monkeypatch: pytest.MonkeyPatch
+    falls: bool, bleu: float, shipped: Trace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """One score for each bin; only a fixed vector falls, or nothing does."""
+    """The share that is right falls with a fixed vector or not; so does its BLEU."""
     names = ("rnn", "rnn-attention", "transformer")
-    last = {name: 4.0 if falls and name == "rnn" else 30.0 for name in names}
+    two = [
+        {"name": "1-10", "length": 6.0, "lines": 9},
+        {"name": "61-80", "length": 70.0, "lines": 9},
+    ]
+    shares = {name: [0.9, 0.31 if falls and name == "rnn" else 0.9] for name in names}
     found = {
         "machine": "a machine",
         "lines": 200,
         "seconds": 240.0,
-        "bins": [{"name": "1-10", "length": 6.0}, {"name": "61-80", "length": 70.0}],
+        "bins": two,
+        "known": {"bins": two, "shares": shares},
         "runs": [
             {
                 "network": name,
                 "seed": seed,
-                "bins": [{"bleu": 30.0 + seed, "loss": 2.0}, {"bleu": last[name], "loss": 3.0}],
+                "bins": [{"bleu": each, "loss": 2.0} for each in (30, bleu)],
             }
             for name in names
             for seed in (1, 3)
         ],
     }
     monkeypatch.setattr(lengths, "read_measured", lambda: found)
-    title = draw_scene("V102", shipped).title
-    assert ("falls" in title) == falls and "32" in title and ("4" if falls else "30") in title
+    scene = draw_scene("V102", shipped)
+    assert "90 %" in scene.title and ("31 %" in scene.title) == falls
+    assert ("falls with the length" in scene.title) == (bleu < 30)
+    assert "18 held-out" in scene.description and "2 seeds" in scene.description
 
 
 def test_what_was_measured_is_whole() -> None:
@@ -189,6 +197,9 @@ def test_what_was_measured_is_whole() -> None:
     for run in found["runs"]:
         assert len(run["bins"]) == len(found["bins"]) == 6
         assert 9e5 < run["parameters"] < 1.1e6
+    assert all(
+        len(shares) == len(found["known"]["bins"]) for shares in found["known"]["shares"].values()
+    )
 
 
 def test_an_animation_begins_complete_and_is_short(shipped: Trace) -> None:
