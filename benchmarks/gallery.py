@@ -20,8 +20,9 @@ from typing import NamedTuple
 from glassformer.config import Decode
 from glassformer.disk import write_bytes, write_text
 from glassformer.see import Trace
-from glassformer.see.figure import PICTURES, Animation, save_figure
+from glassformer.see.figure import Animation, save_figure
 from glassformer.see.figure.chapters import Shown, group_chapters, spell_command
+from glassformer.see.figure.pictures import find_picture, list_pictures
 from glassformer.see.figure.render import render_scene, save_scene
 from glassformer.see.figure.scene import Scene
 from glassformer.translator import Translator
@@ -43,13 +44,22 @@ class Collection(NamedTuple):
     heading: str
 
 
+LOOKS = ("V97", "V98", "V99", "V100", "V101")  # which need attention
+READS = tuple(each.id for each in list_pictures("rnn") if each.id not in LOOKS)
+MOVING = ("demo", "rnn", "rnn-attention")  # sets whose animations are written as .gif too
 SETS = {
-    "demo": Collection("demo", ENGLISH, "en", tuple(PICTURES), ""),
+    "demo": Collection(
+        "demo", ENGLISH, "en", tuple(p.id for p in list_pictures() if p.network != "any"), ""
+    ),
     "fr-en": Collection(
         "demo-fr-en", FRENCH, "en", ("V16", "V49", "V54", "V79", "V80"), "From French to English"
     ),
     "en-zh": Collection(
         "demo-en-zh", ENGLISH, "zh", ("V10", "V16", "V54", "V74", "V79", "V80"), "In Chinese"
+    ),
+    "rnn": Collection("demo-rnn", ENGLISH, "en", READS, "Before the Transformer"),
+    "rnn-attention": Collection(
+        "demo-rnn-attention", ENGLISH, "en", LOOKS, "Before the Transformer: attention arrives"
     ),
 }
 GREAT = (  # a file, and two sentences
@@ -119,10 +129,10 @@ def paint(each: Collection, folder: Path) -> list[Shown]:
     folder.mkdir(parents=True, exist_ok=True)
     trace, found = record(each.model, each.text), []
     for id in each.ids:
-        picture = PICTURES[id]
+        picture = find_picture(id, trace.settings.network)
         scene = picture.scene(trace, lang=each.lang)
         still, moving = folder / f"{id}.png", folder / f"{id}.gif"
-        moves = bool(scene.captions) and folder.name == "demo"
+        moves = bool(scene.captions) and folder.name in MOVING
         if not (still.exists() and (moving.exists() or not moves)):
             save_small(scene, still)
             if moves:

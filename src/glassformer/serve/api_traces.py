@@ -142,6 +142,8 @@ def make_trace(job: BackgroundJob, service: Service, body: TraceRequest) -> dict
     model = service.model_pool.find(body.model)
     job.say("progress", stage="loading", step=0, most=None, text="")
     translator = service.model_pool.load(model)
+    if translator.config.model.network != "rnn":  # of which the app has a view of its own
+        check_views(translator.config.model)
     plain, base = body.model_dump(exclude={"edits", "base"}), None
     found = _record(job, translator, plain, service, edits=body.edits)
     if body.edits and body.base:

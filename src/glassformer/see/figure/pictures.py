@@ -277,7 +277,12 @@ _RECURRENT = {
         "V72", "One after the other", "一步接一步", time.draw_in_turn, needs="", network="rnn"
     ),
 }
-NAMES = {"transformer": "a Transformer", "rnn": "a recurrent network"}
+NAMES = {
+    "transformer": "a Transformer",
+    "rnn": "a recurrent network",
+    "decoder": "a decoder alone",
+    "encoder": "an encoder alone",
+}
 
 
 def list_pictures(network: str = "transformer") -> list[Picture]:
