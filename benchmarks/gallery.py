@@ -47,6 +47,7 @@ class Collection(NamedTuple):
 LOOKS = ("V97", "V98", "V99", "V100", "V101")  # which need attention
 READS = tuple(each.id for each in list_pictures("rnn") if each.id not in LOOKS)
 MOVING = ("demo", "rnn", "rnn-attention")  # sets whose animations are written as .gif too
+STILL = ("V92", "V96", "V97")  # but for these, which are large
 SETS = {
     "demo": Collection(
         "demo", ENGLISH, "en", tuple(p.id for p in list_pictures() if p.network != "any"), ""
@@ -132,7 +133,7 @@ def paint(each: Collection, folder: Path) -> list[Shown]:
         picture = find_picture(id, trace.settings.network)
         scene = picture.scene(trace, lang=each.lang)
         still, moving = folder / f"{id}.png", folder / f"{id}.gif"
-        moves = bool(scene.captions) and folder.name in MOVING
+        moves = bool(scene.captions) and folder.name in MOVING and id not in STILL
         if not (still.exists() and (moving.exists() or not moves)):
             save_small(scene, still)
             if moves:

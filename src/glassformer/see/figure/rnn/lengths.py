@@ -72,8 +72,16 @@ def _plot_known(plan: Outline, known: dict[str, Any]) -> Plot:
         Curve(lengths, shares, style.role(ROLES[name]).ink, 2.2, dots=True, name=f"{name} known")
         for name, shares in known["shares"].items()
     ]
-    size = {"width": WIDE, "height": HIGH, "across": plan.say("length"), "up": plan.say("known")}
-    return Plot(curves, x=(0, 15), y=(0, 1.02), x_ticks=[0, 5, 10, 15], **size)
+    return Plot(
+        curves,
+        width=WIDE,
+        height=HIGH,
+        x=(0, 15),
+        y=(0, 1.02),
+        across=plan.say("length"),
+        up=plan.say("known"),
+        x_ticks=[0, 5, 10, 15],
+    )
 
 
 def _plot_runs(plan: Outline, measured: dict[str, Any], score: str) -> Plot:
@@ -90,6 +98,14 @@ def _plot_runs(plan: Outline, measured: dict[str, Any], score: str) -> Plot:
         values = average_runs(measured, name, score)
         label = plan.say(name) if score == "loss" else ""
         curves.append(Curve(lengths, values, ink, 2.2, label))
-    size = {"width": WIDE, "height": HIGH, "across": plan.say("length"), "up": plan.say(score)}
-    span = (0, 1.06 * highest)
-    return Plot(curves, x=(0, 80), y=span, x_ticks=[0, 20, 40, 60, 80], beside=84, **size)
+    return Plot(
+        curves,
+        width=WIDE,
+        height=HIGH,
+        x=(0, 80),
+        y=(0, 1.06 * highest),
+        across=plan.say("length"),
+        up=plan.say(score),
+        x_ticks=[0, 20, 40, 60, 80],
+        beside=84,
+    )

@@ -1,4 +1,4 @@
-"""What the pictures of a recurrent network share: its states by name, and how a state is drawn."""
+"""The hidden states of a recurrent network by name, as all its pictures show them."""
 
 from __future__ import annotations
 
