@@ -47,7 +47,7 @@ from . import (
 from .animate import Animation
 from .options import check_options
 from .render import render_scene
-from .rnn import attend, cell, lengths, time, whole
+from .rnn import attend, cell, lengths, passing, time
 from .scene import Scene
 
 Needs = Literal["", "states", "everything", "search", "watch"]
@@ -247,8 +247,8 @@ _ALL = (
     *(
         Picture(*line[:4], *line[4:], network="rnn")  # type: ignore[misc]
         for line in (
-            ("V92", "Words pass", "词逐个通过", whole.draw_words_passing, "animated", ""),
-            ("V93", "The context vector", "上下文向量", whole.draw_fixed_context),
+            ("V92", "Words pass", "词逐个通过", passing.draw_words_passing, "animated", ""),
+            ("V93", "The context vector", "上下文向量", passing.draw_fixed_context),
             ("V94", "One recurrent step", "循环的一步", cell.draw_recurrent_step, "animated"),
             ("V95", "Pulses", "脉冲", time.draw_pulses, "animated"),
             ("V96", "Unrolled", "展开", time.draw_unrolled, "animated"),
@@ -271,7 +271,7 @@ PICTURES: Mapping[str, Picture] = {picture.id: picture for picture in _ALL}
 # What a picture of a Transformer contrasts with, drawn of a recurrent network.
 _RECURRENT = {
     "V02": Picture(
-        "V02", "Two boxes and a vector", "两个盒子与一个向量", whole.draw_handed_over, network="rnn"
+        "V02", "Two boxes and a vector", "两个盒子与一个向量", passing.draw_handed_over, network="rnn"
     ),
     "V72": Picture(
         "V72", "One after the other", "一步接一步", time.draw_in_turn, needs="", network="rnn"

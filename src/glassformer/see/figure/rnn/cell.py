@@ -39,7 +39,7 @@ def draw_recurrent_step(plan: Outline, *, query: str | int | None = None) -> Sce
     trace, kind = plan.trace, plan.trace.settings.rnn.cell
     texts, cell = show_tokens(trace.source), "encoder.0.forward_cell"
     keeps = f"{cell}.{KEEPING[kind]}"
-    at = choose_token(trace, keeps) if query is None else find_query(texts, query)
+    at = find_least_kept(trace, keeps) if query is None else find_query(texts, query)
     width = trace[keeps].shape[1]
     kept = plan.of(f"(sum[d] {keeps}[{at},d]) / {width}")
     steps = {"before": 1, "token": 2, **{name: 3 + n for n, name in enumerate(ROWS[kind])}}
@@ -91,7 +91,7 @@ def draw_recurrent_step(plan: Outline, *, query: str | int | None = None) -> Sce
     )
 
 
-def choose_token(trace: Any, keeps: str) -> int:
+def find_least_kept(trace: Any, keeps: str) -> int:
     """Return the token at which the cell keeps least of its state; never the end mark alone."""
     means = np.asarray(trace[keeps]).mean(-1)
     return int(means[: max(1, len(means) - 1)].argmin())

@@ -1,4 +1,4 @@
-"""The network from outside: words pass one by one; what is handed over (V92, V93, V02)."""
+"""What passes: words one by one, and what the encoder hands over (V92, V93, V02)."""
 
 from __future__ import annotations
 
