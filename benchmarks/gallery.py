@@ -5,7 +5,7 @@
 README.md is what GitHub shows, index.html what a browser does: five pictures in full width, then
 chapters with what each picture finds, and the command that draws it. Stills are PNG of 256
 colours; those that move are GIF too. A picture that is there already is kept, so that a run which
-was stopped goes on.
+was stopped goes on. The film needs the extra `video`.
 """
 
 from __future__ import annotations
@@ -14,15 +14,17 @@ import argparse
 import html
 import io
 from collections.abc import Iterator
+from importlib.util import find_spec
 from pathlib import Path
 from typing import NamedTuple
 
 from glassformer.config import Decode
 from glassformer.disk import write_bytes, write_text
 from glassformer.see import Trace
-from glassformer.see.figure import Animation, save_figure
+from glassformer.see.figure import Animation, save_figure, style
 from glassformer.see.figure.chapters import Shown, group_chapters, spell_command
-from glassformer.see.figure.pictures import find_picture, list_pictures
+from glassformer.see.figure.film import write_film
+from glassformer.see.figure.pictures import list_pictures, make_scene
 from glassformer.see.figure.render import render_scene, save_scene
 from glassformer.see.figure.scene import Scene
 from glassformer.translator import Translator
@@ -31,6 +33,7 @@ ENGLISH = "The animal didn't cross the street because it was too tired."
 FRENCH = "L'animal n'a pas traversé la rue parce qu'il était trop fatigué."
 MOST = 12e6  # bytes of the whole gallery
 COLOURS, DPI = 256, 100
+FILM = "film.mp4"
 THUMB = 270  # pixels of a thumbnail
 
 
@@ -68,6 +71,11 @@ GREAT = (  # a file, and two sentences
         "demo/V49.png",
         "Everybody draws an arrow from “it” to the noun. Cut it, and nothing happens; cut the "
         "glance at the adjective, and the model might as well toss a coin.",
+    ),
+    (
+        "demo/V112.gif",
+        "Any number can be asked where it comes from. A row meets a column, the products are added "
+        "up one by one, and the sum is what the network printed.",
     ),
     (
         "fr-en/V79.png",
@@ -111,6 +119,8 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 
 def main(options: argparse.Namespace) -> None:
+    if not (options.out / FILM).exists() and find_spec("imageio_ffmpeg"):
+        write_film(record("demo", ENGLISH), options.out / FILM)
     shown = {name: paint(each, options.out / name) for name, each in SETS.items()}
     write_text(options.out / "README.md", "".join(tell_markdown(shown, options.out)))
     write_text(options.out / "index.html", "".join(tell_html(shown, options.out)))
@@ -130,8 +140,7 @@ def paint(each: Collection, folder: Path) -> list[Shown]:
     folder.mkdir(parents=True, exist_ok=True)
     trace, found = record(each.model, each.text), []
     for id in each.ids:
-        picture = find_picture(id, trace.settings.network)
-        scene = picture.scene(trace, lang=each.lang)
+        scene = make_scene(trace, id, lang=each.lang)
         still, moving = folder / f"{id}.png", folder / f"{id}.gif"
         moves = bool(scene.captions) and folder.name in MOVING and id not in STILL
         if not (still.exists() and (moving.exists() or not moves)):
@@ -148,7 +157,7 @@ def save_small(scene: Scene, path: Path) -> None:
 
     figure = render_scene(scene)
     figure = figure.figure if isinstance(figure, Animation) else figure
-    save_figure(figure, path, dpi=DPI)
+    save_figure(figure, path, dpi=DPI if scene.width <= style.WIDEST else 72)
     buffer, method = io.BytesIO(), Image.Quantize.MAXCOVERAGE
     Image.open(path).convert("RGB").quantize(COLOURS, method).save(buffer, "PNG", optimize=True)
     write_bytes(path, buffer.getvalue())
@@ -178,7 +187,9 @@ def tell_markdown(shown: dict[str, list[Shown]], folder: Path) -> Iterator[str]:
     """Yield the page that GitHub shows."""
     yield "# Gallery\n\nEvery picture is drawn from the recording of one translation by a model "
     yield "that comes with the package, and every number on it is one that the network computed. "
-    yield "The command below a picture draws it; with another model or text, of yours.\n"
+    yield "The command below a picture draws it; with another model or text, of yours. "
+    yield f"[A film of three minutes]({FILM}), text in, translation out; "
+    yield "[the whole translation on one page](demo/V113.png), a poster of size A1.\n"
     for file, told, each in find_great(shown):
         alt = each.told.replace("[", "(").replace("]", ")").replace("\n", " ")
         yield f"\n## {each.finding}\n\n![{alt}]({file})\n\n{told}\n\n"
@@ -208,7 +219,8 @@ def tell_html(shown: dict[str, list[Shown]], folder: Path) -> Iterator[str]:
     yield '<meta name="viewport" content="width=device-width"><title>Gallery</title>\n'
     yield f"<style>{STYLE}</style>\n<h1>What a translation looks like inside</h1>\n"
     yield "<p>Every number is one that the network computed. The command below a picture draws it; "
-    yield "with another model or text, of yours.</p>\n"
+    yield f'with another model or text, of yours. <a href="{FILM}">A film of three minutes</a>; '
+    yield '<a href="demo/V113.png">the whole translation on one page</a>, of size A1.</p>\n'
     for file, told, each in find_great(shown):
         yield (
             f'<figure class="great"><img src="{file}" alt="{html.escape(each.told)}">'

@@ -66,8 +66,9 @@ def test_a_gallery_that_cannot_be_drawn_says_why(
 def test_what_a_gallery_leaves_out_is_told(
     tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    few = {id: PICTURES[id] for id in ("V01", "V49", "V82")}
-    monkeypatch.setattr(import_module("glassformer.see.figure.gallery"), "PICTURES", few)
+    few = [PICTURES[id] for id in ("V01", "V49", "V82")]
+    gallery = import_module("glassformer.see.figure.gallery")
+    monkeypatch.setattr(gallery, "list_pictures", lambda network: few)
     assert see("--target", "Le chat", "--gallery", tmp_path) == 0
     told = " ".join(capfd.readouterr().err.split())
     assert "2 files and" in told

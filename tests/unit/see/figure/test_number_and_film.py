@@ -1,0 +1,91 @@
+"""One number and its terms, the poster, and the film."""
+
+from __future__ import annotations
+
+import re
+from importlib import import_module
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from glassformer.see import Trace
+from glassformer.see.figure import PICTURES
+from glassformer.see.figure.poster import A1
+from glassformer.see.figure.quantity import Quantity
+from glassformer.see.figure.scene import Scene, TextMark
+
+NAMES = (
+    "encoder.0.self_attention.query[0,1,2]",
+    "encoder.0.self_attention.scores[0,1,2]",
+    "encoder.0.self_attention.weights[0,1,2]",
+    "decoder.0.self_attention.weights[0,1,0]",
+    "encoder.0.feed_forward.hidden[1,0]",
+    "memory[1,0]",
+    "source_embedding.sum[1,0]",
+    "logits[0,3]",
+)
+
+
+def explain(trace: Trace, cell: str) -> Scene:
+    return PICTURES["V112"].scene(trace, cell=cell)
+
+
+@pytest.mark.parametrize("cell", NAMES)
+def test_the_terms_make_the_number(cell: str, trace: Trace) -> None:
+    """The last of the sums so far is the sum of the terms, and the title has the number."""
+    scene = explain(trace, cell)
+    name, index = re.fullmatch(r"(.*)\[(.*)\]", cell).groups()  # type: ignore[union-attr]
+    where = tuple(map(int, index.split(",")))
+    found = trace.explain(name, where)
+    terms = found.divisor if len(found.terms) == 1 and len(found.divisor) > 1 else found.terms
+    assert scene.data["running"][-1] == pytest.approx(sum(term.value for term in terms[:64]))
+    value = f"{float(trace[name][where]):.2f}"
+    assert scene.title.startswith(
+        value.lstrip("-") if float(value) == 0 else value.replace("-", "−")
+    )
+
+
+def test_the_sum_counts_on_from_step_to_step(trace: Trace) -> None:
+    scene = explain(trace, NAMES[0])
+    counts = [m for m in scene.marks if isinstance(m, TextMark) and m.text.startswith("Σ = ")]
+    assert len(counts) == len(scene.captions) > 1
+    assert [m.since for m in counts[1:]] == [m.value for m in counts[:-1]]
+    assert [m.until for m in counts] == [*range(2, len(counts) + 1), 0]
+    assert sum(m.text.startswith("Σ = ") for m in scene.texts) == 1, "the others are gone again"
+
+
+def test_a_cell_that_is_none_is_refused(trace: Trace) -> None:
+    with pytest.raises(ValueError, match="write it as NAME"):
+        explain(trace, "memory")
+
+
+def test_a_poster_has_the_numbers_of_its_pictures(trace: Trace) -> None:
+    """Under names of their own, so that no two arrays of one name are mixed up."""
+    poster = PICTURES["V113"].scene(trace)
+    assert (poster.width, poster.height) == A1
+    alone = explain(trace, "")
+    kept = {name for name in poster.data if name.endswith("_running")}
+    assert any(np.allclose(poster.data[name], alone.data["running"]) for name in kept)
+    for mark in poster.texts:
+        if mark.of and mark.value is not None:
+            fetch = lambda name: poster.data[name] if name in poster.data else trace[name]  # noqa: E731
+            assert float(Quantity(mark.of, fetch)) == pytest.approx(mark.value, abs=1e-5)
+
+
+def test_a_film_is_a_gif_where_nothing_writes_mp4(
+    trace: Trace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    film = import_module("glassformer.see.figure.film")
+    monkeypatch.setattr(film, "REEL", ("V35",))
+    monkeypatch.setattr(film, "find_spec", lambda name: None)
+    with pytest.warns(UserWarning, match=r"pip install 'glassformer\[video\]'"):
+        path = film.write_film(trace, tmp_path / "a.mp4")
+    assert path == tmp_path / "a.gif"
+    with Image.open(path) as image:
+        assert image.size == film.STAGES[".gif"] and image.n_frames > 10
+        shown = np.asarray(image.convert("L"))
+    assert (shown < 128).any(), "a card with the text"
+    with pytest.raises(ValueError, match=r"\.mp4 or \.gif"):
+        film.write_film(trace, tmp_path / "a.avi")
