@@ -40,7 +40,10 @@ def hold(threads: int | None, avx2: bool) -> dict[str, str]:
 def make_environment(chosen: Mapping[str, str], *, is_ours: bool) -> dict[str, str]:
     """Return the environment of a process, with the folders that it imports from."""
     path = os.pathsep.join(map(str, (HERE, OURS) if is_ours else (HERE,)))
-    return {**undone(os.environ), **chosen, "PYTHONPATH": path}
+    found = {**undone(os.environ), **chosen, "PYTHONPATH": path}
+    # An installed package is compiled once; with this variable ours would be at each start.
+    found.pop("PYTHONDONTWRITEBYTECODE", None)
+    return found
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,6 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from difflib import get_close_matches
 from hashlib import sha256
 from importlib.util import find_spec
 from pathlib import Path
@@ -224,6 +223,8 @@ def make_network(settings: Model, weights: WeightsFile) -> EncoderDecoder:
 
 def _suggest(folder: Path) -> str:
     """Return a hint at the shipped model that may be meant, if the folder does not exist."""
+    from difflib import get_close_matches
+
     names = sorted(path.name for path in SHIPPED.glob("*"))
     near = [] if folder.exists() else get_close_matches(str(folder), names, 1)
     return f" (did you mean {near[0]}?)" if near else ""

@@ -9,9 +9,6 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
 
-import numpy as np
-from numpy.typing import NDArray
-
 from .config import EOS, Config, Decode
 from .decode import Budget, Hypothesis
 from .decode.mbr import SAMPLE, rank_by_utility
@@ -35,7 +32,10 @@ from .translation import (
 from .validation_errors import check_list
 from .weights.weights_file import WeightsFile
 
-if TYPE_CHECKING:  # a model is opened without PyTorch
+if TYPE_CHECKING:  # a model is opened without PyTorch, and translates without NumPy
+    import numpy as np
+    from numpy.typing import NDArray
+
     from .engine import Example
     from .model import EncoderDecoder
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Mapping
 
 from pydantic import BaseModel, ValidationError
@@ -31,6 +30,8 @@ def _suggest_setting(where: list[str], settings: type[BaseModel]) -> str:
         return suggest_names(elsewhere[:1])
     if theirs := find_name(where[-1]):
         return suggest_names(theirs.names, theirs.note)
+    import difflib
+
     below = (name.removeprefix(table) for name in names if name.startswith(table))
     fields = list(dict.fromkeys(name.split(".")[0] for name in below))
     if near := difflib.get_close_matches(where[-1], fields, 1, 0.5):

@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from glassformer.shared_library import load_library
+
 SOURCE = Path(__file__).parents[2] / "src"
 PACKAGE = SOURCE / "glassformer"
 
@@ -299,8 +301,24 @@ def test_what_translates_is_imported_without_torch(module: str) -> None:
     _run(f"{NO_TORCH}\nimport glassformer.{module}")
 
 
-def test_a_model_translates_without_torch() -> None:
+# What a translation does not need, so that it begins at once: each of these takes longer to import
+# than a sentence takes to translate.
+IDLE = {"torch", "numpy", "concurrent.futures", "subprocess", "statistics", "matplotlib"}
+
+
+@pytest.mark.parametrize(
+    ("code", "idle"),
+    [
+        ("Translator.load('demo').translate(['A cat. A dog.'])", IDLE | {"logging", "typer"}),
+        ("Translator.load('demo').score(['A cat.'], ['Un chat.'])", IDLE | {"logging", "typer"}),
+        ("main(['translate', 'demo', FILE])", IDLE - {"subprocess"}),  # Typer's
+    ],
+)
+@pytest.mark.skipif(load_library("engine") is None, reason="no library here")
+def test_a_translation_imports_little(tmp_path: Path, code: str, idle: set[str]) -> None:
+    (tmp_path / "a.en").write_text("A cat.\n", "utf-8")
     _run(
-        "import sys\nfrom glassformer import Translator\n"
-        "Translator.load('demo').translate(['A cat. A dog.'])\nassert 'torch' not in sys.modules"
+        "import sys\nfrom glassformer import Translator\nfrom glassformer.cli import main\n"
+        f"FILE = {str(tmp_path / 'a.en')!r}\n{code}\n"
+        f"found = {idle} & sys.modules.keys()\nassert not found, found"
     )

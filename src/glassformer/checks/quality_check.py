@@ -14,8 +14,6 @@ from itertools import accumulate, chain, compress
 from typing import Any
 from unicodedata import decimal, normalize
 
-import numpy as np
-
 from ..config import Decode
 from ..text.sentences import cut_spans
 from ..translation import Problem, Progress, Translation, assemble, take_apart
@@ -36,6 +34,7 @@ IDEOGRAPH = 3  # letters of an alphabet that one ideograph or syllable is worth
 SPELLED_OUT = 12  # numbers up to it may come out as words
 
 WIDE = re.compile(r"[\u1100-\u11ff\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff]")
+LOOP = re.compile(rf"(?s)(.{{1,{LONGEST_UNIT}}}?)" + r"\1" * (OFTEN - 1))
 NUMBER = re.compile(r"\d+(?:[.,'’\u00a0\u202f]\d+)*")
 GROUPS = re.compile(r"\d+(?:[.,'’\s]\d+)*")
 ADDRESS = re.compile(r"(?:https?://|www\.)[^\s<>\"]+|[\w.+-]+@[\w-]+(?:\.[\w-]+)+")
@@ -138,6 +137,10 @@ def find_problems(source: str, found: Translation) -> Iterator[Problem]:
 
 def count_repeats(text: str) -> int:
     """Return how often a stretch of text is repeated in a row; 1 if seldom, or if it is short."""
+    if not LOOP.search(text):  # as nearly always, and then NumPy is not needed
+        return 1
+    import numpy as np
+
     codes = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), np.uint32)
     most = 1
     for unit in range(1, min(LONGEST_UNIT, len(codes) // OFTEN) + 1):

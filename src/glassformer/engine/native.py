@@ -2,19 +2,19 @@
 
 The functions are twins of `decode.search` and `decode.score_targets`: the same arguments give the
 same results. The C library calls a network through a structure of functions, `native/network.h`.
-This module does not import torch.
+This module does not import torch, and NumPy only for weights of attention.
 """
 
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable, Iterator, Sequence
+import math
+import struct
+from array import array
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import chain
-from typing import Any
-
-import numpy as np
-from numpy.typing import NDArray
+from itertools import accumulate, chain
+from typing import TYPE_CHECKING, Any
 
 from ..config import Decode
 from ..decode.sentences import (
@@ -29,15 +29,24 @@ from ..decode.sentences import (
 )
 from . import native_structs as structs
 
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Array = NDArray[np.float32]
+
 BUDGET = 4096  # tokens at work: rows times the longest of them, padding included
 METHODS = {"greedy": 0, "beam": 1, "sample": 2}
 PENALTIES = {"none": 0, "gnmt": 1, "power": 2}
 # The codes of native/errors.h that are told apart here.
 OUT_OF_MEMORY, UNKNOWN_TOKEN, TOO_LONG, NOT_FINITE, CANCELLED, NO_HYPOTHESIS = 1, 2, 3, 4, 5, 9
 
-Array = NDArray[Any]
-NOTHING: Array = np.empty((0, 0), np.float32)
+PLACE, HYPOTHESIS = struct.Struct("qqq"), struct.Struct("iiff")  # structures of native/api.h
+SEEDS = 1 << 64
+NEXT = ctypes.c_int32, ctypes.c_float  # a token that may follow a target, and its log-probability
+
 Progress = Callable[[int], object]
+Head = tuple[int, int | None]  # a layer of the decoder, and a head; None: the mean of all
 
 
 @dataclass(frozen=True)
@@ -60,8 +69,9 @@ class ScoredPair:
     """The log-probabilities of a given translation; logarithms are natural."""
 
     log_probs: list[float]  # of each token, and EOS's
-    weights_TS: Array  # 0 x 0, or of the attention asked for: a row predicts a token, the last EOS
-    next_tokens: list[tuple[int, float]]  # the best tokens after the last one, best first
+    # Heads x (target + 1) x source, if asked for: row t predicts token t, the last one EOS.
+    weights_HTS: Array | None = None
+    next_tokens: tuple[tuple[int, float], ...] = ()  # the best after the last one, best first
 
 
 def search_in_c(
@@ -80,8 +90,11 @@ def search_in_c(
     """Return the `n_best` hypotheses of each source; see `decode.search` for the arguments.
 
     IndexError: a token is not in its vocabulary. MemoryError: there is none for the results.
+    OverflowError: the seed has more than 64 bits.
     """
     check_search(n_best, settings)
+    if not 0 <= seed < SEEDS:
+        raise OverflowError(f"seed={seed}: from 0 to {SEEDS - 1}")
     longest = workers.longest if longest is None else min(longest, workers.longest)
     sentences = plan_sentences(sources, prefixes, lines, longest, settings)
     keys = (
@@ -92,7 +105,7 @@ def search_in_c(
         alpha=settings.alpha,
         temperature=settings.temperature,
         top_p=settings.top_p,
-        seed=int(np.array(seed, np.uint64)),  # OverflowError instead of another seed
+        seed=seed,
         method=METHODS[settings.search],
         penalty=PENALTIES[settings.length_penalty],
         beams=settings.beam if settings.search == "beam" else 1,
@@ -116,15 +129,15 @@ def score_in_c(
     sources: Sequence[Sequence[int]],
     targets: Sequence[Sequence[int]],
     *,
-    attention: tuple[int, int | None] | None = None,
+    heads: Sequence[Head] = (),
     next_size: int = 0,
     budget: int | Budget = BUDGET,
     progress: Progress | None = None,
 ) -> list[ScoredPair]:
     """Return the log-probability of each token of each target, as `decode.score_targets` does.
 
-    attention: a layer, and a head or None for the mean of all; the weights of their cross-attention
-    are returned too. next_size: the number of tokens wanted that might follow each target.
+    heads: those whose weights of cross-attention are returned too. next_size: the number of tokens
+    wanted that might follow each target.
     """
     if len(sources) != len(targets):
         raise ValueError(f"{len(sources)} sources but {len(targets)} targets")
@@ -132,37 +145,59 @@ def score_in_c(
         Sentence(index, index, source, target, len(target) + 1)
         for index, (source, target) in enumerate(zip(sources, targets, strict=True))
     ]
-    batch = _Batch(pairs)
-    sizes = [len(each.source) * each.limit if attention else 0 for each in pairs]
-    starts = np.cumsum([0, *sizes], dtype=np.int64)
-    weights = np.zeros(starts[-1], np.float32)
-    log_probs = np.zeros(int(batch.prefix_starts[-1]) + len(pairs), np.float32)
-    ids = np.zeros((len(pairs), next_size), np.int32)
-    next_log_probs = np.zeros((len(pairs), next_size), np.float32)
-    layer, head = attention or (-1, None)
+    batch, attention = _Batch(pairs), _Attention(heads, pairs)
+    starts = [*accumulate((pair.limit for pair in pairs), initial=0)]
+    log_probs = (ctypes.c_float * starts[-1])()
+    ids, next_log_probs = ((kind * (len(pairs) * next_size))() for kind in NEXT)
     wanted = structs.WantedStruct(
-        layer=layer,
-        head=-1 if head is None else head,
+        heads_count=len(heads),
         next_size=next_size,
-        weight_starts=starts.ctypes.data,
-        weights=weights.ctypes.data,
-        next_ids=ids.ctypes.data,
-        next_log_probs=next_log_probs.ctypes.data,
+        **attention.addresses,
+        next_ids=ctypes.addressof(ids),
+        next_log_probs=ctypes.addressof(next_log_probs),
     )
-    arguments = ctypes.byref(wanted), ctypes.c_void_p(log_probs.ctypes.data)
+    arguments = ctypes.byref(wanted), ctypes.byref(log_probs)
     _call(workers, "gf_score", batch, budget, progress, None, *arguments)
-    if not (np.isfinite(log_probs).all() and np.isfinite(weights).all()):
+    if not (math.isfinite(sum(log_probs)) and attention.is_finite()):
         raise NotFiniteError("what the network computes is not finite: its weights are too large")
+    after = [*zip(ids, next_log_probs, strict=True)]
     return [
         ScoredPair(
-            log_probs[place + pair.index : place + pair.index + pair.limit].tolist(),
-            weights[start:end].reshape(pair.limit, -1) if attention else NOTHING,
-            list(zip(after.tolist(), their_log_probs.tolist(), strict=True)),
+            log_probs[start : start + pair.limit],
+            attention.read(pair),
+            tuple(after[pair.index * next_size :][:next_size]),
         )
-        for pair, place, start, end, after, their_log_probs in zip(
-            pairs, batch.prefix_starts, starts, starts[1:], ids, next_log_probs, strict=False
-        )
+        for pair, start in zip(pairs, starts, strict=False)
     ]
+
+
+class _Attention:
+    """The weights of the cross-attention of some heads in some pairs, one pair after another."""
+
+    def __init__(self, heads: Sequence[Head], pairs: Sequence[Sentence]):
+        self.count, self.addresses = len(heads), dict[str, int]()
+        if not heads:
+            return
+        import numpy as np
+
+        sizes = (len(heads) * len(pair.source) * pair.limit for pair in pairs)
+        self.starts = _pack("q", accumulate(sizes, initial=0))
+        self.weights = np.zeros(self.starts[len(pairs)], np.float32)
+        self.heads = _pack("i", (n for layer, h in heads for n in (layer, -1 if h is None else h)))
+        self.addresses = {
+            "heads": self.heads.buffer_info()[0],
+            "weight_starts": self.starts.buffer_info()[0],
+            "weights": self.weights.ctypes.data,
+        }
+
+    def is_finite(self) -> bool:
+        return not self.count or math.isfinite(self.weights.sum(dtype="f8"))
+
+    def read(self, pair: Sentence) -> Array | None:
+        if not self.count:
+            return None
+        found = self.weights[self.starts[pair.index] : self.starts[pair.index + 1]]
+        return found.reshape(self.count, pair.limit, -1)
 
 
 class _Batch:
@@ -182,24 +217,31 @@ class _Batch:
             prefixes,
             self.source_starts,
             self.prefix_starts,
-            None if limits is None else np.array(limits, np.int32),
-            None if lines is None else np.array(lines, np.uint64),
+            None if limits is None else _pack("i", limits),
+            None if lines is None else _pack("Q", lines),
         )
-        addresses = (None if each is None else each.ctypes.data for each in self.kept)
+        addresses = (None if each is None else each.buffer_info()[0] for each in self.kept)
         self.struct = structs.BatchStruct(len(sentences), *addresses)
 
 
-def _join(rows: Sequence[Sequence[int]]) -> tuple[Array, Array]:
+def _pack(kind: str, numbers: Iterable[int]) -> array[int]:
+    """Return numbers as C has them, with a 0 at the end, so that there is an address in any case.
+
+    OverflowError: one is too large.
+    """
+    return array(kind, chain(numbers, (0,)))
+
+
+def _join(rows: Sequence[Sequence[int]]) -> tuple[array[int], array[int]]:
     """Return where each row begins, with the end of the last, and all ids.
 
     IndexError: an id is too large.
     """
-    starts = np.zeros(len(rows) + 1, np.int64)
-    np.cumsum([len(row) for row in rows], out=starts[1:])
     try:
-        return starts, np.fromiter(chain.from_iterable(rows), np.int32, int(starts[-1]))
+        ids = _pack("i", chain.from_iterable(rows))
     except OverflowError:
         raise IndexError("a token is not in the vocabulary") from None
+    return _pack("q", accumulate(map(len, rows), initial=0)), ids
 
 
 def _call(
@@ -264,10 +306,11 @@ def _explain(
 
 def _read_results(results: structs.ResultsStruct, count: int) -> Iterator[list[Hypothesis]]:
     """Yield the hypotheses of each sentence. What they are made of is copied."""
-    found = _view(results.hypotheses, structs.HYPOTHESIS, results.hypotheses_count).tolist()
-    tokens = _view(results.tokens, np.int32, results.tokens_count).tolist()
-    log_probs = _view(results.log_probs, np.float32, results.tokens_count).tolist()
-    for first, start, number in _view(results.places, structs.PLACE, count).tolist():
+    hypotheses = _copy(results.hypotheses, HYPOTHESIS.size * results.hypotheses_count)
+    found = [*HYPOTHESIS.iter_unpack(hypotheses)]
+    tokens = array("i", _copy(results.tokens, 4 * results.tokens_count)).tolist()
+    log_probs = array("f", _copy(results.log_probs, 4 * results.tokens_count)).tolist()
+    for first, start, number in PLACE.iter_unpack(_copy(results.places, PLACE.size * count)):
         best = list[Hypothesis]()
         for length, finished, log_prob, score in found[first : first + number]:
             end = start + length
@@ -277,9 +320,6 @@ def _read_results(results: structs.ResultsStruct, count: int) -> Iterator[list[H
         yield best
 
 
-def _view(address: int | None, dtype: Any, count: int) -> Array:
-    """Return an array of C as it lies in memory."""
-    kind = np.dtype(dtype)
-    if not address or not count:
-        return np.empty(0, kind)
-    return np.frombuffer((ctypes.c_char * (count * kind.itemsize)).from_address(address), kind)
+def _copy(address: int | None, size: int) -> bytes:
+    """Return a copy of an array of C."""
+    return ctypes.string_at(address, size) if address and size else b""

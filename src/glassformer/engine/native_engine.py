@@ -8,17 +8,19 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from threading import Lock
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..config import Decode, Model
 from ..decode.sentences import Budget, Hypothesis
 from ..shared_library import explain_library, load_library
 from ..weights.weights_file import StoredTensor
-from .native import BUDGET, Array, ScoredPair, Workers, score_in_c, search_in_c
+from .native import BUDGET, Head, ScoredPair, Workers, score_in_c, search_in_c
 from .native_model import NativeModel
 from .native_structs import NetworkStruct
 
-Head = tuple[int, int | None]  # a layer of the decoder, and a head; None: the mean of all
+if TYPE_CHECKING:
+    from .native import Array
+
 TOGETHER = 256  # pairs whose attention is read at once: the weights of all heads are kept so long
 SOURCE = "source_embedding.table.weight"
 # The output table, under the first name that it has.
@@ -98,12 +100,12 @@ class NativeEngine:
         There is an array for each of the heads; its row t is that of the query that predicts
         token t, the last one EOS.
         """
-        how: dict[str, Any] = {"workers": workers, "budget": budget}
+        how: dict[str, Any] = {"heads": heads, "workers": workers, "budget": budget}
         for first in range(0, len(sources), TOGETHER):
             part = slice(first, first + TOGETHER)
-            found = [self.score(sources[part], targets[part], attention=h, **how) for h in heads]
-            for place, pair in enumerate(zip(*found, strict=True)):
-                yield first + place, [each.weights_TS for each in pair]
+            for place, pair in enumerate(self.score(sources[part], targets[part], **how), first):
+                assert pair.weights_HTS is not None
+                yield place, [*pair.weights_HTS]
 
     @contextmanager
     def _borrow(self, number: int) -> Iterator[Workers]:

@@ -8,10 +8,6 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Mapping
 from ctypes import byref, c_char_p, c_double, c_int, c_int32, c_int64, c_void_p
-from typing import Any
-
-import numpy as np
-from numpy.typing import NDArray
 
 from ..config import Model, Settings
 from ..weights.weights_file import SCALE, StoredTensor
@@ -87,9 +83,8 @@ class NativeModel:
         library.network_close.argtypes = library.model_close.argtypes = (c_void_p,)
         library.network_close.restype = library.model_close.restype = None
         tensors = {**tensors, **_list_scales(tensors)}
-        kept = {name: np.ascontiguousarray(each.data) for name, each in tensors.items()}
         structs = (TensorStruct * len(tensors))(
-            *(_describe_tensor(name, each, kept[name]) for name, each in tensors.items())
+            *(_describe_tensor(name, each) for name, each in tensors.items())
         )
         wanted = _describe_settings(settings, vocabularies, precision)
         reason = ctypes.create_string_buffer(300)
@@ -147,19 +142,15 @@ def choose_budget(settings: Model, vocabulary: int) -> int:
 def _list_scales(tensors: Mapping[str, StoredTensor]) -> dict[str, StoredTensor]:
     """Return the scales of int8 tensors as tensors, by the names that the library looks for."""
     return {
-        f"{name}{SCALE}": StoredTensor("F32", each.scale.shape, each.scale)
-        for name, each in tensors.items()
-        if each.scale is not None
+        f"{name}{SCALE}": each.scale for name, each in tensors.items() if each.scale is not None
     }
 
 
-def _describe_tensor(name: str, tensor: StoredTensor, data: NDArray[Any]) -> TensorStruct:
+def _describe_tensor(name: str, tensor: StoredTensor) -> TensorStruct:
     if tensor.type not in TYPES or not 1 <= len(tensor.shape) <= 2:
         raise ValueError(f"{name}: {tensor.type} {[*tensor.shape]} is no tensor of a model")
-    shape = (c_int64 * 2)(*tensor.shape)
-    address = data.ctypes.data
-    rank = len(tensor.shape)
-    return TensorStruct(name.encode(), address, data.nbytes, TYPES[tensor.type], rank, shape)
+    shape, where = (c_int64 * 2)(*tensor.shape), (tensor.address, len(tensor.buffer))
+    return TensorStruct(name.encode(), *where, TYPES[tensor.type], len(tensor.shape), shape)
 
 
 def _describe_settings(

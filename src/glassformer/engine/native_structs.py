@@ -5,8 +5,6 @@ from __future__ import annotations
 import ctypes
 from ctypes import POINTER, c_double, c_float, c_int, c_int32, c_int64, c_uint64, c_void_p
 
-import numpy as np
-
 Ints, Floats = POINTER(c_int32), POINTER(c_float)
 
 
@@ -27,7 +25,7 @@ TakeStep = ctypes.CFUNCTYPE(c_int, c_void_p, c_int32, c_int32, Ints, Floats, POI
 Keep = ctypes.CFUNCTYPE(c_int, c_void_p, c_int32, Ints, c_int32)
 Rewind = ctypes.CFUNCTYPE(c_int, c_void_p, c_int32, Ints)
 Clear = ctypes.CFUNCTYPE(None, c_void_p)
-Watch = ctypes.CFUNCTYPE(c_int, c_void_p, c_int32, c_int32)
+Watch = ctypes.CFUNCTYPE(c_int, c_void_p, c_int32, Ints)
 Alignment = ctypes.CFUNCTYPE(c_int, c_void_p, Floats, c_int32)
 Tell = ctypes.CFUNCTYPE(c_int, c_int64)
 
@@ -98,12 +96,7 @@ class WantedStruct(ctypes.Structure):
     """`Wanted` of api.h."""
 
     _fields_ = (
-        *((name, c_int32) for name in ("layer", "head", "next_size")),
-        *((name, c_void_p) for name in ("weight_starts", "weights", "next_ids", "next_log_probs")),
+        *((name, c_int32) for name in ("heads_count", "next_size")),
+        *((name, c_void_p) for name in ("heads", "weight_starts", "weights")),
+        *((name, c_void_p) for name in ("next_ids", "next_log_probs")),
     )
-
-
-PLACE = np.dtype([("hypothesis", np.int64), ("token", np.int64), ("count", np.int64)])
-HYPOTHESIS = np.dtype(
-    [("length", np.int32), ("finished", np.int32), ("log_prob", np.float32), ("score", np.float32)]
-)

@@ -5,11 +5,9 @@ The loss is measured once for each model and library, on the golden translations
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Protocol
-
-import numpy as np
-from numpy.typing import NDArray
 
 from ..decode.sentences import NotFiniteError
 from .measurement_cache import recall, remember
@@ -19,7 +17,7 @@ PRECISIONS = ("fp32", "bf16", "int8")
 # The largest changes allowed, in nats: of the mean loss, and of a token's log-probability.
 LOSS, TOKEN = 0.02, 0.15
 
-Row = NDArray[np.float64]
+Row = Sequence[float]
 Example = tuple[list[int], list[int]]  # a source, which ends with EOS, and its translation
 
 
@@ -42,15 +40,15 @@ def is_close(score: Callable[[str], Row], name: str) -> bool:
     if known is None:
         known = {"excess": measure_excess(score("int8"), score("fp32"))}
         remember(key, known)
-    return known.get("excess", np.inf) <= 1
+    return known.get("excess", math.inf) <= 1
 
 
 def measure_excess(coarse: Row, exact: Row) -> float:
     """Return the larger change of the two log-probabilities as a multiple of what is allowed."""
-    apart = np.abs(coarse - exact)
-    if not np.isfinite(apart).all():
+    if not math.isfinite(sum(coarse) + sum(exact)):
         return 99.0
-    return float(max(abs(coarse.mean() - exact.mean()) / LOSS, apart.mean() / TOKEN))
+    apart = [x - y for x, y in zip(coarse, exact, strict=True)]
+    return max(abs(sum(apart)) / LOSS, sum(map(abs, apart)) / TOKEN) / len(apart)
 
 
 def score_examples(engine: Scorer, examples: Sequence[Example]) -> Row:
@@ -59,5 +57,5 @@ def score_examples(engine: Scorer, examples: Sequence[Example]) -> Row:
     try:
         found = engine.score(sources, targets, workers=1)
     except NotFiniteError:
-        return np.full(1, np.nan)
-    return np.concatenate([each.log_probs for each in found])
+        return [math.nan]
+    return [log_prob for each in found for log_prob in each.log_probs]

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 
@@ -17,8 +17,10 @@ from ..decode.score import padded
 from ..machine.device import autocast
 from ..model import EncoderDecoder
 from ..tap import record
-from .native import NOTHING, Array, ScoredPair
-from .native_engine import Head
+from .native import Head, ScoredPair
+
+if TYPE_CHECKING:
+    from .native import Array
 
 
 class TorchEngine:
@@ -57,7 +59,7 @@ class TorchEngine:
         """Return the log-probabilities of the tokens of each target; see `decode.score_targets`."""
         with self._compute(workers):
             found = score_targets(self.view, sources, targets, device=self.device, **how)
-        return [ScoredPair(log_probs, NOTHING, []) for log_probs in found]
+        return [ScoredPair(log_probs) for log_probs in found]
 
     def attend(
         self,

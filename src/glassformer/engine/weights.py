@@ -23,14 +23,15 @@ from ..shared_library import explain_library, find_library, load_library
 from ..weights.shapes import list_shapes
 from ..weights.weights_file import StoredTensor, WeightsFile
 from .fingerprint import is_model_unchanged
-from .native import Array, ScoredPair
-from .native_engine import OUTPUTS, SOURCE, Head, NativeEngine
+from .native import Head, ScoredPair
+from .native_engine import OUTPUTS, SOURCE, NativeEngine
 from .native_model import explain_settings
 from .precision import PRECISIONS, Example, is_close, score_examples
 
 if TYPE_CHECKING:  # a model is opened without PyTorch
     from ..decode import Network
     from ..model import EncoderDecoder
+    from .native import Array
 
 Encode = Callable[[Sequence[str], Sequence[str]], list[Example]]
 Rows = Sequence[Sequence[int]]

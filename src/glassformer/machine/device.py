@@ -7,7 +7,6 @@ import gc
 import os
 import sys
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, nullcontext, suppress
 from functools import cache
 from importlib.util import find_spec
@@ -157,6 +156,8 @@ def run_in_threads(work: Callable[[], None], workers: int, stop: Callable[[], ob
     if workers <= 1:
         work()
         return
+    from concurrent.futures import ThreadPoolExecutor
+
     import torch
 
     all_threads, records = torch.get_num_threads(), not torch.is_inference_mode_enabled()

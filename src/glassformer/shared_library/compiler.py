@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import subprocess
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -78,6 +77,8 @@ def compile_library(
 
     subprocess.TimeoutExpired if it takes more than `patience` seconds.
     """
+    import subprocess  # not at every start
+
     for parallel in source.parallel:
         files = [*parallel, *map(str, source.files), "-o", str(to), "-lm", "-pthread"]
         result = subprocess.run(

@@ -11,12 +11,9 @@ from __future__ import annotations
 
 import ctypes
 import os
-import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import cache
@@ -74,6 +71,8 @@ def explain_library(name: str) -> str:
 
 def find_libraries() -> dict[str, SharedLibrary]:
     """Return all libraries by name; those that are not built yet are built, side by side."""
+    from concurrent.futures import ThreadPoolExecutor
+
     names = list(list_sources())
     with ThreadPoolExecutor() as pool:
         return dict(zip(names, pool.map(find_library, names), strict=True))
@@ -101,7 +100,7 @@ def _find(name: str, *environment: str | None) -> SharedLibrary:
             try:
                 if path := place(source, each):
                     return SharedLibrary(ctypes.CDLL(str(path)), each.name, path, tuple(refused))
-            except (OSError, RuntimeError, subprocess.SubprocessError) as error:
+            except (OSError, RuntimeError) as error:
                 refused.append((each.name, str(error)))
     return SharedLibrary(None, refused=tuple(refused))
 
@@ -124,6 +123,8 @@ def _open_or_build(source: Source, wanted: InstructionSet) -> Path:
     if not is_whole(library):
         if found in _too_slow:
             raise RuntimeError(f"{found[0]} was too slow before")
+        import subprocess  # not at every start
+
         flags, patience = wanted.flags, compiler.PATIENCE
         try:
             _build_once(library, lambda to: compile_library(source, found, flags, to, patience))
@@ -192,6 +193,8 @@ def _build_once(library: Path, build: Callable[[Path], None]) -> None:
     The file of the checksum is the lock; it is written last, so that a library whose process was
     killed counts as damaged.
     """
+    import tempfile
+
     with _locked(library.with_suffix(SEAL)):
         if is_whole(library):
             return

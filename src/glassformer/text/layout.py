@@ -41,21 +41,28 @@ def write_layout(vocabulary: Sequence[str], merges: Merges) -> str:
     return json.dumps(_describe(vocabulary, merges), ensure_ascii=False, indent=1) + "\n"
 
 
-def is_unigram(path: Path | str) -> bool:
-    """Return whether the file has tokens with probabilities (`unigram.py`) instead of merges."""
+def open_layout(path: Path | str) -> Any:
+    """Return what the file of a tokenizer says; None if it is no JSON. It is read only once."""
     try:
-        return bool(json.loads(read_text(Path(path)))["model"]["type"] == "Unigram")
-    except (ValueError, KeyError, TypeError, RecursionError):
+        return json.loads(read_text(Path(path)))
+    except (ValueError, RecursionError):
+        return None
+
+
+def is_unigram(found: Any) -> bool:
+    """Return whether these are tokens with probabilities (`unigram.py`) instead of merges."""
+    try:
+        return bool(found["model"]["type"] == "Unigram")
+    except (KeyError, TypeError):
         return False
 
 
-def read_layout(path: Path | str) -> tuple[list[str], list[tuple[str, str]]]:
+def read_layout(found: Any, path: Path | str) -> tuple[list[str], list[tuple[str, str]]]:
     """Return the vocabulary and the merges.
 
-    Raise ValueError for a file that `write_layout` would not write.
+    Raise ValueError, which names the file, for one that `write_layout` would not write.
     """
     try:
-        found = json.loads(read_text(Path(path)))
         ids: dict[str, int] = found["model"]["vocab"]
         vocabulary = sorted(ids, key=ids.__getitem__)
         merges = [(left, right) for left, right in found["model"]["merges"]]

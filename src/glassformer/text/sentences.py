@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Iterator, Sequence
-from importlib.resources import files
+from pathlib import Path
 
 from .spacing import is_eastern
 from .unicode import Span
@@ -39,9 +39,7 @@ _CHARACTER = re.compile("[\u3040-\u9fff\uac00-\ud7af]")
 _WORDS_OF_ONE = re.compile(f"[ayà]\\Z|{_CHARACTER.pattern}\\Z")  # these are no initials
 _LONGEST_WORD = 24  # characters of a word that may be an abbreviation
 
-_LISTS = tomllib.loads(
-    files("glassformer.text").joinpath("abbreviations.toml").read_text(encoding="utf-8")
-)
+_LISTS = tomllib.loads(Path(__file__).with_name("abbreviations.toml").read_text(encoding="utf-8"))
 NEVER_LAST, SELDOM_LAST, BEFORE_NUMBER, STARTERS = (
     frozenset(_LISTS[name].split())
     for name in ("never_last", "seldom_last", "before_number", "starters")

@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from hashlib import sha256
 from pathlib import Path
 from random import Random
@@ -31,6 +32,7 @@ from .layout import (
     WORD,
     is_tag,
     is_unigram,
+    open_layout,
     read_layout,
     write_layout,
 )
@@ -60,21 +62,28 @@ class Tokenizer:
         """Take the tokens in the order of their ids, and the merges in the order of their ranks."""
         self.vocabulary, self.merges = tuple(vocabulary), tuple(merges)
         self._ids = {token: id for id, token in enumerate(self.vocabulary)}
-        self._merges = {
-            (self._ids[left], self._ids[right]): (rank, self._ids[left + right])
-            for rank, (left, right) in enumerate(self.merges)
-        }
-        self._bytes = [b""] * FIRST_BYTE + [bytes([byte]) for byte in range(256)]
         self.tags = {
             token: id for token, id in self._ids.items() if id >= FIRST_CHARACTER and is_tag(token)
         }
-        self._bytes += [
-            b"" if token in self.tags else token.encode()
-            for token in self.vocabulary[FIRST_CHARACTER:]
-        ]
         self._split = Split(Regex(WORD), "isolated")
         self._backend = Backend(BPE(self._ids, list(self.merges), byte_fallback=True))
         self._backend.pre_tokenizer = self._split
+
+    @cached_property
+    def _merges(self) -> dict[tuple[int, int], tuple[int, int]]:
+        """Return the rank of each merge, and what it makes; opening a model does not need it."""
+        return {
+            (self._ids[left], self._ids[right]): (rank, self._ids[left + right])
+            for rank, (left, right) in enumerate(self.merges)
+        }
+
+    @cached_property
+    def _bytes(self) -> list[bytes]:
+        """Return the text of each token in UTF-8: nothing for controls and tags."""
+        controls, single = [b""] * FIRST_BYTE, [bytes([byte]) for byte in range(256)]
+        others = self.vocabulary[FIRST_CHARACTER:]
+        texts = (b"" if token in self.tags else token.encode() for token in others)
+        return [*controls, *single, *texts]
 
     @classmethod
     def train(cls, lines: Iterable[str], vocabulary: int) -> Tokenizer:
@@ -124,11 +133,12 @@ class Tokenizer:
     @classmethod
     def load(cls, path: Path | str) -> Tokenizer:
         """Read a tokenizer.json; raise ValueError for one that is not ours, or is damaged."""
-        if is_unigram(path):  # the tokenizer of an imported model
+        found = open_layout(path)
+        if is_unigram(found):  # the tokenizer of an imported model
             from .unigram import Unigram
 
             return Unigram.load(path)
-        return cls(*read_layout(path))
+        return cls(*read_layout(found, path))
 
     def save(self, path: Path | str) -> None:
         """Write tokenizer.json, which Hugging Face `tokenizers` can also read."""

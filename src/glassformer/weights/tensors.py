@@ -72,7 +72,8 @@ def _copy(stored: StoredTensor) -> Tensor:
 
 def store_tensors(tensors: Mapping[str, Tensor]) -> dict[str, StoredTensor]:
     """Return tensors as a file would have them in fp32; those in fp32 share their memory."""
-    return {
-        name: StoredTensor("F32", tuple(x.shape), x.detach().float().cpu().numpy())
-        for name, x in tensors.items()
-    }
+    stored = dict[str, StoredTensor]()
+    for name, each in tensors.items():
+        values = each.detach().float().cpu().contiguous().numpy()
+        stored[name] = StoredTensor("F32", values.shape, values.reshape(-1).view("u1").data)
+    return stored

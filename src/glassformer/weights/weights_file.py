@@ -1,34 +1,42 @@
-"""A weights file, read with NumPy: mapped into memory once, and checked before it is used.
+"""A weights file: mapped into memory once, and checked before it is used.
 
 Beside the weights stand notes, and aliases: further names of tied weights, which are stored once.
-A matrix of int8 numbers has a scale for each row: see `int8`.
+A matrix of int8 numbers has a scale for each row: see `int8`. NumPy is imported only where values
+are read as numbers: opening a model does not need it.
 """
 
 from __future__ import annotations
 
+import ctypes
 import json
 import math
 import mmap
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
-from numpy.typing import NDArray
-from safetensors import SafetensorError, safe_open
+from safetensors import SafetensorError
 
 from ..compatibility.former_names import rename_tensor
 from ..typed_json import check_type
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 NOTES, ALIASES = "notes", "aliases"  # what is written beside the weights
 SCALE = ".scale"  # ends the name of the scales of an int8 matrix
 # The types of numbers, as safetensors names them; NumPy has no bf16.
 DTYPES = {"F64": "<f8", "F32": "<f4", "F16": "<f2", "BF16": "<u2", "BOOL": "?"}
 DTYPES |= {f"{sign}{8 * n}": f"<{sign.lower()}{n}" for sign in "IU" for n in (1, 2, 4, 8)}
-EXPONENTS = {"F32": 0x7F800000, "F16": 0x7C00, "BF16": 0x7F80}  # all 1 in what is not finite
-CHECKED = 1 << 20  # numbers checked at once
+# All bits of the exponent are 1 in a number that is not finite. Here they are by byte, the last
+# one, with the sign, first.
+EXPONENTS = {"F32": (0x7F, 0x80), "F16": (0x7C,), "BF16": (0x7F, 0x80)}
+LONGEST_HEADER = 100_000_000  # bytes, as safetensors has it
+CHECKED = 1 << 18  # bytes checked at once
 MAPPED = 1 << 24  # bytes that are read before the system is told that they are not needed again
 
 Shapes = Mapping[str, tuple[int, ...]]
@@ -40,25 +48,52 @@ class StoredTensor:
 
     type: str  # a key of DTYPES
     shape: tuple[int, ...]
-    data: NDArray[Any]  # of this shape; a view of the file, bf16 as 16-bit integers
-    scale: NDArray[np.float32] | None = None  # of each row; int8 only
+    buffer: memoryview  # its bytes, a view of the file
+    scale: StoredTensor | None = None  # of each row; int8 only
+
+    @property
+    def data(self) -> NDArray[Any]:
+        """Return the values as an array that shares their memory, bf16 as 16-bit integers."""
+        import numpy as np
+
+        return np.frombuffer(self.buffer.toreadonly(), DTYPES[self.type]).reshape(self.shape)
+
+    @property
+    def address(self) -> int | None:
+        """Return where the values lie; None if there are none."""
+        if not self.buffer:
+            return None
+        return ctypes.addressof(ctypes.c_char.from_buffer(self.buffer))
 
     def to_fp32(self) -> NDArray[np.float32]:
         """Return a copy of the values in fp32."""
+        values = self.data
         if self.scale is not None:
-            return self.data.astype(np.float32) * self.scale[:, None]
+            return values.astype("f4") * self.scale.data[:, None]
         if self.type == "BF16":
-            return (self.data.astype(np.uint32) << 16).view(np.float32)
-        return self.data.astype(np.float32)
+            return (values.astype("u4") << 16).view("f4")
+        return values.astype("f4")
 
     def is_finite(self) -> bool:
         """Return whether no value is NaN or infinite."""
         if self.scale is not None:
-            return bool(np.isfinite(self.scale).all())
-        kind = np.uint32 if self.type == "F32" else np.uint16
-        bits, exponent = self.data.reshape(-1).view(kind), kind(EXPONENTS[self.type])
-        parts = (bits[start : start + CHECKED] for start in range(0, len(bits), CHECKED))
-        return all(np.bitwise_and(part, exponent).max() != exponent for part in parts)
+            return self.scale.is_finite()
+        exponent, size = EXPONENTS[self.type], int(self.type[-2:]) // 8
+        for start in range(0, len(self.buffer), CHECKED):
+            part = bytes(self.buffer[start : start + CHECKED])
+            suspects = part[size - 1 :: size].translate(_mark(exponent[0]))
+            if 1 not in suspects:  # nearly always: a number of 2 to the power 127 has that byte too
+                continue
+            lower = [part[size - 2 :: size].translate(_mark(bits)) for bits in exponent[1:]]
+            if 1 in map(min, zip(suspects, *lower, strict=True)):
+                return False
+        return True
+
+
+@cache
+def _mark(bits: int) -> bytes:
+    """Return the table that maps a byte to 1 if it has all these bits, else to 0."""
+    return bytes(byte & bits == bits for byte in range(256))
 
 
 class WeightsFile:
@@ -72,12 +107,15 @@ class WeightsFile:
         """Map the file. ValueError, in one sentence, if it is damaged."""
         self.path = path
         with explain_damage(path):
-            with safe_open(path, "np") as checked:  # which refuses sizes that cannot be
-                metadata = checked.metadata()
+            if not path.stat().st_size:
+                raise SafetensorError("it is empty")
             with path.open("rb") as file:
-                self._map = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
-            self.notes, aliases = _read_metadata(path, metadata)
-            self.stored = _join_scales(path, dict(_list_tensors(self._map)))
+                # Writable, but never written: only so does ctypes tell where it lies.
+                self._map = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_COPY)
+            header = _read_header(self._map)
+            self.notes, aliases = _read_metadata(path, header.pop("__metadata__", None))
+            data = memoryview(self._map)[8 + int.from_bytes(self._map[:8], "little") :]
+            self.stored = _join_scales(path, dict(_list_tensors(header, data)))
             self.tensors = self.stored | {
                 rename_tensor(name): self.stored[rename_tensor(other)]
                 for name, other in aliases.items()
@@ -115,7 +153,7 @@ class WeightsFile:
                     f"{self.path}: some of {name} are not finite numbers: get the file anew, or "
                     "train again from an earlier checkpoint"
                 )
-            read += each.data.nbytes
+            read += len(each.buffer)
             if read > MAPPED:
                 self.release()
                 read = 0
@@ -127,20 +165,42 @@ class WeightsFile:
             self._map.madvise(mmap.MADV_DONTNEED)
 
 
-def _list_tensors(mapped: mmap.mmap) -> Iterator[tuple[str, StoredTensor]]:
-    """Yield the tensors of a file that safetensors has found to be whole."""
-    begin = 8 + int.from_bytes(mapped[:8], "little")
-    for name, told in json.loads(mapped[8:begin]).items():
-        if name == "__metadata__":
-            continue
-        shape, (start, end) = tuple(told["shape"]), told["data_offsets"]
-        if told["dtype"] not in DTYPES:
-            raise TypeError(f"{name} is of {told['dtype']}")
-        dtype, count = np.dtype(DTYPES[told["dtype"]]), math.prod(shape)
-        if end - start != count * dtype.itemsize:
-            raise KeyError(f"{name} has {end - start} bytes")
-        data = np.frombuffer(mapped, dtype, count, begin + start) if count else np.empty(0, dtype)
-        yield rename_tensor(name), StoredTensor(told["dtype"], shape, data.reshape(shape))
+def _read_header(mapped: mmap.mmap) -> dict[str, Any]:
+    """Return what a file of safetensors says of its tensors. SafetensorError if it is cut short."""
+    size = int.from_bytes(mapped[:8], "little")
+    if not 2 <= size <= min(len(mapped) - 8, LONGEST_HEADER):
+        raise SafetensorError(f"a header of {size} bytes")
+    found = json.loads(mapped[8 : 8 + size])
+    if not isinstance(found, dict):
+        raise SafetensorError("its header has no names")
+    return found
+
+
+def _list_tensors(
+    header: Mapping[str, Any], data: memoryview
+) -> Iterator[tuple[str, StoredTensor]]:
+    """Yield the tensors of a file; they have to fill the data without gaps.
+
+    SafetensorError names one that lies.
+    """
+    filled = 0
+    for name, told in sorted(header.items(), key=lambda item: item[1]["data_offsets"]):
+        match told:
+            case {"dtype": str(kind), "shape": [*shape], "data_offsets": [int(start), int(end)]}:
+                is_right = kind in DTYPES and all(type(n) is int and n >= 0 for n in shape)
+                is_right &= start == filled and end <= len(data)
+            case _:
+                is_right = False
+        if not is_right or end - start != math.prod(shape) * _measure_number(kind):
+            raise SafetensorError(f"{name} is not as it says")
+        yield rename_tensor(name), StoredTensor(kind, tuple(shape), data[start:end])
+        filled = end
+    if filled != len(data):
+        raise SafetensorError(f"{len(data) - filled} bytes more than its tensors have")
+
+
+def _measure_number(kind: str) -> int:
+    return 1 if kind == "BOOL" else int(DTYPES[kind][-1])
 
 
 def _join_scales(path: Path, tensors: dict[str, StoredTensor]) -> dict[str, StoredTensor]:
@@ -153,9 +213,9 @@ def _join_scales(path: Path, tensors: dict[str, StoredTensor]) -> dict[str, Stor
         if len(each.shape) != 2 or (scale.type, scale.shape) != ("F32", each.shape[:1]):
             said = f"{scale.type} {[*scale.shape]} for {each.type} {[*each.shape]}"
             raise ValueError(f"{path}: {name}{SCALE} is no scale of each row ({said})")
-        if not (np.isfinite(scale.data) & (scale.data > 0)).all():
+        if not scale.is_finite() or min(scale.buffer.cast("f"), default=1) <= 0:
             raise ValueError(f"{path}: {name}{SCALE} has numbers that are not positive and finite")
-        found[name] = replace(each, scale=scale.data)
+        found[name] = replace(each, scale=scale)
     return found
 
 
@@ -174,7 +234,14 @@ def explain_damage(path: Path) -> Iterator[None]:
     """Turn the errors that a damaged file causes into one sentence that names it."""
     try:
         yield
-    except (SafetensorError, KeyError, AttributeError, TypeError, RecursionError) as error:
+    except (
+        SafetensorError,
+        KeyError,
+        AttributeError,
+        TypeError,
+        RecursionError,
+        UnicodeDecodeError,
+    ) as error:
         raise ValueError(f"{path}: damaged, or no safetensors file ({error})") from None
     except json.JSONDecodeError as error:
         raise ValueError(f"{path}: damaged (what it says of itself is no JSON: {error})") from None

@@ -17,7 +17,7 @@ with atheris.instrument_imports(include=["glassformer"]):
     from glassformer.config import Config
     from glassformer.data.corpus import find_data
     from glassformer.text import Tokenizer, clean
-    from glassformer.text.layout import read_layout
+    from glassformer.text.layout import open_layout, read_layout
     from glassformer.text.sentences import split_sentences
 
 FOLDER = Path(tempfile.mkdtemp())
@@ -52,7 +52,7 @@ def settings(data: bytes) -> None:
 def layout(data: bytes) -> None:
     path = FOLDER / "tokenizer.json"
     path.write_bytes(data)
-    read_layout(path)
+    read_layout(open_layout(path), path)
 
 
 TARGETS = {

@@ -16,7 +16,7 @@ from glassformer.engine.native_model import NativeModel
 from glassformer.model import Transformer
 from glassformer.shared_library.compiler import ENGINE, find_compiler
 from glassformer.shared_library.loading import SWITCH
-from glassformer.weights.weights_file import StoredTensor
+from glassformer.weights.tensors import store_tensors
 
 FILES = sorted(map(str, ENGINE.glob("*.c")))
 FLAGS = ("-std=gnu11", "-O3", "-fno-math-errno", "-fno-trapping-math", "-ffp-contract=fast")
@@ -54,7 +54,7 @@ class NetworkStruct(ctypes.Structure):
         ("keep", CFUNCTYPE(c_int, c_void_p, c_int32, c_void_p, c_int32)),
         ("rewind", CFUNCTYPE(c_int, c_void_p, c_int32, c_void_p)),
         ("clear", CFUNCTYPE(None, c_void_p)),
-        ("watch", CFUNCTYPE(c_int, c_void_p, c_int32, c_int32)),
+        ("watch", CFUNCTYPE(c_int, c_void_p, c_int32, c_void_p)),
         ("alignment", CFUNCTYPE(c_int, c_void_p, c_void_p, c_int32)),
     )
 
@@ -107,10 +107,13 @@ class Driver:
     def clear(self) -> None:
         self.network.clear(self.network.self)
 
-    def watch(self, layer: int, head: int = -1) -> int:
-        return self.network.watch(self.network.self, layer, head)
+    def watch(self, *heads: tuple[int, int]) -> int:
+        self.heads = to_ints([number for head in heads for number in head])  # C keeps the address
+        return self.network.watch(self.network.self, len(heads), self.heads.ctypes.data)
 
     def read_alignment(self, rows: int, stride: int) -> np.ndarray:
+        """Return the weights of all heads watched, for so many rows each."""
+        rows *= len(self.heads) // 2
         weights = np.full((rows, stride), np.nan, np.float32)
         assert self.network.alignment(self.network.self, weights.ctypes.data, stride) == 0
         return weights
@@ -153,10 +156,7 @@ def compile_engine(folder: Path, isa: str, *more: str, name: str = "engine.so") 
 
 def pack_model(library: ctypes.CDLL, network: Transformer, precision: str) -> NativeModel:
     tables = network.source_embedding.table, network.output_table
-    tensors = {
-        name: StoredTensor("F32", tuple(x.shape), x.detach().float().numpy())
-        for name, x in network.state_dict().items()
-    }
+    tensors = store_tensors(network.state_dict())
     vocabularies = len(tables[0].weight), len(tables[1].weight)
     return NativeModel(library, network.settings, vocabularies, tensors, precision)
 

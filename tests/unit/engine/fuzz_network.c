@@ -157,9 +157,9 @@ static int take_step(Network *network, int32_t rows, float *logits) {
 }
 
 static int32_t search(Network *network, const ModelSettings *settings) {
-    int32_t rows = 0, beams = 1, steps = 0, lengths[ROWS] = {0}, kept[ROWS];
+    int32_t rows = 0, beams = 1, steps = 0, heads[4], lengths[ROWS] = {0}, kept[ROWS];
     float *logits = malloc(sizeof(float) * ROWS * 3 * (size_t)network->vocabulary);
-    float weights[ROWS * 3 * LENGTH];
+    float weights[2 * ROWS * 3 * LENGTH];
     check(logits != NULL, "the fuzzer has memory");
     for (int turn = 0; turn < 60; turn++) {
         int32_t tokens[SOURCES * LENGTH], start[SOURCES + 1] = {0}, sources = draw(0, SOURCES);
@@ -184,8 +184,9 @@ static int32_t search(Network *network, const ModelSettings *settings) {
                 break;
             }
             case 2:
-                check(!network->watch(network->self, draw(-1, settings->decoder_layers - 1),
-                                      draw(-1, settings->heads - 1)), "watch");
+                heads[0] = draw(0, settings->decoder_layers - 1), heads[1] = draw(-1, settings->heads - 1);
+                heads[2] = heads[0], heads[3] = draw(-1, settings->heads - 1);
+                check(!network->watch(network->self, draw(0, 2), heads), "watch");
                 break;
             case 3: network->alignment(network->self, weights, LENGTH); break;
             case 4:

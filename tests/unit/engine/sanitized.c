@@ -9,7 +9,7 @@ out of bounds, and what workers do to each other. Prints the number of calls tha
 #include <string.h>
 #include "api.h"
 
-enum { ROWS = 512, LENGTH = 40, VOCABULARY = 23, WORKERS = 3, SENTENCES = 30 };
+enum { ROWS = 512, LENGTH = 40, VOCABULARY = 23, WORKERS = 3, SENTENCES = 30, HEADS = 2 };
 
 static atomic_long until_failure = -1; /* allocations and steps before the one that fails */
 
@@ -20,7 +20,7 @@ void *flaky_realloc(void *old, size_t size) { return fails() ? NULL : realloc(ol
 void *flaky_calloc(size_t count, size_t size) { return fails() ? NULL : calloc(count, size); }
 
 typedef struct {
-    int32_t rows, beams;
+    int32_t rows, beams, watched;
     uint64_t source[ROWS];
     int32_t length[ROWS], given[ROWS][LENGTH];
 } Table;
@@ -110,13 +110,13 @@ static int rewind_rows(void *self, int32_t rows, const int32_t *lengths) {
 
 static void clear(void *self) { ((Table *)self)->rows = 0; }
 
-static int watch(void *self, int32_t layer, int32_t head) {
-    (void)self;
-    return layer < -1 || head < -1;
+static int watch(void *self, int32_t count, const int32_t *heads) {
+    ((Table *)self)->watched = count;
+    return count && (heads[0] < 0 || heads[1] < -1);
 }
 
 static int alignment(void *self, float *weights, int32_t stride) {
-    for (int32_t i = 0; i < ((Table *)self)->rows * stride; i++) weights[i] = 0.5f;
+    for (int32_t i = 0; i < ((Table *)self)->watched * ((Table *)self)->rows * stride; i++) weights[i] = 0.5f;
     return GF_OK;
 }
 
@@ -131,11 +131,12 @@ static uint64_t lines[SENTENCES];
 
 /* Let the n-th allocation or step fail for n = 0, 1, 2 ..., until there is no n-th. */
 static long try_all(int32_t workers, const SearchOptions *options, const Batch *batch, long limit) {
-    float whole = 0, log_probs[SENTENCES * 5], weights[SENTENCES * 50], next_log_probs[SENTENCES];
+    float whole = 0, log_probs[SENTENCES * 5], weights[HEADS * SENTENCES * 50], next_log_probs[SENTENCES];
     int64_t weight_starts[SENTENCES + 1];
     int32_t next_ids[SENTENCES];
-    for (int i = 0; i <= SENTENCES; i++) weight_starts[i] = 50 * i;
-    Wanted wanted = {0, -1, 1, weight_starts, weights, next_ids, next_log_probs};
+    for (int i = 0; i <= SENTENCES; i++) weight_starts[i] = HEADS * 50 * i;
+    const int32_t heads[2 * HEADS] = {0, -1, 0, 1};
+    Wanted wanted = {HEADS, 1, heads, weight_starts, weights, next_ids, next_log_probs};
     for (long n = -1; n < limit; n++) {
         Results *results = NULL;
         Call call = {networks, pool, workers, 0, -1, 200, count_done};

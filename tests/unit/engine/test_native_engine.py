@@ -23,7 +23,7 @@ from glassformer.model import Transformer
 from glassformer.shared_library import load_library
 from glassformer.tap import record
 from glassformer.translator import Translator
-from glassformer.weights.weights_file import StoredTensor
+from glassformer.weights.tensors import store_tensors
 
 from .conftest import Driver
 from .test_native_network import KINDS, make_network
@@ -73,13 +73,6 @@ class Driven:
         assert self.driver.rewind(length_R.tolist()) == 0
 
 
-def store(network: Transformer) -> dict[str, StoredTensor]:
-    return {
-        name: StoredTensor("F32", tuple(x.shape), x.detach().float().numpy())
-        for name, x in network.state_dict().items()
-    }
-
-
 @pytest.fixture(scope="module")
 def network() -> Transformer:
     made = make_network(KIND)
@@ -90,7 +83,7 @@ def network() -> Transformer:
 
 @pytest.fixture(params=["fp32", "int8"])
 def engine(request: Any, network: Transformer) -> Iterator[NativeEngine]:
-    made = NativeEngine.open(network.settings, store(network), request.param)
+    made = NativeEngine.open(network.settings, store_tensors(network.state_dict()), request.param)
     yield made
     made.close()
 
@@ -129,7 +122,7 @@ def test_the_search_in_c_is_the_search_in_python_over_the_same_network(
 
 @torch.inference_mode()
 def test_fp32_translates_and_scores_as_the_model_does(network: Transformer) -> None:
-    engine = NativeEngine.open(network.settings, store(network), "fp32")
+    engine = NativeEngine.open(network.settings, store_tensors(network.state_dict()), "fp32")
     settings = SEARCHES["beam"]
     expected = search(network, SOURCES, settings, longest=40)
     found = engine.search(SOURCES, settings, workers=2)
@@ -143,18 +136,20 @@ def test_fp32_translates_and_scores_as_the_model_does(network: Transformer) -> N
     engine.close()
 
 
-@pytest.mark.parametrize("head", [2, None])
 @torch.inference_mode()
-def test_attention_is_that_of_the_model(network: Transformer, head: int | None) -> None:
-    engine = NativeEngine.open(network.settings, store(network), "fp32")
-    scored = engine.score(SOURCES, PREFIXES, attention=(1, head), workers=2, budget=50)
-    name = "decoder.1.cross_attention.weights"
+def test_attention_is_that_of_the_model(network: Transformer) -> None:
+    """That of all heads, and the mean of each layer, in one pass."""
+    engine = NativeEngine.open(network.settings, store_tensors(network.state_dict()), "fp32")
+    layers, heads = range(network.settings.decoder_layers), range(network.settings.heads)
+    wanted = [(layer, head) for layer in layers for head in (None, *heads)]
+    scored = engine.score(SOURCES, PREFIXES, heads=wanted, workers=2, budget=50)
+    names = [f"decoder.{layer}.cross_attention.weights" for layer in layers]
     for source, target, one in zip(SOURCES, PREFIXES, scored, strict=True):
-        with record(network, {name}.__contains__) as (view, taken):
+        with record(network, {*names}.__contains__) as (view, taken):
             view.read(torch.tensor([source]), torch.tensor([[1, *target]]))
-        weights_HTS = taken[name][0][0]
-        expected = weights_HTS.mean(0) if head is None else weights_HTS[head]
-        assert one.weights_TS == pytest.approx(expected.numpy(), abs=1e-4)
+        each_HTS = (taken[name][0][0] for name in names)
+        expected = torch.cat([torch.cat((x.mean(0, keepdim=True), x)) for x in each_HTS])
+        assert one.weights_HTS == pytest.approx(expected.numpy(), abs=1e-4)
     engine.close()
 
 
@@ -167,7 +162,7 @@ def test_threads_share_a_model(engine: NativeEngine) -> None:
 
 
 def test_a_missing_table_is_named(network: Transformer) -> None:
-    tensors = store(network)
+    tensors = store_tensors(network.state_dict())
     del tensors["source_embedding.table.weight"]
     with pytest.raises(ValueError, match=r"no tensor source_embedding\.table\.weight"):
         NativeEngine.open(network.settings, tensors)

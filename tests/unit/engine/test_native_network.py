@@ -201,18 +201,25 @@ def test_alignment_is_the_cross_attention(
     with pytest.MonkeyPatch.context() as patch, torch.inference_mode():
         patch.setattr(attention, "attend_to", attend_to)
         network.step(torch.from_numpy(tokens), network.start(pad(sources)))
-    for head in (-1, network.settings.heads - 1):
+    heads = [-1, *range(network.settings.heads)]
+    weights_BHTS = seen["weights"]
+    weights_BHTS = torch.cat((weights_BHTS.mean(1, keepdim=True), weights_BHTS), 1)
+    for chosen in ([0], [len(heads) - 1], range(len(heads))):
         native.clear()
-        assert native.watch(1, head) == 0 and native.admit(sources) == 0
+        # Of another layer, too, between those that are looked at.
+        watched = [each for h in chosen for each in ((1, heads[h]), (0, 0))]
+        assert native.watch(*watched) == 0 and native.admit(sources) == 0
         assert native.step(tokens.tolist())[0] == 0
-        found = native.read_alignment(12, 20).reshape(6, 2, 20)
-        weights = seen["weights"].mean(1) if head < 0 else seen["weights"][:, head]
-        expected = np.pad(weights.numpy(), ((0, 0), (0, 0), (0, 3)))
-        assert np.abs(found - expected).max() < (1e-5 if precision == "fp32" else 0.05)
-        assert np.allclose(found.sum(2), 1, atol=1e-2)
+        found = native.read_alignment(12, 20).reshape(-1, 6, 2, 20)
+        expected = np.pad(weights_BHTS[:, chosen].numpy(), ((0, 0), (0, 0), (0, 0), (0, 3)))
+        apart = np.abs(found[::2] - expected.swapaxes(0, 1)).max()
+        assert apart < (1e-5 if precision == "fp32" else 0.05)
+        assert np.allclose(found.sum(3), 1, atol=1e-2)
         error, *_ = native.find_best(tokens[:, 0].tolist(), 2)
-        assert error == 0 and native.read_alignment(6, 17).shape == (6, 17)
-    assert native.watch(2) and native.watch(0, network.settings.heads) and native.watch(-1) == 0
+        assert error == 0 and native.read_alignment(6, 17).shape == (6 * len(watched), 17)
+    for wrong in ((2, 0), (-1, 0), (0, network.settings.heads), (0, -2)):
+        assert native.watch((0, 0), wrong)
+    assert native.watch() == 0
 
 
 def test_large_scores(drive: Callable[..., Any]) -> None:

@@ -374,10 +374,10 @@ def test_errors_of_scoring(library: ctypes.CDLL) -> None:
 class Watched(CallbackNetwork):
     """A network whose attention can be seen: a function of the source and of all tokens so far."""
 
-    seen: tuple[int, int] = (-1, -1)
+    seen: tuple[tuple[int, int], ...] = ()
 
-    def watch(self, layer: int, head: int) -> None:
-        self.seen = layer, head
+    def watch(self, count: int, heads: Any) -> None:
+        self.seen = tuple((heads[2 * i], heads[2 * i + 1]) for i in range(count))
 
     def step(self, rows: int, queries: int, tokens: Any, logits: Any, best: Any) -> None:
         super().step(rows, queries, tokens, logits, best)
@@ -385,10 +385,11 @@ class Watched(CallbackNetwork):
 
     def alignment(self, weights: Any, stride: int) -> None:
         rows = []
-        for source, given in zip(self.state.sources, self.state.given, strict=True):
-            for end in range(len(given) - self.queries + 1, len(given) + 1):
-                row = attend(self.seen, source, given[:end])
-                rows.append(row + [0.0] * (stride - len(row)))
+        for head in self.seen:
+            for source, given in zip(self.state.sources, self.state.given, strict=True):
+                for end in range(len(given) - self.queries + 1, len(given) + 1):
+                    row = attend(head, source, given[:end])
+                    rows.append(row + [0.0] * (stride - len(row)))
         whole = torch.tensor(rows).ravel()
         for i, x in enumerate(whole.tolist()):
             weights[i] = x
@@ -398,20 +399,25 @@ def attend(seen: tuple[int, int], source: Any, given: Any) -> list[float]:
     return Oracle(seen[0] * 10 + seen[1], len(source)).logits(source, given).tolist()
 
 
-@pytest.mark.parametrize(("head", "code"), [(1, 1), (None, -1)])
-def test_attention_of_given_pairs(library: ctypes.CDLL, head: int | None, code: int) -> None:
+@pytest.mark.parametrize("heads", [[(4, 1)], [(4, None)], [(4, 1), (2, None), (4, 0)]])
+def test_attention_of_given_pairs(
+    library: ctypes.CDLL, heads: list[tuple[int, int | None]]
+) -> None:
     long = [source for source in SOURCES if len(source) > 2]  # EOS has a logit of its own
     targets = [source[: i % 7][:-1] for i, source in enumerate(reversed(long))]
     behind = [Watched(Oracle(), 7) for _ in range(2)]
     workers = Workers(library, [each.show() for each in behind])
-    found = score_in_c(workers, long, targets, attention=(4, head), budget=40)
+    found = score_in_c(workers, long, targets, heads=heads, budget=40)
     for source, target, one in zip(long, targets, found, strict=True):
-        rows = [attend((4, code), source, (1, *target[:n])) for n in range(len(target) + 1)]
-        assert one.weights_TS is not None
-        assert one.weights_TS == pytest.approx(torch.tensor(rows).numpy(), abs=1e-6)
-    assert all(each.seen == (-1, -1) for each in behind)
+        expected = [
+            [attend((layer, code), source, (1, *target[:n])) for n in range(len(target) + 1)]
+            for layer, head in heads
+            for code in [-1 if head is None else head]
+        ]
+        assert one.weights_HTS == pytest.approx(torch.tensor(expected).numpy(), abs=1e-6)
+    assert not any(each.seen for each in behind)
     with pytest.raises(RuntimeError, match="code 6"):
-        score_in_c(put_behind(library, Oracle(), 7), long, targets, attention=(0, 0))
+        score_in_c(put_behind(library, Oracle(), 7), long, targets, heads=[(0, 0)])
 
 
 def test_torch_is_not_imported() -> None:

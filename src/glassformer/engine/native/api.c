@@ -180,12 +180,12 @@ static int score_some(Shared *shared, Network *network, int32_t count, const Req
                              .count = request->prefix_size + 1, .source_size = request->source_size,
                              .log_probs = shared->log_probs + shared->batch->prefix_starts[i] + i,
                              .next_size = wanted->next_size};
-        if (wanted->layer >= 0) forced[r].weights = wanted->weights + wanted->weight_starts[i];
+        if (wanted->heads_count) forced[r].weights = wanted->weights + wanted->weight_starts[i];
         if (wanted->next_size) forced[r].next_ids = wanted->next_ids + next;
         if (wanted->next_size) forced[r].next_log_probs = wanted->next_log_probs + next;
     }
     int error = admit_sources(network, count, requests, 1, ids);
-    if (!error) error = read_forced(network, count, forced, logits);
+    if (!error) error = read_forced(network, count, forced, wanted->heads_count, logits);
     network->clear(network->self);
     return error;
 }
@@ -198,9 +198,8 @@ static void score_all(void *argument, int32_t number) {
     int32_t *ids = NULL;
     float *logits = NULL;
     const Request **requests = NULL;
-    int error = shared->wanted->layer < 0
-                    ? GF_OK
-                    : network->watch(network->self, shared->wanted->layer, shared->wanted->head);
+    int32_t heads = shared->wanted->heads_count;
+    int error = heads ? network->watch(network->self, heads, shared->wanted->heads) : GF_OK;
     queue_begin(queue);
     if (error) queue_fail(queue, error, NULL);
     for (bool goes_on = true; goes_on;) {
@@ -216,7 +215,7 @@ static void score_all(void *argument, int32_t number) {
         lock_leave(&queue->lock);
         if (!number) queue_report(queue);
     }
-    if (shared->wanted->layer >= 0) network->watch(network->self, -1, -1);
+    if (heads) network->watch(network->self, 0, NULL);
     free_array(forced), free_array(requests);
     free_array(ids), free_array(logits);
     if (!number) queue_wait(queue);
@@ -227,7 +226,7 @@ int gf_score(Call *call, const Batch *batch, const Wanted *wanted, float *log_pr
     int32_t vocabulary = call->networks[0].vocabulary;
     call->failed = -1;
     if (call->workers < 1 || wanted->next_size < 0 || wanted->next_size > vocabulary - ID_EOS ||
-        (wanted->layer >= 0 && !call->networks[0].watch))
+        wanted->heads_count < 0 || (wanted->heads_count && !call->networks[0].watch))
         return GF_BAD_REQUEST;
     Batch pairs = *batch;
     pairs.limits = NULL;

@@ -47,10 +47,11 @@ typedef struct {
 
 /* What is wanted of each pair besides its log-probabilities. */
 typedef struct {
-    int32_t layer, head; /* whose attention is wanted; layer -1: none's; head -1: the mean of all */
-    int32_t next_size;   /* the best tokens wanted after each target; 0: none */
-    /* From weight_starts[i] on: as many rows as the target has tokens, and one more, each as long
-    as the source. Row t is the attention of the query that predicts token t; the last, EOS. */
+    int32_t heads_count;  /* whose attention is wanted: see `watch` of a network; 0: none's */
+    int32_t next_size;    /* the best tokens wanted after each target; 0: none */
+    const int32_t *heads;
+    /* From weight_starts[i] on: for each head as many rows as the target has tokens, and one more,
+    each as long as the source. Row t is of the query that predicts token t; the last, EOS. */
     const int64_t *weight_starts;
     float *weights;
     int32_t *next_ids; /* count next_size */

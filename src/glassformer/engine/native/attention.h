@@ -40,11 +40,12 @@ typedef struct {
 
 static inline int64_t bytes_of(const Heads *heads) { return heads->is_bf16 ? 2 : 4; }
 
-/* Where to add up the weights of one head, or the mean of all (head -1); weights NULL: nowhere. */
+/* Where to add up the weights of the heads watched in one layer; weights NULL: nowhere. */
 typedef struct {
-    float *weights;
-    int64_t stride;
-    int32_t head;
+    float *weights;         /* count, `apart` apart, of queries, `stride` apart */
+    int64_t stride, apart;
+    const int32_t *heads;   /* count: a layer and a head; head -1: the mean of all */
+    int32_t count, layer;
 } Kept;
 
 INLINE Vec load_numbers(const char *row, int64_t i, int is_bf16) {
@@ -187,16 +188,18 @@ INLINE void attend_group(const Heads *heads, const float *q, int64_t q_stride, i
                    first, count, i, is_bf16, out + first, out_stride);
 }
 
-/* Add up the weights of one head, or the mean of all, for some queries. */
+/* Add up the weights of a group of heads, where they are watched, for `queries` queries from n on. */
 static inline void keep_weights(const Kept *kept, const Heads *heads, const float *scores, int64_t first,
-                         int64_t group, int64_t count, int queries, const float *inverse) {
-    for (int64_t n = 0; n < queries; n++)
-        for (int64_t h = 0; h < group; h++) {
-            int64_t head = first / heads->width + h, row = n * group + h;
-            if (head >= heads->heads || (kept->head >= 0 && kept->head != head)) continue;
-            float share = inverse[row] / (kept->head < 0 ? heads->heads : 1);
-            for (int64_t t = 0; t < count; t++)
-                kept->weights[n * kept->stride + t] += share * scores[row * round_up(count, PAD) + t];
+                                int64_t group, int64_t count, int64_t n, int64_t queries,
+                                const float *inverse) {
+    for (int64_t row = 0; row < queries * group; row++)
+        for (int32_t k = 0; k < kept->count; k++) {
+            int64_t head = first / heads->width + row % group, wanted = kept->heads[2 * k + 1];
+            if (kept->heads[2 * k] != kept->layer || head >= heads->heads) continue;
+            if (wanted >= 0 && wanted != head) continue;
+            float share = inverse[row] / (wanted < 0 ? heads->heads : 1);
+            float *to = kept->weights + k * kept->apart + (n + row / group) * kept->stride;
+            for (int64_t t = 0; t < count; t++) to[t] += share * scores[row * round_up(count, PAD) + t];
         }
 }
 
@@ -246,10 +249,8 @@ static inline void attend_source(const Heads *heads, const float *q, int64_t q_s
             }
 #undef CASE
 #undef ATTEND
-            if (kept->weights) {
-                Kept part = {kept->weights + n * kept->stride, kept->stride, kept->head};
-                keep_weights(&part, heads, scratch, first, here, count, (int)together, inverse);
-            }
+            if (kept->weights)
+                keep_weights(kept, heads, scratch, first, here, count, n, together, inverse);
         }
     }
 }

@@ -10,6 +10,6 @@ enum {
     GF_CANCELLED = 5,
     GF_BAD_REQUEST = 6, /* rows, lengths or sizes that contradict each other */
     GF_BAD_MODEL = 7,   /* settings or weights that contradict each other, or are out of bounds */
-    GF_NO_TILES = 8,    /* the system does not grant AMX tiles: use the library for AVX512-VNNI */
+    GF_NO_TILES = 8,    /* the system grants no AMX tiles; probe.c asks before this library is taken */
     GF_NO_HYPOTHESIS = 9, /* the rules of a search forbid every token */
 };

@@ -163,7 +163,7 @@ void encode(Work *work, const int32_t *tokens, const int32_t *start, int32_t cou
     const Stack *stack = &model->encoder;
     const Heads *heads = &model->heads;
     const Norm none = {NULL, NULL};
-    const Kept nowhere = {NULL, 0, 0};
+    const Kept nowhere = {0};
     int64_t stride = work->y_stride;
     uint32_t *packed = (uint32_t *)work->scratch;
     work->n = start[count] - start[0];
@@ -220,7 +220,9 @@ static void attend_to_sources(const Work *work, const Cache *cache, const Query 
         if (last < work->n)
             for (int64_t i = 0; i < next->layer_size; i += 64)
                 __builtin_prefetch(next->block + l * next->layer_size + i, 0, 2);
-        Kept part = {kept->weights ? kept->weights + n * kept->stride : NULL, kept->stride, kept->head};
+        Kept part = *kept;
+        part.layer = l;
+        if (part.weights) part.weights += n * part.stride;
         attend_source(&work->model->heads, work->y + n * work->y_stride, work->y_stride, last - n,
                       source->block + l * source->layer_size, source->length, &part, work->scratch,
                       work->z + n * work->z_stride, work->z_stride);
@@ -228,11 +230,10 @@ static void attend_to_sources(const Work *work, const Cache *cache, const Query 
 }
 
 void decode(Work *work, const Cache *cache, const Query *queries, const int32_t *tokens,
-            int32_t watched, const Kept *kept) {
+            const Kept *kept) {
     const Model *model = work->model;
     const Stack *stack = &model->decoder;
     const Norm none = {NULL, NULL};
-    const Kept nowhere = {NULL, 0, 0};
     int64_t stride = work->y_stride;
     for (int64_t n = 0; n < work->n; n++) embed(work, stack, n, tokens[n], queries[n].position);
     const float *in = add_residual(work, NULL, 0, none, stack->layer[0].self_norm);
@@ -243,7 +244,7 @@ void decode(Work *work, const Cache *cache, const Query *queries, const int32_t 
         output(work, &layer->output);
         in = add_residual(work, work->y, stride, layer->self_norm, layer->cross_norm);
         apply(work, &layer->query, in, model->d_model, 0, work->y, stride);
-        attend_to_sources(work, cache, queries, l, l == watched ? kept : &nowhere);
+        attend_to_sources(work, cache, queries, l, kept);
         output(work, &layer->cross_output);
         in = add_residual(work, work->y, stride, layer->cross_norm, layer->norm);
         feed_forward(work, layer, in);

@@ -38,6 +38,6 @@ void encode(Work *work, const int32_t *tokens, const int32_t *start, int32_t cou
             Source *sources);
 /* Compute the decoder's layers; afterwards `project_logits` can be called. */
 void decode(Work *work, const Cache *cache, const Query *queries, const int32_t *tokens,
-            int32_t watched, const Kept *kept);
+            const Kept *kept);
 /* Compute logits: of all queries into `logits`, V apart, or only the best of each row. */
 void project_logits(Work *work, const Query *queries, float *logits, const Best *best);

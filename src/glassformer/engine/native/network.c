@@ -13,8 +13,9 @@ typedef struct {
     int64_t query_capacity, token_capacity;
     char *self;            /* the keys and values of a source in one encoder layer */
     int64_t self_size;
-    int32_t layer, head;   /* whose weights are remembered; layer -1: none */
-    float *weights;        /* R Q, S */
+    int32_t watched;       /* heads whose weights are remembered: see `watch` */
+    const int32_t *heads;
+    float *weights;        /* watched, R Q, S */
     int64_t weight_capacity;
     int32_t weight_rows, weight_stride;
 } Transformer;
@@ -116,12 +117,13 @@ static int reserve_step(Transformer *self, int64_t queries) {
     if (!error) error = ensure(&self->tokens, &self->token_capacity, all, sizeof *self->tokens);
     if (!error) error = ensure(&self->queries, &self->query_capacity, all, sizeof *self->queries);
     self->weight_rows = 0;
-    if (error || self->layer < 0) return error;
-    error = ensure(&self->weights, &self->weight_capacity, all * widest, sizeof *self->weights);
+    if (error || !self->watched) return error;
+    int64_t weights = self->watched * all * widest;
+    error = ensure(&self->weights, &self->weight_capacity, weights, sizeof *self->weights);
     if (error) return error;
     self->weight_rows = (int32_t)all;
     self->weight_stride = widest;
-    memset(self->weights, 0, (size_t)(all * widest) * sizeof *self->weights);
+    memset(self->weights, 0, (size_t)weights * sizeof *self->weights);
     return GF_OK;
 }
 
@@ -155,8 +157,9 @@ static int network_step(void *network, int32_t rows, int32_t queries, const int3
         }
     }
     self->work.n = n;
-    Kept kept = {self->weight_rows ? self->weights : NULL, self->weight_stride, self->head};
-    decode(&self->work, cache, self->queries, self->tokens, self->layer, &kept);
+    Kept kept = {self->weight_rows ? self->weights : NULL, self->weight_stride,
+                 (int64_t)self->weight_rows * self->weight_stride, self->heads, self->watched, 0};
+    decode(&self->work, cache, self->queries, self->tokens, &kept);
     project_logits(&self->work, self->queries, logits, best);
     for (int32_t r = 0; shares && r < rows; r++) {
         int32_t twin = find_twin(cache, r, tokens);
@@ -178,13 +181,17 @@ static int network_rewind(void *network, int32_t rows, const int32_t *lengths) {
 
 static void network_clear(void *network) { cache_clear(&((Transformer *)network)->cache); }
 
-static int network_watch(void *network, int32_t layer, int32_t head) {
+static int network_watch(void *network, int32_t count, const int32_t *heads) {
     Transformer *self = network;
     const ModelSettings *settings = &self->model->settings;
-    if (layer < -1 || layer >= settings->decoder_layers || head < -1 || head >= settings->heads)
-        return GF_BAD_REQUEST;
-    self->layer = layer;
-    self->head = head;
+    if (count < 0) return GF_BAD_REQUEST;
+    for (int32_t i = 0; i < count; i++) {
+        int32_t layer = heads[2 * i], head = heads[2 * i + 1];
+        if (layer < 0 || layer >= settings->decoder_layers || head < -1 || head >= settings->heads)
+            return GF_BAD_REQUEST;
+    }
+    self->watched = count;
+    self->heads = heads;
     self->weight_rows = 0;
     return GF_OK;
 }
@@ -192,7 +199,7 @@ static int network_watch(void *network, int32_t layer, int32_t head) {
 static int network_alignment(void *network, float *weights, int32_t stride) {
     const Transformer *self = network;
     if (!self->weight_rows || stride < self->weight_stride) return GF_BAD_REQUEST;
-    for (int64_t r = 0; r < self->weight_rows; r++) {
+    for (int64_t r = 0; r < (int64_t)self->watched * self->weight_rows; r++) {
         float *row = weights + r * stride;
         memcpy(row, self->weights + r * self->weight_stride, (size_t)self->weight_stride * 4);
         for (int32_t s = self->weight_stride; s < stride; s++) row[s] = 0;
@@ -204,7 +211,6 @@ int network_open(const Model *model, Network *network) {
     Transformer *self = calloc(1, sizeof *self);
     if (!self) return GF_OUT_OF_MEMORY;
     self->model = self->work.model = model;
-    self->layer = -1;
     cache_init(&self->cache, model->decoder.layers, 2 * model->heads.row * bytes_of(&model->heads));
     *network = (Network){
         .self = self,

@@ -42,10 +42,10 @@ typedef struct Network {
     /* Drop all sentences; also after a search that failed. */
     void (*clear)(void *self);
     /* The next two are NULL if the network has no weights to show. `watch`: from the next step on,
-    remember the cross-attention weights of one layer and head; head -1: the mean of all heads;
-    layer -1: remember none. */
-    int (*watch)(void *self, int32_t layer, int32_t head);
-    /* Write the weights remembered at the last step: R Q rows of S numbers, `stride` apart, filled
-    up with zeros. */
+    remember the cross-attention weights of `count` heads, each given by its layer and its number,
+    -1 for the mean of the layer's heads. `heads` (count 2) stays there as long as it is watched. */
+    int (*watch)(void *self, int32_t count, const int32_t *heads);
+    /* Write the weights remembered at the last step: for each head watched, R Q rows of S numbers,
+    `stride` apart, filled up with zeros. */
     int (*alignment)(void *self, float *weights, int32_t stride);
 } Network;

@@ -60,27 +60,28 @@ static void note_logits(const Forced *row, int32_t from, int32_t queries, const 
 }
 
 /* Copy the weights of the last step to the rows that want them. */
-static int note_weights(Network *network, int32_t rows, const Forced *forced, int32_t from,
-                        int32_t queries) {
+static int note_weights(Network *network, int32_t rows, const Forced *forced, int32_t heads,
+                        int32_t from, int32_t queries) {
     int32_t stride = 0;
     for (int32_t r = 0; r < rows; r++)
-        if (forced[r].weights && forced[r].source_size > stride) stride = forced[r].source_size;
-    if (!stride) return GF_OK;
-    float *weights = malloc((size_t)rows * (size_t)queries * (size_t)stride * sizeof *weights);
+        if (forced[r].source_size > stride) stride = forced[r].source_size;
+    size_t all = (size_t)heads * (size_t)rows * (size_t)queries;
+    float *weights = malloc(all * (size_t)stride * sizeof *weights);
     if (!weights) return GF_OUT_OF_MEMORY;
     int error = network->alignment(network->self, weights, stride);
-    for (int32_t r = 0; r < rows && !error; r++)
-        for (int32_t i = from; i < from + queries && i < forced[r].count; i++) {
-            const float *row = weights + ((int64_t)r * queries + i - from) * stride;
-            int64_t size = forced[r].source_size;
-            float *to = forced[r].weights + i * size;
-            if (forced[r].weights) memcpy(to, row, (size_t)size * sizeof *row);
-        }
+    const float *row = weights;
+    for (int32_t h = 0; h < heads && !error; h++)
+        for (int32_t r = 0; r < rows; r++)
+            for (int32_t i = from; i < from + queries; i++, row += stride) {
+                int64_t size = forced[r].source_size, count = forced[r].count;
+                float *to = forced[r].weights + (h * count + i) * size;
+                if (i < count) memcpy(to, row, (size_t)size * sizeof *row);
+            }
     free(weights);
     return error;
 }
 
-int read_forced(Network *network, int32_t rows, const Forced *forced, float **logits) {
+int read_forced(Network *network, int32_t rows, const Forced *forced, int32_t heads, float **logits) {
     int32_t vocabulary = network->vocabulary, most = 0, queries = 0, error = GF_OK;
     for (int32_t r = 0; r < rows; r++)
         if (forced[r].count > most) most = forced[r].count;
@@ -109,7 +110,7 @@ int read_forced(Network *network, int32_t rows, const Forced *forced, float **lo
             lengths[r] = forced[r].length + (count < end ? count : end);
         }
         if (!error) error = network->step(network->self, rows, queries, tokens, *logits, NULL);
-        if (!error) error = note_weights(network, rows, forced, from, queries);
+        if (!error && heads) error = note_weights(network, rows, forced, heads, from, queries);
         for (int32_t r = 0; r < rows && !error; r++)
             note_logits(forced + r, from, queries, *logits + (int64_t)r * queries * vocabulary,
                         vocabulary);

@@ -40,7 +40,7 @@ static int read_prefixes(Search *s, int32_t count) {
         forced[r].log_probs = log_probs;
         log_probs += forced[r].size;
     }
-    int error = read_forced(s->network, rows, forced, &s->logits);
+    int error = read_forced(s->network, rows, forced, 0, &s->logits);
     for (int32_t b = first; b < s->count && !error; b++) {
         Sentence *sentence = s->sentences + b;
         for (int32_t p = 0; p < sentence->length; p++) {
