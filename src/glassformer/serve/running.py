@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 import uvicorn
 
+from ..shared_library import load_library
 from .answers import AnswerCache
 from .app import build_app
 from .batching import Batcher, search_here
@@ -65,6 +66,7 @@ def make_service(
     translate; 1 is this one. `how` is passed to `Translator.load`. Raises ValueError if one of the
     models is none.
     """
+    load_library("engine")  # if it has to be built, then before somebody waits for a translation
     limits, metrics = limits or Limits(), ServerMetrics()
     model_pool = ModelPool(models, loaded=limits.loaded, **how)
     others = start_processes(model_pool, processes, metrics, how) if processes > 1 else []

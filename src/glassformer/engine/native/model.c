@@ -20,7 +20,8 @@ typedef struct {
     const Tensor *tensors;
     int32_t count;
     float *row;      /* the weights of one output, in the order of padded inputs */
-    int64_t longest; /* floats of `row` */
+    uint8_t *bytes;  /* the same, quantized */
+    int64_t longest; /* numbers of `row` */
     int error;
     char *reason;
     int32_t size;
@@ -136,8 +137,8 @@ static void begin_linear(Builder *build, Linear *map, int64_t outputs, int64_t i
     map->offset = allocate(build, map->outputs, 4);
 }
 
-/* Pack the weights of output f. */
-static void pack_output(Linear *map, int64_t f, const float *row, int is_int8) {
+/* Pack the weights of output f. `bytes`: scratch for its inputs. */
+static void pack_output(Linear *map, int64_t f, const float *row, uint8_t *bytes, int is_int8) {
     int64_t inputs = map->inputs, block = f / BLOCK * BLOCK * inputs, lane = f % BLOCK;
     if (!is_int8) {
         float *to = (float *)map->weight + block + lane;
@@ -149,12 +150,16 @@ static void pack_output(Linear *map, int64_t f, const float *row, int is_int8) {
     int32_t sum = 0;
     ((float *)map->scale)[f] = scale;
     if (scale != scale) return;
-    for (int64_t k = 0; k < inputs; k++) {
-        int32_t near = (int32_t)lrintf(row[k] / scale);
-        to[k / 4 * 4 * BLOCK + k % 4] = (int8_t)near;
-        sum += near;
+    for (int64_t k = 0; k < inputs; k += LANES)
+        v_store_bytes(bytes + k, v_round(v_load(row + k) / v_set(scale)) + v_set(128));
+    for (int64_t k = 0; k < inputs; k++) sum += bytes[k];
+    for (int64_t k = 0; k < inputs; k += 4) {
+        uint32_t four; /* each 128 too large */
+        memcpy(&four, bytes + k, 4);
+        four ^= 0x80808080;
+        memcpy(to + k * BLOCK, &four, 4);
     }
-    ((int32_t *)map->offset)[f] = -(map->zero - FLIP) * sum;
+    ((int32_t *)map->offset)[f] = -(map->zero - FLIP) * (sum - 128 * (int32_t)inputs);
 }
 
 /* Where the numbers of heads stand: `from` real ones in each group of `to`. */
@@ -172,7 +177,7 @@ static void pack_part(Builder *build, Linear *map, int64_t at, const char *name,
     memset(build->row, 0, (size_t)build->longest * 4);
     for (int64_t f = 0; f < outputs; f++) {
         read_row(weights, scales, f, factor, in.from, in.to, build->row);
-        pack_output(map, at + f / out.from * out.to + f % out.from, build->row,
+        pack_output(map, at + f / out.from * out.to + f % out.from, build->row, build->bytes,
                     build->model->settings.precision == INT8);
     }
     if (biases) read_row(biases, NULL, 0, factor, out.from, out.to, (float *)map->bias + at);
@@ -329,6 +334,7 @@ static void build_model(Builder *build) {
     model->d_ff = (int32_t)round_up(settings->d_ff, PAD);
     build->longest = round_up(larger(larger(model->d_model, model->d_ff), model->heads.row), DEEP);
     build->row = allocate(build, build->longest, 4);
+    build->bytes = allocate(build, build->longest, 1);
     read_stack(build, &model->encoder, 0);
     read_stack(build, &model->decoder, 1);
     static const char *const tables[] = {"source_embedding.table.weight",
