@@ -50,7 +50,7 @@ class Collection(NamedTuple):
 LOOKS = ("V97", "V98", "V99", "V100", "V101")  # which need attention
 READS = tuple(each.id for each in list_pictures("rnn") if each.id not in LOOKS)
 MOVING = ("demo", "rnn", "rnn-attention")  # sets whose animations are written as .gif too
-STILL = ("V92", "V96", "V97")  # but for these, which are large
+STILL = ("V92", "V96", "V97", "V100")  # but for these, which are large
 SETS = {
     "demo": Collection(
         "demo", ENGLISH, "en", tuple(p.id for p in list_pictures() if p.network != "any"), ""

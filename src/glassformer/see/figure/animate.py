@@ -259,7 +259,9 @@ def write_mp4(painted: Iterator[tuple[Any, float]], path: Path) -> None:
         for array, seconds in painted:
             if writer is None:
                 size = array.shape[1], array.shape[0]
-                writer = imageio_ffmpeg.write_frames(str(part), size, fps=rate, macro_block_size=1)
+                writer = imageio_ffmpeg.write_frames(
+                    str(part), size, fps=rate, macro_block_size=1, quality=4
+                )
                 writer.send(None)
             for _ in range(round(seconds * rate)):
                 writer.send(array.tobytes())
