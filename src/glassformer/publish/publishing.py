@@ -24,12 +24,13 @@ from ..directory import (
 )
 from ..disk import prepare_beside, put_folder, read_json, sync_files
 from ..evaluate.choice import ALIGNMENT
+from ..see.portraits import HEADS
 from ..weights.int8 import save_int8
 from .card import hash_files, read_facts, write_card
 from .golden import write_golden
 from .health import examine_model
 
-PUBLISHED = (WEIGHTS, CONFIG, SHARED, *SEPARATE, CARD, GOLDEN, ALIGNMENT, WORDS)
+PUBLISHED = (WEIGHTS, CONFIG, SHARED, *SEPARATE, CARD, GOLDEN, ALIGNMENT, WORDS, HEADS)
 STORE = "store"  # a folder in `run`: the training text as ids
 
 
@@ -145,4 +146,6 @@ def _list_revealed(folder: Path) -> Iterator[str]:
         )
     if (folder / WORDS).is_file():
         yield f"{WORDS} lists the source words of the training text; the model works without it"
+    if (folder / HEADS).is_file():
+        yield f"{HEADS} lists tokens that heads read in the sentences they were measured on"
     yield "the tokenizer knows words of the training text, as its vocabulary"

@@ -23,6 +23,7 @@ from ..weights.int8 import quantize_file
 from .catalogue import read_catalogue
 from .opgraph import build_graph
 from .page import check_views, describe_equation
+from .portraits import read_portraits
 from .wiring import record_wiring
 
 SOURCE, TARGET = -1, -2  # sizes in the op-graph that are those of a sentence
@@ -48,6 +49,7 @@ def pack_model(model: Path | str) -> bytes:
         "unspaced": is_unspaced(config.data.source_lang),
         "usual": measure_usual(folder, tokenizers),
         "known_words": sorted(read_known_words(folder) or ()),
+        "portraits": read_portraits(folder),
         "tokenizers": _describe_tokenizers(folder, tokenizers),
         "ops": _describe_graph(config.model, tokenizers),
         "entries": {name: entry._asdict() for name, entry in read_catalogue().items()},
