@@ -23,9 +23,9 @@ def heads(
     \b
     glassformer heads my-model valid.en
     """
+    from ..checks.portraits import HEADS, write_portraits
     from ..disk import read_text
     from ..see.heads import measure_portraits
-    from ..see.portraits import HEADS, write_portraits
     from ..translator import Translator
 
     texts = [line for line in read_text(source).split("\n") if line.strip()][:sentences]

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from ..checks.known_words import WORDS
+from ..checks.portraits import HEADS
 from ..directory import (
     CARD,
     CHECKPOINTS,
@@ -24,7 +25,6 @@ from ..directory import (
 )
 from ..disk import prepare_beside, put_folder, read_json, sync_files
 from ..evaluate.choice import ALIGNMENT
-from ..see.portraits import HEADS
 from ..weights.int8 import save_int8
 from .card import hash_files, read_facts, write_card
 from .golden import write_golden

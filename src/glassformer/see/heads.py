@@ -56,9 +56,8 @@ def measure_portraits(
         base += batch.loss(log_prob)
         tokens += int(batch.is_token_BT.sum())
         rows += len(batch.source_BS)
-        aligned_BT = sum(each.mean(1) for name, each in weights.items() if "cross" in name).argmax(
-            -1
-        )
+        crossing = [each.mean(1) for name, each in weights.items() if "cross" in name]
+        aligned_BT = torch.stack(crossing).sum(0).argmax(-1)
         for name, weights_BHLM in weights.items():
             own = sums.setdefault(name, _start(settings.heads))
             _add_reads(own, batch, name, weights_BHLM, aligned_BT)

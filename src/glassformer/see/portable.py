@@ -14,6 +14,7 @@ from typing import Any
 
 from ..checks.familiarity import measure_usual
 from ..checks.known_words import read_known_words
+from ..checks.portraits import read_portraits
 from ..directory import Tokenizers, locate, open_model
 from ..publish.card import read_facts
 from ..text import Tokenizer
@@ -23,7 +24,6 @@ from ..weights.int8 import quantize_file
 from .catalogue import read_catalogue
 from .opgraph import build_graph
 from .page import check_views, describe_equation
-from .portraits import read_portraits
 from .wiring import record_wiring
 
 SOURCE, TARGET = -1, -2  # sizes in the op-graph that are those of a sentence

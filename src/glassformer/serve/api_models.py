@@ -7,9 +7,9 @@ from typing import Annotated, Any, Literal
 from fastapi import APIRouter, Query, Response
 
 from ..checks.known_words import find_unknown_words
+from ..checks.portraits import read_portraits
 from ..see.catalogue import read_catalogue
 from ..see.parameters import Parameters
-from ..see.portraits import read_portraits
 from ..see.tokens import read_source, read_target
 from ..translator import Translator
 from ..version import __version__

@@ -8,11 +8,12 @@ import numpy as np
 import pytest
 from torch import Tensor
 
+from glassformer.checks.portraits import read_portraits, write_portraits
 from glassformer.data.demo import read_corpus
 from glassformer.directory import locate
 from glassformer.see.heads import CROSS, OWN, measure_portraits
-from glassformer.see.portraits import read_portraits, write_portraits
 from glassformer.see.silencing import score_copies
+from glassformer.tap import Edit
 from glassformer.translator import Translator
 
 TEXTS = ("The animal did not cross the street because it was too tired.", "The cat is here.")
@@ -63,9 +64,10 @@ def test_the_loss_without_a_head_is_that_of_one_sentence(translator: Translator)
 
     rows = np.arange(len(trace.predicted))
     wanted = [token.id for token in trace.predicted]
+    changes: tuple[dict[str, Edit], ...] = ({}, {f"{BLOCK}.context": silence})
     losses = [
         -score_copies(translator, trace, functions, 1)[0, rows, wanted].mean()
-        for functions in ({}, {f"{BLOCK}.context": silence})
+        for functions in changes
     ]
     rise = found["blocks"][BLOCK]["heads"][HEAD]["loss"]
     assert rise == pytest.approx(float(losses[1] - losses[0]), abs=2e-5)

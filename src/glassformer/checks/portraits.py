@@ -12,7 +12,7 @@ HEADS = "heads.json"
 
 
 def read_portraits(folder: Path) -> dict[str, Any] | None:
-    """Return what `heads.measure_portraits` found; None if the model directory has no such file."""
+    """Return what `see.heads` found; None if the model directory has no such file."""
     path = folder / HEADS
     found: dict[str, Any] | None = read_json(path) if path.is_file() else None
     return found
