@@ -37,6 +37,8 @@ CUT = json.dumps([{"do": "cut", "word": "tired"}])
 VIEWS: dict[str, tuple[str, dict[str, Any], str]] = {
     # file: view, what the address says, and what to wait for
     "first": ("first", {"edits": CUT}, ".fresh"),
+    "teach": ("teach", {}, "[data-train]"),
+    "heads": ("heads", {"heads.head": "decoder.5.cross_attention.2"}, "[data-guess]"),
     "translate": ("translate", {**BEAM, "step": PRONOUN}, "svg .node"),
     "search": ("translate", {**BEAM, "step": PRONOUN}, "svg .node"),
     "attention": ("attention", {"kind": "cross", "layer": 3, "head": 7, "query": PRONOUN}, "line"),
@@ -47,6 +49,11 @@ VIEWS: dict[str, tuple[str, dict[str, Any], str]] = {
     "whatif": ("whatif", {"whatif.edits": EDITS, "step": PRONOUN}, "[data-lead]"),
     "training": ("training", {"training.show": "rows", "training.step": 16}, "canvas"),
     "story": ("story", {"story.card": "V49"}, "article img"),
+}
+
+PRESSED = {  # what is pressed there, and what to wait for then
+    "teach": (("[data-train]", "[data-done]"), ("[data-guess='1']", "[data-said]")),
+    "heads": (("[data-guess='0']", "section svg path"),),
 }
 
 
@@ -71,6 +78,9 @@ def take(page: Any, address: str, name: str) -> bytes:
     page.goto(f"{address}/?token=t#/{view}?{told}")
     page.wait_for_selector(f"[data-view={view}]")
     page.wait_for_selector(awaited, state="attached")
+    for press, shown in PRESSED.get(name, ()):
+        page.locator(press).first.click()
+        page.wait_for_selector(shown)
     page.wait_for_load_state("networkidle")
     page.wait_for_timeout(800)
     if name == "search":

@@ -5,6 +5,7 @@ config.toml         every setting
 tokenizer.json      or tokenizer.source.json and tokenizer.target.json
 card.md             the data that the model was trained on, and its scores
 golden.json         a few inputs with their expected translations
+heads.json          optional: what each head reads, and what breaks without it
 words.txt           optional: the words of the training text's source side
 """
 

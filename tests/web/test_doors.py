@@ -119,6 +119,61 @@ def test_teaching_has_no_fault(page: Any, server: Server, look: dict[str, str]) 
     assert find_faults(page) == []
 
 
+def test_heads_have_names_that_were_measured(page: Any, server: Server) -> None:
+    _open(page, server, "heads", model="demo")
+    assert page.locator("[data-head]").count() == 0, "a question before its answer"
+    page.locator("[data-guess='0']").click()
+    page.wait_for_selector("[data-portrait]")
+    assert page.locator(".question [role=status]").inner_text() == "Right."
+    assert page.locator("[data-head]").count() == 144
+    own = page.locator("[data-head='decoder.5.cross_attention.2']")
+    assert "the token being translated" in own.get_attribute("aria-label")
+    own.click()
+    wait_until(page, "() => location.hash.includes('heads.head=decoder.5.cross_attention.2')")
+    told = server.ask("models/demo/heads")["portraits"]["blocks"]["decoder.5.cross_attention"]
+    share = page.locator("[data-portrait] td.number").nth(1).inner_text()
+    assert float(share.rstrip("%")) == pytest.approx(100 * told["heads"][2]["reads"][1], abs=0.06)
+    page.wait_for_selector("section svg path")
+
+
+def test_a_model_whose_heads_nobody_measured_says_how(page: Any, server: Server) -> None:
+    page.set_default_timeout(60_000)
+    page.route("**/heads", lambda route: route.fulfill(json={"portraits": None}))
+    page.goto(server.url("heads"))
+    page.wait_for_selector("[data-none]")
+    assert "glassformer heads" in page.locator("[data-none]").inner_text()
+
+
+def test_one_number_is_counted_up_and_leads_to_others(page: Any, server: Server) -> None:
+    _open(page, server, "number", step=10)
+    assert page.locator("table").count() == 0
+    page.locator("[data-guess]", has_text="tired").click()
+    page.wait_for_selector("[data-same].good")
+    assert "“tired” adds most" in page.locator("[data-said].good").inner_text()
+    page.wait_for_selector("[data-checked]")
+    largest = page.locator("[data-checked]").inner_text().split("largest difference ")[1]
+    assert float(largest.split(" ")[0].replace("−", "-")) < 1e-4
+    page.locator("table button", has_text="value[").first.click()
+    wait_until(page, "() => document.querySelector('.cell').textContent.includes('.value[')")
+    page.wait_for_selector("[data-same].good")
+    assert "cell=decoder.5.cross_attention.value" in page.url
+
+
+@pytest.mark.parametrize("door", ["heads", "number"])
+@pytest.mark.parametrize("look", [{}, {"theme": "dark", "language": "zh"}])
+def test_further_doors_have_no_fault(
+    page: Any, server: Server, door: str, look: dict[str, str]
+) -> None:
+    _open(page, server, door, step=PRONOUN, model="demo", **look)
+    page.locator("[data-guess='1']").click()
+    page.wait_for_selector("[data-portrait], [data-same]")
+    page.wait_for_timeout(500)
+    page.set_viewport_size({"width": 390, "height": 844})
+    page.wait_for_timeout(300)
+    assert page.evaluate("() => document.documentElement.scrollWidth <= 390")
+    assert find_faults(page) == []
+
+
 @pytest.mark.parametrize("door", ["why", "up"])
 @pytest.mark.parametrize("look", [{}, {"theme": "dark", "language": "zh"}])
 def test_doors_have_no_fault(page: Any, server: Server, door: str, look: dict[str, str]) -> None:

@@ -16,7 +16,7 @@ from .verb import Verb
 PANELS = {
     "Try": ("demo",),
     "Train": ("check-data", "train", "average"),
-    "Use": ("translate", "see", "serve", "page", "score", "align", "info", "doctor"),
+    "Use": ("translate", "see", "serve", "page", "score", "align", "heads", "info", "doctor"),
     "Language models": ("complete", "fill", "classify"),
     "Measure": ("evaluate",),
     "Exchange": ("import", "export", "publish"),

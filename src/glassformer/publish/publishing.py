@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from ..checks.known_words import WORDS
+from ..checks.portraits import HEADS
 from ..directory import (
     CARD,
     CHECKPOINTS,
@@ -29,7 +30,7 @@ from .card import hash_files, read_facts, write_card
 from .golden import write_golden
 from .health import examine_model
 
-PUBLISHED = (WEIGHTS, CONFIG, SHARED, *SEPARATE, CARD, GOLDEN, ALIGNMENT, WORDS)
+PUBLISHED = (WEIGHTS, CONFIG, SHARED, *SEPARATE, CARD, GOLDEN, ALIGNMENT, WORDS, HEADS)
 STORE = "store"  # a folder in `run`: the training text as ids
 
 
@@ -145,4 +146,6 @@ def _list_revealed(folder: Path) -> Iterator[str]:
         )
     if (folder / WORDS).is_file():
         yield f"{WORDS} lists the source words of the training text; the model works without it"
+    if (folder / HEADS).is_file():
+        yield f"{HEADS} lists tokens that heads read in the sentences they were measured on"
     yield "the tokenizer knows words of the training text, as its vocabulary"

@@ -14,6 +14,7 @@ from typing import Any
 
 from ..checks.familiarity import measure_usual
 from ..checks.known_words import read_known_words
+from ..checks.portraits import read_portraits
 from ..directory import Tokenizers, locate, open_model
 from ..publish.card import read_facts
 from ..text import Tokenizer
@@ -48,6 +49,7 @@ def pack_model(model: Path | str) -> bytes:
         "unspaced": is_unspaced(config.data.source_lang),
         "usual": measure_usual(folder, tokenizers),
         "known_words": sorted(read_known_words(folder) or ()),
+        "portraits": read_portraits(folder),
         "tokenizers": _describe_tokenizers(folder, tokenizers),
         "ops": _describe_graph(config.model, tokenizers),
         "entries": {name: entry._asdict() for name, entry in read_catalogue().items()},

@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal
 from fastapi import APIRouter, Query, Response
 
 from ..checks.known_words import find_unknown_words
+from ..checks.portraits import read_portraits
 from ..see.catalogue import read_catalogue
 from ..see.parameters import Parameters
 from ..see.tokens import read_source, read_target
@@ -49,6 +50,12 @@ def describe_model(id: str, service: TheService) -> dict[str, Any]:
         "card": model.card,
         "weights": shapes,
     }
+
+
+@router.get("/models/{id}/heads")
+def list_heads(id: str, service: TheService) -> dict[str, Any]:
+    """Return what each head reads, and what breaks without it; null if nobody measured that."""
+    return {"portraits": read_portraits(service.model_pool.find(id).folder)}
 
 
 @router.get("/models/{id}/weights/{name}", response_class=Response)

@@ -36,6 +36,8 @@ export interface Engine {
   lens(id: string, step: number, ids: readonly number[]): Promise<Candidate[][]>;
   /** What each head and block adds to the logit of a token; the parts sum to it. */
   pushes(id: string, step: number, token: number): Promise<Record<string, number>>;
+  /** What each head of a model reads, and what breaks without it; null where nobody measured it. */
+  portraits(model: string): Promise<Portraits | null>;
   /** What each head matters to one token against another; null: the likeliest other. */
   weigh(id: string, step: number, rival: number | null, signal?: AbortSignal): Promise<Weighed | null>;
 }
@@ -55,6 +57,20 @@ export interface Answer {
   confidence: number | null; // the geometric mean of the probabilities of the tokens
   problems: Problem[];
   edits: Edit[];
+}
+
+/** What `see/portraits.py` measured over many sentences; `reads` and `even` are shares by kind. */
+export interface Portraits {
+  sentences: number;
+  tokens: number;
+  blocks: Record<string, { even: number[]; heads: Portrait[] }>;
+}
+
+export interface Portrait {
+  reads: number[];
+  pairs: [reader: string, read: string, count: number][];
+  without: number; // tokens that are no longer the likeliest
+  loss: number; // by how much the mean -ln p rises
 }
 
 export interface Outcome {

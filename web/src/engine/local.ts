@@ -9,7 +9,7 @@ import type { Edit } from "../views/whatif/edits";
 import type { Changes } from "../views/whatif/Result.svelte";
 import type { Weighed } from "../views/whatif/weighing";
 import { answerOf } from "./answer";
-import type { Answer, Engine, Outcome } from "./engine";
+import type { Answer, Engine, Outcome, Portraits } from "./engine";
 import type { Told } from "./host";
 import type { Described } from "./model";
 import { bind } from "./network";
@@ -94,6 +94,10 @@ export class LocalEngine implements Engine {
     );
     const [base, forced, after] = await Promise.all([told.base, told.forced, told.after].map((id) => this.open(id)));
     return { changes: told.changes, base: base!, forced: forced!, after: after! };
+  }
+
+  async portraits(model: string): Promise<Portraits | null> {
+    return (await this.load(model)).portraits;
   }
 
   weigh(id: string, step: number, rival: number | null, signal?: AbortSignal): Promise<Weighed | null> {

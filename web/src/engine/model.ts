@@ -3,6 +3,7 @@
 import type { Decode, Entry, ModelSettings, Op } from "../data/document";
 import type { Model } from "../data/server";
 import { readMetadata, readSafetensors } from "../data/tensor";
+import type { Portraits } from "./engine";
 import { Network } from "./network";
 import { Tokenizer, type Merges } from "./tokenizer";
 
@@ -10,6 +11,7 @@ export interface Described extends Omit<Model, "loaded"> {
   settings: { model: ModelSettings; decode: Decode };
   unspaced: boolean; // the source is written without spaces
   known_words: string[]; // of the training text's source side, lower-cased; [] where they are not listed
+  portraits: Portraits | null;
   usual: number | null; // the confidence of a translation of what it was trained on
   tokenizers: { vocabulary: string[]; merges: Merges }[];
   ops: Op[];

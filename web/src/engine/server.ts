@@ -7,7 +7,7 @@ import type { Edit } from "../views/whatif/edits";
 import type { Changes } from "../views/whatif/Result.svelte";
 import type { Weighed } from "../views/whatif/weighing";
 import { groupAnswer, type Plain } from "./answer";
-import type { Answer, Engine, Outcome } from "./engine";
+import type { Answer, Engine, Outcome, Portraits } from "./engine";
 
 const PAGE = 10_000; // tokens of a vocabulary that the server lists at once
 
@@ -86,6 +86,10 @@ export class ServerEngine implements Engine {
   async pushes(id: string, step: number, token: number): Promise<Record<string, number>> {
     const path = `traces/${id}/derive/logit?row=${step}&token=${token}`;
     return (await getJson<{ parts: Record<string, number> }>(path)).parts;
+  }
+
+  async portraits(model: string): Promise<Portraits | null> {
+    return (await getJson<{ portraits: Portraits | null }>(`models/${encodeURIComponent(model)}/heads`)).portraits;
   }
 
   weigh(id: string, step: number, rival: number | null, signal?: AbortSignal): Promise<Weighed | null> {

@@ -1,0 +1,44 @@
+"""The command `glassformer heads`: what each head of a model reads, and what breaks without it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from .options import AS_JSON, DEVICE, MODEL, arg, opt
+from .terminal import show_progress, to_json
+
+
+def heads(
+    model: Path = MODEL,
+    source: Path = arg("SOURCE", "Text in the source language, a sentence a line.", default=...),
+    sentences: int = opt("N", "Look at so many lines at most.", default=300),
+    device: str = DEVICE,
+    as_json: bool = AS_JSON,
+) -> None:
+    """Measure what each head reads in many sentences, and what breaks without it.
+
+    The portraits are kept as heads.json in the model directory: the app's door "Who reads whom?"
+    shows them, and a page carries them along.
+
+    \b
+    glassformer heads my-model valid.en
+    """
+    from ..checks.portraits import HEADS, write_portraits
+    from ..disk import read_text
+    from ..see.heads import measure_portraits
+    from ..translator import Translator
+
+    texts = [line for line in read_text(source).split("\n") if line.strip()][:sentences]
+    if not texts:
+        raise ValueError(f"{source}: there is no sentence in it")
+    translator = Translator.load(model, device=device, precision="fp32")
+    with show_progress("measuring", None) as tell:
+        found = measure_portraits(translator, texts, check=lambda: tell(1))
+    write_portraits(model, found)
+    blocks = found["blocks"]
+    if as_json:
+        print(to_json({"path": str(model / HEADS), "blocks": blocks}))
+        return
+    for name, block in blocks.items():
+        shares = "  ".join(f"{each['loss']:+.3f}" for each in block["heads"])
+        print(f"{name}: a head silenced, -ln p rises by  {shares}")

@@ -1,0 +1,47 @@
+/** What a head is called: by what it reads, as it was measured. */
+
+import type { Answer, Portrait, Portraits } from "../engine/engine";
+import { listWords } from "../first/cuts";
+import { at, type Tensor } from "../data/tensor";
+import type { Groups } from "../data/words";
+
+export const OTHER = 5;
+const [MUCH, TIMES] = [0.3, 2]; // a share that gives a name, and how much more than even it must be
+
+/** The kind that names a head; `OTHER` where none does. */
+export function kindOf({ reads }: Portrait, even: readonly number[]): number {
+  const best = reads.slice(0, OTHER).reduce((top, share, kind) => (share > reads[top]! ? kind : top), 0);
+  return reads[best]! >= MUCH && reads[best]! >= TIMES * even[best]! ? best : OTHER;
+}
+
+/** Of each part of the network its blocks, the first layer first. */
+export function listParts({ blocks }: Portraits): [part: "encoder" | "decoder" | "cross", names: string[]][] {
+  const names = Object.keys(blocks);
+  return [
+    ["encoder", names.filter((name) => name.startsWith("encoder"))],
+    ["decoder", names.filter((name) => name.startsWith("decoder") && !name.includes("cross"))],
+    ["cross", names.filter((name) => name.includes("cross"))],
+  ];
+}
+
+export const worst = ({ blocks }: Portraits): [name: string, head: number, without: number] =>
+  Object.entries(blocks).flatMap(([name, { heads }]) => heads.map(({ without }, head): [string, number, number] => [name, head, without]))
+    .reduce((most, each) => (each[2] > most[2] ? each : most));
+
+/** One head's weights between words: rows are means over their tokens, shares of keys are summed. */
+export function readWords(answer: Answer, name: string, head: number, weights: Tensor): { rows: string[]; keys: string[]; shares: number[][] } {
+  const { sourceWords, targetWords } = answer;
+  const [source, target] = [listWords(answer, "source"), listWords(answer, "target")];
+  const end = answer.source.at(-1)!.text;
+  const [sides, shifted] = [[...source, end], targetWords.map((group) => group.map((token) => token + 1))];
+  const isSelf = name.startsWith("decoder") && !name.includes("cross");
+  const rowGroups: Groups = name.startsWith("encoder") ? sourceWords : targetWords;
+  const keyGroups: Groups = isSelf ? [[0], ...shifted.slice(0, -1)] : sourceWords;
+  const mean = (group: readonly number[], key: readonly number[]) =>
+    group.reduce((sum, row) => sum + key.reduce((all, m) => all + at(weights, [head, row, m]), 0), 0) / group.length;
+  return {
+    rows: name.startsWith("encoder") ? sides : [...target, ...(target.length < targetWords.length ? [answer.predicted.at(-1)!.text] : [])],
+    keys: isSelf ? ["<s>", ...target].slice(0, keyGroups.length) : sides,
+    shares: rowGroups.map((group) => keyGroups.map((key) => mean(group, key))),
+  };
+}
