@@ -4,17 +4,25 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 from torch import Tensor, nn
 
 from glassformer.config import BOS, EOS, MASK, Config, Decode, Model
 from glassformer.decode import search
+from glassformer.directory import Tokenizers, build_model
 from glassformer.kernels.fast import find_difference
+from glassformer.language_model import LanguageModel
 from glassformer.model import EncoderDecoder, build_network
+from glassformer.see import Trace
+from glassformer.see.recompute import recompute
+from glassformer.see.summary import summarise
 from glassformer.tap import record as watch
+from glassformer.text import Tokenizer
 
 V = 290
 Check = Callable[..., None]
@@ -245,3 +253,59 @@ def test_an_encoder_has_no_search() -> None:
     network = make_network(make_settings("encoder", "pre"))
     with pytest.raises(ValueError, match="it writes none"):
         search(network, [[MASK, EOS]], Decode())
+
+
+TEXT = "the [MASK] is on the mat"
+LABELS = ["home", "away"]
+
+
+@pytest.fixture(params=["decoder", "encoder", "labels"])
+def reader(request: pytest.FixtureRequest) -> LanguageModel:
+    kind = "decoder" if request.param == "decoder" else "encoder"
+    more = {"labels": LABELS} if request.param == "labels" else {"output_bias": True}
+    lines = ["the cat is on the mat", "a dog is on the mat", "the dog sees a cat"] * 2
+    both = Tokenizer.train(lines, 330)
+    config = Config.read({"model": make_settings(kind, "pre", **more).model_dump()})
+    torch.manual_seed(4)
+    network = build_model(config, Tokenizers(both, both))
+    for parameter in network.parameters():
+        if parameter.dim() == 1:
+            nn.init.normal_(parameter, mean=0.5, std=0.5)
+    return LanguageModel(config, Tokenizers(both, both), network, device="cpu")
+
+
+def test_every_tensor_follows_from_its_operands(reader: LanguageModel) -> None:
+    """And from nothing but ids and weights all of them are made; each cell explains itself."""
+    trace = reader.see(TEXT)
+    for name in trace.names():
+        made, recorded = recompute(trace.graph[name], trace.__getitem__), trace[name]
+        assert made.shape == recorded.shape, name
+        apart = np.abs(made.astype(float) - recorded.astype(float)).max()
+        assert apart <= 1e-5 * max(1, np.abs(recorded.astype(float)).max()), name
+        place = tuple(size - 1 for size in recorded.shape)
+        explained = trace.explain(name, place)
+        found: dict[str, Any] = {"trace": trace}
+        exec(explained.to_numpy(), found)
+        assert float(found["value"]) == pytest.approx(float(recorded[place]), abs=1e-5), name
+        assert explained.to_latex() and explained.to_text()
+    used = {name for equation in trace.graph.values() for name in equation.operands}
+    tied = {"source_embedding.table.weight", "target_embedding.table.weight"}
+    assert set(trace.parameters) <= used | tied
+    assert np.allclose(trace["probabilities"].sum(-1), 1, atol=1e-5)
+
+
+def test_a_recording_is_told_saved_and_refuses_pictures(
+    reader: LanguageModel, tmp_path: Path
+) -> None:
+    trace = reader.see(TEXT)
+    assert trace.numerics.largest_difference < 1e-4
+    said = summarise(trace)
+    assert "self-attention" in said and said.count(TEXT) == 1
+    if reader.config.model.labels:
+        assert any(label in said for label in LABELS)
+    with pytest.raises(ValueError, match="shows a Transformer, but this is a network="):
+        trace.picture("V54")
+    trace.save(tmp_path / "trace", parameters=True)
+    again = Trace.load(tmp_path / "trace")
+    assert again.names() == trace.names() and again.settings == trace.settings
+    assert summarise(again) == said

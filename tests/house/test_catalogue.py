@@ -36,6 +36,7 @@ VARIED: list[dict[str, Any]] = [
     {"positions": Positions(layout="none"), "ablate": ("feed_forward", "residual")},
 ]
 EXTRA = {"rotated_query", "rotated_key", "pattern", "gate"}
+SHAPE = {"d_model": "D", "d_ff": "F", "heads": "H", "head_width": "K"}
 LAYERS = {"encoder": SETTINGS.encoder_layers, "decoder": SETTINGS.decoder_layers}
 RECURRENT = {name: entry._asdict() for name, entry in read_catalogue(network="rnn").items()}
 SOURCE = re.compile(r"[A-Z].* (19|20)\d\d, [\dA]")  # the paper of a predecessor, and where in it
@@ -130,13 +131,43 @@ def test_every_window_of_a_recurrent_network_has_an_entry() -> None:
     assert seen == set(RECURRENT)
 
 
-@pytest.mark.parametrize("name", [*CATALOGUE, *(f"rnn {name}" for name in RECURRENT)])
+@pytest.mark.parametrize("network", ["decoder", "encoder"])
+def test_every_window_of_a_language_model_has_an_entry(network: str) -> None:
+    """And every entry a window; shapes are as the catalogue says."""
+    shape = {name: SIZES[letter] for name, letter in SHAPE.items()}
+    settings = Config.read({"model": {"network": network, f"{network}_layers": 2, **shape}}).model
+    model, entries = (
+        build_network(settings, SIZES["V"], SIZES["V"]),
+        read_catalogue(network=network),
+    )
+    source_BS, target_BT = (torch.randint(1, SIZES["V"], (SIZES["B"], SIZES[x])) for x in "ST")
+    with torch.inference_mode(), watch(model) as (view, trace):
+        view(source_BS, target_BT)
+    varied = {name for name in entries if name.rpartition(".")[2] in EXTRA}
+    assert {find_entry(name) for name in trace} == set(entries) - varied
+    for name, (values,) in trace.items():
+        said = tuple(measure(name, x) for x in entries[find_entry(name)].shape)
+        assert tuple(values.shape) == said, name
+
+
+LISTED = [
+    *CATALOGUE,
+    *(
+        f"{kind} {name}"
+        for kind in ("rnn", "decoder", "encoder")
+        for name in read_catalogue(network=kind)
+    ),
+]
+
+
+@pytest.mark.parametrize("name", LISTED)
 def test_an_entry_is_whole(name: str) -> None:
     """All its parts, a section of the paper, and a function that has this very window."""
-    network, name = ("rnn", name[4:]) if name.startswith("rnn ") else ("transformer", name)
+    network, _, name = name.rpartition(" ")
+    network = network or "transformer"
     entry = read_catalogue(network=network)[name]._asdict()
     assert entry["symbol"]
-    is_paper = network == "transformer" and name.rpartition(".")[2] not in EXTRA
+    is_paper = network != "rnn" and name.rpartition(".")[2] not in EXTRA
     assert entry["section"] in PAPER or (not is_paper and SOURCE.match(entry["section"]))
     assert entry["en"].endswith(".") and entry["en"].isascii()
     assert entry["zh"].endswith("。") and not entry["zh"].isascii()

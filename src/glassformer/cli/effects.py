@@ -23,6 +23,7 @@ NO_EFFECT = {
     "see": {
         "on a saved trace": "--sentence --level --target --prefix --hypothesis --device "
         "--precision {search}",
+        "on a language model": "--sentence --target --prefix --hypothesis --edit {search}",
         "without --cell": "--form",
         "without --save": "--compact --parameters",
         "without --picture": "--query --output",

@@ -9,6 +9,7 @@ from typer import Context
 
 from . import decoding, drawing
 from .effects import refuse
+from .language import is_language_model
 from .options import AS_JSON, DEVICE, EXACT, SEARCH, SEED, arg, check_choice, check_exact, flag, opt
 from .terminal import to_json, warn
 from .verb import spell_typed, takes
@@ -124,6 +125,8 @@ def check_see_options(given: dict[str, Any], typed: set[str]) -> None:
             folder = given["model"]
             raise ValueError(f"{folder} is a trace: it has its text, and no model to run again")
         refuse("see", typed, "on a saved trace")
+    elif is_language_model(given["model"]):
+        refuse("see", typed, "on a language model")
     if given["edit"] and not given["picture"]:
         refuse("see", typed, "on a comparison: add --picture")
 
@@ -145,6 +148,8 @@ def obtain(given: dict[str, Any]) -> tuple[Trace, EditEffect | None]:
         return Trace.load(folder), None  # needs no torch, so it is fast
     if text is None:
         raise ValueError('there is no text to look into: glassformer see MODEL "A sentence."')
+    if is_language_model(folder):
+        return see_text(given), None
     from ..see import compare_traces, record
     from ..translator import Translator
 
@@ -161,6 +166,16 @@ def obtain(given: dict[str, Any]) -> tuple[Trace, EditEffect | None]:
         return record(translator, text, **how), None
     changed = compare_traces(translator, text, edits, **how)
     return changed.after, changed
+
+
+def see_text(given: dict[str, Any]) -> Trace:
+    """Return the recording of one pass of a language model over the text."""
+    from ..language_model import LanguageModel
+    from ..see.language import record_text
+
+    how = {"device": given["device"], "precision": check_exact(given["precision"])}
+    reader = LanguageModel.load(given["model"], **how)
+    return record_text(reader, given["text"], level=given["level"])
 
 
 def read_typed_edits(typed: str) -> list[dict[str, Any]]:

@@ -16,6 +16,13 @@ PAPER = "LayerNorm"  # that class in the paper
 FILES = {
     "transformer": ("catalogue.toml", "derived.toml"),
     "rnn": ("catalogue_rnn.toml", "derived_rnn.toml"),
+    "decoder": ("catalogue_decoder.toml", "derived_decoder.toml"),
+    "encoder": ("catalogue_encoder.toml", "derived_encoder.toml"),
+}
+# The files of a language model say what is not as in a Transformer; it has these windows of it.
+WINDOWS_OF = {
+    "decoder": ("target_embedding.", "decoder.", "last", "logits"),
+    "encoder": ("source_embedding.", "encoder."),
 }
 
 Equations = str | Mapping[str, str]  # one, or one for each value of some settings
@@ -58,7 +65,7 @@ def read_catalogue(module: str = PAPER, network: str = "transformer") -> dict[st
 
     `module` is the class that made the windows whose modules have none of their own.
     """
-    entries = _read("glassformer", FILES[network][0])
+    entries = _read_windows(network)
     kinds = {name: entry for name, entry in entries.items() if "en" not in entry}
     return {
         name: Entry(**{**kinds.get(_find_kind(name, kinds), {}), **entry}).fill(module)
@@ -70,14 +77,39 @@ def read_catalogue(module: str = PAPER, network: str = "transformer") -> dict[st
 @cache
 def read_derived(network: str = "transformer") -> dict[str, Entry]:
     """Return the entries of the derived tensors, by kind."""
-    return {name: Entry(**entry) for name, entry in _read(__package__, FILES[network][1]).items()}
+    return {name: Entry(**entry) for name, entry in _extend(__package__, network, 1).items()}
 
 
 @cache
 def read_modules(network: str = "transformer") -> dict[str, dict[str, str]]:
     """Return the equations of modules that have no windows, and words on them, by class."""
-    found: dict[str, dict[str, str]] = _read("glassformer", FILES[network][0])["modules"]
+    found: dict[str, dict[str, str]] = _extend("glassformer", network, 0)["modules"]
     return found
+
+
+def _read_windows(network: str) -> dict[str, dict[str, Any]]:
+    """Return the entries and the kinds of a network's windows, without those that it has not."""
+    beginnings = WINDOWS_OF.get(network)
+    entries = _extend("glassformer", network, 0)
+    if beginnings is None:
+        return entries
+    own = _read("glassformer", FILES[network][0])
+    return {
+        name: entry
+        for name, entry in entries.items()
+        if "en" not in entry
+        or name in own
+        or (name.startswith(beginnings) and "cross_attention" not in name)
+    }
+
+
+def _extend(package: str, network: str, number: int) -> dict[str, dict[str, Any]]:
+    """Return what a network's file says; of a language model, on top of the Transformer's."""
+    own = _read(package, FILES[network][number])
+    if network not in WINDOWS_OF:
+        return own
+    paper = _read(package, FILES["transformer"][number])
+    return {name: {**paper.get(name, {}), **own.get(name, {})} for name in {**paper, **own}}
 
 
 @cache

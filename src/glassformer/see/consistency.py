@@ -12,6 +12,7 @@ from .levels import belongs
 from .trace import Array, Trace
 
 LONGEST = 1 << 16  # tokens a side
+MISSING = {"decoder": ("source",), "encoder": ("target", "predicted")}  # of language models
 GIVEN = ("input", "parameter")  # kinds that the network is given: a recording does not keep them
 
 
@@ -27,11 +28,16 @@ def _find(document: Document, tensors: Mapping[str, Array], words: Any) -> Itera
     layers = settings.encoder_layers + settings.decoder_layers
     if layers > len(tensors):  # before a graph of so many is built
         yield f"it has {len(tensors)} tensors, but settings with {layers} layers"
-    yield from _check_tokens("source", document.source, document.text, document.source_vocabulary)
+    of_source = document.text, document.source_vocabulary
+    of_target = document.translation, document.target_vocabulary
+    sides = {"source": of_source, "target": of_target, "predicted": of_target}
+    for name, where in sides.items():
+        if name in MISSING.get(settings.network, ()):
+            if getattr(document, name):
+                yield f"{name} has tokens, but this is a network={settings.network}"
+        else:
+            yield from _check_tokens(name, getattr(document, name), *where)
     yield from _check_words(document)
-    for name in ("target", "predicted"):
-        tokens = getattr(document, name)
-        yield from _check_tokens(name, tokens, document.translation, document.target_vocabulary)
     yield from _check_rows(document)
     yield from _check_whole(document)
     is_list = isinstance(words, list) and all(isinstance(word, str) for word in words)
@@ -69,6 +75,8 @@ def _check_words(document: Document) -> Iterator[str]:
 def _check_rows(document: Document) -> Iterator[str]:
     """Yield contradictions of the rows: one prediction for each, with as many texts as ids."""
     rows = {len(document.target), len(document.predicted), len(document.predictions)}
+    if document.settings.network == "encoder":
+        rows = {1 if document.settings.labels else len(document.source), len(document.predictions)}
     if len(rows) > 1:
         yield f"target, predicted and predictions have {sorted(rows)} rows"
     for place, each in enumerate(document.predictions):

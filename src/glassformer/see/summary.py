@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from rich.cells import cell_len
 
+from ..config import SIDE_OF
 from .derive import mean_over_heads
 from .explain import Explanation
 from .trace import Array, Trace
@@ -26,12 +27,20 @@ ENDLESS = 1 << 20  # columns if the output is no terminal
 
 def summarise(trace: Trace, k: int = 3, layer: int | None = None, head: int | None = None) -> str:
     """Return the translation, `k` alternatives at each step, and the cross-attention, as text."""
-    shown = [_show(token.text) for token in trace.predicted]
+    tokens = trace.predicted or trace.source  # an encoder alone predicts what it reads
+    if trace.settings.labels:  # or the class of the text
+        tokens = [
+            tokens[0].model_copy(
+                update={"text": trace.top(0, 1)[0].text, "id": trace.top(0, 1)[0].id}
+            )
+        ]
+    shown = [_show(token.text) for token in tokens]
     widest = max(map(cell_len, shown))
     doubts = [f"looks wrong: {each.said}" for each in trace.document.problems]
-    lines = [trace.whole_text, trace.whole_translation, *doubts, *_list_sentences(trace)]
-    lines += ["", "what came, and what could have come:"]
-    for row, (token, expected) in enumerate(zip(trace.predicted, trace.predictions, strict=True)):
+    texts = dict.fromkeys((trace.whole_text, trace.whole_translation))  # one, if none is translated
+    lines = [*texts, *doubts, *_list_sentences(trace)]
+    lines += ["", "what came, and what could have come:" if trace.predicted else "what fits there:"]
+    for row, (token, expected) in enumerate(zip(tokens, trace.predictions, strict=False)):
         others = "  ".join(
             f"{_show(choice.text)} {_percent(choice.log_prob)}"
             for choice in [each for each in trace.top(row, k + 1) if each.id != token.id][:k]
@@ -39,7 +48,7 @@ def summarise(trace: Trace, k: int = 3, layer: int | None = None, head: int | No
         own = f"{_pad(shown[row], widest)} {_percent(expected.log_prob):>6}"
         lines.append(f"  {row:3} {own}   {others}".rstrip())
     lines += [*_list_endings(trace), ""]
-    if not trace.settings.attending_layers:
+    if not (trace.settings.attending_layers or trace.settings.is_language_model):
         return "\n".join([*lines, "no attention: the decoder knows the source by one vector alone"])
     return "\n".join([*lines, *_draw_attention(trace, layer, head)])
 
@@ -78,10 +87,11 @@ def _list_endings(trace: Trace) -> Iterator[str]:
 
 def _draw_attention(trace: Trace, layer: int | None, head: int | None) -> Iterator[str]:
     weights, which = _choose(trace, layer, head)
-    rows = [_show(token.text) for token in trace.predicted]
-    keys = [_stack(_show(token.text)) for token in trace.source]
+    rows = [_show(token.text) for token in trace.predicted or trace.source]
+    keys = [_stack(_show(token.text)) for token in trace.source or trace.target]
     widest = max(map(cell_len, rows))
-    yield f"cross-attention, {which}: what each token reads while it is chosen"
+    kind = "self-attention" if trace.settings.is_language_model else "cross-attention"
+    yield f"{kind}, {which}: what each token reads{' while it is chosen' if trace.target else ''}"
     room = shutil.get_terminal_size((ENDLESS, 0)).columns - widest - 3
     for block in _fit(keys, room):
         yield from _draw_block(rows, widest, keys[block], weights[:, block])
@@ -126,12 +136,17 @@ def _draw_block(
 
 def _choose(trace: Trace, layer: int | None, head: int | None) -> tuple[Array, str]:
     """Return the weights of one head, or a mean of several, and their description."""
-    layers = trace.settings.attending_layers
+    layers, name = trace.settings.attending_layers, "decoder.{}.cross_attention.weights"
+    if side := SIDE_OF.get(trace.settings.network):
+        layers, name = (
+            range(getattr(trace.settings, side)),
+            f"{side[:7]}.{{}}.self_attention.weights",
+        )
     if layer is not None:
         if not -len(layers) <= layer < len(layers):
             raise ValueError(f"layer {layer} is out of range: 0 to {len(layers) - 1}, or -1")
         layers = layers[layer : layer + 1 or None]
-    blocks = [trace[f"decoder.{number}.cross_attention.weights"] for number in layers]
+    blocks = [trace[name.format(number)] for number in layers]
     place = f"layer {layers[0]}" if layer is not None else "the mean of all layers"
     if head is None:
         mean = np.mean([mean_over_heads(block) for block in blocks], 0)

@@ -1,0 +1,132 @@
+"""Record one pass of a language model over a text.
+
+Letters: S positions of the text, as an encoder reads it; T rows of a decoder; V vocabulary, or the
+classes and one for padding.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from ..config import BOS, MASK
+from ..language_model import CLASSIFIES, COMPLETES, MASK_TEXT, LanguageModel
+from ..tap import record as watch
+from ..version import __version__
+from .document import LEVELS, Document, Level, Numerics, Prediction, Token
+from .levels import belongs
+from .parameters import Parameters
+from .tokens import read_target
+from .trace import Trace
+from .wiring import record_wiring
+
+TOP = 10  # tokens kept of each prediction
+HIDDEN = "\ufffd"  # what the mask is as text
+
+
+def record_text(reader: LanguageModel, text: str, *, level: Level = "everything") -> Trace:
+    """Run a language model once over a text, and keep the tensors.
+
+    A decoder's rows are the begin mark and the tokens; each predicts the next one. An encoder's
+    source is the text, with [MASK] for what is hidden, and it has no rows of a decoder. A
+    classifier predicts at the first position. ValueError for a wrong level or a text too long.
+    """
+    if level not in LEVELS:
+        raise ValueError(f"level={level}: one of {', '.join(LEVELS)}")
+    text = text.strip()
+    is_decoder = reader.ability == COMPLETES
+    framed = reader.encode_text(text) if is_decoder else reader.encode_masked(text)
+    ids, outputs = torch.tensor([framed], device=reader.device), _list_outputs(reader)
+    with torch.inference_mode():
+        given = ids[:, :-1] if is_decoder else ids
+        with watch(reader.model, keep=lambda name: belongs(name, level)) as (view, taken):
+            logits_TV = view(given, given)[0].float()
+        fast: Any = reader.weights.view
+        apart_TV = (fast(given, given)[0].float().log_softmax(-1) - logits_TV.log_softmax(-1)).abs()
+        wanted = framed[1:] if is_decoder else framed
+        if reader.ability == CLASSIFIES:
+            wanted = [1 + int(logits_TV[0, 1:].argmax())]
+        predictions = _predict(logits_TV[: len(wanted)], wanted, outputs)
+    rows, predicted = read_tokens(reader, framed[1:-1], text)
+    document = Document(
+        glassformer=__version__,
+        text=text,
+        translation=text,
+        source=() if is_decoder else (rows[0], *predicted),
+        target=tuple(rows) if is_decoder else (),
+        predicted=tuple(predicted) if is_decoder else (),
+        settings=reader.config.model,
+        wiring=record_wiring(reader.config.model),
+        source_vocabulary=len(reader.tokenizer),
+        target_vocabulary=len(outputs),
+        level=level,
+        predictions=predictions,
+        search=None,
+        numerics=Numerics(
+            decoded_in="fp32",
+            recorded_in="fp32",
+            device=str(reader.device),
+            largest_difference=apart_TV.max().item(),
+            chosen_differently=(),
+        ),
+    )
+    arrays = {
+        name: (values[0] if name.endswith(".positions") else values[0][0]).cpu().numpy()
+        for name, values in taken.items()
+    }
+    return Trace(document, arrays, Parameters(reader.model.state_dict()), outputs)
+
+
+def _list_outputs(reader: LanguageModel) -> list[str]:
+    """Return the text of each number of the output: tokens, or padding and the classes."""
+    if reader.ability == CLASSIFIES:
+        return [reader.tokenizer.token(0), *reader.config.model.labels]
+    names = [reader.tokenizer.token(id) for id in range(len(reader.tokenizer))]
+    names[MASK] = MASK_TEXT
+    return names
+
+
+def read_tokens(
+    reader: LanguageModel, ids: list[int], text: str
+) -> tuple[list[Token], list[Token]]:
+    """Return the tokens of a text after the first mark, and before the last; spans fit [MASK]."""
+    shown = text.replace(MASK_TEXT, HIDDEN)
+    rows, predicted = read_target(reader.tokenizer, ids, shown, finished=True)
+    longer = len(MASK_TEXT) - len(HIDDEN)
+
+    def mend(tokens: list[Token]) -> list[Token]:
+        before, mended = 0, []
+        for token in tokens:
+            is_mask = token.id == MASK
+            start, end = token.start + longer * before, token.end + longer * (before + is_mask)
+            name = MASK_TEXT if is_mask else token.text
+            mended.append(Token(text=name, id=token.id, start=start, end=end))
+            before += is_mask
+        return mended
+
+    assert rows[0].id == BOS
+    return mend(rows), mend(predicted)
+
+
+def _predict(logits_TV: Tensor, wanted: list[int], names: list[str]) -> tuple[Prediction, ...]:
+    """Return the distribution at each row, and where what is there stands in it."""
+    log_prob_TV = logits_TV.double().log_softmax(-1)
+    own_T1 = log_prob_TV.gather(1, torch.tensor(wanted, device=logits_TV.device)[:, None])
+    best = log_prob_TV.topk(min(TOP, log_prob_TV.size(1)))
+    entropy_T = -(log_prob_TV.exp() * log_prob_TV).sum(-1)
+    columns = (own_T1[:, 0], (log_prob_TV > own_T1).sum(-1), entropy_T, best.indices, best.values)
+    return tuple(
+        Prediction(
+            log_prob=log_prob,
+            rank=rank,
+            entropy=entropy,
+            ids=ids,
+            texts=tuple(names[id] for id in ids),
+            log_probs=log_probs,
+        )
+        for log_prob, rank, entropy, ids, log_probs in zip(
+            *(column.tolist() for column in columns), strict=True
+        )
+    )
