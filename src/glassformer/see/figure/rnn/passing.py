@@ -1,4 +1,4 @@
-"""What passes: words one by one, and what the encoder hands over (V92, V93, V02)."""
+"""Words pass one by one, and the encoder hands over one state or all (V92, V93, V02)."""
 
 from __future__ import annotations
 
