@@ -125,5 +125,12 @@ def draw_handed_over(plan: Outline) -> Scene:
         title=plan.say("title_attention" if attends else "title", n=n),
         note=plan.say("note", d=d),
         links=links,
-        callouts=[Callout(f"row {n - 1}", plan.say("last", word=tokens[-1]), "below", 260)],
+        callouts=[
+            Callout(
+                f"row {n - 1}",
+                plan.say("all" if attends else "last", word=tokens[-1]),
+                "below",
+                260,
+            )
+        ],
     )
