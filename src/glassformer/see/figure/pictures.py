@@ -318,11 +318,11 @@ def make_scene(trace: Any, id: str, **options: Any) -> Scene:
     """
     network = trace.settings.network
     picture = find_picture(id, network)
+    check_options(picture.id, picture.scene, options)
     if picture.network not in (network, "any"):
         raise ValueError(
             f"{picture.id} shows {NAMES[picture.network]}, but this is {NAMES[network]}"
         )
-    check_options(picture.id, picture.scene, options)
     return picture.scene(trace, **options)
 
 
