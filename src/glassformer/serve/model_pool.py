@@ -231,7 +231,7 @@ class ModelPool:
         stamp = model.stamp()
         with self._lock:
             for id, (other, then) in self._loaded.items():
-                if self.models[id].folder == model.folder and then == stamp and model.pair:
+                if self.find(id).folder == model.folder and then == stamp and model.pair:
                     return other.with_settings(open_model(model.folder)[0].narrow(model.pair))
         return Translator.load(model.folder, to=model.pair, **self.how)
 

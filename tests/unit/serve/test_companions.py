@@ -13,7 +13,7 @@ def test_the_three_networks_are_recorded_though_they_are_not_listed(client: Clie
     for model in ("demo-rnn", "demo-rnn-attention"):
         assert model not in listed
         made = client.ask("/api/trace", {"model": model, "text": TEXT})
-        assert made.status == 200, made.text
+        assert made.status == 200, made.body
         found[model] = client.ask(f"/api/traces/{made.json['id']}/answer").json
         assert found[model]["network"] == "rnn"
     assert found["demo-rnn"]["attention"] == [] and found["demo-rnn"]["d_model"] == 192

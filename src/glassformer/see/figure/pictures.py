@@ -271,7 +271,11 @@ PICTURES: Mapping[str, Picture] = {picture.id: picture for picture in _ALL}
 # What a picture of a Transformer contrasts with, drawn of a recurrent network.
 _RECURRENT = {
     "V02": Picture(
-        "V02", "Two boxes and a vector", "两个盒子与一个向量", passing.draw_handed_over, network="rnn"
+        "V02",
+        "Two boxes and a vector",
+        "两个盒子与一个向量",
+        passing.draw_handed_over,
+        network="rnn",
     ),
     "V72": Picture(
         "V72", "One after the other", "一步接一步", time.draw_in_turn, needs="", network="rnn"
@@ -314,11 +318,11 @@ def make_scene(trace: Any, id: str, **options: Any) -> Scene:
     """
     network = trace.settings.network
     picture = find_picture(id, network)
+    check_options(picture.id, picture.scene, options)
     if picture.network not in (network, "any"):
         raise ValueError(
             f"{picture.id} shows {NAMES[picture.network]}, but this is {NAMES[network]}"
         )
-    check_options(picture.id, picture.scene, options)
     return picture.scene(trace, **options)
 
 

@@ -325,8 +325,8 @@ def draw_look_grid(plan: Outline) -> Scene:
     name = f"{find_look(trace)}.weights"
     weights = plan.of(f"{name}[0,q,m]")
     source, target = show_tokens(trace.source), show_tokens(trace.predicted)
-    columns = [j for j in elide(len(source), GRID) if j is not None]
     shown = [t for t in elide(len(target), GRID) if t is not None]
+    columns = keep_largest(weights.values[shown].max(0), GRID)
     peaks = weights.values.max(-1)
     rows: list[Node] = []
     cell = (min(26.0, 480.0 / len(columns)), 17.0)

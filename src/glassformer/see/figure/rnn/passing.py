@@ -1,4 +1,4 @@
-"""What passes: words one by one, and what the encoder hands over (V92, V93, V02)."""
+"""Words pass one by one, and the encoder hands over one state or all (V92, V93, V02)."""
 
 from __future__ import annotations
 
@@ -125,5 +125,12 @@ def draw_handed_over(plan: Outline) -> Scene:
         title=plan.say("title_attention" if attends else "title", n=n),
         note=plan.say("note", d=d),
         links=links,
-        callouts=[Callout(f"row {n - 1}", plan.say("last", word=tokens[-1]), "below", 260)],
+        callouts=[
+            Callout(
+                f"row {n - 1}",
+                plan.say("all" if attends else "last", word=tokens[-1]),
+                "below",
+                260,
+            )
+        ],
     )
