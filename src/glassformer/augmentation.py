@@ -34,7 +34,7 @@ WAIT = 1.0  # seconds between two looks at what other processes make
 
 @dataclass(frozen=True)
 class Augmentation:
-    """What decides which pairs are made."""
+    """The settings that decide which pairs are made."""
 
     models: list[str]
     source: str

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
 
 from .config import EOS, Config, Decode
-from .data.glossary import Glossary, Term, list_spellings
+from .data.glossary import Glossary, GlossaryTerm, list_spellings
 from .decode import Budget, Hypothesis
 from .decode.mbr import SAMPLE, rank_by_utility
 from .decode.sentences import Constraint, Spelling
@@ -351,7 +351,7 @@ class Translator:
         terms = Glossary.of(glossary)
         return [[self._spell(term) for term in terms.find(text)] for text in texts]
 
-    def _spell(self, term: Term) -> Constraint:
+    def _spell(self, term: GlossaryTerm) -> Constraint:
         target, is_unspaced_target = (
             self.tokenizers.target,
             is_unspaced(self.config.data.target_lang),

@@ -15,7 +15,7 @@ STEM, OR = "*", "|"  # after a target: it may go on; between targets: either
 
 
 @dataclass(frozen=True)
-class Term:
+class GlossaryTerm:
     """A word or phrase of the source, and the translations of which one has to appear."""
 
     source: str
@@ -32,7 +32,7 @@ class Glossary:
     A source in lower case is found in any case, another one as it is written.
     """
 
-    def __init__(self, terms: Iterable[Term]) -> None:
+    def __init__(self, terms: Iterable[GlossaryTerm]) -> None:
         self.terms = tuple(sorted(terms, key=lambda term: -len(term.source)))
         self._patterns = [
             _find(term.source, re.IGNORECASE if term.source.islower() else 0) for term in self.terms
@@ -45,7 +45,7 @@ class Glossary:
         Several targets stand with | between them; one that ends in * may be inflected. Blank lines
         and those that begin with # are left out. ValueError names the line that is wrong.
         """
-        terms: dict[str, Term] = {}
+        terms: dict[str, GlossaryTerm] = {}
         for number, line in enumerate(read_lines(path), 1):
             if not line.strip() or line.startswith("#"):
                 continue
@@ -68,9 +68,9 @@ class Glossary:
             return terms
         return cls(make_term(*pair, name=f"term {pair[0]!r}") for pair in terms.items())
 
-    def find(self, text: str) -> list[Term]:
+    def find(self, text: str) -> list[GlossaryTerm]:
         """Return the terms in a text, each once; a longer one hides those that overlap it."""
-        found: list[tuple[int, Term]] = []
+        found: list[tuple[int, GlossaryTerm]] = []
         taken: list[tuple[int, int]] = []
         text = clean(text)
         for term, pattern in zip(self.terms, self._patterns, strict=True):
@@ -82,12 +82,12 @@ class Glossary:
         return list(dict.fromkeys(term for _, term in sorted(found, key=lambda pair: pair[0])))
 
 
-def make_term(source: str, target: str, name: str) -> Term:
+def make_term(source: str, target: str, name: str) -> GlossaryTerm:
     """Return a term. ValueError, which begins with `name`, if a side of it is empty."""
     targets = tuple(each.strip() for each in target.split(OR))
     if not source.strip() or not all(each.rstrip(STEM).strip() for each in targets):
         raise ValueError(f"{name}: neither the source nor a target may be empty")
-    return Term(clean(source.strip()), tuple(map(clean, targets)))
+    return GlossaryTerm(clean(source.strip()), tuple(map(clean, targets)))
 
 
 def count_terms(
@@ -111,7 +111,7 @@ def _find(words: str, flags: int = 0) -> re.Pattern[str]:
     return re.compile(before + re.escape(plain) + after, flags)
 
 
-def list_spellings(term: Term, is_unspaced: bool) -> Iterator[tuple[str, bool]]:
+def list_spellings(term: GlossaryTerm, is_unspaced: bool) -> Iterator[tuple[str, bool]]:
     """Yield each target without its mark, and whether a word may go on after it."""
     for target in term.targets:
         plain = target.removesuffix(STEM)

@@ -8,7 +8,7 @@ import pytest
 
 from glassformer import Translator
 from glassformer.cli import main
-from glassformer.data.glossary import Glossary, Term, count_terms
+from glassformer.data.glossary import Glossary, GlossaryTerm, count_terms
 from glassformer.decode.constrained import measure_progress
 from glassformer.decode.sentences import Constraint, Spelling
 
@@ -28,10 +28,10 @@ def test_a_text_has_whole_words_and_the_longest_terms() -> None:
 
 
 def test_a_target_is_whole_or_a_stem() -> None:
-    assert Term("cat", ("chat",)).is_in("Le chat dort.")
-    assert not Term("cat", ("chat",)).is_in("La chatte dort.")
-    assert Term("cat", ("chat*",)).is_in("La chatte dort.")
-    assert Term("cat", ("minet", "matou")).is_in("Un matou")
+    assert GlossaryTerm("cat", ("chat",)).is_in("Le chat dort.")
+    assert not GlossaryTerm("cat", ("chat",)).is_in("La chatte dort.")
+    assert GlossaryTerm("cat", ("chat*",)).is_in("La chatte dort.")
+    assert GlossaryTerm("cat", ("minet", "matou")).is_in("Un matou")
 
 
 def test_every_term_is_met(translator: Translator) -> None:

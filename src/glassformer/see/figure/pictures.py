@@ -271,7 +271,11 @@ PICTURES: Mapping[str, Picture] = {picture.id: picture for picture in _ALL}
 # What a picture of a Transformer contrasts with, drawn of a recurrent network.
 _RECURRENT = {
     "V02": Picture(
-        "V02", "Two boxes and a vector", "两个盒子与一个向量", passing.draw_handed_over, network="rnn"
+        "V02",
+        "Two boxes and a vector",
+        "两个盒子与一个向量",
+        passing.draw_handed_over,
+        network="rnn",
     ),
     "V72": Picture(
         "V72", "One after the other", "一步接一步", time.draw_in_turn, needs="", network="rnn"
