@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from copy import copy
+from functools import cached_property
 from importlib import import_module
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
 
 from .config import EOS, Config, Decode
+from .data.glossary import Glossary, GlossaryTerm, list_spellings
 from .decode import Budget, Hypothesis
 from .decode.mbr import SAMPLE, rank_by_utility
+from .decode.sentences import Constraint, Spelling
 from .directory import Tokenizers, open_model, split_pair
 from .engine import Weights
 from .text import Tokens
@@ -131,6 +134,7 @@ class Translator:
         split: bool = ...,
         seed: int = ...,
         again: bool = ...,
+        glossary: Glossary | Mapping[str, str] | None = ...,
         progress: Progress | None = ...,
     ) -> str: ...
     @overload
@@ -143,6 +147,7 @@ class Translator:
         split: bool = ...,
         seed: int = ...,
         again: bool = ...,
+        glossary: Glossary | Mapping[str, str] | None = ...,
         progress: Progress | None = ...,
     ) -> list[str]: ...
     def translate(
@@ -172,6 +177,7 @@ class Translator:
         split: bool = ...,
         seed: int = ...,
         first_line: int = ...,
+        glossary: Glossary | Mapping[str, str] | None = ...,
         progress: Progress | None = ...,
     ) -> list[Translation]: ...
     @overload
@@ -185,6 +191,7 @@ class Translator:
         split: bool = ...,
         seed: int = ...,
         first_line: int = ...,
+        glossary: Glossary | Mapping[str, str] | None = ...,
         progress: Progress | None = ...,
     ) -> list[list[Translation]]: ...
     def search(
@@ -197,6 +204,7 @@ class Translator:
         split: bool = True,
         seed: int = 0,
         first_line: int = 0,
+        glossary: Glossary | Mapping[str, str] | None = None,
         progress: Progress | None = None,
     ) -> list[Translation] | list[list[Translation]]:
         """Return the `n_best` translations of a text, or of each text of a list, best first.
@@ -206,14 +214,24 @@ class Translator:
         translate the parts of a text, as `split` returns them, one by one, and keep the text
         between them; the n best are the best combinations. Without it a text is one part, unless
         it is too long for the model. Text without a letter or digit is not translated. Sampling is
-        keyed by `seed` and by the number of the line, counted from `first_line`.
+        keyed by `seed` and by the number of the line, counted from `first_line`. glossary: terms
+        of the source and how they have to be translated: see `data.glossary.Glossary`; it is
+        searched with a beam.
         """
         if isinstance(texts, str):
-            told = {"decode": decode, "n_best": n_best, "split": split, "seed": seed}
+            told: dict[str, Any] = {
+                "decode": decode,
+                "n_best": n_best,
+                "split": split,
+                "seed": seed,
+            }
+            told["glossary"] = glossary
             how = _in_lists({"prefixes": prefixes, "first_line": first_line, **told})
             return self.search([texts], progress=progress, **how)[0]
         check_list("prefixes", prefixes)
         decode = self.config.decode.override(decode, n_best)
+        if glossary is not None and decode.search == "greedy":
+            decode = decode.override({"search": "beam"})
         spans = [self.split(text) if split else self._keep_whole(text) for text in texts]
         jobs = [
             (line, part, sentence)
@@ -227,6 +245,11 @@ class Translator:
             n_best,
             None if prefixes is None else self._prefixes(texts, prefixes, spans),
             [line + key * part for line, part, _ in jobs],
+            constraints=(
+                None
+                if glossary is None
+                else self._constrain([text for *_, text in jobs], glossary, decode)
+            ),
             seed=seed,
             progress=progress and count_text_lines(progress, len(texts), len(jobs)),
         )
@@ -247,11 +270,16 @@ class Translator:
         prefixes: list[list[int]] | None,
         lines: list[int],
         *,
+        constraints: list[list[Constraint]] | None = None,
         seed: int,
         progress: Progress | None,
     ) -> list[list[Hypothesis]]:
         """Return the best hypotheses of each sentence; with `mbr`, those of the highest utility."""
         engine, several = self.weights.get_engine(self.precision), decode.mbr
+        if constraints and any(constraints):
+            return self._search_constrained(
+                sources, decode, wanted, prefixes, lines, constraints, seed, progress
+            )
         n_best, is_drawn = wanted, bool(several) and decode.search == "sample"
         draws = several if is_drawn else 1
         if several and not is_drawn:
@@ -274,6 +302,74 @@ class Translator:
         groups = [found[first : first + draws] for first in range(0, len(found), draws)]
         ranked = (self._rank([each for ways in group for each in ways], decode) for group in groups)
         return [best[:wanted] for best in ranked]
+
+    def _search_constrained(
+        self,
+        sources: list[list[int]],
+        decode: Decode,
+        n_best: int,
+        prefixes: list[list[int]] | None,
+        lines: list[int],
+        constraints: list[list[Constraint]],
+        seed: int,
+        progress: Progress | None,
+    ) -> list[list[Hypothesis]]:
+        """Return the best hypotheses; PyTorch searches the sentences that have constraints."""
+        found: list[list[Hypothesis]] = [[] for _ in sources]
+        bound = [place for place, wanted in enumerate(constraints) if wanted]
+        free = [place for place, wanted in enumerate(constraints) if not wanted]
+        engines = (self.weights.get_torch_engine(), bound), (None, free)
+        for engine, places in engines:
+            rows = [sources[place] for place in places]
+            begins = prefixes and [prefixes[place] for place in places]
+            own = [lines[place] for place in places]
+            if engine is None:
+                ways = self._search(rows, decode, n_best, begins, own, seed=seed, progress=progress)
+            else:
+                ways = engine.search(
+                    rows,
+                    decode,
+                    n_best=n_best,
+                    prefixes=begins,
+                    lines=own,
+                    constraints=[constraints[place] for place in places],
+                    longest=self.longest,
+                    budget=self.batch_budget,
+                    workers=1,
+                    progress=progress,
+                )
+            for place, best in zip(places, ways, strict=True):
+                found[place] = best
+        return found
+
+    def _constrain(
+        self, texts: Sequence[str], glossary: Glossary | Mapping[str, str], decode: Decode
+    ) -> list[list[Constraint]]:
+        """Return what the translation of each text has to contain. ValueError without a beam."""
+        if decode.search != "beam" or decode.mbr:
+            raise ValueError("a glossary needs search=beam, without mbr")
+        terms = Glossary.of(glossary)
+        return [[self._spell(term) for term in terms.find(text)] for text in texts]
+
+    def _spell(self, term: GlossaryTerm) -> Constraint:
+        target, is_unspaced_target = (
+            self.tokenizers.target,
+            is_unspaced(self.config.data.target_lang),
+        )
+        spellings: list[Spelling] = []
+        for text, may_go_on in list_spellings(term, is_unspaced_target):
+            ids = [target.encode(text)]
+            if is_unspaced_target:
+                ids.append(target.encode_inside(text))
+            continuing = frozenset[int]() if may_go_on else self._continuing
+            spellings += [Spelling(tuple(each), continuing) for each in ids]
+        return Constraint(tuple(spellings))
+
+    @cached_property
+    def _continuing(self) -> frozenset[int]:
+        """Return the target tokens that begin with a letter or digit: they continue a word."""
+        texts = enumerate(self.tokenizers.target.vocabulary)
+        return frozenset(id for id, text in texts if text[:1].isalnum())
 
     def _rank(self, found: list[Hypothesis], decode: Decode) -> list[Hypothesis]:
         """Return the hypotheses by expected utility, each text once."""

@@ -72,6 +72,7 @@ def corpus(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
             path.write_bytes(text)
     (tmp_path / "theirs.de").write_bytes((tmp_path / "test.de").read_bytes())
     write_memory(tmp_path / "memory.tmx")
+    (tmp_path / "terms.tsv").write_text("dog\tchien\n", encoding="utf-8")
     edits = (ROOT / "docs" / "edits.md").read_text(encoding="utf-8")
     (tmp_path / "edits.json").write_text(edits.split("```json\n")[1].split("```")[0], "utf-8")
     monkeypatch.chdir(tmp_path)

@@ -25,6 +25,7 @@ TABLE = [
     ["bridge", "see"],
     ["train"],
     ["publish"],
+    ["augmentation"],
     ["evaluate", "shards"],
     ["checks"],
     ["translator", "language_model"],

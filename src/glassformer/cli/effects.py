@@ -15,10 +15,11 @@ NO_EFFECT = {
         "without --layer": "--head --row",
     },
     "evaluate": {
-        "without a MODEL": "--source --output --to --model --set --no-split --no-guard {search}",
-        "on a language model": "--source --reference --hypothesis --against --output --set --to "
-        "--model --target-lang --tokenize --literature --no-split --no-guard --threads --workers "
+        "without a MODEL": "--source --output --to --model --glossary --set --no-split --no-guard "
         "{search}",
+        "on a language model": "--source --reference --hypothesis --against --output --set --to "
+        "--model --glossary --target-lang --tokenize --literature --no-split --no-guard --threads "
+        "--workers {search}",
     },
     "see": {
         "on a saved trace": "--sentence --level --target --prefix --hypothesis --device "
@@ -45,7 +46,8 @@ NO_EFFECT = {
     },
     "translate": {
         "without --engine ray": "--ray-address --shard-lines",
-        "with --engine ray": "--prefix-file --model --to",
+        "with --n-best": "--alignment --confidence",
+        "with --engine ray": "--prefix-file --model --glossary --to --alignment --confidence",
     },
 }
 

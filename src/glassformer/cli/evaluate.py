@@ -23,6 +23,7 @@ from .options import (
     CHANGES,
     DEVICE,
     ENSEMBLE,
+    GLOSSARY,
     NO_GUARD,
     NO_SPLIT,
     PRECISION_FP32,
@@ -36,7 +37,7 @@ from .options import (
     opt,
 )
 from .terminal import CHUNK, cut_chunks, keep_apart, open_output, show_progress, to_json, warn
-from .translate import search_chunks
+from .translate import read_glossary, search_chunks
 from .verb import spell_typed, takes
 
 if TYPE_CHECKING:
@@ -80,6 +81,7 @@ def evaluate(
     ),
     to: str | None = TO,
     ensemble: list[Path] | None = ENSEMBLE,
+    glossary: Path | None = GLOSSARY,
     no_split: bool = NO_SPLIT,
     no_guard: bool = NO_GUARD,
     seed: int | None = SEED,
@@ -132,7 +134,7 @@ def evaluate(
     if model and translator:
         decode = choose_decode(translator.config, changes or (), context.params)
         how = {"decode": decode, "split": not no_split, "again": not no_guard}
-        how["seed"] = seed or 0
+        how |= {"seed": seed or 0, "glossary": read_glossary(glossary)}
         ours, work = translate_all(model, translator, ours, output, **how)
     references = [lines for each in sets for lines in each]
     quality = score_quality(ours, references, **scoring, literature=literature)
@@ -237,6 +239,7 @@ class Work:
     seconds: float
     suspect_lines: int  # lines whose translations look wrong
     problems: dict[str, int]  # lines with each kind of problem, as `quality_check` names them
+    terms: tuple[int, int] | None = None  # of the glossary in the text, and those that were met
 
     def __str__(self) -> str:
         told = (
@@ -244,6 +247,8 @@ class Work:
             f"precision    {self.precision}\n"
             f"search       {describe_search(self.decode)}"
         )
+        if self.terms:
+            told += f"\nglossary     {self.terms[1]:,} of {self.terms[0]:,} terms as it asks"
         if not self.suspect_lines:
             return told
         kinds = ", ".join(f"{times:,} {kind}" for kind, times in self.problems.items())
@@ -257,6 +262,8 @@ def translate_all(
 
     If `to` is given, write them to that file too.
     """
+    from ..data.glossary import count_terms
+
     begun = monotonic()
     chunks = cut_chunks(((text, "") for text in texts), CHUNK)
     judged: list[Judged] = []
@@ -272,7 +279,8 @@ def translate_all(
     suspects = sum(bool(each.problems) for each in judged)
     where = str(translator.device), translator.precision
     told = suspects, dict(kinds.most_common())
-    return found, Work(str(model), how["decode"], *where, seconds, *told)
+    terms = count_terms(how["glossary"], texts, found) if how["glossary"] else None
+    return found, Work(str(model), how["decode"], *where, seconds, *told, terms)
 
 
 def show_scores(work: Work | None, quality: Quality, comparison: Comparison | None) -> str:

@@ -53,6 +53,12 @@ ENSEMBLE = opt(
     "mean of theirs.",
     "--model",
 )
+GLOSSARY = opt(
+    "FILE",
+    "How terms have to be translated: on each line a source term, a tab and its target; a|b is "
+    "either, and a target with * at its end may be inflected.",
+    panel=SEARCH,
+)
 OUTPUT = opt("FILE", "Write here instead of the standard output.", "--output", "-o")
 AS_JSON = flag("Print JSON, for programs to read.", "--json")
 CHANGES = opt(

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict
 from itertools import count, zip_longest
 from pathlib import Path
@@ -17,6 +18,7 @@ from .options import (
     AS_JSON,
     DEVICE,
     ENSEMBLE,
+    GLOSSARY,
     MACHINE,
     MODEL,
     NO_GUARD,
@@ -29,6 +31,7 @@ from .options import (
     TO,
     WORKERS,
     arg,
+    flag,
     opt,
 )
 from .terminal import (
@@ -46,6 +49,7 @@ from .verb import takes
 
 if TYPE_CHECKING:
     from ..checks.quality_check import Judged
+    from ..data.glossary import Glossary
     from ..translator import Translation, Translator
 
 
@@ -68,6 +72,7 @@ def translate(
     output: Path | None = OUTPUT,
     to: str | None = TO,
     ensemble: list[Path] | None = ENSEMBLE,
+    glossary: Path | None = GLOSSARY,
     n_best: int | None = opt(
         "N",
         "Print the N best: number of the line, score, translation, with tabs between.",
@@ -76,6 +81,17 @@ def translate(
     ),
     prefix_file: Path | None = opt(
         "FILE", "How the translation of each line has to begin.", panel=SEARCH
+    ),
+    alignment: bool = flag(
+        "After each translation, a tab and its alignment: 0-0 2-1 are the source word and the "
+        "target word, from 0; marks count as words.",
+        "--alignment",
+        panel=SEARCH,
+    ),
+    confidence: bool = flag(
+        "After each translation, a tab and how sure the model is, 0 to 1.",
+        "--confidence",
+        panel=SEARCH,
     ),
     no_split: bool = NO_SPLIT,
     no_guard: bool = NO_GUARD,
@@ -140,8 +156,9 @@ def translate(
         if precision == "auto" and translator.precision != "fp32":
             print(f"precision {translator.precision}", file=sys.stderr)
         how = {"decode": decode, "n_best": n_best or 1, "seed": seed or 0, "split": not no_split}
-        how["again"] = not (no_guard or n_best)
+        how |= {"again": not (no_guard or n_best), "glossary": read_glossary(glossary)}
         chunks, total = cut_chunks(join_prefixes(lines, prefix_file), size), count_if_file(file)
+        extend = choose_extras(model, translator, alignment, confidence, as_json)
         with open_output(output) as out, show_progress("translating", total, beside=out) as tell:
             in_parts: list[int] = []
             for line, text, found in search_chunks(translator, chunks, progress=tell, **how):
@@ -149,7 +166,8 @@ def translate(
                 in_json = as_json and show_translation_json(
                     text, found, n_best, translator.precision
                 )
-                print(in_json or show_text(line, found.best, n_best), file=out, flush=True)
+                shown = in_json or show_text(line, found.best, n_best)
+                print(extend(shown, text, found), file=out, flush=True)
 
         if in_parts:
             more = f", like {len(in_parts) - 1:,} more" if in_parts[1:] else ""
@@ -183,6 +201,43 @@ def search_chunks(
         found = search_checked(translator, texts, prefixes=prefixes, first_line=done, **how)
         yield from zip(count(done + 1), texts, found, strict=False)
         done += len(chunk)
+
+
+def read_glossary(path: Path | None) -> Glossary | None:
+    if path is None:
+        return None
+    from ..data.glossary import Glossary
+
+    return Glossary.read(path)
+
+
+def choose_extras(
+    model: Path, translator: Translator, alignment: bool, confidence: bool, as_json: bool
+) -> Callable[[str, str, Judged], str]:
+    """Return a function that adds the alignment, and the confidence, to a line of output.
+
+    It is called with the line, the source and its translations. JSON has the confidence anyway.
+    """
+    if not (alignment or confidence):
+        return lambda shown, text, found: shown
+    from ..directory import locate
+    from ..documents.alignment import Alignments, Said
+
+    alignments = Alignments()
+
+    def extend(shown: str, text: str, found: Judged) -> str:
+        told: dict[str, object] = {"confidence": f"{found.confidence:.4f}"} if confidence else {}
+        if alignment:
+            best = found.best[0]
+            parts = tuple((part.source, part.target) for part in best.parts)
+            (links,) = alignments.align(locate(model), translator, [Said(text, best.text, parts)])
+            told["alignment"] = " ".join(f"{s}-{t}" for s, t, _ in sorted(links))
+        if as_json:
+            told.pop("confidence", None)
+            return to_json({**json.loads(shown), **told})
+        return "\t".join([shown, *map(str, told.values())])
+
+    return extend
 
 
 def show_text(line: int, best: list[Translation], n_best: int | None) -> str:

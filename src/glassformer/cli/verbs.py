@@ -15,7 +15,7 @@ from .verb import Verb
 
 PANELS = {
     "Try": ("demo",),
-    "Train": ("check-data", "train", "average"),
+    "Train": ("check-data", "augment", "train", "average"),
     "Use": ("translate", "see", "serve", "page", "score", "align", "heads", "info", "doctor"),
     "Language models": ("complete", "fill", "classify"),
     "Measure": ("evaluate",),

@@ -22,12 +22,14 @@ from ..config import BOS, PAD, Decode
 from ..machine.device import free_memory, run_in_threads
 from ..machine.out_of_memory import is_out_of_memory
 from .beam import step_beam
+from .constrained import step_constrained
 from .protocol import Network, S
 from .rules import count_rows
 from .sample import make_keys, step_greedy, step_sample
 from .score import log_probs_of, padded
 from .sentences import (
     Budget,
+    Constraint,
     Hypothesis,
     Queue,
     Sentence,
@@ -56,6 +58,7 @@ def search(
     n_best: int = 1,
     prefixes: Sequence[Sequence[int]] | None = None,
     lines: Sequence[int] | None = None,
+    constraints: Sequence[Sequence[Constraint]] | None = None,
     seed: int = 0,
     longest: int | None = None,
     budget: int | Budget = BUDGET,
@@ -69,17 +72,20 @@ def search(
 
     sources: ids, each ending with EOS. prefixes: the tokens that each translation must begin with.
     lines: the number of each sentence in the whole text, from 0; sampling is keyed by it and by
-    `seed`. longest: the most tokens that the network can read. budget: rows times the longest
-    source at work, in tokens; it shrinks where memory runs out, and the sentences at work begin
-    anew. refill: let sentences join as soon as there is room; None: not on a CPU. workers: threads
-    that share the sentences and the processor. watch: called with the indices of the sentences at
-    work, and each step. progress: called with the number of sentences done since its last call.
+    `seed`. constraints: phrases that each translation has to contain, for a beam search. longest:
+    the most tokens that the network can read. budget: rows times the longest source at work, in
+    tokens; it shrinks where memory runs out, and the sentences at work begin anew. refill: let
+    sentences join as soon as there is room; None: not on a CPU. workers: threads that share the
+    sentences and the processor. watch: called with the indices of the sentences at work, and each
+    step. progress: called with the number of sentences done since its last call.
     Raises ValueError for settings or sources that cannot be searched, and NotFiniteError, a
     ValueError, for logits that are not finite. The caller sets gradients and precision: call it
     under `torch.inference_mode()`.
     """
     check_search(n_best, settings)
-    sentences = plan_sentences(sources, prefixes, lines, longest, settings)
+    sentences = plan_sentences(sources, prefixes, lines, longest, settings, constraints)
+    if constraints and settings.search != "beam":
+        raise ValueError(f"a glossary needs search=beam, not search={settings.search}")
     limit = max((sentence.limit for sentence in sentences), default=0)
     found: list[list[Hypothesis]] = [[] for _ in sentences]
     queue = Queue(sentences, budget, count_rows(settings), workers)
@@ -121,7 +127,11 @@ def find_hypotheses(
             batch.admit(queue.take(batch.sentences))
         if not batch.sentences:
             return
-        step = choose(batch.feed(), batch.hypotheses, batch.settings)
+        if any(sentence.constraints for sentence in batch.sentences):
+            wanted = [sentence.constraints for sentence in batch.sentences]
+            step = step_constrained(batch.feed(), batch.hypotheses, batch.settings, wanted)
+        else:
+            step = choose(batch.feed(), batch.hypotheses, batch.settings)
         if watch:
             watch([sentence.index for sentence in batch.sentences], step)
         yield from batch.advance(step)

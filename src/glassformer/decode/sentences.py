@@ -18,6 +18,26 @@ TAKES = 3  # the first take of a worker is 1 / TAKES of its share of the queue
 
 
 @dataclass(frozen=True)
+class Spelling:
+    """A phrase that a translation has to contain, in tokens."""
+
+    ids: tuple[int, ...]
+    continuing: frozenset[int]  # tokens that would make its last word another one
+
+
+@dataclass(frozen=True)
+class Constraint:
+    """Phrases of which a translation has to contain one."""
+
+    spellings: tuple[Spelling, ...]
+
+    @property
+    def size(self) -> int:
+        """Return the tokens of the longest, which a met constraint counts as."""
+        return max(len(each.ids) for each in self.spellings)
+
+
+@dataclass(frozen=True)
 class Sentence:
     """A sentence to translate, with the limits of its search."""
 
@@ -26,6 +46,7 @@ class Sentence:
     source: Sequence[int]
     prefix: Sequence[int]  # the tokens that its translation must begin with
     limit: int  # the most tokens of its translation, EOS counted
+    constraints: tuple[Constraint, ...] = ()
 
     @property
     def size(self) -> int:
@@ -88,6 +109,7 @@ def plan_sentences(
     lines: Sequence[int] | None,
     longest: int | None,
     settings: Decode,
+    constraints: Sequence[Sequence[Constraint]] | None = None,
 ) -> list[Sentence]:
     """Return the sentences with these sources, in the same order.
 
@@ -110,7 +132,12 @@ def plan_sentences(
                     f"line {line + 1}: {what} asks for {tokens} tokens, "
                     f"but with EOS there may be {limit}: at most {limit - 1} fit"
                 )
-        sentences.append(Sentence(index, line, source, prefix, limit))
+        wanted = tuple(constraints[index]) if constraints else ()
+        if wanted:
+            needed = len(prefix) + sum(each.size for each in wanted) + 1
+            room = needed + settings.max_extra
+            limit = max(limit, room if longest is None else min(room, longest))
+        sentences.append(Sentence(index, line, source, prefix, limit, wanted))
     return sentences
 
 

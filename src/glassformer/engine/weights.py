@@ -158,6 +158,18 @@ class Weights:
                 self._engines[precision] = self._make_engine(precision)
             return self._engines[precision]
 
+    def get_torch_engine(self) -> Engine:
+        """Return the engine in PyTorch, for a search that the one in C does not know."""
+        with self._lock:
+            if "torch" not in self._engines:
+                if find_spec("torch") is None:
+                    raise ValueError("this search needs PyTorch: pip install 'glassformer[train]'")
+                from .torch_engine import TorchEngine
+
+                how = self.network, self.view, self.exact, self.device, self.threads
+                self._engines["torch"] = TorchEngine(*how)
+            return self._engines["torch"]
+
     def count_workers(self, sentences: int) -> int:
         """Return how many workers share so many sentences."""
         wanted = (self.workers or 1) * (self.threads or 1)

@@ -155,6 +155,11 @@ class Tokenizer:
     def encode(self, text: str) -> list[int]:
         return self.encode_many([text])[0]
 
+    def encode_inside(self, text: str) -> list[int]:
+        """Return the ids of a text as it stands inside another, where no space is before it."""
+        found: list[int] = self._backend.encode(clean(text)).ids
+        return found
+
     def encode_many(self, texts: Sequence[str]) -> list[list[int]]:
         check_list("texts", texts)
         found = self._backend.encode_batch_fast([_led(clean(text)) for text in texts])

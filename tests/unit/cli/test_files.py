@@ -192,8 +192,8 @@ def test_a_training_gets_its_files_in_order(run: Run, monkeypatch: pytest.Monkey
     """Source first, as they were named, with a recipe before them or not."""
     begun: list[tuple[str | None, list[Path]]] = []
 
-    def begin(config: Config, data: list[Path], out: Path, **how: object) -> None:
-        begun.append((config.size, data))
+    def begin(config: Config, data: list[str], out: Path, **how: object) -> None:
+        begun.append((config.size, [Path(each) for each in data]))
         raise ValueError("begun")
 
     monkeypatch.setattr(training, "train", begin)

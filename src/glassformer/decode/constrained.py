@@ -1,0 +1,169 @@
+"""Beam search in which given phrases have to appear: lexical constraints.
+
+The beam is dealt out among hypotheses that have met more and fewer of the constraints (dynamic beam
+allocation, Post and Vilar 2018), and the next token of each phrase is always a candidate. A
+hypothesis ends only when all are met.
+
+Letters: B sentences; W beam width, R = B * W rows; V vocabulary; C candidates of a sentence.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from ..config import EOS, PAD, Decode
+from .beam import is_done
+from .rules import find_top, forbid, length_penalty, sum_logs
+from .sentences import Constraint
+from .step import Hypotheses, Step
+
+
+class Continuation(NamedTuple):
+    """A candidate of one sentence."""
+
+    log_prob: float  # of the whole hypothesis
+    row: int
+    token: int
+    token_log_prob: float
+    met: int  # tokens of constraints, of phrases begun too
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """The candidates of one sentence, best first, and which of them are kept or finished."""
+
+    candidates: list[Continuation]
+    kept: list[int]
+    finished: list[bool]
+
+
+def measure_progress(tokens: Sequence[int], constraint: Constraint) -> tuple[int, int | None]:
+    """Return how many tokens of a constraint are met, and the next one; None if it is met."""
+    most, following = 0, constraint.spellings[0].ids[0]
+    for spelling in constraint.spellings:
+        ids, size = spelling.ids, len(spelling.ids)
+        for start in range(len(tokens) - size + 1):
+            end = start + size
+            is_cut = end < len(tokens) and tokens[end] in spelling.continuing
+            if tuple(tokens[start:end]) == ids and not is_cut:
+                return constraint.size, None
+        for length in range(min(size - 1, len(tokens)), most, -1):
+            if tuple(tokens[-length:]) == ids[:length]:
+                most, following = length, ids[length]
+                break
+    return most, following
+
+
+def measure_all(tokens: Sequence[int], constraints: Sequence[Constraint]) -> int:
+    return sum(measure_progress(tokens, each)[0] for each in constraints)
+
+
+def step_constrained(
+    logits_RV: Tensor,
+    before: Hypotheses,
+    settings: Decode,
+    constraints: Sequence[Sequence[Constraint]],
+) -> Step:
+    """Return the step that continues each sentence's hypotheses. The logits are overwritten."""
+    beam, sum_R1 = before.beams, sum_logs(logits_RV)
+    forbidden = forbid(logits_RV, sum_R1, before, settings)
+    log_probs_RV = logits_RV - sum_R1
+    top_RC, token_RC = find_top(log_probs_RV, min(2 * beam, log_probs_RV.size(1)))
+    tops, tokens = top_RC.tolist(), token_RC.tolist()
+    lengths, scores = before.length_B.tolist(), before.log_prob_BW.tolist()
+    history = before.tokens_BWL.tolist()
+    last = before.is_last_B.tolist()
+    found: list[Chosen] = []
+    for b, wanted in enumerate(constraints):
+        made: dict[tuple[int, int], Continuation] = {}
+        for row in range(beam):
+            if scores[b][row] == -math.inf:
+                continue
+            r, past = b * beam + row, history[b][row][len(history[b][row]) - lengths[b] :]
+            considered = dict(zip(tokens[r], tops[r], strict=True))
+            for each in wanted:
+                following = measure_progress(past, each)[1]
+                if following is not None:
+                    considered[following] = float(log_probs_RV[r, following])
+            for token, log_prob in considered.items():
+                if log_prob > -math.inf:
+                    grown = past if token == EOS else [*past, token]
+                    met = measure_all(grown, wanted)
+                    whole = scores[b][row] + log_prob
+                    made[row, token] = Continuation(whole, row, token, log_prob, met)
+        found.append(_choose(list(made.values()), beam, sum(c.size for c in wanted), last[b]))
+    return _build(found, before, settings, forbidden)
+
+
+def _choose(candidates: list[Continuation], beam: int, whole: int, is_last: bool) -> Chosen:
+    """Return which candidates of a sentence are kept, and which have ended."""
+    candidates = sorted(
+        (c for c in candidates if c.token != EOS or c.met == whole),
+        key=lambda c: (-c.log_prob, c.row, c.token),
+    )
+    complete = [place for place, c in enumerate(candidates) if c.met == whole][: 2 * beam]
+    ends = {place for place in complete[:beam] if candidates[place].token == EOS}
+    banks: dict[int, list[int]] = {}
+    for place, each in enumerate(candidates):
+        if each.token != EOS:
+            banks.setdefault(each.met, []).append(place)
+    order = sorted(banks, reverse=True)
+    kept: list[int] = []
+    for number, met in enumerate(order):
+        share = (beam - len(kept)) // (len(order) - number) if number else -(-beam // len(order))
+        kept += banks[met][: max(1, share)]
+    rest = sorted({place for bank in banks.values() for place in bank} - {*kept})
+    kept = sorted((kept + rest)[:beam])
+    if is_last:  # the best that met most is cut there, so it comes first
+        kept.sort(key=lambda place: (-candidates[place].met, place))
+    return Chosen(candidates, kept, [place in ends for place in range(len(candidates))])
+
+
+def _build(
+    found: Sequence[Chosen],
+    before: Hypotheses,
+    settings: Decode,
+    forbidden: tuple[Tensor, Tensor],
+) -> Step:
+    """Return the step made of what was chosen; candidates that do not exist fill the tensors."""
+    beam, device = before.beams, before.log_prob_BW.device
+    width = max(len(each.candidates) for each in found) + beam
+    parent, token, log_prob, token_log_prob, finished, kept = [], [], [], [], [], []
+    for each in found:
+        empty = width - len(each.candidates)
+        parent.append([c.row for c in each.candidates] + [0] * empty)
+        token.append([c.token for c in each.candidates] + [PAD] * empty)
+        log_prob.append([c.log_prob for c in each.candidates] + [-math.inf] * empty)
+        token_log_prob.append([c.token_log_prob for c in each.candidates] + [-math.inf] * empty)
+        finished.append(each.finished + [False] * empty)
+        spare = range(len(each.candidates), width)
+        kept.append([*each.kept, *spare][:beam])
+    log_prob_BC = torch.tensor(log_prob, device=device, dtype=torch.float32)
+    finished_BC = torch.tensor(finished, device=device)
+    kept_BW = torch.tensor(kept, device=device)
+    penalty_B = length_penalty(before.length_B + 1, settings)
+    score_BC = (log_prob_BC / penalty_B[:, None]).masked_fill(~finished_BC, -math.inf)
+    best_BN = torch.cat((before.best_BN, score_BC), 1).topk(before.best_BN.size(1)).values
+    finished_B = before.finished_B + finished_BC.sum(1)
+    hope_B = log_prob_BC.gather(1, kept_BW).max(1).values
+    is_enough_B = finished_B >= beam
+    stop_B = is_done(hope_B, best_BN, finished_B, before, settings) | is_enough_B
+    return Step(
+        before=before,
+        parent_BC=torch.tensor(parent, device=device),
+        token_BC=torch.tensor(token, device=device),
+        token_log_prob_BC=torch.tensor(token_log_prob, device=device, dtype=torch.float32),
+        log_prob_BC=log_prob_BC,
+        penalty_B=penalty_B,
+        kept_BW=kept_BW,
+        finished_BC=finished_BC,
+        best_BN=best_BN,
+        stop_B=stop_B | before.is_last_B,
+        forbidden=forbidden,
+    )

@@ -1,0 +1,107 @@
+"""Terms of a glossary: where a text has them, and translations that have to contain them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from glassformer import Translator
+from glassformer.cli import main
+from glassformer.data.glossary import Glossary, GlossaryTerm, count_terms
+from glassformer.decode.constrained import measure_progress
+from glassformer.decode.sentences import Constraint, Spelling
+
+LINES = ["The cat is on the mat.", "The dog bites the old cat.", "A horse runs.", ""]
+
+
+@pytest.fixture(scope="module")
+def translator() -> Translator:
+    return Translator.load("demo", device="cpu", precision="fp32")
+
+
+def test_a_text_has_whole_words_and_the_longest_terms() -> None:
+    glossary = Glossary.of({"cat": "chat", "old cat": "matou", "US": "USA", "猫": "chat"})
+    assert [t.source for t in glossary.find("The Cat, the old cat, us.")] == ["cat", "old cat"]
+    assert [t.source for t in glossary.find("cats concatenate in the US")] == ["US"]
+    assert [t.source for t in glossary.find("我的猫在睡")] == ["猫"]
+
+
+def test_a_target_is_whole_or_a_stem() -> None:
+    assert GlossaryTerm("cat", ("chat",)).is_in("Le chat dort.")
+    assert not GlossaryTerm("cat", ("chat",)).is_in("La chatte dort.")
+    assert GlossaryTerm("cat", ("chat*",)).is_in("La chatte dort.")
+    assert GlossaryTerm("cat", ("minet", "matou")).is_in("Un matou")
+
+
+def test_every_term_is_met(translator: Translator) -> None:
+    for terms in ({"cat": "minet"}, {"cat": "chien", "dog": "chat|minet"}, {"mat": "lit*"}):
+        found = translator.translate(LINES, glossary=terms, again=False)
+        asked, met = count_terms(Glossary.of(terms), LINES, found)
+        assert asked == met > 0
+        assert found[3] == ""
+
+
+def test_sentences_without_terms_and_terms_met_anyway_stay(translator: Translator) -> None:
+    plain = translator.translate(LINES, decode={"beam": 5}, again=False)
+    with_terms = translator.translate(
+        LINES, decode={"beam": 5}, glossary={"cat": "chat"}, again=False
+    )
+    assert with_terms == plain
+
+
+def test_batches_change_nothing(translator: Translator) -> None:
+    how = {"glossary": {"cat": "minet", "dog": "toutou"}, "again": False}
+    alone = [translator.translate(line, **how) for line in LINES]
+    assert translator.translate(LINES, **how) == alone
+
+
+def test_progress_of_a_phrase() -> None:
+    phrase = Constraint((Spelling((7, 8, 9), frozenset({4})), Spelling((5,), frozenset({4}))))
+    assert measure_progress([], phrase) == (0, 7)
+    assert measure_progress([3, 7, 8], phrase) == (2, 9)
+    assert measure_progress([7, 8, 7], phrase) == (1, 8)
+    assert measure_progress([7, 8, 9], phrase) == (3, None)
+    assert measure_progress([7, 8, 9, 4], phrase) == (0, 7)
+    assert measure_progress([5, 6], phrase) == (3, None)
+    assert measure_progress([5, 4], phrase) == (0, 7)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("cat\n", "line 1: a source term, a tab, a target term"),
+        ("cat\tchat\tx\n", "line 1: a source term"),
+        ("# only this\n\n", "there are no terms"),
+        ("cat\tchat\ncat\tminet\n", "line 2: cat is there twice"),
+        ("cat\t*\n", "line 1: neither"),
+        ("\tchat\n", "line 1: neither"),
+    ],
+)
+def test_mistakes_in_a_file_are_told(tmp_path: Path, text: str, said: str) -> None:
+    path = tmp_path / "terms.tsv"
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(ValueError, match=said):
+        Glossary.read(path)
+
+
+def test_a_glossary_needs_a_beam(translator: Translator) -> None:
+    for decode in ({"search": "sample"}, {"mbr": 4}):
+        with pytest.raises(ValueError, match="a glossary needs search=beam"):
+            translator.search(LINES, decode=decode, glossary={"cat": "minet"})
+
+
+def test_from_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "terms.tsv").write_text("cat\tminet\n", encoding="utf-8")
+    (tmp_path / "x.en").write_text("\n".join(LINES[:2]) + "\n", encoding="utf-8")
+    (tmp_path / "x.fr").write_text("Le minet.\nLe chien.\n", encoding="utf-8")
+    terms, source, target = (str(tmp_path / name) for name in ("terms.tsv", "x.en", "x.fr"))
+    how = ["--precision", "fp32", "--device", "cpu"]
+    assert main(["translate", "demo", source, "--glossary", terms, *how]) == 0
+    assert capsys.readouterr().out.count("minet") == 2
+    assert main(["evaluate", "demo", source, target, "--glossary", terms, *how]) == 0
+    assert "2 of 2 terms as it asks" in capsys.readouterr().out
+    assert main(["translate", "demo", source, "--alignment", "--confidence", *how]) == 0
+    first = capsys.readouterr().out.splitlines()[0].split("\t")
+    assert first[0] == "Le chat est sur le tapis." and 0 < float(first[1]) <= 1
+    assert "1-1" in first[2].split()
