@@ -49,7 +49,7 @@ def record_text(reader: LanguageModel, text: str, *, level: Level = "everything"
         if reader.ability == CLASSIFIES:
             wanted = [1 + int(logits_TV[0, 1:].argmax())]
         predictions = _predict(logits_TV[: len(wanted)], wanted, outputs)
-    rows, predicted = read_tokens(reader, framed[1:-1], text)
+    rows, predicted = read_masked(reader, framed[1:-1], text)
     document = Document(
         glassformer=__version__,
         text=text,
@@ -88,7 +88,7 @@ def _list_outputs(reader: LanguageModel) -> list[str]:
     return names
 
 
-def read_tokens(
+def read_masked(
     reader: LanguageModel, ids: list[int], text: str
 ) -> tuple[list[Token], list[Token]]:
     """Return the tokens of a text after the first mark, and before the last; spans fit [MASK]."""

@@ -29,11 +29,8 @@ def summarise(trace: Trace, k: int = 3, layer: int | None = None, head: int | No
     """Return the translation, `k` alternatives at each step, and the cross-attention, as text."""
     tokens = trace.predicted or trace.source  # an encoder alone predicts what it reads
     if trace.settings.labels:  # or the class of the text
-        tokens = [
-            tokens[0].model_copy(
-                update={"text": trace.top(0, 1)[0].text, "id": trace.top(0, 1)[0].id}
-            )
-        ]
+        best = trace.top(0, 1)[0]
+        tokens = (tokens[0].model_copy(update={"text": best.text, "id": best.id}),)
     shown = [_show(token.text) for token in tokens]
     widest = max(map(cell_len, shown))
     doubts = [f"looks wrong: {each.said}" for each in trace.document.problems]
