@@ -6,7 +6,7 @@ DIR has multi30k/ and tatoeba_en_de/. A masked and a causal language model learn
 sides of both corpora. Then, with each number of pairs or of labelled sentences and each seed, the
 same network is trained twice, from fresh weights and from theirs, with the same tokens. What is
 there already is not done again, and what was stopped goes on; --minutes ends it. The results go to
-RUNS/results.json, and are printed as Markdown tables.
+docs/pretraining.json, and are printed as a Markdown table.
 
 Labels are made from Tatoeba's English sentences. `kind`: question or statement, lower-cased and
 without the mark at the end. `order`: as written, or with two neighbouring words exchanged. Which of
@@ -37,6 +37,7 @@ from glassformer.translator import Translator
 
 from .tables import tell_machine, tell_table
 
+FOUND = Path(__file__).parents[1] / "docs" / "pretraining.json"
 LAYERS = 2
 VOCABULARY = 6000
 PAIRS = {2000: 500, 29_000: 1500}  # updates with so many pairs
@@ -73,21 +74,20 @@ def main(options: argparse.Namespace) -> None:
     out = options.out
     out.mkdir(parents=True, exist_ok=True)
     pretrain(options.data, out)
-    results: dict[str, Any] = read_results(out)
+    results: dict[str, Any] = read_results()
     for training in list_trainings(options.seeds):
         if training.name in results:
             continue
         if time.monotonic() > ends:
             break
         results[training.name] = {**vars(training), **measure(training, options.data, out)}
-        write_text(out / "results.json", json.dumps(results, indent=1) + "\n")
+        write_text(FOUND, json.dumps(results, indent=1) + "\n")
         print(training.name, results[training.name], flush=True)
     print(render(list(results.values()), options.seeds))
 
 
-def read_results(out: Path) -> dict[str, Any]:
-    kept = out / "results.json"
-    return json.loads(kept.read_text(encoding="utf-8")) if kept.is_file() else {}
+def read_results() -> dict[str, Any]:
+    return json.loads(FOUND.read_text(encoding="utf-8")) if FOUND.is_file() else {}
 
 
 def list_trainings(seeds: Sequence[int]) -> Iterator[Training]:

@@ -14,16 +14,27 @@ from .version import __version__ as __version__
 
 if TYPE_CHECKING:
     from .config import Config, Decode
+    from .language_model import LanguageModel
     from .see.trace import Trace
     from .tap import record
     from .translator import Scored, Translation, Translator
 
-__all__ = ["Config", "Decode", "Scored", "Trace", "Translation", "Translator", "record"]
+__all__ = [
+    "Config",
+    "Decode",
+    "LanguageModel",
+    "Scored",
+    "Trace",
+    "Translation",
+    "Translator",
+    "record",
+]
 
 wait_briefly()
 
 _HOMES = {
     "config": ("Config", "Decode"),
+    "language_model": ("LanguageModel",),
     "see.trace": ("Trace",),
     "tap": ("record",),
     "translator": ("Scored", "Translation", "Translator"),

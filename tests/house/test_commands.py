@@ -73,6 +73,7 @@ def corpus(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "theirs.de").write_bytes((tmp_path / "test.de").read_bytes())
     write_memory(tmp_path / "memory.tmx")
     (tmp_path / "terms.tsv").write_text("dog\tchien\n", encoding="utf-8")
+    write_labelled(tmp_path / "labelled.tsv")
     edits = (ROOT / "docs" / "edits.md").read_text(encoding="utf-8")
     (tmp_path / "edits.json").write_text(edits.split("```json\n")[1].split("```")[0], "utf-8")
     monkeypatch.chdir(tmp_path)
@@ -86,6 +87,12 @@ def write_memory(path: Path) -> None:
         for en, de in zip(*(side.splitlines() for side in sides), strict=True)
     )
     path.write_text(f'<tmx version="1.4"><header/><body>{units}</body></tmx>', encoding="utf-8")
+
+
+def write_labelled(path: Path) -> None:
+    lines = path.with_name("train.en").read_text(encoding="utf-8").splitlines()
+    labelled = (f"{'question' if '?' in line else 'other'}\t{line}\n" for line in [*lines, "So?"])
+    path.write_text("".join(labelled), encoding="utf-8")
 
 
 @pytest.mark.filterwarnings("ignore")  # the libraries under a verb warn of themselves

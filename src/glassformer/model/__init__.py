@@ -5,8 +5,6 @@ rnn/, cells.py, attention.py, layers.py and network.py; then language/. What lat
 the Transformer is in variants/.
 """
 
-from collections.abc import Callable
-
 from ..config import Model
 from .encoder_decoder import EncoderDecoder
 from .language import DecoderNetwork, EncoderNetwork
@@ -15,7 +13,7 @@ from .transformer import Transformer
 
 __all__ = ["EncoderDecoder", "RecurrentNetwork", "Transformer", "build_network"]
 
-NETWORKS: dict[str, Callable[[Model, int, int], EncoderDecoder]] = {
+NETWORKS: dict[str, type[EncoderDecoder]] = {
     "transformer": Transformer,
     "rnn": RecurrentNetwork,
     "decoder": DecoderNetwork,

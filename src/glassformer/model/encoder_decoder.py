@@ -65,8 +65,7 @@ class EncoderDecoder(Watchable):
 
     def admit(self, source_BS: Tensor, state: Any) -> None:
         """Append new sentences to the state, with `state.beams` rows each."""
-        new = self.start(source_BS)
-        rows = torch.arange(len(source_BS), device=source_BS.device)
+        new, rows = self.start(source_BS), torch.arange(len(source_BS), device=source_BS.device)
         new.keep(rows.repeat_interleave(state.beams))
         state.join(new)
 
