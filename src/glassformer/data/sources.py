@@ -42,7 +42,9 @@ class Corpora:
         found = {
             path: fingerprint
             for each in self.parts
-            for path, fingerprint in zip(each.files, each.fingerprints(), strict=True)
+            for path, fingerprint in zip(
+                dict.fromkeys(each.files), each.fingerprints(), strict=True
+            )
         }
         return tuple(found.values())
 
