@@ -42,7 +42,7 @@ class Machine:
             return replace(update(updater, step, rate, *rest), seconds=self.update)
 
         def slow_validate(*parts: Any, **how: Any) -> Any:
-            self.now += self.sentence * len(parts[3][0])
+            self.now += self.sentence * len(parts[3].sources)
             return validate(*parts, **how)
 
         monkeypatch.setattr(time, "perf_counter", lambda: self.now)
@@ -123,7 +123,8 @@ def keep_worse_and_worse(monkeypatch: pytest.MonkeyPatch) -> None:
     validate = validation.validate
 
     def worse(*parts: Any, **how: Any) -> Any:
-        return replace(validate(*parts, **how), bleu=99.0 - how["turn"])
+        found = validate(*parts, **how)
+        return replace(found, scores={**found.scores, "BLEU": 99.0 - how["turn"]})
 
     monkeypatch.setattr(validation, "validate", worse)
 
