@@ -12,7 +12,14 @@ from pathlib import Path
 # Each verb is a module here with `add_options(parser)` and `main(options)`.
 VERBS = {
     "Speed": ("train", "translate", "sizes", "learning", "quality", "gpu", "precision"),
-    "Details of speed": ("taps", "busy", "workers", "attention-cost", "layer-time"),
+    "Details of speed": (
+        "taps",
+        "busy",
+        "workers",
+        "attention-cost",
+        "layer-time",
+        "local-attention",
+    ),
     "Quality": (
         "recipe",
         "shipped",

@@ -6,9 +6,9 @@
     python -m benchmarks questions --pages
 
 Each question is a list of settings, which are trained with several seeds on each task. What is
-measured is added to src/glassformer/see/figure/questions.json after each training, and what is
-there already is not trained again, so that a run may be stopped and begun anew. --pages writes the
-tables of docs/questions.md and docs/questions.zh.md from that file, which the pictures read too.
+measured is added to docs/questions.json after each training, and what is there already is not
+trained again, so that a run may be stopped and begun anew. --pages writes the tables of
+docs/questions.md and docs/questions.zh.md from that file.
 
 The small tasks are those of small_tasks.py. multi30k trains the size tiny with `glassformer.train`
 for --steps updates on DIR/train.{en,de} and scores the BLEU of DIR/test2016.
@@ -27,10 +27,10 @@ import torch
 
 from glassformer.directory import write_text
 
-from .small_tasks import SHAPE, TASKS, measure_task
+from .small_tasks import TASKS, measure_task
 
 HOME = Path(__file__).parents[1]
-FOUND = HOME / "src" / "glassformer" / "see" / "figure" / "questions.json"
+FOUND = HOME / "docs" / "questions.json"
 PAGES = {"en": HOME / "docs" / "questions.md", "zh": HOME / "docs" / "questions.zh.md"}
 Row = dict[str, Any]
 
@@ -176,7 +176,7 @@ def render_table(rows: list[Row], name: str, language: str) -> str:
     parts = []
     for task in [*TASKS, "multi30k"]:
         lines = [*render_rows(rows, name, task, language)]
-        if lines:
+        if len(lines) > 1:  # one row compares nothing
             head = HEADS[language]
             parts += [
                 f"`{task}`",
@@ -209,6 +209,3 @@ def tell_spread(values: list[float], unit: str) -> str:
     """Return the mean, and the standard deviation of several."""
     spread = f" ± {stdev(values):.1f}" if len(values) > 1 else ""
     return f"{mean(values):.1f}{spread} {unit}"
-
-
-__all__ = ["QUESTIONS", "SHAPE", "add_options", "find_rows", "main", "read_rows"]

@@ -370,6 +370,13 @@ class Model(Settings):
         return found + list_changed(self.attention, ("pattern",), "attention.")
 
     @property
+    def lacking(self) -> str:
+        """Return the setting for which a Transformer has fewer windows than the paper's; or ""."""
+        if not self.positions.are_vectors:
+            return f"positions.layout={self.positions.layout}"
+        return "ablate=feed_forward" if "feed_forward" in self.ablate else ""
+
+    @property
     def width(self) -> int:
         """Return K, the width of one head; in an RNN, that of one direction of the encoder."""
         if self.network == "rnn":

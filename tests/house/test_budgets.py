@@ -36,7 +36,7 @@ def _count_code(path: Path) -> int:
 
 def test_the_model_fits_on_a_few_pages() -> None:
     files = list((PACKAGE / "model").glob("*.py"))
-    assert files and sum(map(_count_code, files)) <= 385
+    assert files and sum(map(_count_code, files)) <= 390
 
 
 def test_the_formatter_is_switched_off_for_tables_alone() -> None:

@@ -29,15 +29,15 @@ words = [f"{a} {b} runs {c}" for a in ("red", "old") for b in ("cat", "dog") for
 Path("a.en").write_text("\\n".join(words) + "\\n", encoding="utf-8")
 Path("a.xx").write_text("\\n".join(x[::-1] for x in words) + "\\n", encoding="utf-8")
 shape = {"d_model": 16, "d_ff": 32, "heads": 2, "encoder_layers": 1, "decoder_layers": 1}
-for kind in ("layer", "rms"):
+for kind in ("layer", "scale"):
     config = Config.read({
         "model": {**shape, "norm": "pre"}, "text": {"vocabulary": 320},
         "train": {"steps": 4, "batch_tokens": 64, "precision": "fp32", "learning_rate": 0.01},
-    }, [f"model.norm_kind={kind}"])
+    }, [f"model.normalization={kind}"])
     train(config, ["a.en", "a.xx"], kind, quiet=True)
     translator = Translator.load(kind)
     names = translator.model.state_dict().keys()
-    assert any("norm.gain" in name for name in names) == (kind == "rms")
+    assert any("norm.gain" in name for name in names) == (kind == "scale")
     assert any("norm.bias" in name for name in names) == (kind == "layer")
     assert len(translator.translate(["old dog runs x", "a cat"])) == 2
     model, source, target = translator.model, torch.tensor([[5, 6, 7]]), torch.tensor([[1, 8, 9]])
@@ -55,7 +55,7 @@ name = "encoder.0.self_attention_residual.normed"
 assert abs(found.recomputed - found.value) < 1e-5 * max(1, abs(found.value))
 x = trace["source_embedding.sum"][0].astype("float64")
 gain = dict(translator.model.named_parameters())[name.replace("normed", "norm.gain")]
-wanted = x[3] / ((x**2).mean() + 1e-5) ** 0.5 * gain[3].item()
+wanted = x[3] / ((x**2).sum() + 1e-5) ** 0.5 * gain[0].item()
 assert abs(found.value - wanted) < 1e-5 * max(1, abs(wanted)), (found.value, wanted)
 (term,) = found.terms
 assert {cell.name for cell in term.operands} == {
@@ -66,11 +66,11 @@ for kind in ("self_attention", "cross_attention", "feed_forward"):
         each = trace.explain(f"decoder.0.{kind}_residual.{window}", index)
         assert abs(each.recomputed - each.value) < 1e-5 * max(1, abs(each.value)), each.name
 (op,) = [each for each in pack_page(trace, True, False)["ops"] if each["name"] == name]
-assert op["module"] == "RMSNorm", "the app has it too"
-assert op["entry"].keys() == {"symbol", "en", "zh"} and "RMSNorm" in op["entry"]["symbol"]
-assert all("RMSNorm" in text and "LayerNorm" not in text for text in op["entry"].values())
-assert "RMSNorm" in found.to_text() and "LayerNorm" not in found.to_text() + found.to_latex()
-assert "norm.gain[d]" in op["equation"] and "norm.bias" not in op["equation"]
+assert op["module"] == "ScaleNorm", "the app has it too"
+assert op["entry"].keys() == {"symbol", "en", "zh"} and "ScaleNorm" in op["entry"]["symbol"]
+assert all("ScaleNorm" in text and "LayerNorm" not in text for text in op["entry"].values())
+assert "ScaleNorm" in found.to_text() and "LayerNorm" not in found.to_text() + found.to_latex()
+assert "norm.gain[0]" in op["equation"] and "norm.bias" not in op["equation"]
 trace.picture("V105")
 """
 
@@ -172,7 +172,7 @@ def test_a_norm_trains_translates_and_is_recorded(
     }
     assert all(0.8 < float(size) < 1.2 for size in rows.values())  # the gain has hardly moved
     told = run(watch + explain + LOOK, copy)
-    assert "/ deviation[q] · norm.gain[d]" in told and r"\cdot" in told and "np.float64" in told
+    assert "/ deviation[q] · norm.gain[0]" in told and r"\cdot" in told and "np.float64" in told
 
 
 @pytest.mark.parametrize(("number", "program"), [(1, TEMPERATURE), (2, SCHEDULE)], ids=CHANGES[1:])

@@ -92,6 +92,17 @@ OTHERS: dict[str, Any] = {
     "decode.top_k": 5,
     "decode.top_p": 0.9,
     "decode.mbr": 8,
+    "model.labels": ["a", "b"],
+    "model.key_value_heads": 1,
+    "model.normalization": "rms",
+    "model.gated": True,
+    "model.ablate": ["scale"],
+    "model.positions.combine": "multiply",
+    "model.positions.reach": 3,
+    "model.attention.pattern": "local",
+    "model.attention.width": 3,
+    "model.attention.stride": 3,
+    "model.attention.globals": 2,
     "decode.utility": "bleu",
 }
 # Settings without effect on their own.
@@ -100,6 +111,11 @@ NEEDS = {
     **{f"model.rnn.{name}": ["model.network=rnn"] for name in ("cell", "bidirectional")},
     "model.rnn.attention": ["model.network=rnn"],
     "model.rnn.input_feeding": ["model.network=rnn", "model.rnn.attention=dot"],
+    "model.labels": ["model.network=encoder"],
+    "model.positions.reach": ["model.positions.layout=relative"],
+    "model.attention.width": ["model.attention.pattern=local"],
+    "model.attention.stride": ["model.attention.pattern=strided"],
+    "model.attention.globals": ["model.attention.pattern=global+local"],
 }
 
 

@@ -100,6 +100,11 @@ def check_views(settings: Model) -> None:
             f"the app looks inside Transformers, and this is a network={settings.network}: look "
             "inside it with `glassformer see`, or in Python with `translator.see`"
         )
+    if settings.lacking:
+        raise ValueError(
+            "the app shows position vectors and feed-forward networks, of which a network with "
+            f"{settings.lacking} has not all: look inside it in Python with `translator.see`"
+        )
 
 
 def pack_page(trace: Trace, parameters: bool, compact: bool) -> dict[str, Any]:

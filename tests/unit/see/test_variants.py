@@ -11,6 +11,7 @@ from tests.equal.variants import VARIANTS
 from tests.unit.see.test_explain import allow, draw_cells
 
 from glassformer.see import Trace, derive, record
+from glassformer.see.page import check_views
 
 
 @pytest.fixture(params=list(VARIANTS))
@@ -55,3 +56,16 @@ def test_what_is_left_out_is_not_recorded(make: Any) -> None:
     plain = record(make(), "a dog")
     varied = ("rotated_query", "rotated_key", "pattern", "gate", "turn", "penalty")
     assert not [name for name in plain.graph if name.rpartition(".")[2] in varied]
+
+
+def test_pictures_of_what_is_left_out_are_refused(make: Any) -> None:
+    for settings, said in (
+        ({"ablate": ["feed_forward"]}, "ablate=feed_forward"),
+        ({"positions": {"layout": "alibi", "max_positions": 40}}, "positions.layout=alibi"),
+    ):
+        trace = record(make(**settings), "a dog")
+        with pytest.raises(ValueError, match=said):
+            trace.picture("V105")
+        with pytest.raises(ValueError, match=said):
+            check_views(trace.settings)
+    check_views(record(make(normalization="rms", gated=True), "a dog").settings)

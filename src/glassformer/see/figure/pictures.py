@@ -323,6 +323,11 @@ def make_scene(trace: Any, id: str, **options: Any) -> Scene:
         raise ValueError(
             f"{picture.id} shows {NAMES[picture.network]}, but this is {NAMES[network]}"
         )
+    if (lacking := trace.settings.lacking) and picture.needs in ("states", "everything"):
+        raise ValueError(
+            f"{picture.id} shows position vectors and feed-forward networks, of which a network "
+            f"with {lacking} has not all: look inside it with `trace[NAME]` and `trace.explain`"
+        )
     return picture.scene(trace, **options)
 
 
