@@ -1,8 +1,8 @@
 """Text in lines and runs, measured before anything is drawn.
 
-Between dollar signs stands a formula (a lone one is itself, and `quote` makes all so): `$W_Q x$` has an italic W with a small Q below the line.
+Between dollar signs stands a formula: `$W_Q x$` has an italic W with a small Q below the line.
 Single letters are italic, words upright; `_` lowers and `^` raises the letter or the {group}
-that follows.
+that follows. A lone dollar sign is itself, and `quote` makes all of a text so.
 """
 
 from __future__ import annotations
