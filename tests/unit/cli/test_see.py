@@ -196,7 +196,7 @@ def test_a_cut_word_is_said_on_the_command_line(run: Run, tmp_path: Path) -> Non
         (["a dog", "--head", "9"], "head 9 is out of range"),
         (["a dog", "--edit", "no-such-file"], "no-such-file: No such file"),
         (["a dog", "--edit", "cut:cat"], "edit 1: there is no word 'cat' in 'a dog'"),
-        (["a dog", "--cell", "memory[0,0]", "--picture", "V49"], "no effect with --cell"),
+        (["a dog", "--cell", "memory[0,0]", "--picture", "V49"], "V49 has no option cell"),
         (["a dog", "--cell", "memory[0,0]", "--top", 2], "--top has no effect with --cell"),
         (["a dog", "--picture", "V49", "--json"], "--json has no effect with --picture"),
         (["a dog", "--json", "--layer", 1], "--layer has no effect with --json"),

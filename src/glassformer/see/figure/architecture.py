@@ -12,6 +12,7 @@ from .nodes import Across, Card, Component, Down, Label, Node, Numeral, Panel, S
 from .plan import Outline, figure
 from .scene import Scene
 from .selection import show_token
+from .typesetting import quote
 
 WIDE = 176.0
 PARTS = ("embedding", "attention", "feed_forward", "norm", "output")
@@ -154,7 +155,7 @@ class Tower:
         self.begin("in" if source else "so_far")
         ink = style.role(self.side).ink
         token = show_token((trace.source if source else trace.target)[0].text)
-        text = trace.text if source else f"{plan.say('begin')} {trace.translation}"
+        text = quote(trace.text) if source else f"{plan.say('begin')} {quote(trace.translation)}"
         text = token if self.vectors else text
         nodes: list[Node] = [
             self.add(Label(text, style.BODY, ink, bold=True, fit=WIDE + 40), "text")

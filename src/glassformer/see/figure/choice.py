@@ -52,7 +52,8 @@ def draw_choice(plan: Outline, *, step: int | str | None = None) -> Scene:
     best = trace.top(t, min(BEST, count))
     heads = [Spacer(), Label(plan.say("logit"), style.SMALL, style.SOFT)]
     rows: list[list[Node]] = [[*heads, Label(plan.say("probability"), style.SMALL, style.SOFT)]]
-    limit = float(probabilities.values.max())
+    shown = sum(float(probabilities[choice.id]) for choice in best)
+    limit = max(float(probabilities.values.max()), 1.0 - shown)
     ink = style.role("softmax").ink
     for choice in best:
         taken = choice.id == trace.predicted[t].id

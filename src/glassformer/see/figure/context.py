@@ -31,6 +31,7 @@ from .quantity import Array
 from .reencode import Fetch, read_again
 from .scene import Scene
 from .selection import find_output, find_query, show_tokens
+from .typesetting import quote
 
 MOST = 48  # tokens of a sentence that is encoded again
 CHANGES = 8  # of one word, that are tried
@@ -79,7 +80,7 @@ def draw_context(plan: Outline, *, other: Any = None, query: Query = None) -> Sc
         [Label(sign, style.BODY, bold=True), Panel(vector, width=WIDE - 60, height=16, limit=limit)]
         for sign, vector in zip(("1", "2", "1 − 2"), vectors, strict=True)
     ]
-    texts = (f"1   {trace.text.strip()}", f"2   {second.text}")
+    texts = (f"1   {quote(trace.text.strip())}", f"2   {quote(second.text)}")
     body = Down(
         Down(*(Label(text, style.HEADING, bold=True, fit=WIDE) for text in texts), gap=2),
         Across(*pillars, gap=18, align="bottom"),

@@ -17,6 +17,7 @@ from .pictures import make_scene
 from .plan import Outline, figure
 from .render import render_scene
 from .scene import Scene
+from .typesetting import quote
 
 REEL = ("V09", "V32", "V33", "V35", "V37", "V112", "V46", "V63", "V71", "V74", "V77", "V75")
 STAGES = {".mp4": (1280, 720), ".gif": (640, 360)}  # pixels, by the ending of the file
@@ -28,7 +29,7 @@ Frames = Iterator[tuple[Any, float]]
 @figure("film")
 def draw_card(plan: Outline, *, ends: bool = False) -> Scene:
     """Show the text that goes in, or the translation that came out."""
-    text = plan.trace.translation if ends else plan.trace.text
+    text = quote(plan.trace.translation if ends else plan.trace.text)
     lines: list[Node] = [Label(f"“{text}”", style.TITLE, width=480, align="middle")]
     title = plan.say("out" if ends else "in", n=len(plan.trace.source), m=len(plan.trace.target))
     return plan.compose(Down(*lines), title=title)

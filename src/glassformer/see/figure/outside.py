@@ -8,6 +8,7 @@ from .nodes import Across, Card, Chip, Component, Down, Label, Node, Panel, Spac
 from .plan import Outline, figure
 from .scene import Scene
 from .selection import elide, show_tokens
+from .typesetting import quote
 
 WIDE = 150.0
 ROWS = 14  # of the memory, drawn
@@ -15,7 +16,10 @@ ROWS = 14  # of the memory, drawn
 
 def _tell_ends(plan: Outline, middle: Node, width: float = WIDE) -> tuple[Node, list[Link]]:
     """Return the source text, something in the middle, and the translation."""
-    texts = (("source", plan.trace.text, "encoder"), ("target", plan.trace.translation, "decoder"))
+    texts = (
+        ("source", quote(plan.trace.text), "encoder"),
+        ("target", quote(plan.trace.translation), "decoder"),
+    )
     source, target = (
         Card(Label(text, style.BODY, style.role(role).ink, width=width), pad=8).named(name)
         for name, text, role in texts
@@ -99,7 +103,7 @@ def draw_stacks(plan: Outline) -> Scene:
     ids, coming = show_tokens(plan.trace.target), show_tokens(plan.trace.predicted)
     row = min(3, len(ids) - 1)
     chips = [Chip(token, "decoder", size=style.SMALL, fit=60) for token in ids[: row + 1]]
-    text = Label(plan.trace.text, style.BODY, width=170, align="middle").named("text")
+    text = Label(quote(plan.trace.text), style.BODY, width=170, align="middle").named("text")
     found = Chip(coming[row], "decoder", lit=True, fit=140).named("next")
     small = [Label(plan.say(key), style.SMALL, style.SOFT) for key in ("source", "so_far", "next")]
     source = Down(text, small[0], gap=3, align="middle")

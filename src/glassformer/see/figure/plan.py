@@ -18,6 +18,7 @@ from .links import Callout, Link
 from .nodes import Across, Down, Label, Node, Sheet, Spacer
 from .quantity import Array, Quantity
 from .scene import Area, Scene, bound
+from .typesetting import quote
 
 
 @cache
@@ -126,7 +127,7 @@ class Outline:
     def _write_foot(self, width: float, origin: str) -> Node:
         """Return the line that says of which model and sentence the figure is."""
         own = Label("glassformer", style.TINY, style.SOFT, bold=True)
-        which = (origin or self._name_recording()).replace("$", "")
+        which = origin or self._name_recording()
         room = width - own.width - style.APART
         left = Label(which, style.TINY, style.SOFT, fit=room)
         return Across(left, Spacer(width - left.width - own.width - 2 * style.CLOSE), own)
@@ -135,7 +136,7 @@ class Outline:
         settings = self.trace.settings
         size = f"{settings.encoder_layers}+{settings.decoder_layers}"
         which = self.say("which", size=size, d=settings.d_model)
-        return f"{which} · “{self.trace.text}” → “{self.trace.translation}”"
+        return f"{which} · “{quote(self.trace.text)}” → “{quote(self.trace.translation)}”"
 
 
 Maker = Callable[..., Scene]

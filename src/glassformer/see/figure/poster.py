@@ -22,6 +22,7 @@ from .plan import Outline, figure
 from .residual import draw_stream
 from .scene import BoxMark, Mark, Scene
 from .steps import draw_score, draw_table
+from .typesetting import quote
 from .words import draw_tokens, draw_vectors
 
 A1 = (1683.8, 2383.9)  # points
@@ -58,7 +59,7 @@ def _write_head(plan: Outline, sheet: Sheet) -> None:
     """Write the topic, the text and its translation across the page, and a foot."""
     wide = A1[0] - 2 * EDGE
     Label(plan.say("topic"), 20.0, style.TOPIC, bold=True).place(sheet, EDGE, EDGE - 14)
-    texts = plan.trace.text, plan.trace.translation
+    texts = quote(plan.trace.text), quote(plan.trace.translation)
     Label(texts[0], 40.0, bold=True, fit=wide).place(sheet, EDGE, EDGE + 12)
     Label(f"→ {texts[1]}", 40.0, style.LIT, bold=True, fit=wide).place(sheet, EDGE, EDGE + 66)
     foot = Label(plan.say("note"), 13.0, style.SOFT, fit=wide - 130)

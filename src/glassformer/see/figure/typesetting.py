@@ -2,7 +2,7 @@
 
 Between dollar signs stands a formula: `$W_Q x$` has an italic W with a small Q below the line.
 Single letters are italic, words upright; `_` lowers and `^` raises the letter or the {group}
-that follows.
+that follows. A lone dollar sign is itself, and `quote` makes all of a text so.
 """
 
 from __future__ import annotations
@@ -54,6 +54,11 @@ def fit_text(text: str, style: TypeStyle, width: float) -> str:
     return shorten_text(make_writable(text), width, style.size, style.bold, style.mono)
 
 
+def quote(text: str) -> str:
+    """Return a text of somebody else, in which dollar signs begin no formula."""
+    return text.replace("$", r"\$")
+
+
 def width_of(line: Line) -> float:
     return sum(run.width for run in line)
 
@@ -61,12 +66,16 @@ def width_of(line: Line) -> float:
 def _cut(text: str, style: TypeStyle) -> list[Line]:
     """Return the parts between which a line may be broken."""
     atoms: list[Line] = []
-    for n, part in enumerate(text.split("$")):
+    parts = re.split(r"(?<!\\)\$", text)
+    for n, part in enumerate(parts if len(parts) % 2 else ["$".join(parts)]):
         if n % 2:
             formula = tuple(_set_formula(part, style))
             atoms.append(formula)
         else:
-            atoms += [(_make_run(word, style),) for word in ATOM.findall(make_writable(part))]
+            atoms += [
+                (_make_run(word, style),)
+                for word in ATOM.findall(make_writable(part.replace(r"\$", "$")))
+            ]
     return _glue(atoms)
 
 

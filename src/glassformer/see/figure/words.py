@@ -30,6 +30,7 @@ from .nodes import (
 from .plan import Outline, figure
 from .scene import Scene
 from .selection import show_tokens, tell_tokens_left_out
+from .typesetting import quote
 
 TOY = ("a", "am", "I", "thanks", "student", "<eos>")
 ANIMALS = ("cat", "kitty", "dog", "house", "car", "the", "is", "on", "red", "run")
@@ -51,7 +52,7 @@ def draw_tokens(plan: Outline, *, query: Query = None) -> Scene:
         span = plan.say("mark") if mark else f"{token.start}–{token.end}"
         columns.append(Down(chip, id, Label(span, style.TINY, style.SOFT), gap=2, align="middle"))
     body: list[Node] = [
-        Label(plan.trace.text, style.HEADING, width=WIDE),
+        Label(quote(plan.trace.text), style.HEADING, width=WIDE),
         wrap_across(columns, WIDE, gap=5, between=12),
     ]
     callouts = []

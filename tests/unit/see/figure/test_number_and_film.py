@@ -15,6 +15,7 @@ from glassformer.see.figure import PICTURES
 from glassformer.see.figure.poster import A1
 from glassformer.see.figure.quantity import Quantity
 from glassformer.see.figure.scene import Scene, TextMark
+from glassformer.see.figure.typesetting import TypeStyle, quote, set_lines
 
 NAMES = (
     "encoder.0.self_attention.query[0,1,2]",
@@ -72,6 +73,20 @@ def test_a_poster_has_the_numbers_of_its_pictures(trace: Trace) -> None:
         if mark.of and mark.value is not None:
             fetch = lambda name: poster.data[name] if name in poster.data else trace[name]  # noqa: E731
             assert float(Quantity(mark.of, fetch)) == pytest.approx(mark.value, abs=1e-5)
+
+
+@pytest.mark.parametrize("text", ["$x_1^2$", "$", "5 $", "$a$ and $b$"])
+def test_dollars_of_somebody_else_begin_no_formula(text: str) -> None:
+    (line,) = set_lines(quote(text), TypeStyle(9))
+    assert "".join(run.text for run in line) == text and not any(run.drop for run in line)
+    assert len(set_lines("$x_1$", TypeStyle(9))[0]) == 2, "ours do"
+
+
+def test_no_bar_is_longer_than_the_longest(trace: Trace) -> None:
+    """That of all other tokens together can be the longest, where a model is unsure."""
+    for n in range(len(trace.predicted)):
+        scene = PICTURES["V80"].scene(trace, step=n)
+        assert scene.width <= 720 and min(mark.size for mark in scene.texts) > 5
 
 
 def test_a_film_is_a_gif_where_nothing_writes_mp4(
