@@ -66,7 +66,7 @@ def find_peak(kind: MultiHeadAttention, x_BLD: torch.Tensor, mask: torch.Tensor)
     with profile(activities=[ProfilerActivity.CPU], profile_memory=True) as found:
         kind(x_BLD, x_BLD, mask)
     held = most = 0
-    for event in found.profiler.kineto_results.events():  # type: ignore[union-attr]
+    for event in found.profiler.kineto_results.events():
         if event.name() == "[memory]":
             held += event.nbytes()
             most = max(most, held)
