@@ -44,12 +44,13 @@ def sinusoids(settings: Positions, d_model: int) -> Tensor:
     position_L = (
         torch.arange(settings.max_positions, dtype=torch.float64, device="cpu") + settings.offset
     )
-    if settings.layout == "sine":
-        return (position_L[:, None] * rates(2 * d_model)).sin() * settings.amplitude
-    angle_LI = position_L[:, None] * rates(d_model, settings.grid)
+    width = 2 * d_model if settings.layout == "sine" else d_model
+    angle_LI = position_L[:, None] * rates(width, settings.grid)
     waves = (angle_LI.sin(), angle_LI.cos())
     if settings.layout == "interleaved":
         table_LD = torch.stack(waves, dim=-1).flatten(1)
+    elif settings.layout == "sine":
+        table_LD = waves[0]
     else:
         table_LD = torch.cat(waves, dim=-1)
     return table_LD * settings.amplitude

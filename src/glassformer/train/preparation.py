@@ -474,11 +474,11 @@ def _train_tokenizers(folder: Path, train: Corpora, config: Config, report: Repo
                     advance(number)
                 yield line
 
-        numbers = (0,) if config.model.is_language_model else (0, 1)
-        sides = [
-            chain.from_iterable(map(itemgetter(side), read_pairs(part)) for part in train.parts)
-            for side in numbers
-        ]
+        def read_side(side: int) -> Iterable[str]:
+            for part in train.parts:
+                yield from map(itemgetter(side), read_pairs(part))
+
+        sides = [*map(read_side, (0,) if config.model.is_language_model else (0, 1))]
         size = config.text.vocabulary
         if config.text.shared:
             both = Tokenizer.train(counted(chain(*sides)), size - len(tags)).with_tags(tags)

@@ -109,9 +109,7 @@ class WeightsFile:
         with explain_damage(path):
             if not path.stat().st_size:
                 raise SafetensorError("it is empty")
-            with path.open("rb") as file:
-                # Writable, but never written: only so does ctypes tell where it lies.
-                self._map = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_COPY)
+            self._map = _map_file(path)
             header = _read_header(self._map)
             self.notes, aliases = _read_metadata(path, header.pop("__metadata__", None))
             data = memoryview(self._map)[8 + int.from_bytes(self._map[:8], "little") :]
@@ -163,6 +161,15 @@ class WeightsFile:
         """Tell the system that what was read is not needed in memory for now."""
         with suppress(AttributeError, OSError, ValueError):  # not on every system
             self._map.madvise(mmap.MADV_DONTNEED)
+
+
+def _map_file(path: Path) -> mmap.mmap:
+    """Map a file. It is writable, but never written: only so does ctypes tell where it lies."""
+    with path.open("rb") as file:
+        try:
+            return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_COPY)
+        except OSError as error:  # no more can be mapped than memory could hold
+            raise SafetensorError(f"{path.stat().st_size:,} bytes: {error.strerror}") from error
 
 
 def _read_header(mapped: mmap.mmap) -> dict[str, Any]:

@@ -31,12 +31,23 @@ def choose_value(setting: Setting) -> Any:
     if setting.values:
         return next(each for each in setting.values if each != setting.field.default)
     others = {"betas": [0.8, 0.9], "freeze": ["encoder"], "head_width": 64, "d_model": 64}
-    others |= {"tag": "<fr>", "corpus_temperature": 5.0}
+    others |= {"tag": "<fr>", "corpus_temperature": 5.0, "key_value_heads": 2}
+    others |= {"ablate": ["norm"], "labels": ["yes"]}
     if setting.name in others:
         return others[setting.name]
     if setting.kind is bool:
         return not setting.field.default
     return {int: 301, float: 0.75, str: "fr"}[setting.kind]
+
+
+NEEDS = {  # what else must be set
+    "train.final_rate": ["train.schedule=linear"],
+    "model.labels": ["model.network=encoder"],
+    "model.positions.reach": ["model.positions.layout=relative"],
+    "model.attention.width": ["model.attention.pattern=local"],
+    "model.attention.stride": ["model.attention.pattern=strided"],
+    "model.attention.globals": ["model.attention.pattern=global+local"],
+}
 
 
 @pytest.mark.parametrize("key", [key for key in SETTINGS if not key.startswith("decode.")])
@@ -50,11 +61,11 @@ def test_each_setting_of_a_training_is_an_option(key: str) -> None:
         words = [setting.option if value else f"--no-{setting.option[2:]}"]
     elif isinstance(value, list):
         words = [setting.option, *value]
-    also = ["train.schedule=linear"] if key == "train.final_rate" else []
+    also = NEEDS.get(key, [])
     if key.startswith("model.rnn."):
         also = ["model.network=rnn"]
     if key == "model.rnn.input_feeding":
-        also += ["model.rnn.attention=dot"]
+        also = [*also, "model.rnn.attention=dot"]
     changes = write_changes(parse("train", *words))
     assert [change.split("=")[0] for change in changes] == [key]
     found: Any = Config.read({}, [*changes, *also]).model_dump(mode="json")

@@ -62,7 +62,10 @@ def test_a_picture_shows_and_saves_itself(trace: Trace, tmp_path: Path) -> None:
 
 def test_what_is_derived_has_a_sentence_in_both_languages(trace: Trace) -> None:
     derived = [look_up(op.name) for op in trace.graph.values() if op.derived]
-    assert all(entry in derived for entry in read_derived().values()) and None not in derived
+    assert None not in derived
+    of_variants = (".turn", ".penalty")  # of rotary positions, and of ALiBi
+    entries = read_derived().items()
+    assert all(entry in derived for name, entry in entries if not name.endswith(of_variants))
     for entry in read_derived().values():
         assert entry.en.endswith(".") and entry.zh.endswith("。")
         module, name, function = re.fullmatch(r"(.+)\.(\w+)\.(\w+)", entry.source).groups()  # type: ignore[union-attr]
