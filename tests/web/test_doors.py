@@ -42,7 +42,7 @@ def test_why_shows_nothing_before_a_guess_and_then_what_cutting_says(
     page.locator("[data-guess]", has_text="tired").click()
     page.wait_for_selector("tr.top")
     assert page.locator("tr.top th").inner_text() == "tired"
-    assert page.locator(".question [role=status]").inner_text() == "Right."
+    assert page.locator(".question [role=status]").inner_text().startswith("Right: ")
     left = float(page.locator("tr.top td.number").last.inner_text().split("%")[0])
     assert left < 2, "the translation as it was, with tired cut: 0.2 %"
     assert "counts most" in page.locator("[data-said]").inner_text()
@@ -83,14 +83,14 @@ def test_a_network_learns_here_and_without_positions_it_does_not(page: Any, serv
     assert page.locator("[data-loss]").inner_text() == loss, "the same seed, the same network"
     page.locator("[data-guess='1']").click()
     page.wait_for_selector("[data-said]")
-    assert page.locator(".question [role=status]").inner_text() == "Right."
+    assert page.locator(".question [role=status]").inner_text().startswith("Right: ")
     assert int(page.locator("[data-right]").get_attribute("data-right")) <= 3
     assert "teach.positions=0" in page.url
     page.get_by_role("button", name="The next question").click()
     page.locator("[data-guess='1']").click()
     page.wait_for_selector("[data-said]")
     assert float(page.locator("[data-loss]").inner_text()) < 0.05, "it reads what it is to predict"
-    assert page.locator(".question [role=status]").inner_text() == "Right."
+    assert page.locator(".question [role=status]").inner_text().startswith("Right: ")
 
 
 def test_lines_of_ones_own_are_learnt_and_unknown_words_named(page: Any, server: Server) -> None:
@@ -124,7 +124,7 @@ def test_heads_have_names_that_were_measured(page: Any, server: Server) -> None:
     assert page.locator("[data-head]").count() == 0, "a question before its answer"
     page.locator("[data-guess='0']").click()
     page.wait_for_selector("[data-portrait]")
-    assert page.locator(".question [role=status]").inner_text() == "Right."
+    assert page.locator(".question [role=status]").inner_text().startswith("Right: ")
     assert page.locator("[data-head]").count() == 144
     own = page.locator("[data-head='decoder.5.cross_attention.2']")
     assert "the token being translated" in own.get_attribute("aria-label")
