@@ -120,7 +120,7 @@ def draw_untrained(plan: Outline, *, watch: Place = None, sentence: int = 0, row
         ),
         note=plan.say("note"),
         origin=lesson.origin,
-        callouts=[Callout(f"said {place}", plan.say("grow"), "above", 150)],
+        callouts=[Callout(f"said {place}", plan.say("grow"), "below", 150)],
     )
 
 
