@@ -186,7 +186,8 @@ def spell(name: str, id: str) -> str:
 def tell_markdown(shown: dict[str, list[Shown]], folder: Path) -> Iterator[str]:
     """Yield the page that GitHub shows."""
     yield "# Gallery\n\nEvery picture is drawn from the recording of one translation by a model "
-    yield "that comes with the package, and every number on it is one that the network computed. "
+    yield "that comes with the package, and every number on it is one that the network computed, "
+    yield "unless its note says otherwise. "
     yield "The command below a picture draws it; with another model or text, of yours. "
     yield f"[A film of three minutes]({FILM}), text in, translation out; "
     yield "[the whole translation on one page](demo/V113.png), a poster of size A1.\n"
@@ -218,7 +219,8 @@ def tell_html(shown: dict[str, list[Shown]], folder: Path) -> Iterator[str]:
     yield '<!doctype html>\n<html lang="en"><meta charset="utf-8">\n'
     yield '<meta name="viewport" content="width=device-width"><title>Gallery</title>\n'
     yield f"<style>{STYLE}</style>\n<h1>What a translation looks like inside</h1>\n"
-    yield "<p>Every number is one that the network computed. The command below a picture draws it; "
+    yield "<p>Every number is one that the network computed, unless the note of its picture says "
+    yield "otherwise. The command below a picture draws it; "
     yield f'with another model or text, of yours. <a href="{FILM}">A film of three minutes</a>; '
     yield '<a href="demo/V113.png">the whole translation on one page</a>, of size A1.</p>\n'
     for file, told, each in find_great(shown):

@@ -120,7 +120,7 @@ def draw_untrained(plan: Outline, *, watch: Place = None, sentence: int = 0, row
         ),
         note=plan.say("note"),
         origin=lesson.origin,
-        callouts=[Callout(f"said {place}", plan.say("grow"), "above", 150)],
+        callouts=[Callout(f"said {place}", plan.say("grow"), "below", 150)],
     )
 
 
@@ -197,12 +197,13 @@ def draw_learning(plan: Outline, *, watch: Place = None, sentence: int = -1) -> 
             edge=style.FAINT,
         )
         names = lesson.rows if (place - 1) % 3 == 0 and wide >= 10 else ()
+        heads = lesson.names if place <= 3 and wide >= 10 else ()
         head = Across(
             Label(plan.say("update", n=run.steps[n]), style.SMALL, bold=True),
             Numeral(losses[n], style.SMALL, style.SOFT),
             gap=10,
         )
-        square = Matrix(panel, rows=names, head=head, fit=50).named(f"at {n}")
+        square = Matrix(panel, rows=names, columns=heads, head=head, fit=50).named(f"at {n}")
         squares.append(square.at(place, (-40, 0)))
     lines = [squares[n : n + 3] for n in range(0, len(squares), 3)]
     ink = style.role("softmax").ink
@@ -221,11 +222,14 @@ def draw_learning(plan: Outline, *, watch: Place = None, sentence: int = -1) -> 
     )
     captions = [plan.say("caption", n=run.steps[n], loss=f"{float(losses[n]):.2f}") for n in shown]
     first, last = (f"{float(losses[n]):.2f}" for n in (0, count - 1))
+    best = np.nan_to_num(run.share(count - 1, lesson.sentence)).argmax(1)
+    key = "title" if np.array_equal(best, np.arange(len(best))) else "title_none"
+    diagonal = Callout(f"at {shown[-1]}", plan.say("diagonal"), "below", 160, len(shown))
     return plan.compose(
         Across(Columns(lines, gap=(16, 14), align="end"), plot, gap=30),
-        title=plan.say("title", n=run.steps[-1], first=first, last=last),
+        title=plan.say(key, n=run.steps[-1], first=first, last=last),
         note=plan.say("note"),
         origin=lesson.origin,
-        callouts=[Callout(f"at {shown[-1]}", plan.say("diagonal"), "below", 160, len(shown))],
+        callouts=[diagonal] if key == "title" else [],
         captions=captions,
     )

@@ -24,8 +24,9 @@ class Link:
     """An arrow from one named thing to another.
 
     way: "straight"; "elbow", with right angles; "around", out to one side and back in; "ribbon",
-    an S-curve; "arc", a bow above a line of words. `lane` moves the bend of an elbow, as a share
-    of its way.
+    an S-curve; "arc", a bow above a line of words. A line that goes around and arrives from above
+    or below crosses over between the two. `lane` moves the bend of an elbow, or that crossing, as
+    a share of the way.
     """
 
     start: str
@@ -50,7 +51,7 @@ class Link:
         start, end = _leave(one, leaves, self.gap), _leave(two, arrives, self.gap)
         if self.way == "straight":
             start, end = _level(one, two, start, end, leaves)
-        points, curved = self._run(start, end, leaves)
+        points, curved = self._run(start, end, leaves, arrives)
         if self.head:
             points = self._add_head(sheet, points, curved)
         line = PathMark(
@@ -65,7 +66,9 @@ class Link:
         )
         sheet.add(line)
 
-    def _run(self, start: Point, end: Point, leaves: Side) -> tuple[tuple[Point, ...], bool]:
+    def _run(
+        self, start: Point, end: Point, leaves: Side, arrives: Side
+    ) -> tuple[tuple[Point, ...], bool]:
         (x, y), (a, b) = start, end
         if self.way == "straight":
             return (start, end), False
@@ -74,6 +77,9 @@ class Link:
             return (start, (x, y - rise), (a, b - rise), end), True
         if self.way == "around":
             turn = min(x, a) - AROUND if leaves == "left" else max(x, a) + AROUND
+            if arrives in ("above", "below"):
+                across = y + (b - y) * self.lane
+                return (start, (turn, y), (turn, across), (a, across), end), False
             return (start, (turn, y), (turn, b), end), False
         upright = leaves in ("above", "below")
         if self.way == "ribbon":

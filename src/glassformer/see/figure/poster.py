@@ -14,6 +14,7 @@ from .attention import draw_look
 from .choice import draw_choice
 from .decoding import draw_first_word, draw_walk
 from .feed_forward import draw_feed_forward
+from .measured import find_riddle
 from .multihead import draw_all_heads
 from .nodes import Label, Sheet
 from .number import draw_number
@@ -47,12 +48,18 @@ def draw_poster(plan: Outline) -> Scene:
         id="",
         lang=plan.lang,
         title=plan.say("title", n=number),
-        description=plan.say("note"),
+        description=_write_note(plan),
         width=A1[0],
         height=A1[1],
         marks=tuple(sheet.marks),
         data=plan.data,
     )
+
+
+def _write_note(plan: Outline) -> str:
+    """Return the line at the foot; of a riddle, one picture was measured on other sentences."""
+    own = not find_riddle(plan.trace)
+    return plan.say("note" if own else "note_but", n=1 + COLUMNS[0].index(draw_look))
 
 
 def _write_head(plan: Outline, sheet: Sheet) -> None:
@@ -62,7 +69,7 @@ def _write_head(plan: Outline, sheet: Sheet) -> None:
     texts = quote(plan.trace.text), quote(plan.trace.translation)
     Label(texts[0], 40.0, bold=True, fit=wide).place(sheet, EDGE, EDGE + 12)
     Label(f"→ {texts[1]}", 40.0, style.LIT, bold=True, fit=wide).place(sheet, EDGE, EDGE + 66)
-    foot = Label(plan.say("note"), 13.0, style.SOFT, fit=wide - 130)
+    foot = Label(_write_note(plan), 13.0, style.SOFT, fit=wide - 130)
     foot.place(sheet, EDGE, A1[1] - EDGE + 12)
     own = Label("glassformer", 16.0, style.SOFT, bold=True)
     own.place(sheet, A1[0] - EDGE - own.width, A1[1] - EDGE + 10)

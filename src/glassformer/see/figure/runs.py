@@ -38,11 +38,14 @@ class RunSnapshots:
     gradients: list[dict[str, float]]
 
     def columns(self, sentence: int) -> list[int]:
-        """Return the ids of the tokens whose probabilities are drawn, one for each column."""
-        if len(self.vocabulary) <= WIDEST:
-            return list(range(len(self.vocabulary)))
-        wanted = dict.fromkeys(self.sentences[sentence].reference_tokens)
-        return [self.vocabulary.index(token) for token in wanted][: 2 * WIDEST]
+        """Return the ids of the tokens whose probabilities are drawn, one for each column.
+
+        Those of the reference come first, in its order: what is right lies on a diagonal.
+        """
+        wanted = list(dict.fromkeys(self.wanted(sentence)))
+        if len(self.vocabulary) > WIDEST:
+            return wanted[: 2 * WIDEST]
+        return [*wanted, *(id for id in range(len(self.vocabulary)) if id not in wanted)]
 
     def share(self, snapshot: int, sentence: int) -> Array:
         """Return probabilities, T x columns; NaN where none was kept."""

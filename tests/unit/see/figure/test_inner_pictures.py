@@ -8,6 +8,7 @@ import math
 import re
 import warnings
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,7 @@ from matplotlib.text import Text
 from glassformer.config import Config, Decode
 from glassformer.directory import Tokenizers, build_model, locate
 from glassformer.see.document import AlignmentHead
-from glassformer.see.figure import style, theme
+from glassformer.see.figure import learning, style, theme
 from glassformer.see.figure.aligning import find_aligner, find_aligning_head, measure_information
 from glassformer.see.figure.alignment import find_order, roll_out_layers
 from glassformer.see.figure.animate import Animation
@@ -426,6 +427,24 @@ def test_a_model_in_training_is_drawn_half_way(trace: Trace) -> None:
     np.testing.assert_allclose(scene.data["share"], wanted)
     assert "16 updates" in scene.title and wanted.max() < 0.95
     assert "128 updates" in PICTURES["V86"].scene(trace, update=128).title
+
+
+@pytest.mark.parametrize("learns", [True, False])
+def test_what_is_learnt_is_a_diagonal(
+    learns: bool, trace: Trace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The columns begin with the reference; the title speaks of a diagonal if there is one."""
+    run = read_watched()
+    if not learns:
+        run = replace(run, steps=run.steps[:2], snapshots=run.snapshots[:2])
+        monkeypatch.setattr(learning, "read_watched", lambda _: run)
+    sentence = len(run.sentences) - 1
+    wanted = run.sentences[sentence].reference_tokens
+    assert run.names(sentence)[: len(wanted)] == [token.strip() for token in wanted]
+    assert sorted(run.columns(sentence)) == list(range(len(run.vocabulary)))
+    share = run.share(-1, sentence)
+    assert np.array_equal(share.argmax(1), np.arange(len(wanted))) == learns
+    assert ("a diagonal appears" in PICTURES["V87"].scene(trace).title) == learns
 
 
 @pytest.mark.parametrize("shape", ["pre", "post"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -18,7 +19,7 @@ from glassformer.see.figure import PICTURES, Animation, draw, gallery
 from glassformer.see.figure.pictures import Picture, find_picture, list_pictures
 from glassformer.see.figure.rnn import lengths
 from glassformer.see.figure.rnn.cell import KEEPING
-from glassformer.see.figure.scene import Scene
+from glassformer.see.figure.scene import PathMark, Scene
 from glassformer.text import Tokenizer
 from glassformer.translator import Translator
 
@@ -137,6 +138,41 @@ def test_the_last_state_alone_is_handed_over(see_recurrent: Callable[[str, str],
 def test_the_worked_example(shipped: Trace) -> None:
     texts = [mark.text for mark in draw_scene("V99", shipped).texts]
     assert [texts.count(text) for text in ("13", "9", "0.9647", "0.0177")] == [1, 2, 1, 2]
+    names = ("scores", "weights")
+    scores, weights = (shipped[f"decoder.0.cross_attention.{name}"][0] for name in names)
+    at = [token.text.strip() for token in shipped.predicted].index("traversé")
+    first, second = np.sort(scores[at])[:-3:-1]
+    assert weights[at].max() > 0.99
+    told = draw_scene("V99", shipped, query="traversé").description
+    assert told.endswith(f"its score is {first - second:.0f} above the next")
+
+
+@pytest.mark.parametrize(("shape", "paper"), [("gru", "Luong"), ("lstm", "Bahdanau")])
+def test_the_paper_of_the_scores_is_named(
+    shape: str, paper: str, see_recurrent: Callable[[str, str], Trace]
+) -> None:
+    """General scores are Luong et al.'s, additive ones Bahdanau et al.'s."""
+    told = draw_scene("V99", see_recurrent(shape, TEXTS["usual"])).description
+    assert re.findall("Luong|Bahdanau", told) == [paper]
+
+
+def test_the_last_state_becomes_the_context(see_recurrent: Callable[[str, str], Trace]) -> None:
+    """The line to it begins level with the reading cells, right of the last one."""
+    scene = draw_scene("V96", see_recurrent("plain", TEXTS["usual"]))
+    (line,) = (mark for mark in scene.marks if isinstance(mark, PathMark) and len(mark.points) == 5)
+    cells = [mark.area for mark in scene.texts if mark.text == "cell"]
+    first = [area for area in cells if area.y == cells[0].y]
+    assert first[0].y < line.points[0][1] < first[0].bottom
+    assert line.points[0][0] > max(area.right for area in first)
+
+
+def test_the_least_sure_token_is_named(shipped: Trace) -> None:
+    least = min(shipped.predictions, key=lambda each: each.log_prob)
+    share = 100 * np.exp(least.log_prob)
+    assert share < 90
+    title = draw_scene("V92", shipped).title
+    at = shipped.predictions.index(least)
+    assert f"“{shipped.predicted[at].text.strip()}”: {share:.0f} %" in title
 
 
 def test_the_step_that_is_shown_looks_at_a_word(shipped: Trace) -> None:
@@ -157,9 +193,9 @@ def test_the_step_that_is_shown_looks_at_a_word(shipped: Trace) -> None:
 
 
 @pytest.mark.parametrize("falls", [True, False])
-@pytest.mark.parametrize("bleu", [4.0, 30.0])
+@pytest.mark.parametrize(("bleu", "seeds"), [(4.0, [1, 3]), (30.0, [1])])
 def test_the_title_of_long_sentences_is_what_was_measured(
-    falls: bool, bleu: float, shipped: Trace, monkeypatch: pytest.MonkeyPatch
+    falls: bool, bleu: float, seeds: list[int], shipped: Trace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The share that is right falls with a fixed vector or not; so does its BLEU."""
     names = ("rnn", "rnn-attention", "transformer")
@@ -181,14 +217,16 @@ def test_the_title_of_long_sentences_is_what_was_measured(
                 "bins": [{"bleu": each, "loss": 2.0} for each in (30, bleu)],
             }
             for name in names
-            for seed in (1, 3)
+            for seed in seeds
         ],
     }
     monkeypatch.setattr(lengths, "read_measured", lambda: found)
     scene = draw_scene("V102", shipped)
     assert "90 %" in scene.title and ("31 %" in scene.title) == falls
     assert ("falls with the length" in scene.title) == (bleu < 30)
-    assert "18 held-out" in scene.description and "2 seeds" in scene.description
+    assert "18 held-out" in scene.description
+    said = "2 seeds" if len(seeds) > 1 else "1 seed"
+    assert f"Dots are {said}, " in scene.description
 
 
 def test_what_was_measured_is_whole() -> None:

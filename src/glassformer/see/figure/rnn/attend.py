@@ -41,7 +41,7 @@ from .states import (
 STATES, STEPS, KEYS, GRID = 12, 14, 3, 24  # states that pass; of the dance; with vectors; of a grid
 WORKED = (13.0, 9.0, 9.0)  # the scores of the worked example: softmax .9647, .0177, .0177
 WORD = 4  # letters
-ALL_OR_NOTHING = 0.99  # a weight beside which no other counts
+NEARLY_ALL = 0.99  # a weight beside which no other counts
 SURE = 0.5  # a weight from which a step looks mostly at one token
 
 
@@ -246,22 +246,19 @@ def draw_five_lines(plan: Outline, *, query: str | int | None = None) -> Scene:
         for n, (worked, real) in enumerate(lines, 1)
     ]
     value, word = float(weights[at, shown[0]]), source[shown[0]]
+    kind = trace.settings.rnn.attention
+    paper = plan.say("bahdanau" if kind == "additive" else "luong")
+    gaps = np.sort(trace[f"{look}.scores"][0, at])
+    key = "one" if value > NEARLY_ALL and len(gaps) > 1 else "all"
+    told = plan.say(key, gap=f"{np.ptp(gaps[-2:]):.0f}")
     return plan.compose(
         Columns(rows, gap=(14, 18), align=["end", "middle", "middle"]),
         title=plan.say("title", key=word, share=f"{100 * value:.0f} %"),
-        note=plan.say("note", kind=trace.settings.rnn.attention)
+        note=plan.say("note", kind=kind, paper=paper)
         + tell_tokens_left_out(plan.lang, len(order), len(source)),
-        callouts=[Callout(*_tell_softmax(plan, value), "below", 300, 5)],
+        callouts=[Callout("context", told, "below", 300, 5)],
         captions=[plan.say(f"caption_{n}") for n in range(1, 6)],
     )
-
-
-def _tell_softmax(plan: Outline, largest: float) -> tuple[str, str]:
-    """Return what to point at in the five lines, and what to say of it."""
-    is_product = plan.trace.settings.rnn.attention in ("dot", "general")
-    if is_product and largest > ALL_OR_NOTHING:
-        return "context", plan.say("unscaled")
-    return "context", plan.say("all")
 
 
 @figure("rnn_dance")

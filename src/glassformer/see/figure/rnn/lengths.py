@@ -56,7 +56,7 @@ def draw_long_sentences(plan: Outline) -> Scene:
             "note",
             lines=measured["lines"],
             seconds=f"{measured['seconds']:.0f}",
-            seeds=seeds,
+            seeds=plan.say("seeds" if seeds > 1 else "seed", n=seeds),
             questions=f"{sum(each['lines'] for each in known['bins']):,}",
         )
         + (plan.say("beginners") if holds and all(loss[-1] > loss[0] for loss in losses) else ""),

@@ -46,14 +46,18 @@ def draw_words_passing(plan: Outline) -> Scene:
     left = Down(*columns["read"], gap=4, align="end").named("source")
     right = Down(*columns["written"], gap=4).named("target")
     low = int(np.argmin(sure.values))
-    callouts = []
-    if sure.values[low] < UNSURE and low in elide(len(target), WORDS):
-        told = plan.say("unsure", word=target[low])
+    callouts, share = [], float(sure.values[low])
+    title = plan.say("title", n=len(source), m=len(target))
+    if share < UNSURE:
+        least = {"word": target[low], "share": f"{100 * share:.0f} %"}
+        title = plan.say("title_unsure", m=len(target), **least)
+    if share < UNSURE and low in elide(len(target), WORDS):
+        told = plan.say("unsure")
         callouts = [Callout(f"p {low}", told, "right", 110, len(captions))]
     shown = sum(n is not None for texts in (source, target) for n in elide(len(texts), WORDS))
     return plan.compose(
         Across(left, box.named("middle"), right, gap=64),
-        title=plan.say("title", n=len(source), m=len(target)),
+        title=title,
         note=plan.say("note") + tell_tokens_left_out(plan.lang, shown, len(source) + len(target)),
         links=[Link("source", "middle", line=2), Link("middle", "target", line=2)],
         callouts=callouts,

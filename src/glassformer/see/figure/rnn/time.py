@@ -114,8 +114,8 @@ def draw_unrolled(plan: Outline) -> Scene:
                 if here == "decoder 0":
                     context = Chip(plan.say("context"), "memory", size=style.TINY)
                     boxes.insert(0, context.named("context").at(step, (520, -80)))
-                    bow = replace(link, start=f"in {before}", end="context", way="elbow")
-                    links.append(replace(bow, sides=("below", "above"), lane=0.14))
+                    bow = replace(link, end="context", way="around", lane=0.44)
+                    links.append(replace(bow, sides=("right", "above")))
                     link = replace(link, start="context")
                 links.append(link)
             before = here
