@@ -195,4 +195,5 @@ def tell_tokens_left_out(lang: str, shown: int, count: int) -> str:
         return ""
     if lang == "zh":
         return f"共 {count} 个词元，略去 {count - shown} 个。"
-    return f" {count - shown} of {count} tokens are left out."
+    left = count - shown
+    return f" {left} of {count} tokens {'is' if left == 1 else 'are'} left out."
