@@ -198,16 +198,18 @@ def draw_alignment(
         columns=[attention.keys[m] for m in columns],
         sums=sums,
         fit=84,
-    )
+    ).named("matrix")
+    palest = int(values[rows].max(1).argmin())
+    at = matrix.find_row(palest) if key == "blurred" else "matrix"
     measured = layer is None and head is None and trace.document.aligner and not trace.edits
     which = plan.say("mean") if chosen is None else plan.say("head", head=chosen)
     return plan.compose(
-        matrix.named("matrix"),
+        matrix,
         title=plan.say(key, **told),
         note=plan.say("note", where=attention.title(plan.lang), which=which)
         + (plan.say("measured") if measured else "")
         + tell_tokens_left_out(plan.lang, len(rows) + len(columns), sum(values.shape)),
-        callouts=[Callout("matrix", plan.say(f"see_{key}"), "right", 110)],
+        callouts=[Callout(at, plan.say(f"see_{key}"), "right", 110)],
     )
 
 

@@ -271,7 +271,9 @@ def draw_growing(plan: Outline) -> Scene:
     layers, step = plan.trace.settings.encoder_layers, STEPS.index("cross_attention") + 1
     return plan.compose(
         body,
-        title=plan.say("order", n=len(plan.trace.source), layers=layers),
+        title=plan.say(
+            "order" if layers > 1 else "order_one", n=len(plan.trace.source), layers=layers
+        ),
         note=_tell_sizes(plan),
         links=links,
         callouts=[Callout("decoder 0 cross_attention", plan.say("meet"), "right", 96, step)],

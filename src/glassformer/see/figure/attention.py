@@ -83,7 +83,8 @@ def _show_columns(
         of += f" / sum[h] {attention.name}.weights[h,{row},{{m}}]"
     tops = np.stack([weights.values[h, row] for h in heads])
     own = (row,) if attention.kind == "self_attention" else ()
-    shown = keep_largest(tops.max(0), MOST, own)
+    best = tops.argmax(1)  # of each head
+    shown = keep_largest(tops.max(0), max(MOST, len(heads) + 1), (*own, *best.tolist()))
     few = len(heads) <= 2
     thick = 20.0 if len(heads) == 1 else 15.0 if few else 4.0
     limit = 1.0 if share else max(0.3, float(tops.max()))
@@ -112,7 +113,7 @@ def _show_columns(
         )
         for n, h in enumerate(heads):
             weight = float(tops[n, m])
-            if weight >= (0.03 if few else max(0.25, float(tops[n].max()))):
+            if weight >= 0.03 if few else m == best[n]:
                 ink = style.HEADS[h % len(style.HEADS)]
                 wide = 0.6 + (6 if few else 3) * weight
                 links.append(

@@ -201,20 +201,20 @@ def draw_growing_mask(plan: Outline, *, layer: int = -1, head: int = 0) -> Scene
         for j in range(count):
             seen = j <= t
             cell = Panel(
-                plan.of(f"{attention.name}.{'weights' if seen else 'masked'}[{head},{t},m]"),
+                weights[t],
                 width=wide,
                 height=high,
                 scale="share",
                 limit=1.0,
-                digits=2,
+                digits=2 if seen else 0,
                 size=style.TINY,
                 only=([0], [j]),
                 hidden=np.array([[not seen]]),
             )
             row.append(cell.at(t + 1, (0, -14) if seen else (160, 0)))
         added = plan.of(f"sum[m] ({weights[t].source})")
-        last = Numeral(added, style.TINY, style.SOFT).named(f"sum {t}").at(t + 1)
-        row.append(Across(Spacer(4), last, gap=0))
+        last = Numeral(added, style.TINY, style.SOFT).at(t + 1)
+        row.append(Across(Spacer(4), last, Spacer(4), gap=0).named(f"sum {t}"))
         rows.append(row)
         key = "caption" if t else "caption_alone"
         captions.append(plan.say(key, word=attention.keys[t], n=t))
@@ -275,8 +275,6 @@ def draw_walk(plan: Outline) -> Scene:
             Numeral(sure[t], style.TINY, gray),
         ]
         table.append(row)
-    half = int(np.median(settled)) if len(settled) else 0
-    key = "title_one" if len(lens) < 2 else "title"
     early = [t for t in rows[-1:] if settled[t] in layers] if len(settled) else []
     told = plan.say("settled", layer=settled[rows[-1]]) if early else ""
     callouts = [Callout(f"settled {t}", told, "below", 180) for t in early]
@@ -284,11 +282,24 @@ def draw_walk(plan: Outline) -> Scene:
         Columns(
             table, gap=(12, 5), align=["end", "start", *["start"] * len(layers), "start", "start"]
         ),
-        title=plan.say(key, layer=half, of=max(0, len(lens) - 1)),
+        title=_tell_settled(plan, settled) if len(lens) > 1 else plan.say("title_one"),
         note=plan.say("note", layer=aligner.layer)
         + tell_tokens_left_out(plan.lang, len(rows), len(trace.predicted)),
         callouts=callouts,
     )
+
+
+def _tell_settled(plan: Outline, settled: list[int]) -> str:
+    """Return how many tokens are settled by the layer that half of them need, and by the last."""
+    found = [layer for layer in settled if layer >= 0]
+    if not found:
+        return plan.say("title_one")
+    half, last, every = int(np.median(found)), max(found), len(settled)
+    early = sum(layer <= half for layer in found)
+    if half == last:
+        return plan.say("title_at_once", n=early, all=every, layer=half)
+    key = "title" if len(found) == every else "title_some"
+    return plan.say(key, n=early, all=every, layer=half, last=last, most=len(found))
 
 
 def find_settled(same: np.ndarray[tuple[int, ...], np.dtype[np.bool_]]) -> list[int]:

@@ -146,12 +146,16 @@ def draw_properties(plan: Outline, *, shift: int = 5) -> Scene:
     lengths, seen, unseen = _show_lengths(plan)
     beyond = Label(plan.say("beyond"), style.BODY, bold=True, width=300)
     cards.append(Down(beyond, lengths, gap=10))
+    shares = {"seen": f"{seen:.0f}", "unseen": f"{unseen:.1f}"}
     return plan.compose(
         Down(*(Across(*row, gap=30, align="top") for row in (cards[:2], cards[2:])), gap=30),
-        title=plan.say("title", seen=f"{seen:.0f}", unseen=f"{unseen:.1f}"),
+        title=plan.say("title", **shares),
         note=plan.say("note"),
-        callouts=[Callout("beyond", plan.say("fails", unseen=f"{unseen:.1f}"), "above", 84)],
-        origin=plan.say("formulas"),
+        callouts=[
+            Callout("within", plan.say("knows", **shares), "right", 110),
+            Callout("past", plan.say("fails", **shares), "above", 84),
+        ],
+        origin=plan.say("origin"),
     )
 
 
@@ -219,14 +223,18 @@ def _show_lengths(plan: Outline) -> tuple[Node, float, float]:
         pairs = [pair for n, pair in asked.items() if (n > found["seen"]) == beyond]
         right, count = np.sum(pairs, 0)
         shares.append(100 * right / count)
-    last = max(asked)
-    dots = [
-        Curve([n], [100 * a / b], ink, dots=True, name="beyond" if n == last else "")
-        for n, (a, b) in asked.items()
-    ]
+    dots = [Curve([n], [100 * a / b], ink, dots=True) for n, (a, b) in asked.items()]
     line = Curve([edge, edge], [0, 100], style.LIT, 1.4, dashed=True)
+    means = [
+        Curve(span, [share, share], style.LIT, 1.4, name=name)
+        for name, span, share in zip(
+            ("within", "past"), ((0.5, edge), (edge, max(asked))), shares, strict=True
+        )
+    ]
     across, up = plan.say("answer"), plan.say("right")
-    plot = Plot([*dots, line], width=240, height=130, x=(0, 50), y=(0, 100), across=across, up=up)
+    plot = Plot(
+        [*dots, *means, line], width=240, height=130, x=(0, 50), y=(0, 100), across=across, up=up
+    )
     longest = Label(plan.say("longest", n=found["seen"]), style.SMALL, style.LIT)
     return Down(plot, longest, gap=4, align="middle"), *shares
 

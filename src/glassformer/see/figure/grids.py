@@ -11,7 +11,7 @@ import numpy as np
 from . import style
 from .nodes import Held, Label, Node, Numeral, Sheet
 from .quantity import Array, Quantity
-from .scene import BoxMark, PathMark
+from .scene import Area, BoxMark, PathMark
 
 BETWEEN, LEAST = 5.0, 6.0  # between a name and its row; the smallest type
 REASONS = {  # why a cell is hidden: hatch, fill, edge
@@ -37,7 +37,8 @@ class Matrix(Node):
     """CellGrid with a name for each row and column; names of narrow columns stand upright.
 
     head: what stands above the middle of the cells. sums: one number for each row, written at its
-    right end. lit: rows whose names are lit.
+    right end. lit: rows whose names are lit and whose cells are framed. Each row is a place for
+    links and callouts: that of `find_row`.
     """
 
     def __init__(
@@ -51,7 +52,7 @@ class Matrix(Node):
         fit: float = 90.0,
         lit: Sequence[int] = (),
     ):
-        self.cells, (wide, high) = cells, cells.cell
+        self.cells, self.lit, (wide, high) = cells, lit, cells.cell
         self.sums = [Numeral(each, style.TINY, style.SOFT) for each in sums]
         size = min(style.SMALL, max(LEAST, high * 0.72))
         self.rows = [
@@ -73,9 +74,19 @@ class Matrix(Node):
     def axis(self) -> float:
         return self.top + self.cells.height / 2
 
+    def find_row(self, n: int) -> str:
+        """Return the name of the place of a row: of its name, its cells and its sum."""
+        return f"{self.name}, row {n}"
+
     def draw(self, sheet: Sheet, x: float, y: float) -> None:
         (wide, high), left, top = self.cells.cell, x + self.left, y + self.top
         self.cells.place(sheet, left, top)
+        wide_row = self.width + (BETWEEN if self.sums else 0.0)
+        for n in range(len(self.rows)):
+            sheet.places[self.find_row(n)] = Area(x, top + n * high, wide_row, high)
+        for n in self.lit:
+            frame = BoxMark(x=left, y=top + n * high, width=self.cells.width, height=high)
+            sheet.add(replace(frame, edge=style.LIT, line=1.4, layer=5))
         if self.head:
             middle = left + (self.cells.width - self.head.width) / 2
             self.head.place(sheet, middle, top - self.top)

@@ -116,17 +116,22 @@ def draw_row_of_scores(
     cells = Panel(
         weights.values[np.ix_(shown, shown)], width=side, height=side, scale="share", limit=limit
     )
-    grid = Matrix(cells, rows=texts, columns=texts, lit=[own], fit=70)
-    ink, rows = style.role("weights").ink, []
+    grid = Matrix(cells, rows=texts, columns=texts, lit=[own], fit=70).named("grid")
+    ink = style.role("weights").ink
+    rows: list[list[Node]] = []
     for m in look.shown:
         name = Label(look.keys[m], style.BODY, bold=m == look.best, fit=90)
         rows.append([name, Bar(weights[look.row, m], max(0.3, limit), ink, width=100, height=11)])
+    if others := len(look.keys) - len(look.shown):
+        name = Label(plan.say("others", n=others), style.SMALL, style.SOFT)
+        bar = Bar(plan.of(look.rest), max(0.3, limit), style.FAINT, width=100, height=11)
+        rows.append([name, bar])
     bars = Columns(rows, gap=(8, 4), align=["end", "start"])
     title = Label(plan.say("reads", word=look.keys[look.row]), style.BODY, style.LIT, bold=True)
     best = float(weights.values[look.row, look.best])
     rest = len(look.keys) - len(shown)
     return plan.compose(
-        Across(grid.named("grid"), Down(title, bars, gap=8).named("row"), gap=60),
+        Across(grid, Down(title.named("reads"), bars, gap=8), gap=60),
         title=plan.say(
             "title",
             word=look.keys[look.row],
@@ -135,7 +140,7 @@ def draw_row_of_scores(
             n=len(look.keys),
         ),
         note=plan.say("note", where=look.where) + (plan.say("rest", n=rest) if rest else ""),
-        links=[Link("grid", "row", ink=style.LIT, line=1.6)],
+        links=[Link(grid.find_row(own), "reads", "elbow", style.LIT, 1.6, sides=("right", "left"))],
     )
 
 

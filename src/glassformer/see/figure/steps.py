@@ -49,6 +49,12 @@ class Glance(NamedTuple):
         """Return the cell of a tensor Q M for this query and one key."""
         return f"{self.name}.{window}[{self.head},{self.row},{m}]"
 
+    @property
+    def rest(self) -> str:
+        """Return what the keys that are not drawn weigh together, as an expression."""
+        everything = f"sum[m] {self.name}.weights[{self.head},{self.row},m]"
+        return " - ".join([everything, *(self.cell("weights", m) for m in self.shown)])
+
     def product(self, m: int, at: str = "k") -> str:
         """Return the product of query and key at one place, as an expression."""
         query = f"{self.name}.query[{self.head},{self.row},{at}]"
@@ -312,11 +318,9 @@ def _draw_key(
 
 def _draw_rest(plan: Outline, look: Glance, limit: float) -> list[Node]:
     """Return a row for the keys that are not drawn: what is left of the weights."""
-    everything = f"sum[m] {look.name}.weights[{look.head},{look.row},m]"
-    left = " - ".join([everything, *(look.cell("weights", m) for m in look.shown)])
     count = len(look.keys) - len(look.shown)
     name = Label(plan.say("others", n=count), style.SMALL, style.SOFT)
-    bar = Bar(plan.of(left), limit, style.FAINT, width=96, height=11)
+    bar = Bar(plan.of(look.rest), limit, style.FAINT, width=96, height=11)
     return [name, Spacer(), Spacer(), bar.at(2)]
 
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 
 from glassformer.see import Trace
-from glassformer.see.figure import PICTURES
+from glassformer.see.figure import PICTURES, style
 from glassformer.see.figure.multihead import LEAST, portray_heads
-from glassformer.see.figure.scene import GridMark
+from glassformer.see.figure.scene import GridMark, PathMark
 
 TEXTS = ["the", "dog", "saw", "a", "cat", "</s>"]
 
@@ -51,6 +53,17 @@ def test_the_mask_is_drawn_where_there_is_one(trace: Trace) -> None:
     assert f"{100 * len(above) / n**2:.0f}" in scene.title
     free = PICTURES["V40"].scene(trace, side="encoder")  # type: ignore[misc]
     assert not any(m.hidden for m in free.marks if isinstance(m, GridMark))
+
+
+def test_an_arrow_leaves_the_row_of_the_query(trace: Trace) -> None:
+    """And what it arrives at sums to 1, with the keys that are not drawn."""
+    scene = PICTURES["V41"].scene(trace)  # type: ignore[misc]
+    arrow = next(m for m in scene.marks if isinstance(m, PathMark) and m.ink == style.LIT)
+    lit = next(mark for mark in scene.texts if mark.ink == style.LIT)  # the query's name
+    assert arrow.points[0][1] == pytest.approx(lit.area.middle[1], abs=2)
+    texts = [mark.text for mark in scene.texts]
+    shares = [float(text) for text in texts if re.fullmatch(r"[01]\.\d\d", text)]
+    assert sum(shares) == pytest.approx(1, abs=0.005 * len(shares))
 
 
 def test_what_heads_add_is_the_output(trace: Trace) -> None:

@@ -30,15 +30,16 @@ from glassformer.see.figure.beams import find_branch
 from glassformer.see.figure.choice import cut_off
 from glassformer.see.figure.code import BLOCKS, MODEL, read_code
 from glassformer.see.figure.costs import count_products
-from glassformer.see.figure.decoding import find_settled
+from glassformer.see.figure.decoding import _tell_settled, find_settled
 from glassformer.see.figure.lessons import learning_rate, smoothed_loss
 from glassformer.see.figure.masks import work_out
 from glassformer.see.figure.nodes import spell
 from glassformer.see.figure.padding import score_padded
 from glassformer.see.figure.pictures import PICTURES, draw, list_pictures
+from glassformer.see.figure.plan import Outline
 from glassformer.see.figure.quantity import Quantity
 from glassformer.see.figure.runs import _read_lines, read_watched
-from glassformer.see.figure.scene import GridMark, Scene
+from glassformer.see.figure.scene import BoxMark, GridMark, PathMark, Scene
 from glassformer.see.recording import record
 from glassformer.see.toy import train_toy
 from glassformer.see.trace import Trace
@@ -275,6 +276,45 @@ def test_of_an_alignment_the_order_is_told() -> None:
 def test_a_token_is_settled_where_it_stays_the_best() -> None:
     same = np.array([[1, 0, 0, 0], [0, 1, 0, 0], [1, 1, 1, 0]], bool)
     assert find_settled(same) == [2, 1, 2, -1]
+
+
+@pytest.mark.parametrize(
+    ("settled", "told"),
+    [
+        ([0, 2, 2, 4], "3 of 4 tokens are settled by layer 2, all by layer 4"),
+        ([0, 2, -1, 4], "2 of 4 tokens are settled by layer 2, 3 by layer 4"),
+        ([1, 1, 1, -1], "3 of 4 tokens are settled by layer 1"),
+        ([-1, -1], "What goes in, what is read, what comes out"),
+    ],
+)
+def test_the_tokens_that_are_settled_are_counted(
+    settled: list[int], told: str, trace: Trace
+) -> None:
+    assert _tell_settled(Outline("walk", trace, "en"), settled) == told
+
+
+def test_every_place_that_is_counted_has_a_line(trace: Trace) -> None:
+    """One line from the query to what each head attends to most, however little that is."""
+    scene = PICTURES["V51"].scene(trace)
+    ends = [m.points[-1] for m in scene.marks if isinstance(m, PathMark) and m.curved]
+    assert len(ends) == trace.settings.heads
+    count = len({round(x, 3) for x, _ in ends})
+    assert f"at {count} different places" in scene.title or "at one place" in scene.title
+
+
+def test_the_future_weighs_0(trace: Trace) -> None:
+    """What is not written yet has the score −∞, but stands in a table of weights."""
+    texts = [mark.text for mark in PICTURES["V76"].scene(trace).texts]
+    n = len(trace.target)
+    assert "−∞" not in texts and texts.count("0") == n * (n - 1) // 2
+
+
+def test_a_callout_points_at_the_palest_row(trace: Trace) -> None:
+    scene = PICTURES["V54"].scene(trace)
+    weights = next(m for m in scene.marks if isinstance(m, GridMark))
+    dot = next(m for m in scene.marks if isinstance(m, BoxMark) and m.fill == style.LIT)
+    row = int((dot.area.middle[1] - weights.y) / weights.height * len(weights.values))
+    assert "Only" in scene.title and row == np.argmin(np.max(weights.values, 1))
 
 
 def test_rollout_rows_sum_to_one(trace: Trace) -> None:
