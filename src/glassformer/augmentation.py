@@ -10,7 +10,6 @@ several processes can share the work, and a run that was killed goes on with wha
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -23,9 +22,8 @@ from .config import Decode
 from .data.files import take_fingerprint
 from .directory import WEIGHTS, locate
 from .disk import take_lock, write_text
-from .shards import MANIFEST, Shard, cut_file, join_shards, read_shard
+from .shards import Shard, begin_parts, cut_file, join_shards, read_shard
 from .translator import Translator
-from .typed_json import read_typed
 
 KINDS = ("back", "forward")
 LOST = {"empty", "loop", "copy", "short", "long", "cut"}  # problems that spoil a pair
@@ -111,17 +109,7 @@ def _begin(parts: Path, job: Augmentation) -> None:
     """Make the folder; if it is there, raise ValueError unless it was made for the same job."""
     prints = [take_fingerprint(locate(model) / WEIGHTS).sha256 for model in job.models]
     text = take_fingerprint(Path(job.source)).sha256
-    wanted = {**asdict(job), "weights": prints, "text": text}
-    manifest = parts / MANIFEST
-    if not manifest.is_file():
-        parts.mkdir(parents=True, exist_ok=True)
-        write_text(manifest, json.dumps(wanted, indent=1) + "\n")
-        return
-    begun = read_typed(manifest, dict[str, Any])
-    if other := [name for name in wanted if begun.get(name) != wanted[name]]:
-        raise ValueError(
-            f"{parts} was begun with another {', '.join(other)}: go on so, or delete it"
-        )
+    begin_parts(parts, {**asdict(job), "weights": prints, "text": text})
 
 
 class Maker:

@@ -124,6 +124,14 @@ def _begin(parts: Path, job: ShardJob, shard_lines: int, render: Render) -> None
         "text": take_fingerprint(Path(job.source)).sha256,
         "weights": take_fingerprint(model).sha256,
     }
+    begin_parts(parts, wanted)
+
+
+def begin_parts(parts: Path, wanted: dict[str, Any]) -> None:
+    """Make the folder of the parts of a job; what is wanted stands in its manifest.
+
+    Raises ValueError if it is there, and was made for another job.
+    """
     manifest = parts / MANIFEST
     if not manifest.is_file():
         parts.mkdir(parents=True, exist_ok=True)

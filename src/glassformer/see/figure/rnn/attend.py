@@ -199,8 +199,8 @@ def draw_five_lines(plan: Outline, *, query: str | int | None = None) -> Scene:
         (
             across(
                 [
-                    Label(f"${text} · h_{n + 1}$", style.SMALL, style.SOFT)
-                    for n, text in enumerate((".96", ".02", ".02"))
+                    Label(f"${float(each.values):.2f} · h_{n + 1}$", style.SMALL, style.SOFT)
+                    for n, each in enumerate(shares)
                 ],
                 50,
                 4,
