@@ -107,23 +107,7 @@ def validate(
     if not is_spread:
         found, scored = merge_shares(group.gather(found)), merge_shares(group.gather(scored))
         failure = next(filter(None, group.gather(failure)), "")
-    by_group = [
-        _score_group(config, valid, number, found, scored)
-        for number in range(len(valid.groups))
-        if valid.places(number)
-    ]
-    whole = by_group[0]
-    if len(by_group) > 1 and len(config.data.pairs) > 1:
-        whole = GroupScores(
-            name="",
-            scores={name: mean(each.scores[name] for each in by_group) for name in METRICS},
-            loss=mean(each.loss for each in by_group),
-            signature=f"{whole.signature} (mean over {len(by_group)} corpora)",
-            sentences=len(valid.sources),
-        )
-    elif len(by_group) > 1:
-        alike = replace(valid, numbers=[0] * len(valid.numbers))
-        whole = _score_group(config, alike, 0, found, scored)
+    whole, by_group = _score_groups(config, valid, found, scored)
     shown = turn * 7919 % len(valid.sources)
     return Validation(
         scores=whole.scores,
@@ -141,6 +125,30 @@ def validate(
 
 
 Scores = list[tuple[float, int]]  # of each reference its log-probability, and its tokens
+
+
+def _score_groups(
+    config: Config, valid: ValidText, found: list[str], scored: Scores
+) -> tuple[GroupScores, list[GroupScores]]:
+    """Return the scores of the whole text and of each corpus; of several pairs, the mean of all."""
+    by_group = [
+        _score_group(config, valid, number, found, scored)
+        for number in range(len(valid.groups))
+        if valid.places(number)
+    ]
+    if len(by_group) == 1:
+        return by_group[0], by_group
+    if len(config.data.pairs) == 1:
+        alike = replace(valid, numbers=[0] * len(valid.numbers))
+        return _score_group(config, alike, 0, found, scored), by_group
+    whole = GroupScores(
+        name="",
+        scores={name: mean(each.scores[name] for each in by_group) for name in METRICS},
+        loss=mean(each.loss for each in by_group),
+        signature=f"{by_group[0].signature} (mean over {len(by_group)} corpora)",
+        sentences=len(valid.sources),
+    )
+    return whole, by_group
 
 
 def _translate_and_score(
