@@ -49,6 +49,7 @@ def check_tag(tag: str) -> str:
 
 
 Tag = Annotated[str, AfterValidator(check_tag)]
+Name = Annotated[str, Field(min_length=1, max_length=200)]
 # The settings that only one kind of search uses, and that search.
 SEARCH_OF = {
     "beam": "beam",
@@ -288,6 +289,9 @@ class Model(Settings):
     labels: tuple[str, ...] = setting(
         (), "The classes that an encoder tells apart; training finds them in its data."
     )
+    plugin: Name | None = setting(
+        None, "The plugin that makes the network; --plugin names its file."
+    )
     positions: Positions = Positions()
     attention: AttentionPattern = AttentionPattern()
     rnn: Recurrent = Recurrent()
@@ -363,7 +367,9 @@ class Model(Settings):
         They need code of their own: what was written for the paper's network alone has to refuse
         them.
         """
-        found = list_changed(self, ("normalization", "gated", "key_value_heads", "ablate"))
+        found = list_changed(
+            self, ("normalization", "gated", "key_value_heads", "ablate", "plugin")
+        )
         found += list_changed(self.positions, ("combine",), "positions.")
         if self.positions.layout not in ("interleaved", "concatenated", "learned"):
             found.append(f"positions.layout={self.positions.layout}")
@@ -577,6 +583,10 @@ class Train(Settings):
     )
     freeze: tuple[str, ...] = setting((), "Parts that are not trained, like encoder or decoder.0.")
     watch: int = setting(3, "Sentences recorded during training, in run/watch; 0: none.", ge=0)
+    plugin: Name | None = setting(
+        None,
+        "The plugin with a loss, a schedule, a callback or a network; --plugin names its file.",
+    )
     shard: bool = setting(
         False, "With torchrun: spread one model over all processes, to save memory."
     )

@@ -90,6 +90,11 @@ PRECISION = opt(
     panel=MACHINE,
 )
 PRECISION_FP32 = opt("auto|fp32|bf16|int8", PRECISION.help, default="fp32", panel=MACHINE)
+PLUGIN = opt(
+    "FILE",
+    "A Python file of your own with a network, loss, schedule or callback; it is run.",
+    panel=MACHINE,
+)
 EXACT = opt(
     "fp32|bf16",
     "The numbers it computes with; fp32 is what the model was made of.",

@@ -18,7 +18,8 @@ from .options import SAMPLING, SEARCH, opt
 # Those that most trainings set; the others stand below them in the help.
 COMMON = {"source_lang", "target_lang", "minutes", "steps", "batch_tokens", "learning_rate"}
 COMMON |= {"vocabulary", "dropout", "seed", "patience", "freeze"}
-TABLES = {"data.corpus"}  # settings that are lists of tables: no options
+# Settings without options: a list of tables, and the names of a plugin, whose file is an option.
+WITHOUT_OPTIONS = {"data.corpus", "model.plugin", "train.plugin"}
 METAVARS = {"tag": "TAG", "source_lang": "CODE", "target_lang": "CODE", "freeze": "PART"}
 METAVARS |= {"ablate": "PART"}
 
@@ -58,7 +59,7 @@ def read_settings() -> Mapping[str, Setting]:
     taken: set[str] = set()
     for key in list_settings(Config):
         table, _, rest = key.partition(".")
-        if rest and key not in TABLES:
+        if rest and key not in WITHOUT_OPTIONS:
             short = rest.replace(".", "_")
             name = short if short not in taken else f"{table}_{short}"
             taken.add(name)

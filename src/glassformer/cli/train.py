@@ -32,7 +32,7 @@ DATA = opt(
 )
 # What may be given besides --resume, and what says when a training stops.
 RESUMING = {"resume", "changes", "accept_changed_data", "accept_changed_settings"}
-RESUMING |= {"device", "quiet", "as_json"}
+RESUMING |= {"device", "quiet", "as_json", "plugin"}
 ENDS = ("minutes", "steps")
 
 
@@ -101,6 +101,7 @@ def train(
     """
     began = time.perf_counter() - time.process_time()  # --minutes include the imports
     how: dict[str, Any] = {"device": device, "quiet": quiet, "began": began}
+    how |= {"hooks": context.obj} if context.obj else {}
     typed = find_typed(context)
     if resume:
         if typed.keys() - RESUMING:

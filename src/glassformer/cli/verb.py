@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
 from typing import Any, TypeVar
 
 import typer
@@ -12,6 +13,21 @@ from typer.main import get_command
 
 from ..compatibility.other_names import Ours, find_name, suggest_names
 from .effects import refuse_by_others
+from .options import PLUGIN
+
+# The verbs that train or load a model; each takes a plugin.
+WITH_PLUGIN = {
+    "train",
+    "average",
+    "translate",
+    "evaluate",
+    "score",
+    "align",
+    "see",
+    "heads",
+    "info",
+}
+WITH_PLUGIN |= {"complete", "fill", "classify", "augment"}
 
 Function = TypeVar("Function", bound=Callable[..., None])
 
@@ -52,6 +68,15 @@ def list_spellings(parameter: Any) -> list[str]:
     return [*parameter.opts, *parameter.secondary_opts]
 
 
+def make_plugin_option() -> Any:
+    """Return the option for code of the user's own, which is run before the verb."""
+
+    def holder(plugin: Path | None = PLUGIN) -> None:
+        """Hold the option: it is never called."""
+
+    return _make_options_of(holder)[0]
+
+
 class Verb(TyperCommand):
     """A command with more options, that refuses those without an effect.
 
@@ -67,6 +92,7 @@ class Verb(TyperCommand):
         if not self.is_complete:
             self.is_complete = True
             self.params += make_params(getattr(self.callback, "takes", ()))
+            self.params += [make_plugin_option()] if self.name in WITH_PLUGIN else []
         return super().get_params(ctx)
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
@@ -81,6 +107,10 @@ class Verb(TyperCommand):
 
     def invoke(self, ctx: Any) -> Any:
         refuse_by_others(self.name or "", spell_typed(ctx))
+        if ctx.params.get("plugin"):
+            from ..train import load_plugin
+
+            ctx.obj = load_plugin(ctx.params["plugin"])
         own = {name: value for name, value in ctx.params.items() if name in self.own}
         return ctx.invoke(self.callback, **own)
 
@@ -122,6 +152,10 @@ def make_params(wanted: Sequence[str]) -> list[Any]:
     parameters = list(make_options(wanted))
     holder.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     holder.__annotations__ = {each.name: each.annotation for each in parameters}
+    return _make_options_of(holder)
+
+
+def _make_options_of(holder: Callable[..., None]) -> list[Any]:
     app = typer.Typer(add_completion=False)
     app.command()(holder)
     return get_command(app).params

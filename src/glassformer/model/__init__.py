@@ -10,6 +10,7 @@ from .encoder_decoder import EncoderDecoder
 from .language import DecoderNetwork, EncoderNetwork
 from .rnn import RecurrentNetwork
 from .transformer import Transformer
+from .variants.plugged import find_maker
 
 __all__ = ["EncoderDecoder", "RecurrentNetwork", "Transformer", "build_network"]
 
@@ -23,4 +24,6 @@ NETWORKS: dict[str, type[EncoderDecoder]] = {
 
 def build_network(settings: Model, source: int, target: int) -> EncoderDecoder:
     """Return a network with fresh weights, for vocabularies of so many tokens."""
-    return NETWORKS[settings.network](settings, source, target)
+    make = find_maker(settings.plugin) if settings.plugin else NETWORKS[settings.network]
+    network: EncoderDecoder = make(settings, source, target)
+    return network

@@ -11,11 +11,17 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from .averaging import average
     from .goal import Goal
+    from .hooks import Event, Hooks, load_plugin
     from .start import Summary, resume, train
 
-__all__ = ["Goal", "Summary", "average", "resume", "train"]
+__all__ = ["Event", "Goal", "Hooks", "Summary", "average", "load_plugin", "resume", "train"]
 
-_HOMES = {"averaging": ("average",), "goal": ("Goal",), "start": ("Summary", "resume", "train")}
+_HOMES = {
+    "averaging": ("average",),
+    "goal": ("Goal",),
+    "hooks": ("Event", "Hooks", "load_plugin"),
+    "start": ("Summary", "resume", "train"),
+}
 
 
 def __getattr__(name: str) -> Any:

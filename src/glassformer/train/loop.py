@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 import time
-from typing import Any
+from typing import Any, Literal
 
 from ..data.batches import Batch
+from ..model import EncoderDecoder
 from ..publish.golden import make_golden
 from . import checkpoint, divergence
 from .checkpoint import Progress, go_to
@@ -18,7 +19,7 @@ from .plan import Plan, settle_again, write_plan
 from .preparation import CHECKPOINTS
 from .process import listen_for_stop
 from .resuming import sign_learning
-from .schedule import rate
+from .schedule import rate as our_rate
 from .selection import ModelSelection
 from .settle import Setup
 from .updates import Outcome
@@ -44,7 +45,8 @@ class Loop:
         valid = len(setup.prepared.valid[0])
         self.selection = ModelSelection(setup.config.train, valid, setup.has_parent)
         self.culprits: list[dict[str, Any]] = []  # pairs without a finite loss, of the latest skip
-        self.stopped = self.is_asked_to_stop = False
+        self.rate = setup.hooks.schedule or our_rate
+        self.stopped = self.is_asked_to_stop = self.is_ended_by_callback = False
 
     def run(self) -> Progress:
         """Train until the last step, early stopping or a signal; return the progress."""
@@ -71,6 +73,7 @@ class Loop:
                 if step % LOG_EVERY == 0 or step == self.steps:
                     self.journal.write(step, self._values(outcome))
                 advance(step, self.steps, note=f"loss {outcome.loss:.3f}")
+                self._call_back("update", updater.model, self._values(outcome))
 
                 # validate, save
                 is_validated = self._has_time_run_out(outcome) or self.plan.is_validated(step)
@@ -122,7 +125,7 @@ class Loop:
 
     def _rate(self, step: int) -> float:
         plan, width = self.plan, self.config.model.d_model
-        found = rate(plan.position(step), self.config.train, width, plan.planned)
+        found = self.rate(plan.position(step), self.config.train, width, plan.planned)
         return found * self.progress.rate_factor
 
     def _count(self, outcome: Outcome, cpu_seconds: float) -> None:
@@ -223,6 +226,7 @@ class Loop:
         read = self.setup.tell_contributions(progress.step)
         more = {"pairs": read} if read else {}
         self.journal.write(progress.step, {f"valid {k}": v for k, v in scores.items()} | more)
+        self._call_back("validation", self.updater.best_model, scores)
         is_best, is_kept = self.selection.consider(progress, found)
         self.report.say(found.describe(progress.step, self.selection.describe(found, is_best)))
         if read and progress.step:
@@ -260,7 +264,17 @@ class Loop:
     def _is_over(self) -> bool:
         """Return whether the goal is reached, or no validation has become better for long."""
         is_goal_over = self.goal is not None and self.goal.is_over
+        is_goal_over = is_goal_over or self.is_ended_by_callback
         return is_goal_over or self.selection.should_stop_early(self.progress)
+
+    def _call_back(
+        self, kind: Literal["update", "validation"], model: EncoderDecoder, values: dict[str, Any]
+    ) -> None:
+        """Tell the callback of the user, if there is one; it may end the training."""
+        if self.setup.hooks.callback:
+            told = {"step": self.progress.step, "steps": self.steps, "values": values}
+            is_over = self.setup.hooks.call_back(kind, model, **told)
+            self.is_ended_by_callback |= bool(self.group.sum(is_over)[0])
 
     def _stop(self) -> None:
         self.is_asked_to_stop = True

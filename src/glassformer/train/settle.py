@@ -28,8 +28,10 @@ from . import validation
 from .auto import choose_again
 from .checkpoint import checkpoints
 from .distributed import ProcessGroup
+from .hooks import NONE, Hooks
 from .init_from import freeze, load_initial_weights
 from .log import Reporter
+from .loss import batch_loss
 from .meter import time_updates
 from .micro_batching import MicroBatching
 from .plan import PLAN, SAMPLE, Costs, Plan, PlanLimits
@@ -56,6 +58,7 @@ class Setup:
     report: Reporter
     batches: Batches
     micro_batching: MicroBatching = field(default_factory=MicroBatching)
+    hooks: Hooks = NONE
 
     @property
     def folder(self) -> Path:
@@ -75,7 +78,7 @@ class Setup:
             self.report.say_once(f"Weights: {said}")
         freeze(model, train.freeze)
         how = self.device, self.precision, self.group, self.micro_batching, self.report.say_once
-        return Updater(model, train, *how)
+        return Updater(model, train, *how, loss=self.hooks.loss or batch_loss)
 
     def probe(self, updater: Updater) -> None:
         """Try the batches that need most memory first: if memory suffices, it does for all."""
@@ -140,6 +143,7 @@ def settle(
     group: ProcessGroup,
     report: Reporter,
     began: float,
+    hooks: Hooks = NONE,
 ) -> tuple[Setup, Plan]:
     """Decide what is still open, and write it down; `began`: the time from which minutes count."""
     precision = choose_precision(prepared.config.train.precision, device)
@@ -147,7 +151,7 @@ def settle(
     weights = weigh_parts(config, prepared.store)
     vocabulary = len(prepared.tokenizers.source)
     batches = choose_batches(config, prepared.store, vocabulary, weights)
-    setup = Setup(out, prepared, config, device, precision, group, report, batches)
+    setup = Setup(out, prepared, config, device, precision, group, report, batches, hooks=hooks)
     limits = _set_limits(setup)
     found = planning.read_plan(setup.folder, limits) if limits.seconds else None
     if config.train.steps:

@@ -23,6 +23,7 @@ from .checkpoint import Progress
 from .distributed import ProcessGroup, check_shared, join_group, sign, was_begun_by
 from .divergence import tell_lower_rate
 from .goal import Goal
+from .hooks import NONE, Hooks
 from .init_from import InitModel
 from .log import Reporter
 from .loop import Loop
@@ -35,6 +36,7 @@ from .preparation import (
     open_run,
     prepare_run,
     read_record,
+    read_settings,
 )
 from .process import hold_lock, limit_memory
 from .resuming import look_before
@@ -76,6 +78,7 @@ def train(
     quiet: bool = False,
     began: float | None = None,
     goal: Goal | None = None,
+    hooks: Hooks = NONE,
 ) -> Summary:
     """Train a model on `data`, write it to the model directory `out`, and return the outcome.
 
@@ -86,7 +89,7 @@ def train(
     or, if `new_tokens`, with tokens learned from `data`; `init_from.inherit` returns its settings.
     `init_from` are models of which parts are taken by name: see `pretrained`.
     `began` is the time.perf_counter() from which train.minutes count, if it is not now.
-    `goal` can end the training before its last update.
+    `goal` can end the training before its last update. `hooks` are functions of your own.
     Raises ValueError, in one sentence, for bad input.
     """
     if not str(out):
@@ -94,6 +97,8 @@ def train(
     if pairs is not None and data:
         raise ValueError("data and pairs both say what to learn from: give one of them")
     out, began = Path(out), time.perf_counter() if began is None else began
+    hooks.register()
+    config = hooks.sign(config)
     with ExitStack() as stack:
         group = stack.enter_context(join_group(device))
         report = Reporter(quiet or not group.is_first)
@@ -111,7 +116,7 @@ def train(
                     data, valid = _keep_pairs(out / RUN / PAIRS, pairs, config, valid)
                 how = {"parent": start, "init_from": init_from}
                 prepared = _begin(group, config, data, out, valid, report, **how)
-        return _run(out, prepared, report, device, group, began, goal)
+        return _run(out, prepared, report, device, group, began, goal, hooks)
 
 
 def _keep_pairs(
@@ -162,13 +167,14 @@ def resume(
     quiet: bool = False,
     began: float | None = None,
     goal: Goal | None = None,
+    hooks: Hooks = NONE,
 ) -> Summary:
     """Resume the training in `out` from its latest checkpoint, and return the outcome.
 
     The weights are the same, bit for bit, as if it had never stopped (on the same machine, torch
     and number of threads). ValueError if its data or settings have changed, unless that is
-    accepted; `changes` are settings to change, like `train.steps=500`; `began` and `goal` are as
-    for `train`.
+    accepted; `changes` are settings to change, like `train.steps=500`; `began`, `goal` and `hooks`
+    are as for `train`.
     """
     out, began = Path(out), time.perf_counter() if began is None else began
     accepted = {"accept_data": accept_changed_data, "accept_settings": accept_changed_settings}
@@ -177,13 +183,14 @@ def resume(
         report = Reporter(quiet or not group.is_first)
         with group.first_of_all():
             check_shared(group, out / RUN)
-            read_record(out)
+            hooks.register()
+            hooks.check(read_settings(out / RUN, read_record(out)))
             stack.enter_context(hold_lock(out / RUN))
             if group.is_first:
                 look_before(out, report, changes, **accepted)
             prepared = prepare_run(out, report)
         _say_differences(prepared, report)
-        return _run(out, prepared, report, device, group, began, goal)
+        return _run(out, prepared, report, device, group, began, goal, hooks)
 
 
 def _run(
@@ -194,13 +201,14 @@ def _run(
     group: ProcessGroup,
     began: float,
     goal: Goal | None,
+    hooks: Hooks,
 ) -> Summary:
     found = group.choose_device(device)
     began = group.sum(began if group.is_first else 0.0)[0]
     keep_memory()
     try:
         with limit_memory(found, group.local_size):
-            setup, plan = settle(out, prepared, found, group, report, began)
+            setup, plan = settle(out, prepared, found, group, report, began, hooks)
             loop = Loop(setup, plan, began, goal)
             progress = loop.run()
     except OSError as error:  # a full disk, most likely; what was saved is intact

@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from itertools import chain
+from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor, nn
@@ -27,6 +28,9 @@ from .loss import batch_loss
 from .micro_batching import MicroBatching, reserve
 from .optimizer import make_optimizer, set_rate
 from .sharding import imitate, local, shard, whole
+
+if TYPE_CHECKING:
+    from .hooks import Loss
 
 
 @dataclass(frozen=True)
@@ -60,8 +64,9 @@ class Updater:
         group: ProcessGroup = ALONE,
         micro_batching: MicroBatching | None = None,
         say: Callable[[str], object] | None = None,
+        loss: Loss = batch_loss,
     ):
-        self.train, self.device, self.precision = train, device, precision
+        self.train, self.device, self.precision, self.loss = train, device, precision, loss
         self.group, self.micro_batching = group, micro_batching or MicroBatching()
         self.is_sharded = train.shard and group.size > 1
         self.plain = imitate(model) if self.is_sharded else None
@@ -165,7 +170,7 @@ class Updater:
 
     def _measure(self, batch: Batch) -> Tensor:
         with autocast(self.precision, self.device):
-            return batch_loss(self.network, batch, self.train, self.kernels)
+            return self.loss(self.network, batch, self.train, self.kernels)
 
     def _seed(self, step: int, batch: Batch) -> None:
         self.kernels.dropout.seed(self.train.seed, step, batch.number, part=batch.part)
