@@ -18,7 +18,7 @@ from pathlib import Path
 
 from glassformer.checks.familiarity import SHARE, Familiarity, measure_confidence
 from glassformer.directory import write_text
-from glassformer.evaluate.quality import score_sentences
+from glassformer.evaluate.sentences import score_each
 from glassformer.text.function_words import find_other_language
 from glassformer.text.sentences import cut_spans
 from glassformer.translation import take_apart
@@ -90,7 +90,8 @@ def measure(
     found = [best for (best,) in translator.search(sources)]
     knows = Familiarity(translator)
     assert knows.usual
-    close = score_sentences([each.text for each in found], [references])
+    texts = [each.text for each in found]
+    close = [each["chrF2"] for each in score_each(texts, [references], metrics=("chrF2",))]
     languages = (str(translator.config.data.source_lang), str(translator.config.data.target_lang))
     rows: dict[str, list[tuple[set[str], float]]] = {"good": [], "bad": [], "any": []}
     for (source, reference), best, near in zip(test, found, close, strict=True):

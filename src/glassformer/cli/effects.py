@@ -15,11 +15,17 @@ NO_EFFECT = {
         "without --layer": "--head --row",
     },
     "evaluate": {
-        "without a MODEL": "--source --output --to --model --glossary --set --no-split --no-guard "
-        "{search}",
-        "on a language model": "--source --reference --hypothesis --against --output --set --to "
-        "--model --glossary --target-lang --tokenize --literature --no-split --no-guard --threads "
-        "--workers {search}",
+        "without a MODEL": "--output --to --model --glossary --set --no-split --no-guard {search}",
+        "without a MODEL or --worst": "--source",
+        "with several MODELs": "--output --model",
+        "without --worst": "--tsv --html",
+        "with --tsv": "--json",
+        "with --contrastive": "--source --reference --hypothesis --against --test --intervals "
+        "--worst --output --set --model --glossary --target-lang --tokenize --literature "
+        "--no-split --no-guard --threads --workers {search}",
+        "on a language model": "--source --reference --hypothesis --against --test --intervals "
+        "--worst --tsv --html --contrastive --output --set --to --model --glossary --target-lang "
+        "--tokenize --literature --no-split --no-guard --threads --workers {search}",
     },
     "see": {
         "on a saved trace": "--sentence --level --target --prefix --hypothesis --device "

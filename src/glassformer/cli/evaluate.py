@@ -1,21 +1,15 @@
-"""The command `glassformer evaluate`: scores of a model, or of given translations."""
+"""The command `glassformer evaluate`: scores of models, or of given translations."""
 
 from __future__ import annotations
 
 import sys
-from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from contextlib import nullcontext
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
 from pathlib import Path
-from time import monotonic
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from typer import Context
 
 from ..data.files import STANDARD
-from . import decoding
-from .decoding import describe_search
 from .effects import refuse
 from .language import evaluate_text, is_language_model
 from .options import (
@@ -32,20 +26,21 @@ from .options import (
     TO,
     WORKERS,
     arg,
+    check_choice,
     check_exact,
     flag,
     opt,
 )
-from .terminal import CHUNK, cut_chunks, keep_apart, open_output, show_progress, to_json, warn
-from .translate import read_glossary, search_chunks
+from .systems import System, choose_decode, judge_sentences, list_models, translate_all
+from .terminal import keep_apart, to_json, warn
+from .translate import read_glossary
 from .verb import spell_typed, takes
 
 if TYPE_CHECKING:
-    from ..checks.quality_check import Judged
-    from ..config import Config, Decode
-    from ..evaluate.quality import Quality
+    from ..evaluate.results import Evaluation
     from ..evaluate.significance import Comparison
-    from ..translator import Translator
+
+TESTS = ("bootstrap", "randomization")
 
 
 @takes("decode")
@@ -53,10 +48,13 @@ def evaluate(
     context: Context,
     files: list[Path] | None = arg(
         "MODEL | FILE",
-        "A model, the text that it translates and references; or a file of translations and "
-        "references. Files may be given by their options too; - is the standard input.",
+        "A model, or several, the text that they translate and references; or a file of "
+        "translations and references. Files may be given by their options too; - is the standard "
+        "input.",
     ),
-    source: Path | None = opt("FILE", "Text for the model to translate."),
+    source: Path | None = opt(
+        "FILE", "Text for the model to translate; with --worst, also what --hypothesis is of."
+    ),
     reference: list[Path] | None = opt(
         "FILE",
         "Translations by people, line by line, again for each further file; in a .tsv file, all "
@@ -64,6 +62,24 @@ def evaluate(
     ),
     hypothesis: Path | None = opt("FILE", "Instead of a model: translations to be scored."),
     against: Path | None = opt("FILE", "Another system's translations: is the difference chance?"),
+    test: str | None = opt(
+        "bootstrap|randomization", "How it is found out whether a difference is chance: bootstrap."
+    ),
+    intervals: bool = flag(
+        "Also the 95 % confidence interval of each score, by a bootstrap.", "--intervals"
+    ),
+    worst: int | None = opt(
+        "N", "Also the N sentences with the lowest chrF2, with all that looks wrong.", min=1
+    ),
+    as_table: bool = flag("Print those sentences as a table with tabs, and nothing else.", "--tsv"),
+    html: Path | None = opt(
+        "FILE", "Write those sentences as a page, with the model's attention in each."
+    ),
+    contrastive: Path | None = opt(
+        "FILE",
+        "Instead of translating: how often is a right translation more probable than wrong ones? "
+        "A .tsv of source, right, wrong, or ContraPro's .json.",
+    ),
     output: Path | None = opt(
         "FILE",
         "Keep the model's translations here; with - they go to the standard output, and the scores "
@@ -94,66 +110,79 @@ def evaluate(
     """Score translations: BLEU, chrF2, chrF++ and TER by sacreBLEU, with signatures.
 
     What a MODEL is scored by is what `translate` writes with the same options, computed in fp32
-    if no --precision is given. A language model is scored on one text: by its perplexity or its
+    if no --precision is given. Several models, or a folder of them, are put in one table, and each
+    is compared with the first. A language model is scored on one text: by its perplexity or its
     masked accuracy, a classifier by its accuracy on a .tsv of labels and sentences.
 
     \b
-    glassformer evaluate my-model test.en test.de --beam 8
+    glassformer evaluate my-model test.en test.de --worst 20
     glassformer evaluate ours.de test.de --against theirs.de
     glassformer evaluate my-language-model text.en
     """
+    typed, given = spell_typed(context), context.params
     if files and is_language_model(files[0]):
-        refuse("evaluate", spell_typed(context), "on a language model")
+        refuse("evaluate", typed, "on a language model")
         machine = {"device": device, "precision": check_exact(precision)}
         print(evaluate_text(files[0], files[1:], as_json, **machine))
         return
-    asked = sort_files(files or (), source, hypothesis, reference or ())
-    model, text = asked.model, asked.text
-    if model is None:
-        refuse("evaluate", spell_typed(context), "without a MODEL")
-    if not asked.references:
-        raise ValueError(f"to score {model or text}, give a file of references too")
-    keep_apart(output, text, against, *asked.references)
-    from ..data.files import read_lines
-    from ..evaluate.quality import check_settings, score_quality
-    from ..evaluate.references import read_references
-    from ..evaluate.significance import compare_systems
+    if contrastive:
+        from .contrast import evaluate_contrastive
 
-    ours, sets = list(read_lines(text)), [read_references(path) for path in asked.references]
-    theirs = list(read_lines(against)) if against else []
-    lengths = (len(each[0]) for each in sets)
-    check_counts(text, len(ours), zip(asked.references, lengths, strict=True))
-    check_counts(text, len(ours), [(against, len(theirs))] if against else [])
-    where = {"device": device, "precision": precision, "threads": threads, "workers": workers}
-    translator = load_translator([model, *(ensemble or ())], to, **where) if model else None
-    if translator:
-        target_lang = target_lang or translator.config.data.target_lang
-    scoring: dict[str, Any] = {"target_lang": target_lang, "tokenize": tokenize}
-    check_settings(**scoring, literature=literature)
-    work = None
-    if model and translator:
-        decode = choose_decode(translator.config, changes or (), context.params)
-        how = {"decode": decode, "split": not no_split, "again": not no_guard}
-        how |= {"seed": seed or 0, "glossary": read_glossary(glossary)}
-        ours, work = translate_all(model, translator, ours, output, **how)
-    references = [lines for each in sets for lines in each]
-    quality = score_quality(ours, references, **scoring, literature=literature)
-    comparison = compare_systems(ours, theirs, references, **scoring) if against else None
-    warn_if_unspaced(ours, **scoring)
-    told = (
-        show_scores_json(work, quality, comparison)
-        if as_json
-        else show_scores(work, quality, comparison)
+        models = [each for path in files or () for each in list_models(path)]
+        machine = {"device": device, "precision": check_exact(precision)}
+        print(evaluate_contrastive(models, contrastive, to, as_json, **machine))
+        return
+    asked = sort_files(files or (), source, hypothesis, reference or ())
+    check_request(asked, given, typed)
+    texts = read_texts(asked, against)
+    systems = list(make_systems(asked.models, texts.ours, given)) if asked.models else []
+    systems = systems or [System(str(asked.text), texts.ours)]
+    found = measure(systems, texts, given)
+    print(
+        show_result(found, as_table, as_json),
+        file=sys.stderr if output == STANDARD else sys.stdout,
     )
-    print(told, file=sys.stderr if output == STANDARD else sys.stdout)
+    if html:
+        write_page(html, systems[0], found)
+
+
+def check_request(asked: EvaluationRequest, given: dict[str, Any], typed: set[str]) -> None:
+    """Raise ValueError, before anything is computed, for options that do not fit together."""
+    from ..evaluate.quality import check_settings
+
+    if not asked.models:
+        refuse("evaluate", typed, "without a MODEL")
+    if asked.source and not (asked.models or given["worst"]):
+        refuse("evaluate", typed, "without a MODEL or --worst")
+    if len(asked.models) > 1:
+        refuse("evaluate", typed, "with several MODELs")
+    if not asked.references:
+        scored = (asked.models or [asked.text])[0]
+        raise ValueError(f"to score {scored}, give a file of references too")
+    inputs = (asked.text, None if asked.models else asked.source, given["against"])
+    keep_apart(given["output"], *inputs, *asked.references)
+    check_choice("test", given["test"], TESTS)
+    lang, cutter = given["target_lang"], given["tokenize"]
+    if not (asked.models and lang is None):  # a model knows its language, once it is loaded
+        check_settings(target_lang=lang, tokenize=cutter, literature=given["literature"])
 
 
 class EvaluationRequest(NamedTuple):
-    """A request to evaluate: the text is a model's source or, without a model, translations."""
+    """A request to evaluate: `text` is what models translate or, without one, translations."""
 
-    model: Path | None
+    models: list[Path]
     text: Path
     references: list[Path]
+    source: Path | None
+
+
+class Texts(NamedTuple):
+    """The lines that are read for an evaluation."""
+
+    ours: list[str]  # of the text of the request
+    references: list[list[str | None]]  # reference sets
+    theirs: list[str]  # of --against; empty without
+    source: list[str] | None
 
 
 def sort_files(
@@ -162,21 +191,22 @@ def sort_files(
     hypothesis: Path | None,
     references: Sequence[Path],
 ) -> EvaluationRequest:
-    """Return what to evaluate; a path is a model unless it is a file.
+    """Return what to evaluate; paths are models up to the first that is a file.
 
     Raise ValueError if files and options do not fit together.
     """
-    rest = list(files)
-    model = rest.pop(0) if rest and not is_text(rest[0]) else None
-    if model and hypothesis:
+    rest, models = list(files), list[Path]()
+    while rest and not is_text(rest[0]):
+        models += list_models(rest.pop(0))
+    if models and hypothesis:
         raise ValueError("to evaluate MODEL, give --source and no --hypothesis")
-    source = source or (rest.pop(0) if model and rest else None)
-    text = source if model else hypothesis or (rest.pop(0) if rest else None)
-    if model and not text:
+    source = source or (rest.pop(0) if models and rest else None)
+    text = source if models else hypothesis or (rest.pop(0) if rest else None)
+    if models and not text:
         raise ValueError("to evaluate MODEL, give --source and no --hypothesis")
     if not text:
         raise ValueError("evaluate needs a MODEL and --source, or --hypothesis")
-    return EvaluationRequest(model, text, [*rest, *references])
+    return EvaluationRequest(models, text, [*rest, *references], source)
 
 
 def is_text(path: Path) -> bool:
@@ -190,26 +220,21 @@ def is_text(path: Path) -> bool:
     raise ValueError(f"{path} is neither a file nor a model that is there")
 
 
-def choose_decode(config: Config, changes: Sequence[str], given: Mapping[str, Any]) -> Decode:
-    """Return the model's own settings, overridden by --set and by the options of the search.
+def read_texts(asked: EvaluationRequest, against: Path | None) -> Texts:
+    """Return the lines of all files. Raise ValueError unless they go line by line."""
+    from ..data.files import read_lines
+    from ..evaluate.references import read_references
 
-    Raise ValueError if a change is not one of decode.*.
-    """
-    for change in changes:
-        if not change.startswith("decode."):
-            raise ValueError(f"--set {change}: of a trained model only decode.* can be changed")
-    from ..config import Config
-
-    own = config.decode.override(Config.read({"decode": {}}, changes).decode)
-    return decoding.choose_search(config.model_copy(update={"decode": own}), given)
-
-
-def warn_if_unspaced(texts: list[str], target_lang: str | None, tokenize: str | None) -> None:
-    """Warn of a text without spaces, unless --target-lang or --tokenize says how to split it."""
-    from ..text.spacing import looks_unspaced
-
-    if not (target_lang or tokenize) and looks_unspaced("".join(texts[:1000])):
-        warn("this looks Chinese or Japanese: only --target-lang zh or ja tells words apart")
+    ours, sets = list(read_lines(asked.text)), [read_references(each) for each in asked.references]
+    theirs = list(read_lines(against)) if against else []
+    source = ours if asked.models else None
+    if asked.source and not asked.models:
+        source = list(read_lines(asked.source))
+        check_counts(asked.text, len(ours), [(asked.source, len(source))])
+    lengths = (len(each[0]) for each in sets)
+    check_counts(asked.text, len(ours), zip(asked.references, lengths, strict=True))
+    check_counts(asked.text, len(ours), [(against, len(theirs))] if against else [])
+    return Texts(ours, [lines for each in sets for lines in each], theirs, source)
 
 
 def check_counts(file: Path, lines: int, others: Iterable[tuple[Path, int]]) -> None:
@@ -221,75 +246,90 @@ def check_counts(file: Path, lines: int, others: Iterable[tuple[Path, int]]) -> 
             )
 
 
-def load_translator(models: Sequence[Path], to: str | None, **machine: Any) -> Translator:
-    """Return the translator of a model, or of several as an ensemble."""
+def make_systems(
+    models: Sequence[Path], texts: list[str], given: dict[str, Any]
+) -> Iterable[System]:
+    """Yield each model's translations; `given` are the options by name."""
+    from ..evaluate.quality import check_settings
     from ..translator import Translator
 
-    return Translator.load(models, to, **machine)
+    machine = {name: given[name] for name in ("device", "precision", "threads", "workers")}
+    for model in models:
+        translator = Translator.load([model, *(given["ensemble"] or ())], given["to"], **machine)
+        lang = given["target_lang"] or translator.config.data.target_lang
+        check_settings(target_lang=lang, tokenize=given["tokenize"], literature=given["literature"])
+        decode = choose_decode(translator.config, given["changes"] or (), given)
+        how = {"decode": decode, "split": not given["no_split"], "again": not given["no_guard"]}
+        how |= {"seed": given["seed"] or 0, "glossary": read_glossary(given["glossary"])}
+        yield translate_all(model, translator, texts, given["output"], **how)
 
 
-@dataclass(frozen=True)
-class Work:
-    """A record of how translations were made: model, search, device, seconds, problems."""
+def measure(systems: Sequence[System], texts: Texts, given: dict[str, Any]) -> Evaluation:
+    """Return the scores of systems, the tests between them and the sentences that are asked for."""
+    from ..evaluate.quality import score_quality
+    from ..evaluate.resampling import SAMPLES
+    from ..evaluate.results import Evaluation, SystemResult
+    from ..evaluate.sentences import find_worst
 
-    model: str
-    decode: Decode
-    device: str
-    precision: str
-    seconds: float
-    suspect_lines: int  # lines whose translations look wrong
-    problems: dict[str, int]  # lines with each kind of problem, as `quality_check` names them
-    terms: tuple[int, int] | None = None  # of the glossary in the text, and those that were met
-
-    def __str__(self) -> str:
-        told = (
-            f"model        {self.model}, {self.device}, {self.seconds:.1f} s\n"
-            f"precision    {self.precision}\n"
-            f"search       {describe_search(self.decode)}"
+    first = systems[0]
+    lang = given["target_lang"]
+    if first.translator:
+        lang = lang or first.translator.config.data.target_lang
+    scoring: dict[str, Any] = {"target_lang": lang, "tokenize": given["tokenize"]}
+    warn_if_unspaced(first.lines, **scoring)
+    more = {"literature": given["literature"], "samples": SAMPLES if given["intervals"] else 0}
+    scored = tuple(
+        SystemResult(
+            each.name, score_quality(each.lines, texts.references, **scoring, **more), each.work
         )
-        if self.terms:
-            told += f"\nglossary     {self.terms[1]:,} of {self.terms[0]:,} terms as it asks"
-        if not self.suspect_lines:
-            return told
-        kinds = ", ".join(f"{times:,} {kind}" for kind, times in self.problems.items())
-        return f"{told}\nlook wrong   {self.suspect_lines:,} lines: {kinds}"
+        for each in systems
+    )
+    pairs = [(each, first) for each in systems[1:]]
+    if given["against"]:
+        pairs.append((first, System(str(given["against"]), texts.theirs)))
+    test = given["test"] or TESTS[0]
+    compared = {
+        f"{one.name} against {other.name}": _compare(one, other, texts, test, scoring)
+        for one, other in pairs
+    }
+    worst = None
+    if given["worst"]:
+        shown = [*systems, *(other for _, other in pairs if other is not first)]
+        sentences = judge_sentences(shown, texts.source, texts.references, **scoring)
+        worst = find_worst(sentences, given["worst"])
+    return Evaluation(scored, compared, worst)
 
 
-def translate_all(
-    model: Path, translator: Translator, texts: list[str], to: Path | None, **how: Any
-) -> tuple[list[str], Work]:
-    """Return the translations that `translate` writes, and how they were made.
+def _compare(
+    one: System, other: System, texts: Texts, test: Any, scoring: dict[str, Any]
+) -> Comparison:
+    from ..evaluate.significance import compare_systems
 
-    If `to` is given, write them to that file too.
-    """
-    from ..data.glossary import count_terms
-
-    begun = monotonic()
-    chunks = cut_chunks(((text, "") for text in texts), CHUNK)
-    judged: list[Judged] = []
-    with open_output(to) if to else nullcontext() as out:
-        with show_progress("translating", len(texts)) as tell:
-            for _, _, each in search_chunks(translator, chunks, progress=tell, **how):
-                judged.append(each)
-        found = [each.best[0].text for each in judged]
-        if out:
-            out.writelines(f"{line}\n" for line in found)
-    seconds = round(monotonic() - begun, 2)
-    kinds = Counter(kind for each in judged for kind in {p.kind for p in each.problems})
-    suspects = sum(bool(each.problems) for each in judged)
-    where = str(translator.device), translator.precision
-    told = suspects, dict(kinds.most_common())
-    terms = count_terms(how["glossary"], texts, found) if how["glossary"] else None
-    return found, Work(str(model), how["decode"], *where, seconds, *told, terms)
+    metrics = ("BLEU", "chrF2", "TER")
+    how = {**scoring, "test": test, "metrics": metrics}
+    return compare_systems(one.lines, other.lines, texts.references, **how)
 
 
-def show_scores(work: Work | None, quality: Quality, comparison: Comparison | None) -> str:
-    """Return all results as text."""
-    return "\n\n".join(map(str, filter(None, (work, quality, comparison))))
+def warn_if_unspaced(texts: list[str], target_lang: str | None, tokenize: str | None) -> None:
+    """Warn of a text without spaces, unless --target-lang or --tokenize says how to split it."""
+    from ..text.spacing import looks_unspaced
+
+    if not (target_lang or tokenize) and looks_unspaced("".join(texts[:1000])):
+        warn("this looks Chinese or Japanese: only --target-lang zh or ja tells words apart")
 
 
-def show_scores_json(work: Work | None, quality: Quality, comparison: Comparison | None) -> str:
-    """Return all results as JSON."""
-    made = {**vars(work), "decode": work.decode.model_dump(mode="json")} if work else {}
-    compared = {"comparison": comparison.to_json()} if comparison else {}
-    return to_json({**made, **quality.to_json(), **compared})
+def show_result(found: Evaluation, as_table: bool, as_json: bool) -> str:
+    """Return all results as text, or as JSON; or the worst sentences as a table."""
+    if as_table:
+        from ..evaluate.results import write_table
+
+        return write_table(found.worst or ())
+    return to_json(found.to_json()) if as_json else str(found)
+
+
+def write_page(path: Path, system: System, found: Evaluation) -> None:
+    """Write the worst sentences as a page of HTML, with the attention of the system's model."""
+    from ..disk import write_text
+    from ..evaluate.page import render_page
+
+    write_text(path, render_page(found, system.translator))

@@ -1,5 +1,7 @@
 """Evaluation of translations: scores with signatures, significance, references, word alignment.
 
-quality        BLEU, chrF and TER; `significance` compares two systems; `references` reads files
+quality        BLEU, chrF and TER; `resampling` gives intervals, `significance` compares two systems
+sentences      the same for each sentence; `results` and `page` show them
+contrastive    right translations against wrong ones, by the probability that a model gives them
 aligner        word alignments of texts, from the cross-attention of a model
 """

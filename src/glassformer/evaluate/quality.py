@@ -9,8 +9,8 @@ reference for that sentence.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
-from typing import Any, cast
+from dataclasses import asdict, dataclass, replace
+from typing import Any
 
 from sacrebleu.metrics.base import Metric
 from sacrebleu.metrics.bleu import BLEU
@@ -18,6 +18,7 @@ from sacrebleu.metrics.chrf import CHRF
 from sacrebleu.metrics.ter import TER
 
 from ..validation_errors import check_list
+from .resampling import SEED, Interval, estimate_interval, extract_statistics, score_samples
 
 References = Sequence[Sequence[str | None]]
 
@@ -40,6 +41,7 @@ class Score:
     value: float
     signature: str
     detail: str = ""
+    interval: Interval | None = None
 
 
 @dataclass(frozen=True)
@@ -58,10 +60,11 @@ class Quality:
 
     def to_json(self) -> dict[str, Any]:
         """Return the scores for `json.dumps`, with all digits."""
-        scores = {
-            score.name: {"value": score.value, "signature": score.signature, "detail": score.detail}
-            for score in self.scores
-        }
+        scores = {score.name: asdict(score) for score in self.scores}
+        for each in scores.values():
+            del each["name"]
+            if each["interval"] is None:
+                del each["interval"]
         return {"sentences": self.sentences, "exact_match": self.exact_match, "scores": scores}
 
     def __str__(self) -> str:
@@ -70,6 +73,8 @@ class Quality:
         for score in self.scores:
             rows.append((score.name, f"{score.value:.2f}", score.signature))
             rows.extend(("", "", line) for line in score.detail.splitlines())
+            if score.interval:
+                rows.append(("", "", str(score.interval)))
         share = f"{100 * self.exact_match:.2f}"
         rows.append(("exact match", share, f"% of {self.sentences} sentences"))
         width = max(len(name) for name, _, _ in rows)
@@ -84,6 +89,7 @@ def score_quality(
     tokenize: str | None = None,
     metrics: Sequence[str] = METRICS,
     literature: bool = False,
+    samples: int = 0,
 ) -> Quality:
     """Score translations against one or more reference sets.
 
@@ -91,6 +97,7 @@ def score_quality(
     tokenize: one of `TOKENIZERS` for BLEU, instead of the choice by language.
     literature: add the score that older papers report; see `score_as_literature`.
     metrics: some of `METRICS`; TER is slow where translations are bad, 0.1 s for a long sentence.
+    samples: of a bootstrap, for confidence intervals; 0: none.
 
     Raises ValueError if the numbers of lines differ, a sentence has no reference, a name is
     unknown, or a tokenizer's package is not installed; `check_settings` finds the latter early.
@@ -99,14 +106,14 @@ def score_quality(
     scores = []
     for name in metrics:
         metric = build_metric(name, target_lang=target_lang, tokenize=tokenize)
-        scores.append(_apply(metric, name, hypotheses, references))
+        scores.append(_apply(metric, name, hypotheses, references, samples))
     if literature:
-        scores.append(score_as_literature(hypotheses, references, target_lang))
+        scores.append(score_as_literature(hypotheses, references, target_lang, samples))
     return Quality(len(hypotheses), tuple(scores), exact_match(hypotheses, references))
 
 
 def score_as_literature(
-    hypotheses: Sequence[str], references: References, target_lang: str | None
+    hypotheses: Sequence[str], references: References, target_lang: str | None, samples: int = 0
 ) -> Score:
     """Return BLEU as papers on Multi30k and IWSLT report it (multi-bleu.perl, fairseq-generate).
 
@@ -121,19 +128,10 @@ def score_as_literature(
         "literature BLEU",
         [cut(line) for line in hypotheses],
         [[None if line is None else cut(line) for line in lines] for lines in references],
+        samples,
     )
     warning = "tokenised and lower-cased, as in papers: not comparable with BLEU above"
     return replace(result, detail=f"{result.detail}\n{warning}")
-
-
-def score_sentences(hypotheses: Sequence[str], references: References) -> list[float]:
-    """Return chrF2 of each sentence by itself, 0 to 100: good enough to find the worst ones."""
-    check_lines(hypotheses, references)
-    metric = CHRF()
-    return [
-        metric.sentence_score(hypothesis, [line for line in lines if line is not None]).score
-        for hypothesis, *lines in zip(hypotheses, *references, strict=True)
-    ]
 
 
 def exact_match(hypotheses: Sequence[str], references: References) -> float:
@@ -196,9 +194,11 @@ def check_lines(hypotheses: Sequence[str], references: References) -> None:
             raise ValueError(f"line {number} has no reference")
 
 
-def _apply(metric: Metric, name: str, hypotheses: Sequence[str], references: References) -> Score:
-    known = cast(Sequence[Sequence[str]], references)  # sacreBLEU's types lack the allowed None
-    result = metric.corpus_score(hypotheses, known)
+def _apply(
+    metric: Metric, name: str, hypotheses: Sequence[str], references: References, samples: int
+) -> Score:
+    statistics = extract_statistics(metric, hypotheses, references)
+    result = metric._aggregate_and_compute(statistics)
     detail = ""
     if isinstance(metric, BLEU):
         detail = (
@@ -207,7 +207,12 @@ def _apply(metric: Metric, name: str, hypotheses: Sequence[str], references: Ref
         )
     elif isinstance(metric, TER):
         detail = f"{result.num_edits} edits for {result.ref_length:.0f} words: fewer are better"
-    return Score(name, result.score, str(metric.get_signature()), detail)
+    interval, signature = None, metric.get_signature()
+    if samples:
+        interval = estimate_interval(score_samples(metric, statistics, samples, SEED), SEED)
+        signature.update("bs", samples)
+        signature.update("seed", SEED)
+    return Score(name, result.score, str(signature), detail, interval)
 
 
 def _build_bleu(tokenize: str) -> BLEU:

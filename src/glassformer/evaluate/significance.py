@@ -1,25 +1,37 @@
-"""Significance of the difference between two systems: paired bootstrap (Koehn 2004). No torch."""
+"""Significance of the difference between two systems on one test set. No torch."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
-from numpy.typing import NDArray
 from sacrebleu.metrics.base import Metric
 
 from .quality import References, build_metric, check_lines
+from .resampling import (
+    SAMPLES,
+    SEED,
+    TRIALS,
+    extract_statistics,
+    score_samples,
+    score_sums,
+)
 
-Numbers = NDArray[np.float64]
+if TYPE_CHECKING:
+    from .resampling import Numbers
+
+Test = Literal["bootstrap", "randomization"]
+ROWS = 500  # trials whose sums are taken at once
+SAID = {"bootstrap": "paired bootstrap, {} samples", "randomization": "randomization, {} trials"}
 
 
 @dataclass(frozen=True)
 class Difference:
     """The scores of two systems by one metric, and their difference.
 
-    difference: ours minus theirs; 95 % of the samples lie between `low` and `high`.
+    difference: ours minus theirs; 95 % of bootstrap samples lie between `low` and `high`.
     p_value: the chance of a difference as large, either way, between systems equally good.
     """
 
@@ -40,6 +52,7 @@ class Comparison:
     differences: tuple[Difference, ...]
     samples: int
     seed: int
+    test: Test = "bootstrap"
 
     def to_json(self) -> dict[str, Any]:
         """Return the comparison for `json.dumps`, with all digits."""
@@ -53,7 +66,7 @@ class Comparison:
                 f"{d.name:6}  {d.ours:6.2f}  {d.theirs:6.2f}  {d.difference:+10.2f}  "
                 f"{interval:>16}  {d.p_value:.4f}"
             )
-        return "\n".join([*rows, f"paired bootstrap, {self.samples} samples, seed {self.seed}"])
+        return "\n".join([*rows, f"{SAID[self.test].format(self.samples)}, seed {self.seed}"])
 
 
 def compare_systems(
@@ -64,56 +77,73 @@ def compare_systems(
     target_lang: str | None = None,
     tokenize: str | None = None,
     metrics: Sequence[str] = ("BLEU", "chrF2"),
-    samples: int = 1000,
-    seed: int = 12345,
+    test: Test = "bootstrap",
+    samples: int | None = None,
+    seed: int = SEED,
 ) -> Comparison:
-    """Compare two systems on test sets drawn with replacement from the given one.
+    """Compare two systems by a paired test; the other arguments are those of `score_quality`.
 
-    The arguments are those of `score_quality`; both systems are scored on the same samples. The
-    p-values are those of sacreBLEU's own test with the same seed, except that a tie counts for
+    "bootstrap" draws 1,000 test sets with replacement from the given one, and scores both systems
+    on each (Koehn 2004). "randomization" swaps, in each of 10,000 trials, the translations of about
+    half of the sentences between the systems (Riezler and Maxwell 2005): it assumes less. The
+    p-values are those of sacreBLEU's own tests with the same seed, except that a tie counts for
     chance: a system compared with itself has p = 1. Raises ValueError as `score_quality` does.
     """
     check_lines(ours, references)
     check_lines(theirs, references)
-    if samples < 1:
-        raise ValueError(f"samples={samples} must be at least 1")
+    if test not in get_args(Test):
+        raise ValueError(f"there is no test {test!r}; there are {', '.join(get_args(Test))}")
+    times = (SAMPLES if test == "bootstrap" else TRIALS) if samples is None else samples
+    if times < 1:
+        raise ValueError(f"samples={times} must be at least 1")
     differences = []
     for name in metrics:
         metric = build_metric(name, target_lang=target_lang, tokenize=tokenize)
-        our_scores, their_scores = (
-            _resample(metric, lines, references, samples, seed) for lines in (ours, theirs)
-        )
-        metric.n_bootstrap, metric.seed = samples, seed  # both belong to the signature
-        signature = str(metric.get_signature())
-        differences.append(_measure(name, our_scores, their_scores, signature))
-    return Comparison(tuple(differences), samples, seed)
+        both = [np.array(extract_statistics(metric, each, references)) for each in (ours, theirs)]
+        signature = metric.get_signature()
+        signature.update("seed", seed)
+        signature.update("bs" if test == "bootstrap" else "ar", times)
+        differences.append(_measure(name, metric, both, test, times, seed, str(signature)))
+    return Comparison(tuple(differences), times, seed, test)
 
 
-def _resample(
-    metric: Metric, lines: Sequence[str], references: References, samples: int, seed: int
-) -> Numbers:
-    """Return the score on the whole test set, then on each sample of it: [1 + samples]."""
-    # sacreBLEU sums statistics of the sentences; its own test uses these two private methods.
-    known = cast(Sequence[Sequence[str]], references)
-    statistics = np.array(metric._extract_corpus_statistics(lines, known), dtype=np.float64)
-    rng = np.random.default_rng(seed)
-    drawn = (rng.choice(len(lines), size=len(lines)) for _ in range(samples))
-    sums = [statistics.sum(0), *(statistics[rows].sum(0) for rows in drawn)]
-    return np.array([metric._compute_score_from_stats(row).score for row in sums])
-
-
-def _measure(name: str, ours: Numbers, theirs: Numbers, signature: str) -> Difference:
-    gaps = ours - theirs
-    sizes = np.abs(gaps[1:])
-    extreme = int((sizes - sizes.mean() >= abs(gaps[0])).sum())
-    low, high = np.percentile(gaps[1:], [2.5, 97.5])
+def _measure(
+    name: str,
+    metric: Metric,
+    both: Sequence[Numbers],
+    test: Test,
+    times: int,
+    seed: int,
+    signature: str,
+) -> Difference:
+    """Return the difference by one metric, from the statistics of both systems' sentences."""
+    ours, theirs = (float(score_sums(metric, each.sum(0)[None])[0]) for each in both)
+    samples = times if test == "bootstrap" else SAMPLES
+    drawn = [score_samples(metric, each.tolist(), samples, seed) for each in both]
+    gaps = drawn[0] - drawn[1]
+    if test == "bootstrap":
+        sizes = np.abs(gaps) - np.abs(gaps).mean()
+    else:
+        sizes = np.abs(np.concatenate([*_swap(metric, both, times, seed)]))
+    low, high = np.percentile(gaps, [2.5, 97.5])
     return Difference(
         name=name,
-        ours=float(ours[0]),
-        theirs=float(theirs[0]),
-        difference=float(gaps[0]),
+        ours=ours,
+        theirs=theirs,
+        difference=ours - theirs,
         low=float(low),
         high=float(high),
-        p_value=(extreme + 1) / (len(sizes) + 1),
+        p_value=(int((sizes >= abs(ours - theirs)).sum()) + 1) / (times + 1),
         signature=signature,
     )
+
+
+def _swap(metric: Metric, both: Sequence[Numbers], trials: int, seed: int) -> Iterator[Numbers]:
+    """Yield the differences after the translations of random sentences were swapped."""
+    one, other = (each.astype(np.float64) for each in both)
+    rng = np.random.default_rng(seed)
+    swapped = rng.integers(2, size=(trials, len(one)), dtype=bool)
+    for first in range(0, trials, ROWS):
+        here = swapped[first : first + ROWS].astype(np.float64)
+        sums = here @ other + (1 - here) @ one, here @ one + (1 - here) @ other
+        yield score_sums(metric, sums[0]) - score_sums(metric, sums[1])

@@ -178,7 +178,7 @@ def test_absent_moses_names_its_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     ],
 )
 def test_lines_must_agree(hypotheses: list[str], references: list, words: str) -> None:
-    for measure in (score_quality, quality.exact_match, quality.score_sentences):
+    for measure in (score_quality, quality.exact_match):
         with pytest.raises(ValueError, match=words):
             measure(hypotheses, references)
 
@@ -202,13 +202,6 @@ def test_exact_match() -> None:
     references = [["I_WALK I_RUN", "I_JUMP", "x"], [None, "I_LOOK ", "y"]]
     assert quality.exact_match(["I_WALK I_RUN", "I_LOOK", "z"], references) == 2 / 3
     assert quality.exact_match(["I_WALK  I_RUN", "i_jump", ""], references) == 0
-
-
-def test_sentence_scores_find_the_worst() -> None:
-    lines = ["a cat", "no such thing", "dogs"]
-    values = quality.score_sentences(lines, [["a cat", "Hund", "a dog"], [None, None, "dogs"]])
-    assert values[0] == values[2] == 100
-    assert values[1] < 20
 
 
 def test_text_and_json_agree() -> None:

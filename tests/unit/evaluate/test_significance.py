@@ -5,14 +5,16 @@ from __future__ import annotations
 import json
 import random
 from pathlib import Path
+from typing import Any, get_args
 
 import pytest
 from sacrebleu.metrics.bleu import BLEU
 from sacrebleu.metrics.chrf import CHRF
+from sacrebleu.metrics.ter import TER
 from sacrebleu.significance import PairedTest
 
 from glassformer.evaluate.references import read_references
-from glassformer.evaluate.significance import compare_systems
+from glassformer.evaluate.significance import Test, compare_systems
 
 WORDS = ["a", "cat", "the", "dog", "is", "on", "mat", "red", "blue", "old", "house", "tree"]
 
@@ -31,16 +33,22 @@ def _make_systems(seed: int) -> tuple[list[str], list[str], list[str]]:
     return [" ".join(words) for words in references], spoil(0.30), spoil(0.33)
 
 
-def test_p_values_are_those_of_sacrebleu(monkeypatch: pytest.MonkeyPatch) -> None:
-    """With its seed and number of samples, by two metrics; the signatures agree too."""
+@pytest.mark.parametrize(("test", "short"), [("bootstrap", "bs"), ("randomization", "ar")])
+def test_p_values_are_those_of_sacrebleu(
+    test: Any, short: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With its seed and number of samples, by three metrics; the signatures agree too."""
     monkeypatch.setenv("SACREBLEU_SEED", "7")
     found = set()
     for seed in range(4):
         lines, ours, theirs = _make_systems(seed)
-        metrics = {"BLEU": BLEU(), "chrF2": CHRF()}
+        metrics = {"BLEU": BLEU(), "chrF2": CHRF(), "TER": TER()}
         systems = [("theirs", theirs), ("ours", ours)]
-        signatures, results = PairedTest(systems, metrics, [lines], "bs", n_samples=200)()
-        for mine in compare_systems(ours, theirs, [lines], samples=200, seed=7).differences:
+        signatures, results = PairedTest(systems, metrics, [lines], short, n_samples=200)()
+        asked: dict[str, Any] = {"metrics": tuple(metrics), "test": test}
+        for mine in compare_systems(
+            ours, theirs, [lines], samples=200, seed=7, **asked
+        ).differences:
             assert mine.p_value == results[mine.name][1].p_value
             assert mine.ours == pytest.approx(results[mine.name][1].score)
             assert mine.theirs == pytest.approx(results[mine.name][0].score)
@@ -63,8 +71,9 @@ def test_interval_holds_the_difference_and_is_signed() -> None:
 
 def test_a_system_against_itself_is_chance() -> None:
     lines, ours, _ = _make_systems(2)
-    for same in compare_systems(ours, ours, [lines], samples=50).differences:
-        assert (same.difference, same.low, same.high, same.p_value) == (0, 0, 0, 1)
+    for test in get_args(Test):
+        for same in compare_systems(ours, ours, [lines], samples=50, test=test).differences:
+            assert (same.difference, same.low, same.high, same.p_value) == (0, 0, 0, 1)
 
 
 def test_real_systems_differ(data: Path) -> None:
@@ -92,5 +101,7 @@ def test_text_and_json_agree() -> None:
 def test_refuses_what_cannot_be_compared() -> None:
     with pytest.raises(ValueError, match="differ: 2 in the translations, 1 in reference set 1"):
         compare_systems(["a"], ["a", "b"], [["a"]])
+    with pytest.raises(ValueError, match="no test 'jackknife'; there are bootstrap, random"):
+        compare_systems(["a"], ["b"], [["a"]], test="jackknife")  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="samples=0"):
         compare_systems(["a"], ["b"], [["a"]], samples=0)

@@ -1,0 +1,36 @@
+"""The contrastive evaluation of `evaluate`: right translations against wrong ones."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from .terminal import show_progress, to_json
+
+
+def evaluate_contrastive(
+    models: Sequence[Path], file: Path, to: str | None, as_json: bool, **machine: Any
+) -> str:
+    """Return the accuracies of models on the contrastive set in a file, as text or JSON."""
+    from ..evaluate.contrastive import judge_contrastive, read_contrastive
+    from ..translator import Translator
+
+    if not models:
+        raise ValueError("--contrastive needs a MODEL")
+    items, told = read_contrastive(file), []
+    for model in models:
+        translator = Translator.load(model, to, **machine)
+        texts = sum(1 + len(each.wrong) for each in items)
+        with show_progress("scoring", texts) as tell:
+
+            def score(
+                sources: list[str], targets: list[str], of: Translator = translator
+            ) -> list[float]:
+                return [each.log_prob for each in of.score(sources, targets, progress=tell)]
+
+            told.append(judge_contrastive(str(model), items, score))
+    if as_json:
+        found = [each.to_json() for each in told]
+        return to_json(found[0] if len(found) == 1 else found)
+    return "\n\n".join(map(str, told))

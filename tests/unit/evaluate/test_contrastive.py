@@ -1,0 +1,133 @@
+"""Contrastive sets: what is read, and what is counted."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from glassformer.evaluate.contrastive import (
+    ContrastiveItem,
+    Share,
+    judge_contrastive,
+    read_contrastive,
+)
+
+CONTRAPRO = {
+    "src segment": "The cat sleeps because it is tired.",
+    "ref segment": "Die Katze schläft, weil sie müde ist.",
+    "src pronoun": "it",
+    "ref pronoun": "Sie",
+    "src ante phrase": "the cat",
+    "ref ante phrase": "die Katze",
+    "ante distance": 0,
+    "intrasegmental": True,
+    "errors": [
+        {"contrastive": "Die Katze schläft, weil er müde ist.", "type": "pronoun"},
+        {"contrastive": "Die Katze schläft, weil es müde ist.", "type": "pronoun"},
+    ],
+}
+
+
+def _score(values: dict[str, float]) -> Any:
+    return lambda sources, targets: [values[text] for text in targets]
+
+
+def test_interval_is_wilsons() -> None:
+    """The numbers are those of Agresti and Coull (1998), and of any textbook, for 5 and 0 of 10."""
+    assert Share(5, 10).interval == pytest.approx((0.2366, 0.7634), abs=1e-4)
+    assert Share(0, 10).interval == pytest.approx((0, 0.2775), abs=1e-4)
+    assert Share(10, 10).interval[1] == pytest.approx(1)
+
+
+def test_a_right_translation_has_to_beat_all_wrong_ones() -> None:
+    items = [
+        ContrastiveItem("s", "a", ("b", "c"), {"kind": "one"}),
+        ContrastiveItem("s", "b", ("a",), {"kind": "one"}),
+        ContrastiveItem("s", "c", ("tie",), {"kind": "two"}),
+        ContrastiveItem("s", "a", ("c",), {"kind": "two"}),
+    ]
+    found = judge_contrastive("m", items, _score({"a": -1.0, "b": -2.0, "c": -3.0, "tie": -3.0}))
+    assert found.margins == (1.0, -1.0, 0.0, 2.0)
+    assert (found.total.right, found.total.of) == (2, 4)
+    shares = {part: (s.right, s.of) for part, s in found.categories["kind"].items()}
+    assert shares == {"one": (1, 2), "two": (1, 2)}
+    assert json.loads(json.dumps(found.to_json()))["categories"]["kind"]["one"]["accuracy"] == 0.5
+    assert " 50.00 %  95 % between 15.00 and 85.00  2 of 4" in str(found)
+
+
+def test_contrapro_is_read_as_it_is(tmp_path: Path) -> None:
+    far = {**CONTRAPRO, "ante distance": 7, "intrasegmental": None, "ref pronoun": "er"}
+    path = tmp_path / "contrapro.json"
+    path.write_text(json.dumps([CONTRAPRO, far]), encoding="utf-8")
+    one, two = read_contrastive(path)
+    assert one.source == CONTRAPRO["src segment"] and one.right == CONTRAPRO["ref segment"]
+    assert len(one.wrong) == 2 and one.wrong[0].endswith("er müde ist.")
+    assert one.categories == {
+        "pronoun": "it:sie",
+        "antecedent in the sentence": "yes",
+        "sentences to the antecedent": "0",
+        "type": "pronoun",
+    }
+    assert one.marked == {
+        "source": {"pronoun": "it", "antecedent": "the cat"},
+        "target": {"antecedent": "die Katze"},
+    }
+    assert two.categories["sentences to the antecedent"] == ">3"
+    assert two.marked == {"source": {"pronoun": "it"}, "target": {}}
+    found = judge_contrastive("m", [one, two], lambda s, t: [-math.log(len(x)) for x in t])
+    assert list(found.categories) == [
+        "pronoun",
+        "antecedent in the sentence",
+        "sentences to the antecedent",
+    ]  # all are of one type: that is no division
+
+
+def test_lingeval_has_other_names(tmp_path: Path) -> None:
+    path = tmp_path / "lingeval.json"
+    error = {"contrastive": "x", "type": "clitic"}
+    path.write_text(json.dumps([{"source": "s", "reference": "r", "errors": [error]}]))
+    assert read_contrastive(path) == [
+        ContrastiveItem("s", "r", ("x",), {"type": "clitic"}, {"source": {}, "target": {}})
+    ]
+
+
+def test_tables_with_and_without_names(tmp_path: Path) -> None:
+    plain, named = tmp_path / "plain.tsv", tmp_path / "named.tsv"
+    plain.write_text("s\tr\tx\n\nt\tr\tx\ty\n", encoding="utf-8")
+    assert [each.wrong for each in read_contrastive(plain)] == [("x",), ("x", "y")]
+    named.write_text(
+        "right\tsource\tkind\twrong\twrong\tsource.it\ttarget.noun\n"
+        "r\ts\tgender\tx\ty\tit\tla vache\n"
+        "r\ts\t\tx\t\tit\t\n",
+        encoding="utf-8",
+    )
+    one, two = read_contrastive(named)
+    assert (one.source, one.right, one.wrong) == ("s", "r", ("x", "y"))
+    assert one.categories == {"kind": "gender"} and two.categories == {}
+    assert one.marked == {"source": {"it": "it"}, "target": {"noun": "la vache"}}
+    assert two.wrong == ("x",) and two.marked["target"] == {}
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "words"),
+    [
+        ("a.tsv", "", "there is no item in it"),
+        ("a.tsv", "source\tright\twrong\na\tb\n", "line 2: 2 columns, but the first line 3"),
+        ("a.tsv", "a\tb\n", "line 1: at least one wrong translation"),
+        ("a.tsv", "a\tb\tb\n", "line 1: the right translation is among the wrong ones"),
+        ("a.tsv", "a\n", "line 1: .* right translation"),
+        ("a.json", "{}", "a list of objects is needed"),
+        ("a.json", '[{"source": "a", "reference": "b"}]', "item 1: it has no list of errors"),
+        ("a.json", '[{"source": "a", "errors": []}]', "item 1: a source and its right"),
+        ("a.json", '[{"source":"a","reference":"b","errors":[{}]}]', "item 1: at least one wrong"),
+    ],
+)
+def test_what_is_wrong_is_named(tmp_path: Path, name: str, text: str, words: str) -> None:
+    path = tmp_path / name
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(ValueError, match=words):
+        read_contrastive(path)
