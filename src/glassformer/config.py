@@ -647,6 +647,11 @@ class Decode(Settings):
             raise ValueError("mbr chooses among several: search=sample or search=beam")
         return self
 
+    @property
+    def rows(self) -> int:
+        """Return how many hypotheses of a sentence are continued at each step."""
+        return self.beam if self.search == "beam" else 1
+
     def override(
         self, given: Decode | Mapping[str, Any] | None = None, n_best: int | None = None
     ) -> Decode:

@@ -294,7 +294,7 @@ class Translator:
             seed=seed,
             longest=self.longest,
             budget=self.batch_budget,
-            workers=self.weights.count_workers(len(sources) * draws),
+            workers=self.weights.count_workers(len(sources) * draws, decode.rows),
             progress=progress and (divide_progress(progress, draws) if draws > 1 else progress),
         )
         if not several:
@@ -455,7 +455,7 @@ class Translator:
             self._sources(sources, range(len(sources))),
             target_ids,
             budget=self.batch_budget,
-            workers=self.weights.count_workers(len(sources)),
+            workers=self.weights.count_workers(len(sources), _count_longest(target_ids)),
             progress=progress,
         )
         token = self.tokenizers.target.token
@@ -476,7 +476,7 @@ class Translator:
         None is the mean of all. Row t is that of the query that predicts token t, or at last EOS.
         """
         engine = self.weights.get_engine(self.exact_precision)
-        workers = self.weights.count_workers(len(sources))
+        workers = self.weights.count_workers(len(sources), _count_longest(targets))
         yield from engine.attend(sources, targets, heads, workers=workers, budget=self.batch_budget)
 
     def see(self, text: str, **how: Any) -> Any:
@@ -568,6 +568,11 @@ def join_translators(members: Sequence[Translator], names: Sequence[str], **how:
     joined.config = first.config.model_copy(update={"model": limited})
     joined.weights = EnsembleWeights([e.weights for e in members], joined._encode_pairs, **how)
     return joined
+
+
+def _count_longest(targets: Sequence[Sequence[int]]) -> int:
+    """Return the tokens of the longest target, the end mark counted."""
+    return 1 + max(map(len, targets), default=0)
 
 
 def _in_lists(how: Mapping[str, Any]) -> dict[str, Any]:

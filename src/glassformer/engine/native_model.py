@@ -8,6 +8,7 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Mapping
 from ctypes import byref, c_char_p, c_double, c_int, c_int32, c_int64, c_void_p
+from math import ceil
 
 from ..config import Model, Settings
 from ..weights.weights_file import SCALE, StoredTensor
@@ -134,9 +135,24 @@ def choose_budget(settings: Model, vocabulary: int) -> int:
     weights cost more than they must; with many, keys and values leave the processor's cache. Best
     for models from 0.6 to 60 million weights was about one token for 1,600 of them.
     """
+    return min(max(_count_decoder_weights(settings, vocabulary) // 1600, 256), 4096)
+
+
+def choose_workers(settings: Model, vocabulary: int, rows: int, most: int) -> int:
+    """Return how many workers, at most `most`, share the rows of all sentences of a search.
+
+    Each worker reads the decoder's weights at every step, which was found to take as long as
+    computing one row for 600,000 of them, and no longer than 14 rows. A worker with less than an
+    eighth of that is not hired: it saves nearly nothing, and takes a core from other programs.
+    """
+    reading = min(_count_decoder_weights(settings, vocabulary) / 600_000, 14)
+    return max(1, min(most, rows // ceil(reading / 8)))
+
+
+def _count_decoder_weights(settings: Model, vocabulary: int) -> int:
+    """Return how many weights a step of the decoder reads."""
     d, inner = settings.d_model, settings.d_ff
-    weights = settings.decoder_layers * (6 * d * d + 2 * d * inner) + d * vocabulary
-    return min(max(weights // 1600, 256), 4096)
+    return settings.decoder_layers * (6 * d * d + 2 * d * inner) + d * vocabulary
 
 
 def _list_scales(tensors: Mapping[str, StoredTensor]) -> dict[str, StoredTensor]:

@@ -18,14 +18,14 @@ from ..config import Decode, Model
 from ..decode.sentences import Budget, Hypothesis
 from ..directory import GOLDEN, make_network
 from ..disk import read_json
-from ..machine.device import count_threads, name_device
+from ..machine.device import count_cores, count_threads, name_device
 from ..shared_library import explain_library, find_library, load_library
 from ..weights.shapes import list_shapes
-from ..weights.weights_file import StoredTensor, WeightsFile
+from ..weights.weights_file import Shapes, StoredTensor, WeightsFile
 from .fingerprint import is_model_unchanged
 from .native import Head, ScoredPair
 from .native_engine import OUTPUTS, SOURCE, NativeEngine
-from .native_model import explain_settings
+from .native_model import choose_workers, explain_settings
 from .precision import PRECISIONS, Example, is_close, score_examples
 
 if TYPE_CHECKING:  # a model is opened without PyTorch
@@ -67,8 +67,9 @@ class Weights:
 
     precision: auto, fp32, bf16 or int8, for translation. encode: returns the ids of sources, each
     ending with EOS, and of targets. workers: how many share the sentences; threads: of each. In C
-    a worker is a thread, so that `threads` of them are that many workers. None: as many as the
-    processor has cores for this process.
+    a worker is a thread: with `threads` alone at most so many are at work, no more than the
+    processor has cores for this process, and fewer where a few sentences are not faster with more
+    (see `native_model.choose_workers`). None: as many as there are cores.
     """
 
     def __init__(
@@ -170,13 +171,19 @@ class Weights:
                 self._engines["torch"] = TorchEngine(*how)
             return self._engines["torch"]
 
-    def count_workers(self, sentences: int) -> int:
-        """Return how many workers share so many sentences."""
-        wanted = (self.workers or 1) * (self.threads or 1)
+    def count_workers(self, sentences: int, rows: int = 1) -> int:
+        """Return how many workers share so many sentences, which have `rows` rows each.
+
+        A row is a hypothesis of a search, or a token of a target that is scored.
+        """
         if not self.is_native:
             wanted = self.workers or 1
-        elif self.workers is None and self.threads is None:
-            wanted = count_threads()
+        elif self.workers:
+            wanted = self.workers * (self.threads or 1)
+        else:
+            most = min(self.threads or count_threads(), count_cores())
+            vocabulary = self._shapes[OUTPUTS[self.settings.tie]][0]
+            wanted = choose_workers(self.settings, vocabulary, sentences * rows, most)
         return max(1, min(wanted, sentences))
 
     def _make_engine(self, precision: str) -> Engine:
@@ -210,17 +217,20 @@ class Weights:
 
         return store_tensors(self.origin.state_dict())
 
+    @cached_property
+    def _shapes(self) -> Shapes:
+        if isinstance(self.origin, WeightsFile):
+            return self.origin.shapes
+        return {name: tuple(x.shape) for name, x in self.origin.state_dict().items()}
+
     def _is_plain(self) -> bool:
         """Return whether the network has the weights, and the modules, that `model/` gives it."""
-        if isinstance(self.origin, WeightsFile):
-            found = self.origin.shapes
-        else:
-            found = {name: tuple(x.shape) for name, x in self.origin.state_dict().items()}
+        if not isinstance(self.origin, WeightsFile):
             homes = {type(each).__module__ for each in self.origin.modules()}
             model = __name__.replace("engine.weights", "model.")
             if not all(home.startswith((model, "torch.nn.modules.")) for home in homes):
                 return False
-        names = SOURCE, OUTPUTS[self.settings.tie]
+        names, found = (SOURCE, OUTPUTS[self.settings.tie]), self._shapes
         sizes = [found[name][0] for name in names if name in found]
         return len(sizes) == len(names) and found == list_shapes(self.settings, *sizes)
 

@@ -18,7 +18,7 @@ from glassformer.config import Config, Decode
 from glassformer.decode import score_targets, search
 from glassformer.decode.sentences import Budget
 from glassformer.engine.native_engine import NativeEngine
-from glassformer.engine.native_model import choose_budget
+from glassformer.engine.native_model import choose_budget, choose_workers
 from glassformer.model import Transformer
 from glassformer.shared_library import load_library
 from glassformer.tap import record
@@ -204,6 +204,24 @@ def test_tokens_at_work_follow_the_size(size: str, vocabulary: int, most: int) -
     settings = Config.read({"size": size}).model
     assert choose_budget(settings, vocabulary) == most
     assert choose_budget(settings.model_copy(update={"d_model": 8}), 9) == 256
+
+
+@pytest.mark.parametrize(
+    ("size", "rows", "most", "wanted"),
+    [
+        ("base", 5, 1, 1),
+        ("base", 2, 2, 1),  # each would read all weights for one row
+        ("base", 10, 2, 2),
+        ("base", 16, 16, 8),
+        ("base", 400, 16, 16),
+        ("tiny", 2, 2, 2),
+        ("tiny", 0, 2, 1),
+    ],
+)
+def test_a_worker_more_has_to_pay(size: str, rows: int, most: int, wanted: int) -> None:
+    vocabulary = next(count for name, count, _ in SIZES if name == size)
+    settings = Config.read({"size": size}).model
+    assert choose_workers(settings, vocabulary, rows, most) == wanted
 
 
 def test_a_smaller_number_at_work_is_not_remembered(engine: NativeEngine) -> None:

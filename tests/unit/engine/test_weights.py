@@ -141,12 +141,15 @@ def test_a_part_of_another_kind_is_not_for_c(monkeypatch: pytest.MonkeyPatch) ->
 @pytest.mark.parametrize(
     ("how", "sentences", "wanted"),
     [
+        ({}, 0, 1),
         ({}, 1, 1),
         ({}, 100, 3),
         ({"threads": 2}, 100, 2),
-        ({"workers": 5}, 100, 5),
-        ({"workers": 2, "threads": 4}, 100, 8),
+        ({"threads": 64}, 100, 4),  # no more than cores
         ({"threads": 4}, 2, 2),
+        ({"workers": 5}, 100, 5),
+        ({"workers": 5}, 3, 3),
+        ({"workers": 2, "threads": 4}, 100, 8),
     ],
 )
 @pytest.mark.skipif(load_library("engine") is None, reason="no library here")
@@ -154,4 +157,5 @@ def test_a_worker_is_a_thread(
     monkeypatch: pytest.MonkeyPatch, how: dict[str, int], sentences: int, wanted: int
 ) -> None:
     monkeypatch.setenv("OMP_NUM_THREADS", "3")
+    monkeypatch.setattr(weights, "count_cores", lambda: 4)
     assert load(**how).weights.count_workers(sentences) == wanted
