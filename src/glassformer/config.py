@@ -518,6 +518,13 @@ class Train(Settings):
     minutes: float | None = setting(
         None, "How long to train, instead of steps, into which it is turned.", gt=0, le=10**7
     )
+    epochs: float | None = setting(
+        None,
+        "How many passes over the pairs, instead of steps, into which they are turned; validations "
+        "then follow each.",
+        gt=0,
+        le=10**6,
+    )
     batch_tokens: int = setting(
         4096, "The tokens of each side of a micro-batch, with padding (paper 5.1).", ge=16, le=10**9
     )
@@ -544,11 +551,17 @@ class Train(Settings):
     warmup: int | None = setting(
         None, "The updates until the peak; if not given, 4000, or a tenth of all (paper 5.3).", ge=1
     )
-    schedule: Literal["inverse_sqrt", "cosine", "linear"] = setting(
+    schedule: Literal["inverse_sqrt", "cosine", "linear", "plateau"] = setting(
         "inverse_sqrt", "How the learning rate falls after its peak (paper 5.3)."
     )
     final_rate: float = setting(
-        0.0, "Where the schedules cosine and linear end, as a share of the peak.", ge=0, le=1
+        0.0, "Where the schedules but inverse_sqrt end, as a share of the peak.", ge=0, le=1
+    )
+    plateau_patience: int = setting(
+        2, "With schedule=plateau: validations without a lower loss, until the rate falls.", ge=1
+    )
+    plateau_factor: float = setting(
+        0.5, "With schedule=plateau: the factor by which the rate falls.", gt=0, lt=1
     )
     betas: tuple[float, float] = setting((0.9, 0.98), "Adam's two decay rates (paper 5.3).")
     epsilon: float = setting(1e-9, "Adam's epsilon (paper 5.3).", gt=0)
@@ -562,8 +575,17 @@ class Train(Settings):
     max_grad_norm: float | None = setting(
         1.0, "Gradients are scaled down to this norm; not in the paper.", gt=0
     )
-    precision: Literal["auto", "fp32", "bf16"] = setting(
-        "auto", "The numbers that matrix products are computed with."
+    precision: Literal["auto", "fp32", "bf16", "fp16"] = setting(
+        "auto",
+        "The numbers that matrix products are computed with; fp16, with loss scaling, is for GPUs "
+        "without bf16.",
+    )
+    gradient_checkpointing: bool = setting(
+        False, "Compute each layer again in the backward pass: less memory, more time."
+    )
+    compile: bool = setting(False, "Compile the network with torch.compile, for GPUs.")
+    deterministic: bool = setting(
+        False, "The same bits each time on a GPU too; on processors they always are."
     )
     ema: float | None = setting(None, "The decay of a moving average of the weights.", gt=0, lt=1)
     validate_every: int | None = setting(
@@ -574,6 +596,9 @@ class Train(Settings):
     )
     keep: int = setting(
         1, "How many checkpoints are kept, the latest, to resume and to average (paper 6.1).", ge=1
+    )
+    keep_best: int = setting(
+        0, "How many of the best validated models are kept, in run/best, to average.", ge=0, le=1000
     )
     best_by: Literal["bleu", "chrf", "loss"] = setting(
         "bleu", "The score by which the best weights are chosen."
@@ -593,10 +618,23 @@ class Train(Settings):
 
     @model_validator(mode="after")
     def _ends(self) -> Train:
-        if self.steps is not None and self.minutes is not None:
-            raise ValueError("steps and minutes both say when to stop: give one of them")
-        if self.schedule == "inverse_sqrt" and self.final_rate:
-            raise ValueError("final_rate has no effect with schedule=inverse_sqrt")
+        ends = [name for name in ("steps", "minutes", "epochs") if getattr(self, name) is not None]
+        if len(ends) > 1:
+            raise ValueError(f"{' and '.join(ends)} both say when to stop: give one of them")
+        idle = list_changed(self, () if self.schedule != "inverse_sqrt" else ("final_rate",))
+        if self.schedule != "plateau":
+            idle += list_changed(self, ("plateau_patience", "plateau_factor"))
+        if idle:
+            raise ValueError(f"{idle[0]} has no effect with schedule={self.schedule}")
+        return self
+
+    @model_validator(mode="after")
+    def _can_shard(self) -> Train:
+        for name in ("gradient_checkpointing", "compile"):
+            if self.shard and getattr(self, name):
+                raise ValueError(f"{name}=true is not possible with shard=true")
+        if self.shard and self.precision == "fp16":
+            raise ValueError("precision=fp16 is not possible with shard=true: use bf16")
         return self
 
 

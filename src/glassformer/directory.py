@@ -36,7 +36,7 @@ if TYPE_CHECKING:  # a model is opened without PyTorch
 
 WEIGHTS, CONFIG, CARD, GOLDEN = "model.safetensors", "config.toml", "card.md", "golden.json"
 # What a training leaves in the folder `run` of a model, for going on with it.
-RUN, RECORD, CHECKPOINTS = "run", "run.json", "checkpoints"
+RUN, RECORD, CHECKPOINTS, BEST = "run", "run.json", "checkpoints", "best"
 VALID = ("valid.source", "valid.target")
 SHIPPED = Path(__file__).parent / "models"  # the models that come with the package
 ORIGIN = "origin"  # the key of the note beside the weights
@@ -123,7 +123,7 @@ def save_model(
 
 
 def open_checkpoint(folder: Path) -> tuple[Config, Tokenizers, WeightsFile]:
-    """Open a checkpoint of a training as a model: its averaged weights, if it has some."""
+    """Open a checkpoint, or one of the best, as a model: its averaged weights, if it has some."""
     run = folder.resolve().parents[1]
     averaged = folder / "averaged.safetensors"
     weights = WeightsFile(averaged if averaged.is_file() else folder / "weights.safetensors")
@@ -140,7 +140,7 @@ def open_model(model: Path | str) -> tuple[Config, Tokenizers, WeightsFile]:
     values. ValueError, in one sentence, if it is not a complete model directory.
     """
     folder = locate(model)
-    if folder.resolve().parent.name == CHECKPOINTS and (folder / CONFIG).is_file():
+    if folder.resolve().parent.name in (CHECKPOINTS, BEST) and (folder / CONFIG).is_file():
         return open_checkpoint(folder)
     for name in (CONFIG, WEIGHTS):
         if not (folder / name).is_file():

@@ -161,7 +161,7 @@ def test_a_norm_trains_translates_and_is_recorded(
 ) -> None:
     copy = make_copy(read_blocks("diff")[0], tmp_path_factory)
     run(PROGRAM, copy)
-    watch, explain = read_blocks("python")
+    watch, explain, *_ = read_blocks("python")
     rows = dict(line.split() for line in run(watch, copy).splitlines())
     assert rows.keys() == {
         "encoder.0.self_attention_residual.normed",

@@ -1,4 +1,4 @@
-"""The command `glassformer average`: one model of the last checkpoints of a run."""
+"""The command `glassformer average`: one model of several of a run."""
 
 from __future__ import annotations
 
@@ -11,24 +11,29 @@ from .terminal import to_json
 def average(
     run: Path = arg("RUN", "The folder that train wrote to.", default=...),
     out: Path = opt("FOLDER", "Where the new model goes.", default=...),
-    last: int = opt("N", "How many of the latest checkpoints.", min=1, default=5),
+    last: int | None = opt("N", "How many of the latest checkpoints: 5 if not given.", min=1),
+    best: int | None = opt("N", "How many of the best models, by train.keep_best.", min=1),
     device: str = DEVICE,
     as_json: bool = AS_JSON,
 ) -> None:
-    """Make one model of the last checkpoints of a run: the mean of each weight.
+    """Make one model of the last checkpoints of a run, or of its best: the mean of each weight.
 
     The paper did so with the last 5 (base) or 20 (big), often for half a point of BLEU. The run
-    must have kept that many: train it with --set train.keep=5.
+    must have kept that many: train it with --set train.keep=5, or train.keep_best=5.
 
     \b
     glassformer average my-model --last 5 --out my-averaged-model
     """
     from .. import train as training
 
-    found = training.average(run, out, last, device=device)
+    if last and best:
+        raise ValueError("--last and --best both say which models to average: give one of them")
+    last = None if best else last or 5
+    found = training.average(run, out, last, best=best, device=device)
     if as_json:
         print(to_json({**found.values(), "signature": found.signature}))
         return
     scores = ", ".join(f"{name} {value:.2f}" for name, value in found.values().items())
-    print(f"{out}: the mean of the last {last} checkpoints of {run}")
+    which = f"{best} best models" if best else f"last {last} checkpoints"
+    print(f"{out}: the mean of the {which} of {run}")
     print(f"On the validation text: {scores}")

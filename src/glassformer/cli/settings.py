@@ -16,8 +16,8 @@ from ..validation_errors import list_settings
 from .options import SAMPLING, SEARCH, opt
 
 # Those that most trainings set; the others stand below them in the help.
-COMMON = {"source_lang", "target_lang", "minutes", "steps", "batch_tokens", "learning_rate"}
-COMMON |= {"vocabulary", "dropout", "seed", "patience", "freeze"}
+COMMON = {"source_lang", "target_lang", "minutes", "epochs", "steps", "batch_tokens"}
+COMMON |= {"learning_rate", "vocabulary", "dropout", "seed", "patience", "freeze"}
 # Settings without options: a list of tables, and the names of a plugin, whose file is an option.
 WITHOUT_OPTIONS = {"data.corpus", "model.plugin", "train.plugin"}
 METAVARS = {"tag": "TAG", "source_lang": "CODE", "target_lang": "CODE", "freeze": "PART"}

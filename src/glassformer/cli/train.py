@@ -33,7 +33,7 @@ DATA = opt(
 # What may be given besides --resume, and what says when a training stops.
 RESUMING = {"resume", "changes", "accept_changed_data", "accept_changed_settings"}
 RESUMING |= {"device", "quiet", "as_json", "plugin"}
-ENDS = ("minutes", "steps")
+ENDS = ("minutes", "steps", "epochs")
 
 
 @takes("data", "train", "text", "model")

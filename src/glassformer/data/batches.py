@@ -137,6 +137,18 @@ class Batches:
             epoch += 1
         return epoch, index
 
+    def count_updates(self, epochs: float, accumulate: int = 1) -> int:
+        """Return how many updates read so many epochs; a part of one counts by its batches."""
+        whole = int(epochs)
+        last = round((epochs - whole) * self.count(whole)) if epochs > whole else 0
+        if self._period:
+            rounds, rest = divmod(whole, self._period)
+            counts = [self.count(epoch) for epoch in range(self._period)]
+            total = rounds * sum(counts) + sum(counts[:rest])
+        else:
+            total = sum(self.count(epoch) for epoch in range(whole))
+        return max(1, -(-(total + last) // accumulate))
+
     def places(self, step: int, accumulate: int = 1) -> list[tuple[int, int]]:
         """Return epoch and index of every batch of update `step`, counted from 0."""
         return [self.place(step * accumulate + n) for n in range(accumulate)]

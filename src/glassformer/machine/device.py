@@ -17,7 +17,7 @@ if TYPE_CHECKING:  # translating on a processor needs no PyTorch
     import torch
 
 DEVICES = ("auto", "cpu", "cuda", "mps")
-PRECISIONS = ("auto", "fp32", "bf16")
+PRECISIONS = ("auto", "fp32", "bf16", "fp16")
 TRIM_THRESHOLD, MMAP_THRESHOLD = -1, -3  # of mallopt, in glibc's malloc.h
 
 
@@ -118,7 +118,8 @@ def autocast(precision: str, device: torch.device | str) -> AbstractContextManag
         return nullcontext()
     import torch
 
-    return torch.autocast(torch.device(device).type, torch.bfloat16)
+    dtype = torch.float16 if precision == "fp16" else torch.bfloat16
+    return torch.autocast(torch.device(device).type, dtype)
 
 
 def free_memory() -> None:

@@ -111,7 +111,9 @@ def choose_settings(
     train = given.get("train", {})
     size, passes, minutes = _choose_size(given, vocabulary, stats, machine)
     add("size", size, _explain_size(size, given))
-    if "steps" in train:
+    if "epochs" in train:
+        passes = train["epochs"]
+    elif "steps" in train:
         passes = train["steps"] * train.get("batch_tokens", 4096) / stats.tokens
     else:
         add("train.minutes", minutes, f"some {passes:.1f} passes over the pairs on this machine")

@@ -1,4 +1,4 @@
-"""Checkpoint averaging: a model whose weights are the mean of several checkpoints (paper 6.1)."""
+"""Checkpoint averaging: a model whose weights are the mean of several (paper 6.1)."""
 
 from __future__ import annotations
 
@@ -7,42 +7,69 @@ from typing import Any
 
 import torch
 
-from ..directory import CARD, CONFIG, load_model, save_model, write_text
+from ..directory import BEST, CARD, CONFIG, load_model, save_model, write_text
 from ..publish.card import NEEDED, hash_files, read_facts, write_card
 from ..publish.golden import write_golden
 from ..weights.tensors import load_tensors
 from ..weights.weights_file import WeightsFile
-from .checkpoint import checkpoints
+from .checkpoint import checkpoints, read_progress
 from .log import Reporter
 from .preparation import CHECKPOINTS, RUN, prepare_run
 from .validation import Validation, spread_sample, validate
 
 
-def average(run: Path | str, out: Path | str, last: int, *, device: str = "auto") -> Validation:
-    """Write a model directory whose weights are the mean of the `last` checkpoints of a training.
+def average(
+    run: Path | str,
+    out: Path | str,
+    last: int | None = None,
+    *,
+    best: int | None = None,
+    device: str = "auto",
+) -> Validation:
+    """Write a model directory whose weights are the mean of several models of a training.
 
-    Return its scores on the validation text of that training. ValueError if there are not so many
-    checkpoints, or if `out` holds a model.
+    They are its `last` checkpoints, or the `best` that `train.keep_best` has kept. Return the
+    scores on the validation text of that training. ValueError if there are not so many, or if
+    `out` holds a model.
     """
     run, out = Path(run), Path(out)
-    kept = checkpoints(run / RUN / CHECKPOINTS)
-    if not kept:
+    if (last is None) == (best is None):
+        raise ValueError("say which models to average: last or best")
+    if not checkpoints(run / RUN / CHECKPOINTS):
         raise ValueError(f"{run} holds no training with checkpoints")
-    if not 1 <= last <= len(kept):
-        raise ValueError(
-            f"{run} keeps {len(kept)} checkpoints, so last={last} is not possible: "
-            f"train with --set train.keep={last}"
-        )
+    wanted = list_best(run / RUN, best) if best is not None else list_last(run / RUN, last or 0)
     if (out / CONFIG).exists():
         raise ValueError(f"{out} holds a model already: choose another --out")
     prepared = prepare_run(run, Reporter(quiet=True))
-    save_model(out, prepared.config, prepared.tokenizers, _mean(kept[-last:]))
+    save_model(out, prepared.config, prepared.tokenizers, _mean(wanted))
     valid = spread_sample(prepared.valid, len(prepared.valid[0]), prepared.groups)
     parts = (load_model(out)[2], prepared.config, prepared.tokenizers, valid)
     found = validate(*parts, device=device, precision="fp32", turn=0)
     write_golden(out, *prepared.golden)
-    _describe(out, read_facts(run), [int(path.name) for path in kept[-last:]], found)
+    _describe(out, read_facts(run), [int(path.name) for path in wanted], found)
     return found
+
+
+def list_last(folder: Path, count: int) -> list[Path]:
+    """Return the latest checkpoints of a run; ValueError if it does not keep so many."""
+    kept = checkpoints(folder / CHECKPOINTS)
+    if not 1 <= count <= len(kept):
+        raise ValueError(
+            f"{folder.parent} keeps {len(kept)} checkpoints, so last={count} is not possible: "
+            f"train with --set train.keep={count}"
+        )
+    return kept[-count:]
+
+
+def list_best(folder: Path, count: int) -> list[Path]:
+    """Return the best models of a run, by its latest checkpoint; ValueError if there are fewer."""
+    kept = read_progress(checkpoints(folder / CHECKPOINTS)[-1]).kept_best
+    if not 1 <= count <= len(kept):
+        raise ValueError(
+            f"{folder.parent} keeps {len(kept)} of its best models, so best={count} is not "
+            f"possible: train with --set train.keep_best={count}"
+        )
+    return sorted(folder / BEST / f"{each.step:08d}" for each in kept[:count])
 
 
 def _mean(folders: list[Path]) -> dict[str, torch.Tensor]:

@@ -33,6 +33,7 @@ from ..typed_json import check_type, read_typed
 from ..version import __version__
 from ..weights.tensors import load_tensors, save_tensors
 from .divergence import DivergenceDetector
+from .schedule import Plateau
 from .sharding import Moments, collect, collect_moments, spread_model, spread_moments
 
 if TYPE_CHECKING:
@@ -42,6 +43,15 @@ if TYPE_CHECKING:
 FORMAT = 2  # 1 had no digests and no settings
 DAMAGED = ".damaged"
 HEAD, MOMENTS = "progress.json", "optimizer.safetensors"
+
+
+@dataclass(frozen=True, order=True)
+class RankedModel:
+    """One of the best validated models, in a folder called as its step."""
+
+    score: float
+    step: int
+    sentences: int  # that the score is of
 
 
 @dataclass
@@ -68,6 +78,9 @@ class Progress:
     parent_loss: float | None = None  # of the initial model, if it must be beaten to keep another
     scores: dict[str, float] = field(default_factory=dict)  # of the best validation
     signature: str = ""  # of its BLEU
+    plateau: Plateau = field(default_factory=Plateau)
+    kept_best: list[RankedModel] = field(default_factory=list)  # in run/best, the best first
+    loss_scale: dict[str, float] = field(default_factory=dict)  # of fp16
     detector: DivergenceDetector = field(default_factory=DivergenceDetector)
 
     def troubles(self) -> dict[str, float]:
@@ -131,7 +144,7 @@ def load_checkpoint(
     optimizer: torch.optim.Optimizer,
 ) -> Progress:
     """Load model, average and optimizer; return the progress. ValueError if a file is damaged."""
-    progress = _read_progress(path)
+    progress = read_progress(path)
     shapes = {name: tensor.shape for name, tensor in model.state_dict().items()}
     model.load_state_dict(load_tensors(path / "weights.safetensors", shapes))
     if averaged is not None:
@@ -175,7 +188,8 @@ def settings_of(path: Path) -> Config | None:
     return Config.load(path / CONFIG) if (path / CONFIG).is_file() else None
 
 
-def _read_progress(path: Path) -> Progress:
+def read_progress(path: Path) -> Progress:
+    """Return the progress in a checkpoint. ValueError if it is damaged, or of another format."""
     found = _read_head(path)
     number = found.get("format", 1)
     if number not in (1, FORMAT):

@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from ..config import Config
-from ..directory import save_model
-from ..disk import sync_file
+from ..directory import BEST, CONFIG, save_model
+from ..disk import drop_folder, sync_file, write_text
+from ..weights.tensors import save_tensors
 from . import checkpoint
 from .checkpoint import Progress, collect_all, collect_best
 from .distributed import ProcessGroup
@@ -63,6 +64,14 @@ class Journal:
             weights = model.state_dict()
             save_model(self.out, self.config, self.prepared.tokenizers, weights)
 
+    def keep_among_best(self, step: int, updater: Updater) -> None:
+        """Write the weights of one of the best models; `save` drops those that are no longer."""
+        model, folder = collect_best(updater), self.folder / BEST / f"{step:08d}"
+        if self.group.is_first:
+            folder.mkdir(parents=True, exist_ok=True)
+            save_tensors(folder / "weights.safetensors", model.state_dict())
+            write_text(folder / CONFIG, self.config.to_toml())
+
     def save(self, progress: Progress, updater: Updater, is_last: bool = False) -> None:
         """Write a checkpoint, unless the training may be diverging; the last one always."""
         train = self.config.train
@@ -77,3 +86,7 @@ class Journal:
                     sync_file(lines)  # on the disk before the checkpoint is
             folder = self.folder / CHECKPOINTS
             checkpoint.save_checkpoint(folder, progress, *state, train.keep, self.config)
+            kept = {each.step for each in progress.kept_best}
+            for old in checkpoint.checkpoints(self.folder / BEST):
+                if int(old.name) not in kept:
+                    drop_folder(old)

@@ -19,10 +19,11 @@ from .plan import Plan, settle_again, write_plan
 from .preparation import CHECKPOINTS
 from .process import listen_for_stop
 from .resuming import sign_learning
-from .schedule import rate as our_rate
+from .schedule import rate
 from .selection import ModelSelection
 from .settle import Setup
 from .updates import Outcome
+from .validation import Validation
 
 LOG_EVERY = 20  # updates
 NOTABLE = 0.25  # the least relative change in the number of updates that is reported
@@ -45,7 +46,7 @@ class Loop:
         valid = len(setup.prepared.valid[0])
         self.selection = ModelSelection(setup.config.train, valid, setup.has_parent)
         self.culprits: list[dict[str, Any]] = []  # pairs without a finite loss, of the latest skip
-        self.rate = setup.hooks.schedule or our_rate
+        self.rate = setup.hooks.schedule or rate
         self.stopped = self.is_asked_to_stop = self.is_ended_by_callback = False
 
     def run(self) -> Progress:
@@ -107,6 +108,7 @@ class Loop:
         if found:
             self.progress = go_to(found[-1], self.updater)
             setup.micro_batching.most_cells = self.progress.most_cells
+            self.updater.loss_scale.load(self.progress.loss_scale)
             self.report.say(f"Going on after update {self.progress.step:,}")
         key = sign_learning(self.config, setup.prepared.record)
         divergence.recall_return(folder, self.progress, key)
@@ -126,7 +128,7 @@ class Loop:
     def _rate(self, step: int) -> float:
         plan, width = self.plan, self.config.model.d_model
         found = self.rate(plan.position(step), self.config.train, width, plan.planned)
-        return found * self.progress.rate_factor
+        return found * self.progress.rate_factor * self.progress.plateau.factor
 
     def _count(self, outcome: Outcome, cpu_seconds: float) -> None:
         """Add an update to the progress."""
@@ -207,6 +209,7 @@ class Loop:
 
     def _save(self) -> None:
         self.progress.spent = self._spent()
+        self.progress.loss_scale = self.updater.loss_scale.state()
         self.journal.save(self.progress, self.updater, self.progress.step == self.steps)
 
     def _validate(self) -> str:
@@ -237,6 +240,9 @@ class Loop:
             told = self.goal.take_exam(translator, *self.plan.to_come(progress.step))
             self.report.say(f"update {progress.step:,}: {told}")
             is_kept = True  # the exam is taken by the latest model
+        self._lower_rate(found)
+        if self.selection.rank(progress, found):
+            self.journal.keep_among_best(progress.step, self.updater)
         if is_kept:
             progress.best_step = progress.step
             progress.scores, progress.signature = found.values(), found.signature
@@ -244,6 +250,15 @@ class Loop:
             self.journal.keep_best(self.updater)
             self._try_the_end()
         return ""
+
+    def _lower_rate(self, found: Validation) -> None:
+        """Let the rate fall, with the schedule plateau, if the validation loss does not."""
+        train, plateau = self.config.train, self.progress.plateau
+        is_lower = train.schedule == "plateau" and plateau.observe(
+            found.loss, found.sentences, train
+        )
+        if is_lower:
+            self.report.say(f"  the loss does not fall: on with {plateau.factor:g} times the rate")
 
     def _try_the_end(self) -> None:
         """Measure once how long the end of a training takes; nothing is written."""

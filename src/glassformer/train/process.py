@@ -96,6 +96,26 @@ def listen_for_stop(stop: Callable[[], None]) -> Iterator[None]:
 
 
 @contextmanager
+def repeat_bits(is_wanted: bool) -> Iterator[None]:
+    """Let a GPU compute the same bits each time during the body, if that is wanted.
+
+    PyTorch then raises an error where it has no such algorithm. Processors always do.
+    """
+    if not is_wanted:
+        yield
+        return
+    os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")  # read when cuBLAS is first used
+    was = torch.are_deterministic_algorithms_enabled(), torch.backends.cudnn.benchmark
+    torch.use_deterministic_algorithms(True)
+    torch.backends.cudnn.benchmark = False
+    try:
+        yield
+    finally:
+        torch.use_deterministic_algorithms(was[0])
+        torch.backends.cudnn.benchmark = was[1]
+
+
+@contextmanager
 def limit_memory(device: torch.device, processes: int = 1) -> Iterator[None]:
     """Limit the memory of this process, so that running out of it raises an error.
 

@@ -37,13 +37,16 @@ SAFE = (
     "decode.",
     "text.split_above",
     "train.keep",
+    "train.deterministic",
+    "train.gradient_checkpointing",
+    "train.compile",
     "train.checkpoint_every",
     "train.validate_every",
     "train.patience",
     "train.watch",
     "train.shard",
 )
-DURATION = ("train.steps", "train.minutes")
+DURATION = ("train.steps", "train.minutes", "train.epochs")
 INCOMPATIBLE = {
     "model.dropout": "",
     "model.attention_dropout": "",
@@ -103,9 +106,11 @@ def _check_settings(
 
 
 def _apply_changes(config: Config, changes: Sequence[str], name: str) -> Config:
-    """Return the settings of a run with `changes` on top; given steps replace its minutes."""
-    if any(change.partition("=")[0].strip() == "train.steps" for change in changes):
-        config = config.changed(train={"minutes": None})
+    """Return the settings of a run with `changes` on top; a given end replaces another."""
+    ends = {change.partition("=")[0].strip() for change in changes} & {*DURATION}
+    if ends:
+        others = {*DURATION} - ends
+        config = config.changed(train={name.partition(".")[2]: None for name in others})
     raw = config.model_dump(exclude_unset=True, exclude_none=True)
     return Config.read(raw, changes, name=name)
 

@@ -1,9 +1,10 @@
-"""Learning-rate schedules: that of the paper (5.3), and cosine and linear decay."""
+"""Learning-rate schedules: that of the paper (5.3), cosine and linear decay, and plateau."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import dataclass
 
 from ..config import Train
 
@@ -37,7 +38,8 @@ def rate(step: float, train: Train, d_model: int, steps: int) -> float:
 
     The rate rises linearly to the peak, then falls: with inverse_sqrt as step ** -0.5 (the paper's
     equation 3 if the peak is not set); with cosine or linear, down to final_rate * peak at the last
-    update. `step` may be a fraction, in a training that was planned again (plan.py).
+    update; with plateau, as `Plateau` says. `step` may be a fraction, in a training that was
+    planned again (plan.py).
     """
     warmup = warmup_of(train, steps)
     peak = find_peak(train, d_model, steps)
@@ -45,5 +47,29 @@ def rate(step: float, train: Train, d_model: int, steps: int) -> float:
         return peak * step / warmup
     if train.schedule == "inverse_sqrt":
         return peak * math.sqrt(warmup / step)
+    if train.schedule == "plateau":
+        return peak
     done = min((step - warmup) / max(steps - warmup, 1), 1.0)
     return peak * (1 - FALLS[train.schedule](done) * (1 - train.final_rate))
+
+
+@dataclass
+class Plateau:
+    """The factor on the rate that falls when the validation loss does not; checkpoints hold it."""
+
+    factor: float = 1.0
+    lowest: float | None = None  # loss
+    sentences: int = 0  # that the lowest loss is of: one of other sentences does not compare
+    since: int = 0  # validations since the lowest loss, or since the rate fell
+
+    def observe(self, loss: float, sentences: int, train: Train) -> bool:
+        """Take the loss of one more validation; return whether the rate falls after it."""
+        if self.lowest is None or sentences != self.sentences or loss < self.lowest:
+            self.lowest, self.sentences, self.since = loss, sentences, 0
+            return False
+        self.since += 1
+        lower = max(self.factor * train.plateau_factor, train.final_rate)
+        if self.since < train.plateau_patience or lower == self.factor:
+            return False
+        self.factor, self.since = lower, 0
+        return True

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..config import Train
-from .checkpoint import Progress
+from .checkpoint import Progress, RankedModel
 from .validation import Validation
 
 ENOUGH_TO_CHOOSE = 100  # sentences of the validation text: with fewer, chance would choose
@@ -21,6 +21,23 @@ class ModelSelection:
         """Take a validation into account; return whether it is the best, and whether to keep it."""
         is_best = self._is_best(progress, found)
         return is_best, is_best if self.can_choose else self._is_worth_keeping(progress, found.loss)
+
+    def rank(self, progress: Progress, found: Validation) -> bool:
+        """Return whether a model is one of the `train.keep_best` best, and note it if it is.
+
+        Scores of other numbers of sentences do not compare: those of fewer are dropped.
+        """
+        if progress.detector.is_blown_up or found.sentences < progress.best_sentences:
+            return False
+        score = found.by(self.train.best_by if self.can_choose else "loss")
+        this = RankedModel(score, progress.step, found.sentences)
+        others = [
+            each
+            for each in progress.kept_best
+            if each.sentences == this.sentences and each.step != this.step
+        ]
+        progress.kept_best = sorted([this, *others], reverse=True)[: self.train.keep_best]
+        return this in progress.kept_best
 
     def should_stop_early(self, progress: Progress) -> bool:
         """Return whether `train.patience` validations in a row were not better than the best."""

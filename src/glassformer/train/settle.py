@@ -8,7 +8,7 @@ batches, rates and weights.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -65,6 +65,11 @@ class Setup:
         return self.out / RUN
 
     @property
+    def exact(self) -> str:
+        """Return the precision of validation: nothing translates in fp16."""
+        return "fp32" if self.precision == "fp16" else self.precision
+
+    @property
     def has_parent(self) -> bool:
         return "parent" in self.prepared.record
 
@@ -99,7 +104,7 @@ class Setup:
                 self.prepared.tokenizers,
                 spread_sample(self.prepared.valid, sentences, self.prepared.groups),
                 device=str(self.device),
-                precision=self.precision,
+                precision=self.exact,
                 turn=turn,
                 progress=count,
                 group=self.group,
@@ -108,7 +113,7 @@ class Setup:
 
     def make_translator(self, model: EncoderDecoder) -> Translator:
         """Return a translator with a model of this training, as it is."""
-        device, precision = str(self.device), self.precision
+        device, precision = str(self.device), self.exact
         tokenizers, first = self.prepared.tokenizers, self.prepared.groups[0]
         config = self.config.narrow(first.pair)
         return Translator(config, tokenizers, model, device=device, precision=precision)
@@ -151,6 +156,7 @@ def settle(
     weights = weigh_parts(config, prepared.store)
     vocabulary = len(prepared.tokenizers.source)
     batches = choose_batches(config, prepared.store, vocabulary, weights)
+    config = settle_epochs(config, batches, report, prepared.record.get("chosen", ()))
     setup = Setup(out, prepared, config, device, precision, group, report, batches, hooks=hooks)
     limits = _set_limits(setup)
     found = planning.read_plan(setup.folder, limits) if limits.seconds else None
@@ -168,6 +174,22 @@ def settle(
     if group.is_first and limits.seconds and not found:
         planning.write_plan(setup.folder, plan)
     return setup, plan
+
+
+def settle_epochs(
+    config: Config, batches: Batches, report: Reporter, chosen: Collection[str]
+) -> Config:
+    """Return the settings with epochs turned into updates, with a validation after each epoch."""
+    train = config.train
+    if train.epochs is None:
+        return config
+    steps = batches.count_updates(train.epochs, train.gradient_accumulation)
+    every = train.validate_every or min(
+        steps, batches.count_updates(1, train.gradient_accumulation)
+    )
+    report.say(f"{train.epochs:g} epochs: {steps:,} updates, with a validation every {every:,}")
+    found = config.changed(train={"epochs": None, "steps": steps, "validate_every": every})
+    return choose_again(found, steps, chosen)
 
 
 def settle_padding(

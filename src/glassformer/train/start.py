@@ -38,7 +38,7 @@ from .preparation import (
     read_record,
     read_settings,
 )
-from .process import hold_lock, limit_memory
+from .process import hold_lock, limit_memory, repeat_bits
 from .resuming import look_before
 from .settle import settle
 
@@ -207,7 +207,8 @@ def _run(
     began = group.sum(began if group.is_first else 0.0)[0]
     keep_memory()
     try:
-        with limit_memory(found, group.local_size):
+        same = repeat_bits(prepared.config.train.deterministic)
+        with limit_memory(found, group.local_size), same:
             setup, plan = settle(out, prepared, found, group, report, began, hooks)
             loop = Loop(setup, plan, began, goal)
             progress = loop.run()

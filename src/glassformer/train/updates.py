@@ -24,7 +24,9 @@ from ..machine.device import autocast
 from ..machine.out_of_memory import is_out_of_memory
 from ..model import EncoderDecoder
 from .distributed import ALONE, ProcessGroup
+from .gradient_checkpointing import recompute_layers
 from .loss import batch_loss
+from .loss_scaling import LossScale
 from .micro_batching import MicroBatching, reserve
 from .optimizer import make_optimizer, set_rate
 from .sharding import imitate, local, shard, whole
@@ -75,7 +77,10 @@ class Updater:
         if not self.is_sharded:
             for each in filter(None, (model, self.averaged)):
                 each.to(device)
-        self.network = fast(model, self.kernels, precision=precision, say=say)
+        compiled = train.compile
+        self.network = fast(model, self.kernels, precision=precision, say=say, is_compiled=compiled)
+        if train.gradient_checkpointing:
+            recompute_layers(self.network, self.kernels.dropout)
         self.best_model = model if self.averaged is None else self.averaged  # to validate
         if self.is_sharded:  # hooks of a view gather the shards
             shard(self.network, device, group.size)
@@ -85,6 +90,7 @@ class Updater:
                     fast(self.averaged, precision=precision), device, group.size
                 )
         self.optimizer = make_optimizer(self.model, train, precision)
+        self.loss_scale = LossScale(precision, device)
 
     def update(
         self, step: int, rate: float, batches: Sequence[Batch], planned: float = 1.0
@@ -96,8 +102,10 @@ class Updater:
         """
         began = time.perf_counter()
         sources, targets = self._count_tokens(batches)
-        loss = self._forward_backward(step, batches, targets)
-        norm = self._norm()
+        loss, norm = self._forward_backward(step, batches, targets), self._norm()
+        while self.loss_scale.reduce(self.optimizer, norm):  # fp16 alone
+            self.optimizer.zero_grad()
+            loss, norm = self._forward_backward(step, batches, targets), self._norm()
         read = torch.stack((loss, whole(norm))).tolist()  # the only wait for a GPU
         outcome = Outcome(read[0], read[1], sources, targets)
         if outcome.is_finite:
@@ -127,7 +135,7 @@ class Updater:
         """
         share = self._measure(batch) / targets
         scale = self.group.size if self.is_sharded else 1  # sharding takes the mean
-        (share * scale).backward()
+        self.loss_scale.enlarge(share * scale).backward()
         return share.detach()
 
     def _clip(self, gradient_norm: float, norm: Tensor) -> None:

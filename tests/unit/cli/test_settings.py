@@ -42,6 +42,8 @@ def choose_value(setting: Setting) -> Any:
 
 NEEDS = {  # what else must be set
     "train.final_rate": ["train.schedule=linear"],
+    "train.plateau_patience": ["train.schedule=plateau"],
+    "train.plateau_factor": ["train.schedule=plateau"],
     "model.labels": ["model.network=encoder"],
     "model.positions.reach": ["model.positions.layout=relative"],
     "model.attention.width": ["model.attention.pattern=local"],

@@ -48,7 +48,7 @@ def test_each_value_leads_to_one_that_is_taken(setting: str, theirs: str) -> Non
     [
         ("lr", "train.learning_rate"),
         ("learning-rate", "train.learning_rate"),
-        ("epochs", "train.steps or --minutes"),
+        ("max-epoch", "train.epochs"),
         ("src-lang", "data.source_lang"),
         ("tgt_lang", "data.target_lang"),
         ("lenpen", "decode.alpha"),
@@ -77,7 +77,7 @@ def test_a_setting_of_another_name_is_answered(theirs: str, ours: str) -> None:
 @pytest.mark.parametrize(
     ("command", "ours"),
     [
-        ("train --epochs 3", "--steps or --minutes"),
+        ("train --max-epochs 3", "--epochs"),
         ("train --src-lang en", "--source-lang"),
         ("train --lr=0.1", "--learning-rate"),
         ("train -lr 0.1", "--learning-rate"),

@@ -3,7 +3,7 @@ import math
 import pytest
 
 from glassformer.config import Train
-from glassformer.train.schedule import rate, warmup_of
+from glassformer.train.schedule import Plateau, rate, warmup_of
 
 
 @pytest.mark.parametrize("step", [1, 17, 4000, 4001, 60_000])
@@ -32,3 +32,31 @@ def test_warmup_is_the_papers_or_a_tenth():
     assert warmup_of(Train(), 500) == 50
     assert warmup_of(Train(warmup=7), 500) == 7
     assert warmup_of(Train(), 1) == 1
+
+
+def test_plateau_falls_when_the_loss_does_not():
+    train = Train(schedule="plateau", final_rate=0.2, plateau_patience=2, plateau_factor=0.5)
+    plateau, factors = Plateau(), []
+    for loss in (5, 4, 4, 4.1, 3, 3, 3.5, 3.2, 3.1, 3.3, 3.4):
+        falls = plateau.observe(loss, 100, train)
+        factors.append(plateau.factor)
+        assert falls == (len(factors) > 1 and factors[-1] < factors[-2])
+    assert factors == [1, 1, 1, 0.5, 0.5, 0.5, 0.25, 0.25, 0.2, 0.2, 0.2]
+    assert not plateau.observe(9, 200, train) and plateau.lowest == 9  # of other sentences
+    rates = [rate(step, train, 512, 100) for step in (10, 20, 60, 100)]
+    assert rates == pytest.approx([(512 * 10) ** -0.5] * 4)
+
+
+def test_plateau_is_what_torch_does():
+    """PyTorch's counts one validation more, and needs no threshold to be told the same."""
+    torch = pytest.importorskip("torch")
+    parameter = torch.nn.Parameter(torch.zeros(1))
+    optimizer = torch.optim.SGD([parameter], lr=1.0)
+    theirs = torch.optim.lr_scheduler.ReduceLROnPlateau(
+        optimizer, factor=0.3, patience=2, threshold=0
+    )
+    ours, train = Plateau(), Train(schedule="plateau", plateau_patience=3, plateau_factor=0.3)
+    for loss in (3, 2, 2.5, 2.1, 2, 1.9, 2, 2, 2, 2, 2, 2, 1.8, 1.8, 1.9, 1.9):
+        theirs.step(loss)
+        ours.observe(loss, 10, train)
+        assert math.isclose(ours.factor, optimizer.param_groups[0]["lr"])
