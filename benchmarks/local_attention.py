@@ -16,8 +16,8 @@ import torch
 from torch.profiler import ProfilerActivity, profile
 
 from glassformer.config import Model
+from glassformer.kernels.local import NearAttention
 from glassformer.model.attention import MultiHeadAttention
-from glassformer.model.variants import make_self_attention
 
 CALLS = 3
 
@@ -34,8 +34,8 @@ def main(options: argparse.Namespace) -> None:
     shape = {"d_model": options.d_model, "heads": options.heads}
     local = {"attention": {"pattern": "local", "width": options.width}}
     kinds = [
-        make_self_attention(Model.model_validate(shape | more), is_causal=False).eval()
-        for more in ({}, local)
+        MultiHeadAttention(Model.model_validate(shape)).eval(),
+        NearAttention(Model.model_validate(shape | local), is_causal=False).eval(),
     ]
     print("| L | full, ms | local, ms | full, MiB | local, MiB |\n|--:|--:|--:|--:|--:|")
     length = 64

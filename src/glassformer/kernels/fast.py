@@ -25,8 +25,10 @@ from ..model import EncoderDecoder, Transformer
 from ..model.attention import MultiHeadAttention
 from ..model.feed_forward import FeedForward
 from ..model.residual import Residual
+from ..model.variants.relative import RelativePositions
 from .attend import attend
 from .dropout import Dropout, DropoutStream
+from .local import TWINS as VARIED
 from .precision import RoundedCopy
 from .recurrent import TWINS as RECURRENT
 from .residual import add, add_norm, normalize
@@ -115,8 +117,9 @@ TWINS: dict[type[nn.Module], type[nn.Module]] = {
     Residual: FastResidual,
     Transformer: FastTransformer,
     **RECURRENT,
+    **VARIED,
 }
-PARTS = {nn.Linear, nn.LayerNorm, nn.Dropout}  # which the kernels above replace
+PARTS = {nn.Linear, nn.LayerNorm, nn.Dropout, RelativePositions}  # known to the twins above
 
 
 def fast(

@@ -11,6 +11,7 @@ from torch import Tensor, nn
 from glassformer.config import Model
 from glassformer.kernels.dropout import Dropout
 from glassformer.kernels.fast import SAME, TWINS, KernelState, fast, find_difference
+from glassformer.kernels.local import TWINS as VARIED
 from glassformer.kernels.recurrent import TWINS as RECURRENT
 from glassformer.model import Transformer
 from glassformer.model.attention import MultiHeadAttention
@@ -38,7 +39,7 @@ def count_twins(view: Transformer) -> dict[str, int]:
     return {
         kind.__name__: kinds.count(kind.__name__)
         for kind in TWINS.values()
-        if kind not in RECURRENT.values()
+        if kind not in (*RECURRENT.values(), *VARIED.values())
     }
 
 

@@ -13,6 +13,7 @@ from torch import Tensor
 
 from glassformer.config import Model
 from glassformer.kernels.fast import fast
+from glassformer.kernels.local import NearAttention
 from glassformer.model import Transformer, build_network
 from glassformer.model.residual import make_norm
 from glassformer.model.variants import make_feed_forward, make_self_attention
@@ -128,25 +129,19 @@ def test_it_is_what_the_equations_say(
 @pytest.mark.parametrize("is_causal", [False, True])
 def test_blocks_have_the_gradients_of_the_masked_matrix(name: str, is_causal: bool) -> None:
     """With padding, of which whole windows consist, in one of the two sentences."""
-    made = make_attention(is_causal, **(VARIANTS[name] | {"head_width": 6}))
+    changes = VARIANTS[name] | {"head_width": 6}
+    made = make_attention(is_causal, **changes)
     x_BLD = torch.randn(2, 13, 24, dtype=torch.float64, requires_grad=True)
     mask = torch.ones(2, 1, 1, 13, dtype=torch.bool)
     mask[1, ..., 5:] = False
-    by_blocks = made(x_BLD, x_BLD, mask)
-    at_1L = torch.arange(13)[None]
-    keys_values = made.keys_values_at(x_BLD, at_1L)
-    distance = at_1L[..., None] - at_1L
-    wanted = made.join(
-        made.attend_at(
-            made.queries_at(x_BLD, at_1L), *keys_values, made.hide(mask, at_1L, at_1L), distance
-        )
-    )
+    near = NearAttention(make_settings(**changes), is_causal=is_causal).double().eval()
+    near.load_state_dict(made.state_dict())
+    by_blocks, wanted = near(x_BLD, x_BLD, mask), made(x_BLD, x_BLD, mask)
     torch.testing.assert_close(by_blocks, wanted, atol=1e-10, rtol=0)
     weights = torch.randn_like(wanted)
-    inputs = [x_BLD, *made.parameters()]
     for found, expected in zip(
-        torch.autograd.grad((by_blocks * weights).sum(), inputs),
-        torch.autograd.grad((wanted * weights).sum(), inputs),
+        torch.autograd.grad((by_blocks * weights).sum(), [x_BLD, *near.parameters()]),
+        torch.autograd.grad((wanted * weights).sum(), [x_BLD, *made.parameters()]),
         strict=True,
     ):
         assert found.isfinite().all()
@@ -236,6 +231,7 @@ def test_a_language_model_writes_as_it_reads(name: str) -> None:
 
 def test_shared_heads_have_smaller_caches() -> None:
     network = Transformer(make_settings(key_value_heads=2), 20, 20).eval()
+    network = fast(network, precision="fp32")
     with torch.inference_mode():
         state = network.start(torch.tensor([[5, 6, 2]]))
         network.step(torch.tensor([[1]]), state)

@@ -15,12 +15,9 @@ from ...tap import tap
 from ..attention import MultiHeadAttention
 from ..kv_cache import KVCache, Pair
 from .alibi import penalties
-from .blocks import attend_in_blocks, take_nearest
 from .pattern import pattern_mask
 from .relative import RelativePositions
 from .rotary import rotate
-
-FEW = 3  # up to so many blocks, the whole matrix of scores costs no more than its band
 
 
 class VariedAttention(MultiHeadAttention):
@@ -39,34 +36,21 @@ class VariedAttention(MultiHeadAttention):
             self.to_value = nn.Linear(settings.d_model, groups * self.head_width)
         self.scale = 1.0 if "scale" in settings.ablate else 1 / math.sqrt(self.head_width)
 
-    @property
-    def cached_heads(self) -> int:
-        """Return how many heads a KV cache has memory for: a window shows each head its own."""
-        return self.heads // self.share if self.recorder is None else self.heads
-
     def keys_values(self, memory_BMD: Tensor) -> Pair:
-        """Return the keys and the values of `memory`: each B H M K, with the heads that it has."""
-        k_BHMK, v_BHMK = (
-            self._split(self.to_key(memory_BMD)),
-            self._split(self.to_value(memory_BMD)),
-        )
-        if self.cached_heads == self.heads:
-            k_BHMK, v_BHMK = self.spread(k_BHMK), self.spread(v_BHMK)
-        return tap(self, "key", k_BHMK), tap(self, "value", v_BHMK)
+        """Return the keys and the values of `memory`, each B H M K: shared ones for each head."""
+        k_BHMK, v_BHMK = (self._split(to(memory_BMD)) for to in (self.to_key, self.to_value))
+        return tap(self, "key", self.spread(k_BHMK)), tap(self, "value", self.spread(v_BHMK))
 
     def attend(self, q_BHQK: Tensor, k_BHMK: Tensor, v_BHMK: Tensor, mask: Tensor) -> Tensor:
         """Compute softmax(Q Kᵀ · scale) V, B H Q K, one step on each line."""
-        scores_BHQM = q_BHQK @ self.spread(k_BHMK).mT * self.scale
-        scores_BHQM = tap(self, "scores", scores_BHQM)
+        scores_BHQM = tap(self, "scores", q_BHQK @ k_BHMK.mT * self.scale)
         masked_BHQM = scores_BHQM.masked_fill(~tap(self, "mask", mask), -math.inf)
         weights_BHQM = tap(self, "weights", masked_BHQM.softmax(-1))
-        return self.dropout(weights_BHQM) @ self.spread(v_BHMK)
+        return self.dropout(weights_BHQM) @ v_BHMK
 
     def spread(self, x_BHLK: Tensor) -> Tensor:
         """Return keys or values for each head, where several share one."""
-        if x_BHLK.size(1) == self.heads:
-            return x_BHLK
-        return x_BHLK.repeat_interleave(self.share, 1)
+        return x_BHLK.repeat_interleave(self.share, 1) if self.share > 1 else x_BHLK
 
     def _split(self, x_BLD: Tensor) -> Tensor:
         return x_BLD.unflatten(-1, (-1, self.head_width)).transpose(1, 2)  # B H L K
@@ -98,13 +82,7 @@ class VariedSelfAttention(VariedAttention):
         at_BL = torch.arange(x_BLD.size(1), device=x_BLD.device)[None]
         k_BHLK, v_BHLK = self.keys_values_at(memory_BLD, at_BL)
         q_BHLK = self.queries_at(x_BLD, at_BL)
-        is_long = self.pattern.pattern == "local" and at_BL.size(1) > FEW * self.pattern.width
-        if is_long and self.recorder is None:
-            z_BHLK = attend_in_blocks(self, q_BHLK, k_BHLK, v_BHLK, mask)
-        else:
-            mask = self.hide(mask, at_BL, at_BL)
-            z_BHLK = self.attend_at(q_BHLK, k_BHLK, v_BHLK, mask, at_BL[..., None] - at_BL)
-        return self.join(z_BHLK)
+        return self.join(self.attend_at(q_BHLK, k_BHLK, v_BHLK, mask, at_BL, at_BL))
 
     def step(self, x_RQD: Tensor, cache: KVCache, mask: Tensor) -> Tensor:
         """Return the output for the newest positions, R Q D."""
@@ -112,12 +90,8 @@ class VariedSelfAttention(VariedAttention):
         _, at_RQ = cache.places
         k_RHMK, v_RHMK = cache.append(*self.keys_values_at(x_RQD, at_RQ))
         key_RM = torch.arange(k_RHMK.size(2), device=at_RQ.device)[None]
-        if self.pattern.pattern == "local" and self.recorder is None:
-            k_RHMK, v_RHMK, key_RM = take_nearest(k_RHMK, v_RHMK, at_RQ, self.pattern.width)
-            mask = (key_RM >= 0)[:, None, None]
-        q_RHQK, mask = self.queries_at(x_RQD, at_RQ), self.hide(mask, at_RQ, key_RM)
-        distance_RQM = at_RQ[..., None] - key_RM[:, None]
-        return self.join(self.attend_at(q_RHQK, k_RHMK, v_RHMK, mask, distance_RQM))
+        q_RHQK = self.queries_at(x_RQD, at_RQ)
+        return self.join(self.attend_at(q_RHQK, k_RHMK, v_RHMK, mask, at_RQ, key_RM))
 
     def queries_at(self, x_BQD: Tensor, at_BQ: Tensor) -> Tensor:
         """Return the queries, B H Q K, of these positions."""
@@ -141,10 +115,26 @@ class VariedSelfAttention(VariedAttention):
         return mask & tap(self, "pattern", pattern) | (distance_BQM == 0)
 
     def attend_at(
+        self,
+        q_BHQK: Tensor,
+        k_BHMK: Tensor,
+        v_BHMK: Tensor,
+        mask: Tensor,
+        query_BQ: Tensor,
+        key_BM: Tensor,
+    ) -> Tensor:
+        """Compute attention between positions with these numbers, B H Q K."""
+        mask, distance_BQM = (
+            self.hide(mask, query_BQ, key_BM),
+            query_BQ[..., None] - key_BM[:, None],
+        )
+        return self.attend_masked(q_BHQK, k_BHMK, v_BHMK, mask, distance_BQM)
+
+    def attend_masked(
         self, q_BHQK: Tensor, k_BHMK: Tensor, v_BHMK: Tensor, mask: Tensor, distance_BQM: Tensor
     ) -> Tensor:
         """Compute attention, B H Q K; `distance` is the query's position less the key's."""
-        scores_BHQM = q_BHQK @ self.spread(k_BHMK).mT
+        scores_BHQM = q_BHQK @ k_BHMK.mT
         if self.relative is not None:
             kind_BQM = self.relative.find_kinds(-distance_BQM)
             scores_BHQM = scores_BHQM + self.relative.score(q_BHQK, kind_BQM)
@@ -156,7 +146,7 @@ class VariedSelfAttention(VariedAttention):
         scores_BHQM = tap(self, "scores", scores_BHQM)
         masked_BHQM = scores_BHQM.masked_fill(~mask, -math.inf)
         weights_BHQM = self.dropout(tap(self, "weights", masked_BHQM.softmax(-1)))
-        z_BHQK = weights_BHQM @ self.spread(v_BHMK)
+        z_BHQK = weights_BHQM @ v_BHMK
         if self.relative is not None:
             z_BHQK = z_BHQK + self.relative.read(weights_BHQM, kind_BQM)
         return z_BHQK
