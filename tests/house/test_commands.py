@@ -27,7 +27,7 @@ from tools.demo_corpus.files import write_pairs
 
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted(ROOT.glob("docs/*.md"))]  # README.zh.md has the same
-ONLY_PARSED = {"demo", "serve", "page", "import", "align"}  # a page needs the built app
+ONLY_PARSED = {"demo", "serve", "page", "site", "import", "align"}  # a page needs the built app
 BRIEFLY = [
     "--set",
     "train.steps=2",

@@ -21,7 +21,7 @@ TABLE = [
     ["__init__", "__main__"],
     ["cli"],
     ["serve"],
-    ["documents"],
+    ["documents", "site"],
     ["bridge", "see"],
     ["train"],
     ["publish"],

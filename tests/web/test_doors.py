@@ -56,8 +56,8 @@ def test_up_finds_the_layer_at_which_the_animal_becomes_male(page: Any, server: 
     assert page.locator(".floors").count() == 0
     page.locator("[data-guess='1']").click()
     page.wait_for_selector(".floors li")
-    assert page.locator(".question [role=status]").inner_text() == "You said: 2. It is: 4."
-    assert page.locator(".floors li.first").get_attribute("data-floor") == "4"
+    assert page.locator(".question [role=status]").inner_text() == "You said: 1. It is: 3."
+    assert page.locator(".floors li.first").get_attribute("data-floor") == "3"
     assert page.locator("select").first.input_value() == "0"
     pushes = [
         float(each.replace("−", "-")) for each in page.locator(".pushes .number").all_inner_texts()

@@ -19,11 +19,11 @@ LIST, MODEL = "models", "model:"  # ids of elements, where the app finds them
 POLICY = "; worker-src blob:"
 
 
-def build_living_page(models: Sequence[Path | str]) -> str:
+def build_living_page(models: Sequence[Path | str], *, site: bool = False) -> str:
     """Return the HTML of a page in which these models translate; the first is shown first.
 
-    Raises ValueError if one is no model directory, if two have one name, or if the app is not
-    built.
+    site: it is one of the pages of a site. Raises ValueError if one is no model directory, if two
+    have one name, or if the app is not built.
     """
     described = [describe_for_page(model) for model in models]
     names = [each["id"] for each in described]
@@ -35,4 +35,4 @@ def build_living_page(models: Sequence[Path | str]) -> str:
         packed = b64encode(gzip.compress(pack_model(model), 9, mtime=0)).decode("ascii")
         place = escape(f"{MODEL}{name}")
         carried.append(f'<script type="application/octet-stream" id="{place}">{packed}</script>\n')
-    return assemble_page("".join(carried), POLICY)
+    return assemble_page("".join(carried), POLICY, site=site)

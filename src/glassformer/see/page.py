@@ -24,6 +24,7 @@ from .trace import Trace
 
 PLACE = "recording"  # the id of the element with the recording, where the app finds it
 HEIGHT = 780  # of the page in a notebook, in pixels
+SITE = (("up", "index.html"), ("alternate", "gallery/demo/"))  # where a page of a site leads
 LIGHT = 16 << 20  # bytes of weights that a page contains by default, at most
 
 
@@ -67,23 +68,31 @@ def build_page(trace: Trace, *, parameters: bool | None = None, compact: bool = 
     return assemble_page(spell_data(PLACE, pack_page(trace, parameters, compact)))
 
 
-def assemble_page(carried: str, more: str = "") -> str:
+def assemble_page(carried: str, more: str = "", *, site: bool = False) -> str:
     """Return the HTML of the app with these elements in it. `more` adds to the security policy.
 
-    Raises ValueError if the app is not built.
+    site: it is a page of a site, with a way back and with the site's pictures of the story. Raises
+    ValueError if the app is not built.
     """
     style, script = _read("page.css"), _read("page.js").replace("</script", r"<\/script")
     allowed = (
         f"default-src 'none'; script-src '{_hash(script)}'; style-src '{_hash(style)}'; "
-        f"img-src data: blob:; base-uri 'none'; form-action 'none'{more}"
+        f"img-src data: blob:{' *' if site else ''}; base-uri 'none'; form-action 'none'{more}"
     )
+    links = "".join(f'<link rel="{rel}" href="{href}">\n' for rel, href in SITE if site)
     return (
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">\n'
         f'<meta http-equiv="Content-Security-Policy" content="{allowed}">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        f"<title>glassformer</title>\n<style>{style}</style></head>\n"
+        f'<link rel="icon" href="{spell_icon()}">\n'
+        f"<title>glassformer</title>\n{links}<style>{style}</style></head>\n"
         f'<body><div id="app"></div>\n{carried}<script>{script}</script></body></html>\n'
     )
+
+
+def spell_icon() -> str:
+    """Return the address of the app's icon that holds the icon itself."""
+    return f"data:image/svg+xml;base64,{b64encode(_read('icon.svg').encode()).decode('ascii')}"
 
 
 def spell_data(place: str, data: Any) -> str:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from fastapi import APIRouter, Request, Response
 
-from ..see.derive import has_attention, mean_cross_attention
+from ..see.answer import describe_answer
 from ..see.levels import find_level
 from ..see.page import build_page, check_views
 from ..see.sentences import choose_sentence
@@ -88,20 +88,7 @@ def get_answer(id: str, service: TheService) -> Response:
     is empty for a network without attention.
     """
     kept = service.recordings.find(id)
-    document = kept.trace.document
-    attention = mean_cross_attention(kept.trace).tolist() if has_attention(kept.trace) else []
-    shown = ("text", "translation", "source", "predicted", "predictions", "edits", "confidence")
-    return Json(
-        {
-            "id": kept.id,
-            "model": kept.model,
-            "network": document.settings.network,
-            "d_model": document.settings.d_model,
-            **document.model_dump(mode="json", include={*shown}),
-            "problems": [each.model_dump() for each in document.problems],
-            "attention": attention,
-        }
-    )
+    return Json({"id": kept.id, "model": kept.model, **describe_answer(kept.trace)})
 
 
 @router.delete("/traces/{id}")

@@ -15,7 +15,7 @@ export function keepLook(): () => void {
   const apply = () => {
     const isDark = here.theme === "auto" ? dark.matches : here.theme === "dark";
     root.dataset["theme"] = isDark ? "dark" : "light";
-    root.dataset["lecture"] = String(here.lecture);
+    root.dataset["lecture"] = String(here.lecture || here.view.startsWith("lecture"));
     root.lang = here.language === "zh" ? "zh-CN" : "en";
     forgetTables();
     look.turn = performance.now();

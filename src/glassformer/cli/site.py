@@ -1,0 +1,35 @@
+"""The command `glassformer site`: a folder of pages that any web space shows."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from .options import AS_JSON, arg, opt
+from .terminal import to_json
+
+
+def site(
+    models: list[Path] = arg("[MODEL ...]", "Models to show, the first on the first page."),
+    output: Path = opt("FOLDER", "The folder to write.", "--output", "-o", default=...),
+    gallery: Path = opt(
+        "FOLDER", "Pictures to copy, such as docs/gallery of a clone; else a few are drawn."
+    ),
+    as_json: bool = AS_JSON,
+) -> None:
+    """Write a folder of pages, in English and Chinese, with models that translate in the browser.
+
+    If no model is given: the one that explains the pronoun, and one of everyday words. The pages
+    open from disk with the network off, and from any folder of any web space.
+
+    \b
+    glassformer site -o public
+    glassformer site my-model -o public --gallery docs/gallery
+    """
+    from ..site.build import write_site
+
+    files = write_site(output, models or (), gallery)
+    size = sum(path.stat().st_size for path in files)
+    if as_json:
+        print(to_json({"path": str(output), "files": len(files), "bytes": size}))
+    else:
+        print(f"{output}: {len(files)} files, {size / 1e6:.1f} MB; open {output / 'index.html'}")

@@ -1,0 +1,164 @@
+"""The site: every link leads somewhere, and every page opens offline and below any path."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from functools import partial
+from html.parser import HTMLParser
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote, urlsplit
+
+import pytest
+from opening import ROOT, find_faults, wait_until
+
+from glassformer.cli import main
+from glassformer.see.page import SITE
+from glassformer.site.build import INDEX, NETWORKS, draw_gallery, record_sentence
+
+GALLERY = ROOT / "docs" / "gallery"
+MOST = 15e6  # bytes, without the gallery
+SENTENCE = "The cat bites the dog."
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("site") / "a folder"
+    assert main(["site", "-o", str(folder), "--gallery", str(GALLERY)]) == 0
+    return folder
+
+
+@pytest.fixture
+def offline(browser: Any) -> Iterator[Any]:
+    """A window without a network, from disk; whatever it complains of fails the test."""
+    context = browser.new_context(
+        viewport={"width": 1440, "height": 900}, locale="en", offline=True, reduced_motion="reduce"
+    )
+    window = context.new_page()
+    window.set_default_timeout(60_000)
+    complaints: list[str] = []
+    window.on("pageerror", lambda error: complaints.append(str(error)))
+    window.on("console", lambda said: complaints.append(f"{said.type}: {said.text}"))
+    window.on("request", lambda asked: complaints.append(asked.url))
+    yield window
+    context.close()
+    assert [each for each in complaints if not each.startswith(("file:", "blob:"))] == []
+
+
+class Links(HTMLParser):
+    """What a page leads to, and what it loads."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__()
+        self.found: list[str] = []
+        self.ids: set[str] = set()
+        self.feed(path.read_text(encoding="utf-8"))
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        given = dict(attrs)
+        links = [given[key] or "" for key in ("href", "src") if key in given]
+        self.found += [each for each in links if not each.startswith("data:")]
+        self.ids.add(given.get("id") or "")
+
+
+def test_every_link_resolves(site: Path) -> None:
+    pages = [*site.glob("*.html"), site / "gallery" / "index.html"]
+    assert {INDEX["en"], INDEX["zh"], NETWORKS, "demo.html"} < {page.name for page in pages}
+    for page in pages:
+        links = Links(page)
+        assert links.found, page
+        for link in links.found:
+            parts = urlsplit(link)
+            assert not parts.scheme and not parts.netloc and not parts.path.startswith("/"), link
+            target = page.parent / unquote(parts.path) if parts.path else page
+            assert target.exists(), f"{page.name}: {link}"
+            if not parts.path:
+                assert parts.fragment in links.ids
+
+
+def test_it_is_as_small_as_its_models(site: Path) -> None:
+    size = sum(path.stat().st_size for path in site.glob("*.html"))
+    assert size < MOST
+    assert (site / INDEX["en"]).stat().st_size < 20_000
+
+
+@pytest.mark.parametrize("lang", INDEX)
+def test_the_first_page_translates_and_a_thread_is_cut(lang: str, offline: Any, site: Path) -> None:
+    offline.goto((site / INDEX[lang]).as_uri())
+    frame = offline.frame_locator("iframe")
+    frame.locator("[data-target]").first.wait_for()
+    assert frame.locator("a[target=_top]").count() == 0  # the page around it has the links
+    frame.locator("[data-scissors='10']").click()
+    frame.locator(".fresh").wait_for()
+    assert frame.locator(".fresh").all_inner_texts() == ["malade"]
+    offline.evaluate("() => document.querySelector('iframe').remove()")  # has tests of its own
+    for theme in ("light", "dark"):
+        offline.emulate_media(color_scheme=theme)
+        assert find_faults(offline) == []
+
+
+def test_on_a_phone_the_first_page_shows_threads(browser: Any, site: Path) -> None:
+    context = browser.new_context(
+        viewport={"width": 390, "height": 844}, has_touch=True, is_mobile=True, offline=True
+    )
+    page = context.new_page()
+    page.goto((site / INDEX["zh"]).as_uri())
+    assert page.evaluate("() => document.documentElement.scrollWidth <= 390")
+    assert page.locator(".still text").all_text_contents()[-2:] == ["fatigué", "."]
+    page.locator(".still").tap()
+    page.wait_for_selector("[data-target]")
+    context.close()
+
+
+def test_networks_stand_beside_each_other_offline(offline: Any, site: Path) -> None:
+    offline.goto((site / NETWORKS).as_uri())
+    offline.wait_for_selector("[data-reference]")
+    assert offline.get_by_text("done after 14 steps").count() == 1
+    offline.locator("[data-example=long]").click()
+    wait_until(offline, "() => document.body.innerText.includes('faim')")
+    offline.get_by_role("link", name="All pages").click()
+    offline.wait_for_selector("iframe")
+
+
+def test_the_story_shows_the_pictures_of_the_gallery(offline: Any, site: Path) -> None:
+    offline.goto(f"{(site / 'demo.html').as_uri()}#/story?story.card=V49&language=zh")
+    picture = offline.locator("article img")
+    picture.wait_for()
+    assert picture.get_attribute("src") == f"{SITE[1][1]}V49.png"
+    wait_until(offline, "() => document.querySelector('article img').naturalWidth > 400")
+
+
+def test_it_works_below_a_path_of_a_host(page: Any, site: Path) -> None:
+    handler = partial(Quiet, directory=str(site.parent))
+    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as host:
+        threading.Thread(target=host.serve_forever, daemon=True).start()
+        page.goto(f"http://127.0.0.1:{host.server_port}/a%20folder/index.html")
+        page.get_by_role("link", name="Ten cards").click()
+        page.wait_for_selector("[data-view=lecture]")
+        page.get_by_role("link", name="All pages").click()
+        page.wait_for_selector("iframe")
+        host.shutdown()
+
+
+class Quiet(SimpleHTTPRequestHandler):
+    """A host of files that writes no log."""
+
+    def log_message(self, format: str, *args: Any) -> None:
+        """Say nothing."""
+
+
+def test_pictures_are_drawn_where_there_is_no_gallery(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("glassformer.site.build.DRAWN", ("V10", "V49"))
+    found = draw_gallery(record_sentence("demo", SENTENCE), tmp_path)
+    assert found == ["gallery/demo/V10.png", "gallery/demo/V49.png", "gallery/index.html"]
+    for link in Links(tmp_path / found[-1]).found:
+        assert link == "../index.html" or (tmp_path / "gallery" / link).exists()
+
+
+def test_what_is_no_gallery_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["site", "-o", str(tmp_path / "out"), "--gallery", str(tmp_path)]) == 2
+    assert "is no gallery" in capsys.readouterr().err
