@@ -83,6 +83,9 @@ OF_WEIGHTS = {
     "risk": ("samples", "sharpness", "utility"),
 }
 
+# The settings of training that LoRA cannot have.
+OF_FULL_RANK = ("optimizer", "shard", "embedding_lr_scale")
+
 # The layouts of which attention knows the positions, and those that have a vector for each.
 DISTANCES = ("rotary", "alibi", "relative")
 VECTORS = ("interleaved", "concatenated", "sine", "learned")
@@ -650,7 +653,19 @@ class Train(Settings):
     patience: int | None = setting(
         None, "Stop after this many validations without a better score.", ge=1
     )
-    freeze: tuple[str, ...] = setting((), "Parts that are not trained, like encoder or decoder.0.")
+    freeze: tuple[str, ...] = setting(
+        (), "Parts that are not trained, like encoder, decoder.0 or embedding."
+    )
+    lora_rank: int | None = setting(
+        None,
+        "LoRA (Hu et al. 2022): only changes of this rank are learned, of the matrices of the "
+        "layers; everything else stays.",
+        ge=1,
+        le=WIDE,
+    )
+    lora_alpha: float = setting(
+        16.0, "With lora_rank: the changes count alpha / rank.", gt=0, le=MANY
+    )
     watch: int = setting(3, "Sentences recorded during training, in run/watch; 0: none.", ge=0)
     plugin: Name | None = setting(
         None,
@@ -679,6 +694,10 @@ class Train(Settings):
                 idle = list_changed(self, [f"{kind}_{name}" for name in names])
                 if idle:
                     raise ValueError(f"{idle[0]} has no effect without {kind}_weight")
+        if self.lora_rank is None and (idle := list_changed(self, ["lora_alpha"])):
+            raise ValueError(f"{idle[0]} has no effect without lora_rank")
+        if self.lora_rank and (idle := list_changed(self, OF_FULL_RANK)):
+            raise ValueError(f"{idle[0]} is not possible with lora_rank, which learns by Adam")
         if self.compile and self.alignment_weight:
             raise ValueError("alignment_weight is not possible with compile=true")
         return self

@@ -61,6 +61,8 @@ OTHERS: dict[str, Any] = {
     "train.compile": True,
     "train.deterministic": True,
     "train.plugin": "idea",
+    "train.lora_rank": 4,
+    "train.lora_alpha": 8.0,
     "train.alignment_weight": 0.1,
     "train.alignment_layer": 0,
     "train.alignment_head": 2,
@@ -127,6 +129,7 @@ OTHERS: dict[str, Any] = {
 NEEDS = {
     "train.final_rate": ["train.schedule=cosine"],
     "train.plateau_patience": ["train.schedule=plateau"],
+    "train.lora_alpha": ["train.lora_rank=4"],
     "train.alignment_layer": ["train.alignment_weight=1"],
     "train.alignment_head": ["train.alignment_weight=1"],
     "train.prior_temperature": ["train.prior_weight=1"],

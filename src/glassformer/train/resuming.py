@@ -58,6 +58,7 @@ INCOMPATIBLE = {
     "size": "the weights have the old shape",
     "recipe": "the settings were chosen when this began",
     "train.optimizer": "what the optimizer remembers is of no use to the other",
+    "train.lora": "what the optimizer remembers is of no use to the other",
     "train.ema": "the average was kept with it from the beginning",
 }
 

@@ -32,6 +32,7 @@ from .distributed import ProcessGroup
 from .hooks import NONE, Hooks, Loss
 from .init_from import freeze, load_initial_weights
 from .log import Reporter
+from .lora import adapt
 from .meter import time_updates
 from .micro_batching import MicroBatching
 from .objective import choose_loss
@@ -83,6 +84,8 @@ class Setup:
         for said in load_parts(model, self.folder):
             self.report.say_once(f"Weights: {said}")
         freeze(model, train.freeze)
+        if train.lora_rank:
+            adapt(model)
         how = self.device, self.precision, self.group, self.micro_batching, self.report.say_once
         return Updater(model, train, *how, loss=self.loss)
 
