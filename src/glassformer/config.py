@@ -76,6 +76,16 @@ OF_TRANSFORMER = (
 )
 OF_POSITIONS = ("layout", "combine", "grid", "offset", "amplitude", "reach")
 
+# The settings of a part of the loss, which its weight turns on.
+OF_WEIGHTS = {
+    "alignment": ("layer", "head"),
+    "prior": ("temperature",),
+    "risk": ("samples", "sharpness", "utility"),
+}
+
+# The settings of training that LoRA cannot have.
+OF_FULL_RANK = ("optimizer", "shard", "embedding_lr_scale")
+
 # The layouts of which attention knows the positions, and those that have a vector for each.
 DISTANCES = ("rotary", "alibi", "relative")
 VECTORS = ("interleaved", "concatenated", "sine", "learned")
@@ -572,6 +582,43 @@ class Train(Settings):
     rdrop_alpha: float = setting(
         0.0, "R-Drop's alpha; above 0, two forward passes a batch.", ge=0, le=1000
     )
+    alignment_weight: float = setting(
+        0.0,
+        "Guided alignment (Chen et al. 2016): the weight of the loss of a head of cross-attention, "
+        "which learns --alignments.",
+        ge=0,
+        le=1000,
+    )
+    alignment_layer: int | None = setting(
+        None,
+        "With alignment_weight: the decoder layer, from 0; if not given, the last but one.",
+        ge=0,
+    )
+    alignment_head: int = setting(0, "With alignment_weight: the head, from 0.", ge=0)
+    prior_weight: float = setting(
+        0.0,
+        "The weight of the divergence from the language model --lm-prior (Baziotis et al. 2020).",
+        ge=0,
+        le=1000,
+    )
+    prior_temperature: float = setting(
+        2.0, "With prior_weight: what both distributions are softened by.", gt=0, le=1000
+    )
+    risk_weight: float = setting(
+        0.0,
+        "Minimum risk training (Shen et al. 2016), with --from: its share in the loss; 1: alone.",
+        ge=0,
+        le=1,
+    )
+    risk_samples: int = setting(
+        8, "With risk_weight: translations drawn for each sentence.", ge=1, le=1000
+    )
+    risk_sharpness: float = setting(
+        0.005, "With risk_weight: the factor on their log-probabilities.", gt=0, le=1000
+    )
+    risk_utility: Literal["chrf", "bleu"] = setting(
+        "chrf", "With risk_weight: the score of a translation, of which the risk is the rest."
+    )
     max_grad_norm: float | None = setting(
         1.0, "Gradients are scaled down to this norm; not in the paper.", gt=0
     )
@@ -606,7 +653,19 @@ class Train(Settings):
     patience: int | None = setting(
         None, "Stop after this many validations without a better score.", ge=1
     )
-    freeze: tuple[str, ...] = setting((), "Parts that are not trained, like encoder or decoder.0.")
+    freeze: tuple[str, ...] = setting(
+        (), "Parts that are not trained, like encoder, decoder.0 or embedding."
+    )
+    lora_rank: int | None = setting(
+        None,
+        "LoRA (Hu et al. 2022): only changes of this rank are learned, of the matrices of the "
+        "layers; everything else stays.",
+        ge=1,
+        le=WIDE,
+    )
+    lora_alpha: float = setting(
+        16.0, "With lora_rank: the changes count alpha / rank.", gt=0, le=MANY
+    )
     watch: int = setting(3, "Sentences recorded during training, in run/watch; 0: none.", ge=0)
     plugin: Name | None = setting(
         None,
@@ -629,10 +688,31 @@ class Train(Settings):
         return self
 
     @model_validator(mode="after")
+    def _weighs(self) -> Train:
+        for kind, names in OF_WEIGHTS.items():
+            if not getattr(self, f"{kind}_weight"):
+                idle = list_changed(self, [f"{kind}_{name}" for name in names])
+                if idle:
+                    raise ValueError(f"{idle[0]} has no effect without {kind}_weight")
+        if self.lora_rank is None and (idle := list_changed(self, ["lora_alpha"])):
+            raise ValueError(f"{idle[0]} has no effect without lora_rank")
+        if self.lora_rank and (idle := list_changed(self, OF_FULL_RANK)):
+            raise ValueError(f"{idle[0]} is not possible with lora_rank, which learns by Adam")
+        if self.compile and self.alignment_weight:
+            raise ValueError("alignment_weight is not possible with compile=true")
+        return self
+
+    @model_validator(mode="after")
     def _can_shard(self) -> Train:
-        for name in ("gradient_checkpointing", "compile"):
-            if self.shard and getattr(self, name):
-                raise ValueError(f"{name}=true is not possible with shard=true")
+        names = (
+            "gradient_checkpointing",
+            "compile",
+            "alignment_weight",
+            "prior_weight",
+            "risk_weight",
+        )
+        for changed in list_changed(self, names) if self.shard else ():
+            raise ValueError(f"{changed.lower()} is not possible with shard=true")
         if self.shard and self.precision == "fp16":
             raise ValueError("precision=fp16 is not possible with shard=true: use bf16")
         return self

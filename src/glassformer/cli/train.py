@@ -73,6 +73,16 @@ def train(
         "decoder or the tables of a language model; again for each further one.",
         "--init-from",
     ),
+    alignments: Path | None = opt(
+        "FILE",
+        "Word alignments of the data, a line for each pair, as `align` writes them: with "
+        "--alignment-weight, one head learns them.",
+    ),
+    lm_prior: Path | None = opt(
+        "MODEL",
+        "With --prior-weight: a language model of the target side, in which translations are to be "
+        "likely; its tokens are taken.",
+    ),
     resume: Path | None = opt("FOLDER", "Go on where this run stopped; needs nothing else."),
     accept_changed_data: bool = flag(
         "With --resume: learn from the data as they are now, though they were others.",
@@ -127,7 +137,7 @@ def train(
         from .. import train as training
 
         how |= {"valid": valid or None, "parent": parent, "new_tokens": new_tokenizer}
-        how |= {"init_from": init_from or ()}
+        how |= {"init_from": init_from or (), "alignments": alignments, "lm_prior": lm_prior}
         summary = training.train(config, texts, out, **how)
     _tell(summary, as_json)
 

@@ -25,9 +25,9 @@ if TYPE_CHECKING:
     from ..kernels.fast import KernelState
     from ..model import EncoderDecoder
 
-    Loss = Callable[[EncoderDecoder, Batch, Train, KernelState], Tensor]
-    Schedule = Callable[[float, Train, int, int], float]
-    MakeNetwork = Callable[[Model, int, int], EncoderDecoder]
+Loss = Callable[["EncoderDecoder", "Batch", Train, "KernelState"], "Tensor"]
+Schedule = Callable[[float, Train, int, int], float]
+MakeNetwork = Callable[["Model", int, int], "EncoderDecoder"]
 
 # What a plugin may define, and the hook that it is.
 PARTS = {

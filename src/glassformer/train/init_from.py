@@ -12,7 +12,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from ..config import Config
+from ..config import OF_WEIGHTS, Config
 from ..directory import FREE, WEIGHTS, Tokenizers, load_model, locate, save_model
 from ..model import EncoderDecoder
 from ..publish.card import hash_file, read_facts
@@ -20,7 +20,13 @@ from ..text import Tokenizer
 from ..weights.meta_model import make_meta_model
 
 PARENT = "parent"  # the copy in the run's folder: a run that has begun does not need the original
-SCHEDULE = ("steps", "minutes", "warmup", "validate_every", "checkpoint_every", "freeze")
+WEIGHTS_OF_LOSS = tuple(
+    f"{kind}_{name}" for kind, names in OF_WEIGHTS.items() for name in ("weight", *names)
+)
+# Parts that go by another name than in the network, for `train.freeze`.
+ALIASES = {"embedding": ("source_embedding", "target_embedding", "output_table")}
+SCHEDULE: tuple[str, ...] = ("steps", "minutes", "epochs", "warmup", "validate_every")
+SCHEDULE += ("checkpoint_every", "freeze", "lora_rank", "lora_alpha", "plugin", *WEIGHTS_OF_LOSS)
 TOKENIZER = ("vocabulary", "shared")  # of [text]
 
 
@@ -142,7 +148,8 @@ def freeze(model: nn.Module, parts: Sequence[str]) -> None:
     """
     parameters = dict(model.named_parameters(remove_duplicate=False))
     paths = {name.rsplit(".", cut)[0] for name in parameters for cut in range(name.count(".") + 1)}
-    for part in parts:
+    known = {name for part in parts for name in ALIASES.get(part, ()) if name in paths}
+    for part in (*known, *(part for part in parts if part not in ALIASES)):
         if part not in paths:
             near = get_close_matches(part, paths, 1, 0.4) or sorted(paths)
             raise ValueError(f"train.freeze: the model has no part {part}; did you mean {near[0]}?")

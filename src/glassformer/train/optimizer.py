@@ -29,6 +29,10 @@ SCALE = 0.2  # root mean square of a step over the rate: as in Adam, so that one
 def make_optimizer(model: nn.Module, train: Train, precision: str) -> torch.optim.Optimizer:
     """Return the optimizer that `train.optimizer` names, for all parameters to be trained."""
     wanted = [(name, p) for name, p in model.named_parameters() if p.requires_grad]
+    if train.lora_rank:
+        from .lora import LoRA
+
+        return LoRA([p for _, p in wanted], train)
     tables = [p for name, p in wanted if is_table(name)]
     rest = [p for name, p in wanted if not is_table(name)]
     groups = [{"params": rest, FACTOR: 1.0}, {"params": tables, FACTOR: train.embedding_lr_scale}]

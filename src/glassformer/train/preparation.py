@@ -58,8 +58,11 @@ from ..text import Tokenizer
 from ..text.spacing import close_up, is_unspaced
 from ..typed_json import check_type, read_typed
 from .auto import choose_settings, measure_corpus, render_choices
+from .guided_alignment import ALIGNMENTS, read_links
 from .init_from import PARENT, InitModel, check_parts, count_known
+from .language_prior import PRIOR, copy_prior
 from .log import Reporter
+from .objective import check_objective
 from .pretrained import copy_models
 
 PAIRS = "pairs"  # the folder, in that of the run, of pairs that were given in memory
@@ -87,6 +90,8 @@ class Record(BaseModel):
     settings: dict[str, Any] | None = None  # None in runs of earlier versions
     parent: Origin | None = None
     initial: list[Origin] = []
+    alignments: str | None = None
+    prior: Origin | None = None
     fingerprints: list[Fingerprint] = []
     counts: str = ""
 
@@ -128,6 +133,8 @@ def open_run(
     valid: Sequence[str | Path] | None,
     parent: InitModel | None = None,
     init_from: Sequence[str | Path] = (),
+    alignments: Path | str | None = None,
+    prior: Path | str | None = None,
 ) -> None:
     """Begin a training in `out`: write run.json. ValueError if a training or a model is there."""
     folder = out / RUN
@@ -138,6 +145,8 @@ def open_run(
     if (out / CONFIG).exists():
         raise ValueError(f"{out} holds a model already: choose another --out")
     check_parts(config)
+    given = {"alignment_weight": alignments, "prior_weight": prior}
+    check_objective(config, has_parent=parent is not None, **given)
     model = config.model
     if config.train.rdrop_alpha and not (
         model.dropout or model.attention_dropout or model.activation_dropout
@@ -157,6 +166,10 @@ def open_run(
         record["parent"] = parent.provenance()
     if init_from:
         record["initial"] = copy_models(init_from, folder, config)
+    if alignments:
+        record["alignments"] = str(Path(alignments).resolve())
+    if prior:
+        record["prior"] = copy_prior(prior, folder, config)
     write_json(folder / RECORD, {**record, "machine": describe_machine()})
 
 
@@ -179,6 +192,10 @@ def prepare_run(out: Path, report: Reporter) -> Prepared:
         record, config = _read_corpus(folder, config, record, report)
     tokenizers = Tokenizers.load(folder)
     store = Store.open(folder / "store")
+    if "alignments" in record and not (folder / ALIGNMENTS).is_file():
+        parts = find_corpora(record, config)[0].parts
+        pairs = chain.from_iterable(map(read_pairs, parts))
+        read_links(record["alignments"], pairs, store, tokenizers).save(folder / ALIGNMENTS)
     if config.text.split_above is None:
         above = int(np.percentile(store.lengths(0)[0], 99, method="higher"))
         config = config.changed(text={"split_above": above})
@@ -449,10 +466,11 @@ def find_tokenizers(
         except ValueError as error:
             raise ValueError(f"{parent['name']}: {error}; --new-tokenizer learns others") from None
         return kept
-    tokenizers = _train_tokenizers(folder, train, config, report)
+    known = Tokenizers.load(folder / PRIOR).target if record.get("prior") else None
+    tokenizers = _train_tokenizers(folder, train, config, report, known)
     if parent:
-        known = count_known(Tokenizers.load(folder / PARENT).target, tokenizers.target)
-        report.say(f"{parent['name']} knows {known:,} of the target tokens")
+        count = count_known(Tokenizers.load(folder / PARENT).target, tokenizers.target)
+        report.say(f"{parent['name']} knows {count:,} of the target tokens")
     return tokenizers
 
 
@@ -463,8 +481,13 @@ def read_pairs(part: Corpus) -> Iterator[Pair]:
     return ((close_up(source), target) for source, target in part)
 
 
-def _train_tokenizers(folder: Path, train: Corpora, config: Config, report: Reporter) -> Tokenizers:
-    """Train the tokenizers on the text and save them; a progress bar counts the lines."""
+def _train_tokenizers(
+    folder: Path, train: Corpora, config: Config, report: Reporter, target: Tokenizer | None
+) -> Tokenizers:
+    """Train the tokenizers on the text and save them; a progress bar counts the lines.
+
+    `target` is that of the target, if it is known; with one vocabulary it is that of both sides.
+    """
     tags = config.data.list_tags()
     with report.phase("vocabulary") as advance:
 
@@ -481,11 +504,12 @@ def _train_tokenizers(folder: Path, train: Corpora, config: Config, report: Repo
         sides = [*map(read_side, (0,) if config.model.is_language_model else (0, 1))]
         size = config.text.vocabulary
         if config.text.shared:
-            both = Tokenizer.train(counted(chain(*sides)), size - len(tags)).with_tags(tags)
+            both = target or Tokenizer.train(counted(chain(*sides)), size - len(tags))
+            both = both.with_tags(tags)
             tokenizers = Tokenizers(both, both)
         else:
             source = Tokenizer.train(counted(sides[0]), size - len(tags)).with_tags(tags)
-            tokenizers = Tokenizers(source, Tokenizer.train(counted(sides[1]), size))
+            tokenizers = Tokenizers(source, target or Tokenizer.train(counted(sides[1]), size))
     tokenizers.save(folder)
     sizes = sorted({len(tokenizers.source), len(tokenizers.target)})
     report.say(

@@ -18,6 +18,7 @@ from ..directory import CONFIG, Tokenizers
 from ..disk import write_json
 from ..typed_json import check_type
 from .checkpoint import checkpoints, set_damaged_aside, settings_of
+from .guided_alignment import ALIGNMENTS
 from .log import Reporter
 from .preparation import (
     CHECKPOINTS,
@@ -57,6 +58,7 @@ INCOMPATIBLE = {
     "size": "the weights have the old shape",
     "recipe": "the settings were chosen when this began",
     "train.optimizer": "what the optimizer remembers is of no use to the other",
+    "train.lora": "what the optimizer remembers is of no use to the other",
     "train.ema": "the average was kept with it from the beginning",
 }
 
@@ -210,6 +212,7 @@ def _encode_again(
     prints = train.fingerprints()
     if find_corpora(record, config)[1] is None:
         train = leave_out(train, zip(*read_valid(folder), strict=True))
+    (folder / ALIGNMENTS).unlink(missing_ok=True)
     counts = encode_corpus(folder, config, train, Tokenizers.load(folder), prints, report)
     told = {"fingerprints": [asdict(each) for each in prints], "counts": str(counts)}
     write_json(folder / RECORD, {**record, **told})

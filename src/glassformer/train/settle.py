@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 
 import torch
@@ -28,12 +29,13 @@ from . import validation
 from .auto import choose_again
 from .checkpoint import checkpoints
 from .distributed import ProcessGroup
-from .hooks import NONE, Hooks
+from .hooks import NONE, Hooks, Loss
 from .init_from import freeze, load_initial_weights
 from .log import Reporter
-from .loss import batch_loss
+from .lora import adapt
 from .meter import time_updates
 from .micro_batching import MicroBatching
+from .objective import choose_loss
 from .plan import PLAN, SAMPLE, Costs, Plan, PlanLimits
 from .preparation import CHECKPOINTS, RUN, Prepared, weigh_parts
 from .pretrained import load_parts
@@ -82,8 +84,16 @@ class Setup:
         for said in load_parts(model, self.folder):
             self.report.say_once(f"Weights: {said}")
         freeze(model, train.freeze)
+        if train.lora_rank:
+            adapt(model)
         how = self.device, self.precision, self.group, self.micro_batching, self.report.say_once
-        return Updater(model, train, *how, loss=self.hooks.loss or batch_loss)
+        return Updater(model, train, *how, loss=self.loss)
+
+    @cached_property
+    def loss(self) -> Loss:
+        """Return what is minimized."""
+        tokenizers = self.prepared.tokenizers
+        return choose_loss(self.config, self.hooks, self.folder, tokenizers, self.device)
 
     def probe(self, updater: Updater) -> None:
         """Try the batches that need most memory first: if memory suffices, it does for all."""

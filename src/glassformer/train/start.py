@@ -74,6 +74,8 @@ def train(
     parent: Path | str | None = None,
     new_tokens: bool = False,
     init_from: Sequence[Path | str] = (),
+    alignments: Path | str | None = None,
+    lm_prior: Path | str | None = None,
     device: str = "auto",
     quiet: bool = False,
     began: float | None = None,
@@ -87,7 +89,9 @@ def train(
     and if the data folder has none, pairs are held out. `pairs`, instead of `data`, are in memory:
     see `data.in_memory.keep_pairs`. `parent` is a model directory to start from, with its tokens
     or, if `new_tokens`, with tokens learned from `data`; `init_from.inherit` returns its settings.
-    `init_from` are models of which parts are taken by name: see `pretrained`.
+    `init_from` are models of which parts are taken by name: see `pretrained`. `alignments` is a
+    Pharaoh file with a line for each pair of `data`, for guided alignment; `lm_prior` is a language
+    model with the target's tokens.
     `began` is the time.perf_counter() from which train.minutes count, if it is not now.
     `goal` can end the training before its last update. `hooks` are functions of your own.
     Raises ValueError, in one sentence, for bad input.
@@ -114,7 +118,8 @@ def train(
                 start = None if parent is None else InitModel.load(parent, config, new_tokens)
                 if pairs is not None and not (out / RUN / RECORD).exists():
                     data, valid = _keep_pairs(out / RUN / PAIRS, pairs, config, valid)
-                how = {"parent": start, "init_from": init_from}
+                how: dict[str, Any] = {"parent": start, "init_from": init_from}
+                how |= {"alignments": alignments, "prior": lm_prior}
                 prepared = _begin(group, config, data, out, valid, report, **how)
         return _run(out, prepared, report, device, group, began, goal, hooks)
 

@@ -43,6 +43,13 @@ def choose_value(setting: Setting) -> Any:
 NEEDS = {  # what else must be set
     "train.final_rate": ["train.schedule=linear"],
     "train.plateau_patience": ["train.schedule=plateau"],
+    "train.lora_alpha": ["train.lora_rank=4"],
+    "train.alignment_layer": ["train.alignment_weight=1"],
+    "train.alignment_head": ["train.alignment_weight=1"],
+    "train.prior_temperature": ["train.prior_weight=1"],
+    "train.risk_samples": ["train.risk_weight=1"],
+    "train.risk_sharpness": ["train.risk_weight=1"],
+    "train.risk_utility": ["train.risk_weight=1"],
     "train.plateau_factor": ["train.schedule=plateau"],
     "model.labels": ["model.network=encoder"],
     "model.positions.reach": ["model.positions.layout=relative"],
