@@ -431,6 +431,7 @@ class Text(Settings):
         ge=1,
         le=1000,
     )
+    source_eos: bool = setting(True, "Sources end with </s>; those of OpenNMT's models do not.")
     split_above: int | None = setting(
         None,
         "Longer sources are cut in parts; if not given, above the training's 99th percentile.",
@@ -465,6 +466,9 @@ class Data(Settings):
         le=1000,
     )
     tag: Tag | None = setting(None, "A token before each source, like <2de>; languages get theirs.")
+    target_tag: Tag | None = setting(
+        None, "A token that each translation begins with, as NLLB's have: <fra_Latn>."
+    )
     max_length: int = setting(
         256, "The most tokens of a side; longer pairs are left out, and counted.", ge=1, le=WIDE
     )

@@ -40,6 +40,7 @@ if TYPE_CHECKING:  # a model is opened without PyTorch, and translates without N
     from numpy.typing import NDArray
 
     from .engine import Example
+    from .engine.weights import Engine
     from .model import EncoderDecoder
 
 __all__ = ["Part", "Progress", "Scored", "Translation", "Translator"]
@@ -73,7 +74,7 @@ class Translator:
         self.config, self.tokenizers = config, tokenizers
         self.weights = holding(model, config.model, self._encode_pairs, **how)
         self.device = self.weights.device
-        self.tags = self._find_tags()
+        self.tags, self.begin = self._find_tags()
         self.batch_budget = Budget(4096 if self.device == "cpu" else 65536)
 
     @classmethod
@@ -101,13 +102,32 @@ class Translator:
         """Return a translator with the same weights and other settings, like another language."""
         found = copy(self)
         found.config, found.batch_budget = config, self.batch_budget
-        found.tags = found._find_tags()
+        found.tags, found.begin = found._find_tags()
         return found
 
-    def _find_tags(self) -> list[int]:
-        """Return the ids before each source: of the tag of the language, if it has one."""
-        tag = self.config.data.tag
-        return self.tokenizers.source.find_tags([tag] if tag else [])
+    def _find_tags(self) -> tuple[list[int], list[int]]:
+        """Return the ids before each source, and before each translation: tags of languages."""
+        data = self.config.data
+        return (
+            self.tokenizers.source.find_tags([data.tag] if data.tag else []),
+            self.tokenizers.target.find_tags([data.target_tag] if data.target_tag else []),
+        )
+
+    @property
+    def has_conventions(self) -> bool:
+        """Return whether the model is an imported one that reads and writes as ours do not."""
+        return bool(self.begin) or not self.config.text.source_eos
+
+    def get_engine(self, precision: str) -> Engine:
+        """Return the engine that computes in this precision, by the conventions of the model."""
+        return self._adapt(self.weights.get_engine(precision))
+
+    def _adapt(self, engine: Engine) -> Engine:
+        if not self.has_conventions:
+            return engine
+        from .engine.conventions import ConventionEngine
+
+        return ConventionEngine(engine, self.begin, self.config.text.source_eos)
 
     @property
     def model(self) -> EncoderDecoder:
@@ -275,7 +295,7 @@ class Translator:
         progress: Progress | None,
     ) -> list[list[Hypothesis]]:
         """Return the best hypotheses of each sentence; with `mbr`, those of the highest utility."""
-        engine, several = self.weights.get_engine(self.precision), decode.mbr
+        engine, several = self.get_engine(self.precision), decode.mbr
         if constraints and any(constraints):
             return self._search_constrained(
                 sources, decode, wanted, prefixes, lines, constraints, seed, progress
@@ -318,7 +338,7 @@ class Translator:
         found: list[list[Hypothesis]] = [[] for _ in sources]
         bound = [place for place, wanted in enumerate(constraints) if wanted]
         free = [place for place, wanted in enumerate(constraints) if not wanted]
-        engines = (self.weights.get_torch_engine(), bound), (None, free)
+        engines = (self._adapt(self.weights.get_torch_engine()), bound), (None, free)
         for engine, places in engines:
             rows = [sources[place] for place in places]
             begins = prefixes and [prefixes[place] for place in places]
@@ -451,7 +471,7 @@ class Translator:
         target_ids = self.tokenizers.target.encode_many(targets)
         for place, ids in enumerate(target_ids):
             self._check(len(ids) + 1, place, "target")
-        found = self.weights.get_engine(self.exact_precision).score(
+        found = self.get_engine(self.exact_precision).score(
             self._sources(sources, range(len(sources))),
             target_ids,
             budget=self.batch_budget,
@@ -475,7 +495,7 @@ class Translator:
         There is an array for each of the heads, given by the layer of the decoder and the head;
         None is the mean of all. Row t is that of the query that predicts token t, or at last EOS.
         """
-        engine = self.weights.get_engine(self.exact_precision)
+        engine = self.get_engine(self.exact_precision)
         workers = self.weights.count_workers(len(sources), _count_longest(targets))
         yield from engine.attend(sources, targets, heads, workers=workers, budget=self.batch_budget)
 
@@ -486,7 +506,7 @@ class Translator:
     @property
     def longest(self) -> int:
         """Return the most tokens that a side may have, the end mark included."""
-        return self.config.model.positions.max_positions
+        return self.config.model.positions.max_positions - len(self.begin)
 
     @property
     def budget(self) -> int:
@@ -554,7 +574,8 @@ def join_translators(members: Sequence[Translator], names: Sequence[str], **how:
                     f"{names[0]} and {name} have different {side} vocabularies: an ensemble needs "
                     "one, as models have that were trained with --from the same one"
                 )
-        if (first.tags, first.config.data.pairs) != (other.tags, other.config.data.pairs):
+        both = [(e.tags, e.begin, e.config.data.pairs) for e in (first, other)]
+        if both[0] != both[1]:
             raise ValueError(f"{names[0]} and {name} translate other languages")
     if not others:
         return first

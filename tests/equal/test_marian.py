@@ -15,7 +15,7 @@ import torch
 from safetensors.torch import load_file, save_file
 from torch import Tensor
 
-from glassformer.bridge.marian import import_marian
+from glassformer.bridge.importing import import_model
 from glassformer.bridge.sentencepiece import Sentencepiece
 from glassformer.cli import main
 from glassformer.config import BOS, EOS, PAD, Config, Decode
@@ -141,7 +141,7 @@ def test_logits_and_greedy_output_are_those_of_transformers(
     shape: str, checkpoint: Callable[[str], Any], tmp_path: Path
 ) -> None:
     theirs = checkpoint(shape)
-    import_marian(tmp_path / "opus", tmp_path / "m")
+    import_model(tmp_path / "opus", tmp_path / "m")
     _, tokenizers, ours = load_model(tmp_path / "m")
     sources, targets = (rows_of(tmp_path / "opus", x) for x in ("vocab.json", "target_vocab.json"))
     generator = torch.Generator().manual_seed(2)
@@ -181,8 +181,9 @@ def test_the_other_grid_is_another_model(checkpoint: Callable[[str], Any], tmp_p
     """Its difference is reported, and is the same whichever is chosen (as far as greedy goes)."""
     checkpoint("shared")
     assert main(["import", str(tmp_path / "opus"), "--out", str(tmp_path / "a")]) == 0
-    found = import_marian(tmp_path / "opus", tmp_path / "b", grid="marian")
-    assert found.largest_difference > found.mean_difference > 1e-5
+    found = import_model(tmp_path / "opus", tmp_path / "b", grid="marian")
+    assert found.grids is not None
+    assert found.grids.largest_difference > found.grids.mean_difference > 1e-5
     grids = [load_model(tmp_path / name)[0].model.positions.grid for name in "ab"]
     assert grids == ["paper", "tensor2tensor"]
     weights = [load_model(tmp_path / name)[2].state_dict() for name in "ab"]
@@ -191,7 +192,7 @@ def test_the_other_grid_is_another_model(checkpoint: Callable[[str], Any], tmp_p
 
 def test_settings_come_along(checkpoint: Callable[[str], Any], tmp_path: Path) -> None:
     checkpoint("untied")
-    import_marian(tmp_path / "opus", tmp_path / "m")
+    import_model(tmp_path / "opus", tmp_path / "m")
     config, tokenizers, _ = load_model(tmp_path / "m")
     assert (config.model.tie, config.model.activation) == ("none", "gelu")
     assert (config.model.positions.max_positions, config.decode.beam) == (LONGEST, 3)
@@ -218,7 +219,7 @@ def test_languages_come_along(
     if said is not None:
         text = json.dumps({"tokenizer_class": "MarianTokenizer", **said})
         (tmp_path / "opus" / "tokenizer_config.json").write_text(text, encoding="utf-8")
-    import_marian(tmp_path / "opus", tmp_path / "m")
+    import_model(tmp_path / "opus", tmp_path / "m")
     data = Config.load(tmp_path / "m" / "config.toml").data
     assert (data.source_lang, data.target_lang) == known
 
@@ -226,11 +227,11 @@ def test_languages_come_along(
 def test_weights_of_old_checkpoints(checkpoint: Callable[[str], Any], tmp_path: Path) -> None:
     """Their pickle is read as weights; one that would run something is refused."""
     theirs = checkpoint("shared")
-    import_marian(tmp_path / "opus", tmp_path / "new")
+    import_model(tmp_path / "opus", tmp_path / "new")
     (tmp_path / "opus" / "model.safetensors").unlink()
     old = tmp_path / "opus" / "pytorch_model.bin"
     torch.save(theirs.state_dict(), old)
-    import_marian(tmp_path / "opus", tmp_path / "old")
+    import_model(tmp_path / "opus", tmp_path / "old")
     weights = [(tmp_path / name / "model.safetensors").read_bytes() for name in ("new", "old")]
     assert weights[0] == weights[1]
     for content, sentence in (
@@ -242,7 +243,7 @@ def test_weights_of_old_checkpoints(checkpoint: Callable[[str], Any], tmp_path: 
         if content is None:
             old.write_bytes(b"junk")
         with pytest.raises(ValueError, match=f"pytorch_model.bin: {sentence}"):
-            import_marian(tmp_path / "opus", tmp_path / "x")
+            import_model(tmp_path / "opus", tmp_path / "x")
         assert not (tmp_path / "x").exists()
 
 
@@ -250,7 +251,7 @@ def test_tokens_are_those_of_their_tokenizer(
     checkpoint: Callable[[str], Any], tmp_path: Path
 ) -> None:
     checkpoint("shared")
-    import_marian(tmp_path / "opus", tmp_path / "m")
+    import_model(tmp_path / "opus", tmp_path / "m")
     tokenizers = load_model(tmp_path / "m")[1]
     ids = json.loads((tmp_path / "opus" / "vocab.json").read_text("utf-8"))
     for tokenizer, side in ((tokenizers.source, "source"), (tokenizers.target, "target")):
@@ -294,13 +295,21 @@ def test_tokens_of_ten_thousand_lines(files: tuple[str, str], data: Path, tmp_pa
 @pytest.mark.parametrize(
     ("file", "change", "sentence"),
     [
-        ("config.json", {"model_type": "bart"}, "of the kind bart: only the kind marian"),
-        ("config.json", {"activation_function": "tanh"}, "activation_function=tanh: known are swi"),
+        ("config.json", {"model_type": "bart"}, "of the kind bart: only MarianMT"),
+        (
+            "config.json",
+            {"activation_function": "tanh"},
+            "function=tanh: known are relu",
+        ),
         ("config.json", {"normalize_before": True}, "normalize_before=True: only models with Fal"),
         ("config.json", {"decoder_ffn_dim": 7}, "decoder_ffn_dim=7: only models with 20"),
-        ("config.json", {"encoder_ffn_dim": 7, "decoder_ffn_dim": 7}, "weight is .* config.json s"),
+        (
+            "config.json",
+            {"encoder_ffn_dim": 7, "decoder_ffn_dim": 7},
+            "weight is .* the settings",
+        ),
         ("config.json", {"decoder_layers": 4}, "model.decoder.layers.3.* is missing"),
-        ("config.json", {"decoder_layers": 2}, "decoder.layers.2.* is in no layer that config.j"),
+        ("config.json", {"decoder_layers": 2}, "decoder.layers.2.* is no weight of a plain Tr"),
         ("vocab.json", {"one more": 500}, "its ids are not the numbers from 0 on"),
         ("config.json", None, "config.json: damaged .no JSON"),
         ("source.spm", None, "source.spm: damaged, or no SentencePiece model"),
@@ -321,7 +330,7 @@ def test_mistakes(
     else:
         path.write_text(json.dumps({**json.loads(path.read_text("utf-8")), **change}), "utf-8")
     with pytest.raises(ValueError, match=sentence):
-        import_marian(tmp_path / "opus", tmp_path / "new")
+        import_model(tmp_path / "opus", tmp_path / "new")
     assert not (tmp_path / "new").exists()
 
 
@@ -345,7 +354,7 @@ def test_weights_that_cannot_be_taken(
     weights = load_file(path)
     save_file({**weights, name: change(weights[name]).contiguous()}, path)
     with pytest.raises(ValueError, match=sentence):
-        import_marian(tmp_path / "opus", tmp_path / "new")
+        import_model(tmp_path / "opus", tmp_path / "new")
     assert not (tmp_path / "new").exists()
 
 
@@ -357,16 +366,34 @@ def test_a_vocabulary_larger_than_its_table(
     ids = json.loads(path.read_text("utf-8"))
     path.write_text(json.dumps({**ids, "one more": len(ids)}), "utf-8")
     with pytest.raises(ValueError, match=f"{len(ids)} rows for {len(ids) + 1} tokens"):
-        import_marian(tmp_path / "opus", tmp_path / "new")
+        import_model(tmp_path / "opus", tmp_path / "new")
 
 
-def test_byte_pair_models_are_refused(tmp_path: Path) -> None:
+@pytest.mark.parametrize("files", [("tatoeba_en_de/train.de", "multi30k/train.en")])
+def test_tokens_of_a_byte_pair_model(files: tuple[str, str], data: Path, tmp_path: Path) -> None:
+    """As SentencePiece has them, also those that the network has not."""
+    texts = [
+        line
+        for name in files
+        for line in (data / name).read_text(encoding="utf-8").split("\n")[:3000]
+    ]
     sentencepiece.SentencePieceTrainer.train(
-        sentence_iterator=iter(TEXT["source"]),
+        sentence_iterator=iter(texts[::2]),
         model_prefix=str(tmp_path / "bpe"),
-        vocab_size=40,
+        vocab_size=1500,
         model_type="bpe",
         minloglevel=2,
+        num_threads=1,
     )
-    with pytest.raises(ValueError, match=r"bpe.model: a byte-pair model of SentencePiece"):
-        Sentencepiece.read(tmp_path / "bpe.model")
+    model = sentencepiece.SentencePieceProcessor(model_file=str(tmp_path / "bpe.model"))
+    read = Sentencepiece.read(tmp_path / "bpe.model")
+    vocabulary = ["<pad>", "<s>", "</s>", "<unk>", *[*read.scores][:-50]]
+    read.to_tokenizer(vocabulary).save(tmp_path / "tokenizer.json")
+    tokenizer = Tokenizer.load(tmp_path / "tokenizer.json")
+    ids = {token: id for id, token in enumerate(vocabulary)}
+    texts += ["", "  a  b ", "日本 text", "½ ﬁ"]
+    wanted = [[ids.get(p, 3) for p in row] for row in model.encode(texts, out_type=str)]
+    found = tokenizer.encode_many(texts)
+    assert found == wanted and sum(row.count(3) for row in found) > 10
+    (whole,) = [row for row in found if 3 not in row][:1]
+    assert tokenizer.decode(whole) == texts[found.index(whole)]

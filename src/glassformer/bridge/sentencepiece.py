@@ -1,16 +1,21 @@
-"""Read SentencePiece's .spm files without SentencePiece."""
+"""Read SentencePiece's models without SentencePiece, or as `tokenizers` has them."""
 
 from __future__ import annotations
 
 import struct
+from base64 import b64decode
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from operator import itemgetter
 from pathlib import Path
+from typing import Any
 
+from ..text.imported_bpe import ImportedBpe
 from ..text.unigram import Unigram
+from ..typed_json import read_typed
 
 # From sentencepiece_model.proto: the types of a model, the types of a token, and field numbers.
-UNIGRAM = 1
+UNIGRAM, BPE = 1, 2
 NORMAL, UNKNOWN, CONTROL, UNUSED = 1, 2, 3, 5
 PIECES, TRAINER, NORMALIZER = 1, 2, 3
 
@@ -19,17 +24,26 @@ Value = int | bytes
 
 @dataclass(frozen=True)
 class Sentencepiece:
-    """A unigram model of SentencePiece: ln p of each token, and a compiled normaliser."""
+    """A model of SentencePiece: its tokens with ln p or, of BPE, a rank, and a normaliser.
+
+    `merges`, if the model is BPE: pairs of tokens, those that are joined first before others.
+    """
 
     scores: Mapping[str, float]
     charsmap: bytes
+    merges: Sequence[tuple[str, str]] | None = None
 
     @classmethod
     def read(cls, path: Path) -> Sentencepiece:
-        """Read a file. Raises ValueError if it is damaged, or no unigram model that we support."""
+        """Read a file, also a tokenizer.json of `tokenizers` that was made of one.
+
+        Raises ValueError if it is damaged, or no unigram or BPE model that we support.
+        """
         try:
+            if path.suffix == ".json":
+                return cls(*_read_json_model(read_typed(path, dict[str, Any])))
             return cls(*_parse(path.read_bytes()))
-        except (struct.error, IndexError, KeyError, UnicodeDecodeError, TypeError):
+        except (struct.error, IndexError, KeyError, UnicodeDecodeError, TypeError, AttributeError):
             raise ValueError(f"{path}: damaged, or no SentencePiece model") from None
         except ValueError as error:
             raise ValueError(f"{path}: {error}") from None
@@ -40,18 +54,53 @@ class Sentencepiece:
         A token that only the file has becomes unknown; one that only the vocabulary has never
         results from a text.
         """
+        if self.merges is not None:
+            return ImportedBpe(
+                vocabulary, self.merges, "sentencepiece", self.charsmap, tuple(self.scores)
+            )
         scores = [self.scores.get(token) for token in vocabulary]
         return Unigram(vocabulary, scores, self.charsmap)
 
 
-def _parse(message: bytes) -> tuple[dict[str, float], bytes]:
+def _read_json_model(
+    found: Mapping[str, Any],
+) -> tuple[dict[str, float], bytes, list[tuple[str, str]] | None]:
+    """Return what the tokenizer.json of a model has of SentencePiece's file."""
+    model, charsmap = found["model"], b""
+    for each in (found["normalizer"] or {}).get("normalizers", [found["normalizer"] or {}]):
+        charsmap = b64decode(each.get("precompiled_charsmap") or charsmap)
+    if model["type"] == "Unigram" and not model.get("byte_fallback"):
+        return {token: score for token, score in model["vocab"]}, charsmap, None
+    if model["type"] != "BPE" or model.get("byte_fallback") or "Metaspace" not in str(found):
+        raise ValueError("no tokens as SentencePiece makes them, or some are bytes")
+    merges = [tuple(m.split(" ") if isinstance(m, str) else m) for m in model["merges"]]
+    return dict.fromkeys(model["vocab"], 0.0), charsmap, merges
+
+
+def _list_merges(scores: Mapping[str, float]) -> list[tuple[str, str]]:
+    """Return each pair of tokens that makes a third, ordered as SentencePiece joins them.
+
+    It joins the neighbours that make the token of the highest score, the leftmost first.
+    """
+    pairs = [
+        (-score, token[:cut], token[cut:])
+        for token, score in scores.items()
+        for cut in range(1, len(token))
+        if token[:cut] in scores and token[cut:] in scores
+    ]
+    return [(left, right) for _, left, right in sorted(pairs, key=itemgetter(0))]
+
+
+def _parse(
+    message: bytes,
+) -> tuple[dict[str, float], bytes, list[tuple[str, str]] | None]:
     fields = list(_fields(message))
     trainer, normalizer = (
         dict(_fields(b"".join(_bytes(value) for field, value in fields if field == number)))
         for number in (TRAINER, NORMALIZER)
     )
-    if trainer.get(3, UNIGRAM) != UNIGRAM:
-        raise ValueError("a byte-pair model of SentencePiece; only its unigram models can be read")
+    if trainer.get(3, UNIGRAM) not in (UNIGRAM, BPE):
+        raise ValueError("a model of words or characters; only unigram and BPE ones can be read")
     if any(normalizer.get(flag, 1) != 1 for flag in (3, 4, 5)):
         raise ValueError("its normaliser keeps spaces as they are, which is not supported")
     scores = {}
@@ -63,7 +112,8 @@ def _parse(message: bytes) -> tuple[dict[str, float], bytes]:
             raise ValueError(f"token {text!r} is user-defined or a byte, which is not supported")
     if not scores:
         raise ValueError("damaged, or no SentencePiece model")
-    return scores, _bytes(normalizer.get(2, b""))
+    merges = _list_merges(scores) if trainer.get(3) == BPE else None
+    return scores, _bytes(normalizer.get(2, b"")), merges
 
 
 def _bytes(value: Value) -> bytes:

@@ -1,4 +1,4 @@
-"""The command `glassformer import`: a model made of another program's checkpoint."""
+"""The command `glassformer import`: a model made of another toolkit's."""
 
 from __future__ import annotations
 
@@ -11,32 +11,36 @@ from .terminal import to_json
 
 
 def import_(
-    folder: Path = arg(
-        "FOLDER", "A MarianMT checkpoint of Hugging Face, such as OPUS-MT.", default=...
+    folder: Path = arg("MODEL", "Another toolkit's model: its folder, or one file.", default=...),
+    out: Path = opt("FOLDER", "Where the model goes: a new folder.", default=...),
+    languages: str | None = opt("PAIR", "Of a multilingual model: two languages, like en-fr."),
+    subwords: list[str] | None = opt(
+        "FILE",
+        "What cuts the text, if the folder does not have it: a SentencePiece model or BPE codes; "
+        "or none, for text that is segmented already. Twice: source, then target.",
     ),
-    out: Path = opt("MODEL", "Where the model goes: a new folder.", default=...),
-    grid: str = opt(
+    grid: str | None = opt(
         "transformers|marian",
-        "The positions of Hugging Face's transformers, or those the model was trained with.",
-        default="transformers",
+        "Of MarianMT: the positions of Hugging Face's transformers, or those of its training.",
     ),
     source: Path | None = opt(
         "FILE", "Text to compare the two grids on, its first 50 lines; random tokens if not given."
     ),
     as_json: bool = AS_JSON,
 ) -> None:
-    """Make a model of another's checkpoint: to translate with, to look into, to train further.
+    """Make a model of another's: to translate with, to look into, to train further.
 
-    Says by how much log-probabilities depend on the choice of --grid.
+    It is told by its files which toolkit it is of: Hugging Face (MarianMT, M2M-100, NLLB,
+    mBART-50), Marian, fairseq, OpenNMT-py, Eole or JoeyNMT.
 
     \b
     glassformer import opus-mt-en-de --out en-de --source test.en
+    glassformer import nllb-200-distilled-600M --out en-fr --languages eng_Latn-fra_Latn
+    glassformer import my-fairseq-model --out my-model --subwords bpecodes
     """
     texts = None if source is None else list(islice(read_lines(source), 50))
+    from ..bridge.importing import import_model
 
-    from dataclasses import asdict
-
-    from ..bridge.marian import import_marian
-
-    found = import_marian(folder, out, grid=grid, texts=texts)
-    print(to_json(asdict(found)) if as_json else f"{out}: {found}")
+    how = {"grid": grid, "languages": languages, "subwords": subwords or (), "texts": texts}
+    found = import_model(folder, out, **how)  # type: ignore[arg-type]
+    print(to_json(found.to_json()) if as_json else f"{out}: {found}")

@@ -16,6 +16,11 @@ SMALL = 1 << 20  # bytes of a file that is read here
 POINTER = b"version https://git-lfs.github.com/"  # git's placeholder for a large file begins so
 NOT_READ = "Its weights cannot be imported"
 TRAIN = "train a model here on the same text (glassformer train)"
+KINDS = {
+    "marian": "MarianMT (OPUS-MT)",
+    "m2m_100": "M2M-100 and NLLB",
+    "mbart": "mBART-50",
+}  # of checkpoints of Hugging Face that can be imported, by `model_type`
 
 Names = set[str]
 
@@ -32,6 +37,20 @@ def recognise(path: Path) -> str | None:
     if path.is_file():
         return _recognise_file(path, names)
     return next((said for said in (look(path, names) for look in LOOKS) if said), None)
+
+
+def find_toolkit(path: Path) -> str | None:
+    """Return the toolkit whose model a folder or a file is, if it can be imported; else None."""
+    folder = path if path.is_dir() else path.parent
+    try:
+        names = {each.name for each in folder.iterdir()}
+    except OSError:
+        return None
+    if path.is_file():
+        names = {path.name, *(n for n in names if not n.endswith((".npz", ".ckpt", ".pt")))}
+    elif _is_ours(path, names) or _is_ctranslate2(path, names) or _is_argos(path, names):
+        return None
+    return next((name for name, look in TOOLKITS.items() if look(path, names)), None)
 
 
 def _recognise_name(path: Path) -> str | None:
@@ -55,7 +74,7 @@ def _recognise_file(path: Path, names: Names) -> str | None:
         return f"{path} is one file of a model: name its folder, {path.parent}"
     if path.suffix == ".argosmodel":
         return _tell(path, "a package of Argos Translate", "a CTranslate2 model is in it")
-    for look in (_is_marian, _is_joeynmt, _is_fairseq, _is_opennmt):
+    for look in (_is_marian, _is_joeynmt, _is_fairseq, _is_opennmt_py):
         if path.suffix in (".npz", ".ckpt", ".pt") and (said := look(path, {*names, path.name})):
             return said
     return None
@@ -93,7 +112,7 @@ def _is_argos(folder: Path, names: Names) -> str | None:
 
 
 def _is_eole(folder: Path, names: Names) -> str | None:
-    return _tell(folder, "a model of Eole") if "model.00.safetensors" in names else None
+    return _tell_import(folder, "a model of Eole") if "model.00.safetensors" in names else None
 
 
 def _is_huggingface(folder: Path, names: Names) -> str | None:
@@ -106,13 +125,11 @@ def _is_huggingface(folder: Path, names: Names) -> str | None:
     for name in sorted(names & {"model.safetensors", "pytorch_model.bin"}):
         if is_pointer(folder / name):
             return tell_pointer(folder / name)
-    if kind == "marian":
-        return (
-            f"{folder} is a MarianMT checkpoint of Hugging Face: "
-            f"glassformer import {folder} --out my-model makes a model of it"
-        )
     what = f"a checkpoint of Hugging Face of the kind {kind}"
-    return f"{folder} is {what}: only the kind marian (OPUS-MT) can be imported"
+    if kind not in KINDS:
+        return f"{folder} is {what}: only {', '.join(KINDS.values())} can be imported"
+    more = "" if kind == "marian" else " --languages en-fr"
+    return _tell_import(folder, what, more)
 
 
 def _is_marian(folder: Path, names: Names) -> str | None:
@@ -123,12 +140,7 @@ def _is_marian(folder: Path, names: Names) -> str | None:
     )
     if not (known or folder.suffix == ".npz"):
         return None
-    return (
-        f"{folder} is a model in Marian's own files. Import takes it once it is a MarianMT "
-        "checkpoint: the OPUS-MT models are on the Hugging Face hub as such, and transformers 4 "
-        "converts others (python -m transformers.models.marian.convert_marian_to_pytorch --src "
-        "FOLDER --dest NEW)"
-    )
+    return _tell_import(folder, "a model in Marian's own files")
 
 
 def _is_joeynmt(folder: Path, names: Names) -> str | None:
@@ -136,7 +148,7 @@ def _is_joeynmt(folder: Path, names: Names) -> str | None:
     is_one = any(name.endswith(".ckpt") for name in names) and (
         has_vocabulary or {"config.yaml", "validations.txt"} & names
     )
-    return _tell(folder, "a model of JoeyNMT") if is_one else None
+    return _tell_import(folder, "a model of JoeyNMT") if is_one else None
 
 
 def _is_fairseq(folder: Path, names: Names) -> str | None:
@@ -144,12 +156,16 @@ def _is_fairseq(folder: Path, names: Names) -> str | None:
     has_checkpoint = any(re.fullmatch(r"(checkpoint\w*|model\w*)\.pt", name) for name in names)
     is_training = bool({"checkpoint_best.pt", "checkpoint_last.pt"} & names)
     is_one = (has_dictionary and has_checkpoint) or is_training
-    return _tell(folder, "a model of fairseq") if is_one else None
+    return _tell_import(folder, "a model of fairseq") if is_one else None
 
 
-def _is_opennmt(folder: Path, names: Names) -> str | None:
+def _is_opennmt_py(folder: Path, names: Names) -> str | None:
     if any(re.search(r"_step_\d+(\.pt)?$", name) for name in names):
-        return _tell(folder, "a model of OpenNMT-py")
+        return _tell_import(folder, "a model of OpenNMT-py")
+    return None
+
+
+def _is_opennmt_tf(folder: Path, names: Names) -> str | None:
     if any(re.fullmatch(r"(model\.)?ckpt-\d+\.index", name) for name in names):
         return _tell(folder, "a model of OpenNMT-tf or tensor2tensor")
     return None
@@ -160,12 +176,19 @@ def _is_sockeye(folder: Path, names: Names) -> str | None:
     return _tell(folder, "a model of Sockeye") if is_one else None
 
 
+def _tell_import(folder: Path, what: str, more: str = "") -> str:
+    """Return one sentence on what can be imported, with the command that does it."""
+    made = "makes a model of it"
+    return f"{folder} is {what}: glassformer import {folder} --out my-model{more} {made}"
+
+
 def _tell(folder: Path, what: str, why: str = "") -> str:
     """Return one sentence on what cannot be imported, and one on what to do."""
     reason = f" ({why})" if why else ""
     return (
-        f"{folder} is {what}. {NOT_READ}{reason}: import takes MarianMT checkpoints of Hugging "
-        f"Face, such as OPUS-MT; or {TRAIN}"
+        f"{folder} is {what}. {NOT_READ}{reason}: import takes models of Hugging Face (MarianMT, "
+        "M2M-100, NLLB, mBART-50), Marian, fairseq, OpenNMT-py, Eole and JoeyNMT; or "
+        f"{TRAIN}"
     )
 
 
@@ -178,9 +201,21 @@ LOOKS: tuple[Callable[[Path, Names], str | None], ...] = (
     _is_marian,
     _is_joeynmt,
     _is_fairseq,
-    _is_opennmt,
+    _is_opennmt_py,
+    _is_opennmt_tf,
     _is_sockeye,
 )
+
+
+# Those that `import` reads. A checkpoint of Hugging Face may be of a kind that it does not.
+TOOLKITS: dict[str, Callable[[Path, Names], str | None]] = {
+    "eole": _is_eole,
+    "huggingface": _is_huggingface,
+    "marian": _is_marian,
+    "joeynmt": _is_joeynmt,
+    "fairseq": _is_fairseq,
+    "opennmt": _is_opennmt_py,
+}
 
 
 def _read_json(path: Path) -> dict[str, Any]:

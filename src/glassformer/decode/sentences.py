@@ -121,11 +121,11 @@ def plan_sentences(
         raise ValueError(f"{len(sources)} sources, {len(prefixes)} prefixes, {len(lines)} lines")
     sentences = []
     for index, (line, source, prefix) in enumerate(zip(lines, sources, prefixes, strict=True)):
-        if not source or source[-1] != EOS:
-            raise ValueError(f"line {line + 1}: the ids of a source end with EOS ({EOS})")
+        if not source:
+            raise ValueError(f"line {line + 1}: the source has no tokens, not even EOS ({EOS})")
         if prefix and min(prefix) <= EOS:
             raise ValueError(f"line {line + 1}: {min(prefix)} is a control id: not in a prefix")
-        limit = longest_output(len(source) - 1, settings, longest)
+        limit = longest_output(len(source) - (source[-1] == EOS), settings, longest)
         for what, tokens in (("the prefix", len(prefix)), ("min_length", settings.min_length)):
             if tokens >= limit:
                 raise ValueError(

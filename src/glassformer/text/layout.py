@@ -57,6 +57,14 @@ def is_unigram(found: Any) -> bool:
         return False
 
 
+def is_imported_bpe(found: Any) -> bool:
+    """Return whether this is a tokenizer of this kind: ours has no token for what is unknown."""
+    try:
+        return bool(found["model"]["unk_token"] == "<unk>")
+    except (KeyError, TypeError):
+        return False
+
+
 def read_layout(found: Any, path: Path | str) -> tuple[list[str], list[tuple[str, str]]]:
     """Return the vocabulary and the merges.
 

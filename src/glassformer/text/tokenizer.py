@@ -30,6 +30,7 @@ from .layout import (
     FIRST_BYTE,
     FIRST_CHARACTER,
     WORD,
+    is_imported_bpe,
     is_tag,
     is_unigram,
     open_layout,
@@ -138,6 +139,10 @@ class Tokenizer:
             from .unigram import Unigram
 
             return Unigram.load(path)
+        if is_imported_bpe(found):
+            from .imported_bpe import ImportedBpe
+
+            return ImportedBpe.load(path)
         return cls(*read_layout(found, path))
 
     def save(self, path: Path | str) -> None:

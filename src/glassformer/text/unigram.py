@@ -19,7 +19,7 @@ from tokenizers import Tokenizer as Backend
 
 from ..disk import read_text
 from ..validation_errors import check_list
-from .layout import CONTROLS
+from .layout import CONTROLS, is_tag
 from .tokenizer import Tokenizer, Tokens
 from .unicode import Span, replace_surrogates
 
@@ -32,7 +32,8 @@ OUT_OF_REACH = " "  # before a token that no text yields: segmented text has no 
 class Unigram(Tokenizer):
     """A unigram tokenizer. Ids: pad 0, bos 1, eos 2, then tokens, "<unk>" one of them.
 
-    A language code like ">>fra<<" is one token; it names the target language.
+    A language code like ">>fra<<" is one token; it names the target language. A tag like "<2fr>",
+    which no text yields, is added by callers.
     """
 
     def __init__(
@@ -45,13 +46,17 @@ class Unigram(Tokenizer):
         """
         self.vocabulary, self.merges = tuple(vocabulary), ()
         self.scores, self.charsmap = tuple(scores), charsmap
-        self._bytes = [_read(token).encode() for token in vocabulary]
-        with _refused_by_rust():
+        self.tags = {
+            token: id
+            for id, (token, score) in enumerate(zip(vocabulary, scores, strict=True))
+            if _is_code(token) or (score is None and is_tag(token) and token != UNKNOWN)
+        }
+        self._bytes = [b"" if token in self.tags else _read(token).encode() for token in vocabulary]
+        with refuse_panics():
             self._backend = Backend.from_str(self._layout())
             self._backend.encode(PROBE)
         self._unknown = self.vocabulary.index(UNKNOWN)
         self._ids = {token: id for id, token in enumerate(vocabulary) if id >= len(CONTROLS)}
-        self.tags = {token: id for token, id in self._ids.items() if _is_code(token)}
 
     @classmethod
     def load(cls, path: Path | str) -> Unigram:
@@ -84,13 +89,13 @@ class Unigram(Tokenizer):
 
     def encode_many(self, texts: Sequence[str]) -> list[list[int]]:
         check_list("texts", texts)
-        with _refused_by_rust():
+        with refuse_panics():
             found = self._backend.encode_batch([replace_surrogates(text) for text in texts])
         return [self._look_up(encoding) for encoding in found]
 
     def tokens(self, text: str) -> Tokens:
         """Return the tokens of a text, with the span of the text that each comes from."""
-        with _refused_by_rust():
+        with refuse_panics():
             found = self._backend.encode(replace_surrogates(text))
         ids = tuple(self._look_up(found))
         texts = tuple(self.vocabulary[id] for id in ids)
@@ -128,7 +133,7 @@ class Unigram(Tokenizer):
 
 
 @contextmanager
-def _refused_by_rust() -> Iterator[None]:
+def refuse_panics() -> Iterator[None]:
     """Raise ValueError for any error of the library; a panic in Rust is not an Exception."""
     try:
         yield
@@ -146,7 +151,7 @@ def _is_code(token: str) -> bool:
 def _read(token: str) -> str:
     if token == UNKNOWN:
         return "\ufffd"
-    return "" if token in CONTROLS or _is_code(token) else token.replace(SPACE, " ")
+    return "" if token in CONTROLS else token.replace(SPACE, " ")
 
 
 def _cover(offsets: Iterable[Span], length: int) -> Iterator[Span]:
@@ -158,9 +163,8 @@ def _cover(offsets: Iterable[Span], length: int) -> Iterator[Span]:
         yield start, length if place == len(found) - 1 else end
 
 
-def _describe(
-    vocabulary: Sequence[str], scores: Sequence[float | None], charsmap: bytes
-) -> dict[str, Any]:
+def describe_spaces(charsmap: bytes) -> dict[str, Any]:
+    """Return how SentencePiece's normaliser and its spaces are told to `tokenizers`."""
     clean = [{"type": "Precompiled", "precompiled_charsmap": b64encode(charsmap).decode()}]
     trim = [
         {"type": "Replace", "pattern": {"Regex": pattern}, "content": content}
@@ -168,6 +172,17 @@ def _describe(
     ]
     space = {"type": "Metaspace", "replacement": SPACE, "prepend_scheme": "always", "split": False}
     near = {"type": "Replace", "pattern": {"String": OUT_OF_REACH}, "content": ""}
+    return {
+        "normalizer": {"type": "Sequence", "normalizers": [*clean[: len(charsmap)], *trim]},
+        "pre_tokenizer": space,
+        "post_processor": None,
+        "decoder": {"type": "Sequence", "decoders": [near, space]},
+    }
+
+
+def _describe(
+    vocabulary: Sequence[str], scores: Sequence[float | None], charsmap: bytes
+) -> dict[str, Any]:
     return {
         "version": "1.0",
         "truncation": None,
@@ -185,10 +200,7 @@ def _describe(
             for id, token in enumerate(vocabulary)
             if _is_code(token)
         ],
-        "normalizer": {"type": "Sequence", "normalizers": [*clean[: len(charsmap)], *trim]},
-        "pre_tokenizer": space,
-        "post_processor": None,
-        "decoder": {"type": "Sequence", "decoders": [near, space]},
+        **describe_spaces(charsmap),
         "model": {
             "type": "Unigram",
             "unk_id": vocabulary.index(UNKNOWN),

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from glassformer.cli import main
-from glassformer.compatibility.other_folders import recognise
+from glassformer.compatibility.other_folders import find_toolkit, recognise
 from glassformer.directory import SHIPPED, open_model
 
 # The files that each toolkit writes, and what is said of the folder.
@@ -41,7 +41,20 @@ def lay_out(folder: Path, names: str) -> Path:
     return folder
 
 
+IMPORTED = ("JoeyNMT", "fairseq", "OpenNMT-py", "Eole", "Marian's own files")
+
+
 @pytest.mark.parametrize(("names", "toolkit"), LAYOUTS)
+def test_what_can_be_imported_is_told_with_the_command(
+    names: str, toolkit: str, tmp_path: Path
+) -> None:
+    folder = lay_out(tmp_path / "theirs", names)
+    said = recognise(folder) or ""
+    assert (f"glassformer import {folder} --out my-model" in said) == (toolkit in IMPORTED)
+    assert bool(find_toolkit(folder)) == (toolkit in IMPORTED)
+
+
+@pytest.mark.parametrize(("names", "toolkit"), [x for x in LAYOUTS if x[1] not in IMPORTED])
 def test_another_toolkit_is_named(
     names: str, toolkit: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -49,7 +62,7 @@ def test_another_toolkit_is_named(
     assert main(["import", str(folder), "--out", str(tmp_path / "new")]) == 2
     said = capsys.readouterr().err
     assert said.startswith(f"glassformer: {folder} is ") and toolkit in said
-    assert "MarianMT checkpoint" in said and said.count("\n") == 1
+    assert "import" in said and said.count("\n") == 1
     with pytest.raises(ValueError, match=toolkit):
         open_model(folder)
 
@@ -82,7 +95,7 @@ def test_a_marian_checkpoint_is_to_be_imported(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=f"glassformer import {folder} --out my-model"):
         open_model(folder)
     (folder / "config.json").write_text(json.dumps({"model_type": "t5"}), encoding="utf-8")
-    with pytest.raises(ValueError, match="of the kind t5: only the kind marian"):
+    with pytest.raises(ValueError, match="of the kind t5: only MarianMT"):
         open_model(folder)
 
 

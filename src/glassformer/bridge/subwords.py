@@ -1,0 +1,92 @@
+"""Files that say how an imported model cuts text: a SentencePiece model, or BPE codes."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from ..disk import read_text
+from ..text import Tokenizer
+from ..text.imported_bpe import END, ImportedBpe, spell_codes
+from .sentencepiece import Sentencepiece
+
+NONE = "none"  # the text is segmented already
+SENTENCEPIECE = (".spm", ".model")
+CODES = re.compile(r"(bpe\.?)?codes?([._-]\w+)*|bpe\.\d+k?|.*\.(codes|bpe)")
+Cut = Callable[[Sequence[str]], Tokenizer]
+
+
+def choose_subwords(folder: Path, side: str, given: Sequence[str], told: str | None = None) -> Cut:
+    """Return what makes a tokenizer for a vocabulary of one side, source or target.
+
+    given: the user's choice, a file or "none", one for both sides or one for each. told: a name
+    that the model's settings have. ValueError if there is neither, and no such file in the folder.
+    """
+    if given:
+        if len(given) > 2:
+            raise ValueError(f"--subwords: {len(given)} files, but there are two sides")
+        name = given[side == "target" and len(given) == 2]
+        return cut_at_spaces if name == NONE else read_subwords(Path(name))
+    found = _find(folder, side, told)
+    if found is None:
+        raise ValueError(
+            f"{folder}: no SentencePiece model and no BPE codes for the {side} side: name the file "
+            f"with --subwords FILE, or --subwords {NONE} if texts will be segmented already"
+        )
+    return read_subwords(found)
+
+
+def read_subwords(path: Path) -> Cut:
+    """Return what makes a tokenizer of a SentencePiece model or of BPE codes."""
+    if path.suffix in (*SENTENCEPIECE, ".json"):
+        return Sentencepiece.read(path).to_tokenizer
+    return lambda vocabulary: cut_codes(vocabulary, read_codes(path))
+
+
+def cut_at_spaces(vocabulary: Sequence[str]) -> Tokenizer:
+    """Return a tokenizer of texts whose tokens are parted by spaces."""
+    return ImportedBpe(vocabulary, (), "words")
+
+
+def cut_codes(vocabulary: Sequence[str], merges: Sequence[tuple[str, str]]) -> Tokenizer:
+    """Return a tokenizer that applies BPE codes; what goes on ends with @@ in the vocabulary."""
+    return ImportedBpe([spell_codes(token) for token in vocabulary], merges, "codes")
+
+
+def read_codes(path: Path) -> list[tuple[str, str]]:
+    """Return the merges in the file of subword-nmt or fastBPE, each as `left right count`.
+
+    ValueError for codes of subword-nmt before version 0.2, whose words end otherwise.
+    """
+    lines = read_text(path).splitlines()
+    if lines and lines[0].startswith("#version:"):
+        lines = lines[1:]
+    merges = []
+    for number, line in enumerate(lines, 1):
+        match line.split(" "):
+            case [left, right] | [left, right, _] if left and right:
+                merges.append((left, right))
+            case _ if line:
+                raise ValueError(f"{path}, line {number}: no merge of two tokens")
+    if any(END in pair for pair in merges):
+        raise ValueError(f"{path}: codes of subword-nmt 0.1, where {END} is a token of its own")
+    return merges
+
+
+def _find(folder: Path, side: str, told: str | None) -> Path | None:
+    """Return the file that cuts the text of a side: by the settings, or by its name."""
+    if told:
+        places = (Path(told), folder / told, folder / Path(told).name)
+        if found := next((place for place in places if place.is_file()), None):
+            return found
+    short = {"source": ("source", "src"), "target": ("target", "trg", "tgt")}
+    both = sorted(
+        path
+        for path in (folder.iterdir() if folder.is_dir() else ())
+        if path.suffix in SENTENCEPIECE or CODES.fullmatch(path.name)
+    )
+    own = [path for path in both if re.split(r"[._-]", path.name)[0] in short[side]]
+    other = [name for names in short.values() for name in names]
+    shared = [path for path in both if re.split(r"[._-]", path.name)[0] not in other]
+    return next(iter([*own, *shared]), None)

@@ -1,0 +1,28 @@
+"""Read YAML, in which JoeyNMT and Marian keep settings and vocabularies."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from ..disk import read_text
+from ..typed_json import check_type
+
+
+def read_yaml(path: Path) -> dict[str, Any]:
+    """Return the mapping in a file. ValueError if there is none, or PyYAML is not installed."""
+    return parse_yaml(read_text(path), str(path))
+
+
+def parse_yaml(text: str, where: str) -> dict[str, Any]:
+    """Return the mapping in a text. ValueError, which begins with `where`, if there is none."""
+    try:
+        import yaml
+    except ImportError:
+        raise ValueError('PyYAML is not installed: pip install "glassformer[bridge]"') from None
+    try:
+        found = yaml.load(text, getattr(yaml, "CSafeLoader", yaml.SafeLoader))
+    except yaml.YAMLError as error:
+        said = " ".join(str(error).split())
+        raise ValueError(f"{where}: damaged (no YAML: {said})") from None
+    return check_type(found, dict[str, Any], where)

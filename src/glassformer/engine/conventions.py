@@ -1,0 +1,83 @@
+"""An engine for a model of other conventions: ours stand outside, the model's own inside.
+
+Imported models may force a token at the begin of a translation, the language, or have no EOS at the
+end of a source. Callers need not know: sources end with EOS, and translations have no such token.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from ..config import EOS, Decode
+from ..decode.sentences import Budget, Hypothesis
+from .native import Head, ScoredPair
+
+if TYPE_CHECKING:
+    from .native import Array
+    from .weights import Engine, Rows
+
+
+class ConventionEngine:
+    """An engine whose translations begin with the tokens `begin`, which its callers never see.
+
+    has_eos: whether its sources end with EOS; if not, no position attends to one.
+    """
+
+    def __init__(self, engine: Engine, begin: Sequence[int], has_eos: bool) -> None:
+        self.engine, self.begin, self.has_eos = engine, list(begin), has_eos
+
+    @property
+    def precision(self) -> str:
+        return self.engine.precision
+
+    def search(
+        self, sources: Rows, settings: Decode, *, prefixes: Rows | None = None, **how: Any
+    ) -> list[list[Hypothesis]]:
+        """Return the best hypotheses of each source, without the tokens that they begin with."""
+        given = [()] * len(sources) if prefixes is None else prefixes
+        begun = [[*self.begin, *prefix] for prefix in given]
+        found = self.engine.search(self._cut(sources), settings, prefixes=begun, **how)
+        return [[self._drop(each) for each in ways] for ways in found]
+
+    def score(self, sources: Rows, targets: Rows, **how: Any) -> list[ScoredPair]:
+        """Return the log-probabilities of the tokens of each target."""
+        found = self.engine.score(self._cut(sources), self._begin(targets), **how)
+        skipped = len(self.begin)
+        return [replace(each, log_probs=each.log_probs[skipped:]) for each in found]
+
+    def attend(
+        self,
+        sources: Rows,
+        targets: Rows,
+        heads: Sequence[Head],
+        *,
+        workers: int,
+        budget: int | Budget,
+    ) -> Iterator[tuple[int, list[Array]]]:
+        """Yield the weights of each pair: no row for what it begins with, zeros for EOS."""
+        import numpy as np
+
+        how: dict[str, Any] = {"workers": workers, "budget": budget}
+        for i, found in self.engine.attend(self._cut(sources), self._begin(targets), heads, **how):
+            rows = (weights[len(self.begin) :] for weights in found)
+            yield i, [w if self.has_eos else np.pad(w, ((0, 0), (0, 1))) for w in rows]
+
+    def _cut(self, sources: Rows) -> Rows:
+        """Return the sources as the network reads them: one token at least."""
+        if self.has_eos:
+            return sources
+        return [row[:-1] if len(row) > 1 and row[-1] == EOS else row for row in sources]
+
+    def _begin(self, targets: Rows) -> Rows:
+        return [[*self.begin, *target] for target in targets]
+
+    def _drop(self, found: Hypothesis) -> Hypothesis:
+        forced = found.token_log_probs[: len(self.begin)]
+        return replace(
+            found,
+            tokens=found.tokens[len(self.begin) :],
+            log_prob=found.log_prob - sum(forced),
+            token_log_probs=found.token_log_probs[len(self.begin) :],
+        )

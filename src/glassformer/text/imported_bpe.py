@@ -1,0 +1,165 @@
+"""The byte-pair encodings of other toolkits: SentencePiece's, and that of subword-nmt and fastBPE.
+
+They come with an imported model, whose vocabulary need not have all tokens that they make: the
+others, which stand behind a space in tokenizer.json, are encoded as "<unk>". There may be no
+merges at all, where a text is segmented already.
+"""
+
+from __future__ import annotations
+
+import json
+from base64 import b64decode
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Literal
+
+from tokenizers import Encoding
+from tokenizers import Tokenizer as Backend
+
+from ..disk import read_text
+from .layout import CONTROLS, is_tag
+from .unicode import replace_surrogates
+from .unigram import PROBE, SPACE, UNKNOWN, Unigram, describe_spaces, refuse_panics
+
+END = "</w>"  # ends the last token of a word in BPE codes
+JOINER = "@@"  # ends every other one, where the codes were applied
+BORDER = " "  # a token that no text yields, between the vocabulary and what it has not
+
+Style = Literal["sentencepiece", "codes", "words"]
+Merges = Sequence[tuple[str, str]]
+
+
+class ImportedBpe(Unigram):
+    """A byte-pair encoding of another toolkit. Ids: pad 0, bos 1, eos 2, then its tokens.
+
+    A tag is a token between < and >: no text yields it, callers add it.
+    """
+
+    def __init__(
+        self,
+        vocabulary: Sequence[str],
+        merges: Merges,
+        style: Style,
+        charsmap: bytes = b"",
+        others: Sequence[str] = (),
+    ) -> None:
+        """Take the tokens in the order of their ids, and the merges in the order of their ranks.
+
+        others: further tokens that texts yield, beside those that merges make. style:
+        sentencepiece, with a normaliser in its compiled form; or codes, where tokens are spelled
+        as in the codes, the last one of a word with `END`; or words, which white space parts.
+        """
+        self.vocabulary, self.merges = tuple(vocabulary), tuple(merges)
+        known = {*vocabulary, BORDER}
+        made = (part for left, right in merges for part in (left, right, left + right))
+        self.others = tuple(dict.fromkeys(x for x in (*others, *made) if x not in known))
+        self.style, self.charsmap = style, charsmap
+        with refuse_panics():
+            self._backend = Backend.from_str(self._layout())
+            self._backend.encode(PROBE)
+        self._unknown = self.vocabulary.index(UNKNOWN)
+        self._ids = {token: id for id, token in enumerate(vocabulary) if id >= len(CONTROLS)}
+        tags = (token for token in self._ids if is_tag(token) and token != UNKNOWN)
+        self.tags = {token: self._ids[token] for token in tags}
+        self._bytes = [self._read(token).encode() for token in vocabulary]
+
+    @classmethod
+    def load(cls, path: Path | str) -> ImportedBpe:
+        """Read a tokenizer.json; raise ValueError for one that `save` would not write."""
+        try:
+            return cls._parse(json.loads(read_text(Path(path))))
+        except (ValueError, KeyError, TypeError, AttributeError, IndexError, RecursionError):
+            raise ValueError(f"{path}: not a tokenizer of glassformer, or a damaged one") from None
+
+    @classmethod
+    def _parse(cls, found: Mapping[str, Any]) -> ImportedBpe:
+        model = found["model"]
+        ids: dict[str, int] = model["vocab"]
+        tokens = sorted(ids, key=ids.__getitem__)
+        border = tokens.index(BORDER)
+        vocabulary, others = tokens[:border], tokens[border + 1 :]
+        merges = [(left, right) for left, right in model.get("merges", ())]
+        style: Style = "sentencepiece"
+        if model["type"] == "WordLevel":
+            style = "words"
+        elif model["end_of_word_suffix"] == END:
+            style = "codes"
+        charsmap = b""
+        if style == "sentencepiece":
+            first = found["normalizer"]["normalizers"][0]
+            charsmap = b64decode(first.get("precompiled_charsmap", ""))
+        if vocabulary[: len(CONTROLS)] != list(CONTROLS) or found != _describe(
+            tokens, merges, style, charsmap
+        ):
+            raise ValueError
+        return cls(vocabulary, merges, style, charsmap, others)
+
+    def decode(self, ids: Iterable[int]) -> str:
+        """Return the text of any ids: controls and tags are left out, unknown ones are U+FFFD."""
+        return super().decode(ids).rstrip(" ")
+
+    def encode_inside(self, text: str) -> list[int]:
+        """Return the ids of a text as it stands inside another: here as anywhere."""
+        return self._look_up(self._backend.encode(replace_surrogates(text)))
+
+    def _look_up(self, found: Encoding) -> list[int]:
+        """Return the ids, "<unk>" for tokens that the network has not."""
+        size = len(self.vocabulary)
+        return [id if id < size else self._unknown for id in found.ids]
+
+    def _read(self, token: str) -> str:
+        """Return the text that a token stands for."""
+        if token == UNKNOWN:
+            return "\ufffd" if self.style == "sentencepiece" else "\ufffd "
+        if token in CONTROLS or token in self.tags:
+            return ""
+        if self.style == "sentencepiece":
+            return token.replace(SPACE, " ")
+        if self.style == "words":
+            return f"{token} "
+        return f"{token.removesuffix(END)} " if token.endswith(END) else token
+
+    def _layout(self) -> str:
+        tokens = (*self.vocabulary, BORDER, *self.others)
+        described = _describe(tokens, self.merges, self.style, self.charsmap)
+        return json.dumps(described, ensure_ascii=False, indent=1) + "\n"
+
+
+def spell_codes(token: str) -> str:
+    """Return a token as the codes spell it: what ends with `JOINER` goes on, all else ends."""
+    if token in (*CONTROLS, UNKNOWN) or is_tag(token) or token.startswith(" "):
+        return token
+    return token.removesuffix(JOINER) if token.endswith(JOINER) else token + END
+
+
+def _describe(
+    tokens: Sequence[str], merges: Merges, style: Style, charsmap: bytes
+) -> dict[str, Any]:
+    if style == "sentencepiece":
+        spaces = describe_spaces(charsmap)
+    else:
+        split = {"type": "WhitespaceSplit"}
+        end = {"type": "BPEDecoder", "suffix": END} if style == "codes" else None
+        spaces = {"normalizer": None, "pre_tokenizer": split, "post_processor": None}
+        spaces["decoder"] = end
+    ids = {token: id for id, token in enumerate(tokens)}
+    model: dict[str, Any] = {"type": "WordLevel", "vocab": ids, "unk_token": UNKNOWN}
+    if style != "words":
+        model |= {
+            "type": "BPE",
+            "dropout": None,
+            "continuing_subword_prefix": None,
+            "end_of_word_suffix": END if style == "codes" else None,
+            "fuse_unk": style == "sentencepiece",
+            "byte_fallback": False,
+            "ignore_merges": False,
+            "merges": [list(pair) for pair in merges],
+        }
+    return {
+        "version": "1.0",
+        "truncation": None,
+        "padding": None,
+        "added_tokens": [],
+        **spaces,
+        "model": model,
+    }
