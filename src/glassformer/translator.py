@@ -40,6 +40,7 @@ if TYPE_CHECKING:  # a model is opened without PyTorch, and translates without N
     from numpy.typing import NDArray
 
     from .engine import Example
+    from .engine.weights import Engine
     from .model import EncoderDecoder
 
 __all__ = ["Part", "Progress", "Scored", "Translation", "Translator"]
@@ -275,7 +276,7 @@ class Translator:
         progress: Progress | None,
     ) -> list[list[Hypothesis]]:
         """Return the best hypotheses of each sentence; with `mbr`, those of the highest utility."""
-        engine, several = self.weights.get_engine(self.precision), decode.mbr
+        engine, several = self.choose_engine(decode), decode.mbr
         if constraints and any(constraints):
             return self._search_constrained(
                 sources, decode, wanted, prefixes, lines, constraints, seed, progress
@@ -284,7 +285,8 @@ class Translator:
         draws = several if is_drawn else 1
         if several and not is_drawn:
             n_best = max(several, n_best)
-            decode = decode.model_copy(update={"beam": max(decode.beam, n_best)})
+            widest = -(-max(decode.beam, n_best) // decode.beam_groups) * decode.beam_groups
+            decode = decode.model_copy(update={"beam": widest})
         found = engine.search(
             [source for source in sources for _ in range(draws)],
             decode,
@@ -302,6 +304,12 @@ class Translator:
         groups = [found[first : first + draws] for first in range(0, len(found), draws)]
         ranked = (self._rank([each for ways in group for each in ways], decode) for group in groups)
         return [best[:wanted] for best in ranked]
+
+    def choose_engine(self, decode: Decode) -> Engine:
+        """Return what searches: PyTorch where the engine in C does not know such a search."""
+        if decode.is_plain:
+            return self.weights.get_engine(self.precision)
+        return self.weights.get_torch_engine()
 
     def _search_constrained(
         self,
@@ -346,8 +354,8 @@ class Translator:
         self, texts: Sequence[str], glossary: Glossary | Mapping[str, str], decode: Decode
     ) -> list[list[Constraint]]:
         """Return what the translation of each text has to contain. ValueError without a beam."""
-        if decode.search != "beam" or decode.mbr:
-            raise ValueError("a glossary needs search=beam, without mbr")
+        if decode.search != "beam" or decode.mbr or decode.beam_groups > 1:
+            raise ValueError("a glossary needs search=beam, without mbr and beam_groups")
         terms = Glossary.of(glossary)
         return [[self._spell(term) for term in terms.find(text)] for text in texts]
 

@@ -18,7 +18,7 @@ PANELS = {
     "Train": ("check-data", "augment", "train", "average"),
     "Use": ("translate", "see", "serve", "page", "score", "align", "heads", "info", "doctor"),
     "Language models": ("complete", "fill", "classify"),
-    "Measure": ("evaluate",),
+    "Measure": ("evaluate", "probe"),
     "Exchange": ("import", "export", "publish"),
 }
 PANEL_OF = {name: panel for panel, names in PANELS.items() for name in names}
