@@ -188,7 +188,8 @@ the encoder, *it* collects nothing that is used. The decision is made in the dec
 that writes the pronoun: that step first attends to the *adjective*, and a few layers later to the
 noun that the adjective describes. We call such a sentence, with two nouns and one *it*, a riddle.
 
-`python -m benchmarks pronoun` measures this page anew: {riddles} riddles that were not in training,
+`python -m benchmarks pronoun` measures this page anew, with the code of `glassformer probe`, which
+asks any model ([evaluate.md](evaluate.md)). There are {riddles} riddles that were not in training,
 with as many *il* as *elle*, and as many with the right noun first as second. {translated:.1%} are
 translated with the right pronoun. All below is about one step: the French up to the pronoun is
 given, and the right pronoun is compared with the wrong one; it is likelier in {right:.1%}, by a
@@ -251,5 +252,5 @@ Setting the output of a single head to zero never brings the share of right pron
 * That a model gets a riddle right does not say that it solves it as we would. This one never
   resolves *it*; it translates, and a pronoun in French needs a gender only when it is written.
 * This is one model of {layers} + {layers} layers and one corpus of plain sentences. Another may do
-  it otherwise; `glassformer see MODEL "..." --edit` tests yours.
+  it otherwise; `glassformer probe` asks yours, with sentences of yours: [evaluate.md](evaluate.md).
 """

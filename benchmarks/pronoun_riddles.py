@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 import numpy as np
 
-from glassformer.config import BOS, EOS
+from glassformer.config import EOS
+from glassformer.directory import write_text
+from glassformer.evaluate.contrastive import ContrastiveItem
+from glassformer.evaluate.probe_pairs import ProbePair, read_probe_pair
 from glassformer.translator import Translator
 from tools.demo_corpus import PronounItem, accepted, pronoun_items
 from tools.demo_corpus.words import load_lexicon
@@ -18,28 +22,14 @@ SEED = 77
 
 @dataclass(frozen=True)
 class Riddle:
-    """A sentence, its French up to the pronoun, and where its words are."""
+    """A sentence of the grammar, as a pair that a model is asked about."""
 
     item: PronounItem
-    source: list[int]
-    given: list[int]  # the rows of the decoder; the last predicts the pronoun
-    answers: tuple[int, int]  # the right token and the wrong one
-    words: dict[str, list[int]]  # right, wrong, it, adjective, rest: positions in the source
-    nouns: dict[str, list[int]]  # right, wrong: rows that read the French noun and what is before
+    pair: ProbePair
 
     def turn(self) -> Riddle:
         """The same where the other noun is the right one."""
-        names = {"right": "wrong", "wrong": "right"}
-        return replace(
-            self,
-            answers=self.answers[::-1],
-            words={name: self.words[names.get(name, name)] for name in self.words},
-            nouns={name: self.nouns[names[name]] for name in self.nouns},
-        )
-
-    @property
-    def row(self) -> int:
-        return len(self.given) - 1
+        return replace(self, pair=self.pair.exchange("right", "wrong"))
 
 
 class Reader:
@@ -57,43 +47,27 @@ class Reader:
             for word in load_lexicon()[0]["noun"]
         }
 
-    def read(self, item: PronounItem) -> Riddle | None:
-        """None where a word is not found, or the French does not part at the pronoun."""
-        found = self.translator.read(item.source)
-        target = self.translator.tokenizers.target
-        reference, contrast = target.tokens(item.reference), target.encode(item.contrast)
-        parts = [a != b for a, b in zip(reference.ids, contrast, strict=False)].index(True)
+    def mark(self, item: PronounItem, source: str = "") -> ContrastiveItem:
+        """The sentence, or another source like it, with its nouns, adjective and `it` marked."""
         right, wrong = item.nouns[item.referent], item.nouns[1 - item.referent]
-        named = {"right": right, "wrong": wrong, "it": "it", "adjective": item.adjective}
-        words = {name: _find(item.source, [text], found.spans) for name, text in named.items()}
-        nouns = {
-            name: _find(item.reference, self.french[noun], reference.spans, before=True)
-            for name, noun in (("right", right), ("wrong", wrong))
-        }
-        if not all((*words.values(), *nouns.values())):
-            return None
-        taken = {place for places in words.values() for place in places}
-        words["rest"] = [n for n in range(len(found.ids) + 1) if n not in taken]
-        return Riddle(
-            item,
-            [*found.ids, EOS],
-            [BOS, *reference.ids[:parts]],
-            (reference.ids[parts], contrast[parts]),
-            words,
-            {name: [n + 1 for n in rows if n < parts] for name, rows in nouns.items()},
+        names = {"right": right, "wrong": wrong}
+        words = {**names, "it": "it", "adjective": item.adjective}
+        rows = {name: self._find(item.reference, noun) for name, noun in names.items()}
+        marked = {"source": words, "target": rows}
+        return ContrastiveItem(
+            source or item.source, item.reference, (item.contrast,), marked=marked
         )
 
+    def read(self, item: PronounItem) -> Riddle | None:
+        """None where a word is not found. The French nouns may stand behind the pronoun."""
+        pair = read_probe_pair(self.translator, self.mark(item))
+        return None if isinstance(pair, str) else Riddle(item, pair)
 
-def _find(
-    text: str, words: Iterable[str], spans: Sequence[tuple[int, int]], *, before: bool = False
-) -> list[int]:
-    """The tokens of the first of these words in a text, with the word before it if asked for."""
-    lead = r"(?:\S+\s+)?(?:\w+['’])?" if before else r"\b"
-    found = re.search(rf"{lead}(?:{'|'.join(map(re.escape, words))})\b", text)
-    if not found:
-        return []
-    start, end = found.span()
-    return [n for n, (first, last) in enumerate(spans) if min(end, last) > max(start, first)]
+    def _find(self, text: str, noun: str) -> str:
+        """The French noun in a text, with the word before it, which shows the gender."""
+        nouns = "|".join(map(re.escape, self.french[noun]))
+        found = re.search(rf"(?:\S+\s+)?(?:\w+['’])?(?:{nouns})\b", text)
+        return found[0] if found else ""
 
 
 def collect(reader: Reader, count: int) -> list[Riddle]:
@@ -129,17 +103,27 @@ def find_donors(reader: Reader, riddles: Sequence[Riddle], what: str) -> list[Ri
 
 
 def _turn(reader: Reader, riddle: Riddle, word: str, what: str) -> Riddle | None:
-    item = riddle.item
+    item, pair = riddle.item, riddle.pair
     old = item.adjective if what == "adjective" else item.nouns[item.referent]
     source = re.sub(rf"\b{old}\b", word, item.source, count=1)
-    found = reader.translator.read(source)
-    if word == old or len(found.ids) + 1 != len(riddle.source):
+    ids = [*reader.translator.read(source).ids, EOS]
+    if word == old or len(ids) != len(pair.source):
         return None
     answers = {tuple(re.findall(r"\b(il|elle)\b", text)) for text in accepted(source, "en", "fr")}
     if answers != {(item.wrong,)}:
         return None
-    changed = [n for n, (a, b) in enumerate(zip(found.ids, riddle.source, strict=False)) if a != b]
-    place = riddle.words["adjective" if what == "adjective" else "right"]
-    if not set(changed) <= set(place):
+    changed = {n for n, (a, b) in enumerate(zip(ids, pair.source, strict=True)) if a != b}
+    if not changed <= {*pair.words["adjective" if what == "adjective" else "right"]}:
         return None
-    return replace(riddle, source=[*found.ids, EOS])
+    return replace(riddle, pair=replace(pair, source=ids))
+
+
+def write_riddles(riddles: Sequence[Riddle], reader: Reader, path: Path) -> None:
+    """The riddles as a table that `glassformer probe` and `evaluate --contrastive` read."""
+    items = [reader.mark(each.item) for each in riddles]
+    names = [f"{side}.{role}" for side, roles in items[0].marked.items() for role in roles]
+    rows = [["source", "right", "wrong", *names]]
+    for each in items:
+        words = [word for roles in each.marked.values() for word in roles.values()]
+        rows.append([each.source, each.right, *each.wrong, *words])
+    write_text(path, "".join("\t".join(row) + "\n" for row in rows))

@@ -53,6 +53,8 @@ Name = Annotated[str, Field(min_length=1, max_length=200)]
 # The settings that only one kind of search uses, and that search.
 SEARCH_OF = {
     "beam": "beam",
+    "beam_groups": "beam",
+    "diversity": "beam",
     "stop": "beam",
     "temperature": "sample",
     "top_k": "sample",
@@ -729,6 +731,15 @@ class Decode(Settings):
         "beam", "Keep the best hypotheses, take the likeliest token each time, or draw one."
     )
     beam: int = setting(5, "How many hypotheses are kept (paper 6.1).", ge=1, le=1000)
+    beam_groups: int = setting(
+        1, "Diverse beam: groups of hypotheses that avoid each other's tokens.", ge=1, le=1000
+    )
+    diversity: float = setting(
+        0.5,
+        "What a token costs a group for each hypothesis of earlier groups that took it.",
+        ge=0,
+        le=1000,
+    )
     length_penalty: Literal["gnmt", "power", "none"] = setting(
         "gnmt", "What a log-probability is divided by: ((5+n)/6)^alpha, n^alpha or 1 (paper 6.1)."
     )
@@ -749,6 +760,9 @@ class Decode(Settings):
     no_repeat_ngram_size: int = setting(
         0, "Never the same so many tokens twice; 0: off.", ge=0, le=WIDE
     )
+    repetition_penalty: float = setting(
+        1.0, "Above 1: tokens that were there already are less likely.", ge=1, le=100
+    )
     temperature: float = setting(1.0, "Below 1: fewer bold choices; above 1: more.", gt=0)
     top_k: int = setting(0, "Only among so many of the likeliest; 0: all.", ge=0, le=MANY)
     top_p: float = setting(
@@ -767,12 +781,21 @@ class Decode(Settings):
     def _has_several(self) -> Decode:
         if self.mbr and self.search == "greedy":
             raise ValueError("mbr chooses among several: search=sample or search=beam")
+        if self.beam % self.beam_groups:
+            raise ValueError(
+                f"beam={self.beam} cannot be divided among beam_groups={self.beam_groups}"
+            )
         return self
 
     @property
     def rows(self) -> int:
         """Return how many hypotheses of a sentence are continued at each step."""
         return self.beam if self.search == "beam" else 1
+
+    @property
+    def is_plain(self) -> bool:
+        """Return whether this is a search that the engine in C knows."""
+        return self.repetition_penalty == 1 and (self.search != "beam" or self.beam_groups == 1)
 
     def override(
         self, given: Decode | Mapping[str, Any] | None = None, n_best: int | None = None

@@ -295,7 +295,7 @@ class Translator:
         progress: Progress | None,
     ) -> list[list[Hypothesis]]:
         """Return the best hypotheses of each sentence; with `mbr`, those of the highest utility."""
-        engine, several = self.get_engine(self.precision), decode.mbr
+        engine, several = self.choose_engine(decode), decode.mbr
         if constraints and any(constraints):
             return self._search_constrained(
                 sources, decode, wanted, prefixes, lines, constraints, seed, progress
@@ -304,7 +304,8 @@ class Translator:
         draws = several if is_drawn else 1
         if several and not is_drawn:
             n_best = max(several, n_best)
-            decode = decode.model_copy(update={"beam": max(decode.beam, n_best)})
+            widest = -(-max(decode.beam, n_best) // decode.beam_groups) * decode.beam_groups
+            decode = decode.model_copy(update={"beam": widest})
         found = engine.search(
             [source for source in sources for _ in range(draws)],
             decode,
@@ -322,6 +323,12 @@ class Translator:
         groups = [found[first : first + draws] for first in range(0, len(found), draws)]
         ranked = (self._rank([each for ways in group for each in ways], decode) for group in groups)
         return [best[:wanted] for best in ranked]
+
+    def choose_engine(self, decode: Decode) -> Engine:
+        """Return what searches: PyTorch where the engine in C does not know such a search."""
+        if decode.is_plain:
+            return self.get_engine(self.precision)
+        return self._adapt(self.weights.get_torch_engine())
 
     def _search_constrained(
         self,
@@ -366,8 +373,8 @@ class Translator:
         self, texts: Sequence[str], glossary: Glossary | Mapping[str, str], decode: Decode
     ) -> list[list[Constraint]]:
         """Return what the translation of each text has to contain. ValueError without a beam."""
-        if decode.search != "beam" or decode.mbr:
-            raise ValueError("a glossary needs search=beam, without mbr")
+        if decode.search != "beam" or decode.mbr or decode.beam_groups > 1:
+            raise ValueError("a glossary needs search=beam, without mbr and beam_groups")
         terms = Glossary.of(glossary)
         return [[self._spell(term) for term in terms.find(text)] for text in texts]
 

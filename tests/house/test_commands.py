@@ -75,6 +75,9 @@ def corpus(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "terms.tsv").write_text("dog\tchien\n", encoding="utf-8")
     write_labelled(tmp_path / "labelled.tsv")
     (tmp_path / "pairs.tsv").write_text("A dog.\tUn chien.\tUne chien.\n", encoding="utf-8")
+    page = (ROOT / "docs" / "evaluate.md").read_text(encoding="utf-8")
+    marked = "source\t" + page.split("```\nsource\t")[1].split("```")[0]
+    (tmp_path / "marked.tsv").write_text(marked, encoding="utf-8")
     (tmp_path / "other-model").symlink_to(SHIPPED / "demo-rnn")
     edits = (ROOT / "docs" / "edits.md").read_text(encoding="utf-8")
     (tmp_path / "edits.json").write_text(edits.split("```json\n")[1].split("```")[0], "utf-8")

@@ -28,6 +28,7 @@ NO_EFFECT = {
         "--tokenize --literature --no-split --no-guard --threads --workers {search}",
     },
     "see": {
+        "inside one translation": "--mbr --utility",
         "on a saved trace": "--sentence --level --target --prefix --hypothesis --device "
         "--precision {search}",
         "on a language model": "--sentence --target --prefix --hypothesis --edit {search}",

@@ -117,6 +117,7 @@ def check_see_options(given: dict[str, Any], typed: set[str]) -> None:
 
     typed: the options that the user gave, and the names of the arguments.
     """
+    refuse("see", typed, "inside one translation")
     for name in ("text", "target", "prefix"):
         check_text_length(given[name], name)
     check_choice("form", given["form"], FORMS)

@@ -29,7 +29,7 @@ PANELS = {
         "doctor",
     ),
     "Language models": ("complete", "fill", "classify"),
-    "Measure": ("evaluate",),
+    "Measure": ("evaluate", "probe"),
     "Exchange": ("import", "export", "publish"),
 }
 PANEL_OF = {name: panel for panel, names in PANELS.items() for name in names}

@@ -19,7 +19,7 @@ from torch import Tensor
 
 from ..config import EOS, PAD, Decode
 from .beam import is_done
-from .rules import find_top, forbid, length_penalty, sum_logs
+from .rules import find_top, forbid, length_penalty, penalise_repeats, sum_logs
 from .sentences import Constraint
 from .step import Hypotheses, Step
 
@@ -71,6 +71,7 @@ def step_constrained(
     constraints: Sequence[Sequence[Constraint]],
 ) -> Step:
     """Return the step that continues each sentence's hypotheses. The logits are overwritten."""
+    penalise_repeats(logits_RV, before.tokens_RL, settings.repetition_penalty)
     beam, sum_R1 = before.beams, sum_logs(logits_RV)
     forbidden = forbid(logits_RV, sum_R1, before, settings)
     log_probs_RV = logits_RV - sum_R1

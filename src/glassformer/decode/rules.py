@@ -63,6 +63,7 @@ def choose_candidates(
     The logits are overwritten.
     """
     size = min(count_candidates(settings), logits_RV.size(1))
+    penalise_repeats(logits_RV, before.tokens_RL, settings.repetition_penalty)
     sum_R1 = sum_logs(logits_RV)
     forbidden = forbid(logits_RV, sum_R1, before, settings)
     return Best(*find_top(logits_RV, size), sum_R1), forbidden
@@ -88,6 +89,19 @@ def forbid(
     log_prob_RC = logits_RV.gather(1, token_RC) - normaliser_R1
     logits_RV.scatter_(1, token_RC, -math.inf)
     return token_RC, log_prob_RC
+
+
+def penalise_repeats(logits_RV: Tensor, tokens_RL: Tensor, penalty: float) -> None:
+    """Make the tokens that a row has already less likely, in place (Keskar et al. 2019).
+
+    Their logits are divided by the penalty if they are above 0, and else multiplied by it. The
+    log-probabilities of the search are those after it.
+    """
+    if penalty == 1:
+        return
+    logit_RL = logits_RV.gather(1, tokens_RL)
+    less_RL = torch.where(logit_RL > 0, logit_RL / penalty, logit_RL * penalty)
+    logits_RV.scatter_(1, tokens_RL, torch.where(tokens_RL > EOS, less_RL, logit_RL))
 
 
 def repeats(tokens_RL: Tensor, size: int) -> Tensor:

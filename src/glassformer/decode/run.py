@@ -23,6 +23,7 @@ from ..machine.device import free_memory, run_in_threads
 from ..machine.out_of_memory import is_out_of_memory
 from .beam import step_beam
 from .constrained import step_constrained
+from .diverse import step_diverse
 from .protocol import Network, S
 from .rules import count_rows
 from .sample import make_keys, step_greedy, step_sample
@@ -121,7 +122,9 @@ def find_hypotheses(
     batch: SearchBatch[S], queue: Queue, refill: bool, watch: Watch | None
 ) -> Iterator[Found]:
     """Yield each sentence of the queue with its best hypotheses, as soon as its search is done."""
-    choose = METHODS[batch.settings.search]
+    settings = batch.settings
+    is_diverse = settings.search == "beam" and settings.beam_groups > 1
+    choose = step_diverse if is_diverse else METHODS[settings.search]
     while True:
         if refill or not batch.sentences:
             batch.admit(queue.take(batch.sentences))
@@ -182,15 +185,16 @@ class SearchBatch(Generic[S]):
         self.ended += [[] for _ in sentences]
 
     def _begin(self, sentences: list[Sentence]) -> Hypotheses:
-        """Return the hypotheses of new sentences: the forced prefix in the first row, no others."""
+        """Return the hypotheses of new sentences: the forced prefix in each group's first row."""
         device, shape = self.device, (len(sentences), self.beams)
+        groups = self.settings.beam_groups if self.beams > 1 else 1
         filled = [
             [PAD] * (self.unread - 1 - len(sentence.prefix)) + [BOS, *sentence.prefix]
             for sentence in sentences
         ]
         tokens_BWL = torch.tensor(filled, device=device)[:, None].repeat(1, self.beams, 1)
         log_prob_BW = torch.full(shape, -math.inf, device=device)
-        log_prob_BW[:, 0] = 0
+        log_prob_BW[:, :: self.beams // groups] = 0
         lines = [sentence.line for sentence in sentences]
         return Hypotheses(
             tokens_BWL=tokens_BWL,
@@ -198,7 +202,8 @@ class SearchBatch(Generic[S]):
             log_prob_BW=log_prob_BW,
             length_B=torch.tensor([len(each.prefix) for each in sentences], device=device),
             limit_B=torch.tensor([each.limit for each in sentences], device=device),
-            best_BN=torch.full((len(sentences), self.n_best), -math.inf, device=device),
+            # Each group may find the same ones.
+            best_BN=torch.full((len(sentences), self.n_best * groups), -math.inf, device=device),
             finished_B=torch.zeros(len(sentences), dtype=torch.long, device=device),
             keys_BL=make_keys(self.seed, lines, self.keys).to(device),
         )

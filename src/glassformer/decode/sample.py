@@ -17,7 +17,14 @@ import torch
 from torch import Tensor
 
 from ..config import EOS, Decode
-from .rules import choose_candidates, find_top, forbid, length_penalty, sum_logs
+from .rules import (
+    choose_candidates,
+    find_top,
+    forbid,
+    length_penalty,
+    penalise_repeats,
+    sum_logs,
+)
 from .step import Hypotheses, Step
 
 GOLDEN = 0x9E3779B9 - 2**32  # 2 ** 32 over the golden ratio: spreads neighbouring tokens apart
@@ -34,6 +41,7 @@ def step_sample(logits_RV: Tensor, before: Hypotheses, settings: Decode) -> Step
 
     The logits, R V, are overwritten.
     """
+    penalise_repeats(logits_RV, before.tokens_RL, settings.repetition_penalty)
     normaliser_R1 = sum_logs(logits_RV)
     forbidden = forbid(logits_RV, normaliser_R1, before, settings)
     key_R1 = before.keys_BL.gather(1, before.length_B[:, None])

@@ -151,8 +151,13 @@ def longest_output(source_tokens: int, settings: Decode, longest: int | None) ->
 
 
 def rank(found: list[Hypothesis], number: int) -> list[Hypothesis]:
-    """Return the best hypotheses by score; unfinished ones come after all finished ones."""
-    return sorted(found, key=lambda each: (not each.finished, -each.score))[:number]
+    """Return the best hypotheses by score; unfinished ones come after all finished ones.
+
+    Groups of a diverse beam may find the same one; it is returned once.
+    """
+    ordered = sorted(found, key=lambda each: (each.finished, each.score))  # the best is last
+    different = {(each.finished, *each.tokens): each for each in ordered}
+    return sorted(different.values(), key=lambda each: (not each.finished, -each.score))[:number]
 
 
 class Budget:

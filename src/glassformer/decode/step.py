@@ -154,7 +154,7 @@ class Step:
                 *values, self._fates(sentence), strict=True
             )
         ]
-        worst = seen[-1].log_prob
+        worst = min(candidate.log_prob for candidate in seen)
         seen = [candidate for candidate in seen if candidate.log_prob > -math.inf]
         seen += [c for c in self._forbidden(sentence, penalty) if c.log_prob >= worst]
         return sorted(seen, key=lambda candidate: -candidate.log_prob)

@@ -136,6 +136,7 @@ def search_with_beam(
         "max_extra",
         "min_length",
         "no_repeat_ngram_size",
+        "repetition_penalty",
     }
     decode = plain.model_copy(update={name: getattr(settings, name) for name in kept})
     with torch.inference_mode():

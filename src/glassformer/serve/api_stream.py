@@ -128,7 +128,7 @@ def _search_silently(
     forced: list[int],
 ) -> Hypothesis:
     """Return the translation without its steps, as without PyTorch nobody can look at them."""
-    ((found,),) = translator.get_engine(translator.precision).search(
+    ((found,),) = translator.choose_engine(decode).search(
         [[token.id for token in tokens]],
         decode,
         n_best=1,

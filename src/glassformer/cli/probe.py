@@ -1,0 +1,55 @@
+"""The command `glassformer probe`: where in a network a choice between two words is settled."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from .options import AS_JSON, DEVICE, MODEL, TO, arg, opt
+from .terminal import show_progress, to_json
+
+
+def probe(
+    model: Path = MODEL,
+    pairs: Path = arg(
+        "PAIRS",
+        "Pairs as for evaluate --contrastive, with marked words: a .tsv whose first line names the "
+        "columns source, right, wrong, source.NAME, target.NAME; or ContraPro's .json.",
+        default=...,
+    ),
+    cut: list[str] | None = opt(
+        "'FROM -> TO'",
+        "Mask this attention; again for each further one. FROM is step (the one that chooses) or "
+        "names of marked words with + between, TO are names, or rest. If not given: all of them.",
+    ),
+    most: int | None = opt("N", "At most so many pairs.", min=1),
+    output: Path | None = opt("FILE", "Keep all numbers here, as JSON.", "--output", "-o"),
+    to: str | None = TO,
+    device: str = DEVICE,
+    as_json: bool = AS_JSON,
+) -> None:
+    """Measure where a network settles a choice: a right word against a wrong one, over many pairs.
+
+    What is lost if attention from some words to others is masked, without each head and each
+    block; which heads attend to the marked words; and, where two pairs differ in one word alone,
+    which vectors carry the answer. A recurrent network has its own attention alone.
+
+    \b
+    glassformer probe my-model pronouns.tsv
+    glassformer probe my-model contrapro.json --cut "step -> antecedent"
+    """
+    from ..disk import write_json
+    from ..evaluate.contrastive import read_contrastive
+    from ..evaluate.probe_report import probe_pairs, show_probe
+    from ..see.files import fingerprint
+    from ..see.parameters import Parameters
+    from ..translator import Translator
+
+    items = read_contrastive(pairs)[:most]
+    translator = Translator.load(model, to, device=device, precision="fp32")
+    with show_progress("measuring", None) as tell:
+        found = probe_pairs(translator, items, cut or (), tell)
+    weights = fingerprint(Parameters(translator.model.state_dict()))
+    found = {"model": str(model), "weights_sha256": weights, **found}
+    if output:
+        write_json(output, found)
+    print(to_json(found) if as_json else show_probe(found))
