@@ -7,11 +7,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, get_args, get_origin
 
-from pydantic.fields import FieldInfo
-
 from glassformer.cli.effects import NO_EFFECT, list_refused
 from glassformer.cli.settings import Setting, read_settings
 from glassformer.config import Config
+from glassformer.settings.table import SettingField
 
 PAGE = Path(__file__).with_suffix(".md")
 PAPER = re.compile(r" \(paper ([\d.]+)\)")
@@ -43,9 +42,9 @@ another search than the one that is asked for: the temperature belongs to `sampl
 
 def render() -> str:
     """Return the page."""
-    top = [Setting(name, name, Config.model_fields[name]) for name in ("recipe", "size")]
+    top = [Setting(name, name, Config.list_fields()[name]) for name in ("recipe", "size")]
     parts = [INTRO, f"## Above the tables\n\n{HEAD}\n" + "\n".join(map(render_row, top))]
-    for table, field in Config.model_fields.items():
+    for table, field in Config.list_fields().items():
         rows = [each for key, each in read_settings().items() if key.startswith(f"{table}.")]
         if rows:
             says = (field.annotation.__doc__ or "").split("\n")[0]
@@ -55,7 +54,7 @@ def render() -> str:
 
 def render_row(setting: Setting) -> str:
     """Return the row of a setting in its table."""
-    said = setting.field.description or ""
+    said = setting.field.description
     section = PAPER.search(said)
     cells = (
         f"`{setting.key.partition('.')[2] or setting.key}`",
@@ -87,13 +86,12 @@ def show_values(setting: Setting) -> str:
     return ", ".join([KINDS[setting.kind], *show_limits(setting.field)])
 
 
-def show_limits(field: FieldInfo) -> Iterator[str]:
+def show_limits(field: SettingField) -> Iterator[str]:
     """Yield the bounds of a number; those of memory's sake, with many digits, as powers."""
-    for limit in field.metadata:
-        for name, said in (("ge", "from"), ("gt", "above"), ("le", "to"), ("lt", "below")):
-            value = getattr(limit, name, None)
-            if value is not None:
-                yield f"{said} {show_bound(value)}"
+    words = {"ge": "from", "gt": "above", "le": "to", "lt": "below"}
+    for name, said in words.items():
+        if name in field.limits:
+            yield f"{said} {show_bound(field.limits[name])}"
 
 
 def show_bound(value: float) -> str:

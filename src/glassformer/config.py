@@ -10,23 +10,13 @@ import re
 import tomllib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any, Literal
-
-import tomli_w
-from pydantic import (
-    AfterValidator,
-    BaseModel,
-    ConfigDict,
-    Field,
-    ValidationError,
-    model_validator,
-)
+from typing import Any, Literal
 
 from .compatibility.former_names import rename_settings
 from .disk import check_file_size
+from .settings.table import Settings, setting
 from .sizes import SIZES as SIZES
 from .sizes import find_shape
-from .validation_errors import explain_error
 
 # Upper bounds. A settings file may come from somebody else, and its numbers decide how much memory
 # is allocated.
@@ -48,8 +38,6 @@ def check_tag(tag: str) -> str:
     return found
 
 
-Tag = Annotated[str, AfterValidator(check_tag)]
-Name = Annotated[str, Field(min_length=1, max_length=200)]
 # The settings that only one kind of search uses, and that search.
 SEARCH_OF = {
     "beam": "beam",
@@ -103,21 +91,6 @@ IMPLIED: dict[str, dict[str, int]] = {
     "decoder": {"encoder_layers": 0},
     "encoder": {"decoder_layers": 0},
 }
-
-
-def setting(default: Any, description: str, **limits: Any) -> Any:
-    """Return a field of a table of settings.
-
-    The description is its help on the command line and its line in docs/settings.md; it ends with
-    the section of the paper, if that speaks of it.
-    """
-    return Field(default, description=description, **limits)
-
-
-class Settings(BaseModel):
-    """The base class of each table of the file: frozen, and unknown keys are refused."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
 
 def list_changed(
@@ -177,8 +150,7 @@ class Positions(Settings):
         """Return whether attention knows the positions, by their distances."""
         return self.layout in DISTANCES
 
-    @model_validator(mode="after")
-    def _has_effect(self) -> Positions:
+    def check(self) -> None:
         idle = [] if self.layout == "relative" else ["reach"]
         if self.layout not in ("interleaved", "concatenated"):
             idle.append("grid")
@@ -188,7 +160,6 @@ class Positions(Settings):
             idle += ["combine", "offset", "amplitude"]
         if changed := list_changed(self, idle):
             raise ValueError(f"{changed[0]} has no effect with layout={self.layout}")
-        return self
 
 
 class AttentionPattern(Settings):
@@ -207,13 +178,11 @@ class AttentionPattern(Settings):
         1, "With pattern=global+local: how many of the first see all.", ge=1, le=WIDE
     )
 
-    @model_validator(mode="after")
-    def _has_effect(self) -> AttentionPattern:
+    def check(self) -> None:
         used = {"strided": "stride", "global+local": "globals"}.get(self.pattern)
         idle = {"stride", "globals"} - {used} | ({"width"} if self.pattern == "full" else set())
         if changed := list_changed(self, sorted(idle)):
             raise ValueError(f"{changed[0]} has no effect with pattern={self.pattern}")
-        return self
 
 
 class Recurrent(Settings):
@@ -234,11 +203,9 @@ class Recurrent(Settings):
         False, "The attentional vector is fed to the next step (Luong et al. 2015)."
     )
 
-    @model_validator(mode="after")
-    def _has_effect(self) -> Recurrent:
+    def check(self) -> None:
         if self.input_feeding and self.attention == "none":
             raise ValueError("input_feeding has no effect with attention=none")
-        return self
 
 
 class Model(Settings):
@@ -301,22 +268,27 @@ class Model(Settings):
     labels: tuple[str, ...] = setting(
         (), "The classes that an encoder tells apart; training finds them in its data."
     )
-    plugin: Name | None = setting(
-        None, "The plugin that makes the network; --plugin names its file."
+    plugin: str | None = setting(
+        None,
+        "The plugin that makes the network; --plugin names its file.",
+        min_length=1,
+        max_length=200,
     )
     positions: Positions = Positions()
     attention: AttentionPattern = AttentionPattern()
     rnn: Recurrent = Recurrent()
 
-    @model_validator(mode="before")
     @classmethod
-    def _fill_in(cls, raw: Any) -> Any:
-        if isinstance(raw, Mapping):
-            return {**IMPLIED.get(str(raw.get("network")), {}), **raw}
-        return raw
+    def fill_in(cls, raw: Mapping[str, Any]) -> Mapping[str, Any]:
+        return {**IMPLIED.get(str(raw.get("network")), {}), **raw}
 
-    @model_validator(mode="after")
-    def _has_effect(self) -> Model:
+    def check(self) -> None:
+        self._has_effect()
+        self._has_these_parts()
+        self._shares_heads()
+        self._fits()
+
+    def _has_effect(self) -> None:
         if self.network == "rnn":
             idle = list_changed(self, OF_TRANSFORMER, heads=1)
             idle += list_changed(self.positions, OF_POSITIONS, "positions.")
@@ -338,10 +310,8 @@ class Model(Settings):
                 f"layer: encoder_layers={self.encoder_layers} must be "
                 f"decoder_layers={self.decoder_layers}"
             )
-        return self
 
-    @model_validator(mode="after")
-    def _has_these_parts(self) -> Model:
+    def _has_these_parts(self) -> None:
         for part in self.ablate:
             if part not in PARTS:
                 raise ValueError(f"ablate={part}: one of {', '.join(PARTS)}")
@@ -349,19 +319,15 @@ class Model(Settings):
             raise ValueError(f"normalization={self.normalization} has no effect with ablate=norm")
         if "feed_forward" in self.ablate and self.gated:
             raise ValueError("gated=true has no effect with ablate=feed_forward")
-        return self
 
-    @model_validator(mode="after")
-    def _shares_heads(self) -> Model:
+    def _shares_heads(self) -> None:
         shared = self.key_value_heads
         if shared is not None and self.heads % shared:
             raise ValueError(f"heads={self.heads} cannot share key_value_heads={shared} evenly")
         if self.positions.layout == "rotary" and self.width % 2:
             raise ValueError(f"layout=rotary turns pairs, but a head is {self.width} wide")
-        return self
 
-    @model_validator(mode="after")
-    def _fits(self) -> Model:
+    def _fits(self) -> None:
         if self.d_model % 2:
             raise ValueError(f"d_model={self.d_model} must be even: positions are sin/cos pairs")
         if self.head_width is None and self.d_model % self.heads:
@@ -371,7 +337,6 @@ class Model(Settings):
                 f"d_model={self.d_model} cannot be split over heads={self.heads}; "
                 f"heads={near} fits, or set head_width"
             )
-        return self
 
     def list_variations(self) -> list[str]:
         """Return the settings, as `name=value`, that make a Transformer another than the paper's.
@@ -449,7 +414,7 @@ class CorpusShare(Settings):
         None, "Where it is, in a recipe; a model's own settings do not have it."
     )
     weight: float = setting(1.0, "How often an epoch has each of its pairs.", gt=0, le=1000)
-    tag: Tag | None = setting(None, "A token before each source, like <bt>.")
+    tag: str | None = setting(None, "A token before each source, like <bt>.", check=check_tag)
     source_lang: str | None = setting(None, "The language to translate from; if not data's.")
     target_lang: str | None = setting(None, "The language to translate to; if not data's.")
 
@@ -467,22 +432,24 @@ class Data(Settings):
         ge=1,
         le=1000,
     )
-    tag: Tag | None = setting(None, "A token before each source, like <2de>; languages get theirs.")
-    target_tag: Tag | None = setting(
-        None, "A token that each translation begins with, as NLLB's have: <fra_Latn>."
+    tag: str | None = setting(
+        None, "A token before each source, like <2de>; languages get theirs.", check=check_tag
+    )
+    target_tag: str | None = setting(
+        None,
+        "A token that each translation begins with, as NLLB's have: <fra_Latn>.",
+        check=check_tag,
     )
     max_length: int = setting(
         256, "The most tokens of a side; longer pairs are left out, and counted.", ge=1, le=WIDE
     )
 
-    @model_validator(mode="after")
-    def _fits(self) -> Data:
+    def check(self) -> None:
         names = [each.name for each in self.corpus]
         if twice := next((name for name in names if names.count(name) > 1), None):
             raise ValueError(f"two corpora are called {twice}: give each a name of its own")
         if len({target for _, target in self.pairs}) > 1 and None in {t for _, t in self.pairs}:
             raise ValueError("of several target languages, each corpus has to name its own")
-        return self
 
     @property
     def pairs(self) -> list[tuple[str | None, str | None]]:
@@ -673,16 +640,22 @@ class Train(Settings):
         16.0, "With lora_rank: the changes count alpha / rank.", gt=0, le=MANY
     )
     watch: int = setting(3, "Sentences recorded during training, in run/watch; 0: none.", ge=0)
-    plugin: Name | None = setting(
+    plugin: str | None = setting(
         None,
         "The plugin with a loss, a schedule, a callback or a network; --plugin names its file.",
+        min_length=1,
+        max_length=200,
     )
     shard: bool = setting(
         False, "With torchrun: spread one model over all processes, to save memory."
     )
 
-    @model_validator(mode="after")
-    def _ends(self) -> Train:
+    def check(self) -> None:
+        self._ends()
+        self._weighs()
+        self._can_shard()
+
+    def _ends(self) -> None:
         ends = [name for name in ("steps", "minutes", "epochs") if getattr(self, name) is not None]
         if len(ends) > 1:
             raise ValueError(f"{' and '.join(ends)} both say when to stop: give one of them")
@@ -691,10 +664,8 @@ class Train(Settings):
             idle += list_changed(self, ("plateau_patience", "plateau_factor"))
         if idle:
             raise ValueError(f"{idle[0]} has no effect with schedule={self.schedule}")
-        return self
 
-    @model_validator(mode="after")
-    def _weighs(self) -> Train:
+    def _weighs(self) -> None:
         for kind, names in OF_WEIGHTS.items():
             if not getattr(self, f"{kind}_weight"):
                 idle = list_changed(self, [f"{kind}_{name}" for name in names])
@@ -706,10 +677,8 @@ class Train(Settings):
             raise ValueError(f"{idle[0]} is not possible with lora_rank, which learns by Adam")
         if self.compile and self.alignment_weight:
             raise ValueError("alignment_weight is not possible with compile=true")
-        return self
 
-    @model_validator(mode="after")
-    def _can_shard(self) -> Train:
+    def _can_shard(self) -> None:
         names = (
             "gradient_checkpointing",
             "compile",
@@ -721,7 +690,6 @@ class Train(Settings):
             raise ValueError(f"{changed.lower()} is not possible with shard=true")
         if self.shard and self.precision == "fp16":
             raise ValueError("precision=fp16 is not possible with shard=true: use bf16")
-        return self
 
 
 class Decode(Settings):
@@ -777,15 +745,13 @@ class Decode(Settings):
     )
     utility: Literal["chrf", "bleu"] = setting("chrf", "How alike two translations are, for mbr.")
 
-    @model_validator(mode="after")
-    def _has_several(self) -> Decode:
+    def check(self) -> None:
         if self.mbr and self.search == "greedy":
             raise ValueError("mbr chooses among several: search=sample or search=beam")
         if self.beam % self.beam_groups:
             raise ValueError(
                 f"beam={self.beam} cannot be divided among beam_groups={self.beam_groups}"
             )
-        return self
 
     @property
     def rows(self) -> int:
@@ -844,27 +810,26 @@ class Config(Settings):
     train: Train = Train()
     decode: Decode = Decode()
 
-    @model_validator(mode="before")
     @classmethod
-    def _grow_from_size(cls, raw: Any) -> Any:
-        if isinstance(raw, Mapping) and str(raw.get("size")) in SIZES:
+    def fill_in(cls, raw: Mapping[str, Any]) -> Mapping[str, Any]:
+        if str(raw.get("size")) in SIZES:
             model = raw.get("model", {})
             if isinstance(model, Mapping):
                 shape = find_shape(raw["size"], model.get("network", "transformer"))
                 raw = {**raw, "model": {**shape, **model}}
         return raw
 
-    @model_validator(mode="after")
-    def _has_a_size(self) -> Config:
+    def check(self) -> None:
+        self._has_a_size()
+        self._has_one_vocabulary()
+
+    def _has_a_size(self) -> None:
         if self.recipe == "paper" and self.size == "auto":
             raise ValueError("size=auto is chosen by recipe=auto, not by the paper's: name a size")
-        return self
 
-    @model_validator(mode="after")
-    def _has_one_vocabulary(self) -> Config:
+    def _has_one_vocabulary(self) -> None:
         if self.model.is_language_model and not self.text.shared:
             raise ValueError(f"shared=false has no effect with network={self.model.network}")
-        return self
 
     @property
     def is_open(self) -> bool:
@@ -900,7 +865,9 @@ class Config(Settings):
         merged = rename_settings(merged)
         try:
             return cls.model_validate(merged)
-        except ValidationError as error:
+        except ValueError as error:  # pydantic's, which is imported by now
+            from .validation_errors import explain_error
+
             raise ValueError(f"{name}: {explain_error(error, Config)}") from None
 
     def changed(self, **tables: Mapping[str, Any]) -> Config:
@@ -931,6 +898,8 @@ class Config(Settings):
         return found
 
     def to_toml(self) -> str:
+        import tomli_w
+
         return tomli_w.dumps(self.to_json())
 
 

@@ -8,11 +8,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TypeVar, get_origin
 
-from pydantic import TypeAdapter, ValidationError
-
 from .compatibility.former_names import rename_keys
 from .disk import read_json
-from .validation_errors import name_place
+from .settings.table import UnfitError, fit
 
 T = TypeVar("T")
 
@@ -28,6 +26,13 @@ def read_typed(path: Path, kind: type[T]) -> T:
 
 def check_type(value: object, kind: type[T], where: str) -> T:
     """Return `value` as a `kind`. Raise ValueError, in one sentence, that begins with `where`."""
+    try:
+        found: T = fit(kind, value)  # most are as they should be, and pydantic takes long to import
+        return found
+    except UnfitError:
+        from pydantic import TypeAdapter, ValidationError
+
+        from .validation_errors import name_place
     try:
         return TypeAdapter(kind).validate_python(value)
     except ValidationError as error:

@@ -3,14 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-
-from pydantic import BaseModel, ValidationError
+from typing import TYPE_CHECKING
 
 from .compatibility.other_names import find_name, find_value, spell_name, suggest_names
+from .settings.table import Settings
+
+if TYPE_CHECKING:  # a model is opened without pydantic
+    from pydantic import ValidationError
 
 
-def explain_error(error: ValidationError, settings: type[BaseModel]) -> str:
-    """Return one sentence on the first bad key: what is wrong, and what would be right."""
+def explain_error(error: ValueError, settings: type[Settings]) -> str:
+    """Return one sentence on the first bad key: what is wrong, and what would be right.
+
+    An error that is not pydantic's is returned as it is.
+    """
+    from pydantic import ValidationError
+
+    if not isinstance(error, ValidationError):
+        return str(error)
     first = error.errors()[0]
     where = [str(part) for part in first["loc"]]
     if first["type"] == "extra_forbidden":
@@ -23,7 +33,7 @@ def explain_error(error: ValidationError, settings: type[BaseModel]) -> str:
     return f"{place}: {said}" if place else said
 
 
-def _suggest_setting(where: list[str], settings: type[BaseModel]) -> str:
+def _suggest_setting(where: list[str], settings: type[Settings]) -> str:
     """Return a question with the setting that was probably meant, or a list of known settings."""
     table, names = ".".join([*where[:-1], ""]), list_settings(settings)
     if elsewhere := find_settings(where[-1], names):
@@ -57,12 +67,12 @@ def name_place(error: ValidationError) -> str:
     return ": ".join(filter(None, (".".join(map(str, first["loc"])), message)))
 
 
-def list_settings(table: type[BaseModel], prefix: str = "") -> list[str]:
+def list_settings(table: type[Settings], prefix: str = "") -> list[str]:
     """Return the names of all settings, as table.name."""
     names: list[str] = []
-    for name, field in table.model_fields.items():
+    for name, field in table.list_fields().items():
         kind = field.annotation
-        if isinstance(kind, type) and issubclass(kind, BaseModel):
+        if isinstance(kind, type) and issubclass(kind, Settings):
             names += list_settings(kind, f"{prefix}{name}.")
         else:
             names.append(prefix + name)

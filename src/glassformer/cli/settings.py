@@ -7,11 +7,10 @@ import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from inspect import Parameter
 from types import UnionType
-from typing import Annotated, Any, Literal, NamedTuple, Union, get_args, get_origin
-
-from pydantic.fields import FieldInfo
+from typing import Any, Literal, NamedTuple, Union, get_args, get_origin
 
 from ..config import SEARCH_OF, Config
+from ..settings.table import SettingField
 from ..validation_errors import list_settings
 from .options import SAMPLING, SEARCH, opt
 
@@ -29,7 +28,7 @@ class Setting(NamedTuple):
 
     key: str  # as in the file: train.steps
     name: str  # of the parameter: the option is --NAME with "-" for "_"
-    field: FieldInfo
+    field: SettingField
 
     @property
     def option(self) -> str:
@@ -41,7 +40,7 @@ class Setting(NamedTuple):
         kinds = [self.field.annotation]
         if get_origin(kinds[0]) in (Union, UnionType):
             kinds = [each for each in get_args(kinds[0]) if each is not type(None)]
-        return get_args(kinds[0])[0] if get_origin(kinds[0]) is Annotated else kinds[0]
+        return kinds[0]
 
     @property
     def values(self) -> tuple[str, ...]:
@@ -67,12 +66,12 @@ def read_settings() -> Mapping[str, Setting]:
     return found
 
 
-def _find_field(key: str) -> FieldInfo:
+def _find_field(key: str) -> SettingField:
     *tables, last = key.split(".")
     kind: Any = Config
     for name in tables:
-        kind = kind.model_fields[name].annotation
-    return kind.model_fields[last]
+        kind = kind.list_fields()[name].annotation
+    return kind.list_fields()[last]
 
 
 def make_options(wanted: Sequence[str]) -> Iterator[Parameter]:
@@ -94,7 +93,7 @@ def _make_option(setting: Setting) -> Parameter:
     names = (setting.option,) if setting.field.default is False else ()
     option = opt(
         metavar,
-        setting.field.description or "",
+        setting.field.description,
         *names,
         panel=_name_panel(setting),
         autocompletion=_complete(setting.values) if setting.values else None,

@@ -10,7 +10,8 @@ from collections.abc import Mapping
 from ctypes import byref, c_char_p, c_double, c_int, c_int32, c_int64, c_void_p
 from math import ceil
 
-from ..config import Model, Settings
+from ..config import Model
+from ..settings.table import Settings
 from ..weights.weights_file import SCALE, StoredTensor
 
 PRECISION_CODES = {"fp32": 0, "int8": 1}
@@ -117,7 +118,7 @@ def explain_settings(settings: Settings, prefix: str = "") -> str:
     A setting that it does not know by name has to have its default.
     """
     for name, field in type(settings).model_fields.items():
-        value, usual = getattr(settings, name), field.get_default(call_default_factory=True)
+        value, usual = getattr(settings, name), field.default
         if isinstance(value, Settings) and isinstance(usual, Settings):
             if said := explain_settings(value, f"{prefix}{name}."):
                 return said

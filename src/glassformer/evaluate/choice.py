@@ -6,8 +6,8 @@ from hashlib import file_digest
 from pathlib import Path
 from typing import Literal
 
-from ..config import Settings
 from ..directory import WEIGHTS, locate, write_json
+from ..settings.schema import StrictModel
 from ..translator import Translator
 from ..typed_json import read_typed
 from .align import AlignmentCandidate, Row
@@ -15,7 +15,7 @@ from .align import AlignmentCandidate, Row
 ALIGNMENT = "alignment.json"
 
 
-class AlignmentChoice(Settings):
+class AlignmentChoice(StrictModel):
     """A head of cross-attention, how it was chosen, and its score."""
 
     layer: int

@@ -10,14 +10,15 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from ..config import Decode, Model, Settings
+from ..config import Decode, Model
+from ..settings.schema import StrictModel
 
 VERSION = 3  # 1 and 2 had other names: see `former_names`
 Level = Literal["attention", "states", "everything"]
 LEVELS: tuple[Level, ...] = ("attention", "states", "everything")
 
 
-class Token(Settings):
+class Token(StrictModel):
     """A token and the span of characters that it stands for; the span of a mark is empty."""
 
     text: str
@@ -26,21 +27,21 @@ class Token(Settings):
     end: int
 
 
-class Merge(Settings):
+class Merge(StrictModel):
     """One merge of byte-pair encoding: it joins two neighbouring symbols of a word."""
 
     rank: int  # of the merge, from 0: what was learned first is done first
     index: int  # in `symbols` of the symbol after the gap that it closes
 
 
-class WordMerges(Settings):
+class WordMerges(StrictModel):
     """The steps by which byte-pair encoding made the tokens of one word."""
 
     symbols: tuple[str, ...]  # its characters, or the bytes of those that are no token
     merges: tuple[Merge, ...]  # in the order in which they were done
 
 
-class Prediction(Settings):
+class Prediction(StrictModel):
     """The distribution of the token after one row of the decoder; natural logarithms."""
 
     log_prob: float  # of the token that came
@@ -53,7 +54,7 @@ class Prediction(Settings):
     draw_probs: tuple[float, ...] = ()  # and those of `ids`; empty where nothing was sampled
 
 
-class Considered(Settings):
+class Considered(StrictModel):
     """A continuation of a hypothesis that the search considered, and what became of it."""
 
     parent: int  # the row that it continues
@@ -67,7 +68,7 @@ class Considered(Settings):
     why: str
 
 
-class FoundHypothesis(Settings):
+class FoundHypothesis(StrictModel):
     """A hypothesis that ended."""
 
     ids: tuple[int, ...]  # without BOS and EOS
@@ -77,7 +78,7 @@ class FoundHypothesis(Settings):
     finished: bool  # False: cut at the greatest length
 
 
-class Search(Settings):
+class Search(StrictModel):
     """The search for the translation, step by step; the n-th step continues n + prefix tokens."""
 
     settings: Decode
@@ -88,14 +89,14 @@ class Search(Settings):
     steps: tuple[tuple[Considered, ...], ...]  # best first
 
 
-class SentenceSpans(Settings):
+class SentenceSpans(StrictModel):
     """The span of a sentence in a longer text, and its span in the translation of that text."""
 
     source: tuple[int, int]
     target: tuple[int, int]
 
 
-class Whole(Settings):
+class Whole(StrictModel):
     """A text of several sentences, of which one was recorded, and its whole translation."""
 
     text: str
@@ -104,7 +105,7 @@ class Whole(Settings):
     chosen: int  # the one that was recorded, from 0
 
 
-class Numerics(Settings):
+class Numerics(StrictModel):
     """The precision of the translation and of the recording, and how far the two differ."""
 
     decoded_in: str
@@ -114,14 +115,14 @@ class Numerics(Settings):
     chosen_differently: tuple[int, ...]  # rows whose most probable token is another in each
 
 
-class Noticed(Settings):
+class Noticed(StrictModel):
     """A problem that the quality check found in the translation, as in `translate --json`."""
 
     kind: str
     said: str
 
 
-class Stored(Settings):
+class Stored(StrictModel):
     """The file, shape and axes of a tensor on disk."""
 
     file: str
@@ -129,7 +130,7 @@ class Stored(Settings):
     dims: tuple[str, ...]
 
 
-class Module(Settings):
+class Module(StrictModel):
     """A module of the network, and the tensors that it was called with."""
 
     kind: str  # its class
@@ -137,14 +138,14 @@ class Module(Settings):
     constants: dict[str, float | None]  # its numbers; None: what it could have and has not
 
 
-class Wiring(Settings):
+class Wiring(StrictModel):
     """The tensors that feed each module; see `wiring`."""
 
     windows: dict[str, str]  # in order; the PyTorch module whose output the window shows, or ""
     modules: dict[str, Module]
 
 
-class AlignmentHead(Settings):
+class AlignmentHead(StrictModel):
     """The cross-attention that was measured to align words best: a head, or the mean of a layer."""
 
     layer: int  # of the decoder
@@ -152,7 +153,7 @@ class AlignmentHead(Settings):
     row: Literal["reads", "predicts"]  # the row whose input is the word, or that predicts it
 
 
-class Document(Settings):
+class Document(StrictModel):
     """One recorded translation without its tensors, which are stored beside it as safetensors."""
 
     schema_version: Literal[3] = 3

@@ -28,9 +28,9 @@ import torch
 from pydantic import Field, TypeAdapter, ValidationError, model_validator
 from torch import Tensor
 
-from ..config import Settings
 from ..decode import Network
 from ..disk import check_file_size
+from ..settings.schema import StrictModel
 from ..tap import Edit
 from ..tap import record as watch
 from ..translator import Translator
@@ -40,19 +40,19 @@ from .tokens import find_word_tokens, read_source, word_pattern
 from .uncached import Uncached
 
 
-class Silence(Settings):
+class Silence(StrictModel):
     do: Literal["silence"]
     name: str
     head: int | None = None
 
 
-class Mean(Settings):
+class Mean(StrictModel):
     do: Literal["mean"]
     name: str
     head: int | None = None
 
 
-class Pin(Settings):
+class Pin(StrictModel):
     do: Literal["pin"]
     name: str
     key: int
@@ -60,7 +60,7 @@ class Pin(Settings):
     query: int | None = None
 
 
-class RowEdit(Settings):
+class RowEdit(StrictModel):
     do: Literal["row"]
     name: str
     position: int
@@ -75,7 +75,7 @@ class RowEdit(Settings):
         return self
 
 
-class Swap(Settings):
+class Swap(StrictModel):
     do: Literal["swap"]
     name: str
     position: int
@@ -83,24 +83,24 @@ class Swap(Settings):
     other: int
 
 
-class WordEdit(Settings):
+class WordEdit(StrictModel):
     do: Literal["word"]
     word: str = Field(min_length=1)
     by: str
 
 
-class Prefix(Settings):
+class Prefix(StrictModel):
     do: Literal["prefix"]
     text: str
 
 
-class Without(Settings):
+class Without(StrictModel):
     do: Literal["without"]
     what: Literal["positions", "scale", "mask", "residual", "norm"]
     name: str | None = None
 
 
-class Cut(Settings):
+class Cut(StrictModel):
     do: Literal["cut"]
     word: str = Field(min_length=1)
     occurrence: int | None = None

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from pydantic import Field, ValidationError
 
-from ..config import Settings
+from ..settings.schema import StrictModel
 from .api_error import ApiError, say_invalid
 
 log = logging.getLogger("glassformer.serve")
@@ -22,7 +22,7 @@ LOOK = 1.0  # seconds between two looks whether the file of keys has changed
 DAY = 86_400  # seconds; a day begins at midnight UTC
 
 
-class Quota(Settings):
+class Quota(StrictModel):
     """One table of a file of keys: the key, and what its owner may do; 0 is no limit."""
 
     key: str = Field(min_length=1)

@@ -79,9 +79,7 @@ class Newer(Model):
 
 UNKNOWN = {
     "network=rnn": Model(network="rnn"),
-    "positions.layout=rotary": Model.model_construct(
-        positions=Positions.model_construct(layout="rotary")
-    ),
+    "positions.layout=rotary": Model(positions=Positions(layout="rotary")),
     "sharpness=2.0": Newer(sharpness=2),
     "positions.base=5.0": Newer(positions=Rotary(base=5)),
 }

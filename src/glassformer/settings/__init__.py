@@ -1,0 +1,1 @@
+"""Tables of settings: frozen objects with checked values."""

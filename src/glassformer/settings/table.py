@@ -1,0 +1,252 @@
+"""The base class of tables of settings: frozen objects with checked values, made without pydantic.
+
+Importing pydantic takes as long as all else that happens until a small model has translated its
+first sentence. So a value that has just the type of its field and keeps its limits is taken here:
+every file that `Config.to_toml` wrote has no others. All else is left to pydantic, with the same
+fields (`schema.py`): it converts a value where it can, or explains what is wrong.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Collection, Mapping
+from types import MappingProxyType, NoneType, UnionType
+from typing import Any, ClassVar, Literal, Self, Union, get_args, get_origin, get_type_hints
+
+EXACT = 1 << 53  # whole numbers up to here are floats too
+
+
+class UnfitError(Exception):
+    """A value that pydantic has to convert, or to explain."""
+
+
+class SettingField:
+    """A field of a table: its type, default, help and limits, as pydantic's `Field` has them."""
+
+    annotation: Any = None  # set when the fields of the table are first asked for
+
+    def __init__(
+        self,
+        default: Any,
+        description: str = "",
+        check: Callable[[Any], Any] | None = None,
+        **limits: Any,
+    ):
+        self.default, self.description = default, description
+        self.check, self.limits = check, limits
+
+    def take(self, value: Any) -> Any:
+        """Return the value of a setting. Raise `UnfitError` if it is not just as it should be."""
+        found = fit(self.annotation, value)
+        if found is None:
+            return None
+        for name, limit in self.limits.items():
+            if not KEPT[name](found, limit):
+                raise UnfitError
+        return self.check(found) if self.check else found
+
+
+KEPT: dict[str, Callable[[Any, Any], bool]] = {
+    "ge": lambda value, limit: value >= limit,
+    "gt": lambda value, limit: value > limit,
+    "le": lambda value, limit: value <= limit,
+    "lt": lambda value, limit: value < limit,
+    "min_length": lambda value, limit: len(value) >= limit,
+    "max_length": lambda value, limit: len(value) <= limit,
+}
+
+
+def setting(default: Any, description: str, **limits: Any) -> Any:
+    """Return a field of a table of settings.
+
+    The description is its help on the command line and its line in docs/settings.md; it ends with
+    the section of the paper, if that speaks of it. `...` as the default: it has to be given. Among
+    the limits, `check` is called with a value: it returns what is kept, or raises ValueError.
+    """
+    return SettingField(default, description, **limits)
+
+
+class Settings:
+    """The base class of each table of the file: frozen, and unknown keys are refused.
+
+    It has the methods of a pydantic model that are used here, by the same names. A class may add
+    rules: `fill_in` changes what is given before it is checked; `check` raises ValueError for
+    values that are impossible together.
+    """
+
+    __slots__ = ("__dict__", "model_fields_set")
+    model_fields: ClassVar[Mapping[str, SettingField]] = MappingProxyType({})
+    model_fields_set: frozenset[str]  # the names of the settings that were given
+
+    def __init_subclass__(cls) -> None:
+        fields = dict(cls.model_fields)
+        for name in vars(cls).get("__annotations__", {}):
+            given: Any = getattr(cls, name, ...)
+            fields[name] = given if isinstance(given, SettingField) else SettingField(given)
+        cls.model_fields = MappingProxyType(fields)
+
+    def __init__(self, **given: Any):
+        found = type(self).model_validate(given)
+        self.__setstate__((vars(found), found.model_fields_set))
+
+    @classmethod
+    def fill_in(cls, raw: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Return what is given with what follows from it."""
+        return raw
+
+    def check(self) -> None:
+        """Raise ValueError if the values are impossible together."""
+
+    @classmethod
+    def model_validate(cls, raw: Any) -> Self:
+        """Return the table of a mapping. Raise pydantic's ValidationError."""
+        try:
+            return cls.take(raw)
+        except UnfitError:
+            from .schema import validate_table
+
+            return validate_table(cls, raw)
+
+    @classmethod
+    def take(cls, raw: Any) -> Self:
+        """Return the table of a mapping. Raise `UnfitError` if pydantic has to see it."""
+        if isinstance(raw, cls):
+            return raw
+        if type(raw) is not dict:
+            raise UnfitError
+        given, fields = cls.fill_in(raw), cls.list_fields()
+        if not given.keys() <= fields.keys():
+            raise UnfitError
+        try:
+            return cls.make({name: fields[name].take(value) for name, value in given.items()})
+        except (ValueError, KeyError):
+            raise UnfitError from None
+
+    @classmethod
+    def make(cls, given: Mapping[str, Any]) -> Self:
+        """Return the table with these values, which fit, and the defaults of the others.
+
+        KeyError: one that has no default is missing. ValueError: `check` refuses them.
+        """
+        values = {name: field.default for name, field in cls.model_fields.items()}
+        values.update(given)
+        if missing := [name for name, value in values.items() if value is ...]:
+            raise KeyError(missing[0])
+        made = cls.__new__(cls)
+        made.__setstate__((values, frozenset(given)))
+        made.check()
+        return made
+
+    @classmethod
+    def list_fields(cls) -> Mapping[str, SettingField]:
+        """Return the fields by name, each with its type."""
+        if any(field.annotation is None for field in cls.model_fields.values()):
+            for name, kind in get_type_hints(cls).items():
+                if name in cls.model_fields:
+                    cls.model_fields[name].annotation = kind
+        return cls.model_fields
+
+    @classmethod
+    def __get_pydantic_core_schema__(cls, source: Any, handler: Any) -> Any:
+        from .schema import make_schema
+
+        return make_schema(cls, handler)
+
+    @classmethod
+    def __get_pydantic_json_schema__(cls, schema: Any, handler: Any) -> Any:
+        from .schema import make_twin
+
+        return handler(make_twin(cls).__pydantic_core_schema__)
+
+    def model_dump(
+        self,
+        *,
+        mode: str = "python",
+        exclude: Collection[str] = (),
+        exclude_none: bool = False,
+        exclude_unset: bool = False,
+    ) -> dict[str, Any]:
+        """Return the values as a dictionary, nested tables too; mode="json": without tuples."""
+        how = {"mode": mode, "exclude_none": exclude_none, "exclude_unset": exclude_unset}
+        return {
+            name: _dump(value, how)
+            for name, value in vars(self).items()
+            if name not in exclude
+            and not (exclude_none and value is None)
+            and (not exclude_unset or name in self.model_fields_set)
+        }
+
+    def model_copy(self, *, update: Mapping[str, Any] | None = None) -> Self:
+        """Return a copy with some values changed, which are not checked."""
+        changed = dict(update or {})
+        made = type(self).__new__(type(self))
+        made.__setstate__((vars(self) | changed, self.model_fields_set | changed.keys()))
+        return made
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        raise AttributeError(f"{name}: settings are frozen; model_copy returns changed ones")
+
+    def __delattr__(self, name: str) -> None:
+        raise AttributeError(f"{name}: settings are frozen")
+
+    def __getstate__(self) -> tuple[dict[str, Any], frozenset[str]]:
+        return vars(self), self.model_fields_set
+
+    def __setstate__(self, state: tuple[dict[str, Any], frozenset[str]]) -> None:
+        vars(self).update(state[0])
+        object.__setattr__(self, "model_fields_set", state[1])
+
+    def __eq__(self, other: object) -> bool:
+        return type(self) is type(other) and vars(self) == vars(other)
+
+    def __hash__(self) -> int:
+        return hash((type(self), *vars(self).values()))
+
+    def __repr__(self) -> str:
+        values = ", ".join(f"{name}={value!r}" for name, value in vars(self).items())
+        return f"{type(self).__name__}({values})"
+
+
+def fit(kind: Any, value: Any) -> Any:
+    """Return a value that has just this type; lists become tuples, whole numbers floats.
+
+    Raise `UnfitError` for any other.
+    """
+    origin, inner = get_origin(kind), get_args(kind)
+    if origin in (Union, UnionType):
+        return None if value is None and NoneType in inner else fit(inner[0], value)
+    if origin is tuple and type(value) in (list, tuple):
+        kinds = inner[:1] * len(value) if inner[1:] == (...,) else inner
+        if len(kinds) == len(value):
+            return tuple(map(fit, kinds, value))
+    if origin is dict and type(value) is dict:
+        return {fit(inner[0], key): fit(inner[1], each) for key, each in value.items()}
+    if isinstance(kind, type) and issubclass(kind, Settings):
+        return kind.take(value)
+    if kind is float and type(value) is int and abs(value) <= EXACT:
+        return float(value)
+    if not _is_plain(kind, value):
+        raise UnfitError
+    return value
+
+
+def _is_plain(kind: Any, value: Any) -> bool:
+    """Return whether a value without parts is of a type."""
+    if kind is Any:
+        return True
+    if get_origin(kind) is Literal:
+        return type(value) is str and value in get_args(kind)
+    if type(value) is float and not math.isfinite(value):
+        return False
+    if type(value) is str and not value.isascii():  # pydantic refuses half a character
+        return False
+    return kind in (int, bool, float, str) and type(value) is kind
+
+
+def _dump(value: Any, how: Mapping[str, Any]) -> Any:
+    if isinstance(value, Settings):
+        return value.model_dump(**how)
+    if isinstance(value, tuple):
+        found = (_dump(each, how) for each in value)
+        return [*found] if how["mode"] == "json" else (*found,)
+    return value
