@@ -148,22 +148,10 @@ def take_apart(found: Translation) -> list[Translation]:
     ]
 
 
-def divide_progress(progress: Progress, parts: int) -> Progress:
-    """Return a function that is called with numbers of parts, `parts` of which are one item."""
-    done = 0
-
-    def tell(more: int) -> None:
-        nonlocal done
-        before, done = done, done + more
-        progress(done // parts - before // parts)
-
-    return tell
-
-
-def count_text_lines(progress: Progress, lines: int, parts: int) -> Progress:
+def scale_progress(progress: Progress, lines: int, parts: int) -> Progress:
     """Return a function that is called with numbers of done parts, and calls `progress` with lines.
 
-    `lines` is the number of all lines, `parts` that of all parts.
+    So many `parts` are so many `lines`.
     """
     done = 0
 

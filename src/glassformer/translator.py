@@ -29,8 +29,7 @@ from .translation import (
     Translation,
     combine,
     compose,
-    count_text_lines,
-    divide_progress,
+    scale_progress,
 )
 from .validation_errors import check_list
 from .weights.weights_file import WeightsFile
@@ -271,7 +270,7 @@ class Translator:
                 else self._constrain([text for *_, text in jobs], glossary, decode)
             ),
             seed=seed,
-            progress=progress and count_text_lines(progress, len(texts), len(jobs)),
+            progress=progress and scale_progress(progress, len(texts), len(jobs)),
         )
         if progress and not jobs:
             progress(len(texts))
@@ -316,7 +315,7 @@ class Translator:
             longest=self.longest,
             budget=self.batch_budget,
             workers=self.weights.count_workers(len(sources) * draws, decode.rows),
-            progress=progress and (divide_progress(progress, draws) if draws > 1 else progress),
+            progress=progress and scale_progress(progress, 1, draws),
         )
         if not several:
             return found

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from typer import Context
 
+from ..data.files import cut_chunks
 from .options import (
     AS_JSON,
     DEVICE,
@@ -20,7 +21,7 @@ from .options import (
     opt,
     pick_pair,
 )
-from .terminal import CHUNK, cut_chunks, keep_apart, open_output, show_progress, to_json, warn
+from .terminal import CHUNK, keep_apart, name_lines, open_output, show_progress, to_json, warn
 
 if TYPE_CHECKING:
     from ..data.corpus import Corpus
@@ -160,7 +161,6 @@ def report(found: list[Links], links: GoldSet | None, too_long: list[int]) -> No
     from ..evaluate.links import measure_links
 
     if too_long:
-        more = f", like {len(too_long) - 1:,} more" if too_long[1:] else ""
-        warn(f"line {too_long[0]} is too long for this model{more}: no links")
+        warn(f"{name_lines(too_long)} is too long for this model: no links")
     if links:
         warn(f"{measure_links(found, links.pairs)}")

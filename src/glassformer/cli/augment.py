@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from typer import Context
 
@@ -23,6 +25,9 @@ from .options import (
 )
 from .terminal import count_if_file, show_progress, to_json
 from .verb import takes
+
+if TYPE_CHECKING:
+    from ..augmentation import Augmentation
 
 
 @takes("decode")
@@ -67,33 +72,34 @@ def augment(
     glassformer augment de-en news.de --out made.tsv --search sample
     glassformer augment teacher train.en --out distilled.tsv --kind forward --beam 5
     """
-    from ..augmentation import Augmentation, make_pairs
-    from ..directory import name_pair, open_model, split_pair
+    from ..augmentation import make_pairs
 
     if not text.is_file():
         raise ValueError(f"{text}: no such file")
-    config = open_model(split_pair(model)[0])[0]
-    given = {**context.params, "n_best": copies}
-    if (context.params.get("search") or config.decode.search) != "beam":
-        given["n_best"] = None
-    decode = decoding.choose_search(config, given)
-    job = Augmentation(
-        models=[str(name_pair(each, to)) for each in (model, *(ensemble or ()))],
-        source=str(text.resolve()),
-        kind=kind,
-        decode=decode.model_dump(),
-        copies=copies,
-        min_confidence=min_confidence,
-        keep_doubtful=keep_doubtful,
-        seed=seed or 0,
-        precision=precision,
-        device=device,
-        shard_lines=shard_lines,
-    )
     with show_progress("translating", count_if_file(text)) as tell:
-        made = make_pairs(job, out, threads=threads, progress=tell)
+        made = make_pairs(describe_job(context.params), out, threads=threads, progress=tell)
     if as_json:
         print(to_json(made.__dict__))
         return
     again = f"; {made.found:,} shards were there already" if made.found else ""
     print(f"{out}: {made.pairs:,} pairs of {made.lines:,} lines{again}")
+
+
+def describe_job(given: Mapping[str, Any]) -> Augmentation:
+    """Return the job that the options describe."""
+    from ..augmentation import Augmentation
+    from ..directory import name_pair, open_model, split_pair
+
+    models = [name_pair(each, given["to"]) for each in (given["model"], *(given["ensemble"] or ()))]
+    config = open_model(split_pair(given["model"])[0])[0]
+    n_best = given["copies"] if (given["search"] or config.decode.search) == "beam" else None
+    decode = decoding.choose_search(config, {**given, "n_best": n_best})
+    same = ("kind", "copies", "min_confidence", "keep_doubtful", "precision", "device")
+    return Augmentation(
+        models=[str(each) for each in models],
+        source=str(given["text"].resolve()),
+        decode=decode.model_dump(),
+        seed=given["seed"] or 0,
+        shard_lines=given["shard_lines"],
+        **{name: given[name] for name in same},
+    )

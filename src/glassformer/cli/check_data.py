@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -53,41 +53,23 @@ def check_data(
         --source-lang en --target-lang de --fix clean
     """
     data = join_data(files, data)
-    source_lang, target_lang = (context.params[f"{side}_lang"] for side in ("source", "target"))
+    langs = context.params["source_lang"], context.params["target_lang"]
     if not data:
         raise ValueError("check-data needs the data: two files, source first, or one path of pairs")
     keep_apart(None, *data, *(held_out or ()))
-    fixed = name_fixed(fix, source_lang, target_lang) if fix else []
+    fixed = name_fixed(fix, *langs) if fix else []
     from ..data.corpus import find_data
-    from ..data.doctor import examine
 
-    found = find_data(data, source_lang, target_lang)
-    corpus = found.train
+    found = find_data(data, *langs)
     for path in (report_to, *fixed):
-        keep_apart(path, *corpus.files)
-    others = _find_others(held_out or (), source_lang, target_lang)
+        keep_apart(path, *found.train.files)
+    others = _find_others(held_out or (), *langs)
     if found.valid:
         others["valid"] = found.valid
-    with show_progress("checking") as tell:
-        report = examine(
-            *corpus.sides(),
-            source_lang=source_lang,
-            target_lang=target_lang,
-            held_out={name: other.sides() for name, other in others.items()},
-            thorough=not quick,
-            names=(str(corpus.files[0]), str(corpus.files[-1])),
-            progress=tell,
-        )
-    if report_to:
-        in_json = json.dumps(report.to_json(), ensure_ascii=False, indent=1) + "\n"
-        with open_output(report_to) as out:
-            out.write(in_json if report_to.suffix == ".json" else str(report))
-    if as_json:
-        print(to_json(report.to_json()))
-    else:
-        _print(report)
+    report = _examine(found.train, others, thorough=not quick)
+    _write_report(report, report_to, as_json)
     if fix:
-        kept = _write_fixed(corpus, report, fixed)
+        kept = _write_fixed(found.train, report, fixed)
         if not as_json:
             print(f"\n{kept:,} pairs are in {fixed[0]} and {fixed[1]}")
     serious = [each.kind for each in report.findings if each.is_serious]
@@ -113,6 +95,34 @@ def _find_others(
     if len(paths) == 2 and not any(table_kind(path) or not path.is_file() for path in paths):
         return {str(paths[0]): find_data(paths).train}
     return {str(path): find_data(path, source_lang, target_lang).train for path in paths}
+
+
+def _examine(corpus: Corpus, others: Mapping[str, Corpus], *, thorough: bool) -> Report:
+    """Return the report on a corpus; `others` are those that should have no line of it."""
+    from ..data.doctor import examine
+
+    with show_progress("checking") as tell:
+        return examine(
+            *corpus.sides(),
+            source_lang=corpus.source_lang,
+            target_lang=corpus.target_lang,
+            held_out={name: other.sides() for name, other in others.items()},
+            thorough=thorough,
+            names=(str(corpus.files[0]), str(corpus.files[-1])),
+            progress=tell,
+        )
+
+
+def _write_report(report: Report, path: Path | None, as_json: bool) -> None:
+    """Print the report, as JSON or as a table, and write it to a file, if one is named."""
+    if path:
+        in_json = json.dumps(report.to_json(), ensure_ascii=False, indent=1) + "\n"
+        with open_output(path) as out:
+            out.write(in_json if path.suffix == ".json" else str(report))
+    if as_json:
+        print(to_json(report.to_json()))
+    else:
+        _print(report)
 
 
 def _print(report: Report) -> None:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import sys
 from dataclasses import asdict
 from pathlib import Path
 
-from .options import AS_JSON, DEVICE, EXACT, MODEL, arg, check_exact
-from .terminal import to_json
+from .options import AS_JSON, DEVICE, EXACT, MODEL, arg
+from .terminal import read_typed, to_json
 
 
 def classify(
@@ -31,8 +30,8 @@ def classify(
     """
     from ..language_model import LanguageModel
 
-    reader = LanguageModel.load(model, device=device, precision=check_exact(precision))
-    lines = [text] if text is not None else [line.rstrip("\n") for line in sys.stdin]
+    reader = LanguageModel.load(model, device=device, precision=precision)
+    lines = [*read_typed(text)]
     for line, found in zip(lines, reader.classify(lines), strict=True):
         if as_json:
             print(to_json({"text": line, **asdict(found)}))

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import sys
 from dataclasses import asdict
 from pathlib import Path
 
 from typer import Context
 
 from . import decoding
-from .options import AS_JSON, DEVICE, EXACT, MODEL, SEARCH, SEED, arg, check_exact, opt
-from .terminal import to_json
+from .options import AS_JSON, DEVICE, EXACT, MODEL, SEARCH, SEED, arg, opt
+from .terminal import read_typed, to_json
 from .verb import takes
 
 
@@ -39,15 +38,14 @@ def complete(
     """
     from ..language_model import LanguageModel
 
-    reader = LanguageModel.load(model, device=device, precision=check_exact(precision))
+    reader = LanguageModel.load(model, device=device, precision=precision)
     reader.check("complete")
     given = dict(context.params)
     number = given.pop("n_best") or 1
     if number > 1 and reader.config.decode.override(given_decode(given)).search != "sample":
         given["n_best"] = number
     decode = decoding.choose_search(reader.config, given)
-    lines = [text] if text is not None else (line.rstrip("\n") for line in sys.stdin)
-    for line in lines:
+    for line in read_typed(text):
         for found in reader.search(line, decode=decode, n_best=number, seed=seed or 0):
             if as_json:
                 print(to_json({"prompt": line, **asdict(found)}))

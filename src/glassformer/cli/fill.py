@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import sys
 from dataclasses import asdict
 from pathlib import Path
 
-from .options import AS_JSON, DEVICE, EXACT, MODEL, arg, check_exact, opt
-from .terminal import to_json
+from .options import AS_JSON, DEVICE, EXACT, MODEL, arg, opt
+from .terminal import read_typed, to_json
 
 
 def fill(
@@ -30,9 +29,8 @@ def fill(
     """
     from ..language_model import MASK_TEXT, LanguageModel
 
-    reader = LanguageModel.load(model, device=device, precision=check_exact(precision))
-    lines = [text] if text is not None else (line.rstrip("\n") for line in sys.stdin)
-    for line in lines:
+    reader = LanguageModel.load(model, device=device, precision=precision)
+    for line in read_typed(text):
         found = reader.fill(line, top)
         if as_json:
             masks = [[asdict(each) for each in guesses] for guesses in found]

@@ -38,6 +38,13 @@ def arg(metavar: str, says: str, default: Any = None) -> Any:
     return Argument(default, metavar=metavar, help=says)
 
 
+def check_exact(precision: str) -> str:
+    """Return a precision of looking inside and scoring; ValueError for one of translation only."""
+    if precision not in ("fp32", "bf16"):
+        raise ValueError(f"precision={precision}: here one of fp32, bf16; translate has more")
+    return precision
+
+
 MODEL = arg("MODEL", "The folder of a trained model.", default=...)
 PAIR = arg("SOURCE TARGET", "Text in the source language, a sentence a line, and its translations.")
 SOURCE = opt("FILE", "SOURCE, by its name; - is the standard input.")
@@ -100,6 +107,7 @@ EXACT = opt(
     "The numbers it computes with; fp32 is what the model was made of.",
     default="fp32",
     panel=MACHINE,
+    callback=check_exact,
 )
 THREADS = opt("N", "Threads; none: one for each core.", panel=MACHINE, min=1)
 WORKERS = opt("N", "Processes or copies that share the work.", panel=MACHINE, min=1)
@@ -118,13 +126,6 @@ def pick_pair(
     if first is None or second is None or rest:
         raise ValueError("name two files: SOURCE and TARGET, or --source and --target")
     return first, second
-
-
-def check_exact(precision: str) -> str:
-    """Return a precision that `Exact` takes; ValueError for one that only translation takes."""
-    if precision not in ("fp32", "bf16"):
-        raise ValueError(f"precision={precision}: here one of fp32, bf16; translate has more")
-    return precision
 
 
 def check_choice(name: str, given: str | None, values: Sequence[str]) -> None:

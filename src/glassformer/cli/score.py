@@ -6,6 +6,7 @@ from pathlib import Path
 
 from typer import Context
 
+from ..data.files import cut_chunks
 from .effects import refuse
 from .language import is_language_model, score_lines
 from .options import (
@@ -17,10 +18,9 @@ from .options import (
     PAIR,
     SOURCE,
     TARGET,
-    check_exact,
     pick_pair,
 )
-from .terminal import CHUNK, cut_chunks, keep_apart, open_output, show_progress, to_json
+from .terminal import CHUNK, keep_apart, open_output, show_progress, to_json
 from .verb import spell_typed
 
 
@@ -45,7 +45,7 @@ def score(
     """
     if is_language_model(model):
         refuse("score", spell_typed(context), "on a language model")
-        how = {"device": device, "precision": check_exact(precision)}
+        how = {"device": device, "precision": precision}
         with open_output(output) as out:
             for line in score_lines(model, files or (), as_json, **how):
                 out.write(f"{line}\n")
@@ -59,7 +59,7 @@ def score(
 
     from ..translator import Translator
 
-    translator = Translator.load(model, device=device, precision=check_exact(precision))
+    translator = Translator.load(model, device=device, precision=precision)
     with open_output(output) as out, show_progress("scoring", lines, beside=out) as tell:
         for chunk in cut_chunks(pairs, CHUNK):
             sources, targets = map(list, zip(*chunk, strict=True))

@@ -10,7 +10,7 @@ from typer import Context
 from . import decoding, drawing
 from .effects import refuse
 from .language import is_language_model
-from .options import AS_JSON, DEVICE, EXACT, SEARCH, SEED, arg, check_choice, check_exact, flag, opt
+from .options import AS_JSON, DEVICE, EXACT, SEARCH, SEED, arg, check_choice, flag, opt
 from .terminal import to_json, warn
 from .verb import spell_typed, takes
 
@@ -155,9 +155,7 @@ def obtain(given: dict[str, Any]) -> tuple[Trace, EditEffect | None]:
     from ..translator import Translator
 
     edits = [edit for typed in given["edit"] or () for edit in read_typed_edits(typed)]
-    translator = Translator.load(
-        folder, device=given["device"], precision=check_exact(given["precision"])
-    )
+    translator = Translator.load(folder, device=given["device"], precision=given["precision"])
     how: dict[str, Any] = {"level": given["level"], "target": given["target"]}
     if given["target"] is None:
         how["decode"] = decoding.choose_search(translator.config, given)
@@ -174,7 +172,7 @@ def see_text(given: dict[str, Any]) -> Trace:
     from ..language_model import LanguageModel
     from ..see.language import record_text
 
-    how = {"device": given["device"], "precision": check_exact(given["precision"])}
+    how = {"device": given["device"], "precision": given["precision"]}
     reader = LanguageModel.load(given["model"], **how)
     return record_text(reader, given["text"], level=given["level"])
 

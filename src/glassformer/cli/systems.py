@@ -10,9 +10,10 @@ from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
+from ..data.files import cut_chunks
 from . import decoding
 from .decoding import describe_search
-from .terminal import CHUNK, cut_chunks, open_output, show_progress
+from .terminal import CHUNK, open_output, show_progress
 from .translate import search_chunks
 
 if TYPE_CHECKING:

@@ -7,17 +7,15 @@ import json
 import os
 import re
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from itertools import islice
 from pathlib import Path
 from time import monotonic
-from typing import Any, TextIO, TypeVar
+from typing import Any, TextIO
 
 from ..data.files import STANDARD, count_lines, decode_lines, name_input, open_bytes
 from ..disk import PARTIAL, name_file, open_alone
 
-T = TypeVar("T")
 CHUNK = 1000  # lines translated together, and kept in memory
 FULL = (errno.ENOSPC, errno.EFBIG)  # errors when the disk is full or the file too large
 EVERY = 30.0  # seconds between two lines of progress without a terminal
@@ -47,10 +45,9 @@ def _replace_surrogates(stream: Iterable[bytes]) -> Iterator[bytes]:
         warn(f"{replaced:,} lone surrogates in the input, each replaced by U+FFFD")
 
 
-def cut_chunks(items: Iterable[T], size: int) -> Iterator[list[T]]:
-    """Yield lists of `size` items, each as soon as it is complete; the last may be shorter."""
-    rest = iter(items)
-    return iter(lambda: list(islice(rest, size)), [])
+def read_typed(text: str | None) -> Iterator[str]:
+    """Yield the text of the command line or, without one, each line of the standard input."""
+    yield from [text] if text is not None else (line.rstrip("\n") for line in sys.stdin)
 
 
 def count_if_file(path: Path) -> int | None:
@@ -195,6 +192,11 @@ def say_time(seconds: float) -> str:
     """Return hours, minutes and seconds, as 1:02:03."""
     minutes, rest = divmod(round(seconds), 60)
     return f"{minutes // 60}:{minutes % 60:02}:{rest:02}"
+
+
+def name_lines(lines: Sequence[int]) -> str:
+    """Return, in words, the first of some lines, and how many more there are."""
+    return f"line {lines[0]}" + (f", like {len(lines) - 1:,} more," if lines[1:] else "")
 
 
 def to_json(value: Any) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict
 from itertools import count, zip_longest
 from pathlib import Path
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from typer import Context
 
-from ..data.files import STANDARD, read_lines
+from ..data.files import STANDARD, cut_chunks, read_lines
 from . import cluster, decoding, documents
 from .options import (
     AS_JSON,
@@ -37,8 +37,8 @@ from .options import (
 from .terminal import (
     CHUNK,
     count_if_file,
-    cut_chunks,
     keep_apart,
+    name_lines,
     open_lines,
     open_output,
     show_progress,
@@ -133,45 +133,57 @@ def translate(
     keep_apart(output, file, document, prefix_file)
     from ..directory import name_pair
 
-    model = name_pair(model, to)
+    given = {**context.params, "model": name_pair(model, to)}
     if document:
-        documents.translate_file(document, output, {**context.params, "model": model})
-        return
-    if cluster.is_cluster_wanted(context.params):
-        cluster.translate_shards({**context.params, "model": model})
-        return
+        documents.translate_file(document, output, given)
+    elif cluster.is_cluster_wanted(given):
+        cluster.translate_shards(given)
+    else:
+        translate_lines(given)
+
+
+def translate_lines(given: Mapping[str, Any]) -> None:
+    """Translate a file or the standard input as the options say, chunk by chunk."""
     from ..translator import Translator
 
-    size = chunk or (1 if file == STANDARD and sys.stdin.isatty() else CHUNK)
+    file, n_best = given["file"], given["n_best"]
+    size = given["chunk"] or (1 if file == STANDARD and sys.stdin.isatty() else CHUNK)
     with open_lines(file) as lines:
-        translator = Translator.load(
-            [model, *(ensemble or ())],
-            to,
-            device=device,
-            precision=precision,
-            threads=threads,
-            workers=workers,
-        )
-        decode = decoding.choose_search(translator.config, context.params)  # as given
-        if precision == "auto" and translator.precision != "fp32":
+        machine = {name: given[name] for name in ("device", "precision", "threads", "workers")}
+        models = [given["model"], *(given["ensemble"] or ())]
+        translator = Translator.load(models, given["to"], **machine)
+        how = choose_how(translator, given)
+        if given["precision"] == "auto" and translator.precision != "fp32":
             print(f"precision {translator.precision}", file=sys.stderr)
-        how = {"decode": decode, "n_best": n_best or 1, "seed": seed or 0, "split": not no_split}
-        how |= {"again": not (no_guard or n_best), "glossary": read_glossary(glossary)}
-        chunks, total = cut_chunks(join_prefixes(lines, prefix_file), size), count_if_file(file)
-        extend = choose_extras(model, translator, alignment, confidence, as_json)
-        with open_output(output) as out, show_progress("translating", total, beside=out) as tell:
+        chunks = cut_chunks(join_prefixes(lines, given["prefix_file"]), size)
+        total, extend = count_if_file(file), choose_extras(translator, given)
+        with (
+            open_output(given["output"]) as out,
+            show_progress("translating", total, beside=out) as tell,
+        ):
             in_parts: list[int] = []
             for line, text, found in search_chunks(translator, chunks, progress=tell, **how):
                 in_parts += [line] if any(each.kind == "parts" for each in found.problems) else []
-                in_json = as_json and show_translation_json(
-                    text, found, n_best, translator.precision
+                shown = (
+                    show_translation_json(text, found, n_best, translator.precision)
+                    if given["as_json"]
+                    else show_text(line, found.best, n_best)
                 )
-                shown = in_json or show_text(line, found.best, n_best)
                 print(extend(shown, text, found), file=out, flush=True)
-
         if in_parts:
-            more = f", like {len(in_parts) - 1:,} more" if in_parts[1:] else ""
-            warn(f"line {in_parts[0]} is too long to be translated whole{more}: it was split")
+            warn(f"{name_lines(in_parts)} is too long to be translated whole: it was split")
+
+
+def choose_how(translator: Translator, given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the arguments of `search_checked`, as the options say."""
+    return {
+        "decode": decoding.choose_search(translator.config, given),
+        "n_best": given["n_best"] or 1,
+        "seed": given["seed"] or 0,
+        "split": not given["no_split"],
+        "again": not (given["no_guard"] or given["n_best"]),
+        "glossary": read_glossary(given["glossary"]),
+    }
 
 
 def join_prefixes(lines: Iterator[str], file: Path | None) -> Iterator[tuple[str, str]]:
@@ -212,28 +224,29 @@ def read_glossary(path: Path | None) -> Glossary | None:
 
 
 def choose_extras(
-    model: Path, translator: Translator, alignment: bool, confidence: bool, as_json: bool
+    translator: Translator, given: Mapping[str, Any]
 ) -> Callable[[str, str, Judged], str]:
     """Return a function that adds the alignment, and the confidence, to a line of output.
 
     It is called with the line, the source and its translations. JSON has the confidence anyway.
     """
-    if not (alignment or confidence):
+    if not (given["alignment"] or given["confidence"]):
         return lambda shown, text, found: shown
     from ..directory import locate
     from ..documents.alignment import Alignments, Said
 
-    alignments = Alignments()
+    alignments, folder = Alignments(), locate(given["model"])
 
     def extend(shown: str, text: str, found: Judged) -> str:
-        told: dict[str, object] = {"confidence": f"{found.confidence:.4f}"} if confidence else {}
-        if alignment:
+        told: dict[str, object] = {}
+        if given["confidence"] and not given["as_json"]:
+            told["confidence"] = f"{found.confidence:.4f}"
+        if given["alignment"]:
             best = found.best[0]
             parts = tuple((part.source, part.target) for part in best.parts)
-            (links,) = alignments.align(locate(model), translator, [Said(text, best.text, parts)])
+            (links,) = alignments.align(folder, translator, [Said(text, best.text, parts)])
             told["alignment"] = " ".join(f"{s}-{t}" for s, t, _ in sorted(links))
-        if as_json:
-            told.pop("confidence", None)
+        if given["as_json"]:
             return to_json({**json.loads(shown), **told})
         return "\t".join([shown, *map(str, told.values())])
 

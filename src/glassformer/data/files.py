@@ -10,11 +10,13 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from hashlib import sha256
+from itertools import islice
 from pathlib import Path
-from typing import BinaryIO, cast
+from typing import BinaryIO, TypeVar, cast
 
 from .zipped import open_member, split_member
 
+T = TypeVar("T")
 STANDARD = Path("-")  # stands for the standard input where a file is read
 
 
@@ -92,3 +94,9 @@ def take_fingerprint(path: Path) -> Fingerprint:
             digest.update(block)
             size += len(block)
     return Fingerprint(path.name, count_lines(path), size, digest.hexdigest())
+
+
+def cut_chunks(items: Iterable[T], size: int) -> Iterator[list[T]]:
+    """Yield lists of `size` items, each as soon as it is complete; the last may be shorter."""
+    rest = iter(items)
+    return iter(lambda: list(islice(rest, size)), [])

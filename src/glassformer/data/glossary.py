@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from ..text.spacing import EAST
+from ..text.spacing import word_pattern
 from ..text.unicode import clean
 from .files import read_lines
 
@@ -104,11 +104,8 @@ def count_terms(
 
 def _find(words: str, flags: int = 0) -> re.Pattern[str]:
     """Return a pattern of words that are no part of others; * at the end lets the last go on."""
-    letter = rf"[^\W{EAST}]"
     plain = words.removesuffix(STEM)
-    before = rf"(?<!{letter})" if re.match(letter, plain[0]) else ""
-    after = rf"(?!{letter})" if re.match(letter, plain[-1]) and plain == words else ""
-    return re.compile(before + re.escape(plain) + after, flags)
+    return word_pattern(plain, flags, may_go_on=plain != words)
 
 
 def list_spellings(term: GlossaryTerm, is_unspaced: bool) -> Iterator[tuple[str, bool]]:

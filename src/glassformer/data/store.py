@@ -7,7 +7,7 @@ import shutil
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
-from itertools import chain, compress, islice
+from itertools import chain, compress
 from pathlib import Path
 from typing import Any, Literal
 
@@ -18,7 +18,7 @@ from pydantic import BaseModel, Field
 from ..disk import PARTIAL, name_file, put_folder, read_json, sync_files
 from ..text import Sampler, Tokenizer, count_surrogates
 from ..typed_json import check_type
-from .files import Fingerprint
+from .files import Fingerprint, cut_chunks
 from .labels import Labels
 from .tables import Pair
 
@@ -200,8 +200,7 @@ def _fill(
     ids: np.dtype[Any],
 ) -> Iterator[Counts]:
     """Encode and write chunk after chunk; yield the counts of each."""
-    remaining = iter(part.pairs)
-    while chunk := list(islice(remaining, CHUNK)):
+    for chunk in cut_chunks(part.pairs, CHUNK):
         sides, counted = _encode(chunk, encoders, max_length, list(part.tags))
         for side, segmentations in zip(SIDES, sides, strict=True):
             for k, rows in enumerate(segmentations):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Mapping
-from functools import cache
+from functools import cache, lru_cache
 from importlib.resources import files
 from typing import Any, NamedTuple
 
@@ -117,6 +117,7 @@ def _read(package: str, file: str) -> dict[str, dict[str, Any]]:
     return tomllib.loads((files(package) / file).read_text(encoding="utf-8"))
 
 
+@lru_cache(maxsize=1 << 12)
 def look_up(name: str, module: str = "", network: str = "transformer") -> Entry | None:
     """Return the entry of a tensor such as `decoder.2.self_attention.query`.
 

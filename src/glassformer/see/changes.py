@@ -9,15 +9,15 @@ import math
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from difflib import get_close_matches
-from functools import partial
+from functools import lru_cache, partial
 
 import torch
 from torch import Tensor
 
 from ..config import Model
 from ..tap import Edit
-from .opgraph import Equation, build_graph
-from .trace import resolve
+from .opgraph import Equation, Graph, build_graph
+from .trace import check_place, resolve
 from .wiring import record_wiring
 from .wording import find_side
 
@@ -26,12 +26,16 @@ class Changes:
     """The edits of one view. Each view needs new ones, because some keep tensors of the pass."""
 
     def __init__(self, settings: Model, source: int, longest: int):
-        self.settings = settings
-        self.graph = build_graph(settings, record_wiring(settings), source, longest, 0, 0)
+        self.settings, self.sizes = settings, (source, longest)
         self.edits: defaultdict[str, list[Edit]] = defaultdict(list)
         self.watched: set[str] = set()
         self.seen: dict[str, Tensor] = {}
         self.is_cacheable = True  # each row of the decoder is changed alike, independent of others
+
+    @property
+    def graph(self) -> Graph:
+        """Return the equations of the network, whose names and sizes edits are checked by."""
+        return _build_once(self.settings, *self.sizes)
 
     def compose(self) -> dict[str, Edit]:
         """Return one function for each window; it stores the tensors other edits need last."""
@@ -103,7 +107,7 @@ class Changes:
         """
         blocks = [name for name in self.graph if name.endswith(".cross_attention.mask")]
         if layer is not None:
-            blocks = [blocks[_check_place(layer, len(blocks), "layer of the decoder")]]
+            blocks = [blocks[check_place(layer, len(blocks), "layer of the decoder:")]]
         for mask in blocks:
             if head is None and query is None:
                 self._add(mask, lambda x: _hide(x, keys), is_alike=True)
@@ -132,7 +136,7 @@ class Changes:
         if head is not None:
             if op.axes[0].dim != "head":
                 raise ValueError(f"{name} has no heads")
-            head = _check_place(head, op.axes[0].size, f"head of {name}")
+            head = check_place(head, op.axes[0].size, f"head of {name}:")
 
         def edit(x: Tensor) -> Tensor:
             if position >= x.size(-2):  # not written yet
@@ -196,7 +200,7 @@ class Changes:
     def _check_heads(self, block: str, head: int) -> tuple[str, int]:
         if f"{block}.context" not in self.graph:
             raise ValueError(f"{block} has no heads")
-        return f"{block}.context", _check_place(head, self.settings.heads, f"head of {block}")
+        return f"{block}.context", check_place(head, self.settings.heads, f"head of {block}:")
 
     def _check_window(self, name: str) -> Equation:
         name = resolve(name, self.settings)
@@ -205,6 +209,11 @@ class Changes:
             windows = [op.name for op in self.graph.values() if op.axes and not op.derived]
             raise ValueError(f"there is no window {name}; {_suggest(name, windows)}")
         return op
+
+
+@lru_cache(maxsize=8)
+def _build_once(settings: Model, source: int, longest: int) -> Graph:
+    return build_graph(settings, record_wiring(settings), source, longest, 0, 0)
 
 
 def _chain(edits: list[Edit]) -> Edit:
@@ -255,16 +264,10 @@ def _set_head(x_BHLK: Tensor, head: int, new_BHLK: Tensor) -> Tensor:
     return changed
 
 
-def _check_place(place: int, size: int, what: str) -> int:
-    if not -size <= place < size:
-        raise ValueError(f"{what}: {place} is out of range, it goes from 0 to {size - 1}")
-    return place % size
-
-
 def _check_position(place: int, op: Equation, axis: int, what: str) -> int:
     if place < 0 and find_side(op.name, op.axes[axis].dim) == "target":
         raise ValueError(f"{what}: {place} counts from an end that is not written yet")
-    return _check_place(place, op.axes[axis].size, what)
+    return check_place(place, op.axes[axis].size, f"{what}:")
 
 
 def _suggest(name: str, known: list[str]) -> str:

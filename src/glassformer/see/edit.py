@@ -33,10 +33,11 @@ from ..disk import check_file_size
 from ..settings.schema import StrictModel
 from ..tap import Edit
 from ..tap import record as watch
+from ..text.spacing import word_pattern
 from ..translator import Translator
 from .changes import Changes
 from .document import Token
-from .tokens import find_word_tokens, read_source, word_pattern
+from .tokens import find_word_tokens, read_source
 from .uncached import Uncached
 
 

@@ -11,14 +11,12 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from .expression import Call, Cells, Expression, Number, Operation, Reduction, walk
 from .opgraph import Equation
 from .recompute import evaluate_expression
-
-if TYPE_CHECKING:
-    from .trace import Array, Trace
+from .trace import Array, Trace, check_place
 
 KEYS = (
     "name",
@@ -396,10 +394,8 @@ def _check(name: str, equation: Equation, array: Array, index: Sequence[int]) ->
         raise ValueError(
             f"{name} has {array.ndim} axes ({', '.join(dims)}), but {len(index)} numbers were given"
         )
-    for place, size, dim in zip(index, array.shape, dims, strict=True):
-        if not -size <= place < size:
-            raise ValueError(
-                f"{name}[{','.join(map(str, index))}]: {dim} {place} is out of range, "
-                f"it goes from 0 to {size - 1}"
-            )
-    return tuple(place % size for place, size in zip(index, array.shape, strict=True))
+    cell = f"{name}[{','.join(map(str, index))}]"
+    return tuple(
+        check_place(place, size, f"{cell}: {dim}")
+        for place, size, dim in zip(index, array.shape, dims, strict=True)
+    )

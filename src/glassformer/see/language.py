@@ -9,20 +9,19 @@ from __future__ import annotations
 from typing import Any
 
 import torch
-from torch import Tensor
 
 from ..config import BOS, MASK
 from ..language_model import CLASSIFIES, COMPLETES, MASK_TEXT, LanguageModel
 from ..tap import record as watch
 from ..version import __version__
-from .document import LEVELS, Document, Level, Numerics, Prediction, Token
+from .document import LEVELS, Document, Level, Numerics, Token
 from .levels import belongs
-from .parameters import Parameters
+from .parameters import Parameters, to_arrays
+from .predictions import list_predictions
 from .tokens import read_target
 from .trace import Trace
 from .wiring import record_wiring
 
-TOP = 10  # tokens kept of each prediction
 HIDDEN = "\ufffd"  # what the mask is as text
 
 
@@ -48,7 +47,7 @@ def record_text(reader: LanguageModel, text: str, *, level: Level = "everything"
         wanted = framed[1:] if is_decoder else framed
         if reader.ability == CLASSIFIES:
             wanted = [1 + int(logits_TV[0, 1:].argmax())]
-        predictions = _predict(logits_TV[: len(wanted)], wanted, outputs)
+        predictions = list_predictions(logits_TV[: len(wanted)], wanted, outputs.__getitem__)
     rows, predicted = read_masked(reader, framed[1:-1], text)
     document = Document(
         glassformer=__version__,
@@ -72,11 +71,7 @@ def record_text(reader: LanguageModel, text: str, *, level: Level = "everything"
             chosen_differently=(),
         ),
     )
-    arrays = {
-        name: (values[0] if name.endswith(".positions") else values[0][0]).cpu().numpy()
-        for name, values in taken.items()
-    }
-    return Trace(document, arrays, Parameters(reader.model.state_dict()), outputs)
+    return Trace(document, to_arrays(taken), Parameters(reader.model.state_dict()), outputs)
 
 
 def _list_outputs(reader: LanguageModel) -> list[str]:
@@ -108,25 +103,3 @@ def read_masked(
 
     assert rows[0].id == BOS
     return mend(rows), mend(predicted)
-
-
-def _predict(logits_TV: Tensor, wanted: list[int], names: list[str]) -> tuple[Prediction, ...]:
-    """Return the distribution at each row, and where what is there stands in it."""
-    log_prob_TV = logits_TV.double().log_softmax(-1)
-    own_T1 = log_prob_TV.gather(1, torch.tensor(wanted, device=logits_TV.device)[:, None])
-    best = log_prob_TV.topk(min(TOP, log_prob_TV.size(1)))
-    entropy_T = -(log_prob_TV.exp() * log_prob_TV).sum(-1)
-    columns = (own_T1[:, 0], (log_prob_TV > own_T1).sum(-1), entropy_T, best.indices, best.values)
-    return tuple(
-        Prediction(
-            log_prob=log_prob,
-            rank=rank,
-            entropy=entropy,
-            ids=ids,
-            texts=tuple(names[id] for id in ids),
-            log_probs=log_probs,
-        )
-        for log_prob, rank, entropy, ids, log_probs in zip(
-            *(column.tolist() for column in columns), strict=True
-        )
-    )

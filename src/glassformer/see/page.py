@@ -6,7 +6,6 @@ Imports no torch.
 from __future__ import annotations
 
 import json
-import os
 import tempfile
 from base64 import b64encode
 from hashlib import sha256
@@ -16,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from ..config import Model
+from ..disk import write_text
 from .catalogue import look_up, read_catalogue
 from .expression import spell_expression
 from .files import HEAD
@@ -50,10 +50,7 @@ class SavedPage:
 
     def save(self, path: Path | str) -> None:
         """Write a file that any browser opens, without a server."""
-        place = Path(path)
-        partial = place.with_name(f"{place.name}.partial")
-        partial.write_text(self.html, encoding="utf-8", newline="\n")
-        os.replace(partial, place)
+        write_text(Path(path), self.html)
 
 
 def build_page(trace: Trace, *, parameters: bool | None = None, compact: bool = False) -> str:

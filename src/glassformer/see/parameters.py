@@ -1,4 +1,4 @@
-"""The weights of a model as NumPy arrays, each made when it is read."""
+"""The tensors of a recording and the weights of its model as NumPy arrays."""
 
 from __future__ import annotations
 
@@ -12,7 +12,10 @@ if TYPE_CHECKING:
 
 
 class Parameters(Mapping[str, "Array"]):
-    """A mapping from names of weights to arrays; on a CPU they share memory with the model."""
+    """A mapping from names of weights to arrays, each made when it is read.
+
+    On a CPU they share memory with the model.
+    """
 
     def __init__(self, tensors: Mapping[str, Tensor]):
         self.tensors = tensors
@@ -25,3 +28,11 @@ class Parameters(Mapping[str, "Array"]):
 
     def __len__(self) -> int:
         return len(self.tensors)
+
+
+def to_arrays(taken: Mapping[str, list[Tensor]]) -> dict[str, Array]:
+    """Return the one recorded value of each window without its batch axis; positions have none."""
+    return {
+        name: (value if name.endswith(".positions") else value[0]).cpu().numpy()
+        for name, (value,) in taken.items()
+    }

@@ -13,7 +13,6 @@ from torch import Tensor
 
 from ..checks.familiarity import Familiarity
 from ..checks.quality_check import judge
-from ..decode.sample import find_draw_probabilities
 from ..evaluate.choice import load_choice
 from ..machine.device import autocast
 from ..model import EncoderDecoder
@@ -34,14 +33,13 @@ from .document import (
 )
 from .edit import Edited, prepare_edits
 from .levels import belongs
-from .parameters import Parameters
+from .parameters import Parameters, to_arrays
+from .predictions import list_predictions
 from .searching import Passage, Progress, find_passage, search_with_beam
 from .sentences import Excerpt, choose_sentence, translate_whole
 from .tokens import read_source, read_target, read_words
-from .trace import Array, Trace
+from .trace import Trace
 from .wiring import record_wiring
-
-TOP = 10  # tokens kept of each prediction
 
 
 def record(
@@ -108,7 +106,7 @@ def record(
     document = _describe(translator, edited, source, passage, level, predictions, numerics)
     return Trace(
         document.model_copy(update={"whole": whole}),
-        {name: _to_array(name, values) for name, values in taken.items()},
+        to_arrays(taken),
         Parameters(translator.model.state_dict()),
         translator.tokenizers.target.vocabulary,
         _defer_beam(translator, edited, passage),
@@ -203,40 +201,9 @@ def _compare(
 
 
 def _predict(translator: Translator, passage: Passage, logits_TV: Tensor) -> tuple[Prediction, ...]:
-    log_prob_TV = logits_TV.double().log_softmax(-1)
-    own_T1 = log_prob_TV.gather(1, torch.tensor(passage.wanted, device=logits_TV.device)[:, None])
-    best = log_prob_TV.topk(min(TOP, log_prob_TV.size(1)))
-    drawn = _find_draws(passage, log_prob_TV, best.indices)
-    entropy_T = -(log_prob_TV.exp() * log_prob_TV).sum(-1)
-    columns = (own_T1[:, 0], (log_prob_TV > own_T1).sum(-1), entropy_T, best.indices, best.values)
-    token = translator.tokenizers.target.token
-    return tuple(
-        Prediction(
-            log_prob=log_prob,
-            rank=rank,
-            entropy=entropy,
-            ids=ids,
-            texts=tuple(token(id) for id in ids),
-            log_probs=log_probs,
-            **draws,
-        )
-        for (log_prob, rank, entropy, ids, log_probs), draws in zip(
-            zip(*(column.tolist() for column in columns), strict=True), drawn, strict=True
-        )
-    )
-
-
-def _find_draws(
-    passage: Passage, log_prob_TV: Tensor, likeliest_TC: Tensor
-) -> list[dict[str, Any]]:
-    """Return, for each row, the sampling probabilities of its token and of the likeliest."""
-    if passage.search is None or passage.search.settings.search != "sample":
-        return [{} for _ in passage.wanted]
-    draw_TV = find_draw_probabilities(log_prob_TV, passage.search.settings)
-    own_T1 = torch.tensor(passage.wanted, device=draw_TV.device)[:, None]
-    own_T = draw_TV.gather(1, own_T1)[:, 0].tolist()
-    rows = zip(own_T, draw_TV.gather(1, likeliest_TC).tolist(), strict=True)
-    return [{"draw_prob": own, "draw_probs": others} for own, others in rows]
+    token, found = translator.tokenizers.target.token, passage.search
+    drawn = found.settings if found and found.settings.search == "sample" else None
+    return list_predictions(logits_TV, passage.wanted, token, drawn)
 
 
 def _describe(
@@ -293,10 +260,3 @@ def _judge(translator: Translator, text: str, passage: Passage) -> dict[str, Any
     judged = judge(text, [found], Familiarity(translator))
     problems = tuple(Noticed(kind=each.kind, said=each.said) for each in judged.problems)
     return {"confidence": judged.confidence, "problems": problems}
-
-
-def _to_array(name: str, values: list[Tensor]) -> Array:
-    """Return the one recorded value of a tensor without its batch axis; positions have none."""
-    (value,) = values
-    array: Array = (value if name.endswith(".positions") else value[0]).cpu().numpy()
-    return array

@@ -16,7 +16,7 @@ from ..tap import Edit
 from ..tap import record as watch
 from ..translator import Translator
 from .edit import prepare_edits
-from .trace import Array, Trace
+from .trace import Array, Trace, check_place
 
 TEXTUAL = ("word", "prefix")  # edits that the recorded text and translation contain already
 
@@ -46,8 +46,7 @@ def silence_each(
     show only when others are silent. Raises ValueError for a wrong step or rival.
     """
     rows, size = len(trace.predicted), len(translator.tokenizers.target)
-    if not -rows <= step < rows:
-        raise ValueError(f"step {step} is out of range, it goes from 0 to {rows - 1}")
+    step = check_place(step, rows, "step")
     token = trace.predicted[step].id
     if rival is not None and (rival == token or not 0 <= rival < size):
         raise ValueError(f"rival={rival}: the id of another token, 0 to {size - 1}")
@@ -69,7 +68,7 @@ def silence_each(
         leads[name.removesuffix(".context")] = (
             log_prob_HV[:, token] - log_prob_HV[:, rival]
         ).numpy()
-    return Silenced(step % rows, token, rival, float(all_V[token] - all_V[rival]), leads)
+    return Silenced(step, token, rival, float(all_V[token] - all_V[rival]), leads)
 
 
 def _silence_own(before: Edit | None) -> Edit:

@@ -13,7 +13,7 @@ from rich.cells import cell_len
 from ..config import SIDE_OF
 from .derive import mean_over_heads
 from .explain import Explanation
-from .trace import Array, Trace
+from .trace import Array, Trace, check_place
 
 if TYPE_CHECKING:
     from .whatif import EditEffect
@@ -140,17 +140,15 @@ def _choose(trace: Trace, layer: int | None, head: int | None) -> tuple[Array, s
             f"{side[:7]}.{{}}.self_attention.weights",
         )
     if layer is not None:
-        if not -len(layers) <= layer < len(layers):
-            raise ValueError(f"layer {layer} is out of range: 0 to {len(layers) - 1}, or -1")
-        layers = layers[layer : layer + 1 or None]
+        layer = check_place(layer, len(layers), "layer")
+        layers = layers[layer : layer + 1]
     blocks = [trace[name.format(number)] for number in layers]
     place = f"layer {layers[0]}" if layer is not None else "the mean of all layers"
     if head is None:
         mean = np.mean([mean_over_heads(block) for block in blocks], 0)
         return mean, f"{place} and all heads (derived)"
-    if not -len(blocks[0]) <= head < len(blocks[0]):
-        raise ValueError(f"head {head} is out of range: 0 to {len(blocks[0]) - 1}, or -1")
-    return np.mean([block[head] for block in blocks], 0), f"{place}, head {head % len(blocks[0])}"
+    head = check_place(head, len(blocks[0]), "head")
+    return np.mean([block[head] for block in blocks], 0), f"{place}, head {head}"
 
 
 def tell_comparison(found: EditEffect, k: int = 12) -> str:

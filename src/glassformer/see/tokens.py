@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
 from ..config import BOS, EOS
 from ..text import Tokenizer
-from ..text.spacing import EAST
+from ..text.spacing import word_pattern
 from ..translation import LINE_BREAKS
 from ..translator import Translator
 from .document import Merge, Token, WordMerges
+from .trace import check_place
 
 
 def read_source(translator: Translator, text: str) -> list[Token]:
@@ -22,17 +22,6 @@ def read_source(translator: Translator, text: str) -> list[Token]:
         for token, id, (start, end) in zip(found.texts, found.ids, found.spans, strict=True)
     ]
     return [*tokens, _mark(translator.tokenizers.source, EOS, len(text.rstrip()))]
-
-
-def word_pattern(word: str) -> re.Pattern[str]:
-    """Return a pattern that finds a word wherever it is not part of another.
-
-    Chinese words are written without spaces, so they are found everywhere, as marks are.
-    """
-    letter = rf"[^\W{EAST}]"
-    before = rf"(?<!{letter})" if re.match(letter, word[0]) else ""
-    after = rf"(?!{letter})" if re.match(letter, word[-1]) else ""
-    return re.compile(before + re.escape(word) + after)
 
 
 def find_word_tokens(
@@ -47,12 +36,7 @@ def find_word_tokens(
     if not spans:
         raise ValueError(f"there is no word {word!r} in {text!r}")
     if occurrence is not None:
-        if not -len(spans) <= occurrence < len(spans):
-            raise ValueError(
-                f"occurrence {occurrence} of {word!r} is out of range: "
-                f"it goes from 0 to {len(spans) - 1}"
-            )
-        spans = [spans[occurrence]]
+        spans = [spans[check_place(occurrence, len(spans), f"occurrence of {word!r}:")]]
     return [
         place
         for place, token in enumerate(tokens)

@@ -6,7 +6,6 @@ The output is `draw/toy.json`: the full probabilities before, during and after t
 from __future__ import annotations
 
 import json
-import os
 import sys
 from pathlib import Path
 from typing import Any
@@ -15,6 +14,7 @@ import torch
 from torch import nn
 
 from ..config import BOS, EOS, Model
+from ..disk import write_text
 from ..model import Transformer
 from ..train.watch import measure_blocks
 
@@ -86,13 +86,7 @@ def train_toy() -> dict[str, Any]:
     }
 
 
-def write_toy(path: str) -> None:
-    part = Path(f"{path}.partial")
-    part.write_text(json.dumps(train_toy(), ensure_ascii=False), encoding="utf-8")
-    os.replace(part, path)
-
-
 if __name__ == "__main__":
     if len(sys.argv) != 2:
         raise SystemExit("usage: python -m glassformer.see.toy FILE")
-    write_toy(sys.argv[1])
+    write_text(Path(sys.argv[1]), json.dumps(train_toy(), ensure_ascii=False))

@@ -164,7 +164,7 @@ class Trace:
 
         Raises ValueError for a step that does not exist, or a `k` larger than the trace keeps.
         """
-        step = _check_place(step, len(self.predictions), "step")
+        step = check_place(step, len(self.predictions), "step")
         kept = self.predictions[step]
         if k <= len(kept.ids):
             columns = zip(kept.texts, kept.ids, kept.log_probs, strict=True)
@@ -259,11 +259,11 @@ def resolve(name: str, settings: Model) -> str:
     return name
 
 
-def _check_place(place: int, size: int, axis: str) -> int:
+def check_place(place: int, size: int, what: str) -> int:
     """Return an index counted from 0; a negative one counts from the end.
 
-    Raises ValueError if it is out of range.
+    Raises ValueError, which begins with `what`, if it is out of range.
     """
     if not -size <= place < size:
-        raise ValueError(f"{axis} {place} is out of range: there are {size}, 0 to {size - 1}")
+        raise ValueError(f"{what} {place} is out of range, it goes from 0 to {size - 1}")
     return place % size

@@ -31,6 +31,18 @@ def is_eastern(character: str) -> bool:
     return bool(_EASTERN.match(character))
 
 
+def word_pattern(words: str, flags: int = 0, *, may_go_on: bool = False) -> re.Pattern[str]:
+    """Return a pattern that finds words wherever they are not part of others.
+
+    Chinese words are written without spaces, so they are found everywhere, as marks are.
+    `may_go_on`: the last one may be the beginning of a word.
+    """
+    letter = rf"[^\W{EAST}]"
+    before = rf"(?<!{letter})" if re.match(letter, words[0]) else ""
+    after = rf"(?!{letter})" if re.match(letter, words[-1]) and not may_go_on else ""
+    return re.compile(before + re.escape(words) + after, flags)
+
+
 def close_up(text: str) -> str:
     """Return `text` without the white space between Chinese or Japanese characters."""
     return _IDLE.sub("", text)

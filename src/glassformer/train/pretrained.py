@@ -120,8 +120,3 @@ def _sum_up(names: Sequence[str] | Mapping[str, Any]) -> list[str]:
     """Return the parts that weights belong to: `encoder.self_attention`, `output_table`."""
     parts = [[part for part in name.split(".") if not part.isdigit()] for name in names]
     return list(dict.fromkeys(".".join(part[:2]) for part in parts))
-
-
-def has_initial(run: Path) -> bool:
-    """Return whether a run begins with parts of other models."""
-    return (run / INITIAL).is_dir()

@@ -68,7 +68,7 @@ export class Host {
       const steps = write(opened, { ...request, decode, seed: (request.seed ?? 0) + n });
       let next = steps.next();
       for (; !next.done; next = steps.next()) await turn.pass();
-      found.push(next.value);
+      found.push(next.value.translation);
     }
     return found;
   }

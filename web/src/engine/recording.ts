@@ -111,14 +111,14 @@ export function* record(
   return { id, base: null, opened, request, document, problems, ops, state };
 }
 
-/** The translation of a text as one sentence, without recording it. */
-export function* write(opened: Opened, request: Request): Generator<Progress, string> {
+/** The translation of a text as one sentence, and its search, without a recording. */
+export function* write(opened: Opened, request: Request): Generator<Progress, { translation: string; search: Search }> {
   const edits = (request.edits ?? []) as Edit[];
   const text = replaceWords(request.text, edits);
   const source = readSource(opened, text);
   const changes = edits.length ? readChangesOf(opened, edits, source, text) : NO_EDITS;
   const found = yield* find(opened, { ...request, edits }, source.map(({ id }) => id), changes, 0);
-  return spell(opened, found.written);
+  return { translation: spell(opened, found.written), search: found.search! };
 }
 
 function* find(

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from itertools import islice
 
 import numpy as np
 
 from ...text.function_words import NAMES
+from ..files import cut_chunks
 from .characters import NAMES as SCRIPTS
 from .characters import count_scripts, find_broken, find_foreign, find_home, find_lookalikes
 from .languages import Contrast, SideLanguage
@@ -63,8 +63,7 @@ def examine(
 
 
 def _pair_up(source: Texts, target: Texts) -> Iterator[Pairs]:
-    pairs = zip(source, target, strict=True)
-    while block := list(islice(pairs, BLOCK)):
+    for block in cut_chunks(zip(source, target, strict=True), BLOCK):
         yield [pair[0] for pair in block], [pair[1] for pair in block]
 
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from ..files import cut_chunks
 from .lexicon import Lexicon, LexiconSide
 from .offsets import (
     FEWEST,
@@ -18,7 +19,7 @@ from .offsets import (
     weigh_surface,
 )
 from .order import Misalignment, find_misalignments, guess_offsets
-from .ragged import Array, Block, Ragged, cut_ragged
+from .ragged import Array, Block, Ragged
 from .words import Sample, Texts, Vocabulary, split_words
 
 BLOCK = 5_000  # lines at a time
@@ -78,7 +79,7 @@ def explain_inequality(
         return ValueError(f"{names[counts.index(0)]}: the file is empty")
     sides = [Gathered(words) for words in sample.words]
     for side, texts in zip(sides, (source, target), strict=True):
-        for block in cut_ragged(texts, BLOCK):
+        for block in cut_chunks(texts, BLOCK):
             side.add(block, split_words(Block(block)))
     evidence, misalignments = compare_partners(*sides)
     where = ""

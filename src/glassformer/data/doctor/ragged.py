@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import chain
 from typing import Any
@@ -95,14 +95,3 @@ class Block:
 
     def lines_with(self, chosen: Array) -> list[int]:
         return np.unique(self.line[chosen]).tolist() if chosen.any() else []
-
-
-def cut_ragged(items: Iterable[str], size: int) -> Iterable[list[str]]:
-    block: list[str] = []
-    for item in items:
-        block.append(item)
-        if len(block) == size:
-            yield block
-            block = []
-    if block:
-        yield block

@@ -7,7 +7,8 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from .ragged import Array, Block, cut_ragged
+from ..files import cut_chunks
+from .ragged import Array, Block
 from .words import DIGITS, split_words
 
 
@@ -34,7 +35,7 @@ def join_words(words: Sequence[Sequence[str]]) -> list[str]:
 
 def hash_lines(lines: Iterable[str]) -> frozenset[int]:
     """Return the hashes of lines without case and punctuation; lines without words are left out."""
-    blocks = cut_ragged(lines, 10_000)
+    blocks = cut_chunks(lines, 10_000)
     return frozenset(
         hash(line) for block in blocks for line in join_words(split_words(Block(block))) if line
     )

@@ -16,8 +16,9 @@ from glassformer.data.doctor.partners import (
     describe_misalignment,
     explain_inequality,
 )
-from glassformer.data.doctor.ragged import Block, Cross, Ragged, cut_ragged
+from glassformer.data.doctor.ragged import Block, Cross, Ragged
 from glassformer.data.doctor.words import split_words
+from glassformer.data.files import cut_chunks
 from tools.demo_corpus import pairs
 
 COUNT = 3000
@@ -147,5 +148,5 @@ def test_a_later_misalignment_counts_lines_of_its_own_file() -> None:
 
 
 def test_blocks() -> None:
-    assert list(cut_ragged(iter("abcde"), 2)) == [["a", "b"], ["c", "d"], ["e"]]
-    assert list(cut_ragged([], 2)) == []
+    assert list(cut_chunks(iter("abcde"), 2)) == [["a", "b"], ["c", "d"], ["e"]]
+    assert list(cut_chunks([], 2)) == []
