@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import json
+import re
+from pathlib import Path
 from typing import Any
 
 import pytest
 from opening import Server, find_faults, wait_until
+
+from glassformer.see.living import build_living_page
+from glassformer.see.page import SavedPage
 
 CUT = json.dumps([{"do": "cut", "word": "because"}])
 PRONOUN = 7  # the token "qu'il"
@@ -43,12 +48,43 @@ def test_why_shows_nothing_before_a_guess_and_then_what_cutting_says(
     page.wait_for_selector("tr.top")
     assert page.locator("tr.top th").inner_text() == "tired"
     assert page.locator(".question [role=status]").inner_text().startswith("Right: ")
-    left = float(page.locator("tr.top td.number").last.inner_text().split("%")[0])
+    left = float(page.locator("tr.top td.number").nth(1).inner_text().split("%")[0])
     assert left < 2, "the translation as it was, with tired cut: 0.2 %"
     assert "counts most" in page.locator("[data-said]").inner_text()
     page.get_by_role("button", name="traversé").click()
     wait_until(page, "() => document.querySelector('h1').textContent.includes('traversé')")
     assert page.locator("table").count() == 0, "another word, another guess"
+
+
+def test_why_shows_gradients_with_their_check(page: Any, server: Server) -> None:
+    """Integrated gradients sum to what ln p gains; where it is sure, the slope says nothing."""
+    _open(page, server, "why", step=10)
+    page.locator("[data-guess]", has_text="tired").click()
+    page.wait_for_selector("[data-complete]")
+    assert "null" not in page.locator("table").inner_text()
+    told = page.locator("[data-complete]").inner_text()
+    gain, total = (float(each) for each in re.findall(r"-?\d+\.\d+", told))
+    assert gain > 5 and total == pytest.approx(gain, rel=0.05)
+    cells = page.locator("tbody tr").evaluate_all(
+        "rows => rows.map(row => [...row.querySelectorAll('td.number')].map(e => e.innerText))"
+    )
+    parts = [[float(each.replace("−", "-")) for each in row[-2:]] for row in cells]
+    assert sum(integrated for integrated, _ in parts) == pytest.approx(total, abs=0.1)
+    assert all(abs(slope) < 0.1 for _, slope in parts)
+    assert "integrated gradients rank it 1," in page.locator("[data-agrees]").inner_text()
+
+
+def test_a_page_without_a_server_says_that_it_has_no_gradients(
+    browser: Any, tmp_path: Path
+) -> None:
+    place = tmp_path / "class.html"
+    SavedPage(build_living_page(["demo"])).save(place)
+    page = browser.new_context(offline=True, locale="en").new_page()
+    page.goto(f"{place.as_uri()}#/why?step=10")
+    page.locator("[data-guess='0']").click()
+    page.wait_for_selector("[data-no-gradients]")
+    assert page.locator("thead th").count() == 5
+    page.context.close()
 
 
 def test_up_finds_the_layer_at_which_the_animal_becomes_male(page: Any, server: Server) -> None:

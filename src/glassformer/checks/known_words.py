@@ -1,13 +1,14 @@
 """The words of the source side of a model's training text, by which others are found.
 
-They stand in `words.txt` of a model directory, lower-cased, a word a line. A model without the file
-works as well; nobody can say then which words it has never met.
+They stand in `words.txt` of a model directory, lower-cased, a word a line. A training lists them
+while it encodes its text. A model without the file works as well; nobody can say then which words
+it has never met.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from ..directory import write_text
@@ -15,6 +16,8 @@ from ..disk import read_text
 from ..text.spacing import EAST
 
 WORDS = "words.txt"
+MOST = 500_000  # words of a list: 5 MB
+AT_ONCE = 100_000  # pieces of text that wait to be cut
 _WORD = re.compile(rf"[{EAST}]|(?:(?![{EAST}])[^\W_])+(?:['’](?:(?![{EAST}])[^\W_])+)*")
 
 
@@ -25,8 +28,46 @@ def cut_words(text: str) -> list[str]:
 
 def write_known_words(folder: Path, lines: Iterable[str]) -> None:
     """Write the words of a training text's source side to a model directory."""
-    words = {word for line in lines for word in cut_words(line)}
-    write_text(folder / WORDS, "".join(f"{word}\n" for word in sorted(words)))
+    collector = WordCollector()
+    for _ in collector.watch((line, "") for line in lines):
+        pass
+    collector.write(folder)
+
+
+class WordCollector:
+    """The words of sources that pass by; none once there are more than `most`, which is no list."""
+
+    def __init__(self, most: int = MOST) -> None:
+        self.most, self.is_full = most, False
+        self._raw, self._words = set[str](), set[str]()
+
+    def watch(self, pairs: Iterable[tuple[str, str]]) -> Iterator[tuple[str, str]]:
+        """Yield the pairs as they are, and note the words of their sources."""
+        for pair in pairs:
+            if not self.is_full:
+                # White space is within no word, so each piece between is looked at only once.
+                self._raw.update(pair[0].split())
+                if len(self._raw) > AT_ONCE:
+                    self._cut()
+            yield pair
+
+    def write(self, folder: Path) -> None:
+        """Write the list into a folder, replacing one that is there."""
+        self._cut()
+        (folder / WORDS).unlink(missing_ok=True)
+        if not self.is_full:
+            write_text(folder / WORDS, "".join(f"{word}\n" for word in sorted(self._words)))
+
+    def _cut(self) -> None:
+        self._words.update(word for piece in self._raw for word in cut_words(piece))
+        self._raw.clear()
+        self.is_full = len(self._words) > self.most
+
+
+def copy_known_words(run: Path, folder: Path) -> None:
+    """Copy the list that a training wrote to a model directory, if there is one."""
+    if (run / WORDS).is_file():
+        write_text(folder / WORDS, read_text(run / WORDS))
 
 
 def read_known_words(folder: Path) -> frozenset[str] | None:

@@ -16,7 +16,7 @@ from .api_error import ApiError, refuse_missing
 from .arrays import Array, pack_array
 from .jobs import BackgroundJob
 from .recordings import Recording
-from .requests import CutsRequest, HeadsRequest
+from .requests import CutsRequest, GradientsRequest, HeadsRequest
 from .service import Service, TheService, TheTrace
 from .streams import Json, stream_answer
 
@@ -236,6 +236,33 @@ def weigh_each_word(
     from ..see.cutting import cut_each
 
     return {"log_probs": cut_each(translator, kept.trace, body.rows, body.groups)}
+
+
+@router.post("/traces/{id}/gradients", response_class=Json)
+async def weigh_tokens(
+    id: str, body: GradientsRequest, request: Request, service: TheService
+) -> Response:
+    """Attribute the tokens of `rows` to those of the source and of the translation so far.
+
+    `gradient` (times input) and `integrated` gradients have a number for each token of both sides.
+    The integrated ones sum to `log_prob` - `baseline` + `gap`: what ln p gains where vectors of
+    zeros become the tokens.
+    """
+    kept = _find_with_model(service, id)
+    return await stream_answer(
+        request, service.jobs.start(lambda job: weigh_each_token(job, service, kept, body))
+    )
+
+
+def weigh_each_token(
+    job: BackgroundJob, service: Service, kept: Recording, body: GradientsRequest
+) -> dict[str, Any]:
+    """Differentiate along the way from zeros to the tokens; for a job's thread."""
+    translator = service.model_pool.load(service.model_pool.find(kept.model))
+    job.check()
+    from ..see.gradients import attribute_gradients
+
+    return attribute_gradients(translator, kept.trace, body.rows).to_json()
 
 
 def _find_with_model(service: Service, id: str) -> Recording:

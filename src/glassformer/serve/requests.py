@@ -76,6 +76,12 @@ class CutsRequest(Body):
     groups: list[list[int]] = Field(min_length=1, max_length=256, examples=[[[0], [1, 2]]])
 
 
+class GradientsRequest(Body):
+    """The request to attribute a word of the translation to all tokens, by gradients."""
+
+    rows: list[int] = Field(min_length=1, max_length=64, description="Of the word's tokens.")
+
+
 class StreamRequest(Body):
     """The request to translate and stream each step."""
 

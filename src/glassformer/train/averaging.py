@@ -7,6 +7,7 @@ from typing import Any
 
 import torch
 
+from ..checks.known_words import copy_known_words
 from ..directory import BEST, CARD, CONFIG, load_model, save_model, write_text
 from ..publish.card import NEEDED, hash_files, read_facts, write_card
 from ..publish.golden import write_golden
@@ -46,6 +47,7 @@ def average(
     parts = (load_model(out)[2], prepared.config, prepared.tokenizers, valid)
     found = validate(*parts, device=device, precision="fp32", turn=0)
     write_golden(out, *prepared.golden)
+    copy_known_words(run / RUN, out)
     _describe(out, read_facts(run), [int(path.name) for path in wanted], found)
     return found
 

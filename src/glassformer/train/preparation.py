@@ -29,6 +29,7 @@ from typing import Any
 import numpy as np
 from pydantic import BaseModel, Field, model_validator
 
+from ..checks.known_words import WordCollector
 from ..compatibility.former_names import rename_keys
 from ..config import Config, CorpusShare, Decode
 from ..data.corpus import (
@@ -354,20 +355,21 @@ def encode_corpus(
     prints: Sequence[Fingerprint],
     report: Reporter,
 ) -> Counts:
-    """Write the store of a training, replacing one that is there; return the counts of pairs."""
+    """Write the store of a training, and the list of its words; return the counts of pairs."""
     labels = config.model.labels
     marks = 2 if config.model.network == "encoder" else 1  # that are read with the tokens
     total = prints[0].lines if len(train.parts) == 1 else train.count_lines()
+    words = WordCollector()
     parts = [
         StorePart(
             share.name if len(train.parts) > 1 else "",
-            read_pairs(part),
+            words.watch(read_pairs(part)),
             tuple(tokenizers.source.find_tags(config.data.tags_of(share))),
         )
         for part, share in zip(train.parts, train.shares, strict=True)
     ]
     with report.phase("encoding", total) as advance:
-        return build_mixed_store(
+        counts = build_mixed_store(
             folder / "store",
             parts,
             tokenizers.source,
@@ -380,6 +382,8 @@ def encode_corpus(
             total=total,
             progress=lambda done, total: advance(done, total),
         )
+    words.write(folder)
+    return counts
 
 
 def _check(train: Corpora, valid: Corpora | None, report: Reporter) -> None:

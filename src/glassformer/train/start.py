@@ -11,6 +11,7 @@ from typing import Any
 
 import torch
 
+from ..checks.known_words import copy_known_words
 from ..config import Config
 from ..data.in_memory import Rows, keep_pairs
 from ..directory import WEIGHTS
@@ -258,8 +259,9 @@ def _say_differences(prepared: Prepared, report: Reporter) -> None:
 
 
 def _describe(out: Path, prepared: Prepared, progress: Progress, loop: Loop) -> None:
-    """Write the model card and golden.json."""
+    """Write the model card, golden.json and words.txt."""
     write_golden(out, *prepared.golden)
+    copy_known_words(out / RUN, out)
     data, train = loop.config.data, loop.config.train
     training = {
         "best_step": progress.best_step,

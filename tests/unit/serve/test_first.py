@@ -95,6 +95,17 @@ def test_each_word_is_cut_on_its_own(client: Client, recording: str) -> None:
     assert client.ask(f"/api/traces/{recording}/cuts", body | {"rows": [99]}).status == 400
 
 
+def test_gradients_of_a_word_are_complete(client: Client, recording: str) -> None:
+    path = f"/api/traces/{recording}/gradients"
+    found = client.ask(path, {"rows": [1]}).json
+    gain = found["log_prob"] - found["baseline"]
+    whole = sum(sum(found["integrated"][side]) for side in ("source", "target"))
+    assert whole == pytest.approx(gain + found["gap"], abs=1e-6)
+    assert abs(found["gap"]) < 0.05 * abs(gain) + 1e-2
+    assert client.ask(path, {"rows": [99]}).status == 400
+    assert client.ask(path, {"rows": []}).status == 400
+
+
 def test_the_lens_of_one_row_tells_of_any_token(client: Client, recording: str) -> None:
     path = f"/api/traces/{recording}/derive/lens"
     whole = client.ask(f"{path}?k=2").json["layers"]

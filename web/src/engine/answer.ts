@@ -30,13 +30,12 @@ export function groupAnswer(plain: Plain): Answer {
   return { ...plain, sourceWords, targetWords, attention };
 }
 
-/** Without spaces between words, each token is one; a token that spells nothing joins the next. */
-function readWords(tokens: readonly Token[], text: string): Groups {
+/** A token that spells nothing joins the next word. */
+export function readWords(tokens: readonly Token[], text: string): Groups {
   const isEastern = (place: number) => /[\u2e80-\u9fff\uf900-\ufaff]/.test(tokens[place]!.text);
-  const groups = groupWords(tokens, text).flatMap((group) =>
-    group.some(isEastern) ? group.map((place) => [place]) : [group],
-  );
   const letters = Array.from(text);
+  const begins = beginsOf(text);
+  const groups = groupWords(tokens, text).flatMap((group) => (group.some(isEastern) ? part(group, tokens, begins) : [group]));
   const found: Groups = [];
   let blank: number[] = [];
   groups.forEach((group, n) => {
@@ -46,6 +45,31 @@ function readWords(tokens: readonly Token[], text: string): Groups {
   });
   if (blank.length) found.at(-1)!.unshift(...blank);
   return found;
+}
+
+/** Words that are written without spaces: a token within one joins those before it. */
+function part(group: readonly number[], tokens: readonly Token[], begins: ReadonlySet<number> | null): Groups {
+  const found: Groups = [];
+  for (const place of group) {
+    const isWithin = found.length > 0 && begins !== null && !begins.has(tokens[place]!.start);
+    if (isWithin) found.at(-1)!.push(place);
+    else found.push([place]);
+  }
+  return found;
+}
+
+/** Where words begin, in characters, by the browser's own list; null where it has none. */
+function beginsOf(text: string): Set<number> | null {
+  if (!("Segmenter" in Intl)) return null;
+  const language = /[\u3040-\u30ff]/.test(text) ? "ja" : "zh";
+  const parts = new Intl.Segmenter(language, { granularity: "word" }).segment(text);
+  const begins = new Set<number>();
+  let before = 0; // characters; the segmenter counts halves of some
+  for (const { segment } of parts) {
+    begins.add(before);
+    before += Array.from(segment).length;
+  }
+  return begins;
 }
 
 export async function answerOf(trace: Trace): Promise<Answer> {

@@ -32,6 +32,8 @@ export interface Engine {
   edit(trace: Trace, edits: readonly Edit[], signal?: AbortSignal): Promise<Outcome | null>;
   /** The log-probability of the tokens of `rows` together, with each group of source tokens cut. */
   cutEach(id: string, rows: readonly number[], groups: Groups, signal?: AbortSignal): Promise<number[]>;
+  /** What each token adds to ln p of the tokens of `rows`, by gradients; null where nobody can say. */
+  gradients(id: string, rows: readonly number[], signal?: AbortSignal): Promise<Gradients | null>;
   /** What one row would say after each layer of the decoder (logit lens): the likeliest, then `ids`. */
   lens(id: string, step: number, ids: readonly number[]): Promise<Candidate[][]>;
   /** What each head and block adds to the logit of a token; the parts sum to it. */
@@ -58,6 +60,16 @@ export interface Answer {
   problems: Problem[];
   edits: Edit[];
 }
+
+/** What `see/gradients.py` measures: a number for each token of the source and of the prefix. */
+export interface Gradients {
+  gradient: Sides; // times input
+  integrated: Sides; // they sum to log_prob - baseline + gap
+  log_prob: number;
+  baseline: number; // with zeros in the place of all embedded tokens
+  gap: number;
+}
+type Sides = Record<"source" | "target", number[]>;
 
 /** What `see/portraits.py` measured over many sentences; `reads` and `even` are shares by kind. */
 export interface Portraits {

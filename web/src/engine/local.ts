@@ -79,6 +79,11 @@ export class LocalEngine implements Engine {
     return this.line.ask("cutEach", [id, rows, groups], signal);
   }
 
+  /** The network of a page runs forwards alone. */
+  async gradients(): Promise<null> {
+    return null;
+  }
+
   lens(id: string, step: number, ids: readonly number[]): Promise<Candidate[][]> {
     return this.line.ask("lens", [id, step, ids]);
   }

@@ -7,7 +7,7 @@ import type { Edit } from "../views/whatif/edits";
 import type { Changes } from "../views/whatif/Result.svelte";
 import type { Weighed } from "../views/whatif/weighing";
 import { groupAnswer, type Plain } from "./answer";
-import type { Answer, Engine, Outcome, Portraits } from "./engine";
+import type { Answer, Engine, Gradients, Outcome, Portraits } from "./engine";
 
 const PAGE = 10_000; // tokens of a vocabulary that the server lists at once
 
@@ -75,6 +75,10 @@ export class ServerEngine implements Engine {
   async cutEach(id: string, rows: readonly number[], groups: Groups, signal?: AbortSignal): Promise<number[]> {
     const found = await last<{ log_probs: number[] }>(`traces/${id}/cuts`, { rows, groups }, signal);
     return found?.log_probs ?? [];
+  }
+
+  gradients(id: string, rows: readonly number[], signal?: AbortSignal): Promise<Gradients | null> {
+    return last<Gradients>(`traces/${id}/gradients`, { rows }, signal);
   }
 
   async lens(id: string, step: number, ids: readonly number[]): Promise<Candidate[][]> {

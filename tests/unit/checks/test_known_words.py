@@ -1,0 +1,45 @@
+"""A training lists the words of its sources, unless they are too many for a list."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from glassformer.checks.known_words import (
+    WORDS,
+    WordCollector,
+    copy_known_words,
+    read_known_words,
+    write_known_words,
+)
+
+PAIRS = [("It's a dog, a DOG.", "ignored"), ("中文 ok", "x"), ("", "y")]
+KNOWN = {"it's", "a", "dog", "中", "文", "ok"}
+
+
+@pytest.mark.parametrize("at_once", [1, 1000])
+def test_pairs_pass_unchanged_and_their_words_are_noted(
+    at_once: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("glassformer.checks.known_words.AT_ONCE", at_once)
+    collector = WordCollector()
+    assert list(collector.watch(PAIRS)) == PAIRS
+    collector.write(tmp_path)
+    assert read_known_words(tmp_path) == KNOWN
+    write_known_words(tmp_path, (source for source, _ in PAIRS))
+    assert read_known_words(tmp_path) == KNOWN
+    folder = tmp_path / "model"
+    folder.mkdir()
+    copy_known_words(tmp_path, folder)
+    assert read_known_words(folder) == KNOWN
+
+
+def test_too_many_words_are_no_list(tmp_path: Path) -> None:
+    (tmp_path / WORDS).write_text("old\n", encoding="utf-8")
+    collector = WordCollector(most=3)
+    assert list(collector.watch(PAIRS)) == PAIRS
+    collector.write(tmp_path)
+    assert read_known_words(tmp_path) is None
+    copy_known_words(tmp_path, tmp_path / "nowhere")
+    assert not (tmp_path / "nowhere").exists()
