@@ -37,6 +37,7 @@ if TYPE_CHECKING:  # a model is opened without PyTorch
 WEIGHTS, CONFIG, CARD, GOLDEN = "model.safetensors", "config.toml", "card.md", "golden.json"
 # What a training leaves in the folder `run` of a model, for going on with it.
 RUN, RECORD, CHECKPOINTS, BEST = "run", "run.json", "checkpoints", "best"
+LOCK = "lock"  # in RUN, while it is being trained: the process that holds it
 VALID = ("valid.source", "valid.target")
 SHIPPED = Path(__file__).parent / "models"  # the models that come with the package
 ORIGIN = "origin"  # the key of the note beside the weights

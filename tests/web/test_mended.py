@@ -41,7 +41,7 @@ def test_the_drawer_moves_nothing_and_is_not_under_the_pointer(
 
 
 def test_the_recorded_toy_offers_no_empty_tab(page: Any, server: Server, recording: str) -> None:
-    _open(page, server, "training", trace=recording)
+    _open(page, server, "training", trace=recording, **{"training.run": "toy"})
     page.get_by_role("radio", name="Curves").or_(
         page.get_by_role("button", name="Curves")
     ).wait_for()

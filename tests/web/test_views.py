@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,7 @@ PLACES: list[tuple[str, dict[str, Any]]] = [
     ("positions", {"positions.d": 16}),
     ("whatif", {"whatif.edits": json.dumps(HEAD), "whatif.try": "mask"}),
     ("training", {}),
-    ("training", {"training.show": "rows", "training.step": 8}),
+    ("training", {"training.run": "toy", "training.show": "rows", "training.step": 8}),
     ("training", {"training.show": "gradients"}),
     ("story", {"story.card": "V14"}),
     ("story", {"story.card": "V103"}),
@@ -171,12 +172,28 @@ def test_another_sentence_is_laid_over_this_one(page: Any, server: Server, recor
 
 
 def test_the_toy_learns_under_the_readers_hand(page: Any, server: Server, recording: str) -> None:
-    _open(page, server, "training", trace=recording, **{"training.show": "samples"})
+    shown = {"training.run": "toy", "training.show": "samples"}
+    _open(page, server, "training", trace=recording, **shown)
     page.get_by_text("i am a student").first.wait_for()
     page.get_by_label("Update", exact=True).press("Home")
     wait_until(page, "location.hash.includes('training.step=0')")
     said = page.locator("dd b").nth(1).inner_text()
     assert said != "i am a student"
+
+
+def test_heads_grow_sharp_as_the_update_is_dragged(
+    page: Any, server: Server, recording: str
+) -> None:
+    """Without any training of one's own: the example that comes with the package."""
+    _open(page, server, "training", trace=recording)
+    heads = page.get_by_role("button", name=re.compile(r"head 0: \d"))
+    heads.wait_for()
+    last = float(heads.inner_text().split(": ")[1].split()[0])
+    page.get_by_label("Update", exact=True).press("Home")
+    wait_until(page, "location.hash.includes('training.step=0')")
+    page.wait_for_timeout(300)
+    first = float(heads.inner_text().split(": ")[1].split()[0])
+    assert first > 1.5 * last
 
 
 def test_every_card_of_the_story_speaks_of_the_readers_sentence(

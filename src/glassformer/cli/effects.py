@@ -46,7 +46,10 @@ NO_EFFECT = {
         "on a comparison: add --picture": "--layer --head",
     },
     "score": {"on a language model": "--source --target"},
-    "serve": {"without --log": "--log-text"},
+    "serve": {
+        "without --log": "--log-text",
+        "without --train": "--train-minutes --train-upload --train-disk",
+    },
     "train": {
         "without --from": "--new-tokenizer",
         "without --resume": "--accept-changed-data --accept-changed-settings",

@@ -7,10 +7,10 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from ..data.files import STANDARD
-from ..serve.limits import Limits
+from ..serve.limits import Limits, TrainingLimits
 from .options import DEVICE, MACHINE, PRECISION, THREADS, arg, flag, opt
 
-OPERATION = "Operation"
+OPERATION, TRAINING = "Operation", "Training in the app"
 
 
 def serve(
@@ -80,6 +80,30 @@ def serve(
         panel=OPERATION,
     ),
     log_text: bool = flag("Log the texts too.", "--log-text", panel=OPERATION),
+    trainings: Path | None = opt(
+        "FOLDER",
+        "Let who has the token upload text and train models on it, which are kept here; one "
+        "training at a time.",
+        "--train",
+        panel=TRAINING,
+    ),
+    train_minutes: float = opt(
+        "N", "Longest for a training.", panel=TRAINING, min=0.1, default=TrainingLimits.minutes
+    ),
+    train_upload: int = opt(
+        "MIB",
+        "Largest file of text.",
+        panel=TRAINING,
+        min=1,
+        default=TrainingLimits.upload >> 20,
+    ),
+    train_disk: int = opt(
+        "MIB",
+        "What all trainings may take of the disk.",
+        panel=TRAINING,
+        min=1,
+        default=TrainingLimits.disk >> 20,
+    ),
     batch: int = opt(
         "N", "Sentences translated together.", panel=MACHINE, min=1, default=Limits.batch
     ),
@@ -104,6 +128,8 @@ def serve(
     check_installed()
     if runs is not None and not runs.is_dir():
         raise ValueError(f"--runs {runs} is no folder")
+    if trainings is not None:
+        check_torch(trainings)
     from ..serve.rate_limit import Access
     from ..serve.request_log import RequestLog
     from ..serve.running import make_service, prepare_server
@@ -118,11 +144,19 @@ def serve(
         traces=recordings << 20,
         body=max(Limits.body, 12 * characters),  # bytes: an escaped character takes up to 12
     )
+    most = TrainingLimits(train_minutes, train_upload << 20, train_disk << 20)
     machine = {"device": device, "precision": precision, "threads": threads}
     access = Access(api_key or (), rate, keys)
     ready = prepare_server(
         make_service(
-            models or (), runs=runs, limits=limits, access=access, processes=processes, **machine
+            models or (),
+            runs=runs,
+            trainings=trainings,
+            training_limits=most,
+            limits=limits,
+            access=access,
+            processes=processes,
+            **machine,
         ),
         host=host,
         port=port,
@@ -140,3 +174,11 @@ def check_installed() -> None:
     """Raise ValueError if the packages that a server needs are missing."""
     if find_spec("fastapi") is None:
         raise ValueError("serving needs an extra: pip install 'glassformer[serve]'")
+
+
+def check_torch(folder: Path) -> None:
+    """Raise ValueError if this Python cannot train, or `folder` is a file."""
+    if find_spec("torch") is None:
+        raise ValueError("--train needs PyTorch: pip install torch")
+    if folder.exists() and not folder.is_dir():
+        raise ValueError(f"--train {folder} is no folder")

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
 from typing import Any
+
+from ..messages import Messages
 
 
 class ApiError(Exception):
@@ -39,3 +43,24 @@ def say_invalid(first: Mapping[str, Any]) -> str:
     if kind == "json_invalid":
         return f"the body is no JSON: {first.get('ctx', {}).get('error', message)}"
     return f"{where}: {message}" if where else message
+
+
+class TrainingError(Exception):
+    """An error that is said in the reader's language: a key of messages.json, and what fills it."""
+
+    def __init__(self, kind: str, status: int = 400, **fill: object) -> None:
+        super().__init__(kind)
+        self.kind, self.status, self.fill = kind, status, fill
+
+    def say(self, lang: str) -> str:
+        return read_texts_of_errors().say(self.kind, lang, **self.fill)
+
+
+@cache
+def read_texts_of_errors() -> Messages:
+    return Messages(Path(__file__).with_name("messages.json"))
+
+
+def choose_language(accepted: str) -> str:
+    """Return "zh" if that is the first language of an Accept-Language header, else "en"."""
+    return "zh" if accepted.strip().lower().startswith("zh") else "en"

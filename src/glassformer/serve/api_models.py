@@ -27,11 +27,13 @@ def list_models(service: TheService) -> dict[str, Any]:
     names = ("characters", "seconds", "tokens", "beam", "alternatives")
     return {
         "models": [
-            model.describe(model_pool.is_loaded(model)) for model in model_pool.models.values()
+            model.describe(model_pool.is_loaded(model))
+            for model in (*model_pool.models.values(), *model_pool.own.values())
         ],
         "default": model_pool.default.id,
         "version": __version__,
-        "runs": service.runs is not None,
+        "runs": True,  # there is an example in any case
+        "trains": service.own_trainings is not None,
         "limits": {name: getattr(limits, name) for name in names},
     }
 

@@ -14,22 +14,26 @@ from typing import Any
 from fastapi import APIRouter, Request, Response
 from fastapi.responses import StreamingResponse
 
+from ..directory import RUN
+from ..disk import read_json
 from ..typed_json import read_typed
 from .api_error import ApiError, refuse_missing
 from .arrays import cut_slice, pack_array
+from .own_trainings import METRICS
 from .service import Service, TheService
 from .streams import EVENTS, HEADERS, Json, format_event
 
 router = APIRouter(prefix="/runs", tags=["runs"])
-METRICS, WATCH = "metrics.jsonl", "watch"
+WATCH = "watch"
+EXAMPLE = Path(__file__).with_name("example")  # a run that everybody has: tools/example_run.py
 EVERY = 1.0  # seconds between two reads of a running training
 
 
 @router.get("")
 def list_runs(service: TheService) -> dict[str, Any]:
-    """List the training runs, the newest first."""
+    """List the training runs, the newest first, and at the end the example."""
     found = [_summarise(id, folder) for id, folder in find_runs(service).items()]
-    return {"runs": sorted(found, key=lambda run: -run["updated"])}
+    return {"runs": sorted(found, key=lambda run: (run["example"], -run["updated"]))}
 
 
 @router.get("/{id}", response_class=Json)
@@ -77,16 +81,26 @@ def get_snapshot(id: str, step: int, name: str, service: TheService, slice: str 
 
 
 def find_runs(service: Service) -> dict[str, Path]:
-    """Return the run folders below the server's folder, by an id that is safe in a path."""
-    top, found = service.runs, dict[str, Path]()
-    if top is None:
-        return found
-    for folder in (top, top / "run", *sorted(top.glob("*/run")), *sorted(top.glob("*/"))):
-        home = folder.parent if folder.name == "run" else folder
+    """Return the run folders by an id that is safe in a path.
+
+    They are those of trainings that were begun in the app, those below the server's folder, and
+    the example that comes with the package.
+    """
+    found = dict[str, Path]()
+    for folder in _list_folders(service):
+        home = folder.parent if folder.name == RUN else folder
         stem = re.sub(r"[^A-Za-z0-9_-]+", "-", home.resolve().name).strip("-") or "run"
         if (folder / METRICS).is_file() and folder not in found.values():
             found[stem if stem not in found else f"{stem}-{len(found)}"] = folder
     return found
+
+
+def _list_folders(service: Service) -> Iterator[Path]:
+    if service.own_trainings:  # first, so that their ids are those of their folders
+        yield from sorted(service.own_trainings.folder.glob(f"*/{RUN}"))
+    if top := service.runs:
+        yield from (top, top / RUN, *sorted(top.glob(f"*/{RUN}")), *sorted(top.glob("*/")))
+    yield EXAMPLE
 
 
 def find_run(service: Service, id: str) -> Path:
@@ -98,12 +112,13 @@ def find_run(service: Service, id: str) -> Path:
 
 def _summarise(id: str, folder: Path) -> dict[str, Any]:
     metrics, path = _read_lines(folder / METRICS), folder / METRICS
-    home = folder.parent if folder.name == "run" else folder
+    home = folder.parent if folder.name == RUN else folder
     return {
         "id": id,
         "name": home.resolve().name,
         "step": max((line["step"] for line in metrics), default=0),
         "updated": path.stat().st_mtime,
+        "example": folder == EXAMPLE,
         "has_watch": (folder / WATCH / "sentences.json").is_file(),
     }
 
@@ -135,15 +150,15 @@ def _number(folder: Path) -> Iterator[dict[str, Any]]:
     from ..see.figure.runs import RunSentence
     from ..text import Tokenizer
 
-    homes = (folder, folder.parent) if folder.name == "run" else (folder,)
+    homes = (folder, folder.parent) if folder.name == RUN else (folder,)
     names = ("tokenizer.target.json", "tokenizer.json")
     path = next((home / n for home in homes for n in names if (home / n).is_file()), None)
     ids = {} if path is None else {t: n for n, t in enumerate(Tokenizer.load(path).vocabulary)}
     with suppress(OSError, ValueError):
-        for each in read_typed(folder / WATCH / "sentences.json", list[RunSentence]):
-            yield asdict(each) | {
-                "reference_ids": [ids.get(text) for text in each.reference_tokens]
-            }
+        path = folder / WATCH / "sentences.json"
+        for each, raw in zip(read_typed(path, list[RunSentence]), read_json(path), strict=True):
+            known = [ids.get(text) for text in each.reference_tokens]
+            yield asdict(each) | {"reference_ids": raw.get("reference_ids", known)}
 
 
 def _read_lines(path: Path, after: int = -1) -> list[dict[str, Any]]:

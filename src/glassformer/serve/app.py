@@ -29,11 +29,12 @@ from . import (
     api_stream,
     api_tensors,
     api_traces,
+    api_trainings,
     files,
     libre,
     metrics,
 )
-from .api_error import ApiError, say_invalid
+from .api_error import ApiError, TrainingError, choose_language, say_invalid
 from .auth import Guard
 from .openapi import describe_api
 from .pages import add_pages
@@ -67,6 +68,7 @@ OURS = (
     api_stream,
     api_runs,
     api_samples,
+    api_trainings,
 )
 
 
@@ -143,6 +145,11 @@ def _answer_errors(app: FastAPI) -> None:
     @app.exception_handler(ApiError)
     async def refuse(_: Request, error: ApiError) -> Response:
         return JSONResponse({"error": error.sentence}, error.status, headers=error.headers)
+
+    @app.exception_handler(TrainingError)
+    async def decline(request: Request, error: TrainingError) -> Response:
+        said = error.say(choose_language(request.headers.get("accept-language", "")))
+        return JSONResponse({"error": said, "kind": error.kind}, error.status)
 
     @app.exception_handler(RequestValidationError)
     async def invalid(_: Request, error: RequestValidationError) -> Response:

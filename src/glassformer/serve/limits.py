@@ -41,6 +41,16 @@ class Limits:
     connections: int = 1024
 
 
+@dataclass(frozen=True)
+class TrainingLimits:
+    """The limits of trainings that are begun in the app; one is under way at a time."""
+
+    minutes: float = 60.0  # of one training
+    upload: int = 64 << 20  # bytes of one file of text
+    disk: int = 4 << 30  # bytes of all trainings together
+    spare: int = 256 << 20  # bytes that a training may need, and that the disk keeps free
+
+
 async def wait_for(work: Coroutine[Any, Any, T], request: Request, seconds: float) -> T:
     """Return the result of the work. Raises ApiError after `seconds`, or if the client leaves.
 

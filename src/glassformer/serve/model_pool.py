@@ -122,12 +122,34 @@ class ModelPool:
     ) -> None:
         self.most, self.how = loaded, how
         self.models: dict[str, PooledModel] = {}
+        self.own: dict[str, PooledModel] = {}  # trained in the app, and shown in it alone
         self._companions: dict[str, PooledModel] = {}
         self._loaded: OrderedDict[str, tuple[Translator, Stamp | None]] = OrderedDict()
         self._known = WeakKeyDictionary[Translator, tuple[str, str]]()  # id and digest
         self._lock = threading.Lock()
         for folder in folders or _list_shipped():
             self._add(locate(folder), self.models)
+
+    def add(self, folder: Path, name: str) -> None:
+        """Add a model that was trained in the app, under the name of its folder as its id.
+
+        Programs that translate do not find it. Raises ValueError if it is missing or damaged.
+        """
+        config, _, weights = open_model(folder)
+        data = config.data
+        languages = data.source_lang, data.target_lang
+        model = PooledModel(folder.name, name, folder, *languages, weights.parameters)
+        self.own = {**self.own, model.id: model}
+
+    def has(self, id: str) -> bool:
+        """Return whether an id is taken."""
+        return id in self.models or id in self.own or id in COMPANIONS
+
+    def remove(self, id: str) -> None:
+        """Forget a model that was trained in the app; nothing happens if there is none."""
+        with self._lock:
+            self._loaded.pop(id, None)
+            self.own = {known: model for known, model in self.own.items() if known != id}
 
     def _add(self, folder: Path, models: dict[str, PooledModel]) -> None:
         """Add a model to others. Raises ValueError if it is missing or damaged."""
@@ -156,10 +178,10 @@ class ModelPool:
         """
         if id is None:
             return self.default
-        if id in self.models:
-            return self.models[id]
+        if found := self.models.get(id) or self.own.get(id):
+            return found
         if id not in COMPANIONS:
-            raise refuse_missing("model", id, [*self.models])
+            raise refuse_missing("model", id, [*self.models, *self.own])
         if id not in self._companions:
             self._add(SHIPPED / id, self._companions)
         return self._companions[id]

@@ -43,17 +43,11 @@ class TranslatingProcess:
         self.pool, self.told = pool, told
         folders = [str(model.folder) for model in pool.models.values()]
         given = {"folders": folders, "loaded": pool.most, "how": options}
-        self._command = [sys.executable, "-m", __name__, json.dumps(given)]
+        self._arguments = ["-m", __name__, json.dumps(given)]
         self._process = self._start()
 
     def _start(self) -> subprocess.Popen[bytes]:
-        source = str(Path(__file__).parents[2])
-        paths = [source, *filter(None, [os.environ.get("PYTHONPATH")])]
-        environment = {**os.environ, "PYTHONPATH": os.pathsep.join(paths)}
-        pipe = subprocess.PIPE
-        return subprocess.Popen(  # in a session of its own: Ctrl-C is for the server
-            self._command, stdin=pipe, stdout=pipe, env=environment, start_new_session=True
-        )
+        return start_python(self._arguments, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
 
     @property
     def pid(self) -> int:
@@ -107,6 +101,15 @@ class TranslatingProcess:
     def close(self) -> None:
         """End the process."""
         self._end()
+
+
+def start_python(arguments: Sequence[str], **streams: Any) -> subprocess.Popen[bytes]:
+    """Start this Python, with this package, in a session of its own: Ctrl-C is for the server."""
+    source = str(Path(__file__).parents[2])
+    paths = [source, *filter(None, [os.environ.get("PYTHONPATH")])]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(paths)}
+    command = [sys.executable, *arguments]
+    return subprocess.Popen(command, env=environment, start_new_session=True, **streams)
 
 
 def _read_answer(line: bytes) -> list[Judged]:

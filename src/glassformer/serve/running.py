@@ -20,10 +20,11 @@ from .batching import Batcher, search_here
 from .files import TranslatedFiles
 from .jobs import Jobs
 from .languages import Languages
-from .limits import Limits
+from .limits import Limits, TrainingLimits
 from .listening import BACKLOG, LOCAL, OPEN, Connection, allow_files, listen, name_address
 from .metrics import ServerMetrics
 from .model_pool import ModelPool
+from .own_trainings import OwnTrainings
 from .processes import TranslatingProcess
 from .rate_limit import Access
 from .recordings import Recordings
@@ -55,6 +56,8 @@ def make_service(
     models: Sequence[Path | str] = (),
     *,
     runs: Path | None = None,
+    trainings: Path | None = None,
+    training_limits: TrainingLimits | None = None,
     limits: Limits | None = None,
     access: Access | None = None,
     processes: int = 1,
@@ -63,13 +66,17 @@ def make_service(
     """Return the service for these models.
 
     `models`: folders, or names of shipped models; none: all shipped ones. processes: how many
-    translate; 1 is this one. `how` is passed to `Translator.load`. Raises ValueError if one of the
-    models is none.
+    translate; 1 is this one. trainings: a folder for those that are begun in the app; None: none
+    can be. `how` is passed to `Translator.load`. Raises ValueError if one of the models is none.
     """
     load_library("engine")  # if it has to be built, then before somebody waits for a translation
     limits, metrics = limits or Limits(), ServerMetrics()
     model_pool = ModelPool(models, loaded=limits.loaded, **how)
     others = start_processes(model_pool, processes, metrics, how) if processes > 1 else []
+    own = None
+    if trainings:
+        most = training_limits or TrainingLimits()
+        own = OwnTrainings(trainings, model_pool, most, how.get("device", "auto"))
     answers = AnswerCache(limits.answers, model_pool.identify)
     batcher = Batcher(limits, metrics.observe_batch, others or (search_here,), answers)
     return Service(
@@ -85,6 +92,7 @@ def make_service(
         files=TranslatedFiles(limits.files),
         processes=others,
         runs=runs,
+        own_trainings=own,
     )
 
 

@@ -17,6 +17,7 @@ from .jobs import Jobs
 from .languages import Languages
 from .limits import Limits
 from .model_pool import ModelPool
+from .own_trainings import OwnTrainings
 from .processes import TranslatingProcess
 from .rate_limit import Access
 from .recordings import Recordings
@@ -41,6 +42,7 @@ class Service:
     files: TranslatedFiles
     processes: Sequence[TranslatingProcess] = ()
     runs: Path | None = None
+    own_trainings: OwnTrainings | None = None
     drawing: threading.Lock = field(default_factory=threading.Lock)  # Matplotlib's fonts are global
     closing: threading.Event = field(default_factory=threading.Event)
 
@@ -48,6 +50,8 @@ class Service:
         """Finish accepted translations; cancel jobs and streams."""
         self.closing.set()
         self.jobs.close()
+        if self.own_trainings:
+            self.own_trainings.close()
         self.batcher.close()
         for process in self.processes:
             process.close()

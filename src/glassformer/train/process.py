@@ -15,10 +15,9 @@ from typing import IO
 
 import torch
 
+from ..directory import LOCK
 from ..disk import is_still, take_lock
 from ..machine.properties import GIB, measure_memory
-
-LOCK = "lock"  # the file, which names the process that holds the lock
 
 
 @contextmanager

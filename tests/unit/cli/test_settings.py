@@ -128,6 +128,7 @@ def test_the_table_of_effects_has_options_that_there_are() -> None:
         ("train --resume m --dropout 0.3", "--resume takes everything from the run itself"),
         ("translate demo x --shard-lines 5", "--shard-lines has no effect without --engine ray"),
         ("serve demo --log-text", "--log-text has no effect without --log"),
+        ("serve --train-minutes 5", "--train-minutes has no effect without --train"),
     ],
 )
 def test_what_is_wrong_is_one_sentence(

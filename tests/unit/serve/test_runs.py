@@ -37,7 +37,8 @@ def runs(folder: Path) -> Iterator[Client]:
 
 
 def test_runs(runs: Client) -> None:
-    (found,) = runs.ask("/api/runs").json["runs"]
+    found, example = runs.ask("/api/runs").json["runs"]
+    assert example["id"] == "example" and example["example"] and not found["example"]
     assert found["id"] == "my-model" and found["name"] == "my <model>" and found["step"] == 20
     run = runs.ask("/api/runs/my-model").json
     assert [line["step"] for line in run["metrics"]] == [10, 20]
@@ -76,5 +77,35 @@ def test_a_training_under_way_is_followed(runs: Client, folder: Path) -> None:
     connection.close()
 
 
-def test_without_runs(client: Client) -> None:
-    assert client.ask("/api/runs").json == {"runs": []}
+def test_an_example_comes_with_the_package(client: Client) -> None:
+    (found,) = client.ask("/api/runs").json["runs"]
+    assert found["id"] == "example" and found["has_watch"]
+    run = client.ask("/api/runs/example").json
+    steps = [each["step"] for each in run["snapshots"]]
+    assert len(steps) >= 12 and steps == sorted(steps)
+    first, last = (each["translations"][0] for each in (run["snapshots"][0], run["snapshots"][-1]))
+    riddle = run["sentences"][0]
+    assert last == riddle["reference"] and first != last
+    assert all(isinstance(id, int) for id in riddle["reference_ids"])
+    blocks = list(client.ask("/api/runs/example/snapshots/0").json["tensors"])
+    cross = [name for name in blocks if name.startswith("0.") and "cross" in name][-1]
+    sharp = [
+        measure_entropies(client, f"/api/runs/example/snapshots/{step}/tensors/{cross}")
+        for step in (steps[0], steps[-1])
+    ]
+    assert (sharp[0] > sharp[1]).all()  # of every head
+
+
+def measure_entropies(client: Client, path: str) -> np.ndarray:
+    """The mean entropy of the rows of each head, in nats."""
+    answer = client.ask(path)
+    shape = [int(each) for each in answer.headers["X-Shape"].split(",")]
+    weights = np.frombuffer(answer.body, "<f4").reshape(shape)
+    terms = weights * np.log(np.maximum(weights, 1e-9))
+    return -terms.sum(-1).mean(-1)
+
+
+def test_the_example_is_small() -> None:
+    from glassformer.serve.api_runs import EXAMPLE
+
+    assert sum(path.stat().st_size for path in EXAMPLE.rglob("*.*")) < 300_000

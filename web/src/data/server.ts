@@ -23,6 +23,7 @@ export interface Models {
   default: string;
   version: string;
   runs: boolean;
+  trains?: boolean; // models of one's own can be trained here
   limits: Record<string, number>;
 }
 
@@ -71,7 +72,8 @@ export class ServerError extends Error {
 
 const API = "api";
 
-async function ask(path: string, init?: RequestInit): Promise<Response> {
+/** Ask the server; ServerError with its own sentence where it refuses. */
+export async function ask(path: string, init?: RequestInit): Promise<Response> {
   let answer: Response;
   try {
     answer = await fetch(`${API}/${path}`, init);

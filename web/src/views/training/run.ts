@@ -33,6 +33,7 @@ export interface Summary {
   total?: number | null;
   updated: number;
   has_watch: boolean;
+  example: boolean; // it comes with the package
 }
 
 /** Probabilities of some tokens at each position of a reference; NaN where none was kept. */
