@@ -49,6 +49,7 @@ NO_EFFECT = {
     "serve": {"without --log": "--log-text"},
     "train": {
         "without --from": "--new-tokenizer",
+        "without --seeds": "--test",
         "without --resume": "--accept-changed-data --accept-changed-settings",
     },
     "translate": {
