@@ -71,7 +71,6 @@ def test_what_is_no_model_is_told(tmp_path: Path) -> None:
         import_model(folder, out)
     whole = dict(np.load(folder / "model.npz"))
     text = whole["special:model.yml"].tobytes().rstrip(b"\0").decode()
-    deep = f"{text}transformer-ffn-depth: 3\n"
     for change, sentence in (
         ({"special:model.yml": np.frombuffer(b"type: s2s\n", np.int8)}, "type=s2s: only models wi"),
         ({"encoder_l1_ffn_W1": np.array([None])}, "damaged, or more than weights"),
