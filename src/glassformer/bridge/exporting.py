@@ -1,4 +1,4 @@
-"""What all exports share: which models they take, and the files beside the weights."""
+"""Steps that exports share: which models they take, and the files beside the weights."""
 
 from __future__ import annotations
 
