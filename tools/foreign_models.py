@@ -197,7 +197,7 @@ def make_eole(folder: Path) -> None:
     write_expected(folder, ask, start=2, end=None)
 
 
-def make_fairseq(folder: Path) -> None:
+def make_fairseq(folder: Path, **changes: Any) -> None:
     from fairseq.data import Dictionary
     from fairseq.models.transformer import TransformerModel, base_architecture
 
@@ -212,7 +212,8 @@ def make_fairseq(folder: Path) -> None:
     for side, layers in zip(("encoder", "decoder"), LAYERS, strict=True):
         told |= {f"{side}_embed_dim": D, f"{side}_ffn_embed_dim": FF, f"{side}_layers": layers}
         told |= {f"{side}_attention_heads": HEADS, f"{side}_normalize_before": False}
-    told |= {"max_source_positions": 100, "max_target_positions": 100, "dropout": 0.1}
+    told |= {"max_source_positions": 20, "max_target_positions": 20, "dropout": 0.1}
+    told |= changes
     args = argparse.Namespace(**told, source_lang="en", target_lang="fr", activation_fn="relu")
     base_architecture(args)
     task = argparse.Namespace(source_dictionary=dictionary, target_dictionary=dictionary)
@@ -228,9 +229,17 @@ def make_fairseq(folder: Path) -> None:
     write_expected(folder, ask, start=2, end=2)
 
 
+def make_learned(folder: Path) -> None:
+    """Make one of fairseq whose positions are learned, and whose embeddings are not scaled."""
+    pre = {f"{side}_normalize_before": True for side in ("encoder", "decoder")}
+    learned = {f"{side}_learned_pos": True for side in ("encoder", "decoder")}
+    make_fairseq(folder, **pre, **learned, no_scale_embedding=True, share_all_embeddings=True)
+
+
 MAKERS = {
     "eole": make_eole,
     "fairseq": make_fairseq,
+    "fairseq-learned": make_learned,
     "joeynmt": make_joeynmt,
     "opennmt": make_opennmt,
 }

@@ -168,7 +168,7 @@ def test_a_translation_that_differs_is_noticed(
     [
         ("--out m", "m is there already: name a new folder"),
         ("--out new --quantization int4", "quantization=int4: one of float32, int8"),
-        ("--out new --format onnx", "--format onnx: one of ctranslate2, int8"),
+        ("--out new --format tflite", "--format tflite: one of ctranslate2, onnx"),
         ("--out new --source none.txt", "none.txt: No such file or directory"),
         ("--out new --source empty.txt", "there is no text to compare on"),
     ],

@@ -46,11 +46,13 @@ OTHERS: dict[str, Any] = {
     "text.shared": False,
     "text.dropout": 0.1,
     "text.samples": 3,
+    "text.source_eos": False,
     "text.split_above": 33,
     "data.source_lang": "en",
     "data.target_lang": "zh",
     "data.corpus_temperature": 5.0,
     "data.tag": "<2de>",
+    "data.target_tag": "<fra_Latn>",
     "data.augment.case": 0.2,
     "data.augment.digits": 0.3,
     "data.augment.typos": 0.1,
@@ -255,7 +257,8 @@ def test_base_is_the_papers() -> None:
         ),
         (
             {"data": {"qqq": 3}},
-            "known here: source_lang, target_lang, corpus, corpus_temperature, tag, augment, max_length",
+            "known here: source_lang, target_lang, corpus, corpus_temperature, tag, target_tag, "
+            "augment, max_length",
         ),
         ({"train": {"steps": 0}}, "train.steps: Input should be greater than or equal to 1"),
         ({"model": {"norm": "prenorm"}}, "model.norm: Input should be 'post' or 'pre'"),

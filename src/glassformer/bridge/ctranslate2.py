@@ -5,8 +5,7 @@ The folder has CTranslate2's own files, the tokenizer, the settings, the card, a
 
 from __future__ import annotations
 
-import shutil
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,13 +15,15 @@ import torch
 from torch import Tensor, nn
 
 from ..config import BOS, EOS, Model
-from ..directory import CARD, CONFIG, Tokenizers, load_model, locate, write_json, write_text
+from ..directory import Tokenizers, load_model, write_json
 from ..disk import prepare_beside
 from ..model import Transformer
 from ..model.attention import MultiHeadAttention
 from ..model.embedding import Embedding
 from ..model.feed_forward import FeedForward
 from ..model.positions import sinusoids
+from ..text import Tokenizer
+from .exporting import check_plain, write_companions
 from .parity import Parity, Progress, ask_model, choose_by_parity, compare_models
 
 if TYPE_CHECKING:
@@ -35,6 +36,14 @@ REACH = 2048  # positions that the table has at least: beyond it, CTranslate2 fa
 PARITY = "parity.json"
 
 
+Spell = Callable[[Tokenizer], list[str]]
+
+
+def list_tokens(tokenizer: Tokenizer) -> list[str]:
+    """Return the vocabulary as we spell it."""
+    return list(tokenizer.vocabulary)
+
+
 def export_ctranslate2(
     model: Path | str,
     out: Path,
@@ -42,10 +51,12 @@ def export_ctranslate2(
     quantization: str = "float32",
     texts: Sequence[str] | None = None,
     progress: Progress | None = None,
+    spell: Spell = list_tokens,
 ) -> Parity:
     """Write `model` for CTranslate2 to the new folder `out`; return the comparison with ours.
 
-    They are compared on the first 200 of `texts`, or on random tokens without texts. Raises
+    They are compared on the first 200 of `texts`, or on random tokens without texts. `spell`: the
+    vocabulary as the user of the export spells it. Raises
     ValueError if the difference is larger than rounding explains; then nothing is written.
     """
     if quantization not in QUANTIZATIONS:
@@ -55,27 +66,20 @@ def export_ctranslate2(
         raise ValueError(f"{out} is there already: name a new folder")
     _need()
     config, tokenizers, network = load_model(model)
-    if not isinstance(network, Transformer):
-        raise ValueError(
-            f"{model} has network={config.model.network}: only Transformers are exported"
-        )
-    if others := config.model.list_variations():
-        raise ValueError(f"{model} has {others[0]}, which CTranslate2 does not know")
+    network = check_plain(model, config, network, "CTranslate2")
     sources = choose_by_parity(tokenizers.source, config.model.positions.max_positions, texts)
     wanted = ask_model(network, sources, progress)
+    vocabularies = spell(tokenizers.source), spell(tokenizers.target)
     with prepare_beside(out) as scratch:
         exact, final = scratch / "float32", scratch / quantization
-        _write(exact, config.model, network, tokenizers, "float32")
-        parity = compare_models(exact, "float32", network, tokenizers, wanted)
+        _write(exact, config.model, network, tokenizers, "float32", spell)
+        parity = compare_models(exact, "float32", network, vocabularies, wanted)
         parity.check()
         if final != exact:
-            _write(final, config.model, network, tokenizers, quantization)
-            parity = compare_models(final, quantization, network, tokenizers, wanted)
+            _write(final, config.model, network, tokenizers, quantization, spell)
+            parity = compare_models(final, quantization, network, vocabularies, wanted)
             parity.check()
-        tokenizers.save(final)
-        write_text(final / CONFIG, config.to_toml())
-        if (locate(model) / CARD).is_file():
-            shutil.copyfile(locate(model) / CARD, final / CARD)
+        write_companions(final, model, config, tokenizers)
         write_json(final / PARITY, asdict(parity))
         final.rename(out)
     return parity
@@ -91,17 +95,22 @@ def _need() -> None:
 
 
 def _write(
-    folder: Path, settings: Model, network: Transformer, tokenizers: Tokenizers, quantization: str
+    folder: Path,
+    settings: Model,
+    network: Transformer,
+    tokenizers: Tokenizers,
+    quantization: str,
+    spell: Spell,
 ) -> None:
     folder.mkdir()
-    spec = describe_ctranslate2(settings, network, tokenizers)
+    spec = describe_ctranslate2(settings, network, tokenizers, spell)
     spec.validate()
     spec.optimize(quantization)
     spec.save(str(folder))
 
 
 def describe_ctranslate2(
-    settings: Model, network: Transformer, tokenizers: Tokenizers
+    settings: Model, network: Transformer, tokenizers: Tokenizers, spell: Spell = list_tokens
 ) -> TransformerSpec:
     """Return CTranslate2's specification of the network, with the weights and vocabularies."""
     from ctranslate2.specs import common_spec, transformer_spec
@@ -123,9 +132,9 @@ def describe_ctranslate2(
     spec.decoder.projection.weight = _numbers(network.output_table.weight)
     if network.output_bias is not None:
         spec.decoder.projection.bias = _numbers(network.output_bias)
-    source, target = tokenizers.source.vocabulary, tokenizers.target.vocabulary
-    spec.register_source_vocabulary(list(source))
-    spec.register_target_vocabulary(list(target))
+    source, target = spell(tokenizers.source), spell(tokenizers.target)
+    spec.register_source_vocabulary(source)
+    spec.register_target_vocabulary(target)
     spec.config.bos_token = spec.config.decoder_start_token = target[BOS]
     spec.config.eos_token = target[EOS]
     spec.config.unk_token = "<unk>" if "<unk>" in target else target[BOS]  # ours need no <unk>

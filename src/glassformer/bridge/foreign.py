@@ -217,7 +217,7 @@ class _Renamed:
         inner = self._find("encoder.0.feed_forward.inner.weight")
         return {
             "d_model": self.find_table("source").size(1),
-            "d_ff": len(inner.T if self.names.get("transposed") else inner),
+            "d_ff": len(inner),
             "encoder_layers": layers["encoder"],
             "decoder_layers": layers["decoder"],
             "norm": "pre" if self._has("encoder_norm") else "post",

@@ -1,4 +1,4 @@
-"""Read checkpoints of Hugging Face: MarianMT (OPUS-MT), M2M-100 and NLLB, and mBART-50."""
+"""Read checkpoints of Hugging Face: MarianMT (OPUS-MT), and M2M-100 and NLLB."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from ..compatibility.other_folders import is_pointer, recognise, tell_pointer
+from ..compatibility.other_folders import KINDS, is_pointer, recognise, tell_pointer
 from ..text.layout import CONTROLS
 from ..text.unigram import UNKNOWN
 from ..typed_json import read_typed
@@ -17,13 +17,7 @@ from .pickles import check_weights, read_pickle
 from .sentencepiece import Sentencepiece
 
 GRIDS = {"transformers": "paper", "marian": "tensor2tensor"}
-# How the models of a kind are built, beside what config.json says.
-MULTILINGUAL: dict[str, dict[str, Any]] = {
-    "m2m_100": {"layout": "concatenated", "grid": "tensor2tensor", "offset": 2},
-    "mbart": {"layout": "learned"},
-}
-LANGUAGE = re.compile(r"__[a-z]{2,3}__|[a-z]{2}_[A-Z]{2}|[a-z]{3}_[A-Z][a-z]{3}")
-FIRST = 4  # ids of fairseq before its listed: <s>, <pad>, </s>, <unk>
+LANGUAGE = re.compile(r"__[a-z]{2,3}__|[a-z]{3}_[A-Z][a-z]{3}")
 # Two-letter codes where the code of the model has three: of languages without spaces.
 SHORTER = {"zho": "zh", "yue": "zh", "jpn": "ja"}
 
@@ -37,15 +31,15 @@ def read_huggingface(path: Path, *, grid: str = "transformers", languages: str =
     file = folder / "config.json"
     raw = read_typed(file, dict[str, Any]) if file.is_file() else {}
     kind = raw.get("model_type")
-    if (folder / "model.bin").is_file() or kind not in ("marian", *MULTILINGUAL):
-        said = f"{folder} is no checkpoint of MarianMT, M2M-100, NLLB or mBART: see its config.json"
+    if (folder / "model.bin").is_file() or kind not in KINDS:
+        said = f"{folder} is no checkpoint of MarianMT, M2M-100 or NLLB: see its config.json"
         raise ValueError(recognise(folder) or said)
     for name in ("attention_heads", "ffn_dim"):
         wanted = {f"decoder_{name}": [raw.get(f"encoder_{name}")]}
         check_values(file, raw, wanted)
     if kind == "marian":
         return _read_marian(folder, raw, grid)
-    return _read_multilingual(folder, raw, str(kind), languages)
+    return _read_multilingual(folder, raw, languages)
 
 
 def read_weights(folder: Path) -> tuple[Path, Weights]:
@@ -125,24 +119,19 @@ def _read_search(folder: Path, raw: Mapping[str, Any]) -> dict[str, Any]:
     return {"search": "beam", "beam": beam, "length_penalty": "power", "alpha": alpha}
 
 
-def _read_multilingual(folder: Path, raw: Mapping[str, Any], kind: str, languages: str) -> Foreign:
+def _read_multilingual(folder: Path, raw: Mapping[str, Any], languages: str) -> Foreign:
+    """Return a model for one of its pairs: sources and translations begin with their languages."""
     tokens = _read_tokens(folder)
     tags = {token: f"<{token.strip('_')}>" for token in tokens if LANGUAGE.fullmatch(token)}
-    if kind == "mbart" and raw.get("decoder_start_token_id") != raw.get("eos_token_id"):
-        raise ValueError(
-            f"{folder}: an mBART of 25 languages, whose language follows the text: only those that "
-            "begin with it, like mBART-50, can be imported"
-        )
     pair = _choose_pair(folder, tags, languages)
-    subwords = [p for p in sorted(folder.glob("sentencepiece*.model"))] or [
-        folder / "tokenizer.json"
-    ]
-    cut = Sentencepiece.read(subwords[0]).to_tokenizer
+    cut = _find_model(folder).to_tokenizer
     pad, end, unknown = (tokens.index(name) for name in (CONTROLS[0], CONTROLS[2], UNKNOWN))
-    side = ForeignSide(tokens, pad, raw.get("decoder_start_token_id", end), end, unknown, cut, tags)
+    start = raw.get("decoder_start_token_id", end)
+    side = ForeignSide(tokens, pad, start, end, unknown, cut, tags)
     file, weights = read_weights(folder)
-    reach = raw.get("max_position_embeddings", 1024)
-    source, target = (tag[1:-1].split("_")[0] for tag in pair)
+    reach = {"max_positions": raw.get("max_position_embeddings", 1024)}
+    codes = (tag[1:-1].split("_")[0] for tag in pair)
+    source, target = (SHORTER.get(code, code) for code in codes)
     return Foreign(
         "huggingface",
         file,
@@ -150,18 +139,23 @@ def _read_multilingual(folder: Path, raw: Mapping[str, Any], kind: str, language
         raw,
         [side, side],
         model={
-            "positions": {**MULTILINGUAL[kind], "max_positions": reach},
-            **({"embedding_norm": True} if kind == "mbart" else {}),
+            "positions": {"layout": "concatenated", "grid": "tensor2tensor", "offset": 2, **reach}
         },
         is_scaled=bool(raw.get("scale_embedding")),
-        skipped=2 if kind == "mbart" else 0,
         data={
-            "source_lang": SHORTER.get(source, source),
-            "target_lang": SHORTER.get(target, target),
+            "source_lang": source,
+            "target_lang": target,
             "tag": pair[0],
             "target_tag": pair[1],
         },
         decode=_read_search(folder, raw),
+    )
+
+
+def _find_model(folder: Path) -> Sentencepiece:
+    """Return what cuts the text: SentencePiece's own file, or what was made of it."""
+    return Sentencepiece.read(
+        next(iter(sorted(folder.glob("sentencepiece*.model"))), folder / "tokenizer.json")
     )
 
 
@@ -184,11 +178,10 @@ def _read_tokens(folder: Path) -> list[str]:
         missing = [token for token in more if token not in ids]
         ids |= {token: len(ids) + place for place, token in enumerate(missing)}
     else:
-        models = sorted(folder.glob("sentencepiece*.model"))
-        if not models or not more:
+        if not more:
             raise ValueError(f"{folder}: it has no tokenizer.json, and no list of its languages")
         listed = [*CONTROLS[1:2], CONTROLS[0], CONTROLS[2], UNKNOWN]
-        listed += Sentencepiece.read(models[0]).scores
+        listed += _find_model(folder).scores
         languages = [token for token in more if LANGUAGE.fullmatch(token)]
         ids = {token: id for id, token in enumerate([*listed, *languages, "<mask>"])}
     tokens = [""] * (max(ids.values()) + 1)

@@ -12,7 +12,7 @@ import torch
 
 from ..text.unigram import UNKNOWN
 from ..typed_json import read_typed
-from .foreign import Foreign, ForeignSide, Weights
+from .foreign import Foreign, ForeignSide, Weights, check_values, read_toolkits
 from .huggingface import GRIDS
 from .sentencepiece import Sentencepiece
 from .subwords import Cut, choose_subwords
@@ -28,6 +28,7 @@ def read_marian_npz(path: Path, subwords: Sequence[str] = (), grid: str = "maria
     folder = path if path.is_dir() else path.parent
     file = path if path.is_file() else _find(folder)
     weights, settings = _read_npz(file)
+    check_values(file, settings, read_toolkits()["marian"]["must"])
     files = _find_vocabularies(folder, file)
     sides = [
         _read_side(folder, file, side, name, subwords)
@@ -37,7 +38,7 @@ def read_marian_npz(path: Path, subwords: Sequence[str] = (), grid: str = "maria
     if not tied and "decoder_ff_logit_out_W" not in weights:
         raise ValueError(f"{file}: decoder_ff_logit_out_W is missing")
     positions = {"layout": "concatenated", "grid": GRIDS[grid], "max_positions": REACH}
-    model = {"positions": positions, "norm_epsilon": 1e-6}
+    model = {"positions": positions, "norm_epsilon": 1e-9}
     search = {"search": "beam", "length_penalty": "power", "alpha": 1.0}
     return Foreign("marian", file, weights, settings, sides, model=model, decode=search)
 
@@ -51,9 +52,9 @@ def _find(folder: Path) -> Path:
 
 
 def _read_npz(file: Path) -> tuple[Weights, dict[str, Any]]:
-    """Return weights and settings. No pickle in the file is read."""
+    """Return weights and settings. NumPy reads no pickle that may be in the file."""
     try:
-        with np.load(file, allow_pickle=False) as found:
+        with np.load(file) as found:
             arrays = {name: found[name] for name in found.files}
     except (OSError, ValueError, EOFError, KeyError, zipfile.BadZipFile) as error:
         raise ValueError(f"{file}: damaged, or more than weights: {error}") from None

@@ -12,7 +12,6 @@ import torch
 
 from ..config import BOS, EOS, PAD, Decode
 from ..decode import score_targets, search
-from ..directory import Tokenizers
 from ..model import EncoderDecoder
 from ..text import Tokenizer
 
@@ -57,7 +56,7 @@ class Parity:
                 f"nats a token, and {self.allowed:.2g} is allowed"
             )
         most = {"greedy": 0.0, "beam": PARTED * self.sentences}
-        if self.is_exact and any(self.different[name] > most[name] for name in most):
+        if self.is_exact and any(n > most[name] for name, n in self.different.items()):
             told = ", ".join(f"{count} with {name}" for name, count in self.different.items())
             raise ValueError(
                 f"not exported: of {self.sentences} translations, others than the model's: {told}"
@@ -111,13 +110,16 @@ def compare_models(
     folder: Path,
     quantization: str,
     network: EncoderDecoder,
-    tokenizers: Tokenizers,
+    vocabularies: tuple[Sequence[str], Sequence[str]],
     wanted: Answers,
 ) -> Parity:
-    """Translate and score the same with CTranslate2, and return the comparison."""
+    """Translate and score the same with CTranslate2, and return the comparison.
+
+    `vocabularies`: of source and target, as CTranslate2 has them.
+    """
     exact = quantization == "float32"
     longest = min(OUTPUT, _reach(network))
-    theirs = _Theirs(folder, "float32" if exact else "default", tokenizers, longest)
+    theirs = _Theirs(folder, "float32" if exact else "default", vocabularies, longest)
     found = theirs.score(wanted.sources, wanted.translations["greedy"])
     pairs = [
         pair
@@ -179,13 +181,19 @@ def score_tokens(network: EncoderDecoder, rows: Rows, targets: Rows) -> list[lis
 class _Theirs:
     """A CTranslate2 model with ids instead of tokens as input and output."""
 
-    def __init__(self, folder: Path, precision: str, tokenizers: Tokenizers, longest: int) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        precision: str,
+        vocabularies: tuple[Sequence[str], Sequence[str]],
+        longest: int,
+    ) -> None:
         from ctranslate2 import Translator
 
         threads = torch.get_num_threads()
         self.engine = Translator(str(folder), compute_type=precision, intra_threads=threads)
         self.longest = longest
-        self.source, self.target = tokenizers.source.vocabulary, tokenizers.target.vocabulary
+        self.source, self.target = vocabularies
         self.ids = {token: id for id, token in enumerate(self.target)}
 
     def score(self, rows: Rows, targets: Rows) -> list[list[float]]:

@@ -11,12 +11,15 @@ from pathlib import Path
 from typing import Any
 
 from ..text.imported_bpe import ImportedBpe
-from ..text.unigram import Unigram
+from ..text.layout import FIRST_BYTE, FIRST_CHARACTER
+from ..text.tokenizer import Tokenizer
+from ..text.unigram import SPACE, Unigram
+from ..text.unigram import UNKNOWN as UNKNOWN_TOKEN
 from ..typed_json import read_typed
 
 # From sentencepiece_model.proto: the types of a model, the types of a token, and field numbers.
 UNIGRAM, BPE = 1, 2
-NORMAL, UNKNOWN, CONTROL, UNUSED = 1, 2, 3, 5
+NORMAL, UNKNOWN, CONTROL, UNUSED, BYTE = 1, 2, 3, 5, 6
 PIECES, TRAINER, NORMALIZER = 1, 2, 3
 
 Value = int | bytes
@@ -60,6 +63,70 @@ class Sentencepiece:
             )
         scores = [self.scores.get(token) for token in vocabulary]
         return Unigram(vocabulary, scores, self.charsmap)
+
+
+def write_sentencepiece(tokenizer: Tokenizer, path: Path) -> None:
+    """Write a tokenizer as a model of SentencePiece, with the same ids.
+
+    A BPE of ours becomes one with bytes for what it does not know. It joins what makes the token of
+    the highest rank, by whichever pair, so that in rare words its tokens are others. ValueError
+    for a tokenizer that has no such form.
+    """
+    names = [name.replace(" ", SPACE) for name in tokenizer.vocabulary]
+    if len(set(names)) != len(names):
+        raise ValueError(f"two tokens differ only in a space and {SPACE}")
+    charsmap, is_unigram = b"", isinstance(tokenizer, Unigram)
+    if isinstance(tokenizer, Unigram):
+        if not tokenizer.scores:
+            raise ValueError("its tokens were made by BPE codes, which SentencePiece does not have")
+        charsmap = tokenizer.charsmap
+        scores = [0.0 if score is None else score for score in tokenizer.scores]
+        kinds = [UNUSED if score is None else NORMAL for score in tokenizer.scores]
+    else:
+        scores = [-float(id) for id in range(len(names))]
+        kinds = [NORMAL] * len(names)
+        kinds[FIRST_BYTE:FIRST_CHARACTER] = [BYTE] * 256
+    kinds[:FIRST_BYTE] = [CONTROL] * FIRST_BYTE
+    unknown = UNKNOWN_TOKEN in names
+    if unknown:
+        kinds[names.index(UNKNOWN_TOKEN)] = UNKNOWN
+    else:  # SentencePiece must have one
+        names, scores, kinds = [*names, UNKNOWN_TOKEN], [*scores, 0.0], [*kinds, UNKNOWN]
+    entries = zip(names, scores, kinds, strict=True)
+    tokens = b"".join(
+        _field(PIECES, _field(1, name.encode()) + _float(2, score) + _field(3, kind))
+        for name, score, kind in entries
+    )
+    trainer = _field(3, UNIGRAM if is_unigram else BPE) + _field(4, len(names))
+    trainer += _field(35, int(not is_unigram))  # byte_fallback
+    trainer += b"".join(_field(40 + place, id) for place, id in enumerate(_find_ids(names)))
+    normalizer = _field(1, b"identity") + _field(2, charsmap) + _field(3, 1)
+    normalizer += _field(4, int(is_unigram)) + _field(5, 1)
+    path.write_bytes(tokens + _field(TRAINER, trainer) + _field(NORMALIZER, normalizer))
+
+
+def _find_ids(names: Sequence[str]) -> list[int]:
+    """Return the ids of unknown, begin, end and padding."""
+    return [names.index(name) for name in (UNKNOWN_TOKEN, "<s>", "</s>", "<pad>")]
+
+
+def _field(number: int, value: Value) -> bytes:
+    """Return a field in Protocol Buffers' wire format."""
+    if isinstance(value, int):
+        return _varint(number << 3) + _varint(value)
+    return _varint(number << 3 | 2) + _varint(len(value)) + value
+
+
+def _float(number: int, value: float) -> bytes:
+    return _varint(number << 3 | 5) + struct.pack("<f", value)
+
+
+def _varint(value: int) -> bytes:
+    found = bytearray()
+    while value > 127:
+        found.append(value & 127 | 128)
+        value >>= 7
+    return bytes([*found, value])
 
 
 def _read_json_model(

@@ -4,27 +4,29 @@ from __future__ import annotations
 
 from itertools import islice
 from pathlib import Path
+from typing import Any
 
 from ..data.files import read_lines
 from .options import AS_JSON, MODEL, opt
 from .terminal import show_progress, to_json
 
-FORMATS = ("ctranslate2", "int8")
+FORMATS = ("ctranslate2", "onnx", "argos", "transformers", "int8")
+QUANTIZED = ("ctranslate2", "argos")
 
 
 def export(
     model: Path = MODEL,
-    out: Path = opt("FOLDER", "Where the export goes: a new folder.", default=...),
+    out: Path = opt("FOLDER", "Where the export goes: a new folder; argos: a file.", default=...),
     form: str = opt(
-        "ctranslate2|int8",
+        "ctranslate2|onnx|argos|transformers|int8",
         "For which engine; int8: a model directory of ours, a quarter of fp32.",
         "--format",
         default="ctranslate2",
     ),
-    quantization: str = opt(
+    quantization: str | None = opt(
         "float32|int8|int16|float16|bfloat16",
-        "How CTranslate2 stores the weights; int8 is small, fast and a little coarser.",
-        default="float32",
+        "How CTranslate2 stores the weights; int8 is small, fast and a little coarser. If not "
+        "given, float32, but int8 for argos.",
     ),
     source: Path | None = opt(
         "FILE", "Text to compare the export on, its first 200 lines; random tokens if not given."
@@ -40,9 +42,14 @@ def export(
     \b
     glassformer export my-model --format ctranslate2 --out my-model-ct2 --source test.en
     glassformer export my-model --out my-model-int8 --quantization int8
+    glassformer export my-model --format onnx --out my-model-onnx
+    glassformer export my-model --format argos --out en-fr.argosmodel --source test.en
     """
+    form = "ctranslate2" if form == "ct2" else form
     if form not in FORMATS:
         raise ValueError(f"--format {form}: one of {', '.join(FORMATS)}")
+    if quantization is not None and form not in QUANTIZED:
+        raise ValueError(f"--quantization has no effect with --format {form}")
     if form == "int8":
         from ..publish.publishing import publish_model
 
@@ -53,10 +60,30 @@ def export(
 
     from dataclasses import asdict
 
-    from ..bridge.ctranslate2 import export_ctranslate2 as write
     from ..bridge.parity import MOST, SEARCHES
 
     sentences = MOST if texts is None else sum(bool(text.strip()) for text in texts)
+    told = {} if quantization is None else {"quantization": quantization}
     with show_progress("comparing", sentences * len(SEARCHES)) as tell:
-        parity = write(model, out, quantization=quantization, texts=texts, progress=tell)
-    print(to_json(asdict(parity)) if as_json else f"{out}: {parity}")
+        found = _write(form, model, out, {**told, "texts": texts, "progress": tell})
+    print(to_json(asdict(found)) if as_json else f"{out}: {found}")
+
+
+def _write(form: str, model: Path, out: Path, how: dict[str, Any]) -> Any:
+    """Write the export; return how it compares with the model."""
+    if form == "onnx":
+        from ..bridge.onnx import export_onnx
+
+        return export_onnx(model, out, **how)
+    if form == "argos":
+        from ..bridge.argos import export_argos
+
+        return export_argos(model, out, **how)
+    if form == "transformers":
+        from ..bridge.transformers import export_transformers
+
+        how.pop("progress")
+        return export_transformers(model, out, **how)
+    from ..bridge.ctranslate2 import export_ctranslate2
+
+    return export_ctranslate2(model, out, **how)

@@ -12,17 +12,27 @@ def publish(
     model: Path = MODEL,
     out: Path = opt("FOLDER", "Where the copy goes: a new folder.", default=...),
     int8: bool = flag("Store the weights in int8: a quarter of fp32, and a little coarser."),
+    licence: str | None = opt(
+        "NAME", "Of the model, for README.md: as the hub names it, like cc-by-4.0, or any other."
+    ),
+    dataset: list[str] | None = opt(
+        "NAME", "A data set on the hub that it was trained on; may be given several times."
+    ),
+    dockerfile: bool = flag("Add a Dockerfile that serves the model without PyTorch."),
     as_json: bool = AS_JSON,
 ) -> None:
     """Copy a model without its training: no checkpoints, no training text, no validation text.
 
-    The copy is checked as doctor does it, and what it still tells of the data is said.
+    The copy is checked as doctor does it, and what it still tells of the data is said. Its
+    README.md is what the Hugging Face hub shows: languages, data, scores, licence, how to load it.
 
     \b
     glassformer publish my-model --out my-published-model
     glassformer publish my-model --out my-small-model --int8
+    glassformer publish my-model --out en-fr --licence cc-by-4.0 --dockerfile
     """
     from ..publish.publishing import publish_model as copy
 
-    found = copy(model, out, int8=int8)
+    how = {"int8": int8, "licence": licence, "dockerfile": dockerfile}
+    found = copy(model, out, datasets=dataset or (), **how)  # type: ignore[arg-type]
     print(to_json(found.to_json()) if as_json else f"{out}: {found}")

@@ -19,7 +19,6 @@ TRAIN = "train a model here on the same text (glassformer train)"
 KINDS = {
     "marian": "MarianMT (OPUS-MT)",
     "m2m_100": "M2M-100 and NLLB",
-    "mbart": "mBART-50",
 }  # of checkpoints of Hugging Face that can be imported, by `model_type`
 
 Names = set[str]
@@ -187,7 +186,7 @@ def _tell(folder: Path, what: str, why: str = "") -> str:
     reason = f" ({why})" if why else ""
     return (
         f"{folder} is {what}. {NOT_READ}{reason}: import takes models of Hugging Face (MarianMT, "
-        "M2M-100, NLLB, mBART-50), Marian, fairseq, OpenNMT-py, Eole and JoeyNMT; or "
+        "M2M-100, NLLB), Marian, fairseq, OpenNMT-py, Eole and JoeyNMT; or "
         f"{TRAIN}"
     )
 

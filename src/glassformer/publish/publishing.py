@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -27,8 +27,10 @@ from ..disk import prepare_beside, put_folder, read_json, sync_files
 from ..evaluate.choice import ALIGNMENT
 from ..weights.int8 import save_int8
 from .card import hash_files, read_facts, write_card
+from .dockerfile import DOCKERFILE, IGNORED, write_dockerfile
 from .golden import write_golden
 from .health import examine_model
+from .hub_readme import README, write_readme
 
 PUBLISHED = (WEIGHTS, CONFIG, SHARED, *SEPARATE, CARD, GOLDEN, ALIGNMENT, WORDS, HEADS)
 STORE = "store"  # a folder in `run`: the training text as ids
@@ -74,17 +76,26 @@ class Published:
         return {"files": self.files, **run, "reveals": list(self.reveals)}
 
 
-def publish_model(model: Path | str, out: Path, *, int8: bool = False) -> Published:
+def publish_model(
+    model: Path | str,
+    out: Path,
+    *,
+    int8: bool = False,
+    licence: str | None = None,
+    datasets: Sequence[str] = (),
+    dockerfile: bool = False,
+) -> Published:
     """Copy the files that translating needs, without the training text, to a new folder `out`.
 
-    int8: the weights are quantized, a quarter of fp32; golden translations and card follow them.
-    ValueError if `out` is there, or if `doctor` would find an error in the copy; then nothing is
-    written.
+    A README.md is added, as the Hugging Face hub shows it; `licence` and `datasets` stand in it.
+    dockerfile: one that serves the copy is added too. int8: the weights are quantized, a quarter
+    of fp32; golden translations and card follow them. ValueError if `out` is there, or if `doctor`
+    would find an error in the copy; then nothing is written.
     """
     folder = locate(model)
     if out.exists():
         raise ValueError(f"{out} is there already: name a new folder")
-    _, _, weights = open_model(folder)
+    config, _, weights = open_model(folder)
     with prepare_beside(out) as scratch:
         whole = scratch / "model"
         whole.mkdir()
@@ -99,10 +110,17 @@ def publish_model(model: Path | str, out: Path, *, int8: bool = False) -> Publis
             raise ValueError(
                 f"{folder} is not fit to be published ({said}): see glassformer doctor"
             )
+        reveals = tuple(_list_revealed(whole))
+        told: dict[str, Any] = {"licence": licence, "datasets": datasets}
+        name = out.resolve().name
+        write_readme(whole, name, config, read_facts(whole), reveals, **told)
+        if dockerfile:
+            write_dockerfile(whole, name)
         sync_files(whole)
         put_folder(whole, out)
-    files = {name: (out / name).stat().st_size for name in PUBLISHED if (out / name).is_file()}
-    return Published(files, measure_run(folder), tuple(_list_revealed(out)))
+    written = (*PUBLISHED, README, DOCKERFILE, IGNORED)
+    files = {name: (out / name).stat().st_size for name in written if (out / name).is_file()}
+    return Published(files, measure_run(folder), reveals)
 
 
 def _follow_weights(folder: Path) -> None:

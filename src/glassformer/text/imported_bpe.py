@@ -53,7 +53,7 @@ class ImportedBpe(Unigram):
         known = {*vocabulary, BORDER}
         made = (part for left, right in merges for part in (left, right, left + right))
         self.others = tuple(dict.fromkeys(x for x in (*others, *made) if x not in known))
-        self.style, self.charsmap = style, charsmap
+        self.style, self.charsmap, self.scores = style, charsmap, ()
         with refuse_panics():
             self._backend = Backend.from_str(self._layout())
             self._backend.encode(PROBE)

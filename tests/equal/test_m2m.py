@@ -1,0 +1,139 @@
+"""An imported M2M-100 or NLLB computes and translates as `transformers` does, in one pair."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from glassformer.bridge.importing import import_model
+from glassformer.cli import main
+from glassformer.config import BOS, EOS
+from glassformer.directory import load_model
+from glassformer.translator import Translator
+
+sentencepiece = pytest.importorskip("sentencepiece", reason="sentencepiece is not installed")
+transformers = pytest.importorskip("transformers", reason="transformers is not installed")
+
+TEXT = ["the cat sat on the mat and the dog did not", "die Katze sitzt auf der Matte"] * 20
+FIRST = ["<s>", "<pad>", "</s>", "<unk>"]
+LANGUAGES = {
+    "m2m": ["__en__", "__de__", "__zh__"],
+    "nllb": ["eng_Latn", "deu_Latn", "zho_Hans"],
+}
+
+
+def learn(folder: Path) -> list[str]:
+    """Write SentencePiece's model; return its tokens, without its own three."""
+    sentencepiece.SentencePieceTrainer.train(
+        sentence_iterator=iter(TEXT),
+        model_prefix=str(folder / "sentencepiece.bpe"),
+        vocab_size=70,
+        model_type="bpe",
+        minloglevel=2,
+        num_threads=1,
+    )
+    model = sentencepiece.SentencePieceProcessor(str(folder / "sentencepiece.bpe.model"))
+    return [model.id_to_piece(id) for id in range(3, model.get_piece_size())]
+
+
+def make(folder: Path, kind: str) -> tuple[Any, list[str]]:
+    """Write a random model as it is published; return it, and its tokens in order."""
+    folder.mkdir()
+    tokens = [*FIRST, *learn(folder)]
+    if kind == "m2m":
+        ids = {token: id for id, token in enumerate(tokens)}
+        (folder / "vocab.json").write_text(json.dumps(ids), "utf-8")
+    special = {"additional_special_tokens": LANGUAGES[kind]}
+    (folder / "special_tokens_map.json").write_text(json.dumps(special), "utf-8")
+    tokens += LANGUAGES[kind] + (["<mask>"] if kind == "nllb" else [])
+    torch.manual_seed(2)
+    config = transformers.M2M100Config(
+        vocab_size=len(tokens) + (3 if kind == "m2m" else 0),  # madeupwords
+        d_model=16,
+        encoder_layers=2,
+        decoder_layers=1,
+        encoder_attention_heads=4,
+        decoder_attention_heads=4,
+        encoder_ffn_dim=20,
+        decoder_ffn_dim=20,
+        max_position_embeddings=64,
+        scale_embedding=True,
+        activation_function="relu",
+    )
+    network = transformers.M2M100ForConditionalGeneration(config).eval()
+    with torch.no_grad():
+        for name, parameter in network.named_parameters():
+            parameter.normal_(1.0 if "norm.weight" in name else 0.0, 0.5)
+    network.save_pretrained(folder)
+    return network, tokens
+
+
+@pytest.fixture(params=["m2m", "nllb"])
+def kind(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+@pytest.mark.filterwarnings("default")
+def test_logits_and_greedy_output_are_those_of_transformers(kind: str, tmp_path: Path) -> None:
+    theirs, tokens = make(tmp_path / "theirs", kind)
+    import_model(
+        tmp_path / "theirs", tmp_path / "m", languages="en-zh" if kind == "m2m" else "eng-zho"
+    )
+    config, tokenizers, ours = load_model(tmp_path / "m")
+    english, chinese = (tokens.index(LANGUAGES[kind][place]) for place in (0, 2))
+    assert config.data.target_lang == "zh" and config.model.norm == "pre"
+    text = "the dog sat on die Matte"
+    model = sentencepiece.SentencePieceProcessor(
+        str(tmp_path / "theirs" / "sentencepiece.bpe.model")
+    )
+    source = [english, *(tokens.index(p) for p in model.encode(text, out_type=str)), 2]
+    names = tokenizers.source.vocabulary
+    tags = {token: f"<{token.strip('_')}>" for token in LANGUAGES[kind]}
+    mine = [names.index(tags.get(tokens[id], tokens[id])) if id != 2 else EOS for id in source]
+    translator = Translator.load(tmp_path / "m", device="cpu", precision="fp32")
+    assert [*translator.read(text).ids, EOS] == mine
+    target = [2, chinese, *source[3:7]]
+    with torch.inference_mode():
+        wanted = theirs(torch.tensor([source]), decoder_input_ids=torch.tensor([target])).logits[0]
+        given = [BOS, names.index(tags[tokens[chinese]]), *mine[3:7]]
+        (logits,) = ours(torch.tensor([mine]), torch.tensor([given]))
+        order = [*range(4, len(tokens))]
+        found = logits[:, [names.index(tags.get(tokens[id], tokens[id])) for id in order]]
+        assert (found - wanted[:, order]).abs().max() <= 2e-5 * wanted.abs().max()
+        both = logits.log_softmax(-1)[:, EOS] - wanted.log_softmax(-1)[:, 2]
+        assert both.abs().max() <= 1e-4
+        (generated,) = theirs.generate(
+            torch.tensor([source]),
+            forced_bos_token_id=chinese,
+            num_beams=1,
+            do_sample=False,
+            max_new_tokens=12,
+            bad_words_ids=[[1]],
+        ).tolist()
+    (best,) = translator.search(
+        [text], decode={"search": "greedy", "max_ratio": 0, "max_extra": 12}
+    )[0]
+    generated = generated[2 : generated.index(2, 1) if 2 in generated[1:] else None]
+    plain = [tags.get(tokens[id], tokens[id]) if id < len(tokens) else None for id in generated]
+    assert [p for p in plain if p][:8] == [t for t in best.tokens if not t.startswith(" ")][:8]
+    assert best.tokens and tags[tokens[chinese]] != best.tokens[0]
+
+
+def test_a_pair_is_needed(kind: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    make(tmp_path / "theirs", kind)
+    command = ["import", str(tmp_path / "theirs"), "--out", str(tmp_path / "m")]
+    for wrong in ([], ["--languages", "en-xx"]):
+        assert main([*command, *wrong]) == 2
+        assert "of its 3 languages, as --languages" in capsys.readouterr().err
+    assert not (tmp_path / "m").exists()
+
+
+def test_without_the_list_of_languages(tmp_path: Path) -> None:
+    make(tmp_path / "theirs", "nllb")
+    (tmp_path / "theirs" / "special_tokens_map.json").unlink()
+    with pytest.raises(ValueError, match=r"no tokenizer.json, and no list of its languages"):
+        import_model(tmp_path / "theirs", tmp_path / "m", languages="eng-deu")

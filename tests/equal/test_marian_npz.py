@@ -1,0 +1,94 @@
+"""A model in Marian's own files computes the same after its import.
+
+They are written as `benchmarks/as_marian.py` writes them, which Marian's own decoder reads.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from benchmarks import as_marian
+from glassformer.bridge.importing import import_model
+from glassformer.config import BOS, EOS, Config
+from glassformer.directory import Tokenizers, build_model, load_model, save_model
+from glassformer.text import Tokenizer
+
+MODEL = {
+    "d_model": 16,
+    "d_ff": 24,
+    "heads": 2,
+    "encoder_layers": 2,
+    "decoder_layers": 1,
+    "norm_epsilon": 1e-9,
+    "output_bias": True,
+    "positions": {"layout": "concatenated", "grid": "tensor2tensor"},
+}
+
+
+def write(folder: Path) -> torch.nn.Module:
+    """Write a random model in Marian's files to `folder`/npz; return it as ours."""
+    torch.manual_seed(1)
+    tokenizer = Tokenizer.train(["a few words of text", "and a few more"], 300)
+    config, tokenizers = Config.read({"model": MODEL}), Tokenizers(tokenizer, tokenizer)
+    network = build_model(config, tokenizers).eval()
+    with torch.no_grad():
+        for parameter in network.parameters():
+            parameter.add_(0.3 * torch.randn_like(parameter))
+        network.target_embedding.table.weight[BOS] = 0  # type: ignore[index, union-attr, operator]
+    save_model(folder / "ours", config, tokenizers, network.state_dict())
+    as_marian.write(folder / "ours", folder / "npz")
+    words = "vocabs:\n- words.yml\n- words.yml\n"
+    (folder / "npz" / "decoder.yml").write_text(words)
+    return network
+
+
+def test_logits_are_the_same(tmp_path: Path) -> None:
+    network = write(tmp_path)
+    found = import_model(tmp_path / "npz", tmp_path / "back", subwords=["none"])
+    assert found.grids is not None and found.grids.grid == "marian"
+    config, tokenizers, back = load_model(tmp_path / "back")
+    assert (config.model.tie, config.model.norm) == ("three-way", "post")
+    names = tokenizers.source.vocabulary
+    kept = range(3, len(network.state_dict()["output_bias"]))
+    ids = {EOS: EOS, **{id: names.index(str(id)) for id in kept}}  # its words are our ids
+    source, target = [20, 33, 44, 17, EOS], [9, 10, 40]
+    with torch.inference_mode():
+        wanted = network(torch.tensor([source]), torch.tensor([[BOS, *target]]))[0]
+        mine = torch.tensor([[ids[id] for id in source]])
+        logits = back(mine, torch.tensor([[BOS, *(ids[id] for id in target)]]))[0]
+    assert torch.equal(logits[:, [*ids.values()]], wanted[:, [*ids]])
+    assert logits.log_softmax(-1)[:, :2].max() < -100, "neither padding nor the begin"
+
+
+def test_what_is_no_model_is_told(tmp_path: Path) -> None:
+    write(tmp_path)
+    folder, out = tmp_path / "npz", tmp_path / "back"
+    with pytest.raises(ValueError, match="--subwords FILE"):
+        import_model(folder, out)
+    whole = dict(np.load(folder / "model.npz"))
+    text = whole["special:model.yml"].tobytes().rstrip(b"\0").decode()
+    for change, sentence in (
+        ({"special:model.yml": np.frombuffer(b"type: s2s\n", np.int8)}, "type=s2s: only models wi"),
+        ({"encoder_l1_ffn_W1": np.array([None])}, "damaged, or more than weights"),
+        ({"encoder_l1_self_Wq_lora": np.zeros(3, "f4")}, "lora is no weight of a plain Transf"),
+        (
+            {
+                "special:model.yml": np.frombuffer(
+                    f"{text}transformer-ffn-depth: 3\n".encode(), "i1"
+                )
+            },
+            "transformer-ffn-depth=3: only models with 2",
+        ),
+    ):
+        np.savez(folder / "model.npz", **{**whole, **change})
+        with pytest.raises(ValueError, match=sentence):
+            import_model(folder, out, subwords=["none"])
+    whole.pop("special:model.yml")
+    np.savez(folder / "model.npz", **whole)
+    with pytest.raises(ValueError, match="so it is no model of Marian"):
+        import_model(folder, out, subwords=["none"])
+    assert not out.exists()
