@@ -23,6 +23,7 @@ PLACES: list[tuple[str, dict[str, Any]]] = [
     ("training", {}),
     ("training", {"training.run": "toy", "training.show": "rows", "training.step": 8}),
     ("training", {"training.show": "gradients"}),
+    ("worst", {}),
     ("story", {"story.card": "V14"}),
     ("story", {"story.card": "V103"}),
     ("story", {"story.card": "V104"}),
@@ -244,3 +245,47 @@ def test_a_picture_is_drawn_from_the_readers_sentence(
 ) -> None:
     _open(page, server, "story", trace=recording, **{"story.card": "V10"})
     wait_until(page, "document.querySelector('article img')?.naturalWidth > 100")
+
+
+# ---- the worst sentences ------------------------------------------------------------------------
+
+
+def _make_sentence(line: int, chrf: float, ter: float) -> dict[str, Any]:
+    own = {
+        "system": "demo",
+        "translation": f"Le chat {line}.",
+        "scores": {"chrF2": chrf, "BLEU": 1.0, "TER": ter},
+        "confidence": 0.5 + line / 100,
+        "flags": {"copy": "it is a copy"} if line == 3 else {},
+    }
+    text = f"The cat is old, {line}."
+    return {"line": line, "source": text, "references": ["Un chat."], "systems": [own]}
+
+
+def test_the_worst_sentences_are_sorted_and_looked_into(
+    drawn: Any, server: Server, recording: str
+) -> None:
+    worst = [_make_sentence(3, 10, 20), _make_sentence(7, 30, 90)]
+    told = {"evaluation": {"sentences": 40, "worst": worst}}
+    drawn.route("**/models/*/evaluation", lambda it: it.fulfill(json=told))
+    _open(drawn, server, "worst", trace=recording)
+
+    def lines() -> list[str]:
+        return [
+            str(each.get_attribute("data-line")) for each in drawn.locator("li[data-line]").all()
+        ]
+
+    wait_until(drawn, "document.querySelectorAll('li[data-line]').length === 2")
+    assert lines() == ["3", "7"]
+    assert drawn.get_by_text("it is a copy").count() == 1
+    assert find_faults(drawn) == []
+    drawn.get_by_role("button", name="TER").click()
+    assert lines() == ["7", "3"]
+    drawn.get_by_role("button", name="Look inside").first.click()
+    drawn.wait_for_selector("[data-view=attention]")
+    wait_until(drawn, "location.hash.includes('The+cat+is+old%2C+7.')")
+
+
+def test_who_has_not_evaluated_is_told_how(drawn: Any, server: Server, recording: str) -> None:
+    _open(drawn, server, "worst", trace=recording)
+    drawn.get_by_text("glassformer evaluate demo SOURCE REFERENCE --worst 100 --store").wait_for()

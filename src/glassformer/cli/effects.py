@@ -15,17 +15,18 @@ NO_EFFECT = {
         "without --layer": "--head --row",
     },
     "evaluate": {
-        "without a MODEL": "--output --to --model --glossary --set --no-split --no-guard {search}",
-        "without a MODEL or --worst": "--source",
+        "without a MODEL": "--output --store --to --model --glossary --set --no-split --no-guard "
+        "{search}",
+        "without a MODEL, --worst or --comet": "--source",
         "with several MODELs": "--output --model",
-        "without --worst": "--tsv --html",
+        "without --worst": "--tsv --html --store",
         "with --tsv": "--json",
         "with --contrastive": "--source --reference --hypothesis --against --test --intervals "
-        "--worst --output --set --model --glossary --target-lang --tokenize --literature "
+        "--comet --worst --output --set --model --glossary --target-lang --tokenize --literature "
         "--no-split --no-guard --threads --workers {search}",
         "on a language model": "--source --reference --hypothesis --against --test --intervals "
-        "--worst --tsv --html --contrastive --output --set --to --model --glossary --target-lang "
-        "--tokenize --literature --no-split --no-guard --threads --workers {search}",
+        "--comet --worst --tsv --html --store --contrastive --output --set --to --model --glossary "
+        "--target-lang --tokenize --literature --no-split --no-guard --threads --workers {search}",
     },
     "see": {
         "inside one translation": "--mbr --utility",

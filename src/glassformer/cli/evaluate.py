@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -37,6 +38,7 @@ from .translate import read_glossary
 from .verb import spell_typed, takes
 
 if TYPE_CHECKING:
+    from ..evaluate.quality import Quality
     from ..evaluate.results import Evaluation
     from ..evaluate.significance import Comparison
 
@@ -53,7 +55,8 @@ def evaluate(
         "input.",
     ),
     source: Path | None = opt(
-        "FILE", "Text for the model to translate; with --worst, also what --hypothesis is of."
+        "FILE",
+        "Text for the model to translate; with --worst or --comet, also what --hypothesis is of.",
     ),
     reference: list[Path] | None = opt(
         "FILE",
@@ -75,6 +78,10 @@ def evaluate(
     html: Path | None = opt(
         "FILE", "Write those sentences as a page, with the model's attention in each."
     ),
+    store: bool = flag(
+        "Keep those sentences as evaluation.json in the model directory: the app shows them.",
+        "--store",
+    ),
     contrastive: Path | None = opt(
         "FILE",
         "Instead of translating: how often is a right translation more probable than wrong ones? "
@@ -94,6 +101,11 @@ def evaluate(
     tokenize: str | None = opt("NAME", "sacreBLEU's tokeniser, instead of the language's."),
     literature: bool = flag(
         "Also BLEU as papers give it: tokenised and lower-cased.", "--literature"
+    ),
+    comet: str | None = opt(
+        "NAME",
+        "Also COMET by this model, as Unbabel/wmt22-comet-da, if its package unbabel-comet is "
+        "installed; it downloads the model.",
     ),
     to: str | None = TO,
     ensemble: list[Path] | None = ENSEMBLE,
@@ -144,6 +156,8 @@ def evaluate(
     )
     if html:
         write_page(html, systems[0], found)
+    if store and systems[0].translator:
+        store_evaluation(systems[0], found)
 
 
 def check_request(asked: EvaluationRequest, given: dict[str, Any], typed: set[str]) -> None:
@@ -152,8 +166,14 @@ def check_request(asked: EvaluationRequest, given: dict[str, Any], typed: set[st
 
     if not asked.models:
         refuse("evaluate", typed, "without a MODEL")
-    if asked.source and not (asked.models or given["worst"]):
-        refuse("evaluate", typed, "without a MODEL or --worst")
+    if asked.source and not (asked.models or given["worst"] or given["comet"]):
+        refuse("evaluate", typed, "without a MODEL, --worst or --comet")
+    if given["comet"]:
+        from ..evaluate.neural import load_comet
+
+        load_comet()
+        if not (asked.models or asked.source):
+            raise ValueError("--comet needs the source text too: --source")
     if len(asked.models) > 1:
         refuse("evaluate", typed, "with several MODELs")
     if not asked.references:
@@ -280,7 +300,12 @@ def measure(systems: Sequence[System], texts: Texts, given: dict[str, Any]) -> E
     more = {"literature": given["literature"], "samples": SAMPLES if given["intervals"] else 0}
     scored = tuple(
         SystemResult(
-            each.name, score_quality(each.lines, texts.references, **scoring, **more), each.work
+            each.name,
+            _add_comet(
+                score_quality(each.lines, texts.references, **scoring, **more),
+                (texts.source, each.lines, texts.references, given["comet"]),
+            ),
+            each.work,
         )
         for each in systems
     )
@@ -298,6 +323,15 @@ def measure(systems: Sequence[System], texts: Texts, given: dict[str, Any]) -> E
         sentences = judge_sentences(shown, texts.source, texts.references, **scoring)
         worst = find_worst(sentences, given["worst"])
     return Evaluation(scored, compared, worst)
+
+
+def _add_comet(quality: Quality, asked: tuple[Any, ...]) -> Quality:
+    """Return the scores with COMET's, if a model of COMET is named."""
+    if not asked[-1]:
+        return quality
+    from ..evaluate.neural import score_comet
+
+    return replace(quality, scores=(*quality.scores, score_comet(*asked)))
 
 
 def _compare(
@@ -333,3 +367,14 @@ def write_page(path: Path, system: System, found: Evaluation) -> None:
     from ..evaluate.page import render_page
 
     write_text(path, render_page(found, system.translator))
+
+
+def store_evaluation(system: System, found: Evaluation) -> None:
+    """Write the scores and the worst sentences to the directory of the system's model."""
+    from ..checks.stored_evaluation import write_evaluation
+
+    assert system.translator is not None
+    folder = system.translator.weights.folder
+    if folder is None:
+        raise ValueError("--store needs a single model, not an ensemble")
+    write_evaluation(folder, found.to_json())

@@ -52,7 +52,9 @@ def read_probe_pair(translator: Translator, item: ContrastiveItem) -> ProbePair 
     at = next((n for n, (a, b) in enumerate(zip(*both, strict=False)) if a != b), None)
     if at is None:
         return "right and wrong are the same tokens"
-    if max(len(found.ids), at) + 1 > translator.longest:
+    source = [*found.ids, EOS] if translator.config.text.source_eos else [*found.ids]
+    given = [BOS, *translator.begin, *right.ids[:at]]
+    if max(len(source), len(given)) > translator.longest:
         return "longer than the model allows"
     words = {
         role: find_tokens(item.source, phrase, found.spans)
@@ -63,13 +65,12 @@ def read_probe_pair(translator: Translator, item: ContrastiveItem) -> ProbePair 
     rows = {}
     for role, phrase in item.marked.get("target", {}).items():
         tokens = find_tokens(item.right, phrase, right.spans)
-        rows[role] = [n + 1 for n in tokens if n < at]
+        rows[role] = [n + len(given) - at for n in tokens if n < at]
         if not tokens:
             return "a marked word is not in its text"
     taken = {place for places in words.values() for place in places}
-    words[REST] = [n for n in range(len(found.ids) + 1) if n not in taken]
-    given = [BOS, *right.ids[:at]]
-    return ProbePair([*found.ids, EOS], given, (both[0][at], both[1][at]), words, rows)
+    words[REST] = [n for n in range(len(source)) if n not in taken]
+    return ProbePair(source, given, (both[0][at], both[1][at]), words, rows)
 
 
 def read_probe_pairs(

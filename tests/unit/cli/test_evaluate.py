@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 import re
 import shlex
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from statistics import mean, stdev
+from types import SimpleNamespace
 
 import pytest
 import sacrebleu
@@ -127,6 +129,44 @@ def test_two_references_are_both_counted(run: Run) -> None:
     assert json.loads(out)["scores"]["chrF2"]["value"] == expected == 100
 
 
+class _Comet:
+    """What COMET's package has that is used: it keeps what it was asked."""
+
+    def __init__(self) -> None:
+        self.asked: list[dict[str, str]] = []
+
+    def download_model(self, name: str) -> str:
+        return f"{name}/checkpoint"
+
+    def load_from_checkpoint(self, path: str) -> _Comet:
+        assert path == "some/model/checkpoint"
+        return self
+
+    def predict(self, data: list[dict[str, str]], **how: object) -> SimpleNamespace:
+        self.asked += data
+        return SimpleNamespace(system_score=0.8125, scores=[0.8125] * len(data))
+
+
+def test_comet_is_asked_if_it_is_there(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    command = "evaluate theirs.fr test.fr --comet some/model"
+    monkeypatch.setitem(sys.modules, "comet", None)
+    code, _, err = run(f"{command} --source test.en")
+    assert code == 2 and "COMET is a package of its own: pip install unbabel-comet" in err
+    package = _Comet()
+    monkeypatch.setitem(sys.modules, "comet", package)
+    assert "--comet needs the source text too" in run(command)[2]
+    code, out, _ = run(f"{command} --source test.en --json")
+    found = json.loads(out)["scores"]["COMET"]
+    assert code == 0 and found["value"] == 81.25 and "model:some/model" in found["signature"]
+    lines = [
+        Path(name).read_text(encoding="utf-8").splitlines() for name in ("theirs.fr", "test.fr")
+    ]
+    assert package.asked == [
+        {"src": source, "mt": said, "ref": right}
+        for source, said, right in zip(SOURCES, *lines, strict=True)
+    ]
+
+
 def test_contrastive_sets_are_judged_by_score(run: Run) -> None:
     items = [
         ("The cat is old.", "Le chat est vieux.", "La chat est vieux.", "noun"),
@@ -153,7 +193,7 @@ def test_contrastive_sets_are_judged_by_score(run: Run) -> None:
     [
         (
             "evaluate theirs.fr test.fr --source test.en",
-            "--source has no effect without a MODEL or",
+            "--source has no effect without a MODEL, --w",
         ),
         ("evaluate theirs.fr test.fr --tsv", "--tsv has no effect without --worst"),
         ("evaluate demo demo-rnn test.en test.fr -o x", "--output has no effect with several MOD"),

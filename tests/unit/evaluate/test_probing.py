@@ -171,6 +171,21 @@ def test_where_the_answer_is_and_where_words_are(demo: Translator) -> None:
     assert turned.words["it"] == pair.words["it"]
 
 
+def test_an_imported_models_conventions_are_kept(demo: Translator) -> None:
+    """The odds are those of its own scores, whatever a translation begins with."""
+    text = demo.config.text.model_copy(update={"source_eos": False})
+    model = demo.with_settings(demo.config.model_copy(update={"text": text}))
+    model.begin = [7, 9]
+    pairs = read_probe_pairs(model, ITEMS)[0]
+    found = Probe(model, pairs).ask().tolist()
+    for item, pair, odds in zip(ITEMS, pairs, found, strict=True):
+        assert pair.source[-1] != EOS and pair.given[:3] == [BOS, 7, 9]
+        at = pair.step - 2
+        scored = model.score([item.source] * 2, [item.right, item.wrong[0]])
+        right, wrong = (each.token_log_probs[at] for each in scored)
+        assert odds == pytest.approx(right - wrong, abs=1e-3)
+
+
 def test_words_are_found_whole_before_parts() -> None:
     text, spans = "bitten: It bit it", [(0, 3), (3, 6), (6, 7), (8, 10), (10, 14), (14, 17)]
     assert find_tokens(text, "it", spans) == [5]

@@ -60,6 +60,12 @@ export const VIEWS: View[] = [
     load: () => import("./training/Training.svelte"),
   },
   {
+    id: "worst",
+    label: "view.worst",
+    icon: "M4 6h16M4 11h11M4 16h6M16 14l5 5M21 14l-5 5",
+    load: () => import("./worst/Worst.svelte"),
+  },
+  {
     id: "story",
     label: "view.story",
     icon: "M4 5c3-1 6-1 8 1 2-2 5-2 8-1v14c-3-1-6-1-8 1-2-2-5-2-8-1zM12 6v14",
