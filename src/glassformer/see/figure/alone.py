@@ -80,14 +80,14 @@ def draw_filled(plan: g.Outline) -> g.Scene:
         rows.append([g.Chip(show_token(each.text), "encoder", lit=not n, fit=110), bar])
     rest = " - ".join(["1", *(f"probabilities[{at},{each.id}]" for each in best)])
     left = g.small(plan.say("others", n=len(trace.vocabulary or ()) - len(best)))
-    rows.append([left, plan.bar(rest, limit, style.FAINT, width=200, digits=3)])
+    rows.append([left, plan.number(rest, ink=style.SOFT, digits=3)])
     table = g.Columns(rows, gap=(14, 5), align="rl").named("table")
     before, after = (float(part.sum()) for part in (weights.values[:at], weights.values[at + 1 :]))
     return plan.compose(
         g.middle(g.wrap_across(words, 600, gap=5, between=30), table, gap=44),
         links=[*links, g.Link(f"word {at}", "table", ink="query", line=1.6)],
         word=show_token(best[0].text),
-        share=g.percent(limit),
+        share=g.percent(limit).replace(" ", "\u00a0"),
         layer=last,
         before=g.percent(before),
         after=g.percent(after),

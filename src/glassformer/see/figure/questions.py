@@ -56,8 +56,8 @@ def draw_answer(plan: g.Outline, *, question: str = "V107") -> g.Scene:
             bars.append(Runs(runs, INKS[task], wide).named(f"{task} {n}"))
             plan.facts[f"{task}{n}"] = f"{mean(row[task]):.1f}\u00a0%"
         told = re.search(r"\d+\.\d+$", row[plan.lang])
-        name = g.Label(row[plan.lang], of=plan.of(told[0]) if told else None)
-        lines.append([name, *bars])
+        label = g.Label(row[plan.lang], of=plan.of(told[0]) if told else None)
+        lines.append([label, *bars])
     if question == "V108":
         for name, error in measure_shifts().items():
             plan.facts[name] = f"{error:.2g}"
