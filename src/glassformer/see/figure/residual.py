@@ -62,63 +62,36 @@ def draw_residual(
 ) -> g.Scene:
     """Show x, what a sub-layer makes of it, and their sum (V65)."""
     spot, pre = Spot(plan, side, layer, sublayer, query), plan.settings.norm == "pre"
-    cells = [
-        spot.cell(name)
-        for name in (spot.stream, f"{spot.name}.output", f"{spot.name}_residual.sum")
-    ]
-    limit = g.find_largest([plan.of(cell) for cell in cells])
-    roles, labels = ("residual", "heads", "sum"), ("$x$", "$f(x)$", "$x + f(x)$")
-    rows = [
-        _show_vector(plan, cell, role, label, limit)
-        for cell, role, label in zip(cells, roles, labels, strict=True)
-    ]
+    names = (spot.stream, f"{spot.name}.output", f"{spot.name}_residual.sum")
+    cells, labels = [spot.cell(name) for name in names], ("$x$", "$f(x)$", "$x + f(x)$")
+    limit, roles = g.find_largest([plan.of(cell) for cell in cells]), ("residual", "heads", "sum")
+    x, made, total = (
+        [node.at(step, start) for node in _show_vector(plan, cell, role, label, limit)]
+        for cell, role, label, (step, start) in zip(
+            cells, roles, labels, ((1, None), (3, (0, -40)), (4, (0, -40))), strict=True
+        )
+    )
     role = "feed_forward" if sublayer == "feed_forward" else "attention"
     width = style.CELL[0] * 4
     box: g.Node = g.Component(plan.say(sublayer), role, width=width, height=28).named("f")
     if pre:
-        norm = g.Component("LayerNorm", "norm", width=width, height=22, strong=False).named("norm")
-        box = g.Down(norm, box, gap=16)
-    plus = g.Label("+", style.TITLE, bold=True).named("plus")
-    for step, row in enumerate(rows, 1):
-        for node in row:
-            node.at(step + (step > 1), (0, -40) if step > 1 else None)
-    stage = g.Columns(
-        [
-            rows[0],
-            [g.Spacer(), box.at(2)],
-            rows[1],
-            [g.Spacer(), g.Columns([[plus]], align="m")],
-            rows[2],
-        ],
-        gap=(12, 16),
-        align="rml",
-    )
+        norm = g.Component("LayerNorm", "norm", width=width, height=22, strong=False)
+        box = g.Down(norm.named("norm"), box, gap=16)
+    plus = g.Columns([[g.Label("+", style.TITLE, bold=True).named("plus")]], align="m")
     way = ["$x$", *(["norm"] if pre else []), "f", "$f(x)$", "plus", "$x + f(x)$"]
     links = [g.Link(a, b, line=1.5, gap=2) for a, b in pairwise(way)]
-    around = g.Link(
-        "name of $x$",
-        "plus",
-        "around",
-        ink=style.LIT,
-        line=1.8,
-        dashed=True,
-        sides=("left", "left"),
-    )
+    past = g.Link("name of $x$", "plus", "around", style.LIT, 1.8, dashed=True)
     same = plan.of(cosine(cells[0], cells[2]))
-    told = g.Columns(
-        [
-            [g.Label("$cos( x, x + f(x) ) =$"), g.Numeral(same, style.BODY, bold=True)],
-            [g.Label("$cos( x, f(x) ) =$"), plan.number(cosine(cells[0], cells[1]), style.BODY)],
-        ],
-        gap=(6, 2),
-        align="rl",
-    ).at(4)
-    key = "keeps" if float(same) > 0.9 else "turns" if float(same) > 0.5 else "replaced"
+    told: list[list[g.Part]] = [
+        ["$cos( x, x + f(x) ) =$", g.Numeral(same, style.BODY, bold=True)],
+        ["$cos( x, f(x) ) =$", plan.number(cosine(cells[0], cells[1]), style.BODY)],
+    ]
+    stage = g.Columns([x, [None, box.at(2)], made, [None, plus], total], gap=(12, 16), align="rml")
     return plan.compose(
-        g.middle(stage, told, gap=style.APART),
-        title=key,
+        g.middle(stage, g.Columns(told, gap=(6, 2), align="rl").at(4), gap=style.APART),
+        title="keeps" if float(same) > 0.9 else "turns" if float(same) > 0.5 else "replaced",
         note=spot.where + plan.say("note_pre" if pre else "note"),
-        links=[*links, around],
+        links=[*links, replace(past, sides=("left", "left"))],
         captions=[plan.say(f"caption_{n}", sublayer=plan.say(sublayer)) for n in range(1, 5)],
         word=spot.text,
         sublayer=plan.say(sublayer),
