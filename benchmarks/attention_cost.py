@@ -1,4 +1,4 @@
-"""Time attention beside the rest of an encoder layer, for picture V73.
+"""Time attention beside the rest of an encoder layer, for picture V73, and decoding, for V72.
 
     python -m benchmarks attention-cost
 
@@ -31,6 +31,7 @@ LAYERS = (
     {"d_model": 512, "heads": 8, "width": 64, "d_ff": 2048},
 )
 PARTS = (1 / 24, 1 / 12, 1 / 8, 1 / 6, 1 / 4, 1 / 3, 5 / 12, 1 / 2, 2 / 3, 5 / 6, 1)
+ROWS = (4, 8, 16, 32, 64)  # of a decoder
 ROUNDS, LEAST, MOST, SPELL = 4, 2, 200, 200  # of all lengths; calls, calls, milliseconds
 
 
@@ -61,6 +62,49 @@ def time_layer(length: int, layer: dict[str, int]) -> tuple[float, float]:
         return [x @ w for _ in range(4)], np.maximum(x @ up, 0), inner @ up.T
 
     return time_call(attend), time_call(do_the_rest)
+
+
+def time_decoding(rows: int, layer: dict[str, int], at_once: bool) -> float:
+    """Milliseconds of a decoder layer for all target rows, of as long a source.
+
+    at_once: all rows together; otherwise one after the other, with the keys and values of earlier
+    rows kept.
+    """
+    rng = np.random.default_rng(0)
+    d_model, heads, width, d_ff = (layer[name] for name in ("d_model", "heads", "width", "d_ff"))
+    x, project, up, keys, query = (
+        rng.standard_normal(shape, np.float32)
+        for shape in (
+            (rows, d_model),
+            (d_model, heads * width),
+            (d_model, d_ff),
+            (heads, rows, width),
+            (heads, rows, width),
+        )
+    )
+
+    def look(own: slice, seen: int) -> object:
+        for _ in range(4):
+            x[own] @ project
+        weights = np.exp(query[:, own] @ keys[:, :seen].transpose(0, 2, 1) / 100)
+        return weights / weights.sum(-1, keepdims=True) @ keys[:, :seen]
+
+    def run(own: slice) -> object:
+        return look(own, own.stop), look(own, rows), np.maximum(x[own] @ up, 0) @ up.T
+
+    slices = [slice(0, rows)] if at_once else [slice(t, t + 1) for t in range(rows)]
+    return time_call(lambda: [run(own) for own in slices])
+
+
+def measure_decoding(layer: dict[str, int]) -> dict[str, object]:
+    """Rows of a decoder layer at once and in turn."""
+    times = {
+        name: [min(time_decoding(n, layer, once) for _ in range(ROUNDS)) for n in ROWS]
+        for name, once in (("together", True), ("in_turn", False))
+    }
+    return {"rows": [*ROWS]} | {
+        name: [float(f"{value:.4g}") for value in values] for name, values in times.items()
+    }
 
 
 def time_call(part: Callable[[], object]) -> float:
@@ -97,7 +141,7 @@ def main(options: argparse.Namespace) -> None:
     found = {
         "machine": look_at_machine().processor,
         "numpy": np.__version__,
-        "layers": [measure(layer) for layer in LAYERS],
+        "layers": [measure(layer) | {"decoding": measure_decoding(layer)} for layer in LAYERS],
     }
     OUT.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
     print(f"{OUT}: {found['machine']}")

@@ -22,17 +22,18 @@ from glassformer.config import Decode
 from glassformer.disk import write_bytes, write_text
 from glassformer.see import Trace
 from glassformer.see.figure import Animation, save_figure, style
+from glassformer.see.figure.animate import write_gif
 from glassformer.see.figure.chapters import Shown, group_chapters, spell_command
 from glassformer.see.figure.film import write_film
 from glassformer.see.figure.pictures import list_pictures, make_scene
-from glassformer.see.figure.render import render_scene, save_scene
+from glassformer.see.figure.render import render_scene
 from glassformer.see.figure.scene import Scene
 from glassformer.translator import Translator
 
 ENGLISH = "The animal didn't cross the street because it was too tired."
 FRENCH = "L'animal n'a pas traversé la rue parce qu'il était trop fatigué."
 MOST = 12e6  # bytes of the whole gallery
-COLOURS, DPI = 256, 100
+COLOURS, DPI, GIF_DPI = 256, 100, 80  # pixels per inch
 FILM = "film.mp4"
 THUMB = 270  # pixels of a thumbnail
 
@@ -48,12 +49,15 @@ class Collection(NamedTuple):
 
 
 LOOKS = ("V97", "V98", "V99", "V100", "V101")  # which need attention
-READS = tuple(each.id for each in list_pictures("rnn") if each.id not in LOOKS)
-MOVING = ("demo", "rnn", "rnn-attention")  # sets whose animations are written as .gif too
-STILL = ("V92", "V96", "V97", "V100")  # but for these, which are large
+READS = tuple(
+    each.id
+    for each in list_pictures("rnn")
+    if each.id not in LOOKS and (each.network == "rnn" or each.id == "V102")
+)
+MOVING = ("demo", "rnn", "rnn-attention")  # whose animations are written as .gif too
 SETS = {
     "demo": Collection(
-        "demo", ENGLISH, "en", tuple(p.id for p in list_pictures() if p.network != "any"), ""
+        "demo", ENGLISH, "en", tuple(p.id for p in list_pictures() if p.id != "V102"), ""
     ),
     "fr-en": Collection(
         "demo-fr-en", FRENCH, "en", ("V16", "V49", "V54", "V79", "V80"), "From French to English"
@@ -142,11 +146,13 @@ def paint(each: Collection, folder: Path) -> list[Shown]:
     for id in each.ids:
         scene = make_scene(trace, id, lang=each.lang)
         still, moving = folder / f"{id}.png", folder / f"{id}.gif"
-        moves = bool(scene.captions) and folder.name in MOVING and id not in STILL
+        moves = bool(scene.captions) and folder.name in MOVING
         if not (still.exists() and (moving.exists() or not moves)):
             save_small(scene, still)
             if moves:
-                save_scene(scene, moving)
+                drawn = render_scene(scene)
+                assert isinstance(drawn, Animation)
+                write_gif(drawn.paint(GIF_DPI), moving)
         found.append(Shown(id, scene.title, scene.description, still))
     return found
 

@@ -8,7 +8,7 @@
 Each question is a list of settings, which are trained with several seeds on each task. What is
 measured is added to docs/questions.json after each training, and what is there already is not
 trained again, so that a run may be stopped and begun anew. --pages writes the tables of
-docs/questions.md and docs/questions.zh.md from that file.
+docs/questions.md and docs/questions.zh.md from that file, and what the pictures V107-V111 draw.
 
 The small tasks are those of small_tasks.py. multi30k trains the size tiny with `glassformer.train`
 for --steps updates on DIR/train.{en,de} and scores the BLEU of DIR/test2016.
@@ -31,6 +31,7 @@ from .small_tasks import TASKS, measure_task
 
 HOME = Path(__file__).parents[1]
 FOUND = HOME / "docs" / "questions.json"
+DRAWN = HOME / "src" / "glassformer" / "see" / "figure" / "questions.json"  # of pictures V107-V111
 PAGES = {"en": HOME / "docs" / "questions.md", "zh": HOME / "docs" / "questions.zh.md"}
 Row = dict[str, Any]
 
@@ -163,6 +164,29 @@ def write_pages(rows: list[Row]) -> None:
             text = before + begin + render_table(rows, name, language) + end
             text += after.partition(end)[2]
         write_text(page, text)
+    write_text(DRAWN, json.dumps(gather_runs(rows), ensure_ascii=False, indent=1) + "\n")
+
+
+def gather_runs(rows: list[Row]) -> dict[str, list[Row]]:
+    """Return the settings of each pictured question with what each training of them got right."""
+    return {
+        name: [
+            {"en": english, "zh": chinese}
+            | {
+                task: [row["exact"] for row in found]
+                for task in TASKS
+                if (found := find_rows(rows, task, settings)) and _is_compared(rows, name, task)
+            }
+            for english, chinese, settings in lines
+        ]
+        for name, lines in QUESTIONS.items()
+        if name != "parts"
+    }
+
+
+def _is_compared(rows: list[Row], name: str, task: str) -> bool:
+    """Return whether several settings of a question were trained on a task."""
+    return sum(bool(find_rows(rows, task, settings)) for _, _, settings in QUESTIONS[name]) > 1
 
 
 HEADS = {

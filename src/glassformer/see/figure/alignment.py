@@ -2,55 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import accumulate, pairwise
+from typing import Any
 
 import numpy as np
 
+from . import grammar as g
 from . import style
 from .aligning import find_aligner, find_aligning_head
+from .attention import KINDS
 from .choice import find_step
-from .grids import Matrix
-from .links import Callout
-from .nodes import (
-    Across,
-    Bar,
-    Chip,
-    Columns,
-    Down,
-    Held,
-    Label,
-    Line,
-    Node,
-    Numeral,
-    Panel,
-    Spacer,
-    Strip,
-)
-from .plan import Outline, figure
-from .quantity import Array
-from .scene import Scene
-from .selection import (
-    count_layers,
-    elide,
-    find_attention,
-    get_mask,
-    keep_largest,
-    show_token,
-    show_tokens,
-    tell_tokens_left_out,
-)
+from .selection import count_layers, get_mask, keep_largest, list_shown
 
-KINDS = (
-    ("encoder", "self_attention"),
-    ("decoder", "self_attention"),
-    ("decoder", "cross_attention"),
-)
 ROWS, COLUMNS, KEYS = 30, 8, 12  # tokens of an alignment; of the weighted sums; keys with vectors
 SURE = 0.5  # of a weight: most of it is on one token
 CELL = (30.0, 19.0)
 
 
-def roll_out_layers(layers: list[Array]) -> list[Array]:
+def roll_out_layers(layers: list[g.Array]) -> list[g.Array]:
     """Return the attention rollout up to each layer (Abnar and Zuidema 2020); L x L each.
 
     The weights of a layer are averaged over its heads; half of the result is the identity, for
@@ -61,67 +31,79 @@ def roll_out_layers(layers: list[Array]) -> list[Array]:
     return list(accumulate(steps, lambda below, step: step @ below))
 
 
-@figure("overview")
-def draw_overview(plan: Outline, *, side: str | None = None, kind: str | None = None) -> Scene:
+@g.figure("overview")
+def draw_overview(plan: g.Outline, *, side: str | None = None, kind: str | None = None) -> g.Scene:
     """Show every head of the model, or those of one kind with mean, maximum and rollout (V53)."""
     if side or kind:
         side = side or "decoder" if kind == "cross_attention" else side or "encoder"
         return _show_kind(plan, side, kind or "self_attention")
-    blocks: list[Node] = []
-    sharp, count, best = 0, 0, (0.0, "", 0, 0)
-    for side_, kind_ in KINDS:
-        layers = count_layers(plan.trace, side_)
-        rows: list[list[Node]] = []
-        wide = min(24.0, (188.0 - 4 * plan.trace.settings.heads) / plan.trace.settings.heads)
-        for layer in range(layers):
-            weights = plan.trace[f"{side_}.{layer}.{kind_}.weights"]
-            peaks = weights.max(-1).mean(-1)
-            sharp, count = sharp + int((peaks >= SURE).sum()), count + len(peaks)
-            top = int(peaks.argmax())
-            best = max(best, (float(peaks[top]), f"{side_}_{kind_}", layer, top))
-            thumbs = _show_thumbs(plan, side_, kind_, layer, weights, wide)
-            rows.append([Label(str(layer), style.TINY, style.SOFT), *thumbs])
-        name = Label(plan.say(f"{side_}_{kind_}"), style.SMALL, bold=True)
-        grid = Columns(rows, gap=(4, 4), align=["end", *["middle"] * plan.trace.settings.heads])
-        blocks.append(Down(name, grid, gap=8, align="middle"))
-    _, which, layer, head = best
-    told = plan.say("sharpest", layer=layer, head=head)
+    trace, heads = plan.trace, plan.settings.heads
+    wide = min(24.0, (188.0 - 4 * heads) / heads)
+    peaks = {
+        (side, kind): _find_peaks(trace, side, kind) for side, kind in KINDS
+    }  # of each, layers and heads
+    which = max(peaks, key=lambda each: float(peaks[each].max()))
+    layer, head = divmod(int(peaks[which].argmax()), heads)
+    blocks: list[g.Node] = []
+    for side, kind in KINDS:
+        lit = (layer, head) if (side, kind) == which else None
+        rows = [
+            [g.tiny(str(n)), *_show_thumbs(plan, f"{side}.{n}.{kind}", wide, lit)]
+            for n in range(len(peaks[side, kind]))
+        ]
+        name = plan.small(f"{side}_{kind}", style.INK, bold=True)
+        told = plan.say("sharpest", layer=layer, head=head)
+        blocks.append(
+            g.middle(
+                name,
+                g.Columns(rows, gap=(4, 4), align="rm"),
+                g.small(told, style.LIT, width=210, align="middle") if lit else None,
+            )
+        )
     return plan.compose(
-        Across(*blocks, gap=22, align="top"),
-        title=plan.say("title", n=sharp, all=count),
-        note=plan.say("note"),
-        callouts=[Callout(f"{which} {layer} {head}", told, "below", 150)],
+        g.Across(*blocks, gap=22, align="top"),
+        n=sum(int((each >= SURE).sum()) for each in peaks.values()),
+        all=sum(each.size for each in peaks.values()),
     )
+
+
+def _find_peaks(trace: Any, side: str, kind: str) -> g.Array:
+    """Return the mean over all rows of the largest weight, for each layer and head."""
+    names = (f"{side}.{n}.{kind}.weights" for n in range(count_layers(trace, side)))
+    return np.stack([trace[name].max(-1).mean(-1) for name in names])
 
 
 def _show_thumbs(
-    plan: Outline, side: str, kind: str, layer: int, weights: Array, wide: float
-) -> list[Node]:
-    """Return a panel for each head; the last colour is the 99th percentile of its weights."""
-    mask = ~get_mask(plan.trace, f"{side}.{layer}.{kind}") if kind == "self_attention" else None
-    hidden = (
-        np.broadcast_to(mask, weights.shape[1:]) if mask is not None and side == "decoder" else None
-    )
-    found: list[Node] = []
-    for head, values in enumerate(weights):
-        limit = float(np.quantile(values, 0.99)) or 1.0
-        panel = Panel(
+    plan: g.Outline,
+    name: str,
+    wide: float,
+    lit: tuple[int, int] | None = None,
+    more: Sequence[g.Array] = (),
+) -> list[g.Node]:
+    """Return a panel for each head, and for `more`; that of the lit layer and head is framed.
+
+    The last colour of a panel is the 99th percentile of its weights.
+    """
+    side, layer, kind = name.split(".")
+    hidden = None
+    if (side, kind) == ("decoder", "self_attention"):
+        hidden = ~np.asarray(get_mask(plan.trace, name))
+    look: dict[str, Any] = {"width": wide, "height": wide, "scale": "share", "hidden": hidden}
+    return [
+        g.Panel(
             values,
-            width=wide,
-            height=wide,
-            scale="share",
-            limit=limit,
-            hidden=hidden,
-            edge=style.FAINT,
+            limit=float(np.quantile(values, 0.99)) or 1.0,
+            edge=style.LIT if lit == (int(layer), head) else style.FAINT,
+            **look,
         )
-        found.append(panel.named(f"{side}_{kind} {layer} {head}"))
-    return found
+        for head, values in enumerate([*plan.trace[f"{name}.weights"], *more])
+    ]
 
 
-def _show_kind(plan: Outline, side: str, kind: str) -> Scene:
+def _show_kind(plan: g.Outline, side: str, kind: str) -> g.Scene:
     """Show the heads of one kind of attention, and what is derived from them."""
-    attention = find_attention(plan.trace, side, 0, kind)
-    count, heads = count_layers(plan.trace, side), plan.trace.settings.heads
+    plan.attention(side, 0, kind)
+    count, heads = count_layers(plan.trace, side), plan.settings.heads
     layers = [plan.trace[f"{side}.{n}.{kind}.weights"] for n in range(count)]
     derived = [[weights.mean(0), weights.max(0)] for weights in layers]
     names = ["mean", "maximum"]
@@ -130,36 +112,30 @@ def _show_kind(plan: Outline, side: str, kind: str) -> Scene:
         for row, rolled in zip(derived, roll_out_layers(layers), strict=True):
             row.append(rolled)
     wide = min(54.0, (610.0 - 5 * (heads + 4)) / (heads + len(names)))
-    top: list[Node] = [Spacer()]
-    top += [Label(str(n), style.SMALL, style.HEADS[n % 16], bold=True) for n in range(heads)]
-    top += [Label(plan.say(name), style.TINY, style.SOFT, fit=wide + 4) for name in names]
-    rows = [top]
+    rows: list[list[g.Part]] = [[None]]
+    rows[0] += [g.small(str(n), style.head_ink(n), bold=True) for n in range(heads)]
+    rows[0] += [plan.tiny(name, fit=wide + 4) for name in names]
     for layer, (weights, more) in enumerate(zip(layers, derived, strict=True)):
-        both = np.concatenate([weights, np.stack(more)])
-        thumbs = _show_thumbs(plan, side, kind, layer, both, wide)
-        peaks = plan.give(f"peak_{layer}", both.max((1, 2)))
-        cells: list[Node] = [
-            Down(
-                thumb,
-                Numeral(peaks[n], min(style.TINY, wide / 4), style.SOFT),
-                gap=0,
-                align="middle",
-            )
-            for n, thumb in enumerate(thumbs)
+        thumbs = _show_thumbs(plan, f"{side}.{layer}.{kind}", wide, more=more)
+        peaks = plan.give(f"peak_{layer}", [each.max() for each in (*weights, *more)])
+        size = min(style.TINY, wide / 4)
+        cells = [
+            g.middle(thumb, g.Numeral(peak, size, style.SOFT), gap=0)
+            for thumb, peak in zip(thumbs, peaks, strict=True)
         ]
-        rows.append([Label(str(layer), style.SMALL, bold=True), *cells])
-    sharp = sum(int((weights.max(-1).mean(-1) >= SURE).sum()) for weights in layers)
+        rows.append([g.small(str(layer), style.INK, bold=True), *cells])
     return plan.compose(
-        Columns(rows, gap=(5, 4), align=["end", *["middle"] * (heads + len(names))]),
-        title=plan.say("title", n=sharp, all=count * heads),
-        note=plan.say("note_kind", where=attention.title(plan.lang)),
+        g.Columns(rows, gap=(5, 4), align="rm"),
+        note="note_kind",
+        n=int((_find_peaks(plan.trace, side, kind) >= SURE).sum()),
+        all=count * heads,
     )
 
 
-@figure("alignment")
+@g.figure("alignment")
 def draw_alignment(
-    plan: Outline, *, layer: int | None = None, head: int | str | None = None
-) -> Scene:
+    plan: g.Outline, *, layer: int | None = None, head: int | str | None = None
+) -> g.Scene:
     """Show cross-attention as an alignment: which source words each target word reads (V54).
 
     head="mean" is the mean over the heads of a layer.
@@ -171,17 +147,15 @@ def draw_alignment(
     if layer is not None or head is not None:
         own, found = find_aligning_head(trace, layer, None if head == "mean" else head)  # type: ignore[arg-type]
         chosen = None if head == "mean" else found
-    attention = find_attention(trace, "decoder", own, "cross_attention")
-    name, heads = f"{attention.name}.weights", trace.settings.heads
-    weights = plan.of(
-        f"(sum[h] {name}[h,q,m]) / {heads}" if chosen is None else f"{name}[{chosen},q,m]"
+    attention, weights = (
+        plan.attention("decoder", own, "cross_attention"),
+        align_weights(plan, own, chosen),
     )
-    side = trace.predicted if aligner.row == "predicts" else trace.target
-    texts, values = show_tokens(side), weights.values
-    rows = [n for n in elide(len(texts), ROWS) if n is not None]
+    texts, values = plan.predicted if aligner.row == "predicts" else plan.target, weights.values
+    rows = list_shown(len(texts), ROWS)
     columns = keep_largest(values[rows].max(0), ROWS)
     cell = min(20.0, 520 / max(len(rows), len(columns)))
-    panel = Panel(
+    panel = g.Panel(
         weights,
         width=cell * len(columns),
         height=cell * len(rows),
@@ -191,29 +165,30 @@ def draw_alignment(
         edge=style.FAINT,
     )
     sums = [plan.of(f"sum[m] ({weights[n].source})") for n in rows] if cell >= 11 else []
+    names = [texts[n] for n in rows], [attention.keys[m] for m in columns]
+    matrix = g.Matrix(panel, rows=names[0], columns=names[1], sums=sums, fit=84).named("matrix")
     key, told = find_order(texts, attention.keys, values)
-    matrix = Matrix(
-        panel,
-        rows=[texts[n] for n in rows],
-        columns=[attention.keys[m] for m in columns],
-        sums=sums,
-        fit=84,
-    ).named("matrix")
-    palest = int(values[rows].max(1).argmin())
-    at = matrix.find_row(palest) if key == "blurred" else "matrix"
+    at = matrix.find_row(int(values[rows].max(1).argmin())) if key == "blurred" else "matrix"
     measured = layer is None and head is None and trace.document.aligner and not trace.edits
-    which = plan.say("mean") if chosen is None else plan.say("head", head=chosen)
+    plan.facts["which"] = plan.say("mean") if chosen is None else plan.say("head", head=chosen)
     return plan.compose(
         matrix,
-        title=plan.say(key, **told),
-        note=plan.say("note", where=attention.title(plan.lang), which=which)
-        + (plan.say("measured") if measured else "")
-        + tell_tokens_left_out(plan.lang, len(rows) + len(columns), sum(values.shape)),
-        callouts=[Callout(at, plan.say(f"see_{key}"), "right", 110)],
+        title=key,
+        note=plan.say("note", **plan.facts) + (plan.say("measured") if measured else ""),
+        left=(len(rows) + len(columns), sum(values.shape)),
+        callouts=[g.Callout(at, f"see_{key}", "right", 110)],
+        **told,
     )
 
 
-def find_order(texts: list[str], keys: list[str], weights: Array) -> tuple[str, dict[str, object]]:
+def align_weights(plan: g.Outline, layer: int, head: int | None) -> g.Quantity:
+    """Return the weights of one head of a layer's cross-attention, or their mean over heads."""
+    name = f"decoder.{layer}.cross_attention.weights"
+    mean = f"(sum[h] {name}[h,q,m]) / {plan.settings.heads}"
+    return plan.of(mean if head is None else f"{name}[{head},q,m]")
+
+
+def find_order(texts: list[str], keys: list[str], weights: g.Array) -> tuple[str, dict[str, Any]]:
     """Return a finding about the order of source and translation, and what it names."""
     best, peak = weights.argmax(1), weights.max(1)
     words = [n for n, text in enumerate(texts) if peak[n] >= 0.4 and any(map(str.isalpha, text))]
@@ -227,132 +202,107 @@ def find_order(texts: list[str], keys: list[str], weights: Array) -> tuple[str, 
     return "blurred", {"n": len(words), "all": len(texts)}
 
 
-@figure("mixed")
-def draw_weighted_sum(plan: Outline, *, layer: int | None = None, head: int | None = None) -> Scene:
+@g.figure("mixed")
+def draw_weighted_sum(
+    plan: g.Outline, *, layer: int | None = None, head: int | None = None
+) -> g.Scene:
     """Show weighted sums: a row for each source token, a column for each target token (V55)."""
-    trace, (layer, head) = plan.trace, find_aligning_head(plan.trace, layer, head)
-    attention = find_attention(trace, "decoder", layer, "cross_attention")
-    weights = plan.of(f"{attention.name}.weights[{head},q,m]")
-    texts = show_tokens(trace.predicted)
-    columns = [t for t in elide(len(texts), COLUMNS) if t is not None]
+    layer, head = find_aligning_head(plan.trace, layer, head)
+    attention = plan.attention("decoder", layer, "cross_attention")
+    name, texts = attention.name, plan.predicted
+    weights = plan.of(f"{name}.weights[{head},q,m]")
+    columns = list_shown(len(texts), COLUMNS)
     rows = keep_largest(weights.values[columns].max(0), KEYS)
-    inks = {key: style.role(key).ink for key in ("value", "weights", "heads")}
-    head_v = Label("$v$", style.HEADING, inks["value"])
-    table: list[list[Node]] = [[Spacer(), Held(head_v, 3 * CELL[0])]]
-    table[0] += [Chip(texts[t], "decoder", size=style.TINY, fit=40) for t in columns]
+    share: dict[str, Any] = {"scale": "share", "limit": 1.0, "digits": 2, "size": style.TINY}
+    chips = [g.Chip(texts[t], "decoder", size=style.TINY, fit=40) for t in columns]
+    table: list[list[g.Part]] = [
+        [None, g.Held(g.Label("$v$", style.HEADING, "value"), 3 * CELL[0]), *chips]
+    ]
     for i in rows:
-        value = plan.of(f"{attention.name}.value[{head},{i},k]")
-        row: list[Node] = [
-            Label(attention.keys[i], style.SMALL, fit=70),
-            Strip(value, "value", shown=3, cell=CELL, size=style.TINY),
+        value = plan.strip(
+            f"{name}.value[{head},{i},k]", "value", shown=3, cell=CELL, size=style.TINY
+        )
+        cells = [
+            g.Panel(weights[t], width=46, height=CELL[1], only=([0], [i]), **share) for t in columns
         ]
-        for t in columns:
-            cell = Panel(
-                plan.of(f"{attention.name}.weights[{head},{t},m]"),
-                width=46,
-                height=CELL[1],
-                scale="share",
-                limit=1.0,
-                digits=2,
-                size=style.TINY,
-                only=([0], [i]),
-            )
-            row.append(cell)
-        table.append(row)
-    last: list[Node] = [Spacer(), Label("$z = Σ α v$", style.HEADING, inks["heads"])]
+        table.append([g.small(attention.keys[i], style.INK, fit=70), value, *cells])
+    sums = []
     for t in columns:
-        read = plan.of(f"{attention.name}.context[{head},{t},k]")
-        cells = [Held(Numeral(read[k], style.TINY), 46) for k in range(min(3, len(read)))]
-        last.append(Down(*cells, gap=2).named(f"z {t}"))
-    table.append(last)
-    peak = weights.values[columns].max(1)
-    sure = columns[int(peak.argmax())]
+        read = plan.of(f"{name}.context[{head},{t},k]")
+        numbers = [g.Held(g.Numeral(read[k], style.TINY), 46) for k in range(min(3, len(read)))]
+        sums.append(g.Down(*numbers, gap=2).named(f"z {t}"))
+    table.append([None, g.Label("$z = Σ α v$", style.HEADING, "heads"), *sums])
+    sure = columns[int(weights.values[columns].max(1).argmax())]
     return plan.compose(
-        Columns(table, gap=(3, 3), align=["end", "end", *["middle"] * len(columns)]),
-        title=plan.say("title", word=texts[sure]),
-        note=plan.say("note", where=attention.title(plan.lang), head=head)
-        + tell_tokens_left_out(
-            plan.lang, len(rows) + len(columns), len(attention.keys) + len(texts)
-        ),
-        callouts=[Callout(f"z {sure}", plan.say("vector"), "below", 240)],
+        g.Columns(table, gap=(3, 3), align="rrm"),
+        left=(len(rows) + len(columns), len(attention.keys) + len(texts)),
+        callouts=[g.Callout(f"z {sure}", "vector", "below", 240)],
+        word=texts[sure],
+        head=head,
     )
 
 
-@figure("crossing")
+@g.figure("crossing")
 def draw_cross_attention(
-    plan: Outline,
+    plan: g.Outline,
     *,
     step: int | str | None = None,
     layer: int | None = None,
     head: int | None = None,
-) -> Scene:
+) -> g.Scene:
     """Show cross-attention of one head at one step: query, keys, weights, values, sum (V77)."""
     trace, (layer, head) = plan.trace, find_aligning_head(plan.trace, layer, head)
-    attention = find_attention(trace, "decoder", layer, "cross_attention")
+    attention = plan.attention("decoder", layer, "cross_attention")
     name = attention.name
     weights = plan.of(f"{name}.weights[{head},q,m]")
     t = _find_clearest(weights.values) if step is None else find_step(trace, step)
-    shown = keep_largest(weights.values[t], KEYS)
-    ink = {key: style.role(key).ink for key in ("query", "key", "weights", "value", "heads")}
-    given, word = show_token(trace.target[t].text), show_token(trace.predicted[t].text)
-    query = Strip(plan.of(f"{name}.query[{head},{t},k]"), "query", shown=3, cell=CELL)
-    best = int(weights.values[t].argmax())
-    limit = float(weights.values[t].max())
-    ask = Label(f"$q$  {plan.say('asks', word=given)}", style.BODY, ink["query"], fit=150)
-    rows: list[list[Node]] = [
-        [ask, query.named("q").at(1, (0, -30))],
-        [
-            Spacer(),
-            *(
-                Label(text, style.BODY, ink[role], bold=True)
-                for text, role in (
-                    ("$k$", "key"),
-                    ("$q · k / √d_k$", "weights"),
-                    (plan.say("weight"), "weights"),
-                    ("$v$", "value"),
-                )
-            ),
-        ],
+    shown, best = keep_largest(weights.values[t], KEYS), int(weights.values[t].argmax())
+    given, limit = plan.target[t], float(weights.values[t].max())
+    look: dict[str, Any] = {"shown": 3, "cell": CELL}
+
+    def vector(window: str, at: int, role: str, **more: Any) -> g.Node:
+        return plan.strip(f"{name}.{window}[{head},{at},k]", role, **look, **more)
+
+    ask = g.Label(f"$q$  {plan.say('asks', word=given)}", ink="query", fit=150)
+    heads = (
+        ("$k$", "key"),
+        ("$q · k / √d_k$", "weights"),
+        (plan.say("weight"), "weights"),
+        ("$v$", "value"),
+    )
+    rows: list[list[g.Part]] = [
+        [ask, vector("query", t, "query").named("q").at(1, (0, -30))],
+        [None, *(g.Label(text, ink=role, bold=True) for text, role in heads)],
     ]
     for i in shown:
-        vectors = [
-            Strip(
-                plan.of(f"{name}.{window}[{head},{i},k]"),
-                window,
-                shown=3,
-                cell=CELL,
-                size=style.TINY,
-            )
-            for window in ("key", "value")
-        ]
-        share = weights[t, i]
-        score = Numeral(plan.of(f"{name}.scores[{head},{t},{i}]"))
-        bar = Bar(share, limit, style.LIT if i == best else ink["weights"], width=90, height=11)
-        faded = min(1.0, 0.4 + float(share) / limit)
+        bar = g.Bar(
+            weights[t, i], limit, style.LIT if i == best else "weights", width=90, height=11
+        )
+        faded = min(1.0, 0.4 + float(weights[t, i]) / limit)
         rows.append(
             [
-                Label(attention.keys[i], style.SMALL, bold=i == best, fit=90),
-                vectors[0].at(2, (0, 20)),
-                score.at(3, (-60, 0)),
-                bar.named(f"key {i}").at(3),
-                vectors[1].faded(faded).at(2, (0, 20)),
+                g.small(attention.keys[i], style.INK, bold=i == best, fit=90),
+                vector("key", i, "key", size=style.TINY).at(2, (0, 20)),
+                plan.number(f"{name}.scores[{head},{t},{i}]").at(3, (-60, 0)),
+                bar.at(3),
+                vector("value", i, "value", size=style.TINY).faded(faded).at(2, (0, 20)),
             ]
         )
-    z = Strip(plan.of(f"{name}.context[{head},{t},k]"), "heads", shown=3, cell=CELL)
-    table = Columns(rows, gap=(16, 5), align=["end", "start", "end", "start", "start"])
-    letter = Label("$z = Σ α v =$", style.BODY, ink["heads"])
-    read = Held(Across(letter, z.named("z")).at(4, (0, -40)), table.width, "end")
+    table = g.Columns(rows, gap=(16, 5), align="rlrl")
+    letter = g.Label("$z = Σ α v =$", ink="heads")
+    z = g.Across(letter, vector("context", t, "heads").named("z")).at(4, (0, -40))
     return plan.compose(
-        Down(table, Line(table.width), read, gap=style.CLOSE),
-        title=plan.say("title", word=word, key=attention.keys[best]),
-        note=plan.say("note", where=attention.title(plan.lang), head=head)
-        + tell_tokens_left_out(plan.lang, len(shown), len(attention.keys)),
-        callouts=[Callout("z", plan.say("sum"), "below", 200, step=4)],
+        g.Down(table, g.Line(table.width), g.Held(z, table.width, "end")),
+        note=plan.say("note", **plan.facts, head=head),
+        left=(len(shown), len(attention.keys)),
+        callouts=[g.Callout("z", "sum", "below", 200, step=4)],
         captions=[plan.say(f"caption_{n}", word=given) for n in range(1, 5)],
+        word=plan.predicted[t],
+        key=attention.keys[best],
     )
 
 
-def _find_clearest(weights: Array) -> int:
+def _find_clearest(weights: g.Array) -> int:
     """Return the step with the largest weight on a token, the end mark aside if there is more."""
     inner = weights[:, :-1] if weights.shape[1] > 1 else weights
     return int(inner.max(1).argmax())

@@ -5,12 +5,9 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import Any
 
+from . import grammar as g
 from . import style
-from .links import Callout, Link, Side
 from .measures import cosine, length
-from .nodes import Across, Card, Component, Down, Label, Node, Numeral, Panel, Spacer, percent
-from .plan import Outline, figure
-from .scene import Scene
 from .selection import show_token
 from .typesetting import quote
 
@@ -44,11 +41,11 @@ class Tower:
     """
 
     def __init__(
-        self, plan: Outline, side: str, vectors: int = 0, told: bool = False, lit: str = ""
+        self, plan: g.Outline, side: str, vectors: int = 0, told: bool = False, lit: str = ""
     ):
         self.plan, self.side, self.vectors, self.told, self.lit = plan, side, vectors, told, lit
-        self.pre, self.step = plan.trace.settings.norm == "pre", 0
-        self.links: list[Link] = []
+        self.pre, self.step = plan.settings.norm == "pre", 0
+        self.links: list[g.Link] = []
         self.gap = 9.0 if vectors else 13.0
         self.below = ""  # the name of what an arrow leaves next
         self.crosses: list[str] = []  # the cross-attentions
@@ -57,48 +54,48 @@ class Tower:
         """Let what follows appear at a step of the animation."""
         self.step = STEPS.index(step) + 1 if self.told else 0
 
-    def add(self, node: Node, name: str, part: str = "", join: bool = True) -> Node:
+    def add(self, node: g.Node, name: str, part: str = "", join: bool = True) -> g.Node:
         """Return a node with its name and step, and an arrow to it from what is below."""
         name = f"{self.side} {name}"
         if self.below and join:
-            self.links.append(Link(self.below, name, line=1.5, gap=1, step=self.step))
+            self.links.append(g.Link(self.below, name, line=1.5, gap=1, step=self.step))
         self.below = name
         if self.lit and part != self.lit:
             node.faded(0.3)
         return node.named(name).at(self.step, (0, 24) if self.told else None)
 
-    def box(self, name: str, text: str, role: str, part: str, count: int = 0) -> Node:
+    def box(self, name: str, text: str, role: str, part: str, count: int = 0) -> g.Node:
         """Return a part of the network, with its number of parameters."""
         strong = role not in ("norm",)
-        under: list[Node] = []
+        under: list[g.Node] = []
         if count and not self.vectors:
             number = self.plan.give(f"parameters_{self.side}_{name}".replace(" ", "_"), count)
-            under = [Numeral(number, style.TINY, style.SOFT, digits=0)]
+            under = [g.Numeral(number, style.TINY, style.SOFT, digits=0)]
         height = 30.0 if strong else 19.0
         size = style.BODY if strong else style.SMALL
-        made = Component(
+        made = g.Component(
             text, role, width=WIDE, height=height, size=size, strong=strong, under=under
         )
         return self.add(made, name, part)
 
-    def vector(self, tensor: str, name: str, role: str) -> list[Node]:
+    def vector(self, tensor: str, name: str, role: str) -> list[g.Node]:
         """Return the vector of the first token at a place, as colours, and its length."""
         if not self.vectors:
             return []
         cell = f"{tensor}[0,d]"
-        long = Numeral(self.plan.of(length(cell)), style.TINY, style.SOFT)
-        panel = Panel(self.plan.of(cell), width=112, height=10)
-        strip = Across(Spacer(long.width, 1), self.add(panel, name), long, gap=6)
+        long = self.plan.number(length(cell), style.TINY, style.SOFT)
+        panel = self.plan.panel(cell, width=112, height=10)
+        strip = g.Across(g.Spacer(long.width, 1), self.add(panel, name), long, gap=6)
         return [strip]
 
-    def sublayer(self, layer: int, window: str, kind: str) -> list[Node]:
+    def sublayer(self, layer: int, window: str, kind: str) -> list[g.Node]:
         """Return a sub-layer with its residual connection and its norm, from the bottom up."""
         plan, trace, name = self.plan, self.plan.trace, f"{layer} {window}"
         self.begin("alone" if self.side == "decoder" and window == "feed_forward" else kind)
         residual = f"{self.side}.{layer}.{window}_residual"
         norm = count_parameters(trace, f"{residual}.norm")
-        fork = Spacer(0, 4).named(f"{self.side} {name} fork")
-        nodes: list[Node] = [fork]
+        fork = g.Spacer(0, 4).named(f"{self.side} {name} fork")
+        nodes: list[g.Node] = [fork]
         if self.pre:
             nodes.append(self.box(f"{name} norm", "LayerNorm", "norm", "norm", norm))
         part = "feed_forward" if window == "feed_forward" else "attention"
@@ -110,12 +107,12 @@ class Tower:
         nodes.append(
             self.box(f"{name} add", plan.say(key), "norm", "norm", 0 if self.pre else norm)
         )
-        edge: Side = "left" if self.side == "encoder" else "right"
-        around = Link(
+        edge: g.Side = "left" if self.side == "encoder" else "right"
+        around = g.Link(
             f"{self.side} {name} fork",
             f"{self.side} {name} add",
             "around",
-            ink=style.role("residual").ink,
+            ink="residual",
             dashed=True,
             sides=(edge, edge),
             gap=0,
@@ -125,41 +122,39 @@ class Tower:
         window = "sum" if self.pre else "normed"
         return [*nodes, *self.vector(f"{residual}.{window}", f"{name} out", "residual")]
 
-    def stack(self) -> list[Node]:
+    def stack(self) -> list[g.Node]:
         """Return the layers, each in a frame, from the bottom up."""
         plan, settings = self.plan, self.plan.trace.settings
         total = getattr(settings, f"{self.side}_layers")
-        frames: list[Node] = []
+        frames: list[g.Node] = []
         for layer in range(min(self.vectors, total) or 1):
-            nodes: list[Node] = []
+            nodes: list[g.Node] = []
             for window, kind in SUBLAYERS[self.side].items():
                 nodes += self.sublayer(layer, window, kind)
             told = plan.say("layer", n=layer) if self.vectors else f"× {total}"
             self.begin("times" if self.side == "encoder" else "alone")
-            ink = style.role(self.side).ink
-            name = Label(told, style.HEADING, ink, bold=True).at(self.step)
-            column = Down(*reversed(nodes), gap=self.gap, align="middle")
+            ink = self.side
+            name = g.Label(told, style.HEADING, ink, bold=True).at(self.step)
+            column = g.middle(*reversed(nodes), gap=self.gap)
             look = style.role(self.side)
-            card = Card(column, fill=look.fill, edge=ink, pad=12, round=10).at(self.step)
-            frames.append(Down(name, card, gap=2, align="start"))
+            card = g.Card(column, fill=look.fill, edge=ink, pad=12, round=10).at(self.step)
+            frames.append(g.Down(name, card, gap=2, align="start"))
         left = total - self.vectors
         if self.vectors and left > 0:
-            more = Label(plan.say("more", n=left), style.SMALL, style.SOFT)
+            more = g.small(plan.say("more", n=left))
             frames.append(self.add(more, "more"))
         return frames
 
-    def build(self) -> Node:
+    def build(self) -> g.Node:
         """Return the whole side: the words below, the layers, and for the decoder the output."""
         plan, trace, source = self.plan, self.plan.trace, self.side == "encoder"
         name = "source" if source else "target"
         self.begin("in" if source else "so_far")
-        ink = style.role(self.side).ink
+        ink = self.side
         token = show_token((trace.source if source else trace.target)[0].text)
         text = quote(trace.text) if source else f"{plan.say('begin')} {quote(trace.translation)}"
         text = token if self.vectors else text
-        nodes: list[Node] = [
-            self.add(Label(text, style.BODY, ink, bold=True, fit=WIDE + 40), "text")
-        ]
+        nodes: list[g.Node] = [self.add(g.Label(text, ink=ink, bold=True, fit=WIDE + 40), "text")]
         if self.vectors:
             nodes += self.vector(f"{name}_embedding.sum", "sum", "sum")
         else:
@@ -168,7 +163,7 @@ class Tower:
             told = plan.say("same_table" if same else f"{name}_embedding")
             nodes.append(self.box("embedding", told, "embedded", "embedding", table))
             self.begin("positions" if source else "so_far")
-            plus = Component(
+            plus = g.Component(
                 plan.say("plus_positions"),
                 "positions",
                 width=WIDE,
@@ -184,7 +179,7 @@ class Tower:
         if source:
             self.begin("times")
             nodes += self.vector("memory", "memory", "memory")
-            memory = Label(plan.say("memory"), style.BODY, style.role("memory").ink, bold=True)
+            memory = plan.label("memory", ink="memory", bold=True)
             nodes.append(self.add(memory, "memory word"))
         else:
             self.begin("out")
@@ -192,25 +187,25 @@ class Tower:
             nodes.append(self.box("linear", plan.say("linear"), "linear", "output", count))
             nodes.append(self.box("softmax", "softmax", "softmax", "output"))
             word = show_token(trace.predicted[0].text) if self.vectors else plan.say("next")
-            nodes.append(self.add(Label(word, style.HEADING, ink, bold=True), "next"))
-        return Down(*reversed(nodes), gap=self.gap + 2, align="middle")
+            nodes.append(self.add(g.Label(word, style.HEADING, ink, bold=True), "next"))
+        return g.middle(*reversed(nodes), gap=self.gap + 2)
 
 
 def _join(
-    plan: Outline, vectors: int = 0, told: bool = False, lit: str = ""
-) -> tuple[Node, list[Link]]:
+    plan: g.Outline, vectors: int = 0, told: bool = False, lit: str = ""
+) -> tuple[g.Node, list[g.Link]]:
     """Return both sides, and the arrows of both with those of the memory."""
     towers = [Tower(plan, side, vectors, told, lit) for side in ("encoder", "decoder")]
-    body = Across(*(tower.build() for tower in towers), gap=92, align="bottom")
+    body = g.Across(*(tower.build() for tower in towers), gap=92, align="bottom")
     links = [link for tower in towers for link in tower.links]
     step = STEPS.index("cross_attention") + 1 if told else 0
     for cross in towers[1].crosses:
         links.append(
-            Link(
+            g.Link(
                 "encoder memory word",
                 cross,
                 "elbow",
-                ink=style.role("memory").ink,
+                ink="memory",
                 line=2.2,
                 sides=("right", "left"),
                 lane=0.5,
@@ -221,13 +216,13 @@ def _join(
     return body, links
 
 
-def _tell_sizes(plan: Outline) -> str:
-    settings = plan.trace.settings
+def _tell_sizes(plan: g.Outline) -> str:
+    settings = plan.settings
     sizes = {"d": settings.d_model, "f": settings.d_ff, "h": settings.heads}
     return plan.say("note", **sizes) + plan.say(f"norm_{settings.norm}")
 
 
-def _tell_share(plan: Outline) -> str:
+def _tell_share(plan: g.Outline) -> str:
     """Return a title: the part of the network with most parameters, and its share."""
     trace = plan.trace
     shared = TIED.get(trace.settings.tie, ())  # one table by several names counts once
@@ -242,11 +237,11 @@ def _tell_share(plan: Outline) -> str:
         return plan.say("title_plain")
     most = max(counts, key=lambda key: counts[key])
     spaced = f"{total:,}".replace(",", "\u202f")
-    return plan.say("title", n=spaced, share=percent(counts[most] / total), part=plan.say(most))
+    return plan.say("title", n=spaced, share=g.percent(counts[most] / total), part=plan.say(most))
 
 
-@figure("architecture")
-def draw_figure_1(plan: Outline, *, lit: str = "") -> Scene:
+@g.figure("architecture")
+def draw_figure_1(plan: g.Outline, *, lit: str = "") -> g.Scene:
     """Show figure 1 of the paper with the sizes of this model (V07).
 
     lit: the part to highlight while the rest is pale, one of embedding, attention,
@@ -260,29 +255,29 @@ def draw_figure_1(plan: Outline, *, lit: str = "") -> Scene:
         title=_tell_share(plan),
         note=_tell_sizes(plan),
         links=links,
-        callouts=[Callout("decoder 0 cross_attention", plan.say("meet"), "right", 96)],
+        callouts=[g.Callout("decoder 0 cross_attention", "meet", "right", 96)],
     )
 
 
-@figure("architecture")
-def draw_growing(plan: Outline) -> Scene:
+@g.figure("architecture")
+def draw_growing(plan: g.Outline) -> g.Scene:
     """Show the same figure from the bottom up, part by part (V09)."""
     body, links = _join(plan, told=True)
-    layers, step = plan.trace.settings.encoder_layers, STEPS.index("cross_attention") + 1
+    layers, step = plan.settings.encoder_layers, STEPS.index("cross_attention") + 1
     return plan.compose(
         body,
-        title=plan.say(
-            "order" if layers > 1 else "order_one", n=len(plan.trace.source), layers=layers
-        ),
+        title="order" if layers > 1 else "order_one",
         note=_tell_sizes(plan),
         links=links,
-        callouts=[Callout("decoder 0 cross_attention", plan.say("meet"), "right", 96, step)],
+        callouts=[g.Callout("decoder 0 cross_attention", "meet", "right", 96, step)],
         captions=[plan.say(f"caption_{step}") for step in STEPS],
+        n=len(plan.trace.source),
+        layers=layers,
     )
 
 
-@figure("architecture")
-def draw_two_layers(plan: Outline) -> Scene:
+@g.figure("architecture")
+def draw_two_layers(plan: g.Outline) -> g.Scene:
     """Show two layers of each side, with the vector of the first token at each arrow (V08)."""
     trace = plan.trace
     body, links = _join(plan, vectors=2)
@@ -299,9 +294,12 @@ def draw_two_layers(plan: Outline) -> Scene:
     told = plan.say("longer", times=f"{float(grows[most]):.1f}")
     return plan.compose(
         body,
-        title=plan.say(key, word=word, cosine=f"{kept:.2f}", n=last),
+        title=key,
         note=plan.say("note_vectors", d=trace.settings.d_model)
         + plan.say(f"norm_{trace.settings.norm}"),
         links=links,
-        callouts=[Callout(f"encoder {windows[most]} out", told, "left", 84, of=grows[most])],
+        callouts=[g.Callout(f"encoder {windows[most]} out", told, "left", 84, of=grows[most])],
+        word=word,
+        cosine=f"{kept:.2f}",
+        n=last,
     )

@@ -9,39 +9,19 @@ from typing import Any
 
 import numpy as np
 
+from . import grammar as g
 from . import style
-from .links import Callout, Link
+from .head import Head
 from .measured import Riddle, find_riddle, find_share
-from .nodes import (
-    Across,
-    Bar,
-    Bundle,
-    Chip,
-    Columns,
-    Down,
-    Label,
-    Node,
-    Numeral,
-    Pillar,
-    Spacer,
-    percent,
-)
-from .plan import Outline, figure
-from .quantity import Array
-from .scene import Scene
-from .selection import (
-    Attention,
-    find_attention,
-    find_query,
-    keep_largest,
-    pick,
-    pick_heads,
-    show_tokens,
-    tell_tokens_left_out,
-)
+from .selection import Attention, find_query, keep_largest, pick, pick_heads, show_tokens
 
-MOST = 14  # tokens drawn as columns
-ROWS = 18  # tokens drawn in a bundle
+MOST, WIDE = 14, 620.0  # tokens drawn as columns; of a legend
+ROWS, LEAST = 18, 0.2  # tokens drawn in a bundle; weights that are lines
+KINDS = (
+    ("encoder", "self_attention"),
+    ("decoder", "self_attention"),
+    ("decoder", "cross_attention"),
+)
 RIDDLE = 14.0  # size of the type of its sentences
 Query = int | str | None
 
@@ -65,7 +45,7 @@ def choose_row(trace: Any, attention: Attention, query: Query) -> int:
     return choose_token(trace.source if attention.side == "encoder" else trace.predicted, None)
 
 
-def find_sharpest(attention: Attention, weights: Array, row: int) -> int:
+def find_sharpest(attention: Attention, weights: g.Array, row: int) -> int:
     """Return the head with the largest weight on one token other than the query itself."""
     seen = weights[:, row].copy()
     if attention.kind == "self_attention":
@@ -74,87 +54,44 @@ def find_sharpest(attention: Attention, weights: Array, row: int) -> int:
 
 
 def _show_columns(
-    plan: Outline, attention: Attention, row: int, heads: Sequence[int], share: bool
-) -> tuple[Node, list[Link], list[int]]:
+    plan: g.Outline, attention: Attention, row: int, heads: Sequence[int]
+) -> tuple[g.Node, list[g.Link], list[int]]:
     """Return a column for each key, the query below them, and lines between them."""
-    weights = plan.of(f"{attention.name}.weights[h,q,m]")
-    of = f"{attention.name}.weights[{{h}},{row},{{m}}]"
-    if share:
-        of += f" / sum[h] {attention.name}.weights[h,{row},{{m}}]"
-    tops = np.stack([weights.values[h, row] for h in heads])
+    inks = [style.head_ink(h) for h in heads]
+    rows = [plan.of(f"{attention.name}.weights[{h},{row},m]") for h in heads]
+    tops = np.stack([weights.values for weights in rows])
     own = (row,) if attention.kind == "self_attention" else ()
-    best = tops.argmax(1)  # of each head
-    shown = keep_largest(tops.max(0), max(MOST, len(heads) + 1), (*own, *best.tolist()))
-    few = len(heads) <= 2
-    thick = 20.0 if len(heads) == 1 else 15.0 if few else 4.0
-    limit = 1.0 if share else max(0.3, float(tops.max()))
-    columns: list[Node] = []
-    links: list[Link] = []
-    before = -1
+    shown = keep_largest(tops.max(0), MOST, (*own, *tops.argmax(1).tolist()))
+    limit, thick = max(0.3, float(tops.max())), 20.0 if len(heads) == 1 else 15.0
+    columns, links, before = list[g.Part](), list[g.Link](), -1
+    line: dict[str, Any] = {"head": False, "sides": ("above", "below"), "layer": 1}
     for m in shown:
-        if m > before + 1:
-            columns.append(Label("…", style.BODY, style.SOFT))
+        columns += [g.Label("…", ink=style.SOFT)] if m > before + 1 else []
         before = m
-        bars = [
-            Pillar(
-                plan.of(of.format(h=h, m=m)),
-                limit,
-                style.HEADS[h % len(style.HEADS)],
-                width=thick,
-                digits=2 if few else None,
-            )
-            for h in heads
-        ]
-        chip = Chip(attention.keys[m], size=style.SMALL, lit=m in own, fit=54)
-        columns.append(
-            Down(
-                Across(*bars, gap=2, align="bottom"), chip.named(f"key {m}"), gap=5, align="middle"
-            )
-        )
-        for n, h in enumerate(heads):
-            weight = float(tops[n, m])
-            if weight >= 0.03 if few else m == best[n]:
-                ink = style.HEADS[h % len(style.HEADS)]
-                wide = 0.6 + (6 if few else 3) * weight
-                links.append(
-                    Link(
-                        "query",
-                        f"key {m}",
-                        "ribbon",
-                        ink=ink,
-                        line=wide,
-                        head=False,
-                        alpha=min(1.0, 0.25 + weight),
-                        sides=("above", "below"),
-                        layer=1,
-                    )
-                )
-    if len(attention.keys) - 1 > before:
-        columns.append(Label("…", style.BODY, style.SOFT))
-    query = Chip(attention.queries[row], "query", lit=True, fit=200).named("query")
-    body = Down(
-        Across(*columns, gap=3, align="bottom"), Spacer(0, 44), query, gap=0, align="middle"
-    )
+        bars = [g.Pillar(w[m], limit, ink, width=thick) for w, ink in zip(rows, inks, strict=True)]
+        chip = g.Chip(attention.keys[m], size=style.SMALL, lit=m in own, fit=54)
+        bars_on_it = g.Across(*bars, gap=2, align="bottom")
+        columns.append(g.middle(bars_on_it, chip.named(f"key {m}"), gap=5))
+        for weight, ink in zip(tops[:, m].tolist(), inks, strict=True):
+            if weight >= 0.03:
+                look = {"ink": ink, "line": 0.6 + 6 * weight, "alpha": min(1.0, 0.25 + weight)}
+                links.append(g.Link("query", f"key {m}", "ribbon", **look, **line))
+    columns += [g.Label("…", ink=style.SOFT)] if len(attention.keys) - 1 > before else []
+    query = g.Chip(attention.queries[row], "query", lit=True, fit=200).named("query")
+    body = g.middle(g.Across(*columns, gap=3, align="bottom"), g.Spacer(0, 44), query, gap=0)
     return body, links, shown
 
 
-def _write_note(plan: Outline, attention: Attention, shown: int) -> str:
-    count = len(attention.keys)
-    return plan.say("note", where=attention.title(plan.lang)) + tell_tokens_left_out(
-        plan.lang, shown, count
-    )
-
-
-@figure("look")
+@g.figure("look")
 def draw_look(
-    plan: Outline,
+    plan: g.Outline,
     *,
     side: str = "encoder",
     kind: str = "self_attention",
     layer: int = -1,
     head: int | None = None,
     query: Query = None,
-) -> Scene:
+) -> g.Scene:
     """Show what a pronoun hangs on, or the attention of one token in one head (V49).
 
     The first is drawn of a riddle that the shipped model translated, if nothing is asked for.
@@ -162,201 +99,211 @@ def draw_look(
     asked = (side, kind, layer, head, query) != ("encoder", "self_attention", -1, None, None)
     if not asked and (riddle := find_riddle(plan.trace)):
         return _show_riddle(plan, riddle)
-    attention = find_attention(plan.trace, side, layer, kind)
-    row = choose_row(plan.trace, attention, query)
-    weights = plan.trace[f"{attention.name}.weights"]
-    head = pick(
-        find_sharpest(attention, weights, row) if head is None else head, len(weights), "head"
+    attention = plan.attention(side, layer, kind)
+    row, weights = (
+        choose_row(plan.trace, attention, query),
+        plan.trace[f"{attention.name}.weights"],
     )
-    body, links, shown = _show_columns(plan, attention, row, [head], False)
+    head = find_sharpest(attention, weights, row) if head is None else head
+    head = pick(head, len(weights), "head")
+    body, links, shown = _show_columns(plan, attention, row, [head])
     place = int(weights[head, row].argmax())
-    top, word = float(weights[head, row, place]), attention.queries[row]
+    top = float(weights[head, row, place])
     key = "mostly" if top >= 0.6 else "most" if top >= 0.25 else "nowhere"
-    if side == "encoder" and place == row:
-        key = "itself" if top >= 0.25 else key
+    if side == "encoder" and place == row and top >= 0.25:
+        key = "itself"
     callouts = []
+    facts: dict[str, Any] = {"word": attention.queries[row], "key": attention.keys[place]}
     if measured := find_share(plan.trace, attention, row, head):
-        told = plan.say("measured", share=percent(measured[0]), riddles=measured[1])
-        callouts.append(Callout("query", told, "right", 190))
+        facts |= {"share": g.percent(measured[0]), "riddles": measured[1]}
+        callouts.append(g.Callout("query", "measured", "right", 190))
     return plan.compose(
         body,
-        title=plan.say(key, word=word, key=attention.keys[place]),
-        note=plan.say("head", head=head) + _write_note(plan, attention, len(shown)),
+        title=key,
+        note=plan.say("head", head=head) + plan.say("note", **plan.facts),
+        left=(len(shown), len(attention.keys)),
         links=links,
         callouts=callouts,
+        **facts,
     )
 
 
-@figure("look")
+@g.figure("look")
 def draw_look_of_two_heads(
-    plan: Outline,
+    plan: g.Outline,
     *,
     side: str = "encoder",
     kind: str = "self_attention",
     layer: int = -1,
     heads: Sequence[int] | None = None,
     query: Query = None,
-) -> Scene:
+) -> g.Scene:
     """Show the attention of one token in two heads (V50).
 
     By default these are the head with the largest weight and the one that differs most from it.
     """
-    attention = find_attention(plan.trace, side, layer, kind)
-    row = choose_row(plan.trace, attention, query)
-    weights = plan.trace[f"{attention.name}.weights"]
+    attention = plan.attention(side, layer, kind)
+    row, weights = (
+        choose_row(plan.trace, attention, query),
+        plan.trace[f"{attention.name}.weights"],
+    )
     first = find_sharpest(attention, weights, row)
     apart = np.abs(weights[:, row] - weights[first, row]).sum(-1)
     chosen = pick_heads(plan.trace, (first, int(apart.argmax())) if heads is None else heads)
-    body, links, shown = _show_columns(plan, attention, row, chosen, False)
-    tops = [attention.keys[int(weights[h, row].argmax())] for h in chosen]
-    places = {int(weights[h, row].argmax()) for h in chosen}
-    key = "apart" if len(places) > 1 else "together"
+    body, links, shown = _show_columns(plan, attention, row, chosen)
+    legend, places = [], [int(weights[h, row].argmax()) for h in chosen]
+    for h, place in zip(chosen, places, strict=True):
+        most = plan.number(f"{attention.name}.weights[{h},{row},{place}]", ink=style.SOFT)
+        word = g.small(attention.keys[place], style.INK, fit=60)
+        legend.append(g.Across(Head(plan, attention, h).name(style.SMALL), word, most, gap=5))
     return plan.compose(
-        Down(_show_legend(plan, attention, row, chosen), body, gap=style.NEAR, align="middle"),
-        title=plan.say(key, word=attention.queries[row], one=tops[0], two=tops[-1]),
-        note=_write_note(plan, attention, len(shown)),
+        g.middle(g.wrap_across(legend, WIDE, gap=18, between=2), body, gap=style.NEAR),
+        title="apart" if len({*places}) > 1 else "together",
+        left=(len(shown), len(attention.keys)),
         links=links,
+        word=attention.queries[row],
+        one=attention.keys[places[0]],
+        two=attention.keys[places[-1]],
     )
 
 
-@figure("look")
+@g.figure("look")
 def draw_look_of_all_heads(
-    plan: Outline,
+    plan: g.Outline,
     *,
     side: str = "encoder",
     kind: str = "self_attention",
     layer: int = -1,
     query: Query = None,
     share_of_heads: bool = False,
-) -> Scene:
-    """Show the attention of one token in all heads (V51).
+) -> g.Scene:
+    """Show the attention of one token in all heads, a row for each (V51).
 
     share_of_heads: divide each weight by its sum over all heads, as Tensor2Tensor draws it.
     Then a column says which head attends most to a token, not how strongly it attends.
     """
-    attention = find_attention(plan.trace, side, layer, kind)
-    row = choose_row(plan.trace, attention, query)
-    weights = plan.trace[f"{attention.name}.weights"]
-    heads = list(range(len(weights)))
-    body, links, shown = _show_columns(plan, attention, row, heads, share_of_heads)
-    count = len({int(weights[h, row].argmax()) for h in heads})
-    key = "share" if share_of_heads else "places" if count > 1 else "one_place"
-    note = plan.say("share_note") if share_of_heads else ""
+    attention = plan.attention(side, layer, kind)
+    row, name = choose_row(plan.trace, attention, query), f"{attention.name}.weights"
+    over = f" / sum[i] {name}[i,{row},m]" if share_of_heads else ""
+    weights = plan.of(f"{name}[h,{row},m]{over}")
+    heads = range(len(weights))
+    best = weights.values.argmax(1).tolist()
+    shown = keep_largest(weights.values.max(0), MOST, (row, *best) if side == "encoder" else best)
+    cell = min(44.0, 560 / len(shown)), 20.0 if len(heads) <= 16 else 12.0
+    panel = g.Panel(
+        weights,
+        width=cell[0] * len(shown),
+        height=cell[1] * len(heads),
+        scale="share",
+        limit=1.0 if share_of_heads else max(0.3, float(weights.values.max())),
+        only=(heads, shown),
+        digits=2 if cell[0] >= 26 and cell[1] >= 14 else None,
+        size=style.TINY,
+        edge=style.FAINT,
+        lit=[(h, shown.index(m)) for h, m in enumerate(best) if m in shown],
+    )
+    names = [plan.say("number", head=h) for h in heads]
+    keys = [attention.keys[m] for m in shown]
+    chip = g.Chip(attention.queries[row], "query", lit=True, fit=200)
+    count = len({*best})
     return plan.compose(
-        Down(_show_legend(plan, attention, row, heads), body, gap=style.NEAR, align="middle"),
-        title=plan.say(key, word=attention.queries[row], n=len(heads), k=count),
-        note=note + _write_note(plan, attention, len(shown)),
-        links=[] if share_of_heads else links,
+        g.Matrix(panel, rows=names, columns=keys, head=chip, fit=70),
+        title="share" if share_of_heads else "places" if count > 1 else "one_place",
+        note=plan.say("share_note" if share_of_heads else "framed")
+        + plan.say("note", **plan.facts),
+        left=(len(shown), len(attention.keys)),
+        word=attention.queries[row],
+        n=len(heads),
+        k=count,
     )
 
 
-def _show_legend(plan: Outline, attention: Attention, row: int, heads: Sequence[int]) -> Node:
-    """Return for each head its colour, the token that it attends to most, and how much."""
-    weights, entries = plan.of(f"{attention.name}.weights[h,{row},m]"), []
-    for h in heads:
-        place = int(weights.values[h].argmax())
-        ink = style.HEADS[h % len(style.HEADS)]
-        entry = Across(
-            Label(plan.say("number", head=h), style.SMALL, ink, bold=True),
-            Label(attention.keys[place], style.SMALL, fit=60),
-            Numeral(weights[h, place], ink=style.SOFT),
-            gap=5,
-        )
-        entries.append(entry)
-    rows = [entries[n : n + 4] for n in range(0, len(entries), 4)]
-    return Columns(rows, gap=(18, 2))
-
-
-def _show_riddle(plan: Outline, riddle: Riddle) -> Scene:
+def _show_riddle(plan: g.Outline, riddle: Riddle) -> g.Scene:
     """Show which glances the pronoun hangs on, by what is lost when each is cut."""
-    trace, tokens = plan.trace, show_tokens(plan.trace.source)
+    trace, tokens = plan.trace, plan.source
     wanted = {riddle.adjective: "adjective", "it": "it", **dict.fromkeys(riddle.nouns, "noun")}
     ways = (
         ("adjective", "the pronoun step -> the adjective", style.LIT, 5.0),
         ("noun", "the pronoun step -> the nouns, English and French", "#8a5d00", 2.4),
         ("it", "it -> the nouns", style.SOFT, 1.4),
     )
-    words: list[Node] = []
+    words: list[g.Node] = []
     links = []
     for n, text in enumerate(tokens[:-1]):  # without the end mark
         part = wanted.get(text, "")
         way = next((way for way in ways if way[0] == part), None)
         ink = way[2] if way else style.SOFT
-        word = Label(text, RIDDLE, ink, bold=bool(way), fit=110)
+        word = g.Label(text, RIDDLE, ink, bold=bool(way), fit=110)
         words.append(word.named(f"word {n}"))
         if way and part != "it":
-            up = Link("pronoun", f"word {n}", "ribbon", ink=ink, line=way[3], gap=5)
+            up = g.Link("pronoun", f"word {n}", "ribbon", ink=ink, line=way[3], gap=5)
             links.append(replace(up, sides=("above", "below")))
         if part == "noun" and "it" in tokens:  # the arrow that everyone draws
             it = f"word {tokens.index('it')}"
-            links.append(Link(it, f"word {n}", "arc", ink=style.SOFT, line=1.2, dashed=True))
+            links.append(g.Link(it, f"word {n}", "arc", ink=style.SOFT, line=1.2, dashed=True))
     before = "".join(token.text for token in trace.predicted[: riddle.row]).strip()
-    pronoun = Chip(trace.predicted[riddle.row].text.strip(), "decoder", size=RIDDLE, lit=True)
-    french = Across(Label(before, RIDDLE, style.SOFT, fit=400), pronoun.named("pronoun"), gap=6)
-    rows: list[list[Node]] = []
+    pronoun = g.Chip(trace.predicted[riddle.row].text.strip(), "decoder", size=RIDDLE, lit=True)
+    french = g.Across(g.Label(before, RIDDLE, style.SOFT, fit=400), pronoun.named("pronoun"), gap=6)
+    rows: list[list[g.Node]] = []
     for part, name, ink, _ in (("nothing", "", style.FAINT, 1.0), *ways[::-1]):
         cut = riddle.cut[name] if name else riddle.right
         share = plan.give(part, [cut])[0]
         told = plan.say(f"cut_{part}", word=riddle.adjective, nouns="”, “".join(riddle.nouns))
         bold = part == "adjective"
-        bar = Bar(share, 1.0, ink, width=230, show=percent, track=True, size=style.BODY)
-        rows.append(
-            [Label(told, style.BODY, ink if name else style.INK, bold=bold), bar.named(part)]
+        bar = g.Bar(
+            share, 1.0, ink, width=230, show=g.percent, track=True, size=style.BODY, guide=0.5
         )
-    head: list[Node] = [Spacer(), Label(plan.say("right"), style.SMALL, style.SOFT)]
-    table = Columns([head, *rows], gap=(style.NEAR, 7), align=["end", "start"])
-    body = Down(
-        Down(Across(*words, gap=5), Spacer(0, 74), french, gap=0, align="middle"),
+        rows.append([g.Label(told, ink=ink if name else style.INK, bold=bold), bar.named(part)])
+    head: list[g.Node] = [g.Spacer(), plan.small("right")]
+    table = g.Columns([head, *rows], gap=(style.NEAR, 7), align="rl")
+    body = g.middle(
+        g.middle(g.Across(*words, gap=5), g.Spacer(0, 74), french, gap=0),
         table,
         gap=style.APART + 6,
-        align="middle",
     )
     return plan.compose(
         body,
-        title=plan.say("cut", word=riddle.adjective),
-        note=plan.say("cut_note", riddles=riddle.riddles),
+        title="cut",
+        note="cut_note",
         links=links,
-        callouts=[Callout("adjective", plan.say("guess"), "right", 90)],
+        callouts=[g.Callout("adjective", "guess", "right", 90)],
+        word=riddle.adjective,
+        riddles=riddle.riddles,
     )
 
 
-@figure("choose")
-def draw_selectors(plan: Outline, *, layer: int = -1, heads: Sequence[int] | None = None) -> Scene:
-    """Show the three attentions of a layer in one head, in two, and in all that are on (V52)."""
-    trace = plan.trace
-    on = sorted(pick_heads(trace, range(trace.settings.heads) if heads is None else heads))
-    rows: list[list[Node]] = [[Spacer()]]
-    for count in (1, 2, len(on)):
-        text = (
-            plan.say("on", heads=", ".join(map(str, on[:count])))
-            if count < 3
-            else plan.say("all", n=count)
-        )
-        rows[0].append(Label(text, style.SMALL, style.SOFT))
-    kinds = (
-        ("encoder", "self_attention"),
-        ("decoder", "cross_attention"),
-        ("decoder", "self_attention"),
-    )
-    longest = 0
-    for side, kind in kinds:
-        attention = find_attention(trace, side, layer, kind)
+@g.figure("choose")
+def draw_selectors(
+    plan: g.Outline, *, layer: int = -1, heads: Sequence[int] | None = None
+) -> g.Scene:
+    """Show the three attentions of a layer in one head, in two, and in all that are on (V52).
+
+    Without heads, the sharpest of each attention come first.
+    """
+    trace, longest = plan.trace, 0
+    on = sorted(pick_heads(trace, range(plan.settings.heads) if heads is None else heads))
+    counts = [1, 2, len(on)]
+    told = [plan.say(key, n=len(on)) for key in ("one", "two", "all")]
+    rows: list[list[g.Part]] = [[None, *map(g.small, told)]]
+    for side, kind in KINDS:
+        attention = plan.attention(side, layer, kind)
         longest = max(longest, len(attention.queries), len(attention.keys))
         weights = trace[f"{attention.name}.weights"][:, :ROWS, :ROWS]
-        queries = show_tokens(trace.source if side == "encoder" else trace.target)[:ROWS]
-        name = Label(plan.say(f"{side}_{kind}"), style.SMALL, bold=True, width=64)
-        row: list[Node] = [name]
-        for count in (1, 2, len(on)):
+        order = [h for h in np.argsort(-weights.max(-1).mean(-1)).tolist() if h in on]
+        queries = (plan.source if side == "encoder" else plan.target)[:ROWS]
+        row: list[g.Part] = [plan.small(f"{side}_{kind}", style.INK, bold=True, width=64)]
+        for count in counts:
             lines = [
-                (int(i), int(j), style.HEADS[h % len(style.HEADS)], float(weights[h, i, j]))
-                for h in on[:count]
-                for i, j in np.argwhere(weights[h] >= 0.1)
+                (int(i), int(j), style.head_ink(h), float(weights[h, i, j]))
+                for h in order[:count]
+                for i, j in np.argwhere(weights[h] >= LEAST)
             ]
-            row.append(Bundle(queries, attention.keys[:ROWS], lines))
+            row.append(g.Bundle(queries, attention.keys[:ROWS], lines))
         rows.append(row)
     return plan.compose(
-        Columns(rows, gap=(18, 18), align=["start", "middle", "middle", "middle"]),
-        title=plan.say("title" if len(on) > 1 else "title_one", n=len(on)),
-        note=plan.say("note", layer=attention.layer)
-        + tell_tokens_left_out(plan.lang, min(longest, ROWS), longest),
+        g.Columns(rows, gap=(18, 18), align="lm"),
+        title="title" if len(on) > 1 else "title_one",
+        left=(min(longest, ROWS), longest),
+        n=len(on),
+        layer=attention.layer,
     )

@@ -7,12 +7,8 @@ from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Any
 
+from . import grammar as g
 from . import style
-from .links import Callout
-from .nodes import Down, Label, Node, Numeral, Sheet
-from .plan import Outline, figure
-from .quantity import Quantity
-from .scene import Area, BoxMark, PathMark, Scene
 from .selection import show_token
 
 MOST, ROOM, NARROW, HIGH = 10, 500.0, 16.0, 24.0  # rows; widths of all, and of one column; a row
@@ -139,10 +135,10 @@ def grow_tree(search: Any, ends: Sequence[Place]) -> Branch:
     return trunk
 
 
-class BeamRows(Node):
+class BeamRows(g.Node):
     """A tree as rows of text: what is common to several stands once; a cross ends what was cut."""
 
-    def __init__(self, plan: Outline, search: Any, trunk: Branch):
+    def __init__(self, plan: g.Outline, search: Any, trunk: Branch):
         self.search, self.rows = search, [*trunk.walk()]
         cuts = sorted({branch.first for branch in self.rows} | {0})
         last = max(branch.places[-1][0] for branch in self.rows)
@@ -150,15 +146,13 @@ class BeamRows(Node):
         texts = [[self._join(branch, span) for span in self.spans] for branch in self.rows]
         columns = [[text for text in column if text] for column in zip(*texts, strict=True)]
         widest = [
-            max(Label(text, style.SMALL, bold=True).width for text in column) for column in columns
+            max(g.Label(text, style.SMALL, bold=True).width for text in column)
+            for column in columns
         ]
         limit = _share_out(widest, ROOM - GAP * len(widest))
         self.widths = [min(width, limit) + GAP for width in widest]
         self.labels = [
-            [
-                Label(text, style.SMALL, self._ink(n), bold=n == 0, fit=limit) if text else None
-                for text in row
-            ]
+            [g.small(text, self._ink(n), bold=n == 0, fit=limit) if text else None for text in row]
             for n, row in enumerate(texts)
         ]
         ends = [search.steps[b.places[-1][0]][b.places[-1][1]] for b in self.rows]
@@ -169,10 +163,10 @@ class BeamRows(Node):
         self.lefts = [sum(self.widths[:n]) for n in range(len(self.widths) + 1)]
         self.width, self.height = 30 + self.lefts[-1] + 2 * AFTER, HIGH * len(self.rows)
 
-    def _tell(self, n: int, log: Quantity, score: Quantity) -> tuple[Label, Label | None]:
+    def _tell(self, n: int, log: g.Quantity, score: g.Quantity) -> tuple[g.Label, g.Label | None]:
         soft = style.LIT if n == 0 else style.SOFT
-        log_prob = Numeral(log, style.TINY, soft)
-        return log_prob, Numeral(score, style.SMALL, soft, bold=n == 0) if self.ended[n] else None
+        log_prob = g.Numeral(log, style.TINY, soft)
+        return log_prob, g.Numeral(score, style.SMALL, soft, bold=n == 0) if self.ended[n] else None
 
     def _ink(self, n: int) -> str:
         return style.LIT if n == 0 else style.HEADS[(n - 1) % len(style.HEADS)]
@@ -184,9 +178,9 @@ class BeamRows(Node):
             show_token(own[0].text) if own else ""
         )
 
-    def draw(self, sheet: Sheet, x: float, y: float) -> None:
+    def draw(self, sheet: g.Sheet, x: float, y: float) -> None:
         x += 30
-        begin = Label("<s>", style.SMALL, style.SOFT)
+        begin = g.small("<s>")
         begin.place(sheet, x - 8 - begin.width, y + (HIGH - begin.height) / 2)
         for n, branch in enumerate(self.rows):
             sheet.step = n + 1
@@ -201,42 +195,42 @@ class BeamRows(Node):
                 self._write(sheet, x + self.lefts[k], middle, (n, k, k == end))
             right = x + self.lefts[end] + self._found(n, end).width + 6
             self._finish(sheet, n, right, middle)
-            sheet.places[f"row {n}"] = Area(left, middle - HIGH / 2, right - left, HIGH)
+            sheet.places[f"row {n}"] = g.Area(left, middle - HIGH / 2, right - left, HIGH)
         sheet.step = 0
 
-    def _found(self, n: int, k: int) -> Label:
+    def _found(self, n: int, k: int) -> g.Label:
         label = self.labels[n][k]
         assert label is not None
         return label
 
-    def _write(self, sheet: Sheet, x: float, middle: float, which: tuple[int, int, bool]) -> None:
+    def _write(self, sheet: g.Sheet, x: float, middle: float, which: tuple[int, int, bool]) -> None:
         n, k, is_last = which
         label = self._found(n, k)
         label.place(sheet, x, middle - label.height / 2)
         rest = self.widths[k] - label.width
         if not is_last and rest > GAP + 3:
             ends = ((x + label.width + 3, middle), (x + self.widths[k] - 3, middle))
-            sheet.add(PathMark(points=ends, ink=style.FAINT, line=1.0, layer=1))
+            sheet.add(g.PathMark(points=ends, ink=style.FAINT, line=1.0, layer=1))
 
     def _fork(
-        self, sheet: Sheet, x: float, ways: tuple[float, float], rows: tuple[int, int]
+        self, sheet: g.Sheet, x: float, ways: tuple[float, float], rows: tuple[int, int]
     ) -> None:
         """Draw the line of a branch from its parent's row, in that one's ink, to its own."""
         (start, end), (parent, own) = ways, rows
-        down = PathMark(points=((x, start + 8), (x, end)), ink=self._ink(parent), line=1.4)
-        across = PathMark(points=((x, end), (x + 4, end)), ink=self._ink(own), line=1.4)
+        down = g.PathMark(points=((x, start + 8), (x, end)), ink=self._ink(parent), line=1.4)
+        across = g.PathMark(points=((x, end), (x + 4, end)), ink=self._ink(own), line=1.4)
         sheet.add(replace(down, layer=1))
         sheet.add(replace(across, layer=1))
 
-    def _finish(self, sheet: Sheet, n: int, x: float, middle: float) -> None:
+    def _finish(self, sheet: g.Sheet, n: int, x: float, middle: float) -> None:
         """Draw a dot behind what ended and a cross behind what was cut, and the numbers."""
         ink, r = self._ink(n), 3.0
         if self.ended[n]:
-            dot = BoxMark(x=x, y=middle - r, width=2 * r, height=2 * r, round=r, fill=ink)
+            dot = g.BoxMark(x=x, y=middle - r, width=2 * r, height=2 * r, round=r, fill=ink)
             sheet.add(dot)
         for sign in () if self.ended[n] else (-1, 1):
             ends = ((x, middle - sign * r), (x + 2 * r, middle + sign * r))
-            sheet.add(PathMark(points=ends, ink=ink, line=1.5))
+            sheet.add(g.PathMark(points=ends, ink=ink, line=1.5))
         log_prob, score = self.numbers[n]
         log_prob.place(sheet, x + 2 * r + 5, middle - log_prob.height / 2)
         if score:
@@ -266,8 +260,8 @@ def find_weakest(search: Any, path: Sequence[int]) -> tuple[int, int]:
     return place, rank
 
 
-@figure("beams")
-def draw_beam_tree(plan: Outline, *, losers: int = 3) -> Scene:
+@g.figure("beams")
+def draw_beam_tree(plan: g.Outline, *, losers: int = 3) -> g.Scene:
     """Show beam search as a tree of beginnings (V82).
 
     losers: candidates that are drawn though they were never kept. If the translation was found by
@@ -287,10 +281,10 @@ def draw_beam_tree(plan: Outline, *, losers: int = 3) -> Scene:
         kind = "caption" if n == 0 else "caption_ended" if tree.ended[n] else "caption_cut"
         captions.append(plan.say(kind, word=show_token(search.steps[step][i].text)))
     cut = [n for n in range(len(tree.rows)) if not tree.ended[n]]
-    callouts = [Callout(f"row {n}", plan.say("cross"), "below", 260, n + 1) for n in cut[-1:]]
-    heads = Label(plan.say("columns"), style.SMALL, style.SOFT)
+    callouts = [g.Callout(f"row {n}", plan.say("cross"), "below", 260, n + 1) for n in cut[-1:]]
+    heads = plan.small("columns")
     return plan.compose(
-        Down(heads, tree, gap=8),
+        g.Down(heads, tree, gap=8),
         title=plan.say(key, **told),
         note=own + plan.say("note", how=_name(plan, settings), rows=len(tree.rows), kept=kept),
         callouts=callouts,
@@ -298,7 +292,7 @@ def draw_beam_tree(plan: Outline, *, losers: int = 3) -> Scene:
     )
 
 
-def _name(plan: Outline, settings: Any) -> str:
+def _name(plan: g.Outline, settings: Any) -> str:
     """Return the name of a search, such as "beam 4"."""
     key = settings.search if settings.search in ("greedy", "sample") else "beam"
     return plan.say(key, n=settings.beam)

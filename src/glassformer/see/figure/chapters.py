@@ -20,8 +20,11 @@ CHAPTERS = (  # the number of the last picture, and the titles
     (83, "The decoder writes", "解码器写作"),
     (91, "Training", "训练"),
     (102, "Before the Transformer", "Transformer 之前"),
-    (111, "The code", "代码"),
-    (999, "One number, and everything at once", "一个数，与全部"),
+    (106, "The code", "代码"),
+    (111, "Questions, answered by experiment", "用实验回答的问题"),
+    (113, "One number, and everything at once", "一个数，与全部"),
+    (114, "Variants of attention", "注意力的变体"),
+    (999, "One side alone", "只用一侧"),
 )
 
 

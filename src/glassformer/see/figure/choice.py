@@ -7,13 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from . import grammar as g
 from . import style
-from .links import Link
-from .nodes import Across, Bar, Chip, Columns, Component, Down, Label, Node, Numeral, Spacer, Strip
-from .plan import Outline, figure
-from .quantity import Array
-from .scene import Scene
-from .selection import elide, find_query, show_token, show_tokens, tell_tokens_left_out
+from .selection import elide, find_query, show_token, show_tokens
 
 BEST = 8  # tokens drawn of a distribution
 STEPS = 16  # steps drawn of a translation
@@ -27,69 +23,68 @@ def find_step(trace: Any, step: int | str | None) -> int:
     return max(range(len(trace.predictions)), key=lambda t: trace.predictions[t].entropy)
 
 
-@figure("choice")
-def draw_choice(plan: Outline, *, step: int | str | None = None) -> Scene:
+@g.figure("choice")
+def draw_choice(plan: g.Outline, *, step: int | str | None = None) -> g.Scene:
     """Show one prediction: the last vector, the linear map, the softmax, the best tokens (V80)."""
     trace, t = plan.trace, find_step(plan.trace, step)
     probabilities, logits = plan.of(f"probabilities[{t},v]"), plan.of(f"logits[{t},v]")
     d, count = trace["last"].shape[1], len(probabilities)
-    vector = Strip(plan.of(f"last[{t},d]"), "decoder", cell=(40.0, 22.0)).named("vector")
-    linear = Component(plan.say("linear"), "linear", width=120, height=30).named("linear")
-    softmax = Component("Softmax", "softmax", width=120, height=30).named("softmax")
-    told = Label(plan.say("logits", n=count, d=d), style.SMALL, style.role("logits").ink).named(
-        "logits"
-    )
-    given = Chip(show_token(trace.target[t].text), "decoder").named("given")
-    left = Down(
-        Down(Label(plan.say("given"), style.SMALL, style.SOFT), given, gap=2, align="middle"),
+    vector = plan.strip(f"last[{t},d]", "decoder", cell=(40.0, 22.0)).named("vector")
+    linear = g.Component(plan.say("linear"), "linear", width=120, height=30).named("linear")
+    softmax = g.Component("Softmax", "softmax", width=120, height=30).named("softmax")
+    told = g.small(plan.say("logits", n=count, d=d), "logits").named("logits")
+    given = g.Chip(show_token(trace.target[t].text), "decoder").named("given")
+    left = g.middle(
+        g.middle(plan.small("given"), given, gap=2),
         vector,
         linear,
         told.named("logits"),
         softmax,
         gap=24,
-        align="middle",
     )
     best = trace.top(t, min(BEST, count))
-    heads = [Spacer(), Label(plan.say("logit"), style.SMALL, style.SOFT)]
-    rows: list[list[Node]] = [[*heads, Label(plan.say("probability"), style.SMALL, style.SOFT)]]
+    heads = [g.Spacer(), plan.small("logit")]
+    rows: list[list[g.Node]] = [[*heads, plan.small("probability")]]
     shown = sum(float(probabilities[choice.id]) for choice in best)
     limit = max(float(probabilities.values.max()), 1.0 - shown)
-    ink = style.role("softmax").ink
+    ink = "softmax"
     for choice in best:
         taken = choice.id == trace.predicted[t].id
-        name = Chip(show_token(choice.text), "decoder" if taken else "", lit=taken, fit=90)
-        bar = Bar(probabilities[choice.id], limit, style.LIT if taken else ink, digits=3, width=170)
-        rows.append([name, Numeral(logits[choice.id]), bar])
+        name = g.Chip(show_token(choice.text), "decoder" if taken else "", lit=taken, fit=90)
+        bar = g.Bar(
+            probabilities[choice.id], limit, style.LIT if taken else ink, digits=3, width=170
+        )
+        rows.append([name, g.Numeral(logits[choice.id]), bar])
     if count > len(best):
         rest = " - ".join(["1", *(f"probabilities[{t},{choice.id}]" for choice in best)])
-        left_out = Label(plan.say("others", n=count - len(best)), style.SMALL, style.SOFT)
-        rows.append(
-            [left_out, Spacer(), Bar(plan.of(rest), limit, style.FAINT, digits=3, width=170)]
-        )
-    table = Columns(rows, gap=(14, 5), align=["end", "end", "start"]).named("table")
+        left_out = g.small(plan.say("others", n=count - len(best)))
+        rows.append([left_out, g.Spacer(), plan.bar(rest, limit, style.FAINT, digits=3, width=170)])
+    table = g.Columns(rows, gap=(14, 5), align="rrl").named("table")
     way = ("given", "vector", "linear", "logits", "softmax")
-    links = [Link(a, b) for a, b in pairwise(way)]
-    links.append(Link("softmax", "table", "elbow", sides=("right", "left"), lane=0.5))
+    links = [g.Link(a, b) for a, b in pairwise(way)]
+    links.append(g.Link("softmax", "table", "elbow", sides=("right", "left"), lane=0.5))
     top = np.exp([choice.log_prob for choice in best])
     key = "sure" if top[0] > SURE else "close" if top[0] < CLOSE and len(top) > 1 else "wins"
     two = show_token(best[min(1, len(best) - 1)].text)
     return plan.compose(
-        Across(left, table, gap=style.FAR + 10),
-        title=plan.say(key, one=show_token(best[0].text), two=two),
-        note=plan.say("note", t=t),
+        g.Across(left, table, gap=style.FAR + 10),
+        title=key,
         links=links,
+        one=show_token(best[0].text),
+        two=two,
+        t=t,
     )
 
 
-@figure("sampling")
+@g.figure("sampling")
 def draw_sampling(
-    plan: Outline,
+    plan: g.Outline,
     *,
     step: int | str | None = None,
     temperatures: tuple[float, float] = (0.5, 1.5),
     top_k: int = 3,
     top_p: float = 0.9,
-) -> Scene:
+) -> g.Scene:
     """Show one prediction as it is, at two temperatures, and cut by top-k and top-p (V83)."""
     trace, t = plan.trace, find_step(plan.trace, step)
     z, best = (
@@ -109,34 +104,30 @@ def draw_sampling(
         (f"top-k {top_k}", top_k, "top_k[{n}]", "weights"),
         (f"top-p {top_p:g}", top_p, "top_p[{n}]", "heads"),
     )
-    heads: list[Node] = [Spacer()]
-    rows: list[list[Node]] = [[Label(show_token(c.text), style.BODY, fit=80)] for c in best]
-    rest: list[Node] = [Label(plan.say("others", n=len(z) - len(best)), style.SMALL, style.SOFT)]
+    heads: list[g.Node] = [g.Spacer()]
+    rows: list[list[g.Node]] = [[g.Label(show_token(c.text), fit=80)] for c in best]
+    rest: list[g.Node] = [g.small(plan.say("others", n=len(z) - len(best)))]
     for name, setting, expression, role in panels:
-        ink, of = style.role(role).ink, plan.of(f"{setting:.9f}") if setting else None
-        heads.append(Label(name, style.SMALL, ink, bold=True, of=of))
+        ink, of = role, plan.of(f"{setting:.9f}") if setting else None
+        heads.append(g.small(name, ink, bold=True, of=of))
         for place, choice in enumerate(best):
             number = plan.of(expression.format(v=choice.id, n=place))
-            bar = Bar(number, 1.0, ink, width=56, height=11)
-            rows[place].append(bar if float(number) else Label("×", style.BODY, style.FAINT))
+            bar = g.Bar(number, 1.0, ink, width=56, height=11)
+            rows[place].append(bar if float(number) else g.Label("×", ink=style.FAINT))
         shown = (expression.format(v=choice.id, n=n) for n, choice in enumerate(best))
         left = plan.of(" - ".join(["1", *(f"({each})" for each in shown)]))
-        rest.append(Bar(left, 1.0, style.FAINT, width=56, height=11))
+        rest.append(g.Bar(left, 1.0, style.FAINT, width=56, height=11))
     if len(z) > len(best):
         rows.append(rest)
     return plan.compose(
-        Columns([heads, *rows], gap=(8, 6)),
-        title=plan.say("title"),
-        note=plan.say(
-            "note",
-            word=show_token(trace.target[t].text),
-            n=len(z) - len(best),
-            kept=int((cut > 0).sum()),
-        ),
+        g.Columns([heads, *rows], gap=(8, 6)),
+        word=show_token(trace.target[t].text),
+        n=len(z) - len(best),
+        kept=int((cut > 0).sum()),
     )
 
 
-def cut_off(logits: Array, k: int, p: float) -> Array:
+def cut_off(logits: g.Array, k: int, p: float) -> g.Array:
     """Return probabilities after top-k and top-p, scaled to sum to 1.
 
     Top-p keeps the smallest set of best tokens whose probabilities reach p.
@@ -149,40 +140,36 @@ def cut_off(logits: Array, k: int, p: float) -> Array:
     return np.asarray(share / share.sum())
 
 
-@figure("greedy")
-def draw_greedy_path(plan: Outline, *, k: int = 3) -> Scene:
+@g.figure("greedy")
+def draw_greedy_path(plan: g.Outline, *, k: int = 3) -> g.Scene:
     """Show the token written at each step, how probable it was, and its best rivals (V81)."""
     trace, count = plan.trace, len(plan.trace.predicted)
     written = plan.give("written", [np.exp(each.log_prob) for each in trace.predictions])
     tops = [trace.top(t, k) for t in range(count)]
     rivals = plan.give("rivals", [[np.exp(c.log_prob) for c in top] for top in tops])
-    rows: list[list[Node]] = [
-        [
-            Spacer(),
-            Label(plan.say("written"), style.SMALL, style.SOFT),
-            Label(plan.say("rivals"), style.SMALL, style.SOFT),
-        ]
-    ]
+    rows: list[list[g.Node]] = [[g.Spacer(), plan.small("written"), plan.small("rivals")]]
     shares, shown = written.values, elide(count, STEPS, 5)
     for t in shown:
         if t is None:
-            rows.append([Label("…", style.BODY, style.SOFT)])
+            rows.append([g.Label("…", ink=style.SOFT)])
             continue
-        ink = style.LIT if shares[t] < CLOSE else style.role("decoder").ink
-        name = Chip(show_token(trace.predicted[t].text), "decoder", fit=110)
+        ink = style.LIT if shares[t] < CLOSE else "decoder"
+        name = g.Chip(show_token(trace.predicted[t].text), "decoder", fit=110)
         others = [n for n, choice in enumerate(tops[t]) if choice.id != trace.predicted[t].id]
-        parts: list[Node] = []
+        parts: list[g.Node] = []
         for n in others[: max(1, k - 1)]:
-            parts.append(Label(show_token(tops[t][n].text), style.SMALL, style.SOFT, fit=90))
-            parts.append(Numeral(rivals[t, n], style.SMALL, style.SOFT, digits=3))
-        bar = Bar(written[t], 1.0, ink, width=170, track=True)
-        rows.append([name, bar, Across(*parts, gap=7)])
+            parts.append(g.small(show_token(tops[t][n].text), fit=90))
+            parts.append(g.Numeral(rivals[t, n], style.SMALL, style.SOFT, digits=3))
+        bar = g.Bar(written[t], 1.0, ink, width=170, track=True)
+        rows.append([name, bar, g.Across(*parts, gap=7)])
     best = sum(prediction.rank == 0 for prediction in trace.predictions)
     least = int(shares.argmin())
     key = "sure" if shares[least] > SURE else "least"
     return plan.compose(
-        Columns(rows, gap=(14, 5), align=["end", "start", "start"]),
-        title=plan.say(key, word=show_token(trace.predicted[least].text)),
-        note=plan.say("note", best=best, n=count)
-        + tell_tokens_left_out(plan.lang, sum(t is not None for t in shown), count),
+        g.Columns(rows, gap=(14, 5), align="rl"),
+        title=key,
+        left=(sum(t is not None for t in shown), count),
+        word=show_token(trace.predicted[least].text),
+        best=best,
+        n=count,
     )

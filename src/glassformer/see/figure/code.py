@@ -10,12 +10,8 @@ from typing import Any
 
 import numpy as np
 
+from . import grammar as g
 from . import style
-from .links import Callout
-from .nodes import Across, Card, Down, Label, Node, Panel, Sheet, Spacer
-from .plan import Outline, figure
-from .quantity import Array
-from .scene import Area, PathMark, Scene
 from .selection import pick
 
 MODEL = Path(__file__).parents[2] / "model"
@@ -56,20 +52,20 @@ def find_windows(trace: Any, line: str, name: str) -> list[str]:
     return re.findall(r'tap\(self, "(\w+)"', line)
 
 
-class CodeBlock(Node):
+class CodeBlock(g.Node):
     """The code of a function; behind each line with a window, the tensor that is seen there."""
 
-    def __init__(self, plan: Outline, block: tuple[str, str, str, str], layer: int):
+    def __init__(self, plan: g.Outline, block: tuple[str, str, str, str], layer: int):
         file, name, where, key = block
         code = read_code(file, name)
         inks = [style.INK if "tap(" in line else style.SOFT for line in code]
         self.lines = [
-            Label(line or " ", TYPE, ink, mono=True, fit=WIDE)
+            g.Label(line or " ", TYPE, ink, mono=True, fit=WIDE)
             for line, ink in zip(code, inks, strict=True)
         ]
-        self.title = Label(plan.say(key), style.BODY, bold=True)
-        self.file = Label(f"model/{file}", style.TINY, style.SOFT, mono=True)
-        self.shown: list[tuple[int, Node, str]] = []
+        self.title = plan.label(key, bold=True)
+        self.file = g.tiny(f"model/{file}", mono=True)
+        self.shown: list[tuple[int, g.Node, str]] = []
         for n, line in enumerate(code):
             for window in find_windows(plan.trace, line, name):
                 tensor = f"{where.format(layer)}.{window}"
@@ -80,11 +76,11 @@ class CodeBlock(Node):
         self.width = WIDE + 20 + THUMB[0] + 70
         self.height = self.head + max(self.code, (THUMB[1] + 4) * len(self.shown))
 
-    def draw(self, sheet: Sheet, x: float, y: float) -> None:
+    def draw(self, sheet: g.Sheet, x: float, y: float) -> None:
         self.title.place(sheet, x, y)
         self.file.place(sheet, x + WIDE - self.file.width, y + 3)
         top = y + self.head
-        ground = Card(Spacer(WIDE - 8, self.code - 8), pad=4, round=4)
+        ground = g.Card(g.Spacer(WIDE - 8, self.code - 8), pad=4, round=4)
         ground.place(sheet, x - 4, top)
         for n, label in enumerate(self.lines):
             label.place(sheet, x + 2, top + 4 + n * LINE + (LINE - label.height) / 2)
@@ -93,33 +89,35 @@ class CodeBlock(Node):
             middle = top + 4 + (n + 0.5) * LINE
             down = max(low, middle - THUMB[1] / 2)
             ends = ((x + WIDE - 2, middle), (x + WIDE + 8, middle), (x + WIDE + 12, down + 11))
-            sheet.add(PathMark(points=ends, ink=style.FAINT, line=0.9, layer=1))
+            sheet.add(g.PathMark(points=ends, ink=style.FAINT, line=0.9, layer=1))
             node.place(sheet, x + WIDE + 16, down)
-            sheet.places[window] = Area(x + WIDE + 16, down, node.width, THUMB[1])
+            sheet.places[window] = g.Area(x + WIDE + 16, down, node.width, THUMB[1])
             low = down + THUMB[1] + 4
 
 
-def _show_tensor(values: Array, window: str) -> Node:
+def _show_tensor(values: g.Array, window: str) -> g.Node:
     """Return the first matrix of a tensor as a panel, with its name and shape."""
     flat = np.asarray(values, float)
     flat = flat.reshape(-1, *flat.shape[-2:])[0]
     is_mask = values.dtype == bool
     hidden = flat == 0 if is_mask else None
     scale = "share" if is_mask or window == "weights" else "signed"
-    panel = Panel(flat * (not is_mask), width=THUMB[0], height=THUMB[1], scale=scale, hidden=hidden)
-    shape = Label(" × ".join(map(str, values.shape)), style.TINY, style.SOFT)
-    return Across(panel, Down(Label(window, style.TINY, bold=True), shape, gap=0), gap=6)
+    panel = g.Panel(
+        flat * (not is_mask), width=THUMB[0], height=THUMB[1], scale=scale, hidden=hidden
+    )
+    shape = g.tiny(" × ".join(map(str, values.shape)))
+    return g.Across(panel, g.Down(g.Label(window, style.TINY, bold=True), shape, gap=0), gap=6)
 
 
-@figure("code")
-def draw_code(plan: Outline, *, layer: int = 0) -> Scene:
+@g.figure("code")
+def draw_code(plan: g.Outline, *, layer: int = 0) -> g.Scene:
     """Show the code of the embedding and of one encoder layer, with their tensors (V105)."""
-    layer = pick(layer, plan.trace.settings.encoder_layers, "layer")
+    layer = pick(layer, plan.settings.encoder_layers, "layer")
     blocks = [CodeBlock(plan, block, layer) for block in BLOCKS]
     lines = sum(len(block.lines) for block in blocks)
     return plan.compose(
-        Down(*blocks, gap=12),
-        title=plan.say("title", lines=lines),
-        note=plan.say("note", layer=layer),
-        callouts=[Callout("weights", plan.say("sums"), "right", 60)],
+        g.Down(*blocks, gap=12),
+        callouts=[g.Callout("weights", "sums", "right", 60)],
+        lines=lines,
+        layer=layer,
     )

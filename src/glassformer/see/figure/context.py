@@ -2,40 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from . import grammar as g
 from . import style
 from .attention import Query, choose_token
 from .kinds import find_rows, read_kinds
-from .links import Callout
+from .measured import find_riddle
 from .measures import length
-from .nodes import (
-    Across,
-    Bar,
-    Chip,
-    Columns,
-    Down,
-    Label,
-    Node,
-    Panel,
-    Pillar,
-    Spacer,
-    find_largest,
-    percent,
-)
-from .plan import Outline, figure
-from .quantity import Array
 from .reencode import Fetch, read_again
-from .scene import Scene
 from .selection import find_output, find_query, show_tokens
 from .typesetting import quote
 
 MOST = 48  # tokens of a sentence that is encoded again
 CHANGES = 8  # of one word, that are tried
 WIDE = 520.0
+FLIPS = ("wide", "tired")  # adjectives that decide what `it` is: of a street, of an animal
 ORDER = ("adjective", "animal", "person", "place", "verb")  # which word is changed, if one can be
 
 
@@ -48,8 +33,8 @@ class Reading(NamedTuple):
     swap: tuple[str, str] | None = None  # the word that was changed, and the one in its place
 
 
-@figure("context")
-def draw_context(plan: Outline, *, other: Any = None, query: Query = None) -> Scene:
+@g.figure("context")
+def draw_context(plan: g.Outline, *, other: Any = None, query: Query = None) -> g.Scene:
     """Show how far apart the vectors of one token are in two sentences, layer by layer (V18).
 
     other: a second recording of the same model with the same token. Without it, one word of the
@@ -59,7 +44,7 @@ def draw_context(plan: Outline, *, other: Any = None, query: Query = None) -> Sc
     names = ["source_embedding.embedded", "source_embedding.sum"]
     names += [find_output(trace, "encoder", n) for n in range(trace.settings.encoder_layers)]
     place, second = choose_readings(trace, names[-1], other, query)
-    word = show_tokens(trace.source)[place]
+    word = plan.source[place]
     moved, pillars = [], []
     for n, name in enumerate(names):
         plan.give(f"second{n}", second.fetch(name)[second.place])
@@ -67,37 +52,39 @@ def draw_context(plan: Outline, *, other: Any = None, query: Query = None) -> Sc
         moved.append(
             plan.of(f"sqrt(sum[d] ({differ} * {differ})) / {length(f'{name}[{place},d]')}")
         )
-    limit = max(0.1, find_largest(moved))
+    limit = max(0.1, g.find_largest(moved))
     for n, share in enumerate(moved):
-        ink = style.role(("embedded", "positions", "memory")[min(n, 2)]).ink
-        pillar = Pillar(share, limit, ink, width=30, height=96, show=percent).named(f"pillar {n}")
+        ink = ("embedded", "positions", "memory")[min(n, 2)]
+        pillar = g.Pillar(share, limit, ink, width=30, height=96, show=g.percent).named(
+            f"pillar {n}"
+        )
         told = plan.say(("word", "position", "layer")[min(n, 2)], n=n - 2)
-        pillars.append(Down(pillar, Label(told, style.SMALL, style.SOFT), gap=4, align="middle"))
+        pillars.append(g.middle(pillar, g.small(told), gap=4))
     last = f"{names[-1]}[{place},d]", f"second{len(names) - 1}[d]"
     vectors = [plan.of(each) for each in (*last, " - ".join(last))]
-    limit = find_largest(vectors[:2])
+    limit = g.find_largest(vectors[:2])
     strips = [
-        [Label(sign, style.BODY, bold=True), Panel(vector, width=WIDE - 60, height=16, limit=limit)]
+        [g.Label(sign, bold=True), g.Panel(vector, width=WIDE - 60, height=16, limit=limit)]
         for sign, vector in zip(("1", "2", "1 − 2"), vectors, strict=True)
     ]
     texts = (f"1   {quote(trace.text.strip())}", f"2   {quote(second.text)}")
-    body = Down(
-        Down(*(Label(text, style.HEADING, bold=True, fit=WIDE) for text in texts), gap=2),
-        Across(*pillars, gap=18, align="bottom"),
-        Down(
-            Label(plan.say("top"), style.SMALL, style.SOFT),
-            Columns(strips, gap=(8, 4), align=["end", "start"]),
-            gap=6,
-        ),
+    body = g.Down(
+        g.Down(*(g.Label(text, style.HEADING, bold=True, fit=WIDE) for text in texts), gap=2),
+        g.Across(*pillars, gap=18, align="bottom"),
+        g.Down(plan.small("top"), g.Columns(strips, gap=(8, 4), align="rl"), gap=6),
         gap=style.APART,
     )
     key, (old, new) = ("changed", second.swap) if second.swap else ("other", ("", ""))
     where = "stays" if place == second.place else "shifted"
     return plan.compose(
         body,
-        title=plan.say(key, old=old, new=new, word=word, share=percent(float(moved[-1]))),
+        title=key,
         note=plan.say("note") + plan.say(where, here=place, there=second.place),
-        callouts=[Callout(f"pillar {len(names) - 1}", plan.say("told"), "right", 110)],
+        callouts=[g.Callout(f"pillar {len(names) - 1}", "told", "right", 110)],
+        old=old,
+        new=new,
+        word=word,
+        share=g.percent(float(moved[-1])),
     )
 
 
@@ -109,6 +96,8 @@ def choose_readings(trace: Any, name: str, other: Any, query: Query) -> tuple[in
     """
     place, texts = choose_token(trace.source, query), show_tokens(trace.source)
     best, chosen = 0.0, None
+    if query is None and other is None and (found := find_flip(trace)):
+        return found
     if query is None and other is None:
         for changed in list_changes(trace)[:CHANGES]:
             fetch = read_again(trace, changed.ids)
@@ -118,6 +107,21 @@ def choose_readings(trace: Any, name: str, other: Any, query: Query) -> tuple[in
                 if n != changed.at and is_whole_word(trace.source, n) and apart[n] > best:
                     best, chosen = apart[n], (n, Reading(fetch, n, changed.text, changed.swap))
     return chosen or (place, read_second(trace, place, other, texts[place]))
+
+
+def find_flip(trace: Any) -> tuple[int, Reading] | None:
+    """Return the pronoun of a riddle, and the riddle with the adjective that means the other noun.
+
+    None if the sentence is no riddle that the shipped model translated.
+    """
+    riddle, texts = find_riddle(trace), show_tokens(trace.source)
+    if riddle is None or "it" not in texts or riddle.adjective not in texts:
+        return None
+    for changed in list_changes(trace, FLIPS):
+        if texts[changed.at] == riddle.adjective:
+            place = texts.index("it")
+            return place, Reading(read_again(trace, changed.ids), place, changed.text, changed.swap)
+    return None
 
 
 def read_second(trace: Any, place: int, other: Any, word: str) -> Reading:
@@ -164,16 +168,17 @@ def is_whole_word(tokens: Sequence[Any], n: int) -> bool:
     return ends and text.isalpha() and len(text) > 1
 
 
-def list_changes(trace: Any) -> list[Changed]:
+def list_changes(trace: Any, into: Collection[str] = ()) -> list[Changed]:
     """Return the sentence with one word changed, for each word that has others of its kind.
 
-    The new word is the one whose vector is least like that of the old.
+    The new word is the one whose vector is least like that of the old, of `into` if it is given.
     """
     rows, kinds, texts, found = find_rows(trace), read_kinds(), show_tokens(trace.source), []
     known = [n for n, text in enumerate(texts) if text in rows and len(texts) <= MOST]
     table = np.asarray(trace["source_embedding.table.weight"], dtype=float)
     for n in sorted(known, key=lambda n: ORDER.index(kinds[texts[n]][0])):
         others = [word for word in rows if kinds[word] == kinds[texts[n]] and word not in texts]
+        others = [word for word in others if word in into] if into else others
         if others:
             alike = compare_meanings(table[[rows[w] for w in others]], table[rows[texts[n]]])
             new, token = others[int(alike.argmin())], trace.source[n]
@@ -185,10 +190,10 @@ def list_changes(trace: Any) -> list[Changed]:
     return found
 
 
-def compare_meanings(a: Array, b: Array) -> Array:
+def compare_meanings(a: g.Array, b: g.Array) -> g.Array:
     """Return the cosine of each row of one array with that row of the other."""
     a, b = a.astype(float), b.astype(float)
-    found: Array = (a * b).sum(-1) / np.linalg.norm(a, axis=-1) / np.linalg.norm(b, axis=-1)
+    found: g.Array = (a * b).sum(-1) / np.linalg.norm(a, axis=-1) / np.linalg.norm(b, axis=-1)
     return found
 
 
@@ -213,62 +218,58 @@ def _quote(trace: Any, part: slice) -> str:
     return str(trace.text[tokens[0].start : tokens[-1].end].strip())
 
 
-@figure("order")
-def draw_order(plan: Outline) -> Scene:
+@g.figure("order")
+def draw_order(plan: g.Outline) -> g.Scene:
     """Show how far each token's self-attention moves when the order is reversed (V28)."""
     trace = plan.trace
     count = min(6, len(trace.source) - 1)
-    texts = show_tokens(trace.source)[:count]
+    texts = plan.source[:count]
     apart = []
     for key, (there, back) in zip(("without", "with"), compare_orders(trace, count), strict=True):
         plan.give(f"there_{key}", there)
         plan.give(f"back_{key}", back)
         differ = f"(there_{key}[i,j] - back_{key}[i,j])"
         apart.append(plan.of(f"sqrt(sum[j] ({differ} * {differ}))"))
-    limit = find_largest(apart)
-    inks = (style.FAINT, style.role("positions").ink)
-    heads: list[Node] = [Spacer()]
-    heads += [Label(plan.say(key), style.BODY, bold=True) for key in ("without", "with")]
+    limit = g.find_largest(apart)
+    inks = (style.FAINT, "positions")
+    heads: list[g.Node] = [g.Spacer()]
+    heads += [plan.label(key, bold=True) for key in ("without", "with")]
     rows = [heads]
     for n, text in enumerate(texts):
-        row: list[Node] = [Chip(text, lit=True)]
-        bars = [Bar(each[n], limit, ink, width=130) for each, ink in zip(apart, inks, strict=True)]
+        row: list[g.Node] = [g.Chip(text, lit=True)]
+        bars = [
+            g.Bar(each[n], limit, ink, width=130) for each, ink in zip(apart, inks, strict=True)
+        ]
         row += [bars[0], bars[1].named(f"bar {n}")]
         rows.append(row)
-    orders = [
-        _show_order(texts),
-        Label(plan.say("reversed"), style.SMALL, style.SOFT),
-        _show_order(texts[::-1]),
-    ]
+    orders = [_show_order(texts), plan.small("reversed"), _show_order(texts[::-1])]
     free = float(apart[0].values.max()) < 1e-6 * max(1.0, limit)
     key = "alone" if count == 1 else "same" if free else "differs"
     most = int(apart[1].values.argmax())
     told = plan.say("moved", word=texts[most])
-    callouts = [Callout(f"bar {most}", told, "right", 100)] if count > 1 else []
+    callouts = [g.Callout(f"bar {most}", told, "right", 100)] if count > 1 else []
     return plan.compose(
-        Down(
-            Across(*orders, gap=style.NEAR),
-            Columns(rows, gap=(style.NEAR, 6), align=["end", "start", "start"]),
+        g.middle(
+            g.Across(*orders, gap=style.NEAR),
+            g.Columns(rows, gap=(style.NEAR, 6), align="rl"),
             gap=style.APART,
-            align="middle",
         ),
-        title=plan.say(key),
-        note=plan.say("note"),
+        title=key,
         callouts=callouts,
     )
 
 
-def _show_order(texts: Sequence[str]) -> Node:
-    return Across(*(Chip(text, size=style.SMALL, fit=46) for text in texts), gap=3)
+def _show_order(texts: Sequence[str]) -> g.Node:
+    return g.Across(*(g.Chip(text, size=style.SMALL, fit=46) for text in texts), gap=3)
 
 
-def attend_first(trace: Any, x: Array) -> Array:
+def attend_first(trace: Any, x: g.Array) -> g.Array:
     """Return what the first encoder layer's self-attention gives for the vectors `x`."""
     ids = [token.id for token in trace.source[: len(x)]]  # none of these is padding
     return read_again(trace, ids, {"source_embedding.sum": x})("encoder.0.self_attention.output")
 
 
-def compare_orders(trace: Any, count: int) -> list[tuple[Array, Array]]:
+def compare_orders(trace: Any, count: int) -> list[tuple[g.Array, g.Array]]:
     """Return what attention gives the first tokens in their order and in reverse, as two pairs.
 
     The first pair is without positions, the second with them. Both arrays of a pair have the

@@ -3,26 +3,18 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from time import perf_counter
 from typing import Any
 
 import numpy as np
 
+from . import grammar as g
 from . import style
-from .links import Callout
-from .nodes import Across, Bar, Columns, Down, Held, Label, Node, Panel, Sheet
-from .plan import Outline, figure
-from .plot import Curve, Plot
-from .scene import BoxMark, Scene
-from .selection import show_tokens
 
 TIMED = Path(__file__).with_name("costs.json")  # written by benchmarks/attention_cost.py
-LEAST, MOST, SPELL = 5, 50, 40  # fewest calls, most calls, milliseconds
 LAYERS, TOKENS, CELL = 6, 8, (12.0, 15.0)  # drawn in a timeline
-Curves = dict[str, list[float]]
+Curves = dict[str, Any]  # lengths, attention, rest; of rows at once and in turn: decoding
 
 
 def count_products(length: int, settings: Any) -> dict[str, float]:
@@ -70,14 +62,14 @@ def find_crossing(told: Curves) -> float | None:
     return float(lengths[after - 1] + share * (lengths[after] - lengths[after - 1]))
 
 
-@figure("cost")
-def draw_cost(plan: Outline, *, longest: int | None = None) -> Scene:
+@g.figure("cost")
+def draw_cost(plan: g.Outline, *, longest: int | None = None) -> g.Scene:
     """Show the cost of attention against that of the rest of the layer, by length (V73).
 
     It is counted, and also timed if a layer of these sizes was timed. longest: the end of the x
     axis, by default twice the length at which both counts are equal.
     """
-    settings, count = plan.trace.settings, len(plan.trace.source)
+    settings, count = plan.settings, len(plan.trace.source)
     even = find_even(settings)
     longest = longest or 2 * even
     lengths = np.unique(np.linspace(1, longest, 60).astype(int)).tolist()
@@ -86,29 +78,36 @@ def draw_cost(plan: Outline, *, longest: int | None = None) -> Scene:
     counted = {"lengths": lengths, "attention": [c["attention"] for c in counts], "rest": rest}
     meets = float(even) if even <= longest else None
     plots = [_plot(plan, "counted", counted, meets)]
-    told = read_timed(settings)
+    told, key = read_timed(settings), "title"
+    facts: dict[str, Any] = {"n": even}
     if told:
-        plots.append(_plot(plan, "timed", told[1], find_crossing(told[1])))
+        crossing = find_crossing(told[1])
+        plots.append(_plot(plan, "timed", told[1], crossing))
+        first = told[1]["lengths"][0]
+        is_ahead = told[1]["attention"][0] > told[1]["rest"][0]
+        if is_ahead or crossing:
+            key, facts["m"] = "title_timed", first if is_ahead else round(crossing or 0)
     return plan.compose(
-        Across(_Squares(plan, count), *plots, gap=22),
-        title=plan.say("title", n=even),
+        g.Across(_Squares(plan, count), *plots, gap=22),
+        title=key,
         note=plan.say("note", n=even) + (plan.say("how", machine=told[0]) if told else ""),
-        callouts=[Callout("counted even", plan.say("even"), "below", 78)] if meets else [],
+        callouts=[g.Callout("counted even", "even", "below", 78)] if meets else [],
+        **facts,
     )
 
 
-def _plot(plan: Outline, key: str, told: Curves, meets: float | None) -> Node:
+def _plot(plan: g.Outline, key: str, told: Curves, meets: float | None) -> g.Node:
     """Return the cost of attention and of the rest by length, with a dot where they are equal."""
     curves = [
-        Curve(told["lengths"], told[name], style.role(role).ink, 2.2, plan.say(name))
+        g.Curve(told["lengths"], told[name], role, 2.2, plan.say(name))
         for name, role in (("attention", "weights"), ("rest", "feed_forward"))
     ]
     if meets:
         height = float(np.interp(meets, told["lengths"], told["rest"]))
-        dot = Curve([meets], [height], style.INK, 0.0, f"{meets:.0f}", dots=True)
+        dot = g.Curve([meets], [height], style.INK, 0.0, f"{meets:.0f}", dots=True)
         curves.append(replace(dot, of=f"{meets:.9f}", name=f"{key} even"))
     top = 1.05 * max(*told["attention"], *told["rest"])
-    return Plot(
+    return g.Plot(
         curves,
         width=140,
         height=170,
@@ -121,92 +120,48 @@ def _plot(plan: Outline, key: str, told: Curves, meets: float | None) -> Node:
     )
 
 
-class _Squares(Node):
+class _Squares(g.Node):
     """The weights of this sentence, and their size at two and four times its length."""
 
-    def __init__(self, plan: Outline, count: int, side: float = 28.0):
+    def __init__(self, plan: g.Outline, count: int, side: float = 28.0):
         self.count, self.side = count, side
         weights = plan.of("encoder.0.self_attention.weights[0,q,m]")
-        self.panel = Panel(weights, width=side, height=side, scale="share")
+        self.panel = g.Panel(weights, width=side, height=side, scale="share")
         told = plan.say("double")
-        self.told = Label(told, style.SMALL, style.SOFT, width=4 * side, align="middle")
+        self.told = g.small(told, width=4 * side, align="middle")
         self.width, self.height = 4 * side, 4 * side + 6 + self.told.height
 
-    def draw(self, sheet: Sheet, x: float, y: float) -> None:
+    def draw(self, sheet: g.Sheet, x: float, y: float) -> None:
         look = style.role("weights")
         for scale in (4, 2):
             side = self.side * scale
             top = y + 4 * self.side - side
-            box = BoxMark(x=x, y=top, width=side, height=side, fill=look.fill, edge=look.ink)
+            box = g.BoxMark(x=x, y=top, width=side, height=side, fill=look.fill, edge=look.ink)
             sheet.add(box)
-            told = Label(f"{scale * self.count} × {scale * self.count}", style.TINY, look.ink)
+            told = g.tiny(f"{scale * self.count} × {scale * self.count}", look.ink)
             told.place(sheet, x + side - told.width - 4, top + 2)
         self.panel.place(sheet, x, y + 3 * self.side)
         self.told.place(sheet, x, y + 4 * self.side + 6)
 
 
-def time_layer(settings: Any, source: int, target: int, at_once: bool) -> float:
-    """Return the milliseconds of a decoder layer, in NumPy, for all target rows.
-
-    at_once: compute all rows together; otherwise one after the other, with the keys and values
-    of earlier rows kept.
-    """
-    rng = np.random.default_rng(0)
-
-    def make(*shape: int) -> Any:
-        return rng.standard_normal(shape, np.float32)
-
-    heads, width = settings.heads, settings.width
-    x, project = make(target, settings.d_model), make(settings.d_model, heads * width)
-    up, keys = make(settings.d_model, settings.d_ff), make(heads, max(source, target), width)
-    query = make(heads, target, width)
-
-    def look(rows: slice, seen: int) -> Any:
-        for _ in range(4):
-            x[rows] @ project
-        weights = np.exp(query[:, rows] @ keys[:, :seen].transpose(0, 2, 1) / 100)
-        return weights / weights.sum(-1, keepdims=True) @ keys[:, :seen]
-
-    def run(rows: slice) -> None:
-        look(rows, rows.stop)
-        look(rows, source)
-        np.maximum(x[rows] @ up, 0) @ up.T
-
-    slices = [slice(0, target)] if at_once else [slice(t, t + 1) for t in range(target)]
-    return time_call(lambda: list(map(run, slices)))
-
-
-def time_call(part: Callable[[], Any]) -> float:
-    """Return the milliseconds of the fastest of several calls.
-
-    Other programs on the machine disturb that one least.
-    """
-    taken: list[float] = []
-    while len(taken) < LEAST or (sum(taken) < SPELL and len(taken) < MOST):
-        begun = perf_counter()
-        part()
-        taken.append((perf_counter() - begun) * 1e3)
-    return min(taken)
-
-
-class Timeline(Node):
+class Timeline(g.Node):
     """A row of boxes for each token: layers, which wait for those below and for tokens before."""
 
     def __init__(self, texts: list[str], layers: int, waits: bool):
-        self.names = [Label(text, style.SMALL, fit=60) for text in texts]
+        self.names = [g.Label(text, style.SMALL, fit=60) for text in texts]
         self.layers, self.waits = layers, waits
         self.left = 66.0
         self.width = self.left + CELL[0] * layers * (len(texts) if waits else 1)
         self.height = (CELL[1] + 2) * len(texts)
 
-    def draw(self, sheet: Sheet, x: float, y: float) -> None:
+    def draw(self, sheet: g.Sheet, x: float, y: float) -> None:
         look, (wide, high) = style.role("decoder"), CELL
         for t, name in enumerate(self.names):
             top = y + t * (high + 2)
             name.place(sheet, x + self.left - 6 - name.width, top + (high - name.height) / 2)
             for layer in range(self.layers):
                 turn = t * self.layers * self.waits + layer
-                box = BoxMark(
+                box = g.BoxMark(
                     x=x + self.left + turn * wide,
                     y=top,
                     width=wide - 1.5,
@@ -219,37 +174,36 @@ class Timeline(Node):
                 sheet.add(box)
 
 
-@figure("parallel")
-def draw_parallel(plan: Outline) -> Scene:
-    """Show which layers and positions can be computed at once, and what that saves (V72)."""
-    settings, target = plan.trace.settings, len(plan.trace.target)
-    layers, texts = min(settings.decoder_layers, LAYERS), show_tokens(plan.trace.target)[:TOKENS]
-    lanes: list[Node] = []
+@g.figure("parallel")
+def draw_parallel(plan: g.Outline) -> g.Scene:
+    """Show which layers and positions can be computed at once, and what that saves (V72).
+
+    The times are those of the shipped measurement nearest to this translation's length.
+    """
+    layers, texts = min(plan.settings.decoder_layers, LAYERS), plan.target[:TOKENS]
+    parts: list[g.Node] = []
     for key, waits in (("training", False), ("decoding", True)):
-        name = Label(plan.say(key), style.BODY, style.role("decoder").ink, bold=True)
-        lanes.append(Down(name, Timeline(texts, layers, waits).named(key), gap=6))
-    times = [
-        plan.give(key, [time_layer(settings, len(plan.trace.source), target, once)])[0]
-        for key, once in (("together", True), ("in_turn", False))
-    ]
-    limit = max(float(each) for each in times)
-    rows: list[list[Node]] = [
-        [
-            Label(plan.say(key), style.BODY),
-            Bar(time, limit, ink, width=220, digits=3, track=True),
-            Label("ms", style.SMALL, style.SOFT),
-        ]
-        for key, time, ink in zip(
-            ("together", "in_turn"), times, (style.role("decoder").ink, style.LIT), strict=True
-        )
-    ]
-    told = Label(plan.say("timed", n=target), style.SMALL, style.SOFT)
-    bars = Down(told, Columns(rows, gap=(10, 4), align=["end", "start", "start"]), gap=4)
-    wide = max(lane.width for lane in lanes)
-    steps = layers * len(texts)
+        name = plan.label(key, ink="decoder", bold=True)
+        parts.append(g.Down(name, Timeline(texts, layers, waits).named(key), gap=6))
+    told, note = read_timed(plan.settings), ""
+    if told:
+        machine, found = told[0], told[1]["decoding"]
+        at = int(np.abs(np.array(found["rows"]) - len(plan.target)).argmin())
+        limit = max(found[key][at] for key in ("together", "in_turn"))
+        rows: list[list[g.Part]] = []
+        for key, ink in (("together", "decoder"), ("in_turn", style.LIT)):
+            time = plan.give(key, [found[key][at]])[0]
+            bar = g.Bar(time, limit, ink, width=220, digits=3, track=True)
+            rows.append([plan.say(key), bar, g.small("ms")])
+        timed = g.small(plan.say("timed", n=found["rows"][at]))
+        bars = g.Down(timed, g.Columns(rows, gap=(10, 4), align="rl"), gap=4)
+        parts.append(g.Held(bars, max(part.width for part in parts)))
+        note = plan.say("how", machine=machine)
     return plan.compose(
-        Down(*lanes, Held(bars, wide), gap=20),
-        title=plan.say("title", one=layers, n=len(texts), many=steps),
-        note=plan.say("note", layers=layers, n=len(texts)),
-        callouts=[Callout("training", plan.say("known"), "right", 200)],
+        g.Down(*parts, gap=20),
+        note=plan.say("note", layers=layers, n=len(texts)) + note,
+        callouts=[g.Callout("training", "known", "right", 200)],
+        one=layers,
+        n=len(texts),
+        many=layers * len(texts),
     )

@@ -4,42 +4,17 @@ from __future__ import annotations
 
 import math
 from itertools import pairwise
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..catalogue import look_up
 from ..expression import parse_equation
 from ..recompute import Along, Where, evaluate_expression
+from . import grammar as g
 from . import style
 from .attention import Query, choose_token
-from .links import Callout, Link
-from .nodes import (
-    Across,
-    Component,
-    Down,
-    Held,
-    Label,
-    Node,
-    Numeral,
-    Panel,
-    Pillar,
-    Spacer,
-    Strip,
-    find_largest,
-)
-from .plan import Outline, figure
-from .plot import Curve, Plot
-from .quantity import Array, Quantity
-from .scene import Scene
-from .selection import (
-    count_layers,
-    elide,
-    find_input,
-    pick,
-    show_tokens,
-    tell_tokens_left_out,
-)
+from .selection import count_layers, find_input, list_shown, pick, show_tokens
 
 MOST, DOTS = 13, 400  # tokens whose units are counted; units drawn on the curve
 SIDE = 112.0  # of a raster of units
@@ -54,12 +29,12 @@ class Unit(NamedTuple):
     row: int
     texts: list[str]
 
-    def count_active(self, plan: Outline, row: int) -> Quantity:
+    def count_active(self, plan: g.Outline, row: int) -> g.Quantity:
         """Return how many inner units of a token are above 0."""
         return plan.of(f"sum[f] where(0 < {self.name}.hidden[{row},f], 1, 0)")
 
 
-def find_unit(plan: Outline, side: str, layer: int, query: Query) -> Unit:
+def find_unit(plan: g.Outline, side: str, layer: int, query: Query) -> Unit:
     """Return the token that is asked for, or a word of the sentence."""
     layer = pick(layer, count_layers(plan.trace, side), "layer")
     tokens = plan.trace.source if side == "encoder" else plan.trace.target
@@ -67,7 +42,7 @@ def find_unit(plan: Outline, side: str, layer: int, query: Query) -> Unit:
     return Unit(f"{side}.{layer}.feed_forward", side, layer, row, show_tokens(tokens))
 
 
-def as_raster(values: Array) -> Array:
+def as_raster(values: g.Array) -> g.Array:
     """Return a long vector in rows, about as wide as high, filled up with NaN."""
     wide = 2 ** math.ceil(math.log2(math.sqrt(len(values))))
     rows = -(-len(values) // wide)
@@ -76,91 +51,91 @@ def as_raster(values: Array) -> Array:
     return padded.reshape(rows, wide)
 
 
-@figure("feed_forward")
+@g.figure("feed_forward")
 def draw_feed_forward(
-    plan: Outline, *, side: str = "encoder", layer: int = 0, query: Query = None
-) -> Scene:
+    plan: g.Outline, *, side: str = "encoder", layer: int = 0, query: Query = None
+) -> g.Scene:
     """Show one token through the feed-forward network; each inner unit is a cell (V63)."""
-    unit, settings = find_unit(plan, side, layer, query), plan.trace.settings
+    unit, settings = find_unit(plan, side, layer, query), plan.settings
     given = find_input(plan.trace, side, unit.layer, "feed_forward")
     inner, hidden = (plan.of(f"{unit.name}.{w}[{unit.row},f]") for w in ("inner", "hidden"))
-    limit, ink = find_largest([inner]), style.role("feed_forward").ink
+    limit, ink = g.find_largest([inner]), "feed_forward"
     bend = "ReLU" if settings.activation == "relu" else settings.activation.upper()
-    look = {"shown": 2, "cell": (36.0, 22.0)}
-    x = Strip(plan.of(f"{given}[{unit.row},d]"), "residual", **look)  # type: ignore[arg-type]
-    y = Strip(plan.of(f"{unit.name}.output[{unit.row},d]"), "feed_forward", **look)  # type: ignore[arg-type]
+    look: dict[str, Any] = {"shown": 2, "cell": (36.0, 22.0)}
+    x = plan.strip(f"{given}[{unit.row},d]", "residual", **look)
+    y = plan.strip(f"{unit.name}.output[{unit.row},d]", "feed_forward", **look)
     rasters = []
     for key, values, step in (("inner", inner, 2), ("hidden", hidden, 3)):
         raster = as_raster(values.values)
         high = SIDE * raster.shape[0] / raster.shape[1]
         hidden_cells = np.isnan(raster)
-        panel = Panel(
+        panel = g.Panel(
             np.nan_to_num(raster), width=SIDE, height=high, limit=limit, hidden=hidden_cells
         )
-        told = Label(plan.say(key, bend=bend), style.SMALL, ink, width=SIDE + 20, align="middle")
-        made = Down(panel.named(key), told, gap=4, align="middle", stands_on=0)
+        told = g.small(plan.say(key, bend=bend), ink, width=SIDE + 20, align="middle")
+        made = g.middle(panel.named(key), told, gap=4, stands_on=0)
         rasters.append(made.at(step, (-70, 0)))
     w_1, w_2 = (
-        Component(f"$W_{n}$", "linear", width=42, height=42, size=style.HEADING).named(f"W {n}")
+        g.Component(f"$W_{n}$", "linear", width=42, height=42, size=style.HEADING).named(f"W {n}")
         for n in (1, 2)
     )
     ends = []
     for letter, role, strip in (("x", "residual", x), ("f(x)", "feed_forward", y)):
-        told = Label(f"${letter}$", style.HEADING, style.role(role).ink)
-        ends.append(Down(told, strip.named(letter), gap=2, align="middle", stands_on=1))
-    way = Across(ends[0].at(1), w_1, rasters[0], rasters[1], w_2, ends[1].at(4, (-60, 0)), gap=20)
+        told = g.Label(f"${letter}$", style.HEADING, role)
+        ends.append(g.middle(told, strip.named(letter), gap=2, stands_on=1))
+    way = g.Across(ends[0].at(1), w_1, rasters[0], rasters[1], w_2, ends[1].at(4, (-60, 0)), gap=20)
     names = ("x", "W 1", "inner", "hidden", "W 2", "f(x)")
-    links = [Link(a, b) for a, b in pairwise(names)]
+    links = [g.Link(a, b) for a, b in pairwise(names)]
     dark = "dark" if bend == "ReLU" else "bent"
     on, units = int(float(unit.count_active(plan, unit.row))), len(inner)
     return plan.compose(
-        Down(way, _count_units(plan, unit, units).at(5, (0, 30)), gap=style.APART, align="middle"),
-        title=plan.say("title", word=unit.texts[unit.row], n=on, all=units),
-        note=plan.say("note", d=settings.d_model, f=units, layer=unit.layer, side=plan.say(side))
-        + tell_tokens_left_out(plan.lang, len(list_shown(unit.texts)), len(unit.texts)),
+        g.middle(way, _count_units(plan, unit, units).at(5, (0, 30)), gap=style.APART),
+        left=(len(list_shown(len(unit.texts), MOST)), len(unit.texts)),
         links=links,
-        callouts=[Callout("hidden", plan.say(dark), "above", 150, 3)],
+        callouts=[g.Callout("hidden", plan.say(dark), "above", 150, 3)],
         captions=[plan.say(f"caption_{n}", bend=bend, f=units) for n in range(1, 6)],
+        word=unit.texts[unit.row],
+        n=on,
+        all=units,
+        d=settings.d_model,
+        f=units,
+        layer=unit.layer,
+        side=plan.say(side),
     )
 
 
-def list_shown(texts: list[str]) -> list[int]:
-    """Return the tokens whose units are counted."""
-    return [n for n in elide(len(texts), MOST) if n is not None]
-
-
-def _count_units(plan: Outline, unit: Unit, units: int) -> Node:
+def _count_units(plan: g.Outline, unit: Unit, units: int) -> g.Node:
     """Return a bar for each token: how many of its units are on."""
-    bars: list[Node] = []
-    for n in list_shown(unit.texts):
-        ink = style.LIT if n == unit.row else style.role("feed_forward").ink
-        bar = Pillar(unit.count_active(plan, n), units, ink, width=24, height=56, digits=0)
-        name = Label(unit.texts[n], style.TINY, style.LIT if n == unit.row else style.INK, fit=42)
-        bars.append(Held(Down(bar, name, gap=2, align="middle"), 45))
-    told = Label(plan.say("units", n=units), style.SMALL, style.SOFT)
-    return Down(told, Across(*bars, gap=2, align="bottom"), gap=4, align="middle")
+    bars: list[g.Node] = []
+    for n in list_shown(len(unit.texts), MOST):
+        ink = style.LIT if n == unit.row else "feed_forward"
+        bar = g.Pillar(unit.count_active(plan, n), units, ink, width=24, height=56, digits=0)
+        name = g.tiny(unit.texts[n], style.LIT if n == unit.row else style.INK, fit=42)
+        bars.append(g.Held(g.middle(bar, name, gap=2), 45))
+    told = g.small(plan.say("units", n=units))
+    return g.middle(told, g.Across(*bars, gap=2, align="bottom"), gap=4)
 
 
-@figure("bend")
+@g.figure("bend")
 def draw_activation(
-    plan: Outline, *, side: str = "encoder", layer: int = 0, query: Query = None
-) -> Scene:
+    plan: g.Outline, *, side: str = "encoder", layer: int = 0, query: Query = None
+) -> g.Scene:
     """Show the activation function, and the inner units of one token on it (V64)."""
-    unit, activation = find_unit(plan, side, layer, query), plan.trace.settings.activation
+    unit, activation = find_unit(plan, side, layer, query), plan.settings.activation
     bend = "ReLU" if activation == "relu" else activation.upper()
     inner, hidden = (plan.of(f"{unit.name}.{w}[{unit.row},f]").values for w in ("inner", "hidden"))
-    limit = 1.1 * find_largest([inner])
+    limit = 1.1 * g.find_largest([inner])
     grid = np.linspace(-limit, limit, 201)
-    curves = [Curve(grid.tolist(), activate(activation, grid).tolist(), style.FAINT, 2.5)]
+    curves = [g.Curve(grid.tolist(), activate(activation, grid).tolist(), style.FAINT, 2.5)]
     order = np.argsort(inner)
     kept = order[np.unique(np.linspace(0, len(order) - 1, min(DOTS, len(order))).astype(int))]
-    inks = {"off": style.role("query").ink, "on": style.LIT}
+    inks = {"off": "query", "on": style.LIT}
     for name, colour in inks.items():
         own = kept[(inner[kept] > 0) == (name == "on")]
         if len(own):
             xs, ys = inner[own].tolist(), hidden[own].tolist()
-            curves.append(Curve(xs, ys, colour, 0.0, dots=True, alpha=0.45, name=name))
-    plot = Plot(
+            curves.append(g.Curve(xs, ys, colour, 0.0, dots=True, alpha=0.45, name=name))
+    plot = g.Plot(
         curves,
         width=420,
         height=200,
@@ -174,22 +149,28 @@ def draw_activation(
         (plan.of(f"sum[f] where({name} <= 0, 1, 0)"), "off", inks["off"]),
         (plan.of(f"sum[f] where(0 < {name}, 1, 0)"), "on", inks["on"]),
     ]
-    heads: list[Node] = []
+    heads: list[g.Node] = []
     for count, key, colour in counts:
-        told = Label(plan.say(key), style.BODY, colour)
-        heads.append(Held(Across(Numeral(count, 24.0, colour, digits=0, bold=True), told), 210))
+        told = plan.label(key, ink=colour)
+        heads.append(
+            g.Held(g.Across(g.Numeral(count, 24.0, colour, digits=0, bold=True), told), 210)
+        )
     off = int(float(counts[0][0]))
     key = "title" if activation == "relu" else "title_bent"
     return plan.compose(
-        Down(Across(Spacer(30), *heads, gap=0), plot, gap=0),
-        title=plan.say(key, word=unit.texts[unit.row], n=off, all=len(inner), bend=bend),
+        g.Down(g.Across(g.Spacer(30), *heads, gap=0), plot, gap=0),
+        title=key,
         note=plan.say("note", side=plan.say(side), layer=unit.layer)
         + (plan.say("thinned", n=len(kept), all=len(inner)) if len(kept) < len(inner) else ""),
-        callouts=[Callout("off", plan.say("why"), "above", 190)] if off else [],
+        callouts=[g.Callout("off", "why", "above", 190)] if off else [],
+        word=unit.texts[unit.row],
+        n=off,
+        all=len(inner),
+        bend=bend,
     )
 
 
-def activate(activation: str, x: Array) -> Array:
+def activate(activation: str, x: g.Array) -> g.Array:
     """Return the activation of numbers, by the equation of the catalogue."""
     entry = look_up("encoder.0.feed_forward.hidden")
     assert entry

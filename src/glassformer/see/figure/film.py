@@ -10,13 +10,11 @@ from typing import Any
 
 import numpy as np
 
+from . import grammar as g
 from . import style
 from .animate import Animation, write_gif, write_mp4
-from .nodes import Down, Label, Node
 from .pictures import make_scene
-from .plan import Outline, figure
 from .render import render_scene
-from .scene import Scene
 from .typesetting import quote
 
 REEL = ("V09", "V32", "V33", "V35", "V37", "V112", "V46", "V63", "V71", "V74", "V77", "V75")
@@ -26,13 +24,13 @@ CARD = 3.0  # seconds that the text stands at the beginning, and the translation
 Frames = Iterator[tuple[Any, float]]
 
 
-@figure("film")
-def draw_card(plan: Outline, *, ends: bool = False) -> Scene:
+@g.figure("film")
+def draw_card(plan: g.Outline, *, ends: bool = False) -> g.Scene:
     """Show the text that goes in, or the translation that came out."""
     text = quote(plan.trace.translation if ends else plan.trace.text)
-    lines: list[Node] = [Label(f"“{text}”", style.TITLE, width=480, align="middle")]
+    lines: list[g.Node] = [g.Label(f"“{text}”", style.TITLE, width=480, align="middle")]
     title = plan.say("out" if ends else "in", n=len(plan.trace.source), m=len(plan.trace.target))
-    return plan.compose(Down(*lines), title=title)
+    return plan.compose(g.Down(*lines), title=title)
 
 
 def write_film(
@@ -70,12 +68,11 @@ def _play(
     yield from _put_on_stage(draw_card(trace, lang=lang, ends=True), stage)
 
 
-def _put_on_stage(scene: Scene, stage: tuple[int, int]) -> Frames:
+def _put_on_stage(scene: g.Scene, stage: tuple[int, int]) -> Frames:
     """Yield the frames of one picture, as large as the stage and in the middle of it."""
     drawn = render_scene(scene)
     dpi = 72 * min(stage[0] / scene.width, stage[1] / scene.height)
-    figure = drawn.figure if isinstance(drawn, Animation) else drawn
-    moving = drawn if isinstance(drawn, Animation) else Animation(figure, [], [])
+    moving = drawn if isinstance(drawn, Animation) else Animation(drawn, (), ())
     for array, seconds in moving.paint(dpi):
         high, wide = min(len(array), stage[1]), min(array.shape[1], stage[0])
         frame = np.full((stage[1], stage[0], 3), 255, np.uint8)

@@ -6,15 +6,9 @@ from pathlib import Path
 
 import numpy as np
 
+from . import grammar as g
 from . import style
-from .grids import Matrix
-from .links import Callout
-from .nodes import Across, Bar, Columns, Down, Label, Node, Numeral, Panel, Spacer
-from .plan import Outline, figure
-from .plot import Curve, Plot
-from .quantity import Array
 from .runs import RunSnapshots, read_watched
-from .scene import Scene
 from .selection import pick, show_token
 
 Place = Path | str | None
@@ -25,7 +19,7 @@ SURE = 0.5
 class Lesson:
     """One sentence of a watched training, and the words of its figure."""
 
-    def __init__(self, plan: Outline, watch: Place, sentence: int):
+    def __init__(self, plan: g.Outline, watch: Place, sentence: int):
         self.plan, self.run = plan, read_watched(watch)
         self.sentence = pick(sentence, len(self.run.sentences), "sentence")
         self.names = self.run.names(self.sentence)
@@ -38,11 +32,11 @@ class Lesson:
         """Return the snapshot nearest to an update."""
         return int(np.abs(np.array(self.run.steps) - step).argmin())
 
-    def draw(self, name: str, values: Array, *, digits: int | None, width: float) -> Matrix:
+    def draw(self, name: str, values: g.Array, *, digits: int | None, width: float) -> g.Matrix:
         """Return a row for each token of the reference, a column for each possible token."""
         wide = min(width, 540 / values.shape[1])
         made, gone = self.plan.give(name, np.nan_to_num(values)), np.isnan(values)
-        panel = Panel(
+        panel = g.Panel(
             made,
             width=wide * values.shape[1],
             height=(22.0 if len(values) <= 14 else 16.0) * len(values),
@@ -54,10 +48,10 @@ class Lesson:
         )
         sums = [self.plan.of(f"sum[j] {name}[{i},j]") for i in range(len(values))]
         shown = sums if not gone.any() and len(self.run.vocabulary) == len(self.names) else ()
-        return Matrix(panel, rows=self.rows, columns=self.names, sums=shown)
+        return g.Matrix(panel, rows=self.rows, columns=self.names, sums=shown)
 
 
-def make_target(run: RunSnapshots, sentence: int, smoothing: float) -> Array:
+def make_target(run: RunSnapshots, sentence: int, smoothing: float) -> g.Array:
     """Return the target distributions: all on the right token, but for `smoothing`.
 
     That share is spread evenly over all tokens of the vocabulary.
@@ -67,7 +61,7 @@ def make_target(run: RunSnapshots, sentence: int, smoothing: float) -> Array:
     return (1 - smoothing) * hit + smoothing / len(run.vocabulary)
 
 
-def count_digits(values: Array) -> int:
+def count_digits(values: g.Array) -> int:
     """Return how many digits after the point make printed rows add up to their sums.
 
     It is two, more where rounding many small numbers would spoil the sum, and at most five.
@@ -80,8 +74,10 @@ def count_digits(values: Array) -> int:
     return 5
 
 
-@figure("untrained")
-def draw_untrained(plan: Outline, *, watch: Place = None, sentence: int = 0, row: int = 0) -> Scene:
+@g.figure("untrained")
+def draw_untrained(
+    plan: g.Outline, *, watch: Place = None, sentence: int = 0, row: int = 0
+) -> g.Scene:
     """Show one prediction of an untrained model beside what is wanted (V84)."""
     lesson = Lesson(plan, watch, sentence)
     row = pick(row, len(lesson.rows), "row")
@@ -89,70 +85,66 @@ def draw_untrained(plan: Outline, *, watch: Place = None, sentence: int = 0, row
     target = make_target(lesson.run, lesson.sentence, 0.0)[row]
     place = int(target.argmax())
     said, wanted = plan.give("said", np.nan_to_num(share)), plan.give("wanted", target)
-    heads = [Label(plan.say(key), style.SMALL, bold=True) for key in ("says", "wants")]
-    rows: list[list[Node]] = [[Spacer(), *heads]]
+    heads = [plan.label(key, style.SMALL, bold=True) for key in ("says", "wants")]
+    rows: list[list[g.Node]] = [[g.Spacer(), *heads]]
     for j, name in enumerate(lesson.names):
-        ink = style.LIT if j == place else style.role("softmax").ink
-        bar = Bar(said[j], 1.0, ink, width=170, digits=3)
-        label = Label(name, style.BODY, ink if j == place else style.INK, bold=j == place)
+        ink = style.LIT if j == place else "softmax"
+        bar = g.Bar(said[j], 1.0, ink, width=170, digits=3)
+        label = g.Label(name, ink=ink if j == place else style.INK, bold=j == place)
         rows.append(
-            [
-                label,
-                bar.named(f"said {j}"),
-                Bar(wanted[j], 1.0, style.role("heads").ink, width=170, digits=0),
-            ]
+            [label, bar.named(f"said {j}"), g.Bar(wanted[j], 1.0, "heads", width=170, digits=0)]
         )
     loss = plan.give("loss", [-np.log(share[place])])[0]
-    formula = Across(
-        Label(f"$− ln P$ ( {lesson.names[place]} ) =", style.HEADING),
-        Numeral(loss, style.HEADING, digits=3, bold=True),
+    formula = g.Across(
+        g.Label(f"$− ln P$ ( {lesson.names[place]} ) =", style.HEADING),
+        g.Numeral(loss, style.HEADING, digits=3, bold=True),
     )
-    table = Columns(rows, gap=(14, 5), align=["end", "start", "start"])
+    table = g.Columns(rows, gap=(14, 5), align="rl")
     best = int(np.nanargmax(share))
     shares = {"share": f"{100 * share[place]:.0f}", "most": f"{100 * share[best]:.0f}"}
     return plan.compose(
-        Down(table, formula, gap=style.APART, align="middle"),
+        g.middle(table, formula, gap=style.APART),
         title=plan.say(
             "title" if best != place else "title_lucky",
             word=lesson.names[place],
             other=lesson.names[best],
             **shares,
         ),
-        note=plan.say("note"),
         origin=lesson.origin,
-        callouts=[Callout(f"said {place}", plan.say("grow"), "below", 150)],
+        callouts=[g.Callout(f"said {place}", "grow", "below", 150)],
     )
 
 
-@figure("targets")
+@g.figure("targets")
 def draw_targets(
-    plan: Outline, *, watch: Place = None, sentence: int = -1, smoothing: float = 0.1
-) -> Scene:
+    plan: g.Outline, *, watch: Place = None, sentence: int = -1, smoothing: float = 0.1
+) -> g.Scene:
     """Show the target distributions, plain and smoothed (V85)."""
     lesson = Lesson(plan, watch, sentence)
-    parts: list[Node] = []
+    parts: list[g.Node] = []
     for key, amount in (("plain", 0.0), ("smooth", smoothing)):
         values = make_target(lesson.run, lesson.sentence, amount)
         of = plan.of(f"{amount:.9f}") if amount else None
-        name = Label(plan.say(key, n=f"{amount:g}"), style.BODY, bold=True, of=of)
+        name = g.Label(plan.say(key, n=f"{amount:g}"), bold=True, of=of)
         matrix = lesson.draw(key, values, digits=count_digits(values), width=48)
-        parts.append(Down(name, matrix.named(key), gap=6))
+        parts.append(g.Down(name, matrix.named(key), gap=6))
     hidden = len(lesson.run.vocabulary) - len(lesson.names)
     even = f"{smoothing / len(lesson.run.vocabulary):.4f}"
     told = plan.say("even", n=len(lesson.run.vocabulary), each=even)
     return plan.compose(
-        Down(*parts, gap=style.APART),
-        title=plan.say("title" if smoothing else "title_plain", share=f"{100 * smoothing:g}"),
+        g.Down(*parts, gap=style.APART),
+        title="title" if smoothing else "title_plain",
         note=plan.say("note") + (plan.say("others", n=hidden) if hidden else ""),
         origin=lesson.origin,
-        callouts=[Callout("smooth", told, "below", 260)] if smoothing else [],
+        callouts=[g.Callout("smooth", told, "below", 260)] if smoothing else [],
+        share=f"{100 * smoothing:g}",
     )
 
 
-@figure("trained")
+@g.figure("trained")
 def draw_trained(
-    plan: Outline, *, watch: Place = None, sentence: int = -1, update: int | None = None
-) -> Scene:
+    plan: g.Outline, *, watch: Place = None, sentence: int = -1, update: int | None = None
+) -> g.Scene:
     """Show the predictions of a model in training, of a sentence's every position (V86).
 
     update: the nearest snapshot is drawn; by default one at which the toy has learnt some, or the
@@ -170,25 +162,27 @@ def draw_trained(
     matrix = lesson.draw("share", values, digits=2, width=48)
     return plan.compose(
         matrix.named("grid"),
-        title=plan.say("title", step=lesson.run.steps[number], n=sure, all=len(own)),
         note=plan.say("note") + (plan.say("hatched") if np.isnan(values).any() else ""),
         origin=lesson.origin,
-        callouts=[Callout("grid", told, "below", 250)],
+        callouts=[g.Callout("grid", told, "below", 250)],
+        step=lesson.run.steps[number],
+        n=sure,
+        all=len(own),
     )
 
 
-@figure("learning")
-def draw_learning(plan: Outline, *, watch: Place = None, sentence: int = -1) -> Scene:
+@g.figure("learning")
+def draw_learning(plan: g.Outline, *, watch: Place = None, sentence: int = -1) -> g.Scene:
     """Show the predictions from the first snapshot to the last, and the loss (V87)."""
     lesson = Lesson(plan, watch, sentence)
     run, count = lesson.run, len(lesson.run.steps)
     losses = plan.give("loss", [run.loss(n, lesson.sentence) for n in range(count)])
     shown = sorted({round(n) for n in np.linspace(0, count - 1, min(SQUARES, count))})
     wide = min(14.0, 130 / len(lesson.names))
-    squares: list[Node] = []
+    squares: list[g.Node] = []
     for place, n in enumerate(shown, 1):
         values = np.nan_to_num(run.share(n, lesson.sentence))
-        panel = Panel(
+        panel = g.Panel(
             plan.give(f"share_{n}", values),
             width=wide * values.shape[1],
             height=wide * values.shape[0],
@@ -198,20 +192,20 @@ def draw_learning(plan: Outline, *, watch: Place = None, sentence: int = -1) -> 
         )
         names = lesson.rows if (place - 1) % 3 == 0 and wide >= 10 else ()
         heads = lesson.names if place <= 3 and wide >= 10 else ()
-        head = Across(
-            Label(plan.say("update", n=run.steps[n]), style.SMALL, bold=True),
-            Numeral(losses[n], style.SMALL, style.SOFT),
+        head = g.Across(
+            g.Label(plan.say("update", n=run.steps[n]), style.SMALL, bold=True),
+            g.Numeral(losses[n], style.SMALL, style.SOFT),
             gap=10,
         )
-        square = Matrix(panel, rows=names, columns=heads, head=head, fit=50).named(f"at {n}")
+        square = g.Matrix(panel, rows=names, columns=heads, head=head, fit=50).named(f"at {n}")
         squares.append(square.at(place, (-40, 0)))
     lines = [squares[n : n + 3] for n in range(0, len(squares), 3)]
-    ink = style.role("softmax").ink
+    ink = "softmax"
     steps = list(map(float, run.steps))
     at = [steps[n] for n in shown]
-    curve = Curve(steps, losses.values.tolist(), ink, 2.2)
-    dots = Curve(at, losses.values[shown].tolist(), ink, 0.0, dots=True)
-    plot = Plot(
+    curve = g.Curve(steps, losses.values.tolist(), ink, 2.2)
+    dots = g.Curve(at, losses.values[shown].tolist(), ink, 0.0, dots=True)
+    plot = g.Plot(
         [curve, dots],
         width=190,
         height=170,
@@ -224,12 +218,14 @@ def draw_learning(plan: Outline, *, watch: Place = None, sentence: int = -1) -> 
     first, last = (f"{float(losses[n]):.2f}" for n in (0, count - 1))
     best = np.nan_to_num(run.share(count - 1, lesson.sentence)).argmax(1)
     key = "title" if np.array_equal(best, np.arange(len(best))) else "title_none"
-    diagonal = Callout(f"at {shown[-1]}", plan.say("diagonal"), "below", 160, len(shown))
+    diagonal = g.Callout(f"at {shown[-1]}", plan.say("diagonal"), "below", 160, len(shown))
     return plan.compose(
-        Across(Columns(lines, gap=(16, 14), align="end"), plot, gap=30),
-        title=plan.say(key, n=run.steps[-1], first=first, last=last),
-        note=plan.say("note"),
+        g.Across(g.Columns(lines, gap=(16, 14), align="r"), plot, gap=30),
+        title=key,
         origin=lesson.origin,
         callouts=[diagonal] if key == "title" else [],
         captions=captions,
+        n=run.steps[-1],
+        first=first,
+        last=last,
     )

@@ -7,13 +7,9 @@ from pathlib import Path
 
 import numpy as np
 
+from . import grammar as g
 from . import style
-from .links import Link
-from .nodes import Across, Chip, Columns, Held, Label, Node
-from .plan import Outline, figure
-from .plot import Curve, Plot
 from .runs import RunSnapshots, read_watched
-from .scene import Scene
 from .selection import pick, show_token
 
 Place = Path | str | None
@@ -38,8 +34,8 @@ def smoothed_loss(x: float, smoothing: float, tokens: int) -> float:
     return sum(count * p * math.log(p / q) for count, p, q in parts if p > 0)
 
 
-@figure("schedules")
-def draw_schedules(plan: Outline, *, smoothing: float = 0.1, tokens: int = 6) -> Scene:
+@g.figure("schedules")
+def draw_schedules(plan: g.Outline, *, smoothing: float = 0.1, tokens: int = 6) -> g.Scene:
     """Show the cost of certainty under label smoothing, and learning-rate schedules (V89)."""
     xs = np.linspace(0.002, 0.6, 150).tolist()
     best = smoothing * (tokens - 1) / tokens
@@ -47,9 +43,9 @@ def draw_schedules(plan: Outline, *, smoothing: float = 0.1, tokens: int = 6) ->
     for amount, ink in ((0.0, style.SOFT), (smoothing, style.LIT)):
         ys = [min(smoothed_loss(x, amount, tokens), 1.2) for x in xs]
         label = plan.say("smoothing", n=f"{amount:g}")
-        curves.append(Curve(xs, ys, ink, 2.2, label, of=f"{amount:.9f}"))
-    low = Curve([best], [smoothed_loss(best, smoothing, tokens)], style.LIT, dots=True)
-    left = Plot(
+        curves.append(g.Curve(xs, ys, ink, 2.2, label, of=f"{amount:.9f}"))
+    low = g.Curve([best], [smoothed_loss(best, smoothing, tokens)], style.LIT, dots=True)
+    left = g.Plot(
         [*curves, low],
         width=210,
         x=(0, 0.6),
@@ -62,10 +58,10 @@ def draw_schedules(plan: Outline, *, smoothing: float = 0.1, tokens: int = 6) ->
     rates = []
     for n, (width, warmup) in enumerate(SCHEDULES):
         ys = [1000 * learning_rate(step, width, warmup) for step in steps]
-        rates.append(Curve(steps, ys, style.HEADS[n], 2.2, f"{width}, {warmup}"))
+        rates.append(g.Curve(steps, ys, style.HEADS[n], 2.2, f"{width}, {warmup}"))
     top = max(max(curve.ys) for curve in rates)
     ticks = range(0, UPDATES + 1, 5000)
-    right = Plot(
+    right = g.Plot(
         rates,
         width=200,
         x=(0, UPDATES),
@@ -76,17 +72,18 @@ def draw_schedules(plan: Outline, *, smoothing: float = 0.1, tokens: int = 6) ->
         beside=62,
     )
     return plan.compose(
-        Across(left, right, gap=style.NEAR, align="top"),
-        origin=plan.say("formulas"),
-        title=plan.say("title" if smoothing else "title_plain"),
-        note=plan.say("note", n=tokens, best=f"{best:.3f}"),
+        g.Across(left, right, gap=style.NEAR, align="top"),
+        origin="formulas",
+        title="title" if smoothing else "title_plain",
+        n=tokens,
+        best=f"{best:.3f}",
     )
 
 
-@figure("teacher")
+@g.figure("teacher")
 def draw_teacher_forcing(
-    plan: Outline, *, sentence: int | None = None, watch: Place = None
-) -> Scene:
+    plan: g.Outline, *, sentence: int | None = None, watch: Place = None
+) -> g.Scene:
     """Show what a model in training is fed, what it predicts, and what is wanted (V90).
 
     It is drawn of the first snapshot at which the model is sometimes right and sometimes wrong.
@@ -99,7 +96,7 @@ def draw_teacher_forcing(
     names, share = run.names(sentence), run.share(found, sentence)
     guessed = [names[int(np.nanargmax(row))] for row in share]
     fed = [plan.say("begin"), *wanted[:-1]]
-    rows: list[list[Node]] = []
+    rows: list[list[g.Node]] = []
     links = []
     shown = range(min(8, len(wanted)))
     for key, role, texts in (
@@ -107,23 +104,23 @@ def draw_teacher_forcing(
         ("predicted", "", guessed),
         ("fed", "embedded", fed),
     ):
-        name = Label(plan.say(key), style.BODY, bold=True)
-        cells: list[Node] = []
+        name = plan.label(key, bold=True)
+        cells: list[g.Node] = []
         for n in shown:
             wrong = key == "predicted" and guessed[n] != wanted[n]
-            chip = Chip(texts[n], "softmax" if wrong else role, lit=wrong, fit=WIDE - 18)
-            cells.append(Held(chip.named(f"{key} {n}"), WIDE - 6))
+            chip = g.Chip(texts[n], "softmax" if wrong else role, lit=wrong, fit=WIDE - 18)
+            cells.append(g.Held(chip.named(f"{key} {n}"), WIDE - 6))
         rows.append([name, *cells])
     for n in shown:
         wrong = guessed[n] != wanted[n]
-        links.append(Link(f"fed {n}", f"predicted {n}"))
+        links.append(g.Link(f"fed {n}", f"predicted {n}"))
         ink = style.LIT if wrong else style.FAINT
         links.append(
-            Link(f"predicted {n}", f"wanted {n}", ink=ink, head=False, dashed=wrong, line=2)
+            g.Link(f"predicted {n}", f"wanted {n}", ink=ink, head=False, dashed=wrong, line=2)
         )
         if n + 1 in shown:
             links.append(
-                Link(
+                g.Link(
                     f"wanted {n}",
                     f"fed {n + 1}",
                     "ribbon",
@@ -134,11 +131,13 @@ def draw_teacher_forcing(
             )
     missed = sum(guessed[n] != wanted[n] for n in range(len(wanted)))
     return plan.compose(
-        Columns(rows, gap=(6, 40), align=["end", *["middle"] * len(shown)]),
-        title=plan.say("title" if missed else "title_right"),
-        note=plan.say("note", missed=missed, n=len(wanted), step=run.steps[found]),
-        origin=plan.say("toy" if watch is None else "own"),
+        g.Columns(rows, gap=(6, 40), align="rm"),
+        title="title" if missed else "title_right",
+        origin="toy" if watch is None else "own",
         links=links,
+        missed=missed,
+        n=len(wanted),
+        step=run.steps[found],
     )
 
 
@@ -154,8 +153,8 @@ def _find_lesson(run: RunSnapshots, sentence: int) -> int:
     return 0
 
 
-@figure("gradients")
-def draw_gradients(plan: Outline, *, watch: Place = None) -> Scene:
+@g.figure("gradients")
+def draw_gradients(plan: g.Outline, *, watch: Place = None) -> g.Scene:
     """Show the gradient norm of each block at each recorded update (V91)."""
     run = read_watched(watch)
     if not run.gradients:
@@ -174,9 +173,9 @@ def draw_gradients(plan: Outline, *, watch: Place = None) -> Scene:
     for place, n in enumerate(order):
         ink = style.HEADS[place % len(style.HEADS)] if int(n) in named else style.FAINT
         label = blocks[int(n)].replace("_", " ") if int(n) in named else ""
-        curves.append(Curve(steps, values[n].tolist(), ink, 2.0 if label else 0.9, label))
+        curves.append(g.Curve(steps, values[n].tolist(), ink, 2.0 if label else 0.9, label))
     ticks = [10.0**n for n in range(low, max(high, low + 1) + 1)]
-    plot = Plot(
+    plot = g.Plot(
         curves[::-1],
         width=420,
         height=230,
@@ -188,10 +187,12 @@ def draw_gradients(plan: Outline, *, watch: Place = None) -> Scene:
         log=True,
         beside=130,
     )
-    fall = values[:, -1].mean() / values[:, 0].mean()
+    fall = float(values[:, -1].mean() / values[:, 0].mean())
     return plan.compose(
         plot,
-        title=plan.say("falls" if fall < 0.2 else "title"),
-        note=plan.say("note"),
-        origin=plan.say("toy" if watch is None else "own"),
+        title="falls" if fall < 0.2 else "title",
+        origin="toy" if watch is None else "own",
+        n=f"{steps[-1]:g}",
+        times=g.spell(float(f"{1 / fall:.2g}"), 0),
+        block=blocks[int(order[0])].replace("_", " "),
     )

@@ -7,16 +7,12 @@ from typing import Any
 
 import numpy as np
 
+from . import grammar as g
 from . import style
 from .attention import Query, choose_token
 from .context import compare_meanings
 from .kinds import find_rows, read_kinds
-from .links import Callout
 from .measures import cosine
-from .nodes import Across, Chip, Columns, Down, Label, Node, Numeral, Sheet, percent
-from .plan import Outline, figure
-from .quantity import Array
-from .scene import Area, BoxMark, Scene
 from .selection import show_token
 
 WIDE, TALL = 430.0, 350.0  # size of the map
@@ -31,8 +27,8 @@ INKS = dict(
 )
 
 
-@figure("map")
-def draw_map(plan: Outline, *, query: Query = None, most: int = 160) -> Scene:
+@g.figure("map")
+def draw_map(plan: g.Outline, *, query: Query = None, most: int = 160) -> g.Scene:
     """Show words of five kinds as a map of their embeddings, and the neighbours of four (V16)."""
     trace = plan.trace
     rows, kinds = _choose_rows(trace, most)
@@ -49,20 +45,23 @@ def draw_map(plan: Outline, *, query: Query = None, most: int = 160) -> Scene:
     same = sum(a == b for a, b in zip(here, nearest, strict=True))
     pairs = sum(here.count(kind) * (here.count(kind) - 1) for kind in INKS)
     chance = pairs / max(1, len(words) * (len(words) - 1))
-    names = [Label(plan.say(k), style.SMALL, INKS[k], bold=True) for k in INKS if k in here]
+    names = [plan.small(k, INKS[k], bold=True) for k in INKS if k in here]
     found = [_list_neighbours(plan, word, words, rows, kinds) for word in chosen]
     found.sort(key=lambda each: each[1])  # the callout points at the last one
     lists = [node for node, _ in found]
     told = plan.say("like_it", n=found[-1][1], all=NEAR)
     drawn = WordMap(words, points, [INKS.get(kind, style.SOFT) for kind in here], chosen)
-    left = Down(Across(*names, gap=14), drawn, gap=8)
+    left = g.Down(g.Across(*names, gap=14), drawn, gap=8)
     finds = bool(kinds) and same > 2 * chance * len(words)
     lists[-1].named("last list")
     return plan.compose(
-        Across(left, Down(*lists, gap=16), gap=style.APART, align="top"),
-        title=plan.say("same" if finds else "plain", same=same, all=len(words)),
-        note=plan.say("note" if kinds else "note_few", chance=percent(chance)),
-        callouts=[Callout("last list", told, "below", 120)] if found[-1][1] > 1 else [],
+        g.Across(left, g.Down(*lists, gap=16), gap=style.APART, align="top"),
+        title="same" if finds else "plain",
+        note="note" if kinds else "note_few",
+        callouts=[g.Callout("last list", told, "below", 120)] if found[-1][1] > 1 else [],
+        same=same,
+        all=len(words),
+        chance=g.percent(chance),
     )
 
 
@@ -94,29 +93,29 @@ def _choose_words(trace: Any, kinds: dict[str, str], own: str, query: Query) -> 
 
 
 def _list_neighbours(
-    plan: Outline, word: str, words: Sequence[str], rows: dict[str, int], kinds: dict[str, str]
-) -> tuple[Node, int]:
+    plan: g.Outline, word: str, words: Sequence[str], rows: dict[str, int], kinds: dict[str, str]
+) -> tuple[g.Node, int]:
     """Return a word and the words nearest to it, with their cosines; how many are of its kind."""
     table = plan.trace[TABLE]
     others = [other for other in words if rows[other] != rows[word]]
     near = compare_meanings(table[[rows[other] for other in others]], table[rows[word]][None])
-    lines: list[list[Node]] = []
+    lines: list[list[g.Node]] = []
     nearest = np.argsort(-near)[:NEAR].tolist()
     for n in nearest:
         ink = INKS.get(kinds.get(others[n], ""), style.SOFT)
         like = plan.of(cosine(f"{TABLE}[{rows[others[n]]},d]", f"{TABLE}[{rows[word]},d]"))
-        lines.append([Label(others[n], style.BODY, ink, fit=90), Numeral(like, ink=style.SOFT)])
-    told = Label(plan.say("near"), style.SMALL, style.SOFT)
+        lines.append([g.Label(others[n], ink=ink, fit=90), g.Numeral(like, ink=style.SOFT)])
+    told = plan.small("near")
     same = sum(word in kinds and kinds.get(others[n]) == kinds[word] for n in nearest)
-    head = Across(told, Chip(word, lit=True), gap=6)
-    return Down(head, Columns(lines, gap=(10, 1)), gap=4), same
+    head = g.Across(told, g.Chip(word, lit=True), gap=6)
+    return g.Down(head, g.Columns(lines, gap=(10, 1)), gap=4), same
 
 
-class WordMap(Node):
+class WordMap(g.Node):
     """Dots and the names of as many as there is room for, none upon another."""
 
     def __init__(
-        self, words: Sequence[str], points: Array, inks: Sequence[str], first: Sequence[str]
+        self, words: Sequence[str], points: g.Array, inks: Sequence[str], first: Sequence[str]
     ):
         low, high = points.min(0, initial=0), points.max(0, initial=1e-9)
         places = 12 + (points - low) / (high - low) * (WIDE - 70, TALL - 24)
@@ -124,21 +123,21 @@ class WordMap(Node):
         self.entries = sorted(entries, key=lambda entry: entry[0] not in first)
         self.width, self.height, self.first = WIDE, TALL, first
 
-    def draw(self, sheet: Sheet, x: float, y: float) -> None:
-        ground = BoxMark(x=x, y=y, width=WIDE, height=TALL, fill=style.GROUND, round=8, layer=0)
+    def draw(self, sheet: g.Sheet, x: float, y: float) -> None:
+        ground = g.BoxMark(x=x, y=y, width=WIDE, height=TALL, fill=style.GROUND, round=8, layer=0)
         sheet.add(ground)
-        taken = [Area(x + a - 2, y + b - 2, 4, 4) for _, (a, b), _ in self.entries]
+        taken = [g.Area(x + a - 2, y + b - 2, 4, 4) for _, (a, b), _ in self.entries]
         for (word, (a, b), ink), dot in zip(self.entries, tuple(taken), strict=True):
-            mark = BoxMark(x=dot.x, y=dot.y, width=4, height=4, round=2, fill=ink, layer=4)
+            mark = g.BoxMark(x=dot.x, y=dot.y, width=4, height=4, round=2, fill=ink, layer=4)
             sheet.add(mark)
-            label = Label(word, style.SMALL, ink, fit=70, bold=word in self.first)
-            place = Area(x + a + 4, y + b - 5, label.width, 10)
+            label = g.small(word, ink, fit=70, bold=word in self.first)
+            place = g.Area(x + a + 4, y + b - 5, label.width, 10)
             if place.right < x + WIDE and not any(place.meets(other) for other in taken):
                 label.place(sheet, place.x, y + b - label.height / 2)
                 taken.append(place)
 
 
-def spread_out(alike: Array, *, neighbours: float = 12.0, steps: int = 400) -> Array:
+def spread_out(alike: g.Array, *, neighbours: float = 12.0, steps: int = 400) -> g.Array:
     """Return points in the plane whose neighbours are those of greatest likeness (t-SNE).
 
     alike: cosines of all pairs. neighbours: the perplexity. It begins with the two main
@@ -161,7 +160,7 @@ def spread_out(alike: Array, *, neighbours: float = 12.0, steps: int = 400) -> A
     middle = np.eye(n) - 1 / n
     _, directions = np.linalg.eigh(-0.5 * middle @ apart @ middle)
     signs = np.sign(directions[np.abs(directions).argmax(0), np.arange(n)])
-    points: Array = 1e-2 * (directions * signs)[:, :-3:-1] / max(1e-9, directions[:, -1].std())
+    points: g.Array = 1e-2 * (directions * signs)[:, :-3:-1] / max(1e-9, directions[:, -1].std())
     moved = np.zeros_like(points)
     for step in range(steps):
         near = 1 / (1 + ((points[:, None] - points) ** 2).sum(-1))

@@ -3,110 +3,66 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from . import grammar as g
 from . import style
 from .attention import choose_row, find_sharpest
+from .head import PROJECTIONS, Head
 from .kinds import read_kinds
-from .links import Callout, Link
-from .nodes import (
-    Across,
-    Card,
-    Columns,
-    Down,
-    Held,
-    Label,
-    Line,
-    Node,
-    Panel,
-    Pillar,
-    Spacer,
-    percent,
-)
-from .plan import Outline, figure
-from .products import show_tensor
-from .quantity import Array
-from .scene import Scene
-from .selection import find_attention, find_input, pick_heads, show_tokens
-from .steps import PROJECTIONS
+from .selection import find_input, pick_heads
 
-FEW, MOST_STEPS = 10, 8  # tokens that are listed; steps of an animation
+FEW, LOOKS, MOST_STEPS = 10, 5, 8  # tokens that are listed; bars of a head; steps to show all
 
 
-def _ink(head: int) -> str:
-    return style.HEADS[head % len(style.HEADS)]
-
-
-def _name(plan: Outline, head: int, size: float = style.BODY) -> Node:
-    return Label(plan.say("number", head=head), size, _ink(head), bold=True)
-
-
-def _weight(plan: Outline, name: str, projection: str, head: int) -> Array:
-    """Return the paper's W for one head, D K; the stored matrix is its transpose, for all heads."""
-    k = plan.trace.settings.width
-    stored: Array = plan.trace[f"{name}.to_{projection}.weight"]
-    return np.asarray(stored[head * k : (head + 1) * k]).T
-
-
-@figure("two_heads")
-def draw_two_heads(plan: Outline, *, layer: int = 0, heads: Sequence[int] | None = None) -> Scene:
-    """Show heads side by side, each with its own projections of X and its own weights (V42).
+@g.figure("two_heads")
+def draw_two_heads(
+    plan: g.Outline, *, layer: int = 0, heads: Sequence[int] | None = None
+) -> g.Scene:
+    """Show heads beside each other: own projections of one X, own glances of one token (V42).
 
     By default, the head with the largest weight and the one that differs most from it.
     """
-    trace = plan.trace
-    attention = find_attention(trace, "encoder", layer)
-    name, row = attention.name, choose_row(trace, attention, None)
-    weights = trace[f"{name}.weights"]
+    trace, attention = plan.trace, plan.attention("encoder", layer)
+    row, weights = choose_row(trace, attention, None), trace[f"{attention.name}.weights"]
     first = find_sharpest(attention, weights, row)
-    other = int(np.abs(weights - weights[first]).sum((1, 2)).argmax())
+    other = int(np.abs(weights[:, row] - weights[first, row]).sum(-1).argmax())
     chosen = pick_heads(trace, (first, other) if heads is None else heads)[:3]
     x = plan.of(f"{find_input(trace, 'encoder', attention.layer, 'self_attention')}[q,d]")
-    n = len(x)
-    unit = min(4.0, 60 / n)
-    cards = []
+    limit = float(weights[chosen, row].max())
+    cards, tops = [], []
     for h in chosen:
-        columns: list[Node] = []
-        for projection in PROJECTIONS:
-            letter = projection[0].upper()
-            made = plan.of(f"{name}.{projection}[{h},q,k]")
-            stack = (
-                show_tensor(
-                    _weight(plan, name, projection, h),
-                    f"$W_{letter}$",
-                    projection,
-                    unit=1.1,
-                    most=66,
-                ),
-                show_tensor(made, f"${letter}$", projection, unit=unit, most=66),
-            )
-            columns.append(Down(*stack, gap=10, align="middle"))
-        share = plan.of(f"{name}.weights[{h},q,m]")
-        looks = Panel(share, width=112, height=112, scale="share", edge=_ink(h))
-        where = Down(
-            Label("$softmax ( Q K^T / √d_k )$", style.SMALL, style.role("weights").ink),
-            looks,
-            gap=4,
-            align="middle",
+        head = Head(plan, attention, h)
+        learned = [head.show_learned(p, unit=1.1, most=70) for p in PROJECTIONS]
+        best = np.argsort(-weights[h, row], kind="stable")[:LOOKS].tolist()
+        tops.append(attention.keys[best[0]])
+        looks = [
+            [
+                g.Label(attention.keys[m], bold=m == best[0], fit=70),
+                g.Bar(head.of("weights", f"{row},m")[m], limit, head.ink, width=90, height=12),
+            ]
+            for m in best
+        ]
+        reads = g.small(plan.say("reads", word=attention.queries[row]))
+        right = g.Down(reads, g.Columns(looks, gap=(8, 4), align="rl"), gap=8)
+        inside = g.Across(g.Across(*learned, gap=12), right, gap=22)
+        card = g.Card(
+            g.middle(head.name(), inside, gap=10), edge=head.ink, fill=style.PAPER, pad=14
         )
-        inside = Down(
-            _name(plan, h), Across(*columns, where, gap=16, align="top"), gap=8, align="middle"
-        )
-        cards.append(Card(inside, edge=_ink(h), fill=style.PAPER, pad=14).named(f"head {h}"))
-    left = show_tensor(x, "$X$", "sum", unit=unit, most=110)
-    tops = [attention.keys[int(weights[h, row].argmax())] for h in chosen]
-    key = "apart" if len({*tops}) > 1 else "title"
-    told = {"word": attention.queries[row], "one": tops[0], "two": tops[-1]}
-    left.named("input")
-    links = [Link("input", f"head {h}", "ribbon", ink=_ink(h), line=1.8) for h in chosen]
+        cards.append(card.named(f"head {h}"))
+    given = g.tensor(x, "$X$", "sum", unit=min(4.0, 60 / len(x)), most=110).named("input")
     return plan.compose(
-        Down(left, Across(*cards, gap=30), gap=34, align="middle"),
-        title=plan.say(key, **told),
-        note=plan.say("note", where=attention.title(plan.lang)),
-        links=links,
-        callouts=[Callout("input", plan.say("whole"), "right", 150)],
+        g.middle(given, g.Across(*cards, gap=24), gap=34),
+        title="apart" if len({*tops}) > 1 else "title",
+        links=[
+            g.Link("input", f"head {h}", "ribbon", ink=style.head_ink(h), line=1.8) for h in chosen
+        ],
+        callouts=[g.Callout("input", "whole", "right", 150)],
+        word=attention.queries[row],
+        one=tops[0],
+        two=tops[-1],
     )
 
 
@@ -125,12 +81,17 @@ class Portrait(NamedTuple):
     def excess(self) -> float:
         return self.share - self.chance
 
+    def tell(self, plan: g.Outline, head: int) -> dict[str, Any]:
+        """Return what fills in a sentence about it."""
+        shares = {"share": g.percent(self.share), "chance": g.percent(self.chance)}
+        return {"head": head, "at": plan.say(self.key, word=self.word), **shares}
+
 
 LEAST = 0.08  # share of the weight, above chance, that makes a habit
 SHIFTS = {"before_2": -2, "before": -1, "itself": 0, "after": 1, "after_2": 2}
 
 
-def portray_heads(weights: Array, texts: Sequence[str]) -> list[Portrait]:
+def portray_heads(weights: g.Array, texts: Sequence[str]) -> list[Portrait]:
     """Return for each head what it looks at most, compared with heads that look everywhere alike.
 
     weights: H Q M, of self-attention without a mask.
@@ -154,263 +115,215 @@ def portray_heads(weights: Array, texts: Sequence[str]) -> list[Portrait]:
     return found
 
 
-def find_layer(plan: Outline) -> int:
+def find_layer(plan: g.Outline) -> int:
     """Return the encoder layer whose heads have the most marked habits."""
-    texts = show_tokens(plan.trace.source)
+    texts = plan.source
     marked = [
         sum(
             each.excess
             for each in portray_heads(plan.trace[f"encoder.{n}.self_attention.weights"], texts)
         )
-        for n in range(plan.trace.settings.encoder_layers)
+        for n in range(plan.settings.encoder_layers)
     ]
     return int(np.argmax(marked))
 
 
-@figure("heads")
-def draw_all_heads(plan: Outline, *, layer: int | None = None) -> Scene:
-    """Show the weights of all heads, what each looks at, and what each has read (V43)."""
-    return _show_portraits(plan, layer, moving=False)
-
-
-@figure("heads")
-def draw_portraits(plan: Outline, *, layer: int | None = None) -> Scene:
-    """Show one head after the other, with what it looks at (V46)."""
-    return _show_portraits(plan, layer, moving=True)
-
-
-def _show_portraits(plan: Outline, layer: int | None, moving: bool) -> Scene:
-    attention = find_attention(plan.trace, "encoder", find_layer(plan) if layer is None else layer)
-    weights = plan.of(f"{attention.name}.weights[h,q,m]")
-    context = plan.of(f"{attention.name}.context[h,q,k]")
+@g.figure("heads")
+def draw_all_heads(plan: g.Outline, *, layer: int | None = None, moving: bool = False) -> g.Scene:
+    """Show the weights of all heads, what each looks at and has read (V43), in turn (V46)."""
+    attention = plan.attention("encoder", find_layer(plan) if layer is None else layer)
+    weights, count, side = (plan.of(f"{attention.name}.weights[h,q,m]"), plan.settings.heads, 112.0)
     portraits = portray_heads(weights.values, attention.keys)
-    count, side = len(portraits), 112.0
     together = -(-count // MOST_STEPS)  # heads that appear in one step
-    cards: list[Node] = []
-    captions: dict[int, str] = {}
+    cards: list[g.Node] = []
+    captions = [""] * -(-count // together) * moving
     for h, each in enumerate(portraits):
-        told = {"head": h, "at": plan.say(each.key, word=each.word)}
-        told |= {"share": percent(each.share), "chance": percent(each.chance)}
+        told, head, step = each.tell(plan, h), Head(plan, attention, h), h // together
         is_any = each.key == "anywhere"
-        line = f"{told['at']}" if is_any else f"{told['at']}: {told['share']}"
-        parts: list[Node] = [
-            _name(plan, h),
-            Label(line, style.SMALL, fit=side + 30),
-            Panel(weights[h], width=side, height=side, scale="share", edge=_ink(h)),
-        ]
-        if not moving:
-            own = Panel(context[h], width=40, height=44, edge=style.role("heads").ink)
-            letter = Label(f"$Z_{{{h}}}$", style.BODY, style.role("heads").ink)
-            parts.append(Across(letter, own, gap=6))
-        card, step = Held(Down(*parts, gap=5, align="middle"), side + 34), h // together + 1
-        card.named(f"head {h}")
-        cards.append(card.at(step, (0, 30)) if moving else card)
-        caption = plan.say("told_anywhere" if is_any else "told", **told)
-        captions[step] = f"{captions[step]} {caption}" if step in captions else caption
-    rows = [Across(*cards[n : n + 4], gap=8, align="top") for n in range(0, count, 4)]
+        line = told["at"] if is_any else f"{told['at']}: {told['share']}"
+        read = g.Panel(head.of("context"), width=40, height=44, edge="heads")
+        card = g.middle(
+            head.name(),
+            g.Label(line, style.SMALL, fit=side + 30),
+            g.Panel(weights[h], width=side, height=side, scale="share", edge=head.ink),
+            g.Across(g.Label(f"$Z_{{{h}}}$", ink="heads"), read, gap=6),
+            gap=5,
+        )
+        cards.append(g.Held(card, side + 34).named(f"head {h}"))
+        if moving:
+            cards[-1].at(step + 1, (0, 30))
+            captions[step] += " " + plan.say("told_anywhere" if is_any else "told", **told)
     habits = {(each.key, each.word) for each in portraits if each.key != "anywhere"}
     best = max(range(count), key=lambda h: portraits[h].excess)
-    told = {"head": best, "at": plan.say(portraits[best].key, word=portraits[best].word)}
-    told |= {"share": percent(portraits[best].share), "chance": percent(portraits[best].chance)}
-    key = "one" if habits and moving else "several" if habits else "none"
-    callout = Callout(
-        f"head {best}",
-        plan.say("marked"),
-        "above" if best < 4 else "below",
-        150,
-        best // together + 1 if moving else 0,
-    )
+    at = best // together + 1 if moving else 0
+    callout = g.Callout(f"head {best}", "marked", "above" if best < 4 else "below", 150, at)
     is_seen = bool(habits) and (best < 4 or best >= count - 4)
     return plan.compose(
-        Down(*rows, gap=20),
-        title=plan.say(key, n=count, k=len(habits), **told),
-        note=plan.say("note", where=attention.title(plan.lang)),
+        g.wrap_across(cards, 4 * (side + 42), gap=8, between=20),
+        title="several" if habits else "none",
         callouts=[callout] if is_seen else [],
-        captions=list(captions.values()) if moving else [],
+        captions=[caption.strip() for caption in captions],
+        n=count,
+        k=len(habits),
+        **portraits[best].tell(plan, best),
     )
 
 
-@figure("concatenated_heads")
-def draw_concatenation(plan: Outline, *, layer: int = 0) -> Scene:
+@g.figure("concatenated_heads")
+def draw_concatenation(plan: g.Outline, *, layer: int = 0) -> g.Scene:
     """Show the heads side by side times W_O; and the same as a sum over heads (V44)."""
-    trace = plan.trace
-    attention = find_attention(trace, "encoder", layer)
-    z, stored = trace[f"{attention.name}.context"], trace[f"{attention.name}.to_output.weight"]
-    output, bias = trace[f"{attention.name}.output"], trace[f"{attention.name}.to_output.bias"]
-    count, n, width = z.shape
+    trace, attention = plan.trace, plan.attention("encoder", layer)
+    z, stored, output, bias = (
+        trace[f"{attention.name}.{window}"]
+        for window in ("context", "to_output.weight", "output", "to_output.bias")
+    )
+    count, width = len(z), z.shape[-1]
     parts = np.einsum("hnk,dhk->hnd", z, stored.reshape(-1, count, width))
     assert np.allclose(parts.sum(0) + bias, output, atol=1e-4 * max(1, np.abs(output).max()))
     block = min(150.0, max(110.0, 2.0 * count * width))
-    unit, most = block / (count * width), 150.0
-    joined = z.transpose(1, 0, 2).reshape(n, -1)
-    bands = Across(*(_band(h, block / count) for h in range(count)), gap=0)
-    concat = show_tensor(joined, "$Concat ( Z_0 , … )$", "heads", unit=unit, most=most)
-    times, equals = (Label(sign, style.TITLE, style.SOFT) for sign in "×=")
-    whole = Across(
-        Down(concat, bands, gap=2, align="middle", stands_on=0),
-        times,
-        show_tensor(stored.T, "$W_O$", "linear", unit=unit, most=most),
-        equals,
-        show_tensor(plan.of(f"{attention.name}.output[q,d]"), "$Z$", "heads", unit=unit, most=most),
+    look: dict[str, Any] = {"unit": block / (count * width), "most": 150.0}
+    joined = g.tensor(_join(z), "$Concat ( Z_0 , … )$", "heads", **look)
+    whole = g.equation(
+        g.middle(joined, _show_bands(count, block), gap=2, stands_on=0),
+        "×",
+        g.tensor(stored.T, "$W_O$", "linear", **look),
+        "=",
+        g.tensor(plan.of(f"{attention.name}.output[q,d]"), "$Z$", "heads", **look),
         gap=12,
     )
-    added = plan.give("added", parts)
+    added, limit = plan.give("added", parts), float(np.abs(parts).max())
     sizes = plan.give("size", np.linalg.norm(parts, axis=-1).mean(1))
-    limit = float(np.abs(parts).max())
-    columns: list[list[Node]] = [[], [], []]
-    wide = min(66.0, 560 / count - 8)
+    most, wide = int(sizes.values.argmax()), min(66.0, 560 / count - 8)
+    names, panels, pillars = list[g.Node](), list[g.Node](), list[g.Node]()
     for h in range(count):
-        columns[0].append(
-            Label(f"$Z_{{{h}}} W_{{O,{h}}}$" if count <= 8 else str(h), style.SMALL, _ink(h))
-        )
-        columns[1].append(Panel(added[h], width=wide, height=52, limit=limit, edge=_ink(h)))
-        columns[2].append(
-            Pillar(sizes[h], float(sizes.values.max()), _ink(h), width=22, height=46).named(
-                f"size {h}"
-            )
-        )
-    most_head = int(sizes.values.argmax())
-    share = float(sizes[most_head]) / float(sizes.values.sum())
+        ink = style.head_ink(h)
+        names.append(g.small(f"$Z_{{{h}}} W_{{O,{h}}}$" if count <= 8 else str(h), ink))
+        panels.append(g.Panel(added[h], width=wide, height=52, limit=limit, edge=ink))
+        pillar = g.Pillar(sizes[h], float(sizes[most]), ink, width=22, height=46)
+        pillars.append(g.Held(pillar.named(f"size {h}"), wide))
     return plan.compose(
-        Down(
+        g.middle(
             whole,
-            Label(plan.say("sum"), style.BODY, bold=True),
-            Columns(columns[:2], gap=(8, 5), align="middle"),
-            Across(*(Held(each, wide) for each in columns[2]), gap=8, align="bottom"),
+            plan.label("sum", bold=True),
+            g.Columns([names, panels], gap=(8, 5), align="m"),
+            g.Across(*pillars, gap=8, align="bottom"),
             gap=14,
-            align="middle",
         ),
-        title=plan.say("title", head=most_head, share=percent(share)),
-        note=plan.say("note", where=attention.title(plan.lang)),
-        callouts=[Callout(f"size {most_head}", plan.say("loudest"), "below", 150)],
+        callouts=[g.Callout(f"size {most}", "loudest", "below", 150)],
+        head=most,
+        share=g.percent(float(sizes[most]) / float(sizes.values.sum())),
     )
 
 
-def _band(head: int, width: float) -> Node:
-    """Return a coloured line with the number of a head below it."""
-    number = Label(str(head), style.TINY, _ink(head), bold=True)
-    return Held(Down(Line(width - 2, _ink(head), 3), number, gap=1, align="middle"), width)
+def _join(z_HLK: g.Array) -> g.Array:
+    """Return the heads beside each other, one row for each token."""
+    return np.asarray(z_HLK.transpose(1, 0, 2).reshape(z_HLK.shape[1], -1))
 
 
-@figure("recap")
-def draw_recap(plan: Outline, *, layer: int = 0) -> Scene:
+def _show_bands(count: int, width: float) -> g.Node:
+    """Return a coloured line with its number for each head, all together so wide."""
+    wide = width / count
+    bands = [
+        g.middle(
+            g.Line(wide - 2, style.head_ink(h), 3),
+            g.tiny(str(h), style.head_ink(h), bold=True),
+            gap=1,
+        )
+        for h in range(count)
+    ]
+    return g.Across(*(g.Held(band, wide) for band in bands), gap=0)
+
+
+@g.figure("recap")
+def draw_recap(plan: g.Outline, *, layer: int = 0) -> g.Scene:
     """Show the five steps of multi-head attention, with the real tensors (V45)."""
-    trace = plan.trace
-    attention = find_attention(trace, "encoder", layer)
-    name, texts, count = attention.name, show_tokens(trace.source), trace.settings.heads
+    trace, attention = plan.trace, plan.attention("encoder", layer)
+    name, texts, count = attention.name, plan.source, trace.settings.heads
     shown = list(range(count)) if count <= 4 else [0, 1, count - 1]
     listed = texts if len(texts) <= FEW else [*texts[: FEW - 2], "…", texts[-1]]
-    sentence = Down(*(Label(text, style.SMALL, fit=62) for text in listed), gap=0).named("text")
-    tensor = find_input(trace, "encoder", attention.layer, "self_attention")
-    x = plan.of(f"{tensor}[q,d]")
-    first = show_tensor(x, "$X$", "sum", unit=1.2, most=76)
-    heads: list[Node] = []
-    links = [Link("text", "$X$")]
-    for h in shown:
-        learned = [
-            show_tensor(
-                _weight(plan, name, p, h), f"$W_{p[0].upper()}$", p, unit=0.9, most=52, shape=False
-            )
-            for p in PROJECTIONS
-        ]
-        made = [
-            show_tensor(
-                plan.of(f"{name}.{p}[{h},q,k]"),
-                f"${p[0].upper()}$",
-                p,
-                unit=2.0,
-                most=52,
-                shape=False,
-            )
-            for p in PROJECTIONS
-        ]
-        read = show_tensor(
-            plan.of(f"{name}.context[{h},q,k]"),
-            f"$Z_{{{h}}}$",
-            "heads",
-            unit=2.0,
-            most=52,
-            shape=False,
-        )
-        arrows = [Label("→", style.HEADING, style.SOFT) for _ in range(2)]
-        line = Across(*learned, arrows[0], *made, arrows[1], read, gap=7)
-        heads.append(
-            Card(
-                Down(_name(plan, h, style.SMALL), line, gap=2),
-                edge=_ink(h),
-                fill=style.PAPER,
-                pad=8,
-            ).named(f"head {h}")
-        )
-        links.append(Link("$X$", f"head {h}", "ribbon", ink=_ink(h), sides=("right", "left")))
-        links.append(Link(f"head {h}", "$Concat$", "ribbon", ink=_ink(h), sides=("right", "left")))
+    sentence = g.Down(*(g.small(text, style.INK, fit=62) for text in listed), gap=0).named("text")
+    given = find_input(trace, "encoder", attention.layer, "self_attention")
+    big: dict[str, Any] = {"unit": 1.2, "most": 76}
+    first = g.tensor(plan.of(f"{given}[q,d]"), "$X$", "sum", **big)
+    cards: list[g.Part] = [_show_way(Head(plan, attention, h)) for h in shown]
     if len(shown) < count:
-        heads.insert(2, Label(plan.say("more", n=count - 3), style.SMALL, style.SOFT))
-    z = trace[f"{name}.context"]
-    joined = z.transpose(1, 0, 2).reshape(z.shape[1], -1)
-    mixing = Down(
-        show_tensor(joined, "$Concat$", "heads", unit=1.2, most=76),
-        Label("×", style.HEADING, style.SOFT),
-        show_tensor(trace[f"{name}.to_output.weight"].T, "$W_O$", "linear", unit=1.2, most=76),
-        Label("=", style.HEADING, style.SOFT),
-        show_tensor(plan.of(f"{name}.output[q,d]"), "$Z$", "heads", unit=1.2, most=76),
-        gap=3,
-        align="middle",
-    )
-    titles: list[Node] = [
-        Label(plan.say(f"step_{n}"), style.SMALL, bold=True, width=wide)
-        for n, wide in ((1, 60), (2, 76), (3, 130), (5, 90))
+        cards.insert(2, g.small(plan.say("more", n=count - 3)))
+    mixing = [
+        g.tensor(_join(trace[f"{name}.context"]), "$Concat$", "heads", **big),
+        g.Label("×", style.HEADING, style.SOFT),
+        g.tensor(trace[f"{name}.to_output.weight"].T, "$W_O$", "linear", **big),
+        g.Label("=", style.HEADING, style.SOFT),
+        g.tensor(plan.of(f"{name}.output[q,d]"), "$Z$", "heads", **big),
     ]
-    middle = Down(*heads, gap=10, align="middle")
+    wide = {"step_1": 60, "step_2": 76, "step_3": 130, "step_5": 90}
+    titles = [plan.small(key, style.INK, bold=True, width=width) for key, width in wide.items()]
     row = choose_row(trace, attention, None)
     places = {int(own.argmax()) for own in trace[f"{name}.weights"][:, row]}
+    ways = [pair for h in shown for pair in (("$X$", f"head {h}", h), (f"head {h}", "$Concat$", h))]
     return plan.compose(
-        Columns(
-            [titles, [sentence, first, middle, mixing]],
+        g.Columns(
+            [titles, [sentence, first, g.middle(*cards, gap=10), g.middle(*mixing, gap=3)]],
             gap=(28, 14),
-            align=["start", "middle", "start", "middle"],
+            align="lmlm",
         ),
-        title=plan.say("title", n=count, k=len(places), word=texts[row]),
-        note=plan.say("note", where=attention.title(plan.lang)),
-        links=links,
-        callouts=[Callout("$X$", plan.say("whole"), "below", 84)],
+        links=[g.Link("text", "$X$")]
+        + [g.Link(a, b, "ribbon", style.head_ink(h), sides=("right", "left")) for a, b, h in ways],
+        callouts=[g.Callout("$X$", "whole", "below", 84)],
+        n=count,
+        k=len(places),
+        word=texts[row],
     )
 
 
-@figure("split")
-def draw_split(plan: Outline, *, layer: int = 0) -> Scene:
+def _show_way(head: Head) -> g.Node:
+    """Return what one head makes: its weights, then Q, K and V, then Z, on a card."""
+    look: dict[str, Any] = {"most": 52, "shape": False}
+    learned = [head.show_learned(p, unit=0.9, **look) for p in PROJECTIONS]
+    made = [head.show(p, unit=2.0, **look) for p in PROJECTIONS]
+    read = g.tensor(head.of("context"), f"$Z_{{{head.number}}}$", "heads", unit=2.0, **look)
+    arrows = [g.Label("→", style.HEADING, style.SOFT) for _ in range(2)]
+    line = g.Across(*learned, arrows[0], *made, arrows[1], read, gap=7)
+    card = g.Card(
+        g.Down(head.name(style.SMALL), line, gap=2), edge=head.ink, fill=style.PAPER, pad=8
+    )
+    return card.named(f"head {head.number}")
+
+
+@g.figure("split")
+def draw_split(plan: g.Outline, *, layer: int = 0) -> g.Scene:
     """Show the queries of all heads as one product, cut into heads: L d to h L d_k (V47)."""
-    attention = find_attention(plan.trace, "encoder", layer)
+    attention = plan.attention("encoder", layer)
     query = plan.of(f"{attention.name}.query[h,q,k]")
     count, n, width = query.shape
-    wide, tall = 600.0, min(110.0, max(30.0, 7.0 * n))
-    limit = float(np.abs(query.values).max())
-    joined = query.values.transpose(1, 0, 2).reshape(n, -1)
-    whole = Panel(joined, width=wide, height=tall, limit=limit).at(1)
-    ink = style.role("query").ink
-    block = wide / count
-    bands = Across(*(_band(h, block) for h in range(count)), gap=0).at(2)
+    wide, tall, gap = 600.0, min(110.0, max(30.0, 7.0 * n)), 34.0
+    look: dict[str, Any] = {"height": tall, "limit": float(np.abs(query.values).max())}
     columns = min(count, 8)
-    own = wide / columns
-    rows, gap = [], 34.0
-    for first in range(0, count, columns):
-        cells: list[Node] = []
-        for h in range(first, min(first + columns, count)):
-            down = gap + 24 + tall + (tall + 44) * (first // columns)
-            panel = Panel(query[h], width=own - 10, height=tall, limit=limit, edge=_ink(h))
-            start = (h * block - (h % columns) * own - 5, -down)
-            name = Label(f"$Q_{{{h}}}$", style.BODY, _ink(h))
-            size = Label(f"{n} × {width}", style.TINY, style.SOFT)
-            parts = (name.at(3), panel.at(3, start), size.at(3))
-            cut = Down(*parts, gap=3, align="middle").named(f"block {h}")
-            cells.append(Held(cut, own))
-        rows.append(Across(*cells, gap=0))
-    label = Label(f"$X W_Q$ : {n} × {count * width}", style.HEADING, ink)
-    told = plan.say("columns", first=(count - 1) * width, last=count * width - 1)
+    own, cells = wide / columns, list[g.Node]()
+    for h in range(count):
+        down = gap + 24 + tall + (tall + 44) * (h // columns)
+        start = (h * wide / count - (h % columns) * own - 5, -down)
+        ink = style.head_ink(h)
+        cut = g.middle(
+            g.Label(f"$Q_{{{h}}}$", ink=ink).at(3),
+            g.Panel(query[h], width=own - 10, edge=ink, **look).at(3, start),
+            g.tiny(f"{n} × {width}").at(3),
+            gap=3,
+        )
+        cells.append(g.Held(cut.named(f"block {h}"), own))
+    whole = g.Panel(_join(query.values), width=wide, **look).at(1)
     return plan.compose(
-        Down(label, Down(whole, bands, gap=3), Spacer(0, gap - 24), *rows, gap=12, align="middle"),
-        title=plan.say("title", n=count, width=width, all=count * width),
-        note=plan.say("note", where=attention.title(plan.lang)),
-        callouts=[Callout(f"block {count - 1}", told, "below", 150, 3)],
+        g.middle(
+            g.Label(f"$X W_Q$ : {n} × {count * width}", style.HEADING, "query"),
+            g.Down(whole, _show_bands(count, wide).at(2), gap=3),
+            g.Spacer(0, gap - 24),
+            g.wrap_across(cells, wide, gap=0, between=12),
+            gap=12,
+        ),
+        callouts=[g.Callout(f"block {count - 1}", "columns", "below", 150, 3)],
         captions=[plan.say(f"caption_{step}", n=count, width=width) for step in (1, 2, 3)],
+        n=count,
+        width=width,
+        all=count * width,
+        first=(count - 1) * width,
+        last=count * width - 1,
     )

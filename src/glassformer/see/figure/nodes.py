@@ -6,7 +6,7 @@ no coordinates. Things with a name can be joined by links, see `links`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any, Literal, Self
@@ -20,6 +20,7 @@ from .typesetting import TypeStyle, fit_text, set_lines, width_of
 
 Align = Literal["start", "middle", "end"]
 SHARES = {"start": 0.0, "middle": 0.5, "end": 1.0}
+ALIGN: dict[str, Align] = {"l": "start", "m": "middle", "r": "end"}
 
 
 class Sheet:
@@ -32,9 +33,12 @@ class Sheet:
         self.start: Point | None = None
 
     def add(self, mark: Mark) -> None:
+        """Add a mark; where it names a role instead of a colour, it gets the ink of that role."""
         start = mark.start or self.start
         step, alpha = mark.step or self.step, mark.alpha * self.alpha
-        self.marks.append(replace(mark, step=step, alpha=alpha, start=start))
+        looks = ((name, getattr(mark, name, "")) for name in ("ink", "fill", "edge"))
+        inks = {name: style.role(look).ink for name, look in looks if look in style.ROLES}
+        self.marks.append(replace(mark, step=step, alpha=alpha, start=start, **inks))  # type: ignore[arg-type]
 
     @contextmanager
     def within(self, node: Node) -> Iterator[None]:
@@ -90,16 +94,26 @@ class Spacer(Node):
         self.width, self.height = width, height
 
 
+Part = Node | Quantity | str | None  # a text, a number, or anything with a size
+
+
+def as_node(part: Part) -> Node:
+    """Return a text as a label and a number as a numeral; a node is one already."""
+    if isinstance(part, str):
+        return Label(part)
+    return Numeral(part) if isinstance(part, Quantity) else part or Spacer()
+
+
 class Across(Node):
     """Nodes beside each other, on one line."""
 
     def __init__(
         self,
-        *nodes: Node | None,
+        *nodes: Part,
         gap: float = style.CLOSE,
         align: Literal["axis", "top", "bottom"] = "axis",
     ):
-        self.nodes = [node for node in nodes if node is not None]
+        self.nodes = [as_node(node) for node in nodes if node is not None]
         self.gap, self.align = gap, align
         self.width = sum(node.width for node in self.nodes) + gap * max(0, len(self.nodes) - 1)
         tops = [self._find_top(node) for node in self.nodes]
@@ -125,12 +139,12 @@ class Down(Node):
 
     def __init__(
         self,
-        *nodes: Node | None,
+        *nodes: Part,
         gap: float = style.CLOSE,
         align: Align = "start",
         stands_on: int | None = None,
     ):
-        self.nodes = [node for node in nodes if node is not None]
+        self.nodes = [as_node(node) for node in nodes if node is not None]
         self.gap, self.align, self.stands_on = gap, align, stands_on
         self.width = max((node.width for node in self.nodes), default=0.0)
         heights = [node.height for node in self.nodes]
@@ -150,18 +164,23 @@ class Down(Node):
 
 
 class Columns(Node):
-    """Rows and columns; `align` says for each column where its nodes stand."""
+    """Rows and columns of parts; of the rows, those that are None are left out.
+
+    align: a letter for each column, l, m or r; the last one stands for all that follow.
+    """
 
     def __init__(
         self,
-        rows: Sequence[Sequence[Node | None]],
+        rows: Iterable[Sequence[Part] | None],
         *,
         gap: tuple[float, float] = (style.NEAR, style.CLOSE),
-        align: Sequence[str] | str = "start",
+        align: str = "l",
     ):
-        self.rows = [Across(*(node or Spacer() for node in row)) for row in rows]
+        self.rows = [
+            Across(*(Spacer() if part is None else part for part in row)) for row in rows if row
+        ]
         count = max((len(row.nodes) for row in self.rows), default=0)
-        self.align = [align] * count if isinstance(align, str) else list(align)
+        self.align: list[Align] = [ALIGN[letter] for letter in align.ljust(count, align[-1])]
         self.gap = gap
         self.widths = [
             max((row.nodes[n].width for row in self.rows if n < len(row.nodes)), default=0.0)
@@ -180,6 +199,17 @@ class Columns(Node):
             y += row.height + self.gap[1]
 
 
+def middle(*parts: Part, gap: float = style.CLOSE, stands_on: int | None = None) -> Down:
+    """Return parts below each other, each in the middle."""
+    return Down(*parts, gap=gap, align="middle", stands_on=stands_on)
+
+
+def equation(*parts: Part, gap: float = 10.0) -> Across:
+    """Return parts beside each other; the texts between them are signs, such as × and =."""
+    signs = (Label(p, style.TITLE, style.SOFT) if isinstance(p, str) else p for p in parts)
+    return Across(*signs, gap=gap)
+
+
 def wrap_across(nodes: Sequence[Node], width: float, gap: float, between: float) -> Down:
     """Return nodes beside each other, in as many lines as a width asks for."""
     lines: list[list[Node]] = [[]]
@@ -196,9 +226,9 @@ def wrap_across(nodes: Sequence[Node], width: float, gap: float, between: float)
 class Held(Node):
     """A node in the middle of a given width, or at one of its ends."""
 
-    def __init__(self, node: Node, width: float, align: Align = "middle"):
-        self.node, self.align = node, align
-        self.width, self.height = max(width, node.width), node.height
+    def __init__(self, part: Part, width: float, align: Align = "middle"):
+        self.node, self.align = as_node(part), align
+        self.width, self.height = max(width, self.node.width), self.node.height
 
     @property
     def axis(self) -> float:
@@ -306,6 +336,16 @@ class Label(Node):
                 sheet.add(mark)
                 left += run.width
             y += self.leading
+
+
+def small(text: str, ink: str = style.SOFT, **look: Any) -> Label:
+    """Return small text, which is grey unless it is told otherwise."""
+    return Label(text, style.SMALL, ink, **look)
+
+
+def tiny(text: str, ink: str = style.SOFT, **look: Any) -> Label:
+    """Return text of the smallest size, which is grey unless it is told otherwise."""
+    return Label(text, style.TINY, ink, **look)
 
 
 def spell(value: float, digits: int = 2) -> str:
@@ -480,8 +520,13 @@ class Panel(Node):
         size: float = style.SMALL,
         shown: int | None = None,
         only: tuple[Sequence[int], Sequence[int]] | None = None,
+        lit: Sequence[tuple[int, int]] = (),
     ):
-        """Make the panel; `only` names the rows and columns that are drawn, by default all."""
+        """Make the panel; `only` names the rows and columns that are drawn, by default all.
+
+        lit: cells that are framed, by row and column of what is drawn.
+        """
+        self.lit = lit
         self.quantity = quantity if isinstance(quantity, Quantity) else None
         values = quantity.values if isinstance(quantity, Quantity) else np.asarray(quantity, float)
         self.values = np.atleast_2d(values)[:, :shown]
@@ -515,6 +560,10 @@ class Panel(Node):
         if self.edge:
             frame = BoxMark(x=x, y=y, width=self.width, height=self.height, edge=self.edge)
             sheet.add(replace(frame, layer=4, line=1.2))
+        wide, high = self.cell
+        for i, j in self.lit:
+            box = BoxMark(x=x + j * wide, y=y + i * high, width=wide, height=high, edge=style.LIT)
+            sheet.add(replace(box, layer=5, line=1.6))
         if self.digits is not None and self.quantity is not None:
             self._print(sheet, x, y)
 
@@ -529,6 +578,33 @@ class Panel(Node):
             label = Numeral(number, self.size, ink, digits=self.digits or 0, align="middle")
             left, top = x + (j + 0.5) * wide - label.width / 2, y + (i + 0.5) * high
             label.place(sheet, left, top - label.height / 2)
+
+
+def tensor(
+    values: Quantity | Array,
+    name: str,
+    role: str,
+    *,
+    unit: float = 2.0,
+    most: float = 130.0,
+    scale: str = "signed",
+    limit: float | None = None,
+    hidden: Array | None = None,
+    shape: bool = True,
+) -> Node:
+    """Return a matrix as colours in its true proportions, with its name above and its shape below.
+
+    unit: points of a row or column; no side is longer than `most`.
+    """
+    rows, columns = values.shape
+    ink = role
+    wide, high = (min(most, max(12.0, unit * n)) for n in (columns, rows))
+    panel = Panel(
+        values, width=wide, height=high, scale=scale, limit=limit, hidden=hidden, edge=ink
+    )
+    title = Label(name, style.HEADING, ink).named(f"name of {name}")
+    size = [tiny(f"{rows} × {columns}")] if shape else []
+    return Down(title, panel.named(name), *size, gap=3, align="middle", stands_on=1)
 
 
 class Bar(Node):
@@ -547,7 +623,10 @@ class Bar(Node):
         track: bool = False,
         size: float = style.SMALL,
         show: Callable[[float], str] | None = None,
+        guide: float | None = None,
     ):
+        """Make the bar; `guide` is a value that a broken line across it marks."""
+        self.guide = guide
         self.value, self.limit, self.ink, self.length = float(quantity), limit, ink, width
         self.signed, self.track, self.thick = signed, track, height
         text = show(self.value) if show else spell(self.value, digits or 0)
@@ -576,6 +655,10 @@ class Bar(Node):
         if self.signed:
             ends = ((zero, y - 3), (zero, y + self.height + 3))
             sheet.add(PathMark(points=ends, ink=style.FAINT, line=1.0, layer=1))
+        if self.guide is not None:
+            at = zero + self.length * self.guide / self.limit
+            ends = ((at, y - 6), (at, y + self.height + 6))
+            sheet.add(PathMark(points=ends, ink=style.INK, line=1.0, dashed=True, layer=4))
         if self.number:
             down = y + (self.height - self.number.height) / 2
             gap = 5.0
@@ -648,6 +731,20 @@ class Bundle(Node):
             )
             line = PathMark(points=ends, ink=ink, line=0.4 + 2.4 * weight)
             sheet.add(replace(line, alpha=min(1.0, 0.15 + weight)))
+
+
+class Bracket(Node):
+    """A bracket on the right of what is as high as it."""
+
+    def __init__(self, height: float, ink: str = style.SOFT):
+        self.width, self.height, self.ink = 10.0, height, ink
+
+    def draw(self, sheet: Sheet, x: float, y: float) -> None:
+        low, middle, right = y + self.height, y + self.height / 2, x + self.width / 2
+        points = ((x, y), (right, y), (right, low), (x, low))
+        tip = ((right, middle), (x + self.width, middle))
+        for ends in (points, tip):
+            sheet.add(PathMark(points=ends, ink=self.ink, line=1.4))
 
 
 class Line(Node):

@@ -9,45 +9,27 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..explain import Explanation, Term, read_cell
+from . import grammar as g
 from . import style
 from .attention import choose_row, find_sharpest
-from .links import Callout, Side
-from .nodes import (
-    Across,
-    Columns,
-    Down,
-    Held,
-    Label,
-    Node,
-    Numeral,
-    Panel,
-    Sheet,
-    Spacer,
-    find_largest,
-    percent,
-    spell,
-)
-from .plan import Outline, figure
-from .quantity import Array, Quantity
-from .scene import BoxMark, PathMark, Scene, TextMark
 from .selection import find_attention, show_tokens
 
 STEPS, TERMS, WINDOW = 8, 64, 24  # of an animation; that are drawn; rows around one of many
 WIDE, CELL, READABLE = 560.0, 44.0, 30.0  # all terms; one at most; one with its number in it
-INKS = style.role("key").ink, style.role("value").ink  # of what is added and taken away
+INKS = "key", "value"  # of what is added and taken away
 
 
 class Operand(NamedTuple):
     """A tensor that enters every term: the matrix in which its cells are a row, and which row."""
 
     name: str
-    cells: Quantity  # one for each term
-    matrix: Array  # the row of cells, or with its neighbours
+    cells: g.Quantity  # one for each term
+    matrix: g.Array  # the row of cells, or with its neighbours
     row: int
 
 
-@figure("number")
-def draw_number(plan: Outline, *, cell: str = "") -> Scene:
+@g.figure("number")
+def draw_number(plan: g.Outline, *, cell: str = "") -> g.Scene:
     """Show how one number was made: row times column, and the sum of its terms (V112).
 
     cell: the number, as memory[3,0]. By default it is what a head reads for an interesting word.
@@ -63,44 +45,41 @@ def draw_number(plan: Outline, *, cell: str = "") -> Scene:
     size = -(-count // STEPS)
     chunks = [range(n, min(n + size, count)) for n in range(0, count, size)]
     pitch = min(CELL, WIDE / count)
-    rows: list[list[Node]] = []
+    rows: list[list[g.Node]] = []
     for operand, role in zip(operands, ("query", "value"), strict=False):
-        head = Label(_shorten(operand.name), style.SMALL, style.role(role).ink, fit=96)
+        head = g.small(_shorten(operand.name), role, fit=96)
         rows.append([head, _lay_cells(operand.cells, chunks, pitch)])
     if len(operands) != 1:
-        rows.append([Label(plan.say("products"), style.SMALL), _lay_cells(products, chunks, pitch)])
-    rows.append([Label(plan.say("sum"), style.SMALL, bold=True), Waterfall(running, chunks, pitch)])
+        rows.append([plan.label("products", style.SMALL), _lay_cells(products, chunks, pitch)])
+    rows.append([plan.label("sum", style.SMALL, bold=True), Waterfall(running, chunks, pitch)])
     if pitch >= READABLE:
-        labels = [Label(name, style.SMALL, fit=pitch - 2, align="middle") for name in names]
-        rows.insert(0, [Spacer(), _space_out(labels, pitch)])
+        labels = [g.Label(name, style.SMALL, fit=pitch - 2, align="middle") for name in names]
+        rows.insert(0, [g.Spacer(), _space_out(labels, pitch)])
     best = int(np.abs(values).argmax())
-    told = plan.say("largest", word=names[best], value=spell(values[best]))
+    told = plan.say("largest", word=names[best], value=g.spell(values[best]))
     end = _tell_end(plan, found, running, below).at(len(chunks))
-    side: Side = "below" if best < 0.7 * count else "left"
-    callout = Callout(f"bar {best}", told, side, 90, best // size + 1, products[best])
-    total = Across(_count_up(running, chunks), end, gap=6)
-    rows.append([Spacer(), Held(total, pitch * count, "end")])
+    side: g.Side = "below" if best < 0.7 * count else "left"
+    callout = g.Callout(f"bar {best}", told, side, 90, best // size + 1, products[best])
+    total = g.Across(_count_up(running, chunks), end, gap=6)
+    rows.append([g.Spacer(), g.Held(total, pitch * count, "end")])
     whole = plan.of(f"{found.name}[{','.join(map(str, found.index))}]")
-    result = spell(float(whole))
+    result = g.spell(float(whole))
     return plan.compose(
-        Down(
-            Label(found.formula, style.SMALL, style.SOFT, mono=True, width=WIDE + 90),
+        g.middle(
+            g.small(found.formula, mono=True, width=WIDE + 90),
             _show_matrices(plan, found, operands, chunks),
-            Columns(rows, gap=(10, 6), align=["end", "start"]),
+            g.Columns(rows, gap=(10, 6), align="rl"),
             gap=style.APART,
-            align="middle",
         ),
-        title=plan.say(
-            "share_of" if below else "title" if count > 1 else "single",
-            value=result,
-            n=count,
-            word=names[best],
-            part=percent(abs(values[best]) / max(1e-12, np.abs(values).sum())),
-        ),
+        title="share_of" if below else "title" if count > 1 else "single",
         note=plan.say("note", name=f"{found.name}[{','.join(map(str, found.index))}]")
         + (plan.say("first", n=count) if len(found.divisor or found.terms) > count else ""),
         callouts=[callout] if count > 1 else [],
         captions=[_caption(plan, chunk, names, running, count) for chunk in chunks],
+        value=result,
+        n=count,
+        word=names[best],
+        part=g.percent(abs(values[best]) / max(1e-12, np.abs(values).sum())),
     )
 
 
@@ -113,7 +92,7 @@ def _choose_cell(trace: Any) -> tuple[str, tuple[int, ...]]:
     return name, (head, row, int(np.abs(trace[name][head, row]).argmax()))
 
 
-def _name_terms(plan: Outline, found: Explanation, count: int) -> list[str]:
+def _name_terms(plan: g.Outline, found: Explanation, count: int) -> list[str]:
     """Return the token of each term if the sum runs over tokens, else its number."""
     trace = plan.trace
     written = found.name.startswith("decoder") and "cross" not in found.name
@@ -122,7 +101,7 @@ def _name_terms(plan: Outline, found: Explanation, count: int) -> list[str]:
     return texts if over and len(texts) == count else [plan.say("term", n=n) for n in range(count)]
 
 
-def _find_operands(plan: Outline, terms: Sequence[Term]) -> list[Operand]:
+def _find_operands(plan: g.Outline, terms: Sequence[Term]) -> list[Operand]:
     """Return the tensors of which every term has one cell, those that depend on the text first."""
     found: list[Operand] = []
     for cells in zip(*(term.operands for term in terms), strict=False):
@@ -147,7 +126,7 @@ def _find_operands(plan: Outline, terms: Sequence[Term]) -> list[Operand]:
     return found
 
 
-def _find_products(plan: Outline, operands: Sequence[Operand], values: Array) -> Quantity:
+def _find_products(plan: g.Outline, operands: Sequence[Operand], values: g.Array) -> g.Quantity:
     """Return the terms as products of their operands, if that is what they are."""
     if len(operands) == 2 and all(operand.cells.letters == ("j",) for operand in operands):
         product = plan.of(" * ".join(operand.cells.source for operand in operands))
@@ -157,16 +136,16 @@ def _find_products(plan: Outline, operands: Sequence[Operand], values: Array) ->
 
 
 def _show_matrices(
-    plan: Outline, found: Explanation, operands: Sequence[Operand], chunks: Sequence[range]
-) -> Node:
+    plan: g.Outline, found: Explanation, operands: Sequence[Operand], chunks: Sequence[range]
+) -> g.Node:
     """Return row times column, each lit in its matrix, and the cell that comes of it."""
-    nodes: list[Node] = []
+    nodes: list[g.Node] = []
     for n, (operand, role) in enumerate(zip(operands[:2], ("query", "value"), strict=False)):
         if nodes:
-            nodes.append(Label("×", style.TITLE, style.SOFT))
-        title = Label(_shorten(operand.name), style.SMALL, style.role(role).ink)
+            nodes.append(g.Label("×", style.TITLE, style.SOFT))
+        title = g.small(_shorten(operand.name), role)
         panel = LitMatrix(operand.matrix.T if n else operand.matrix, operand.row, chunks, bool(n))
-        nodes.append(Down(title, panel, gap=3, align="middle", stands_on=1))
+        nodes.append(g.middle(title, panel, gap=3, stands_on=1))
     made = np.asarray(plan.trace[found.name], dtype=float)
     made = np.atleast_2d(made[found.index[:-2]] if made.ndim > 2 else made)
     row, column = found.index[-2] if len(found.index) > 1 else 0, found.index[-1]
@@ -176,32 +155,32 @@ def _show_matrices(
     )
     made = made[first : first + WINDOW, left : left + WINDOW]
     panel = LitMatrix(made, row - first, (), False, column - left)
-    title = Label(_shorten(found.name), style.SMALL, bold=True)
-    equals = [Label("=", style.TITLE, style.SOFT)] if nodes else []
-    last = Down(title, panel, gap=3, align="middle", stands_on=1)
-    return Across(*nodes, *equals, last, gap=12)
+    title = g.Label(_shorten(found.name), style.SMALL, bold=True)
+    equals = [g.Label("=", style.TITLE, style.SOFT)] if nodes else []
+    last = g.middle(title, panel, gap=3, stands_on=1)
+    return g.Across(*nodes, *equals, last, gap=12)
 
 
-class LitMatrix(Node):
+class LitMatrix(g.Node):
     """A matrix with one row, column or cell framed; a rectangle walks along it, step by step."""
 
     def __init__(
         self,
-        values: Array,
+        values: g.Array,
         row: int,
         chunks: Sequence[range],
         upright: bool,
         column: int | None = None,
     ):
         high, wide = (min(118.0, max(14.0, 7.0 * n)) for n in values.shape)
-        self.panel = Panel(values, width=wide, height=high, edge=style.FAINT)
+        self.panel = g.Panel(values, width=wide, height=high, edge=style.FAINT)
         self.row, self.chunks, self.upright, self.column = row, chunks, upright, column
         self.width, self.height = wide, high
 
-    def draw(self, sheet: Sheet, x: float, y: float) -> None:
+    def draw(self, sheet: g.Sheet, x: float, y: float) -> None:
         self.panel.place(sheet, x, y)
         wide, high = self.panel.cell
-        frame = BoxMark(x=x, y=y + self.row * high, width=self.width, height=high, edge=style.LIT)
+        frame = g.BoxMark(x=x, y=y + self.row * high, width=self.width, height=high, edge=style.LIT)
         if self.upright:
             frame = replace(frame, x=x + self.row * wide, y=y, width=wide, height=self.height)
         if self.column is not None:
@@ -220,23 +199,23 @@ class LitMatrix(Node):
             sheet.add(walker)
 
 
-class Waterfall(Node):
+class Waterfall(g.Node):
     """A sum as bars: each begins where the one before ended; they arrive step by step."""
 
-    def __init__(self, running: Quantity, chunks: Sequence[range], pitch: float):
+    def __init__(self, running: g.Quantity, chunks: Sequence[range], pitch: float):
         self.ends, self.chunks, self.pitch = [0.0, *running.values.tolist()], chunks, pitch
         self.width, self.height = pitch * len(running), 96.0
 
-    def draw(self, sheet: Sheet, x: float, y: float) -> None:
+    def draw(self, sheet: g.Sheet, x: float, y: float) -> None:
         low, high = min(self.ends), max(self.ends)
         heights = [y + self.height * (high - end) / ((high - low) or 1.0) for end in self.ends]
         zero = ((x, heights[0]), (x + self.width, heights[0]))
-        sheet.add(PathMark(points=zero, ink=style.FAINT, line=1.0, layer=1))
+        sheet.add(g.PathMark(points=zero, ink=style.FAINT, line=1.0, layer=1))
         for n, chunk in enumerate(self.chunks):
             for k in chunk:
                 one, two = heights[k], heights[k + 1]
                 ink = INKS[int(two > one)]
-                bar = BoxMark(
+                bar = g.BoxMark(
                     x=x + (k + 0.12) * self.pitch,
                     y=min(one, two),
                     width=0.76 * self.pitch,
@@ -249,13 +228,13 @@ class Waterfall(Node):
                 sheet.places[f"bar {k}"] = bar.area
 
 
-def _lay_cells(cells: Quantity, chunks: Sequence[range], pitch: float) -> Node:
+def _lay_cells(cells: g.Quantity, chunks: Sequence[range], pitch: float) -> g.Node:
     """Return the cells of a vector, coloured, with numbers where these can be read."""
-    look: dict[str, Any] = {"limit": find_largest([cells]), "height": 20.0, "size": style.TINY}
+    look: dict[str, Any] = {"limit": g.find_largest([cells]), "height": 20.0, "size": style.TINY}
     digits = 2 if pitch >= READABLE else None
-    return Across(
+    return g.Across(
         *(
-            Panel(cells, width=pitch * len(chunk), only=([0], chunk), digits=digits, **look).at(
+            g.Panel(cells, width=pitch * len(chunk), only=([0], chunk), digits=digits, **look).at(
                 n + 1, (0.0, -40.0)
             )
             for n, chunk in enumerate(chunks)
@@ -264,61 +243,63 @@ def _lay_cells(cells: Quantity, chunks: Sequence[range], pitch: float) -> Node:
     )
 
 
-def _space_out(nodes: Sequence[Node], pitch: float) -> Node:
-    return Across(*(Held(node, pitch) for node in nodes), gap=0)
+def _space_out(nodes: Sequence[g.Node], pitch: float) -> g.Node:
+    return g.Across(*(g.Held(node, pitch) for node in nodes), gap=0)
 
 
-def _count_up(running: Quantity, chunks: Sequence[range]) -> Node:
+def _count_up(running: g.Quantity, chunks: Sequence[range]) -> g.Node:
     """Return the sum so far, one number for each step, each in the place of the one before."""
     return Counter([running[chunk[-1]] for chunk in chunks])
 
 
-class Counter(Node):
+class Counter(g.Node):
     """A number that counts on from step to step; the last one stays."""
 
-    def __init__(self, totals: Sequence[Quantity]):
-        self.labels = [Numeral(each, style.HEADING, before="Σ = ", bold=True) for each in totals]
+    def __init__(self, totals: Sequence[g.Quantity]):
+        self.labels = [g.Numeral(each, style.HEADING, before="Σ = ", bold=True) for each in totals]
         self.totals = [0.0, *map(float, totals)]
         self.width = max(label.width for label in self.labels)
         self.height = self.labels[0].height
 
-    def draw(self, sheet: Sheet, x: float, y: float) -> None:
+    def draw(self, sheet: g.Sheet, x: float, y: float) -> None:
         for n, label in enumerate(self.labels):
             is_last = n == len(self.labels) - 1
-            drawn = Sheet()
+            drawn = g.Sheet()
             label.place(drawn, x, y)
             for mark in drawn.marks:
-                assert isinstance(mark, TextMark)
+                assert isinstance(mark, g.TextMark)
                 until = 0 if is_last else n + 2
                 sheet.add(replace(mark, step=n + 1, until=until, since=self.totals[n]))
 
 
-def _tell_end(plan: Outline, found: Explanation, running: Quantity, below: bool) -> Node:
+def _tell_end(plan: g.Outline, found: Explanation, running: g.Quantity, below: bool) -> g.Node:
     """Return what is done with the sum, and the number that comes of it."""
-    parts: list[Node] = []
+    parts: list[g.Node] = []
     value = plan.of(f"{found.name}[{','.join(map(str, found.index))}]")
     if below:
         over = plan.give("over", [found.terms[0].value])
-        parts.append(Numeral(over[0], style.HEADING, before=plan.say("over")))
-        parts.append(Label("/ Σ", style.HEADING))
+        parts.append(g.Numeral(over[0], style.HEADING, before=plan.say("over")))
+        parts.append(g.Label("/ Σ", style.HEADING))
     else:
         for sign, number, none in (("× ", found.scale, 1.0), ("+ ", found.bias, 0.0)):
             if abs(number - none) > 1e-9:
                 kept = plan.give(f"end{len(parts)}", [number])
-                parts.append(Numeral(kept[0], style.HEADING, before=sign, digits=3))
+                parts.append(g.Numeral(kept[0], style.HEADING, before=sign, digits=3))
         if found.function:
-            parts.append(Label(plan.say("then", name=found.function), style.HEADING))
+            parts.append(g.Label(plan.say("then", name=found.function), style.HEADING))
     if not parts:
-        return Spacer()
-    return Across(*parts, Numeral(value, style.HEADING, style.LIT, before="= ", bold=True), gap=6)
+        return g.Spacer()
+    return g.Across(
+        *parts, g.Numeral(value, style.HEADING, style.LIT, before="= ", bold=True), gap=6
+    )
 
 
 def _caption(
-    plan: Outline, chunk: range, names: Sequence[str], running: Quantity, count: int
+    plan: g.Outline, chunk: range, names: Sequence[str], running: g.Quantity, count: int
 ) -> str:
     first, last = names[chunk[0]], names[chunk[-1]]
     key = "caption_one" if len(chunk) == 1 else "caption"
-    total = spell(float(running[chunk[-1]]))
+    total = g.spell(float(running[chunk[-1]]))
     return plan.say(key, first=first, last=last, total=total, n=chunk[-1] + 1, all=count)
 
 

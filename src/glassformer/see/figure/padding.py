@@ -8,15 +8,10 @@ from typing import Any
 import numpy as np
 
 from ...config import PAD
+from . import grammar as g
 from . import style
-from .grids import Matrix, Struck
-from .links import Callout, Link
-from .nodes import Across, Chip, Columns, Down, Held, Label, Node, Panel, find_largest
-from .plan import Outline, figure
-from .quantity import Array
 from .reencode import read_again
-from .scene import Scene
-from .selection import elide, pick, show_tokens, tell_tokens_left_out
+from .selection import elide, pick
 
 PADDING, FEW, MOST = 2, 6, 60  # places of padding; tokens with numbers; tokens around the limit
 WIDE, LONGEST = 50.0, 9  # of a token; tokens of a batch
@@ -35,21 +30,21 @@ def choose_batch(text: str) -> tuple[str, ...]:
     return max(BATCH[:2], key=lambda each: len(words & set(" ".join(each).lower().split())))
 
 
-def score_padded(trace: Any, head: int) -> Array:
+def score_padded(trace: Any, head: int) -> g.Array:
     """Return the scores of encoder layer 0, before the mask, with padding after the sentence.
 
     They are recomputed in float64, as in a batch with a longer sentence.
     """
     ids = [token.id for token in trace.source] + [PAD] * PADDING
-    scores: Array = read_again(trace, ids)("encoder.0.self_attention.scores")[head]
+    scores: g.Array = read_again(trace, ids)("encoder.0.self_attention.scores")[head]
     return scores
 
 
-@figure("padding")
-def draw_padding(plan: Outline, *, head: int = 0) -> Scene:
+@g.figure("padding")
+def draw_padding(plan: g.Outline, *, head: int = 0) -> g.Scene:
     """Show a sentence with padding behind it: scores, scores under the mask, weights (V59)."""
-    texts, count = show_tokens(plan.trace.source), len(plan.trace.source)
-    head = pick(head, plan.trace.settings.heads, "head")
+    texts, count = plan.source, len(plan.trace.source)
+    head = pick(head, plan.settings.heads, "head")
     rows = range(min(count, FEW))
     columns = [*rows, *range(count, count + PADDING)]
     scores = score_padded(plan.trace, head)
@@ -58,13 +53,13 @@ def draw_padding(plan: Outline, *, head: int = 0) -> Scene:
     weights /= weights.sum(1, keepdims=True)
     hidden = np.broadcast_to(np.array(columns) >= count, (len(rows), len(columns)))
     names = [*texts[: len(rows)], *["<pad>"] * PADDING]
-    parts: list[Node] = []
+    parts: list[g.Node] = []
     for step, (key, values) in enumerate(
         (("scores", scores), ("masked", masked), ("weights", weights)), 1
     ):
         share = key == "weights"
         made = plan.give(key, values[:count])
-        panel = Panel(
+        panel = g.Panel(
             made,
             width=26.0 * len(columns),
             height=20.0 * len(rows),
@@ -72,86 +67,84 @@ def draw_padding(plan: Outline, *, head: int = 0) -> Scene:
             size=7.0,
             scale="share" if share else "signed",
             only=(rows, columns),
-            limit=1.0 if share else find_largest([scores[: len(rows), columns]]),
+            limit=1.0 if share else g.find_largest([scores[: len(rows), columns]]),
             hidden=None if step == 1 else hidden,
         ).at(step, (0, -40))
         sums = [plan.of(f"sum[j] weights[{i},j]") for i in rows] if share else ()
-        head_ = Label(
-            plan.say(key), style.BODY, style.role(key if share else "scores").ink, bold=True
-        )
+        head_ = plan.label(key, ink=key if share else "scores", bold=True)
         shown = names[: len(rows)] if step == 1 else ()
-        matrix = Matrix(panel, rows=shown, columns=names, head=head_, sums=sums, fit=60)
+        matrix = g.Matrix(panel, rows=shown, columns=names, head=head_, sums=sums, fit=60)
         parts.append(matrix.named(key))
     return plan.compose(
-        Across(*parts, gap=22),
-        title=plan.say("title"),
-        note=plan.say("note", head=head, n=PADDING)
-        + tell_tokens_left_out(plan.lang, len(rows), count),
-        links=[Link("scores", "masked"), Link("masked", "weights")],
-        callouts=[Callout("weights", plan.say("alone"), "below", 200, step=3)],
+        g.Across(*parts, gap=22),
+        left=(len(rows), count),
+        links=[g.Link("scores", "masked"), g.Link("masked", "weights")],
+        callouts=[g.Callout("weights", "alone", "below", 200, step=3)],
         captions=[plan.say(f"caption_{n}") for n in (1, 2, 3)],
+        head=head,
+        n=PADDING,
     )
 
 
-@figure("longest")
-def draw_longest(plan: Outline, *, longest: int | None = None) -> Scene:
+@g.figure("longest")
+def draw_longest(plan: g.Outline, *, longest: int | None = None) -> g.Scene:
     """Show which tokens do not fit into `longest` positions, instead of the model's own (V60)."""
-    texts = show_tokens(plan.trace.source)
-    own = plan.trace.settings.positions.max_positions
+    texts = plan.source
+    own = plan.settings.positions.max_positions
     longest = max(2, len(texts) * 2 // 3) if longest is None else longest
     first = max(0, min(longest - MOST // 2, len(texts) - MOST)) // 12 * 12
     shown = range(first, min(first + MOST, len(texts)))
-    cells: list[Node] = []
+    cells: list[g.Node] = []
     for i in shown:
         out = i >= longest
-        chip: Node = Chip(texts[i], "" if out else "embedded", fit=WIDE - 14, width=WIDE)
-        chip = Struck(chip.faded(0.6)) if out else chip
-        place = Label(str(i), style.TINY, style.LIT if out else style.SOFT)
-        cells.append(Down(chip, place, gap=1, align="middle").named(f"token {i}"))
+        chip: g.Node = g.Chip(texts[i], "" if out else "embedded", fit=WIDE - 14, width=WIDE)
+        chip = g.Struck(chip.faded(0.6)) if out else chip
+        place = g.tiny(str(i), style.LIT if out else style.SOFT)
+        cells.append(g.middle(chip, place, gap=1).named(f"token {i}"))
     rest = max(0, len(texts) - longest)
     callouts = []
     if rest and longest in shown:
-        callouts = [Callout(f"token {shown[-1]}", plan.say("limit", n=longest), "below", 170)]
+        callouts = [g.Callout(f"token {shown[-1]}", plan.say("limit", n=longest), "below", 170)]
     return plan.compose(
-        Columns([cells[n : n + 12] for n in range(0, len(cells), 12)], gap=(4, 8)),
-        title=plan.say("title" if rest else "fits", longest=longest, n=rest, all=len(texts)),
-        note=plan.say("note", own=own, longest=longest)
-        + tell_tokens_left_out(plan.lang, len(shown), len(texts)),
+        g.Columns([cells[n : n + 12] for n in range(0, len(cells), 12)], gap=(4, 8)),
+        title="title" if rest else "fits",
+        left=(len(shown), len(texts)),
         callouts=callouts,
+        longest=longest,
+        n=rest,
+        all=len(texts),
+        own=own,
     )
 
 
-@figure("batch")
-def draw_batch(plan: Outline) -> Scene:
+@g.figure("batch")
+def draw_batch(plan: g.Outline) -> g.Scene:
     """Show a batch: four sentences below each other, filled up to the longest one (V61)."""
-    own = show_tokens(plan.trace.source)
+    own = plan.source
     others = [[*each.split(), "</s>"] for each in choose_batch(plan.trace.text)]
     lines = sorted([own, *others], key=len, reverse=True)
     total = len(lines[0])
     shown = elide(total, LONGEST)
-    rows: list[list[Node]] = []
+    rows: list[list[g.Node]] = []
     for line in lines:
         padded = line + ["<pad>"] * (total - len(line))
         is_own = line is own
-        row: list[Node] = [Label(plan.say("yours") if is_own else "", style.SMALL, style.SOFT)]
+        row: list[g.Node] = [g.small(plan.say("yours") if is_own else "")]
         for n in shown:
             if n is None:
-                row.append(Label("…", style.BODY, style.SOFT))
+                row.append(g.Label("…", ink=style.SOFT))
                 continue
             out = n >= len(line)
             look = {"role": "" if out else "embedded", "hatch": "/" if out else "", "lit": is_own}
-            row.append(Chip(padded[n], size=style.SMALL, fit=WIDE - 12, width=WIDE, **look))  # type: ignore[arg-type]
+            row.append(g.Chip(padded[n], size=style.SMALL, fit=WIDE - 12, width=WIDE, **look))  # type: ignore[arg-type]
         rows.append(row)
     filled, size = sum(map(len, lines)), total * len(lines)
-    grid = Columns(rows, gap=(4, 6), align=["end", *["middle"] * len(shown)])
-    across = Label(plan.say("across", n=total), style.SMALL, style.SOFT)
-    down = Label(plan.say("down", n=len(lines)), style.SMALL, style.SOFT, upright=True)
-    body = Down(
-        Held(across, grid.width), Across(down, grid.named("grid"), gap=6), gap=6, align="end"
+    grid = g.Columns(rows, gap=(4, 6), align="rm")
+    across = g.small(plan.say("across", n=total))
+    down = g.small(plan.say("down", n=len(lines)), upright=True)
+    body = g.Down(
+        g.Held(across, grid.width), g.Across(down, grid.named("grid"), gap=6), gap=6, align="end"
     )
     return plan.compose(
-        body,
-        title=plan.say("title", n=size - filled, all=size),
-        note=plan.say("note"),
-        callouts=[Callout("grid", plan.say("cost"), "below", 300)],
+        body, callouts=[g.Callout("grid", "cost", "below", 300)], n=size - filled, all=size
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import tomllib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache, wraps
 from importlib.resources import files
@@ -15,9 +15,23 @@ import numpy as np
 from . import style
 from .fonts import check_language
 from .links import Callout, Link
-from .nodes import Across, Down, Label, Node, Sheet, Spacer
+from .nodes import (
+    Across,
+    Bar,
+    Down,
+    Label,
+    Node,
+    Numeral,
+    Panel,
+    Part,
+    Pillar,
+    Sheet,
+    Spacer,
+    Strip,
+)
 from .quantity import Array, Quantity
 from .scene import Area, Scene, bound
+from .selection import Attention, find_attention, show_tokens, tell_tokens_left_out
 from .typesetting import quote
 
 
@@ -32,14 +46,28 @@ class Outline:
 
     def __init__(self, name: str, trace: Any, lang: str):
         check_language(lang)
-        self.name, self.trace, self.lang = name, trace, lang
+        self.name, self.trace, self.lang, self.settings = name, trace, lang, trace.settings
+        self.source, self.target, self.predicted = (
+            show_tokens(tokens) for tokens in (trace.source, trace.target, trace.predicted)
+        )
         self.data: dict[str, Array] = {}
+        self.facts: dict[str, Any] = {}  # that fill in the texts around the figure
 
     def say(self, key: str, /, **values: Any) -> str:
         """Return a text of the table in the language of the figure, with its values filled in."""
         table = read_figure_words()
         entry = table[self.name].get(key) or table["all"][key]
         return entry[self.lang].format_map(values)
+
+    def has(self, key: str) -> bool:
+        """Return whether the figure has a text of its own by this key."""
+        return key in read_figure_words()[self.name]
+
+    def _tell(self, text: str, facts: Mapping[str, Any]) -> str:
+        """Return the text of a key of this figure, or the text itself if it is none."""
+        table = read_figure_words()
+        known = text in table[self.name] or (text in table["all"] and text != "note")
+        return self.say(text, **{**self.facts, **facts}) if known else text.removesuffix("note")
 
     def of(self, expression: str) -> Quantity:
         """Return an expression over the recording; small letters that are free are its axes."""
@@ -51,6 +79,48 @@ class Outline:
         letters = ",".join("ijk"[: np.ndim(values)])
         return self.of(f"{name}[{letters or 0}]")
 
+    def attention(self, side: str, layer: int, kind: str = "self_attention") -> Attention:
+        """Return an attention of the network; the note can tell where it is."""
+        found = find_attention(self.trace, side, layer, kind)
+        self.facts["where"] = found.title(self.lang)
+        return found
+
+    def label(self, key: str, size: float = style.BODY, ink: str = style.INK, **look: Any) -> Label:
+        """Return a text of the table as a label."""
+        return Label(self.say(key), size, ink, **look)
+
+    def small(self, key: str, ink: str = style.SOFT, **look: Any) -> Label:
+        """Return a text of the table as a small label."""
+        return self.label(key, style.SMALL, ink, **look)
+
+    def tiny(self, key: str, ink: str = style.SOFT, **look: Any) -> Label:
+        """Return a text of the table as a label of the smallest size."""
+        return self.label(key, style.TINY, ink, **look)
+
+    def heads(self, *keys: str) -> list[Part]:
+        """Return the heads of columns, small; none over a column whose key is empty."""
+        return [self.small(key) if key else None for key in keys]
+
+    def strip(self, expression: str, role: str, **look: Any) -> Strip:
+        """Return an expression as a vector of numbers."""
+        return Strip(self.of(expression), role, **look)
+
+    def panel(self, expression: str, **look: Any) -> Panel:
+        """Return an expression as colours."""
+        return Panel(self.of(expression), **look)
+
+    def number(self, expression: str, *look: Any, **more: Any) -> Numeral:
+        """Return an expression as a number."""
+        return Numeral(self.of(expression), *look, **more)
+
+    def bar(self, expression: str, limit: float, ink: str, **look: Any) -> Bar:
+        """Return an expression as a bar."""
+        return Bar(self.of(expression), limit, ink, **look)
+
+    def pillar(self, expression: str, limit: float, ink: str, **look: Any) -> Pillar:
+        """Return an expression as an upright bar."""
+        return Pillar(self.of(expression), limit, ink, **look)
+
     def fetch(self, name: str) -> Array:
         return self.data[name] if name in self.data else np.asarray(self.trace[name])
 
@@ -58,18 +128,26 @@ class Outline:
         self,
         body: Node,
         *,
-        title: str,
-        note: str = "",
+        title: str = "title",
+        note: str = "note",
         links: Sequence[Link] = (),
         callouts: Sequence[Callout] = (),
         captions: Sequence[str] = (),
         origin: str = "",
+        left: tuple[int, int] | None = None,
+        **facts: Any,
     ) -> Scene:
         """Return the scene: topic, finding, what is shown, a note, and where it is from.
 
-        origin: what the figure is of, if it is not of the recording.
+        Title, note, origin and callouts are keys of the table, filled in with `facts`, or texts.
+        origin: what the figure is of, if it is not of the recording. left: how many tokens are
+        drawn, of how many; the note says so.
         """
-        note = note[:1].upper() + note[1:]
+        title, note, origin = (self._tell(text, facts) for text in (title, note, origin))
+        note = (
+            note[:1].upper() + note[1:] + (tell_tokens_left_out(self.lang, *left) if left else "")
+        )
+        callouts = [replace(each, text=self._tell(each.text, facts)) for each in callouts]
         drawn = Sheet()
         body.place(drawn, 0.0, 0.0)
         for link in links:
@@ -89,9 +167,9 @@ class Outline:
         sheet = Sheet()
         head.place(sheet, style.MARGIN, style.MARGIN - 6)
         top = style.MARGIN - 6 + head.height + style.APART
-        left = style.MARGIN + (width - area.width * factor) / 2
+        edge = style.MARGIN + (width - area.width * factor) / 2
         for mark in drawn.marks:
-            sheet.marks.append(mark.shift(left - area.x * factor, top - area.y * factor, factor))
+            sheet.marks.append(mark.shift(edge - area.x * factor, top - area.y * factor, factor))
         y = top + area.height * factor + style.APART
         high = self._write_note(sheet, note, captions, y, width)
         foot = self._write_foot(width, origin)
@@ -133,10 +211,12 @@ class Outline:
         return Across(left, Spacer(width - left.width - own.width - 2 * style.CLOSE), own)
 
     def _name_recording(self) -> str:
-        settings = self.trace.settings
-        size = f"{settings.encoder_layers}+{settings.decoder_layers}"
-        which = self.say("which", size=size, d=settings.d_model)
-        return f"{which} · “{quote(self.trace.text)}” → “{quote(self.trace.translation)}”"
+        encoder, decoder = self.settings.encoder_layers, self.settings.decoder_layers
+        size = f"{encoder}+{decoder}" if encoder and decoder else f"{encoder or decoder}"
+        which = (
+            f"{self.say('which', size=size, d=self.settings.d_model)} · “{quote(self.trace.text)}”"
+        )
+        return f"{which} → “{quote(self.trace.translation)}”" if encoder and decoder else which
 
 
 Maker = Callable[..., Scene]

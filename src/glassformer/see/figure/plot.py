@@ -46,9 +46,10 @@ class Plot(Node):
         x_ticks: Sequence[float] | None = None,
         y_ticks: Sequence[float] | None = None,
         log: bool = False,
+        log_x: bool = False,
         beside: float = 64.0,
     ):
-        self.curves, self.x, self.y, self.log = curves, x, y, log
+        self.curves, self.x, self.y, self.log, self.log_x = curves, x, y, log, log_x
         self.x_ticks = round_ticks(x) if x_ticks is None else x_ticks
         self.y_ticks = round_ticks(y) if y_ticks is None else y_ticks
         self.marks = [label_tick(tick) for tick in self.y_ticks]
@@ -64,7 +65,8 @@ class Plot(Node):
         """Return where a point of the data lies, relative to the upper left corner."""
         scale = (math.log10(v) if self.log else v for v in (y, *self.y))
         here, low, high = scale
-        across = (x - self.x[0]) / ((self.x[1] - self.x[0]) or 1)
+        place, first, last = (math.log(v) if self.log_x else v for v in (x, *self.x))
+        across = (place - first) / ((last - first) or 1)
         return self.inset + across * self.wide, self.top + self.high * (
             1 - (here - low) / ((high - low) or 1)
         )

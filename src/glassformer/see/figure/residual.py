@@ -7,36 +7,11 @@ from itertools import pairwise
 
 import numpy as np
 
+from . import grammar as g
 from . import style
 from .attention import Query, choose_token
-from .links import Callout, Link
 from .measures import cosine, deviation, length, mean
-from .nodes import (
-    Across,
-    Columns,
-    Component,
-    Down,
-    Label,
-    Node,
-    Numeral,
-    Panel,
-    Sheet,
-    Spacer,
-    Strip,
-    find_largest,
-)
-from .plan import Outline, figure
-from .plot import Curve, Plot
-from .quantity import Quantity
-from .scene import Area, BoxMark, PathMark, Scene
-from .selection import (
-    count_layers,
-    find_output,
-    find_stream,
-    find_unnormed,
-    pick,
-    show_tokens,
-)
+from .selection import count_layers, find_output, find_stream, find_unnormed, pick, show_tokens
 
 SIDES = {"encoder": "source", "decoder": "target"}
 LISTED = 9  # rows of the table of means and deviations
@@ -46,7 +21,7 @@ WIDE = 210.0
 class Spot:
     """One token at one sub-layer: the names of the tensors there."""
 
-    def __init__(self, plan: Outline, side: str, layer: int, sublayer: str, query: Query):
+    def __init__(self, plan: g.Outline, side: str, layer: int, sublayer: str, query: Query):
         trace = plan.trace
         self.layer = pick(layer, count_layers(trace, side), "layer")
         tokens = trace.source if side == "encoder" else trace.target
@@ -65,141 +40,110 @@ class Spot:
         return f"{tensor}[{self.row if row is None else row},d]"
 
 
-def _show_vector(plan: Outline, cell: str, role: str, label: str, limit: float) -> list[Node]:
+def _show_vector(plan: g.Outline, cell: str, role: str, label: str, limit: float) -> list[g.Node]:
     """Return a row: the name of a vector, its first numbers, all of them, and its length."""
-    vector, ink = plan.of(cell), style.role(role).ink
+    vector, ink = plan.of(cell), role
     return [
-        Label(label, style.HEADING, ink).named(f"name of {label}"),
-        Strip(vector, role).named(label),
-        Panel(vector, width=WIDE, height=20, limit=limit),
-        Numeral(plan.of(length(cell)), before=plan.say("long")),
+        g.Label(label, style.HEADING, ink).named(f"name of {label}"),
+        g.Strip(vector, role).named(label),
+        g.Panel(vector, width=WIDE, height=20, limit=limit),
+        plan.number(length(cell), before=plan.say("long")),
     ]
 
 
-@figure("residual")
+@g.figure("residual")
 def draw_residual(
-    plan: Outline,
+    plan: g.Outline,
     *,
     side: str = "encoder",
     layer: int = 0,
     sublayer: str = "self_attention",
     query: Query = None,
-) -> Scene:
+) -> g.Scene:
     """Show x, what a sub-layer makes of it, and their sum (V65)."""
-    spot, pre = Spot(plan, side, layer, sublayer, query), plan.trace.settings.norm == "pre"
-    cells = [
-        spot.cell(name)
-        for name in (spot.stream, f"{spot.name}.output", f"{spot.name}_residual.sum")
-    ]
-    limit = find_largest([plan.of(cell) for cell in cells])
-    roles, labels = ("residual", "heads", "sum"), ("$x$", "$f(x)$", "$x + f(x)$")
-    rows = [
-        _show_vector(plan, cell, role, label, limit)
-        for cell, role, label in zip(cells, roles, labels, strict=True)
-    ]
+    spot, pre = Spot(plan, side, layer, sublayer, query), plan.settings.norm == "pre"
+    names = (spot.stream, f"{spot.name}.output", f"{spot.name}_residual.sum")
+    cells, labels = [spot.cell(name) for name in names], ("$x$", "$f(x)$", "$x + f(x)$")
+    limit, roles = g.find_largest([plan.of(cell) for cell in cells]), ("residual", "heads", "sum")
+    x, made, total = (
+        [node.at(step, start) for node in _show_vector(plan, cell, role, label, limit)]
+        for cell, role, label, (step, start) in zip(
+            cells, roles, labels, ((1, None), (3, (0, -40)), (4, (0, -40))), strict=True
+        )
+    )
     role = "feed_forward" if sublayer == "feed_forward" else "attention"
     width = style.CELL[0] * 4
-    box: Node = Component(plan.say(sublayer), role, width=width, height=28).named("f")
+    box: g.Node = g.Component(plan.say(sublayer), role, width=width, height=28).named("f")
     if pre:
-        norm = Component("LayerNorm", "norm", width=width, height=22, strong=False).named("norm")
-        box = Down(norm, box, gap=16)
-    plus = Label("+", style.TITLE, bold=True).named("plus")
-    for step, row in enumerate(rows, 1):
-        for node in row:
-            node.at(step + (step > 1), (0, -40) if step > 1 else None)
-    stage = Columns(
-        [
-            rows[0],
-            [Spacer(), box.at(2)],
-            rows[1],
-            [Spacer(), Columns([[plus]], align="middle")],
-            rows[2],
-        ],
-        gap=(12, 16),
-        align=["end", "middle", "start", "start"],
-    )
+        norm = g.Component("LayerNorm", "norm", width=width, height=22, strong=False)
+        box = g.Down(norm.named("norm"), box, gap=16)
+    plus = g.Columns([[g.Label("+", style.TITLE, bold=True).named("plus")]], align="m")
     way = ["$x$", *(["norm"] if pre else []), "f", "$f(x)$", "plus", "$x + f(x)$"]
-    links = [Link(a, b, line=1.5, gap=2) for a, b in pairwise(way)]
-    around = Link(
-        "name of $x$",
-        "plus",
-        "around",
-        ink=style.LIT,
-        line=1.8,
-        dashed=True,
-        sides=("left", "left"),
-    )
+    links = [g.Link(a, b, line=1.5, gap=2) for a, b in pairwise(way)]
+    past = g.Link("name of $x$", "plus", "around", style.LIT, 1.8, dashed=True)
     same = plan.of(cosine(cells[0], cells[2]))
-    told = Columns(
-        [
-            [Label("$cos( x, x + f(x) ) =$", style.BODY), Numeral(same, style.BODY, bold=True)],
-            [
-                Label("$cos( x, f(x) ) =$", style.BODY),
-                Numeral(plan.of(cosine(cells[0], cells[1])), style.BODY),
-            ],
-        ],
-        gap=(6, 2),
-        align=["end", "start"],
-    ).at(4)
-    key = "keeps" if float(same) > 0.9 else "turns" if float(same) > 0.5 else "replaced"
+    told: list[list[g.Part]] = [
+        ["$cos( x, x + f(x) ) =$", g.Numeral(same, style.BODY, bold=True)],
+        ["$cos( x, f(x) ) =$", plan.number(cosine(cells[0], cells[1]), style.BODY)],
+    ]
+    stage = g.Columns([x, [None, box.at(2)], made, [None, plus], total], gap=(12, 16), align="rml")
     return plan.compose(
-        Down(stage, told, gap=style.APART, align="middle"),
-        title=plan.say(key, word=spot.text, sublayer=plan.say(sublayer)),
+        g.middle(stage, g.Columns(told, gap=(6, 2), align="rl").at(4), gap=style.APART),
+        title="keeps" if float(same) > 0.9 else "turns" if float(same) > 0.5 else "replaced",
         note=spot.where + plan.say("note_pre" if pre else "note"),
-        links=[*links, around],
+        links=[*links, replace(past, sides=("left", "left"))],
         captions=[plan.say(f"caption_{n}", sublayer=plan.say(sublayer)) for n in range(1, 5)],
+        word=spot.text,
+        sublayer=plan.say(sublayer),
     )
 
 
-@figure("norm")
+@g.figure("norm")
 def draw_norm(
-    plan: Outline,
+    plan: g.Outline,
     *,
     side: str = "encoder",
     layer: int = 0,
     sublayer: str = "self_attention",
     query: Query = None,
-) -> Scene:
+) -> g.Scene:
     """Show a vector before and after LayerNorm, with mean and deviation (V66)."""
     spot = Spot(plan, side, layer, sublayer, query)
     cells = [spot.cell(spot.unnormed), spot.cell(f"{spot.name}_residual.normed")]
     rows = []
     for cell, role, key in zip(cells, ("sum", "norm"), ("before", "after"), strict=True):
-        row = _show_vector(plan, cell, role, key, find_largest([plan.of(cell)]))
-        row[0] = Label(plan.say(key), style.BODY, style.role(role).ink, bold=True)
+        row = _show_vector(plan, cell, role, key, g.find_largest([plan.of(cell)]))
+        row[0] = plan.label(key, ink=role, bold=True)
         spread, middle = plan.of(deviation(cell, spot.d)), plan.of(mean(cell, spot.d))
-        row[3] = Down(
-            Numeral(middle, style.BODY, before="μ = "),
-            Numeral(spread, style.BODY, before="σ = "),
+        row[3] = g.Down(
+            g.Numeral(middle, style.BODY, before="μ = "),
+            g.Numeral(spread, style.BODY, before="σ = "),
             gap=0,
         )
         rows.append(row)
-    formula = Label("$α · (x − μ) / √(σ^2 + ε) + β$", style.TITLE, style.role("norm").ink)
-    name = Component("LayerNorm", "norm", width=style.CELL[0] * 4, height=34).named("norm")
-    stage = Columns(
-        [rows[0], [Spacer(), name, formula], rows[1]],
-        gap=(12, 26),
-        align=["end", "middle", "start", "start"],
-    )
+    formula = g.Label("$α · (x − μ) / √(σ^2 + ε) + β$", style.TITLE, "norm")
+    name = g.Component("LayerNorm", "norm", width=style.CELL[0] * 4, height=34).named("norm")
+    stage = g.Columns([rows[0], [g.Spacer(), name, formula], rows[1]], gap=(12, 26), align="rml")
     before, after = (float(plan.of(deviation(cell, spot.d))) for cell in cells)
     key = "shrinks" if after < before else "grows"
     return plan.compose(
         stage,
-        title=plan.say(key, word=spot.text),
-        note=spot.where + plan.say(f"note_{plan.trace.settings.norm}"),
-        links=[Link("before", "norm"), Link("norm", "after")],
+        title=key,
+        note=spot.where + plan.say(f"note_{plan.settings.norm}"),
+        links=[g.Link("before", "norm"), g.Link("norm", "after")],
+        word=spot.text,
     )
 
 
-@figure("norm_steps")
+@g.figure("norm_steps")
 def draw_norm_steps(
-    plan: Outline,
+    plan: g.Outline,
     *,
     side: str = "encoder",
     layer: int = 0,
     sublayer: str = "self_attention",
     query: Query = None,
-) -> Scene:
+) -> g.Scene:
     """Show the formula of LayerNorm line by line, on the first numbers of one vector (V68)."""
     spot = Spot(plan, side, layer, sublayer, query)
     x, residual = spot.cell(spot.unnormed), f"{spot.name}_residual"
@@ -213,42 +157,41 @@ def draw_norm_steps(
         ("$β$", f"{residual}.norm.bias[d]", "linear", True),
         ("$α (x − μ) / σ + β$", spot.cell(f"{residual}.normed"), "norm", False),
     )
-    rows: list[list[Node]] = []
+    rows: list[list[g.Node]] = []
     for label, expression, role, learned in lines:
-        ink = style.role(role).ink
-        strip = Strip(plan.of(expression), role, shown=6, learned=learned)
-        rows.append([Label(label, style.BODY, ink), strip])
-    facts = Across(
-        Numeral(plan.of(middle), style.HEADING, before="μ = "),
-        Numeral(plan.of(spread), style.HEADING, before="σ = "),
+        ink = role
+        strip = plan.strip(expression, role, shown=6, learned=learned)
+        rows.append([g.Label(label, ink=ink), strip])
+    facts = g.Across(
+        plan.number(middle, style.HEADING, before="μ = "),
+        plan.number(spread, style.HEADING, before="σ = "),
         gap=style.APART,
     )
-    left = Down(Columns(rows, gap=(12, 9), align=["end", "start"]), facts, gap=16, align="middle")
+    left = g.middle(g.Columns(rows, gap=(12, 9), align="rl"), facts, gap=16)
     return plan.compose(
-        Across(left, _list_spreads(plan, spot, f"{residual}.normed"), gap=style.FAR),
-        title=plan.say("title"),
+        g.Across(left, _list_spreads(plan, spot, f"{residual}.normed"), gap=style.FAR),
         note=spot.where + plan.say("note", word=spot.text),
     )
 
 
-def _list_spreads(plan: Outline, spot: Spot, after: str) -> Node:
+def _list_spreads(plan: g.Outline, spot: Spot, after: str) -> g.Node:
     """Return a table of the deviation of tokens before and after LayerNorm."""
     first = max(0, min(spot.row - LISTED // 2, len(spot.texts) - LISTED))
-    heads: list[Node] = [Spacer()]
-    heads += [Label(plan.say(key), style.SMALL, style.SOFT) for key in ("before", "after")]
+    heads: list[g.Node] = [g.Spacer()]
+    heads += [plan.small(key) for key in ("before", "after")]
     rows = [heads]
     for i in range(first, min(first + LISTED, len(spot.texts))):
         own = i == spot.row
-        row: list[Node] = [Label(spot.texts[i], style.SMALL, bold=own, fit=70)]
+        row: list[g.Node] = [g.Label(spot.texts[i], style.SMALL, bold=own, fit=70)]
         for tensor in (spot.unnormed, after):
             number = plan.of(deviation(spot.cell(tensor, i), spot.d))
-            row.append(Numeral(number, bold=own))
+            row.append(g.Numeral(number, bold=own))
         rows.append(row)
-    return Columns(rows, gap=(12, 3), align=["end", "end", "end"])
+    return g.Columns(rows, gap=(12, 3), align="r")
 
 
-@figure("stream")
-def draw_stream(plan: Outline, *, side: str = "encoder") -> Scene:
+@g.figure("stream")
+def draw_stream(plan: g.Outline, *, side: str = "encoder") -> g.Scene:
     """Show length, and cosine with the input, of each token's vector layer by layer (V69)."""
     trace, layers = plan.trace, count_layers(plan.trace, side)
     names = [f"{SIDES[side]}_embedding.sum", *(find_output(trace, side, n) for n in range(layers))]
@@ -263,7 +206,7 @@ def draw_stream(plan: Outline, *, side: str = "encoder") -> Scene:
             [int(grown.argmax()), int(np.argsort(grown)[len(grown) // 2]), int(turned[-1].argmin())]
         )
     )
-    plots: list[Node] = []
+    plots: list[g.Node] = []
     spans = ((0.0, float(lengths.max()) * 1.05), (min(0.0, float(turned.min())), 1.0))
     for key, values, span in zip(("length", "cosine"), (lengths, turned), spans, strict=True):
         curves = []
@@ -272,70 +215,71 @@ def draw_stream(plan: Outline, *, side: str = "encoder") -> Scene:
             label = texts[i] if i in named else ""
             line = 2.2 if i in named else 0.8
             curves.append(
-                Curve(range(layers + 1), values[:, i].tolist(), ink, line, label, i in named)
+                g.Curve(range(layers + 1), values[:, i].tolist(), ink, line, label, i in named)
             )
         across, up = plan.say("across"), plan.say(key)
         ticks = range(layers + 1)
         plots.append(
-            Plot(curves, width=220, x=(0, layers), y=span, across=across, up=up, x_ticks=ticks)
+            g.Plot(curves, width=220, x=(0, layers), y=span, across=across, up=up, x_ticks=ticks)
         )
     times, most = float(grown.max()), texts[int(grown.argmax())]
     key = "grows" if times > 1.5 else "stays"
     return plan.compose(
-        Across(*plots, gap=style.APART, align="top"),
-        title=plan.say(key, word=most, times=f"{times:.1f}"),
-        note=plan.say(f"note_{side}"),
+        g.Across(*plots, gap=style.APART, align="top"),
+        title=key,
+        note=f"note_{side}",
+        word=most,
+        times=f"{times:.1f}",
     )
 
 
-@figure("amplitude")
-def draw_amplitude(plan: Outline) -> Scene:
+@g.figure("amplitude")
+def draw_amplitude(plan: g.Outline) -> g.Scene:
     """Show the length of each word's vector beside that of its position (V29)."""
-    texts = show_tokens(plan.trace.source)
+    texts = plan.source
     words = plan.of(length("source_embedding.embedded[q,d]"))
     place = plan.of(length("source_embedding.positions[q,d]"))
     order = np.argsort(words.values)
     shown = order if len(order) <= 16 else order[np.linspace(0, len(order) - 1, 16).astype(int)]
     limit = float(max(words.values.max(), place.values.max()))
-    rows: list[list[Node]] = []
+    rows: list[list[g.Node]] = []
     for i in shown:
-        rows.append(
-            [
-                Label(texts[i], style.BODY, fit=100),
-                _Dots(words[int(i)], place[int(i)], limit),
-            ]
-        )
+        rows.append([g.Label(texts[i], fit=100), _Dots(words[int(i)], place[int(i)], limit)])
     quiet = sum(words.values < place.values)
     key = "louder" if quiet == 0 else "quieter" if quiet == len(texts) else "mixed"
     return plan.compose(
-        Columns(rows, gap=(style.NEAR, 4), align=["end", "start"]),
-        title=plan.say(key, n=quiet, all=len(texts)),
+        g.Columns(rows, gap=(style.NEAR, 4), align="rl"),
+        title=key,
         note=plan.say(
             "note",
-            d=plan.trace.settings.d_model,
+            d=plan.settings.d_model,
             n=len(shown),
             all=len(texts),
-            amplitude=f"{plan.trace.settings.positions.amplitude:g}",
+            amplitude=f"{plan.settings.positions.amplitude:g}",
         ),
-        callouts=[Callout("place", plan.say("place"), "above", 150)],
+        callouts=[g.Callout("place", "place", "above", 150)],
+        n=quiet,
+        all=len(texts),
     )
 
 
-class _Dots(Node):
+class _Dots(g.Node):
     """The length of a word as a dot with its number, and that of its position as a tick."""
 
-    def __init__(self, word: Quantity, place: Quantity, limit: float, width: float = 320.0):
+    def __init__(self, word: g.Quantity, place: g.Quantity, limit: float, width: float = 320.0):
         self.word, self.place_, self.limit, self.long = word, place, limit, width
-        self.number = Numeral(word)
+        self.number = g.Numeral(word)
         self.width, self.height = width + 40, 16.0
 
-    def draw(self, sheet: Sheet, x: float, y: float) -> None:
+    def draw(self, sheet: g.Sheet, x: float, y: float) -> None:
         middle, word = y + self.height / 2, x + self.long * float(self.word) / self.limit
         tick = x + self.long * float(self.place_) / self.limit
-        sheet.places.setdefault("place", Area(tick - 2, y, 4, self.height))
-        sheet.add(PathMark(points=((x, middle), (word, middle)), ink=style.HAIR, line=1.0))
-        ink = style.role("positions").ink
-        sheet.add(PathMark(points=((tick, y - 2), (tick, y + self.height + 2)), ink=ink, line=2.2))
-        dot = BoxMark(x=word - 4, y=middle - 4, width=8, height=8, round=4)
-        sheet.add(replace(dot, fill=style.role("embedded").ink, layer=4))
+        sheet.places.setdefault("place", g.Area(tick - 2, y, 4, self.height))
+        sheet.add(g.PathMark(points=((x, middle), (word, middle)), ink=style.HAIR, line=1.0))
+        ink = "positions"
+        sheet.add(
+            g.PathMark(points=((tick, y - 2), (tick, y + self.height + 2)), ink=ink, line=2.2)
+        )
+        dot = g.BoxMark(x=word - 4, y=middle - 4, width=8, height=8, round=4)
+        sheet.add(replace(dot, fill="embedded", layer=4))
         self.number.place(sheet, word + 8, middle - self.number.height / 2)

@@ -120,9 +120,7 @@ def find_input(trace: Any, side: str, layer: int, sublayer: str) -> str:
     """
     if trace.settings.norm == "pre":
         return f"{side}.{layer}.{sublayer}_residual.normed"
-    order = ["self_attention", "cross_attention", "feed_forward"]
-    if side == "encoder":
-        order.remove("cross_attention")
+    order = list_sublayers(trace, side)
     place = order.index(sublayer)
     if place:
         return f"{side}.{layer}.{order[place - 1]}_residual.normed"
@@ -140,13 +138,19 @@ def find_output(trace: Any, side: str, layer: int) -> str:
 SUBLAYERS = ("self_attention", "cross_attention", "feed_forward")
 
 
+def list_sublayers(trace: Any, side: str) -> list[str]:
+    """Return the sub-layers of a layer; only a decoder with an encoder has cross-attention."""
+    crosses = side == "decoder" and trace.settings.encoder_layers > 0
+    return [name for name in SUBLAYERS if crosses or name != "cross_attention"]
+
+
 def find_stream(trace: Any, side: str, layer: int, sublayer: str) -> str:
     """Return the name of the tensor that the residual connection adds to a sub-layer's output.
 
     Post-norm: the input of the sub-layer. Pre-norm: the sum before it. Raise ValueError if this
     side has no such sub-layer.
     """
-    order = [s for s in SUBLAYERS if side == "decoder" or s != "cross_attention"]
+    order = list_sublayers(trace, side)
     if sublayer not in order:
         raise ValueError(f"sublayer={sublayer}: one of {', '.join(order)}")
     if trace.settings.norm == "post":
@@ -187,6 +191,11 @@ def elide(count: int, most: int, last: int = 2) -> list[int | None]:
     if count <= most:
         return list(range(count))
     return [*range(most - last - 1), None, *range(count - last, count)]
+
+
+def list_shown(count: int, most: int) -> list[int]:
+    """Return the indices that are drawn of so many; the last two are among them."""
+    return [n for n in elide(count, most) if n is not None]
 
 
 def tell_tokens_left_out(lang: str, shown: int, count: int) -> str:

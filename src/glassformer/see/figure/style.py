@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from matplotlib import colormaps
 
-from .theme import HEADS, POSITIVE, SHARE, SIGNED, Role, ink_on, role
+from .theme import HEADS, POSITIVE, ROLES, SHARE, SIGNED, Role, ink_on, role
 
-__all__ = ["HEADS", "SCALES", "Role", "ink_on", "role"]
+__all__ = ["HEADS", "ROLES", "SCALES", "Role", "ink_on", "role"]
 
 SCALES = {"signed": SIGNED, "share": SHARE, "wave": colormaps[POSITIVE]}  # by what they show
 
@@ -31,3 +31,8 @@ CLOSE, NEAR, APART, FAR = 8.0, 14.0, 24.0, 40.0  # spaces between things
 MARGIN, NARROWEST, WIDEST = 36.0, 400.0, 720.0  # of a page; WIDEST includes the margins
 
 CELL = (38.0, 22.0)  # a cell with a number in it
+
+
+def head_ink(head: int) -> str:
+    """Return the colour of a head, of which there are as many as `HEADS`."""
+    return HEADS[head % len(HEADS)]

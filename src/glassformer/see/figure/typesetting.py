@@ -13,8 +13,9 @@ from typing import NamedTuple
 
 from .fonts import direct, make_writable, measure_width, shorten_text
 
-ATOM = re.compile(
-    r"[\u3000-\u9fff\uff00-\uffef][，。；：、！？）》」』”]*|[^\s\u3000-\u9fff\uff00-\uffef]+|\s+"
+ATOM = re.compile(  # what stays on one line; a space that does not break is part of a word
+    r"[\u3000-\u9fff\uff00-\uffef][，。；：、！？）》」』”]*"
+    r"|(?:[^\s\u3000-\u9fff\uff00-\uffef]|[\u00a0\u202f])+|[^\S\u00a0\u202f]+"
 )
 SCRIPT, LOWER, RAISE = 0.74, 0.22, -0.36  # size of an index, and its shift in sizes
 

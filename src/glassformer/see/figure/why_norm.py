@@ -6,36 +6,32 @@ from math import cos, pi, sin
 
 import numpy as np
 
+from . import grammar as g
 from . import style
-from .links import Callout
 from .measures import deviation
-from .nodes import Across, Down, Label, Node, Sheet
-from .plan import Outline, figure
-from .plot import Curve, Plot
-from .scene import PathMark, Point, Scene
 from .selection import count_layers, find_unnormed
 
 RADIUS, RINGS, STEPS = 76.0, 5, 12
 MOST = 40  # tokens measured
 
 
-class Valley(Node):
+class Valley(g.Node):
     """A sketch of the loss over two weights, `ratio` times as steep one way, and a descent."""
 
     def __init__(self, ratio: float):
         self.ratio, self.width, self.height = ratio, 2 * RADIUS + 8, 2 * RADIUS / ratio + 8
 
-    def draw(self, sheet: Sheet, x: float, y: float) -> None:
+    def draw(self, sheet: g.Sheet, x: float, y: float) -> None:
         a, b = x + self.width / 2, y + self.height / 2
         for n in range(1, RINGS + 1):
             r, turns = RADIUS * n / RINGS, [2 * pi * k / 72 for k in range(73)]
             ring = tuple((a + r * cos(t), b + r * sin(t) / self.ratio) for t in turns)
-            sheet.add(PathMark(points=ring, ink=style.FAINT, line=1.0))
+            sheet.add(g.PathMark(points=ring, ink=style.FAINT, line=1.0))
         path = tuple((a + RADIUS * u, b + RADIUS * v) for u, v in descend(self.ratio))
-        sheet.add(PathMark(points=path, ink=style.LIT, line=1.8, layer=3))
+        sheet.add(g.PathMark(points=path, ink=style.LIT, line=1.8, layer=3))
 
 
-def descend(ratio: float) -> list[Point]:
+def descend(ratio: float) -> list[g.Point]:
     """Return the path of gradient descent on (u² + (ratio v)²) / 2.
 
     If `ratio` is above 1, the learning rate is the largest that does not diverge, or nearly.
@@ -48,14 +44,14 @@ def descend(ratio: float) -> list[Point]:
     return path
 
 
-@figure("why_norm")
-def draw_why_norm(plan: Outline, *, side: str = "encoder") -> Scene:
+@g.figure("why_norm")
+def draw_why_norm(plan: g.Outline, *, side: str = "encoder") -> g.Scene:
     """Show a loss with and without a valley, and the deviation of vectors around a norm (V67)."""
-    layers, d = count_layers(plan.trace, side), plan.trace.settings.d_model
+    layers, d = count_layers(plan.trace, side), plan.settings.d_model
     sketches = []
     for key, ratio in (("without", 3.2), ("with", 1.0)):
-        told = Label(plan.say(key), style.SMALL, style.SOFT)
-        sketches.append(Down(told, Valley(ratio).named(key), gap=6, align="middle", stands_on=1))
+        told = plan.small(key)
+        sketches.append(g.middle(told, Valley(ratio).named(key), gap=6, stands_on=1))
     spreads = {}
     for key in ("before", "after"):
         tensors = [
@@ -71,12 +67,12 @@ def draw_why_norm(plan: Outline, *, side: str = "encoder") -> Scene:
         values = spreads[key]
         for column in values.T:
             xs = [n + shift for n in range(layers)]
-            curves.append(Curve(xs, column.tolist(), style.role(role).ink, 0.0, dots=True))
+            curves.append(g.Curve(xs, column.tolist(), role, 0.0, dots=True))
         middle = np.median(values, axis=1).tolist()
         xs = [n + shift for n in range(layers)]
-        curves.append(Curve(xs, middle, style.role(role).ink, 1.6, plan.say(key), name=key))
+        curves.append(g.Curve(xs, middle, role, 1.6, plan.say(key), name=key))
     top = 1.05 * max(float(values.max()) for values in spreads.values())
-    plot = Plot(
+    plot = g.Plot(
         curves,
         width=190,
         height=150,
@@ -90,8 +86,10 @@ def draw_why_norm(plan: Outline, *, side: str = "encoder") -> Scene:
     low, high = (float(np.median(spreads["before"][n])) for n in (0, -1))
     key = "title" if high > 1.5 * low else "title_even"
     return plan.compose(
-        Across(*sketches, plot, gap=20),
-        title=plan.say(key, one=f"{low:.1f}", two=f"{high:.1f}"),
-        note=plan.say("note", side=plan.say(side)),
-        callouts=[Callout("without", plan.say("astray"), "below", 140)],
+        g.Across(*sketches, plot, gap=20),
+        title=key,
+        callouts=[g.Callout("without", "astray", "below", 140)],
+        one=f"{low:.1f}",
+        two=f"{high:.1f}",
+        side=plan.say(side),
     )

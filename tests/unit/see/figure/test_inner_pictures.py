@@ -39,7 +39,7 @@ from glassformer.see.figure.pictures import PICTURES, draw, list_pictures
 from glassformer.see.figure.plan import Outline
 from glassformer.see.figure.quantity import Quantity
 from glassformer.see.figure.runs import _read_lines, read_watched
-from glassformer.see.figure.scene import BoxMark, GridMark, PathMark, Scene
+from glassformer.see.figure.scene import BoxMark, GridMark, Scene
 from glassformer.see.recording import record
 from glassformer.see.toy import train_toy
 from glassformer.see.trace import Trace
@@ -293,12 +293,12 @@ def test_the_tokens_that_are_settled_are_counted(
     assert _tell_settled(Outline("walk", trace, "en"), settled) == told
 
 
-def test_every_place_that_is_counted_has_a_line(trace: Trace) -> None:
-    """One line from the query to what each head attends to most, however little that is."""
+def test_every_place_that_is_counted_is_framed(trace: Trace) -> None:
+    """One cell for what each head attends to most, however little that is."""
     scene = PICTURES["V51"].scene(trace)
-    ends = [m.points[-1] for m in scene.marks if isinstance(m, PathMark) and m.curved]
-    assert len(ends) == trace.settings.heads
-    count = len({round(x, 3) for x, _ in ends})
+    framed = [m for m in scene.marks if isinstance(m, BoxMark) and m.edge == style.LIT]
+    assert len(framed) == trace.settings.heads
+    count = len({round(mark.x, 3) for mark in framed})
     assert f"at {count} different places" in scene.title or "at one place" in scene.title
 
 

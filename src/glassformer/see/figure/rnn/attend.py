@@ -6,29 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from .. import grammar as g
 from .. import style
-from ..grids import Matrix, Tall
-from ..links import Callout, Link
-from ..nodes import (
-    Across,
-    Bar,
-    Chip,
-    Columns,
-    Component,
-    Down,
-    Held,
-    Label,
-    Node,
-    Numeral,
-    Panel,
-    Spacer,
-    Strip,
-    find_largest,
-)
-from ..plan import Outline, figure
-from ..quantity import Array, Quantity
-from ..scene import Scene
-from ..selection import elide, find_query, keep_largest, show_tokens, tell_tokens_left_out
+from ..selection import elide, find_query, keep_largest, list_shown, show_tokens
 from .states import (
     count_fixed,
     find_decoder_states,
@@ -45,7 +25,7 @@ NEARLY_ALL = 0.99  # a weight beside which no other counts
 SURE = 0.5  # a weight from which a step looks mostly at one token
 
 
-def choose_step(trace: Any, weights: Quantity, query: str | int | None) -> int:
+def choose_step(trace: Any, weights: g.Quantity, query: str | int | None) -> int:
     """Return the step to draw: `query`, or one that has something to show.
 
     That is, of the steps that write a word and look most at a word, the one of which another token
@@ -65,305 +45,252 @@ def _is_word(text: str) -> bool:
     return len(text) >= WORD and text.isalpha()
 
 
-@figure("rnn_states_pass")
-def draw_states_passing(plan: Outline) -> Scene:
+@g.figure("rnn_states_pass")
+def draw_states_passing(plan: g.Outline) -> g.Scene:
     """Show that with attention all hidden states go to the decoder, not only the last (V97)."""
-    trace, settings = plan.trace, plan.trace.settings
+    trace, settings = plan.trace, plan.settings
     find_look(trace)
-    name, texts = find_encoder_states(trace), show_tokens(trace.source)
-    limit = find_largest([trace[name]])
-    rows: list[Node] = []
-    links, captions = [], list[str]()
-    for t in elide(len(texts), STATES):
-        step = len(captions) + 1
+    name, texts = find_encoder_states(trace), plan.source
+    limit, rows, captions = g.find_largest([trace[name]]), list[g.Node](), list[str]()
+    for step, t in enumerate(elide(len(texts), STATES), 1):
         if t is None:
-            rows.append(Label("⋮", style.BODY, style.SOFT).at(step))
+            rows.append(g.Label("⋮", ink=style.SOFT).at(step))
             captions.append(plan.say("and_so_on"))
             continue
-        chip = Chip(texts[t], "encoder", size=style.SMALL, width=70, fit=66).at(step, (-40, 0))
+        chip = g.Chip(texts[t], "encoder", size=style.SMALL, width=70, fit=66).at(step, (-40, 0))
         panel = show_state(plan, name, t, 170, limit).named(f"state {t}").at(step, (-60, 0))
-        rows.append(Across(chip, panel, gap=8))
+        rows.append(g.Across(chip, panel, gap=8))
         captions.append(plan.say("caption", t=t + 1, word=texts[t]))
-    last = len(captions) + 1
-    captions.append(plan.say("caption_all", n=len(texts)))
-    decoder = Component(plan.say("decoder"), "decoder", width=110, height=70).named("decoder")
-    ink = style.role("memory").ink
-    for t in elide(len(texts), STATES):
-        if t is not None:
-            fan = Link(f"state {t}", "decoder", "ribbon", ink=ink, line=1.0, head=False, step=last)
-            links.append(fan)
-    n, d, fixed = len(texts), settings.d_model, count_fixed(settings)
+    n, last = len(texts), len(captions) + 1
+    decoder = g.Component(plan.say("decoder"), "decoder", width=110, height=70).named("decoder")
+    fan: dict[str, Any] = {"way": "ribbon", "ink": "memory", "line": 1.0, "head": False}
     return plan.compose(
-        Across(Down(*rows, gap=4), decoder, gap=110),
-        title=plan.say("title", n=n, all=f"{n * d:,}", fixed=f"{fixed:,}"),
-        note=plan.say("note", d=d),
-        links=links,
-        callouts=[Callout(f"state {n - 1}", plan.say("only", word=texts[-1]), "below", 220, last)],
-        captions=captions,
+        g.Across(g.Down(*rows, gap=4), decoder, gap=110),
+        links=[
+            g.Link(f"state {t}", "decoder", step=last, **fan)
+            for t in elide(n, STATES)
+            if t is not None
+        ],
+        callouts=[g.Callout(f"state {n - 1}", "only", "below", 220, last)],
+        captions=[*captions, plan.say("caption_all", n=n)],
+        n=n,
+        d=settings.d_model,
+        all=f"{n * settings.d_model:,}",
+        fixed=f"{count_fixed(settings):,}",
+        word=texts[-1],
     )
 
 
-@figure("rnn_focus")
-def draw_focus(plan: Outline, *, query: str | int | None = None) -> Scene:
+@g.figure("rnn_focus")
+def draw_focus(plan: g.Outline, *, query: str | int | None = None) -> g.Scene:
     """Show what one step of the decoder looks at (V98)."""
     trace = plan.trace
     weights = plan.of(f"{find_look(trace)}.weights[0,q,m]")
     at = choose_step(trace, weights, query)
-    source, target = show_tokens(trace.source), show_tokens(trace.predicted)
+    source, target = plan.source, plan.predicted
     best = int(weights.values[at].argmax())
-    shown = keep_largest(weights.values[at], 12, [best])
-    ink = style.role("weights").ink
-    rows: list[list[Node]] = [
-        [
-            Chip(source[j], "key", lit=j == best, size=style.SMALL, fit=96),
-            Bar(weights[at, j], 1.0, ink, width=230, track=True).named(f"weight {j}"),
-        ]
+    shown, value = keep_largest(weights.values[at], 12, [best]), float(weights[at, best])
+    rows = [
+        (
+            g.Chip(source[j], "key", lit=j == best, size=style.SMALL, fit=96),
+            g.Bar(weights[at, j], 1.0, "weights", width=230, track=True),
+        )
         for j in shown
     ]
     said = [
-        Chip(target[t], "decoder", lit=t == at, size=style.SMALL, fit=80)
+        g.Chip(target[t], "decoder", lit=t == at, size=style.SMALL, fit=80)
         .named(f"out {t}")
         .faded(1.0 if t <= at else 0.35)
         for t in range(max(0, at - 4), min(len(target), at + 3))
     ]
-    out = Across(*said, gap=4)
-    bars = Columns(rows, gap=(8, 4), align=["end", "start"]).named("bars")
-    value = float(weights[at, best])
-    key = "mostly" if value >= SURE else "most"
+    bars = g.Columns(rows, gap=(8, 4), align="rl").named("bars")
     return plan.compose(
-        Down(out, bars, gap=44, align="middle"),
-        title=plan.say(key, word=target[at], key=source[best], share=f"{100 * value:.0f} %"),
-        note=plan.say("note", t=at + 1) + tell_tokens_left_out(plan.lang, len(shown), len(source)),
-        links=[Link(f"out {at}", "bars", "straight", ink=ink, line=1.6)],
-        callouts=[Callout(f"out {at}", plan.say("now", t=at + 1), "above", 160)],
+        g.middle(g.Across(*said, gap=4), bars, gap=44),
+        title="mostly" if value >= SURE else "most",
+        left=(len(shown), len(source)),
+        links=[g.Link(f"out {at}", "bars", ink="weights", line=1.6)],
+        callouts=[g.Callout(f"out {at}", "now", "above", 160)],
+        word=target[at],
+        key=source[best],
+        share=g.percent(value),
+        t=at + 1,
     )
 
 
-@figure("rnn_five_lines")
-def draw_five_lines(plan: Outline, *, query: str | int | None = None) -> Scene:
+@g.figure("rnn_five_lines")
+def draw_five_lines(plan: g.Outline, *, query: str | int | None = None) -> g.Scene:
     """Show one step of attention in five lines, beside the worked example (V99)."""
     trace, look = plan.trace, find_look(plan.trace)
     weights = plan.of(f"{look}.weights[0,q,m]")
     at = choose_step(trace, weights, query)
-    states, source = find_encoder_states(trace), show_tokens(trace.source)
-    shown = keep_largest(weights.values[at], KEYS)
-    shown.sort(key=lambda j: -weights.values[at, j])
-    order = sorted(shown)
+    states, source = find_encoder_states(trace), plan.source
+    order = keep_largest(weights.values[at], KEYS)
+    best = max(order, key=lambda j: weights.values[at, j])
     scores = plan.give("example", WORKED)
     shares = [plan.of(f"exp(example[{n}]) / (sum[i] exp(example[i]))") for n in range(3)]
-    small = {"cell": (34.0, 20.0), "shown": 2, "size": style.TINY}
-    wide = 112.0
-
-    def across(nodes: list[Node], width: float, step: int, start: tuple[float, float]) -> Node:
-        held = [Held(node, width).at(step, start) for node in nodes]
-        return Across(*held, gap=4)
-
-    lines: list[tuple[Node, Node]] = [
+    small: dict[str, Any] = {"cell": (34.0, 20.0), "shown": 2, "size": style.TINY}
+    lines: tuple[tuple[list[g.Part], list[g.Part]], ...] = (
         (
-            across([Label(f"$h_{n + 1}$", style.BODY) for n in range(3)], 50, 1, (0, -20)),
-            across(
-                [
-                    Down(
-                        Chip(source[j], "key", size=style.SMALL, fit=90),
-                        Strip(plan.of(f"{states}[{j},d]"), "memory", **small),  # type: ignore[arg-type]
-                        gap=4,
-                        align="middle",
-                    )
-                    for j in order
-                ],
-                wide,
-                1,
-                (0, -20),
-            ),
+            [f"$h_{n + 1}$" for n in range(3)],
+            [
+                g.middle(
+                    g.Chip(source[j], "key", size=style.SMALL, fit=90),
+                    plan.strip(f"{states}[{j},d]", "memory", **small),
+                    gap=4,
+                )
+                for j in order
+            ],
         ),
         (
-            across([Numeral(each, digits=0) for each in scores], 50, 2, (0, -24)),
-            across(
-                [Numeral(plan.of(f"{look}.scores[0,{at},{j}]")) for j in order], wide, 2, (0, -24)
-            ),
+            [g.Numeral(each, digits=0) for each in scores],
+            [plan.of(f"{look}.scores[0,{at},{j}]") for j in order],
         ),
         (
-            across(
-                [Numeral(each, digits=4, bold=n == 0) for n, each in enumerate(shares)],
-                50,
-                3,
-                (0, -24),
-            ).named("shares"),
-            across(
-                [Numeral(weights[at, j], digits=4, bold=j == shown[0]) for j in order],
-                wide,
-                3,
-                (0, -24),
-            ).named("weights"),
+            [g.Numeral(each, digits=4, bold=n == 0) for n, each in enumerate(shares)],
+            [g.Numeral(weights[at, j], digits=4, bold=j == best) for j in order],
         ),
         (
-            across(
-                [
-                    Label(f"${float(each.values):.2f} · h_{n + 1}$", style.SMALL, style.SOFT)
-                    for n, each in enumerate(shares)
-                ],
-                50,
-                4,
-                (0, -24),
-            ),
-            across(
-                [
-                    Strip(
-                        plan.of(f"{look}.weights[0,{at},{j}] {states}[{j},d]"),
-                        "heads",
-                        **small,  # type: ignore[arg-type]
-                    )
-                    for j in order
-                ],
-                wide,
-                4,
-                (0, -30),
-            ),
+            [g.small(f"${float(each):.2f} · h_{n}$") for n, each in enumerate(shares, 1)],
+            [
+                plan.strip(f"{look}.weights[0,{at},{j}] {states}[{j},d]", "heads", **small)
+                for j in order
+            ],
         ),
-        (
-            Held(Label("$c$", style.BODY), 158).at(5, (0, -24)),
-            Held(
-                Strip(plan.of(f"{look}.output[{at},d]"), "memory", shown=4).named("context"),
-                3 * wide + 8,
-            ).at(5, (0, -30)),
-        ),
+        (["$c$"], [plan.strip(f"{look}.output[{at},d]", "memory", shown=4).named("context")]),
+    )
+    real = plan.say("real", word=plan.predicted[at])
+    rows: list[list[g.Node]] = [
+        [g.Spacer(), plan.small("worked", bold=True), g.small(real, bold=True)]
     ]
-    heads: list[Node] = [
-        Spacer(),
-        Held(Label(plan.say("worked"), style.SMALL, style.SOFT, bold=True), 158),
-        Held(
-            Label(
-                plan.say("real", word=show_tokens(trace.predicted)[at]),
-                style.SMALL,
-                style.SOFT,
-                bold=True,
-            ),
-            3 * wide + 8,
-        ),
-    ]
-    rows = [heads] + [
-        [Label(plan.say(f"line_{n}"), style.SMALL, width=112).at(n), worked, real]
-        for n, (worked, real) in enumerate(lines, 1)
-    ]
-    value, word = float(weights[at, shown[0]]), source[shown[0]]
-    kind = trace.settings.rnn.attention
-    paper = plan.say("bahdanau" if kind == "additive" else "luong")
-    gaps = np.sort(trace[f"{look}.scores"][0, at])
-    key = "one" if value > NEARLY_ALL and len(gaps) > 1 else "all"
-    told = plan.say(key, gap=f"{np.ptp(gaps[-2:]):.0f}")
+    for n, (worked, own) in enumerate(lines, 1):
+        told = plan.small(f"line_{n}", style.INK, width=112).at(n)
+        rows.append([told, _spread(worked, 158, n), _spread(own, 344, n)])
+    kind, gaps = trace.settings.rnn.attention, np.sort(trace[f"{look}.scores"][0, at])
+    value = float(weights[at, best])
     return plan.compose(
-        Columns(rows, gap=(14, 18), align=["end", "middle", "middle"]),
-        title=plan.say("title", key=word, share=f"{100 * value:.0f} %"),
-        note=plan.say("note", kind=kind, paper=paper)
-        + tell_tokens_left_out(plan.lang, len(order), len(source)),
-        callouts=[Callout("context", told, "below", 300, 5)],
+        g.Columns(rows, gap=(14, 18), align="rm"),
+        left=(len(order), len(source)),
+        callouts=[
+            g.Callout(
+                "context", "one" if value > NEARLY_ALL and len(gaps) > 1 else "all", "below", 300, 5
+            )
+        ],
         captions=[plan.say(f"caption_{n}") for n in range(1, 6)],
+        key=source[best],
+        share=g.percent(value),
+        kind=kind,
+        paper=plan.say("bahdanau" if kind == "additive" else "luong"),
+        gap=f"{np.ptp(gaps[-2:]):.0f}",
     )
 
 
-@figure("rnn_dance")
-def draw_dance(plan: Outline) -> Scene:
+def _spread(parts: list[g.Part], width: float, step: int) -> g.Node:
+    """Return parts that share a width evenly, and arrive from above at a step."""
+    wide = (width - 4 * (len(parts) - 1)) / len(parts)
+    return g.Across(*(g.Held(part, wide).at(step, (0, -24)) for part in parts), gap=4)
+
+
+@g.figure("rnn_dance")
+def draw_dance(plan: g.Outline) -> g.Scene:
     """Show each step: token and state in, look, context beside the state, token out (V100)."""
     trace, look = plan.trace, find_look(plan.trace)
-    states, top = find_decoder_states(trace), plan.trace.settings.decoder_layers - 1
-    given, outs = show_tokens(trace.target), show_tokens(trace.predicted)
+    states, top = find_decoder_states(trace), plan.settings.decoder_layers - 1
+    given, outs = plan.target, plan.predicted
+    source, shown = plan.source, elide(len(outs), STEPS)
     sure = plan.give("probability", np.exp([each.log_prob for each in trace.predictions]))
-    names = (states, f"{look}.weights", f"{look}.output", f"decoder.{top}.attentional.output")
-    limits = [find_largest([trace[name]]) for name in names]
-    heads = ["in", "state", "look", "context", "both", "out", ""]
-    rows: list[list[Node]] = [
-        [Label(plan.say(key) if key else "", style.TINY, style.SOFT) for key in heads]
+    weights = plan.of(f"{look}.weights[0,q,m]")
+    limits = [g.find_largest([trace[name]]) for name in (states, f"{look}.output")]
+    both = f"decoder.{top}.attentional.output"
+    rows: list[list[g.Part]] = [
+        [
+            plan.label(key, style.TINY, style.SOFT)
+            for key in ("in", "state", "look", "context", "both", "out")
+        ]
     ]
     captions = list[str]()
-    shown = elide(len(outs), STEPS)
-    for place, t in enumerate(shown):
-        step = len(captions) + 1
+    for step, t in enumerate(shown, 1):
         if t is None:
-            rows.append([Label("⋮", style.BODY, style.SOFT).at(step)])
+            rows.append([g.Label("⋮", ink=style.SOFT).at(step)])
             captions.append(plan.say("and_so_on"))
             continue
-        start = (0.0, 20.0) if place == 0 else (430.0, -32.0)
-        weights = plan.of(f"{look}.weights[0,{t},m]")
-        cells: list[Node] = [
-            Chip(given[t], "embedded", size=style.SMALL, fit=66).named(f"in {t}").at(step, start),
-            show_state(plan, states, t, 90, limits[0]).named(f"h {t}").at(step, (0, -32)),
-            Panel(weights, width=90, height=13, scale="share", limit=1.0, edge=style.FAINT)
-            .named(f"a {t}")
-            .at(step, (-98, 0)),
-            show_state(plan, names[2], t, 90, limits[2]).named(f"c {t}").at(step, (-98, 0)),
-            show_vector(plan.of(f"{names[3]}[{t},d]"), 90, 1.0).named(f"b {t}").at(step, (-98, 0)),
-            Chip(outs[t], "decoder", size=style.SMALL, fit=66, lit=True)
-            .named(f"out {t}")
-            .at(step, (-98, 0)),
-            Numeral(sure[t], style.TINY, style.SOFT, before="p = ").named(f"p {t}").at(step),
+        look_at: dict[str, Any] = {"height": 13, "scale": "share", "limit": 1.0}
+        cells: list[g.Node] = [
+            g.Chip(given[t], "embedded", size=style.SMALL, fit=66),
+            show_state(plan, states, t, 90, limits[0]),
+            g.Panel(weights[t], width=90, edge=style.FAINT, **look_at),
+            show_state(plan, f"{look}.output", t, 90, limits[1]),
+            show_vector(plan.of(f"{both}[{t},d]"), 90, 1.0),
+            g.Chip(outs[t], "decoder", size=style.SMALL, fit=66, lit=True),
+            g.Numeral(sure[t], style.TINY, style.SOFT, before="p = ").named(f"p {t}"),
         ]
-        rows.append(cells)
-        best = int(weights.values.argmax())
-        told = {"given": given[t], "out": outs[t], "key": show_tokens(trace.source)[best]}
-        captions.append(plan.say("caption", **told))
-    at = choose_step(trace, plan.of(f"{names[1]}[0,q,m]"), None)
+        starts = [(430.0, -32.0) if step > 1 else (0.0, 20.0), (0.0, -32.0), *[(-98.0, 0.0)] * 4]
+        for cell, start in zip(cells, [*starts, None], strict=True):
+            cell.at(step, start)
+        rows.append([*cells])
+        key = source[int(weights.values[t].argmax())]
+        captions.append(plan.say("caption", given=given[t], out=outs[t], key=key))
+    at = choose_step(trace, weights, None)
     at = at if at in shown else 0
-    key = show_tokens(trace.source)[int(trace[names[1]][0, at].argmax())]
-    pointed = plan.say("look_at", word=outs[at], key=key)
     return plan.compose(
-        Columns(rows, gap=(9, 12), align=["end", *["start"] * 6]),
-        title=plan.say("title", n=len(outs)),
-        note=plan.say("note", n=len(trace.source))
-        + tell_tokens_left_out(plan.lang, sum(t is not None for t in shown), len(outs)),
-        callouts=[Callout(f"p {at}", pointed, "right", 70, len(captions))],
+        g.Columns(rows, gap=(9, 12), align="rl"),
+        note=plan.say("note", n=len(source)),
+        left=(sum(t is not None for t in shown), len(outs)),
+        callouts=[g.Callout(f"p {at}", "look_at", "right", 70, len(captions))],
         captions=captions,
+        n=len(outs),
+        word=outs[at],
+        key=source[int(weights.values[at].argmax())],
     )
 
 
-@figure("rnn_grid")
-def draw_look_grid(plan: Outline) -> Scene:
+@g.figure("rnn_grid")
+def draw_look_grid(plan: g.Outline) -> g.Scene:
     """Show the weights of all steps: a row for each, a column for each source token (V101)."""
     trace = plan.trace
-    name = f"{find_look(trace)}.weights"
-    weights = plan.of(f"{name}[0,q,m]")
-    source, target = show_tokens(trace.source), show_tokens(trace.predicted)
-    shown = [t for t in elide(len(target), GRID) if t is not None]
+    weights = plan.of(f"{find_look(trace)}.weights[0,q,m]")
+    source, target = plan.source, plan.predicted
+    shown = list_shown(len(target), GRID)
     columns = keep_largest(weights.values[shown].max(0), GRID)
-    peaks = weights.values.max(-1)
-    rows: list[Node] = []
-    cell = (min(26.0, 480.0 / len(columns)), 17.0)
-    captions = []
-    for place, t in enumerate(shown):
-        panel = Panel(
+    best, peaks = weights.values.argmax(-1), weights.values.max(-1)
+    wide, high = min(26.0, 480.0 / len(columns)), 17.0
+    rows, captions = list[g.Node](), []
+    for step, t in enumerate(shown, 1):
+        panel = g.Panel(
             weights,
-            width=cell[0] * len(columns),
-            height=cell[1],
+            width=wide * len(columns),
+            height=high,
             scale="share",
             limit=1.0,
             only=([t], columns),
             edge=style.HAIR,
         )
-        names = [source[j] for j in columns] if place == 0 else []
-        matrix = Matrix(panel, columns=names, fit=80).at(place + 1, (0, -cell[1]))
-        label = Tall(Held(Label(target[t], style.SMALL, fit=88), 90, "end"), cell[1])
-        best = weights[t, int(weights.values[t].argmax())]
-        number = Tall(Numeral(best, style.TINY, style.SOFT), cell[1]).named(f"best {t}")
-        rows.append(Across(label, matrix, number, gap=6, align="bottom"))
+        names = [source[j] for j in columns] if step == 1 else []
+        number = g.Numeral(weights[t, int(best[t])], style.TINY, style.SOFT)
+        row = (
+            g.Tall(g.Held(g.small(target[t], style.INK, fit=88), 90, "end"), high),
+            g.Matrix(panel, columns=names, fit=80).at(step, (0, -high)),
+            g.Tall(number, high).named(f"best {t}"),
+        )
+        rows.append(g.Across(*row, gap=6, align="bottom"))
         key = "caption" if peaks[t] >= SURE else "caption_wide"
-        captions.append(plan.say(key, word=target[t], key=source[int(weights.values[t].argmax())]))
-    sure = int((peaks >= SURE).sum())
+        captions.append(plan.say(key, word=target[t], key=source[int(best[t])]))
     at, told = _find_oddity(plan, weights.values, shown)
     return plan.compose(
-        Down(*rows, gap=0),
-        title=plan.say("title", n=sure, all=len(target)),
-        note=plan.say("note")
-        + tell_tokens_left_out(plan.lang, len(shown) + len(columns), len(source) + len(target)),
-        callouts=[Callout(f"best {at}", told, "right", 90, len(shown))],
+        g.Down(*rows, gap=0),
+        left=(len(shown) + len(columns), len(source) + len(target)),
+        callouts=[g.Callout(f"best {at}", told, "right", 90, len(shown))],
         captions=captions,
+        n=int((peaks >= SURE).sum()),
+        all=len(target),
     )
 
 
-def _find_oddity(plan: Outline, weights: Array, shown: list[int]) -> tuple[int, str]:
+def _find_oddity(plan: g.Outline, weights: g.Array, shown: list[int]) -> tuple[int, str]:
     """Return the row that is worth a callout, and its text.
 
     It is the row that looks in several places, or else looks furthest ahead of the next one.
     """
-    source, target = show_tokens(plan.trace.source), show_tokens(plan.trace.predicted)
+    source, target = plan.source, plan.predicted
     wide = shown[int(weights[shown].max(-1).argmin())]
     if weights[wide].max() < SURE:
         return wide, plan.say("spread", word=target[wide])

@@ -6,12 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from .. import grammar as g
 from .. import style
-from ..links import Callout, Link
-from ..nodes import Across, Chip, Columns, Down, Label, Node, Numeral, Spacer, Strip
-from ..plan import Outline, figure
-from ..scene import Scene
-from ..selection import find_query, show_tokens
+from ..selection import find_query
 
 # Of each cell: the gate that says how much of the old state stays, and the rows that are drawn.
 KEEPING = {"gru": "update", "lstm": "forget_gate"}
@@ -30,46 +27,42 @@ ROLES = {
 }
 
 
-@figure("rnn_step")
-def draw_recurrent_step(plan: Outline, *, query: str | int | None = None) -> Scene:
+@g.figure("rnn_step")
+def draw_recurrent_step(plan: g.Outline, *, query: str | int | None = None) -> g.Scene:
     """Show how the state after a token is made of the state before it and the token (V94).
 
     query: the token that is read, by default the one at which the cell keeps least of its state.
     """
-    trace, kind = plan.trace, plan.trace.settings.rnn.cell
-    texts, cell = show_tokens(trace.source), "encoder.0.forward_cell"
+    trace, kind = plan.trace, plan.settings.rnn.cell
+    texts, cell = plan.source, "encoder.0.forward_cell"
     keeps = f"{cell}.{KEEPING[kind]}"
     at = find_least_kept(trace, keeps) if query is None else find_query(texts, query)
     width = trace[keeps].shape[1]
     kept = plan.of(f"(sum[d] {keeps}[{at},d]) / {width}")
     steps = {"before": 1, "token": 2, **{name: 3 + n for n, name in enumerate(ROWS[kind])}}
     last = 3 + len(ROWS[kind])
-    state = Strip(plan.of(f"{cell}.before[{at},d]"), "memory", shown=3)
-    token = Strip(plan.of(f"source_embedding.embedded[{at},d]"), "embedded", shown=3)
-    ins: list[Node] = []
+    state = plan.strip(f"{cell}.before[{at},d]", "memory", shown=3)
+    token = plan.strip(f"source_embedding.embedded[{at},d]", "embedded", shown=3)
+    ins: list[g.Node] = []
     for name, strip, key in (("before", state, "before"), ("token", token, "reads")):
-        head: Node = Label(plan.say(key, t=at + (name == "token")), style.SMALL, style.SOFT)
+        head: g.Node = g.small(plan.say(key, t=at + (name == "token")))
         if name == "token":
-            head = Across(head, Chip(texts[at], "embedded", size=style.SMALL, fit=90), gap=6)
-        both = Down(head, strip.named(name), gap=4)
+            head = g.Across(head, g.Chip(texts[at], "embedded", size=style.SMALL, fit=90), gap=6)
+        both = g.Down(head, strip.named(name), gap=4)
         ins.append(both.at(steps[name], (-60, 0) if name == "before" else (0, 40)))
-    rows: list[list[Node]] = []
+    rows: list[list[g.Node]] = []
     for name in ROWS[kind]:
-        strip = Strip(plan.of(f"{cell}.{name}[{at},d]"), ROLES[name], shown=3).named(name)
-        told = Label(plan.say(name), style.SMALL, style.role(ROLES[name]).ink, width=112)
+        strip = plan.strip(f"{cell}.{name}[{at},d]", ROLES[name], shown=3).named(name)
+        told = plan.small(name, ROLES[name], width=112)
         rows.append([told.at(steps[name]), strip.at(steps[name], (-80, 0))])
-    gates = Columns(rows, gap=(8, 12), align=["end", "start"]).named("gates")
-    after = Strip(plan.of(f"{cell}.hidden[{at},d]"), "memory", shown=3).named("after")
-    share = Numeral(kept, style.SMALL, style.LIT, before=plan.say("kept")).named("kept")
-    out = Down(
-        Label(plan.say("after", t=at + 1), style.SMALL, style.SOFT),
-        after,
-        gap=4,
-    ).at(last, (-120, 0))
+    gates = g.Columns(rows, gap=(8, 12), align="rl").named("gates")
+    after = plan.strip(f"{cell}.hidden[{at},d]", "memory", shown=3).named("after")
+    share = g.Numeral(kept, style.SMALL, style.LIT, before=plan.say("kept")).named("kept")
+    out = g.Down(g.small(plan.say("after", t=at + 1)), after, gap=4).at(last, (-120, 0))
     links = [
-        Link("before", "gates", step=3),
-        Link("token", "gates", step=3),
-        Link("gates", "after", line=2, ink=style.role("memory").ink, step=last),
+        g.Link("before", "gates", step=3),
+        g.Link("token", "gates", step=3),
+        g.Link("gates", "after", line=2, ink="memory", step=last),
     ]
     captions = [plan.say(f"caption_{name}", t=at, word=texts[at]) for name in ("before", "token")]
     captions += [plan.say(f"caption_{name}") for name in ROWS[kind]]
@@ -77,17 +70,16 @@ def draw_recurrent_step(plan: Outline, *, query: str | int | None = None) -> Sce
     keys = ("title_replaces", "title_keeps")
     value = float(kept)
     return plan.compose(
-        Across(
-            Down(*ins, gap=26),
-            gates,
-            Down(out, Spacer(0, 6), share.at(last), gap=8),
-            gap=34,
+        g.Across(
+            g.Down(*ins, gap=26), gates, g.Down(out, g.Spacer(0, 6), share.at(last), gap=8), gap=34
         ),
-        title=plan.say(keys[value >= 0.5], word=texts[at], share=f"{100 * value:.0f} %"),
-        note=plan.say(f"note_{kind}"),
+        title=keys[value >= 0.5],
+        note=f"note_{kind}",
         links=links,
-        callouts=[Callout(KEEPING[kind], plan.say("gate"), "below", 190, steps[KEEPING[kind]])],
+        callouts=[g.Callout(KEEPING[kind], "gate", "below", 190, steps[KEEPING[kind]])],
         captions=captions,
+        word=texts[at],
+        share=f"{100 * value:.0f} %",
     )
 
 

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from .. import grammar as g
 from .. import style
-from ..nodes import Panel
-from ..plan import Outline
-from ..quantity import Quantity
 
 STATE_HEIGHT = 13.0
 
@@ -35,10 +33,10 @@ def count_fixed(settings: Any) -> int:
     return int(settings.encoder_layers * settings.d_model * states)
 
 
-def show_state(plan: Outline, name: str, place: int, width: float, limit: float) -> Panel:
+def show_state(plan: g.Outline, name: str, place: int, width: float, limit: float) -> g.Panel:
     """Return one hidden state as a row of colours."""
     return show_vector(plan.of(f"{name}[{place},d]"), width, limit)
 
 
-def show_vector(vector: Quantity, width: float, limit: float) -> Panel:
-    return Panel(vector, width=width, height=STATE_HEIGHT, limit=limit, edge=style.FAINT)
+def show_vector(vector: g.Quantity, width: float, limit: float) -> g.Panel:
+    return g.Panel(vector, width=width, height=STATE_HEIGHT, limit=limit, edge=style.FAINT)

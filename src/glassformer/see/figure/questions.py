@@ -1,0 +1,85 @@
+"""Figures of the notes' questions, as small trainings answered them (V107-V111)."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import replace
+from pathlib import Path
+from statistics import mean
+
+import numpy as np
+
+from . import grammar as g
+from . import style
+from .waves import encode_waves
+
+MEASURED = Path(__file__).with_name("questions.json")  # by `benchmarks questions --pages`
+INKS = {"reverse": "model", "scan": "weights"}
+POINTS = {"V107": 3, "V108": 1, "V109": 7, "V110": 2, "V111": 5}  # the row that a callout tells of
+SHIFT = 5  # of positions, that a matrix is to make
+
+
+class Runs(g.Bar):
+    """The mean of several trainings as a bar, and each of them as a dot."""
+
+    def __init__(self, runs: g.Quantity, ink: str, width: float):
+        middle = g.Quantity(f"(sum[i] {runs.source}) / {len(runs)}", runs.fetch)
+        super().__init__(middle, 1.0, ink, width=width, height=12, digits=None, track=True)
+        self.runs = runs.values.tolist()
+        self.mean = g.small(g.percent(float(middle), 1), style.INK, of=middle)
+        self.width += 8 + self.mean.width
+
+    def draw(self, sheet: g.Sheet, x: float, y: float) -> None:
+        super().draw(sheet, x, y)
+        middle, r = y + self.height / 2, 2.2
+        for value in self.runs:
+            at = x + self.length * value
+            dot = g.BoxMark(x=at - r, y=middle - r, width=2 * r, height=2 * r, round=r)
+            sheet.add(replace(dot, fill=style.PAPER, edge=style.INK, line=0.8, layer=4))
+        self.mean.place(sheet, x + self.length + 8, middle - self.mean.height / 2)
+
+
+@g.figure("questions")
+def draw_answer(plan: g.Outline, *, question: str = "V107") -> g.Scene:
+    """Show how many sequences networks with different settings get right (V107-V111)."""
+    rows = json.loads(MEASURED.read_text(encoding="utf-8"))[question]
+    tasks = [task for task in INKS if task in rows[0]]
+    wide = 300.0 if len(tasks) == 1 else 170.0
+    lines: list[list[g.Part]] = [
+        [None, *(plan.small(task, INKS[task], bold=True) for task in tasks)]
+    ]
+    for n, row in enumerate(rows):
+        bars = []
+        for task in tasks:
+            runs = plan.give(f"{task}_{n}", np.array(row[task]) / 100)
+            bars.append(Runs(runs, INKS[task], wide).named(f"{task} {n}"))
+            plan.facts[f"{task}{n}"] = f"{mean(row[task]):.1f}\u00a0%"
+        told = re.search(r"\d+\.\d+$", row[plan.lang])
+        label = g.Label(row[plan.lang], of=plan.of(told[0]) if told else None)
+        lines.append([label, *bars])
+    if question == "V108":
+        for name, error in measure_shifts().items():
+            plan.facts[name] = f"{error:.2g}"
+    at = f"{tasks[-1]} {POINTS[question]}"
+    return plan.compose(
+        g.Columns(lines, gap=(16, 7), align="rl"),
+        title=question,
+        note=plan.say("note") + (plan.say("shifts", **plan.facts) if question == "V108" else ""),
+        callouts=[g.Callout(at, f"{question}_see", "right", 110)],
+        origin="measured",
+    )
+
+
+def measure_shifts(d_model: int = 64, count: int = 100) -> dict[str, float]:
+    """Return the error of the best matrix that shifts positions, with sine and cosine or sines.
+
+    The matrix is found by least squares; the error is its largest, over all positions.
+    """
+    both = encode_waves(range(count), d_model)
+    sines = encode_waves(range(count), 2 * d_model)[:, ::2]  # as many sines as there were numbers
+    errors = {}
+    for name, table in (("both", both), ("sines", sines)):
+        shift, *_ = np.linalg.lstsq(table[:-SHIFT], table[SHIFT:], rcond=None)
+        errors[name] = float(np.abs(table[:-SHIFT] @ shift - table[SHIFT:]).max())
+    return errors

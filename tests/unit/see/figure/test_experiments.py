@@ -1,0 +1,104 @@
+"""Pictures of what was measured (V107-V111, V114), and of language models (V115, V116)."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from statistics import mean
+
+import numpy as np
+import pytest
+import torch
+
+from benchmarks.questions import gather_runs, read_rows
+from glassformer.config import Config
+from glassformer.directory import Tokenizers, build_model
+from glassformer.language_model import LanguageModel
+from glassformer.see import Trace
+from glassformer.see.figure import PICTURES, local, questions
+from glassformer.see.figure.pictures import list_pictures, make_scene
+from glassformer.see.figure.scene import PathMark
+from glassformer.text import Tokenizer
+
+DOCS = Path(__file__).parents[4] / "docs"
+QUESTIONS = ("V107", "V108", "V109", "V110", "V111")
+
+
+def test_what_is_drawn_of_the_questions_is_what_was_measured() -> None:
+    assert json.loads(questions.MEASURED.read_text(encoding="utf-8")) == gather_runs(read_rows())
+
+
+@pytest.mark.parametrize("id", QUESTIONS)
+@pytest.mark.parametrize("lang", ["en", "zh"])
+def test_bars_and_title_have_the_means(id: str, lang: str, trace: Trace) -> None:
+    scene = make_scene(trace, id, lang=lang)
+    rows = gather_runs(read_rows())[id]
+    wanted = [mean(row[task]) for task in ("reverse", "scan") for row in rows if task in row]
+    printed = [m.value for m in scene.texts if m.of.startswith("sum") or "/" in m.of]
+    assert sorted(printed) == pytest.approx(sorted(each / 100 for each in wanted))
+    shares = re.findall(r"(\d+\.\d)\u00a0%", scene.title)
+    assert shares and {*shares} <= {f"{each:.1f}" for each in wanted}
+
+
+def test_a_shift_is_a_matrix_only_with_cosines() -> None:
+    errors = questions.measure_shifts()
+    assert errors["both"] < 1e-9 and errors["sines"] > 0.5
+
+
+def test_local_attention_is_drawn_as_the_guide_has_it(trace: Trace) -> None:
+    page = (DOCS / "attention.md").read_text(encoding="utf-8")
+    table = re.findall(r"^\| ([\d,]+) \| (.+) \|$", page, re.M)
+    told = [[float(x.replace(",", "")) for x in (n, *row.split(" | "))] for n, row in table]
+    found = json.loads(local.MEASURED.read_text(encoding="utf-8"))
+    columns = [found["lengths"]]
+    columns += [found[what][name] for what in ("milliseconds", "mebibytes") for name in local.INKS]
+    assert told == [*map(list, zip(*columns, strict=True))]
+    at, cost = local.find_meeting([1, 10, 100], [1.0, 4.0, 64.0], [3.0, 8.0, 16.0])
+    assert (at, cost) == pytest.approx((10 * 10 ** (1 / 3), 8 * 2 ** (1 / 3)))
+    scene = PICTURES["V114"].scene(trace)
+    assert "128" not in scene.title and "21 times" in scene.title
+
+
+@pytest.fixture(scope="module", params=["decoder", "encoder"])
+def read(request: pytest.FixtureRequest) -> Trace:
+    """A recording of a small random language model."""
+    torch.manual_seed(1)
+    network = request.param
+    shape = {"d_model": 16, "d_ff": 32, "heads": 2, f"{network}_layers": 2, "tie": "two-way"}
+    config = Config.read({"model": {"network": network, **shape}})
+    tokenizer = Tokenizer.train(["the red cat runs home", "an old dog sleeps"] * 4, 330)
+    tokenizers = Tokenizers(tokenizer, tokenizer)
+    reader = LanguageModel(config, tokenizers, build_model(config, tokenizers), device="cpu")
+    return reader.see("the red [MASK] runs" if network == "encoder" else "the red cat runs")
+
+
+@pytest.mark.parametrize("lang", ["en", "zh"])
+def test_every_picture_of_one_side_is_drawn(read: Trace, lang: str) -> None:
+    pictures = list_pictures(read.settings.network)
+    assert len(pictures) > 30
+    for picture in pictures:
+        assert make_scene(read, picture.id, lang=lang).texts, picture.id
+    with pytest.raises(ValueError, match="a Transformer, but this is"):
+        make_scene(read, "V54")
+
+
+def test_surprise_is_in_bits(read: Trace) -> None:
+    if read.settings.network == "encoder":
+        pytest.skip("of a decoder")
+    scene = make_scene(read, "V115")
+    bits = [-each.log_prob / np.log(2) for each in read.predictions]
+    assert [m.value for m in scene.texts if m.of.startswith("bits")] == pytest.approx(bits)
+    assert f"perplexity {2 ** mean(bits):.1f}" in scene.description
+
+
+def test_what_is_hidden_is_guessed(read: Trace) -> None:
+    if read.settings.network == "decoder":
+        pytest.skip("of an encoder")
+    scene = make_scene(read, "V116")
+    at = [token.text for token in read.source].index(" [MASK]".strip())
+    logits = read["logits"][at].astype(float)
+    wanted = np.exp(logits - np.logaddexp.reduce(logits))
+    shares = [m.value for m in scene.texts if m.of.startswith("probabilities")]
+    assert shares == pytest.approx(sorted(wanted, reverse=True)[: len(shares)], rel=1e-4)
+    assert any(isinstance(mark, PathMark) and mark.curved for mark in scene.marks)
