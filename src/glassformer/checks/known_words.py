@@ -59,7 +59,7 @@ class WordCollector:
             write_text(folder / WORDS, "".join(f"{word}\n" for word in sorted(self._words)))
 
     def _cut(self) -> None:
-        self._words.update(word for piece in self._raw for word in cut_words(piece))
+        self._words.update(word for part in self._raw for word in cut_words(part))
         self._raw.clear()
         self.is_full = len(self._words) > self.most
 

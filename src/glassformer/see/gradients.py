@@ -31,7 +31,7 @@ POINTS, AT_ONCE = 128, 16  # of the way; of these in one pass
 
 @dataclass(frozen=True)
 class Attribution:
-    """What each token adds to ln p of a word: one number a token of the source, and of the target.
+    """Hold what each token adds to ln p of a word: a number a token of the source and the target.
 
     Positions stay where they are; only the embedded words begin at zero.
     """

@@ -1,4 +1,4 @@
-"""What a network predicts at each row of a recording.
+"""Tell what a network predicts at each row of a recording.
 
 Letters: T rows; V vocabulary; C the likeliest tokens, which are kept.
 """
