@@ -27,7 +27,9 @@ TABLES = sorted(
 
 HAN = re.compile(r"[\u3400-\u9fff]")
 # Examples, terms, commands, names of files and settings.
-QUOTED = re.compile(r"“[^”]*”|（[\w ]*）|<\w+>|glassformer [ -~]*|python -m benchmarks [\w-]+|[\w/]*\.\w+(?:=\d)?")
+QUOTED = re.compile(
+    r"“[^”]*”|（[\w ]*）|<\w+>|glassformer [ -~]*|python -m benchmarks [\w-]+|[\w/]*\.\w+(?:=\d)?"
+)
 FORMULA = re.compile(r"\$[^$]*\$")
 WORD = re.compile(r"(?<![A-Za-z])[a-z]{4,}")
 TERMS = {"softmax", "logit", "logits", "lens", "norm", "post"}  # also in Chinese
