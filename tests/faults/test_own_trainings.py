@@ -27,7 +27,7 @@ pytestmark = pytest.mark.skipif(os.name != "posix", reason="processes are killed
 
 TABLE = "Serving"
 PAIRS = read_corpus().pairs["train"][:60]
-MINUTES = 0.5
+MINUTES = 0.8
 
 
 @contextmanager

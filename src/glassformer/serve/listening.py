@@ -6,7 +6,9 @@ import asyncio
 import errno
 import os
 import socket
+from collections.abc import Sequence
 from contextlib import suppress
+from selectors import EVENT_READ, DefaultSelector
 from typing import Any
 
 from uvicorn.protocols.http.auto import AutoHTTPProtocol
@@ -64,6 +66,23 @@ def allow_files(most: int) -> None:
         wanted = most if hard == resource.RLIM_INFINITY else min(most, hard)
         if soft < wanted:
             resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+
+
+async def accept_waiting(sockets: Sequence[Any]) -> None:
+    """Return when no connection waits at these sockets, so that closing them resets none.
+
+    asyncio accepts a connection in one turn of its loop and takes it over in the next, which fails
+    once the server is closed. So nobody may have waited in two turns.
+    """
+    with DefaultSelector() as selector:
+        for sock in sockets:
+            selector.register(sock, EVENT_READ)
+        quiet = 0
+        for _ in range(BACKLOG):
+            quiet = 0 if selector.select(0) else quiet + 1
+            if quiet == 2:
+                return
+            await asyncio.sleep(0)
 
 
 class Connection(AutoHTTPProtocol):  # type: ignore[misc, valid-type, unused-ignore]

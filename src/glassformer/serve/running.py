@@ -21,7 +21,16 @@ from .files import TranslatedFiles
 from .jobs import Jobs
 from .languages import Languages
 from .limits import Limits, TrainingLimits
-from .listening import BACKLOG, LOCAL, OPEN, Connection, allow_files, listen, name_address
+from .listening import (
+    BACKLOG,
+    LOCAL,
+    OPEN,
+    Connection,
+    accept_waiting,
+    allow_files,
+    listen,
+    name_address,
+)
 from .metrics import ServerMetrics
 from .model_pool import ModelPool
 from .own_trainings import OwnTrainings
@@ -32,7 +41,8 @@ from .request_log import RequestLog
 from .service import Service
 from .translation_service import TranslationService
 
-HEARING = 0.5  # seconds in which an accepted connection can still send its request at shutdown
+HEARING = 0.5  # seconds in which an accepted connection can still send a request at shutdown
+PATIENT, LOOK = 2.0, 0.05  # seconds more, looking so often, if one has sent none at all
 GRACE = 30  # seconds for running requests at shutdown
 
 
@@ -46,9 +56,14 @@ class Server(uvicorn.Server):
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """Stop listening, wait for requests of accepted connections, then finish running ones."""
         self.service.closing.set()
+        await accept_waiting([sock for server in self.servers for sock in server.sockets])
         for server in self.servers:
             server.close()
         await asyncio.sleep(HEARING)
+        for _ in range(int(PATIENT / LOOK)):
+            if all(getattr(each, "cycle", True) for each in self.server_state.connections):
+                break  # each has sent a request
+            await asyncio.sleep(LOOK)
         await super().shutdown(sockets)
 
 
