@@ -178,7 +178,7 @@ def _write_task(folder: Path, prepared: Prepared) -> None:
         batches = choose_batches(
             config.changed(train={"pad_to": pad_to}),
             prepared.store,
-            len(prepared.tokenizers.source),
+            (prepared.tokenizers.source, prepared.tokenizers.target),
         )
         arrays = {}
         for number, batch in enumerate(islice(batches.from_step(0), BATCHES)):

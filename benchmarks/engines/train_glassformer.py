@@ -31,7 +31,7 @@ def main(folder: Path, precision: str) -> None:
     batches = choose_batches(
         prepared.config.changed(train={"pad_to": pad_to}),
         prepared.store,
-        len(prepared.tokenizers.source),
+        (prepared.tokenizers.source, prepared.tokenizers.target),
     )
     updater.probe(batches.worst())
     turns.ready(

@@ -394,8 +394,9 @@ class Text(Settings):
     )
     samples: int = setting(
         8,
-        "With subword sampling: K segmentations kept; epoch e reads number e mod K.",
-        ge=1,
+        "With subword sampling: K segmentations kept; epoch e reads number e mod K; 0: drawn anew "
+        "in each epoch.",
+        ge=0,
         le=1000,
     )
     source_eos: bool = setting(True, "Sources end with </s>; those of OpenNMT's models do not.")
@@ -419,6 +420,28 @@ class CorpusShare(Settings):
     target_lang: str | None = setting(None, "The language to translate to; if not data's.")
 
 
+class Augment(Settings):
+    """The changes of the pairs while they are trained on, anew in each epoch."""
+
+    case: float = setting(
+        0.0,
+        "The chance that a source is all small letters, capitals or title case.",
+        ge=0,
+        le=1,
+    )
+    digits: float = setting(
+        0.0, "The chance that the numbers that both sides have become others.", ge=0, le=1
+    )
+    typos: float = setting(
+        0.0, "The chance that a longer word of a source has a typing error.", ge=0, le=1
+    )
+    words: float = setting(0.0, "The chance that a word of a source is left out.", ge=0, lt=1)
+
+    @property
+    def is_on(self) -> bool:
+        return self != Augment()
+
+
 class Data(Settings):
     """The settings of the sentence pairs. Paths are given on the command line, not stored here."""
 
@@ -440,6 +463,7 @@ class Data(Settings):
         "A token that each translation begins with, as NLLB's have: <fra_Latn>.",
         check=check_tag,
     )
+    augment: Augment = Augment()
     max_length: int = setting(
         256, "The most tokens of a side; longer pairs are left out, and counted.", ge=1, le=WIDE
     )
@@ -822,6 +846,7 @@ class Config(Settings):
     def check(self) -> None:
         self._has_a_size()
         self._has_one_vocabulary()
+        self._can_augment()
 
     def _has_a_size(self) -> None:
         if self.recipe == "paper" and self.size == "auto":
@@ -830,6 +855,22 @@ class Config(Settings):
     def _has_one_vocabulary(self) -> None:
         if self.model.is_language_model and not self.text.shared:
             raise ValueError(f"shared=false has no effect with network={self.model.network}")
+
+    def _can_augment(self) -> None:
+        network, augment = self.model.network, self.data.augment
+        if augment.is_on and self.model.is_language_model:
+            changed = list_changed(augment, [*Augment.model_fields], "augment.")
+            raise ValueError(f"{changed[0]} has no effect with network={network}")
+        if self.model.is_language_model and not self.text.samples:
+            raise ValueError(f"text.samples=0 is not possible with network={network}")
+        if augment.words and self.train.alignment_weight:
+            raise ValueError("augment.words leaves out words that alignment_weight has links of")
+
+    @property
+    def draws_anew(self) -> bool:
+        """Return whether each epoch has segmentations of its own."""
+        is_drawn = self.text.dropout > 0 and self.text.samples == 0
+        return is_drawn and not self.model.is_language_model
 
     @property
     def is_open(self) -> bool:

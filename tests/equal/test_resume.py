@@ -101,6 +101,19 @@ def test_killed_after_a_checkpoint(tmp_path, corpus, precision, optimizer, monke
     check_killed(settings(precision, optimizer), tmp_path, corpus, monkeypatch)
 
 
+@pytest.mark.parametrize(
+    "changes",
+    [
+        ["data.augment.typos=0.3", "data.augment.case=0.2", "text.samples=0"],
+        ["train.schedule=plateau", "train.plateau_patience=1", "train.validate_every=2"],
+        ["train.gradient_checkpointing=true", "train.rdrop_alpha=1"],
+        ["train.lora_rank=2"],
+    ],
+)
+def test_what_else_a_training_can_have(tmp_path, corpus, changes, monkeypatch):
+    check_killed(Config.read(settings("fp32").to_json(), changes), tmp_path, corpus, monkeypatch)
+
+
 def check_killed(config, tmp_path, corpus, monkeypatch):
     whole, broken = tmp_path / "whole", tmp_path / "broken"
     train(config, corpus, whole, quiet=True)

@@ -51,6 +51,10 @@ OTHERS: dict[str, Any] = {
     "data.target_lang": "zh",
     "data.corpus_temperature": 5.0,
     "data.tag": "<2de>",
+    "data.augment.case": 0.2,
+    "data.augment.digits": 0.3,
+    "data.augment.typos": 0.1,
+    "data.augment.words": 0.15,
     "data.max_length": 99,
     "train.seed": 7,
     "train.steps": 500,
@@ -251,7 +255,8 @@ def test_base_is_the_papers() -> None:
         ),
         (
             {"data": {"qqq": 3}},
-            "known here: source_lang, target_lang, corpus, corpus_temperature, tag, max_length",
+            "known here: source_lang, target_lang, corpus, corpus_temperature, tag, target_tag, "
+            "augment, max_length",
         ),
         ({"train": {"steps": 0}}, "train.steps: Input should be greater than or equal to 1"),
         ({"model": {"norm": "prenorm"}}, "model.norm: Input should be 'post' or 'pre'"),

@@ -53,6 +53,7 @@ NO_EFFECT = {
     },
     "train": {
         "without --from": "--new-tokenizer",
+        "without --seeds": "--test",
         "without --resume": "--accept-changed-data --accept-changed-settings",
     },
     "translate": {

@@ -19,6 +19,7 @@ from .verb import find_typed, takes
 if TYPE_CHECKING:
     from ..config import Config
     from ..train import Summary
+    from ..train.seeds import SeedsSummary
 
 T = TypeVar("T")
 RECIPES = ("auto", "paper")
@@ -33,6 +34,7 @@ DATA = opt(
 # What may be given besides --resume, and what says when a training stops.
 RESUMING = {"resume", "changes", "accept_changed_data", "accept_changed_settings"}
 RESUMING |= {"device", "quiet", "as_json", "plugin"}
+NOT_STORED = ("device", "quiet", "began", "hooks")  # of what a training is told
 ENDS = ("minutes", "steps", "epochs")
 
 
@@ -83,6 +85,15 @@ def train(
         "With --prior-weight: a language model of the target side, in which translations are to be "
         "likely; its tokens are taken.",
     ),
+    seeds: int | None = opt(
+        "N",
+        "Train N models, by the seeds from --seed on, in OUT/seed-1 and so on, and print the mean "
+        "and the spread of their scores.",
+        min=1,
+    ),
+    test: list[str] | None = opt(
+        "PATH", "With --seeds: pairs that each model is scored on at the end, as --data."
+    ),
     resume: Path | None = opt("FOLDER", "Go on where this run stopped; needs nothing else."),
     accept_changed_data: bool = flag(
         "With --resume: learn from the data as they are now, though they were others.",
@@ -118,11 +129,9 @@ def train(
             raise ValueError(
                 "--resume takes everything from the run itself: leave all out but --set"
             )
-        from .. import train as training
-
         how |= {"accept_changed_data": accept_changed_data}
         how |= {"accept_changed_settings": accept_changed_settings}
-        summary = training.resume(resume, changes=changes or (), **how)
+        summary = _resume(resume, changes or (), how)
     else:
         recipe, files = part_words(words or (), data)
         texts = join_data([str(path) for path in files], data)
@@ -138,8 +147,27 @@ def train(
 
         how |= {"valid": valid or None, "parent": parent, "new_tokens": new_tokenizer}
         how |= {"init_from": init_from or (), "alignments": alignments, "lm_prior": lm_prior}
-        summary = training.train(config, texts, out, **how)
+        if seeds:
+            now = {name: how.pop(name) for name in NOT_STORED if name in how}
+            given = {"valid": how.pop("valid"), "test": test, "how": how}
+            summary = training.train_seeds(config, texts, out, seeds, **given, **now)
+        else:
+            summary = training.train(config, texts, out, **how)
     _tell(summary, as_json)
+
+
+def _resume(out: Path, changes: Sequence[str], how: dict[str, Any]) -> Summary | SeedsSummary:
+    """Resume a training, or those of several seeds, which take no changes."""
+    from .. import train as training
+    from ..train.seeds import has_seeds
+
+    if not has_seeds(out):
+        return training.resume(out, changes=changes, **how)
+    if changes:
+        raise ValueError(
+            f"{out} holds several seeds: --set is for one, as in --resume {out}/seed-1"
+        )
+    return training.resume_seeds(out, **how)
 
 
 def part_words(
@@ -173,7 +201,7 @@ def join_data(files: Sequence[T] | None, data: Sequence[T] | None) -> list[T]:
     return [*(files or data or ())]
 
 
-def _tell(summary: Summary, as_json: bool) -> None:
+def _tell(summary: Summary | SeedsSummary, as_json: bool) -> None:
     if summary.is_first:  # of several processes, only the first prints
         print(to_json(summary.to_json()) if as_json else summary.text)
     if not summary.is_finished:

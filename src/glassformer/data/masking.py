@@ -11,6 +11,8 @@ from typing import Any
 import numpy as np
 
 from ..config import BOS, CLASS, EOS, MASK, PAD, Config
+from ..text import Tokenizer
+from .augmented import AugmentedBatches, PairChanger
 from .batches import Batch, Batches, Integers, frame
 from .store import Store
 
@@ -75,7 +77,10 @@ def shift_right(wanted_BS: Integers) -> Integers:
 
 
 def choose_batches(
-    config: Config, store: Store, vocabulary: int, weights: Sequence[float] = ()
+    config: Config,
+    store: Store,
+    tokenizers: tuple[Tokenizer, Tokenizer],
+    weights: Sequence[float] = (),
 ) -> Batches:
     """Return the batches for these settings, in which `pad_to` must be set.
 
@@ -91,5 +96,14 @@ def choose_batches(
     if model.labels:
         return LabelledBatches(store, **how)
     if model.network == "encoder":
-        return MaskedBatches(store, vocabulary=vocabulary, **how)
+        return MaskedBatches(store, vocabulary=len(tokenizers[0]), **how)
+    if config.data.augment.is_on or config.draws_anew:
+        changer = PairChanger(
+            config.data.augment,
+            tokenizers,
+            dropout=config.text.dropout if config.draws_anew else 0.0,
+            longest=min(config.data.max_length, model.positions.max_positions - 1),
+            seed=train.seed,
+        )
+        return AugmentedBatches(store, changer=changer, **how, weights=weights)
     return Batches(store, **how, weights=weights)

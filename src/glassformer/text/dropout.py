@@ -88,3 +88,30 @@ class Sampler:
             return kept[int(self._random.random() * MOST_SAMPLES)]
         kept.append(self._tokenizer.sample_word(word, self._dropout, self._random))
         return kept[-1]
+
+
+class SeededSampler:
+    """A sampler whose samples depend on nothing but the seed, the text and a `Random`.
+
+    Each word has MOST_SAMPLES segmentations, each made when it is first drawn.
+    """
+
+    def __init__(self, tokenizer: Tokenizer, dropout: float, seed: int) -> None:
+        self._tokenizer, self._dropout, self._seed = tokenizer, dropout, seed
+        self._kept: dict[tuple[str, int], list[int]] = {}
+
+    def draw(self, text: str, random: Random) -> list[int]:
+        """Return a segmentation of a text, as token ids."""
+        found: list[int] = []
+        for word in self._tokenizer.words(text):
+            found += self._draw_word(word, int(random.random() * MOST_SAMPLES))
+        return found
+
+    def _draw_word(self, word: str, number: int) -> list[int]:
+        ids = self._kept.get((word, number))
+        if ids is None:
+            random = Random(f"{self._seed} {number} {word}")
+            ids = self._tokenizer.sample_word(word, self._dropout, random)
+            if len(self._kept) < MOST_WORDS * MOST_SAMPLES // 4:
+                self._kept[word, number] = ids
+        return ids

@@ -12,14 +12,27 @@ if TYPE_CHECKING:
     from .averaging import average
     from .goal import Goal
     from .hooks import Event, Hooks, load_plugin
+    from .seeds import resume_seeds, train_seeds
     from .start import Summary, resume, train
 
-__all__ = ["Event", "Goal", "Hooks", "Summary", "average", "load_plugin", "resume", "train"]
+__all__ = [
+    "Event",
+    "Goal",
+    "Hooks",
+    "Summary",
+    "average",
+    "load_plugin",
+    "resume",
+    "resume_seeds",
+    "train",
+    "train_seeds",
+]
 
 _HOMES = {
     "averaging": ("average",),
     "goal": ("Goal",),
     "hooks": ("Event", "Hooks", "load_plugin"),
+    "seeds": ("resume_seeds", "train_seeds"),
     "start": ("Summary", "resume", "train"),
 }
 

@@ -376,7 +376,7 @@ def encode_corpus(
             Labels(labels) if labels else tokenizers.target,
             max_length=min(config.data.max_length, config.model.positions.max_positions - marks),
             samples=config.text.samples if config.text.dropout else 1,
-            dropout=config.text.dropout,
+            dropout=0.0 if config.draws_anew else config.text.dropout,
             seed=config.train.seed,
             fingerprints=prints,
             total=total,

@@ -49,6 +49,7 @@ SAFE = (
 )
 DURATION = ("train.steps", "train.minutes", "train.epochs")
 INCOMPATIBLE = {
+    "data.augment.": "",
     "model.dropout": "",
     "model.attention_dropout": "",
     "model.activation_dropout": "",

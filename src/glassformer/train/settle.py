@@ -164,8 +164,8 @@ def settle(
     precision = choose_precision(prepared.config.train.precision, device)
     config = settle_padding(prepared.config, device, precision, group)
     weights = weigh_parts(config, prepared.store)
-    vocabulary = len(prepared.tokenizers.source)
-    batches = choose_batches(config, prepared.store, vocabulary, weights)
+    sides = prepared.tokenizers.source, prepared.tokenizers.target
+    batches = choose_batches(config, prepared.store, sides, weights)
     config = settle_epochs(config, batches, report, prepared.record.get("chosen", ()))
     setup = Setup(out, prepared, config, device, precision, group, report, batches, hooks=hooks)
     limits = _set_limits(setup)

@@ -43,6 +43,8 @@ from .process import hold_lock, limit_memory, repeat_bits
 from .resuming import look_before
 from .settle import settle
 
+INNER = ("detector", "plateau", "kept_best", "loss_scale")  # of the progress: not for reports
+
 
 @dataclass(frozen=True)
 class Summary:
@@ -61,7 +63,7 @@ class Summary:
             "out": str(self.out),
             "finished": self.is_finished,
             "steps": self.steps,
-            **{name: value for name, value in told.items() if name != "detector"},
+            **{name: value for name, value in told.items() if name not in INNER},
         }
 
 

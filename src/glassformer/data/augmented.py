@@ -1,0 +1,86 @@
+"""Batches whose pairs are changed anew each epoch: noise in the source, other segmentations.
+
+What a pair becomes is a function of seed, epoch and its place in the epoch, so a resumed training
+reads the same. Batches are planned by the lengths in the store; a side that would become longer
+than is allowed stays as it is.
+"""
+
+from __future__ import annotations
+
+from itertools import takewhile
+from random import Random
+from typing import Any
+
+from ..config import BOS, Augment
+from ..text import SeededSampler, Tokenizer
+from ..text.noise import change_case, change_digits, drop_words, make_typos
+from .batches import Batch, Batches, Integers, frame
+from .store import Store
+
+
+class PairChanger:
+    """Changes pairs of token ids; `dropout`: of BPE, if segmentations are drawn anew."""
+
+    def __init__(
+        self,
+        settings: Augment,
+        tokenizers: tuple[Tokenizer, Tokenizer],
+        *,
+        dropout: float,
+        longest: int,
+        seed: int,
+    ) -> None:
+        """`longest`: tokens of a side, at most."""
+        self.settings, self.tokenizers = settings, tokenizers
+        self.dropout, self.longest = dropout, longest
+        self.samplers = [SeededSampler(each, dropout, seed) for each in tokenizers]
+
+    def change(self, pair: tuple[list[int], list[int]], random: Random) -> tuple[list[int], ...]:
+        """Return the ids of both sides, changed; tags before the source stay."""
+        known = self.tokenizers[0].tags.values()
+        tags = [*takewhile(lambda id: id in known, pair[0])]
+        texts = [each.decode(ids) for each, ids in zip(self.tokenizers, pair, strict=True)]
+        changed = self._change_texts(texts[0], texts[1], random)
+        found = []
+        for side, (before, after, ids) in enumerate(zip(texts, changed, pair, strict=True)):
+            new = ids if before == after and not self.dropout else self._encode(side, after, random)
+            whole = [*tags, *new] if side == 0 and new is not ids else new
+            found.append(whole if len(new) > 0 and len(whole) <= self.longest else ids)
+        return tuple(found)
+
+    def _change_texts(self, source: str, target: str, random: Random) -> tuple[str, str]:
+        settings = self.settings
+        if random.random() < settings.digits:
+            source, target = change_digits(source, target, random)
+        if settings.words:
+            source = drop_words(source, settings.words, random)
+        if settings.typos:
+            source = make_typos(source, settings.typos, random)
+        if random.random() < settings.case:
+            source = change_case(source, random)
+        return source, target
+
+    def _encode(self, side: int, text: str, random: Random) -> list[int]:
+        if self.dropout:
+            return self.samplers[side].draw(text, random)
+        return self.tokenizers[side].encode(text)
+
+
+class AugmentedBatches(Batches):
+    """Batches of pairs that a `PairChanger` changes."""
+
+    def __init__(self, store: Store, *, changer: PairChanger, **how: Any) -> None:
+        super().__init__(store, **how)
+        self._changer = changer
+
+    def _read(self, epoch: int, order: Integers, number: int) -> Batch:
+        start, end = self._cut(epoch)[number : number + 2]
+        rows = order[start:end]
+        pairs = []
+        for place, row in enumerate(rows.tolist(), int(start)):
+            sides = self._store.source(row, epoch), self._store.target(row, epoch)
+            random = Random(f"{self._seed} {epoch} {place} {row}")
+            source, target = (side.tolist() for side in sides)
+            pairs.append(self._changer.change((source, target), random))
+        sources, targets = zip(*pairs, strict=True)
+        return Batch(frame(sources, [], self._pad_to), frame(targets, [BOS], self._pad_to), rows)

@@ -1,0 +1,210 @@
+"""Several trainings that differ by their seed alone, and the mean and spread of their scores.
+
+OUT/
+    seeds.json      what was asked for, and the scores of the seeds that are done
+    seed-1/ . seed-2/ ...   a model directory of each
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from statistics import mean, stdev
+from typing import Any
+
+from pydantic import BaseModel, Field
+
+from ..config import Config
+from ..data.corpus import find_data
+from ..data.files import STANDARD
+from ..directory import VALID
+from ..disk import write_json
+from ..evaluate.quality import score_quality
+from ..translator import Translator
+from ..typed_json import read_typed
+from .preparation import RECORD, RUN
+from .start import Summary, resume, train
+
+SEEDS = "seeds.json"
+METRICS = ("BLEU", "chrF2")
+HELD_OUT = "Note: each seed held out other pairs to validate on; with --valid, their scores compare"
+
+
+class SeedPlan(BaseModel):
+    """The content of seeds.json."""
+
+    settings: dict[str, Any]
+    seeds: list[int] = Field(min_length=1)
+    data: list[str] = Field(min_length=1)
+    valid: list[str] | None = None
+    test: list[str] | None = None
+    how: dict[str, Any] = {}  # what else `train` was given, as paths and switches
+    results: dict[int, dict[str, float]] = {}
+
+
+@dataclass(frozen=True)
+class SeedsSummary:
+    """The outcome of several seeds: a row of scores for each that is done."""
+
+    out: Path
+    seeds: list[int]
+    results: Mapping[int, Mapping[str, float]]
+    is_finished: bool
+    is_first: bool = True
+    notes: list[str] = field(default_factory=list)
+
+    @property
+    def text(self) -> str:
+        """Return a table: each seed, their mean, and their sample standard deviation."""
+        if not self.is_finished:
+            return (
+                f"Stopped with {len(self.results)} of {len(self.seeds)} seeds done. "
+                f"To go on: glassformer train --resume {self.out}"
+            )
+        names = list(self.results[self.seeds[0]])
+        rows = [("seed", *names)]
+        rows += [
+            (str(seed), *(f"{self.results[seed][name]:.2f}" for name in names))
+            for seed in self.seeds
+        ]
+        for label, values in (("mean", self.means), ("spread", self.spreads)):
+            rows.append((label, *(f"{values[name]:.2f}" for name in names)))
+        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+        lines = [
+            "  ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True))
+            for row in rows
+        ]
+        return "\n".join([*self.notes, *lines, f"The models are in {self.out}"])
+
+    @property
+    def means(self) -> dict[str, float]:
+        return {name: mean(values) for name, values in self._columns().items()}
+
+    @property
+    def spreads(self) -> dict[str, float]:
+        """Return the sample standard deviation of each score; 0 of a single seed."""
+        columns = self._columns().items()
+        return {name: stdev(values) if len(values) > 1 else 0.0 for name, values in columns}
+
+    def to_json(self) -> dict[str, Any]:
+        told = {"out": str(self.out), "finished": self.is_finished, "seeds": self.seeds}
+        done = {"mean": self.means, "spread": self.spreads} if self.is_finished else {}
+        return {**told, "results": {str(k): v for k, v in self.results.items()}, **done}
+
+    def _columns(self) -> dict[str, list[float]]:
+        rows = [self.results[seed] for seed in self.seeds]
+        return {name: [row[name] for row in rows] for name in rows[0]}
+
+
+def train_seeds(
+    config: Config,
+    data: Sequence[str | Path],
+    out: Path | str,
+    count: int,
+    *,
+    valid: Sequence[str | Path] | None = None,
+    test: Sequence[str | Path] | None = None,
+    how: Mapping[str, Any] | None = None,
+    **now: Any,
+) -> SeedsSummary:
+    """Train `count` models, by the seeds from train.seed on, and score them on `test`.
+
+    `how` are other arguments of `train` that are paths or switches, and are stored; `now` are
+    those that are not: device, quiet, began, hooks. A folder that holds such trainings is an error:
+    see `resume_seeds`. ValueError, in one sentence, for bad input.
+    """
+    out = Path(out)
+    if (out / SEEDS).exists() or (out / RUN / RECORD).exists():
+        raise ValueError(f"{out} holds a training already: train --resume {out}, or another --out")
+    if count < 1:
+        raise ValueError(f"--seeds {count}: at least 1")
+    if str(STANDARD) in map(str, data):
+        raise ValueError("--seeds reads the data several times: the standard input is read once")
+    first = config.train.seed
+    plan = SeedPlan(
+        settings=config.to_json(),
+        seeds=[*range(first, first + count)],
+        data=_absolute(data) or [],
+        valid=_absolute(valid),
+        test=_absolute(test),
+        how={name: _absolute(value) for name, value in (how or {}).items() if value},
+    )
+    if plan.test:
+        _read_test(plan, config)
+    out.mkdir(parents=True, exist_ok=True)
+    write_json(out / SEEDS, plan.model_dump(mode="json"))
+    return resume_seeds(out, **now)
+
+
+def has_seeds(out: Path | str) -> bool:
+    """Return whether a folder holds the trainings of several seeds."""
+    return (Path(out) / SEEDS).is_file()
+
+
+def resume_seeds(out: Path | str, **now: Any) -> SeedsSummary:
+    """Train or resume each seed that is not done, one after the other; return their scores."""
+    out = Path(out)
+    plan = read_typed(out / SEEDS, SeedPlan)
+    config = Config.read(plan.settings, name=str(out / SEEDS))
+    test = _read_test(plan, config) if plan.test else None
+    for seed in plan.seeds:
+        if seed in plan.results:
+            continue
+        summary = _train_one(plan, config, out / f"seed-{seed}", seed, now)
+        now.pop("began", None)
+        if not summary.is_finished:
+            return SeedsSummary(out, plan.seeds, plan.results, False, summary.is_first)
+        scores = {f"valid {name}": value for name, value in summary.progress.scores.items()}
+        if test and summary.is_first:
+            scores |= _score(summary.out, test, str(now.get("device", "auto")))
+        plan.results[seed] = scores
+        if summary.is_first:
+            write_json(out / SEEDS, plan.model_dump(mode="json"))
+    is_first = int(os.environ.get("RANK") or 0) == 0
+    return SeedsSummary(out, plan.seeds, plan.results, True, is_first, _compare_valid(out, plan))
+
+
+def _train_one(
+    plan: SeedPlan, config: Config, out: Path, seed: int, now: Mapping[str, Any]
+) -> Summary:
+    """Train one seed, or resume it if it has begun."""
+    if (out / RUN / RECORD).is_file():
+        return resume(out, **now)
+    own = config.changed(train={"seed": seed})
+    return train(own, plan.data, out, valid=plan.valid, **plan.how, **now)
+
+
+def _score(model: Path, test: tuple[list[str], list[str]], device: str) -> dict[str, float]:
+    """Return the scores of a model on the test text, with its own search, in fp32."""
+    translator = Translator.load(model, device=device, precision="fp32")
+    sources, references = test
+    found = translator.translate(sources)
+    target_lang = translator.config.data.target_lang
+    quality = score_quality(found, [references], target_lang=target_lang, metrics=METRICS)
+    return {f"test {name}": quality[name].value for name in METRICS}
+
+
+def _read_test(plan: SeedPlan, config: Config) -> tuple[list[str], list[str]]:
+    """Return sources and references. ValueError if there are none."""
+    data = config.data
+    if len(data.pairs) > 1:
+        raise ValueError("--test is for one pair of languages: use evaluate --to for each")
+    pairs = [*find_data(plan.test or (), data.source_lang, data.target_lang).train]
+    if not pairs:
+        raise ValueError(f"{plan.test}: there is nothing to test on")
+    return [source for source, _ in pairs], [target for _, target in pairs]
+
+
+def _compare_valid(out: Path, plan: SeedPlan) -> list[str]:
+    """Return a note if the seeds were validated on different pairs, having held out their own."""
+    texts = {(out / f"seed-{seed}" / RUN / VALID[0]).read_bytes() for seed in plan.seeds}
+    return [HELD_OUT] if len(texts) > 1 else []
+
+
+def _absolute(value: Any) -> Any:
+    """Return paths, which may have options behind them, as they are from any folder."""
+    if isinstance(value, str | Path):
+        return str(Path.cwd() / value)
+    return [_absolute(each) for each in value] if isinstance(value, list | tuple) else value

@@ -1,0 +1,149 @@
+"""Pairs that are changed anew each epoch: what changes, what stays, and that it can be repeated."""
+
+from __future__ import annotations
+
+from random import Random
+
+import numpy as np
+import pytest
+
+from glassformer.config import Augment, Config
+from glassformer.data.augmented import AugmentedBatches, PairChanger
+from glassformer.data.batches import Batches
+from glassformer.data.store import Store, StorePart, build_mixed_store
+from glassformer.text import SeededSampler, Tokenizer
+from glassformer.text.noise import change_case, change_digits, drop_words, make_typos
+
+PAIRS = [
+    (f"the {a} {b} runs {n} times", f"{n} mal läuft {b} {a}")
+    for a in ("red", "old") for b in ("cat", "horse") for n in ("3", "17", "2026")
+]  # fmt: off
+
+
+@pytest.fixture(scope="module")
+def tokenizer() -> Tokenizer:
+    return Tokenizer.train([side for pair in PAIRS for side in pair] * 2, 350).with_tags(["<bt>"])
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory, tokenizer: Tokenizer) -> Store:
+    folder = tmp_path_factory.mktemp("store") / "store"
+    part = StorePart("", PAIRS, tuple(tokenizer.find_tags(["<bt>"])))
+    build_mixed_store(folder, [part], tokenizer, tokenizer, max_length=60)
+    return Store.open(folder)
+
+
+def make_batches(
+    store: Store, tokenizer: Tokenizer, dropout: float = 0.0, **augment: float
+) -> Batches:
+    how = {"dropout": dropout, "longest": 60, "seed": 3}
+    changer = PairChanger(Augment(**augment), (tokenizer, tokenizer), **how)
+    return AugmentedBatches(store, changer=changer, batch_tokens=100, seed=3, pad_to=1)
+
+
+def read_epoch(batches: Batches, tokenizer: Tokenizer, epoch: int) -> dict[int, tuple[str, str]]:
+    found = {}
+    for index in range(batches.count(epoch)):
+        batch = batches.batch(epoch, index)
+        for row, source, target in zip(batch.rows, batch.source_BS, batch.target_BT, strict=True):
+            assert source[0] == tokenizer.tags["<bt>"]
+            found[int(row)] = (tokenizer.decode(source), tokenizer.decode(target))
+    return found
+
+
+def test_without_changes_batches_are_the_plain_ones(store: Store, tokenizer: Tokenizer) -> None:
+    plain = Batches(store, batch_tokens=100, seed=3, pad_to=1)
+    ours = make_batches(store, tokenizer)
+    for index in range(plain.count(0)):
+        one, other = plain.batch(0, index), ours.batch(0, index)
+        assert np.array_equal(one.source_BS, other.source_BS)
+        assert np.array_equal(one.target_BT, other.target_BT)
+
+
+def test_each_epoch_is_another_and_can_be_repeated(store: Store, tokenizer: Tokenizer) -> None:
+    how = {"typos": 0.5, "words": 0.2, "case": 0.3, "digits": 0.5}
+    batches = make_batches(store, tokenizer, **how)
+    first, second = (read_epoch(batches, tokenizer, epoch) for epoch in (0, 1))
+    assert first != second and first.keys() == second.keys() == {*range(len(PAIRS))}
+    assert read_epoch(make_batches(store, tokenizer, **how), tokenizer, 1) == second
+    changed = [found[0] != pair[0] for found, pair in zip(first.values(), PAIRS, strict=True)]
+    assert any(changed)
+
+
+def test_segmentations_are_drawn_anew(store: Store, tokenizer: Tokenizer) -> None:
+    batches = make_batches(store, tokenizer, dropout=0.3)
+    seen = set()
+    for epoch in range(12):
+        assert read_epoch(batches, tokenizer, epoch) == dict(enumerate(PAIRS))
+        for index in range(batches.count(epoch)):
+            batch = batches.batch(epoch, index)
+            seen |= {
+                tuple(x)
+                for x, row in zip(batch.source_BS.tolist(), batch.rows, strict=True)
+                if row == 0
+            }
+    assert len(seen) > 8  # a store of K segmentations has K
+
+
+def test_the_sampler_needs_no_history(tokenizer: Tokenizer) -> None:
+    texts = [source for source, _ in PAIRS]
+    one, other = (SeededSampler(tokenizer, 0.2, 5) for _ in range(2))
+    forward = [one.draw(text, Random(text)) for text in texts]
+    backward = [other.draw(text, Random(text)) for text in texts[::-1]]
+    assert forward == backward[::-1]
+    assert all(tokenizer.decode(ids) == text for ids, text in zip(forward, texts, strict=True))
+    assert forward != [tokenizer.encode(text) for text in texts]
+
+
+def test_numbers_change_on_both_sides_alike() -> None:
+    for seed in range(50):
+        source, target = change_digits("in 1984, 3 of 17", "3 von 17 in 1984, 5", Random(seed))
+        year, three, seventeen = (
+            source.replace(",", "").split()[1],
+            source.split()[2],
+            source.split()[-1],
+        )
+        assert target == f"{three} von {seventeen} in {year}, 5"  # no 5 in the source
+        assert (len(year), len(three), len(seventeen)) == (4, 1, 2) and year[0] != "0"
+
+
+def test_the_other_changes() -> None:
+    text = "The old horse runs home again"
+    cases = {change_case(text, Random(seed)) for seed in range(20)}
+    assert cases == {text.lower(), text.upper(), text.title()}
+    lost = [drop_words(text, 0.3, Random(seed)).split() for seed in range(300)]
+    assert 0.65 < sum(map(len, lost)) / (300 * 6) < 0.75
+    assert drop_words("one", 0.99, Random(1)) == "one"
+    for seed in range(100):
+        words = make_typos(text, 1.0, Random(seed)).split(" ")
+        assert len(words) == 6 and words[0] == "The" and words[1] == "old"
+        assert all(abs(len(a) - len(b)) <= 1 for a, b in zip(words, text.split(), strict=True))
+    assert make_typos(text, 0.0, Random(1)) == text
+
+
+def test_too_long_stays_as_it_is(tokenizer: Tokenizer) -> None:
+    ids = tokenizer.encode("red cat"), tokenizer.encode("x")
+    changer = PairChanger(
+        Augment(case=1), (tokenizer, tokenizer), dropout=0.0, longest=len(ids[0]), seed=1
+    )
+    for seed in range(9):
+        assert len(changer.change(ids, Random(seed))[0]) <= len(ids[0])
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        (
+            ["model.network=decoder", "data.augment.case=0.1"],
+            "augment.case=0.1 has no effect with network",
+        ),
+        (
+            ["model.network=decoder", "text.samples=0"],
+            "text.samples=0 is not possible with network",
+        ),
+        (["data.augment.words=0.1", "train.alignment_weight=1"], "leaves out words that alignment"),
+    ],
+)
+def test_refused(changes: list[str], said: str) -> None:
+    with pytest.raises(ValueError, match=said):
+        Config.read({}, changes)
