@@ -98,6 +98,19 @@ def test_it_translates_scores_and_aligns(toolkit: str, tmp_path: Path) -> None:
     assert weights.sum(1) == pytest.approx([1.0] * len(weights), abs=1e-5)
 
 
+def test_it_can_be_looked_inside(toolkit: str, tmp_path: Path) -> None:
+    """The recording has the source as the toolkit reads it, and the numbers of the network."""
+    import_model(FOREIGN / toolkit, tmp_path / "m")
+    translator = Translator.load(tmp_path / "m", device="cpu", precision="fp32")
+    trace = translator.see("abc de", decode={"search": "greedy", "max_extra": 4})
+    source = [token.id for token in trace.document.source]
+    assert (source[-1] == EOS) == translator.config.text.source_eos
+    weights = trace["decoder.0.cross_attention.weights"]
+    assert weights.shape[-1] == len(source) and weights.shape[-2] == len(trace.document.target)
+    (best,) = translator.search(["abc de"], decode={"search": "greedy", "max_extra": 4})[0]
+    assert trace.document.translation == best.text
+
+
 @pytest.mark.parametrize("toolkit", CHECKPOINTS)
 def test_one_file_is_as_good_as_its_folder(toolkit: str, tmp_path: Path) -> None:
     for name in ("", CHECKPOINTS[toolkit]):

@@ -73,10 +73,10 @@ def record(
     The translation is made in the translator's precision, the recording in fp32.
     Raises ValueError for arguments that do not fit the text, the model or each other.
     """
-    if translator.has_conventions:
+    if translator.begin:
         raise ValueError(
-            "this imported model begins or ends its texts as ours do not (text.source_eos, "
-            "data.target_tag), which cannot be recorded yet: translate and align know it"
+            "this imported model begins its translations with a language (data.target_tag), which "
+            "cannot be recorded yet: translate, score and align know it"
         )
     is_searched = decode is not None or bool(prefix or hypothesis)
     is_one = target is not None or not split

@@ -15,12 +15,17 @@ from .trace import check_place
 
 
 def read_source(translator: Translator, text: str) -> list[Token]:
-    """Return the encoder's input: the tokens of a text, stripped of outer white space, and EOS."""
+    """Return the encoder's input: the tokens of a text, stripped of outer white space, and EOS.
+
+    The sources of some imported models have no EOS.
+    """
     found, left = translator.read(text.strip()), len(text) - len(text.lstrip())
     tokens = [
         Token(text=token, id=id, start=left + start, end=left + end)
         for token, id, (start, end) in zip(found.texts, found.ids, found.spans, strict=True)
     ]
+    if tokens and not translator.config.text.source_eos:
+        return tokens
     return [*tokens, _mark(translator.tokenizers.source, EOS, len(text.rstrip()))]
 
 

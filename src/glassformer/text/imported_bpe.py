@@ -49,7 +49,8 @@ class ImportedBpe(Unigram):
         sentencepiece, with a normaliser in its compiled form; or codes, where tokens are spelled
         as in the codes, the last one of a word with `END`; or words, which white space parts.
         """
-        self.vocabulary, self.merges = tuple(vocabulary), tuple(merges)
+        self.vocabulary, self.merges = tuple(vocabulary), ()  # none that may be skipped or shown
+        self.pairs = tuple(merges)
         known = {*vocabulary, BORDER}
         made = (part for left, right in merges for part in (left, right, left + right))
         self.others = tuple(dict.fromkeys(x for x in (*others, *made) if x not in known))
@@ -121,7 +122,7 @@ class ImportedBpe(Unigram):
 
     def _layout(self) -> str:
         tokens = (*self.vocabulary, BORDER, *self.others)
-        described = _describe(tokens, self.merges, self.style, self.charsmap)
+        described = _describe(tokens, self.pairs, self.style, self.charsmap)
         return json.dumps(described, ensure_ascii=False, indent=1) + "\n"
 
 
