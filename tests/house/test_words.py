@@ -111,7 +111,8 @@ def test_former_keys_are_not_written() -> None:
         for path, tree in TREES.items()
         for node in ast.walk(tree)
         if isinstance(node, ast.ClassDef)
-        and {getattr(base, "id", "") for base in node.bases} & {"Settings", "BaseModel"}
+        and {getattr(base, "id", "") for base in node.bases}
+        & {"Settings", "StrictModel", "BaseModel"}
         for line in node.body
         if isinstance(line, ast.AnnAssign) and isinstance(line.target, ast.Name)
     }

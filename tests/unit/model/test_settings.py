@@ -74,7 +74,7 @@ def find_change(one: Transformer, other: Transformer) -> str:
 
 
 def test_every_setting_is_tried() -> None:
-    others = {"positions", "network", "rnn", "labels"}  # of other networks, but the first
+    others = {"positions", "network", "rnn", "labels", "plugin"}  # of other networks, but the first
     assert CHANGES.keys() == Model.model_fields.keys() - others
     assert PLACES.keys() == Positions.model_fields.keys() - {"max_positions", "reach"}
 

@@ -97,19 +97,15 @@ products of bf16 pairs, rows of such pairs if the keys are bf16. */
 INLINE void score_16(const float *q, int64_t q_stride, int queries, const uint32_t *keys,
                      int64_t apart, int64_t units, int is_bf16, float *scores, int64_t stride) {
     Vec sums[QUERIES][PAD / LANES];
-#pragma GCC unroll 8
-    for (int n = 0; n < queries; n++)
-#pragma GCC unroll 4
-        for (int i = 0; i < PAD / LANES; i++) sums[n][i] = v_set(0);
+    UNROLLED(n, queries)
+        UNROLLED(i, PAD / LANES) sums[n][i] = v_set(0);
     for (int64_t u = 0; u < units; u++, keys += apart)
-#pragma GCC unroll 4
-        for (int i = 0; i < PAD / LANES; i++) {
+        UNROLLED(i, PAD / LANES) {
             const float *unit = (const float *)keys + i * LANES;
 #ifdef __AVX512BF16__
             if (is_bf16) {
                 __m512bh pairs = (__m512bh)v_load(unit);
-#pragma GCC unroll 8
-                for (int n = 0; n < queries; n++)
+                UNROLLED(n, queries)
                     sums[n][i] = _mm512_dpbf16_ps(sums[n][i], pairs,
                                                   (__m512bh)v_set(q[n * q_stride + u]));
                 continue;
@@ -120,17 +116,14 @@ INLINE void score_16(const float *q, int64_t q_stride, int queries, const uint32
                 even = (Vec)((Bits)odd << 16);
                 odd = (Vec)((Bits)odd & 0xffff0000);
             }
-#pragma GCC unroll 8
-            for (int n = 0; n < queries; n++) {
+            UNROLLED(n, queries) {
                 const float *at = q + n * q_stride + u * (1 + is_bf16);
                 sums[n][i] = even * v_set(at[0]) + sums[n][i];
                 if (is_bf16) sums[n][i] = odd * v_set(at[1]) + sums[n][i];
             }
         }
-#pragma GCC unroll 8
-    for (int n = 0; n < queries; n++)
-#pragma GCC unroll 4
-        for (int i = 0; i < PAD / LANES; i++) v_store(scores + n * stride + i * LANES, sums[n][i]);
+    UNROLLED(n, queries)
+        UNROLLED(i, PAD / LANES) v_store(scores + n * stride + i * LANES, sums[n][i]);
 }
 
 /* Add up values, each with its weight, for `columns` vectors of outputs of each query, from output i
@@ -142,24 +135,18 @@ INLINE void sum_values(const float *weights, int64_t stride, const float *invers
                        const char *const *slots, int64_t skip, int64_t count, int64_t i, int is_bf16,
                        float *out, int64_t out_stride) {
     Vec sums[QUERIES][2 * COLUMNS];
-#pragma GCC unroll 8
-    for (int n = 0; n < queries; n++)
-#pragma GCC unroll 8
-        for (int c = 0; c < columns; c++) sums[n][c] = v_set(0);
+    UNROLLED(n, queries)
+        UNROLLED(c, columns) sums[n][c] = v_set(0);
     for (int64_t t = 0; t < count; t++)
-#pragma GCC unroll 8
-        for (int c = 0; c < columns; c++) {
+        UNROLLED(c, columns) {
             int64_t at = (slots ? 0 : t * row) + skip + i + c * LANES;
             Vec value = load_numbers(slots ? slots[t] : values, at, is_bf16);
-#pragma GCC unroll 8
-            for (int n = 0; n < queries; n++)
+            UNROLLED(n, queries)
                 sums[n][c] = value * spread_weights(weights + n * heads * stride + t, stride, width,
                                                     i + c * LANES) + sums[n][c];
         }
-#pragma GCC unroll 8
-    for (int n = 0; n < queries; n++)
-#pragma GCC unroll 8
-        for (int c = 0; c < columns; c++) {
+    UNROLLED(n, queries)
+        UNROLLED(c, columns) {
             Vec factor = spread_weights(inverse + n * heads, 1, width, i + c * LANES);
             v_store(out + n * out_stride + i + c * LANES, sums[n][c] * factor);
         }
@@ -260,8 +247,7 @@ INLINE void score_slots(const float *q, const char *const *slots, int64_t count,
                         int64_t width, int is_bf16, float *scores, int64_t stride) {
     Vec sums[LANES];
     int64_t numbers = larger(width, LANES);
-#pragma GCC unroll 16
-    for (int64_t i = 0; i < LANES; i++) {
+    UNROLLED(i, LANES) {
         const char *key = slots[smaller(i, count - 1)];
         sums[i] = v_set(0);
         for (int64_t c = 0; c < numbers; c += LANES)

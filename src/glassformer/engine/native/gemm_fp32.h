@@ -25,26 +25,19 @@ INLINE void fp32_block(const Linear *map, const Rows *in, int64_t n, int64_t f, 
     int sets = blocks * BLOCK / LANES;
     const float *weight = (const float *)map->weight + f * map->inputs;
     const float *x = in->x + n * in->stride;
-#pragma GCC unroll 16
-    for (int i = 0; i < sets; i++)
-#pragma GCC unroll 8
-        for (int r = 0; r < rows; r++) sums[r][i] = v_load(map->bias + f + i * LANES);
+    UNROLLED(i, sets)
+        UNROLLED(r, rows) sums[r][i] = v_load(map->bias + f + i * LANES);
     for (int64_t k = 0; k < map->inputs; k++) {
         Vec w[FP32_SETS];
-#pragma GCC unroll 16
-        for (int i = 0; i < sets; i++)
+        UNROLLED(i, sets)
             w[i] = v_load(weight + k * BLOCK + i * LANES / BLOCK * step + i * LANES % BLOCK);
-#pragma GCC unroll 8
-        for (int r = 0; r < rows; r++) {
+        UNROLLED(r, rows) {
             Vec each = v_set(x[r * in->stride + k]);
-#pragma GCC unroll 16
-            for (int i = 0; i < sets; i++) sums[r][i] = each * w[i] + sums[r][i];
+            UNROLLED(i, sets) sums[r][i] = each * w[i] + sums[r][i];
         }
     }
-#pragma GCC unroll 16
-    for (int i = 0; i < sets; i++)
-#pragma GCC unroll 8
-        for (int r = 0; r < rows; r++) {
+    UNROLLED(i, sets)
+        UNROLLED(r, rows) {
             Vec out = relu ? v_max(v_set(0), sums[r][i]) : sums[r][i]; /* NaN stays */
             v_store(y + (n + r) * y_stride + f + i * LANES, out);
         }

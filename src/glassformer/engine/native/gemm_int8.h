@@ -87,24 +87,19 @@ INLINE void add_step(const int8_t *weight, int64_t step, const uint8_t *x, int64
 #pragma GCC unroll 8
     for (int k = 0; k < STEP; k += 4) {
         Sums w[SETS];
-#pragma GCC unroll 8
-        for (int i = 0; i < sets; i++)
+        UNROLLED(i, sets)
             w[i] = load_sums(weight + k * BLOCK + i * LANES / BLOCK * step + i * LANES % BLOCK * 4);
-#pragma GCC unroll 8
-        for (int r = 0; r < rows; r++) {
+        UNROLLED(r, rows) {
             Sums four = broadcast_four(x + r * stride + k);
-#pragma GCC unroll 8
-            for (int i = 0; i < sets; i++) {
+            UNROLLED(i, sets) {
                 Sums both = _mm256_maddubs_epi16(four, w[i]);
                 parts[r][i] = k ? _mm256_add_epi16(parts[r][i], both) : both;
                 IN_ORDER(parts[r][i]);
             }
         }
     }
-#pragma GCC unroll 8
-    for (int r = 0; r < rows; r++)
-#pragma GCC unroll 8
-        for (int i = 0; i < sets; i++)
+    UNROLLED(r, rows)
+        UNROLLED(i, sets)
             sums[r][i] = _mm256_add_epi32(
                 sums[r][i], _mm256_madd_epi16(parts[r][i], _mm256_set1_epi16(1)));
 }
@@ -113,17 +108,14 @@ INLINE void add_step(const int8_t *weight, int64_t step, const uint8_t *x, int64
 INLINE void add_step(const int8_t *weight, int64_t step, const uint8_t *x, int64_t stride, int rows,
                      int sets, Sums sums[DOWN][SETS]) {
     Sums w[SETS];
-#pragma GCC unroll 8
-    for (int i = 0; i < sets; i++) {
+    UNROLLED(i, sets) {
         const int8_t *from = weight + i * LANES / BLOCK * step + i * LANES % BLOCK * 4;
         w[i] = load_sums(from);
         if (rows < 4) prefetch(from + 1024); /* there is little else to do */
     }
-#pragma GCC unroll 8
-    for (int r = 0; r < rows; r++) {
+    UNROLLED(r, rows) {
         Sums four = broadcast_four(x + r * stride);
-#pragma GCC unroll 8
-        for (int i = 0; i < sets; i++) {
+        UNROLLED(i, sets) {
             sums[r][i] = add_products(sums[r][i], four, w[i]);
             IN_ORDER(sums[r][i]);
         }
@@ -140,21 +132,17 @@ INLINE void multiply_block(const Linear *map, const Rows *x, int64_t n, int64_t 
     int sets = blocks * BLOCK / LANES;
     const int8_t *weight = (const int8_t *)map->weight + f * map->inputs;
     const uint8_t *bytes = x->bytes + n * x->stride;
-#pragma GCC unroll 8
-    for (int i = 0; i < sets; i++)
-#pragma GCC unroll 8
-        for (int r = 0; r < rows; r++) sums[r][i] = load_sums(map->offset + f + i * LANES);
+    UNROLLED(i, sets)
+        UNROLLED(r, rows) sums[r][i] = load_sums(map->offset + f + i * LANES);
     for (int64_t k = 0; k < map->inputs; k += STEP, ahead += 64) {
         prefetch(ahead);
         add_step(weight + k * BLOCK, step, bytes + k, x->stride, rows, sets, sums);
     }
     const float *scale = x->scale + n;
     y += n * y_stride + f;
-#pragma GCC unroll 8
-    for (int i = 0; i < sets; i++) {
+    UNROLLED(i, sets) {
         Factors factors = load_factors(map, f + i * LANES);
-#pragma GCC unroll 8
-        for (int r = 0; r < rows; r++)
+        UNROLLED(r, rows)
             finish(to_floats(sums[r][i]), factors, scale[r], relu, y + r * y_stride + i * LANES);
     }
 }

@@ -10,6 +10,8 @@ PAD floats, so that no kernel has a remainder.
 
 #define PAD 16 /* floats: the widest vector */
 #define INLINE static inline __attribute__((always_inline))
+/* A loop over a few vectors, which are to stay in registers. */
+#define UNROLLED(i, count) _Pragma("GCC unroll 16") for (int i = 0; i < (count); i++)
 
 typedef uint16_t bf16; /* the upper half of a float */
 
