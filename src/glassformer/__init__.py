@@ -6,9 +6,9 @@ Each name is imported at its first use, so that `import glassformer` takes no ti
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from .lazy import import_lazily
 from .machine.openmp import wait_briefly
 from .version import __version__ as __version__
 
@@ -40,12 +40,7 @@ _HOMES = {
     "translator": ("Scored", "Translation", "Translator"),
 }
 
-
-def __getattr__(name: str) -> Any:
-    for module, names in _HOMES.items():
-        if name in names:
-            return getattr(import_module(f".{module}", __name__), name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+__getattr__ = import_lazily(__name__, _HOMES)
 
 
 def __dir__() -> list[str]:

@@ -22,7 +22,7 @@ from .config import Decode
 from .data.files import take_fingerprint
 from .directory import WEIGHTS, locate
 from .disk import take_lock, write_text
-from .shards import Shard, begin_parts, cut_file, join_shards, read_shard
+from .shards import Shard, begin_parts, cut_file, join_shards, name_shard, read_shard
 from .translator import Translator
 
 KINDS = ("back", "forward")
@@ -69,12 +69,12 @@ def make_pairs(
     begun with others.
     """
     check_augmentation(job, out)
-    parts = out.with_name(f"{out.name}.parts")
-    _begin(parts, job)
     shards = list(cut_file(Path(job.source), job.shard_lines))
     if not shards:
         raise ValueError(f"{job.source}: the file is empty")
-    there = [shard for shard in shards if _name(parts, shard).is_file()]
+    parts = out.with_name(f"{out.name}.parts")
+    _begin(parts, job)
+    there = [shard for shard in shards if name_shard(parts, shard).is_file()]
     progress(sum(shard.lines for shard in there))
     missing = [shard for shard in shards if shard not in there]
     if missing:
@@ -82,7 +82,7 @@ def make_pairs(
         while missing:
             done = [shard for shard in missing if maker.make(shard)]
             progress(sum(shard.lines for shard in done))
-            missing = [s for s in missing if not _name(parts, s).is_file() and parts.is_dir()]
+            missing = [s for s in missing if not name_shard(parts, s).is_file() and parts.is_dir()]
             if missing and not done:
                 time.sleep(WAIT)  # others make the rest
     _join(parts, shards, out)
@@ -99,8 +99,6 @@ def check_augmentation(job: Augmentation, out: Path) -> None:
         raise ValueError(f"{out}: pairs are written as .tsv")
     if out.exists():
         raise ValueError(f"{out} is there already: name another --out, or delete it")
-    if Path(job.source).suffix == ".gz":
-        raise ValueError(f"{job.source}: shards cannot be cut out of a .gz file; unpack it first")
     if job.copies > 1 and job.decode["search"] == "greedy":
         raise ValueError("--copies needs --search beam or --search sample: greedy has one outcome")
 
@@ -127,7 +125,7 @@ class Maker:
 
     def make(self, shard: Shard) -> bool:
         """Make a shard, unless another process does or has done; return whether it was made."""
-        place = _name(self.parts, shard)
+        place = name_shard(self.parts, shard)
         with _try_lock(place.with_suffix(".lock")) as is_ours:
             if not is_ours or place.is_file() or not self.parts.is_dir():
                 return False
@@ -173,10 +171,6 @@ def _part(text: str, judged: Judged) -> Iterator[Judged]:
         yield judge(text, [other])
 
 
-def _name(parts: Path, shard: Shard) -> Path:
-    return parts / f"{shard.number:08d}"
-
-
 @contextmanager
 def _try_lock(path: Path) -> Iterator[bool]:
     """Yield whether the lock of this name is ours; a killed process holds none."""
@@ -194,6 +188,6 @@ def _join(parts: Path, shards: list[Shard], out: Path) -> None:
     while not out.is_file():
         with _try_lock(parts / "join.lock") as is_ours:
             if is_ours and not out.is_file():
-                join_shards(parts, [shard.number for shard in shards], out)
+                join_shards(parts, shards, out)
                 return
         time.sleep(WAIT)

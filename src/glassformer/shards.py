@@ -77,23 +77,23 @@ def translate_shards(
     have to be able to import it. progress: called with the number of further finished lines.
     ValueError if `out` was begun with other settings, or Ray is not installed.
     """
-    if Path(job.source).suffix == ".gz":
-        raise ValueError(f"{job.source}: shards cannot be cut out of a .gz file; unpack it first")
     shards = list(cut_file(Path(job.source), shard_lines))
     parts = out.with_name(f"{out.name}.parts")
     _begin(parts, job, shard_lines, render)
-    missing = [shard for shard in shards if not _name(parts, shard.number).is_file()]
+    missing = [shard for shard in shards if not name_shard(parts, shard).is_file()]
     for shard in shards:
         progress(shard.lines * (shard not in missing))
     if missing:
         for done in _run(job, parts, render, missing, workers, threads, address):
             progress(done)
-    join_shards(parts, [shard.number for shard in shards], out)
+    join_shards(parts, shards, out)
     return len(shards) - len(missing)
 
 
 def cut_file(source: Path, lines: int) -> Iterator[Shard]:
-    """Yield the shards of a file. ValueError, naming the line, if it is not UTF-8."""
+    """Yield the shards of a file. ValueError, naming the line, if it is not UTF-8, or for a .gz."""
+    if source.suffix == ".gz":
+        raise ValueError(f"{source}: shards cannot be cut out of a .gz file; unpack it first")
     number = first = start = stop = count = 0
     with source.open("rb") as file:
         raws, same = tee(file)
@@ -144,16 +144,17 @@ def begin_parts(parts: Path, wanted: dict[str, Any]) -> None:
         )
 
 
-def _name(parts: Path, number: int) -> Path:
-    return parts / f"{number:08d}"
+def name_shard(parts: Path, shard: Shard) -> Path:
+    """Return the file that a finished shard is written to."""
+    return parts / f"{shard.number:08d}"
 
 
-def join_shards(parts: Path, numbers: list[int], out: Path) -> None:
+def join_shards(parts: Path, shards: list[Shard], out: Path) -> None:
     """Join the translated shards in order into `out`, and remove them."""
     partial = out.with_name(f"{out.name}.partial")
     with partial.open("wb") as whole:
-        for number in numbers:
-            with _name(parts, number).open("rb") as part:
+        for shard in shards:
+            with name_shard(parts, shard).open("rb") as part:
                 shutil.copyfileobj(part, whole, 1 << 20)
         whole.flush()
         os.fsync(whole.fileno())
@@ -174,7 +175,7 @@ class Worker:
     def __call__(self, batch: dict[str, Any]) -> dict[str, Any]:
         for values in zip(*(batch[each.name] for each in fields(Shard)), strict=True):
             shard = Shard(*map(int, values))
-            if not _name(self.parts, shard.number).is_file():  # Ray may assign a shard twice
+            if not name_shard(self.parts, shard).is_file():  # Ray may assign a shard twice
                 self.translate(shard)
         return {"lines": batch["lines"]}
 
@@ -194,7 +195,7 @@ class Worker:
             self.render(shard.first + place, text, judged, self.translator.precision)
             for place, (text, judged) in enumerate(zip(texts, found, strict=True), 1)
         ]
-        write_text(_name(self.parts, shard.number), "".join(f"{row}\n" for row in rows))
+        write_text(name_shard(self.parts, shard), "".join(f"{row}\n" for row in rows))
 
 
 def _run(

@@ -40,7 +40,7 @@ TABLE = [
     ["machine"],
     ["shared_library"],
     ["disk", "validation_errors", "sizes", "version"],
-    ["compatibility", "messages", "settings"],
+    ["compatibility", "lazy", "messages", "settings"],
 ]
 FLOOR = {part: floor for floor, parts in enumerate(reversed(TABLE)) for part in parts}
 

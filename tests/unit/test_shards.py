@@ -12,7 +12,15 @@ from hypothesis import strategies as st
 from glassformer import shards
 from glassformer.checks.quality_check import Judged
 from glassformer.data.files import read_lines
-from glassformer.shards import ShardJob, Worker, cut_file, join_shards, read_shard, translate_shards
+from glassformer.shards import (
+    Shard,
+    ShardJob,
+    Worker,
+    cut_file,
+    join_shards,
+    read_shard,
+    translate_shards,
+)
 from glassformer.translator import Translator
 
 LINES = ["The cat is on the mat.", "", "  I love AI. Thanks! ", "The car is blue.", "Merci"]
@@ -113,6 +121,6 @@ def test_parts_are_joined_in_order(tmp_path: Path) -> None:
     parts.mkdir()
     for number in (2, 0, 1):
         (parts / f"{number:08d}").write_text(f"{number}\n", encoding="utf-8")
-    join_shards(parts, [0, 1, 2], tmp_path / "out")
+    join_shards(parts, [Shard(n, n, 1, 2 * n, 2 * n + 2) for n in range(3)], tmp_path / "out")
     assert (tmp_path / "out").read_text(encoding="utf-8") == "0\n1\n2\n"
     assert not parts.exists()

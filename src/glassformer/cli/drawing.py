@@ -41,32 +41,24 @@ def _draw(trace: Trace, given: dict[str, Any]) -> None:
     from ..see.figure.pictures import make_scene
     from ..see.figure.render import save_scene
 
+    lang, model = given["lang"] or "en", str(given["model"])
     if given["gallery"] is not None:
         with show_progress("drawing", len(PICTURES)) as tell:
-            made = gallery(
-                trace,
-                given["gallery"],
-                lang=given["lang"] or "en",
-                model=str(given["model"]),
-                progress=lambda id: tell(1),
-            )
+            how: dict[str, Any] = {"lang": lang, "model": model, "progress": lambda id: tell(1)}
+            made = gallery(trace, given["gallery"], **how)
         warn(f"{len(made) - 1} files and {made[-1]}")
     if given["slides"] is not None:
         from ..see.figure.slides import BEST, write_slides
 
-        lang, model = given["lang"] or "en", str(given["model"])
         with show_progress("drawing", len(BEST)) as tell:
-            count = write_slides(
-                trace, given["slides"], lang=lang, model=model, progress=lambda id: tell(1)
-            )
+            how = {"lang": lang, "model": model, "progress": lambda id: tell(1)}
+            count = write_slides(trace, given["slides"], **how)
         warn(f"{count} slides in {given['slides']}")
     if given["film"] is not None:
         from ..see.figure.film import REEL, write_film
 
         with show_progress("filming", len(REEL)) as tell:
-            path = write_film(
-                trace, given["film"], lang=given["lang"] or "en", progress=lambda id: tell(1)
-            )
+            path = write_film(trace, given["film"], lang=lang, progress=lambda id: tell(1))
         warn(f"{path}")
     if given["picture"] is not None:
         out = given["output"] or Path(f"{given['picture']}.svg")

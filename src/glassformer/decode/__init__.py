@@ -13,8 +13,9 @@ Each name is imported at its first use, so that `Hypothesis` needs no torch.
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from ..lazy import import_lazily
 
 if TYPE_CHECKING:
     from .protocol import Network, State
@@ -45,9 +46,4 @@ _HOMES = {
     "step": ("Candidate", "Fate", "Step", "endings"),
 }
 
-
-def __getattr__(name: str) -> Any:
-    for module, names in _HOMES.items():
-        if name in names:
-            return getattr(import_module(f".{module}", __name__), name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+__getattr__ = import_lazily(__name__, _HOMES)

@@ -21,7 +21,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from .calls import call
-from .native import load_library
+from .native import open_kernels
 
 STEPS = (
     1 << 15
@@ -105,19 +105,7 @@ class Draw:
 
 @cache
 def _open() -> ctypes.CDLL | None:
-    library = load_library("train_dropout")
-    if library is not None:
-        library.drop_rows.argtypes = [
-            ctypes.c_void_p,
-            ctypes.c_int,
-            ctypes.c_void_p,
-            ctypes.c_long,
-            ctypes.c_long,
-            ctypes.c_long,
-            ctypes.c_void_p,
-            ctypes.c_int,
-        ]
-    return library
+    return open_kernels("train_dropout", drop_rows="pi p lll p i")
 
 
 def drop_rows(x: Tensor, draw: Draw) -> Tensor:

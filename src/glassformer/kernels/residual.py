@@ -17,57 +17,20 @@ from torch import Tensor, nn
 
 from .calls import call
 from .dropout import Draw, Dropout
-from .native import load_library
+from .native import open_kernels
 from .precision import RoundedCopy, working_dtype
 
 ROWS = 64  # rows in a partial sum of the gradients of gain and bias; the C source has it too
 DTYPES = (torch.float32, torch.bfloat16)
 
-_POINTER, _LONG, _INT, _FLOAT = ctypes.c_void_p, ctypes.c_long, ctypes.c_int, ctypes.c_float
-
 
 @cache
 def _open() -> ctypes.CDLL | None:
-    library = load_library("train_norm")
-    if library is not None:
-        library.add_norm.argtypes = [
-            _POINTER,
-            _POINTER,
-            _INT,
-            _POINTER,
-            _LONG,
-            _POINTER,
-            _POINTER,
-            _FLOAT,
-            _LONG,
-            _LONG,
-            _POINTER,
-            _POINTER,
-            _POINTER,
-            _POINTER,
-            _INT,
-        ]
-        library.add_norm_backward.argtypes = [
-            _POINTER,
-            _POINTER,
-            _POINTER,
-            _POINTER,
-            _INT,
-            _POINTER,
-            _LONG,
-            _POINTER,
-            _POINTER,
-            _POINTER,
-            _LONG,
-            _LONG,
-            _POINTER,
-            _POINTER,
-            _POINTER,
-            _POINTER,
-            _POINTER,
-            _INT,
-        ]
-    return library
+    return open_kernels(
+        "train_norm",
+        add_norm="pp i pl pp f ll pppp i",
+        add_norm_backward="pppp i pl ppp ll ppppp i",
+    )
 
 
 def add_norm(

@@ -18,55 +18,21 @@ import torch
 from torch import Tensor
 
 from .calls import call, point_apart
-from .native import load_library
+from .native import open_kernels
 
 STEP = 32  # rows and columns of the blocks of the packed layout
-
-_POINTER, _LONG, _INT, _FLOAT = ctypes.c_void_p, ctypes.c_long, ctypes.c_int, ctypes.c_float
-_SIGNATURES = {
-    "pack_weight": [_POINTER, _LONG, _LONG, _POINTER, _POINTER, _LONG, _INT],
-    "multiply_packed": [
-        _POINTER,
-        _LONG,
-        _LONG,
-        _LONG,
-        _POINTER,
-        _LONG,
-        _POINTER,
-        _INT,
-        _POINTER,
-        _LONG,
-        _FLOAT,
-        _POINTER,
-        _POINTER,
-        _LONG,
-        _INT,
-    ],
-    "multiply_deep": [_POINTER, _LONG, _LONG, _LONG, _POINTER, _LONG, _POINTER, _INT],
-    "multiply_turned": [
-        _POINTER,
-        _LONG,
-        _LONG,
-        _POINTER,
-        _LONG,
-        _LONG,
-        _LONG,
-        _POINTER,
-        _POINTER,
-        _INT,
-        _INT,
-    ],
-}
 
 
 @cache
 def _open() -> ctypes.CDLL | None:
-    library = load_library("train_product")
-    if library is None or not library.has_tiles():
-        return None
-    for name, types in _SIGNATURES.items():
-        getattr(library, name).argtypes = types
-    return library
+    library = open_kernels(
+        "train_product",
+        pack_weight="pll pp l i",
+        multiply_packed="plll pl p i pl f pp l i",
+        multiply_deep="plll pl p i",
+        multiply_turned="pll plll pp ii",
+    )
+    return library if library and library.has_tiles() else None
 
 
 def has_tiles() -> bool:

@@ -13,8 +13,9 @@ Each name is imported at its first use, so that reading a trace needs no torch.
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from ..lazy import import_lazily
 
 if TYPE_CHECKING:
     from .document import Token
@@ -33,9 +34,4 @@ _HOMES = {
     "whatif": ("EditEffect", "compare_traces"),
 }
 
-
-def __getattr__(name: str) -> Any:
-    for module, names in _HOMES.items():
-        if name in names:
-            return getattr(import_module(f".{module}", __name__), name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+__getattr__ = import_lazily(__name__, _HOMES)

@@ -5,8 +5,9 @@ Each name is imported at its first use, so that what training left behind is rea
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from ..lazy import import_lazily
 
 if TYPE_CHECKING:
     from .averaging import average
@@ -36,9 +37,4 @@ _HOMES = {
     "start": ("Summary", "resume", "train"),
 }
 
-
-def __getattr__(name: str) -> Any:
-    for module, names in _HOMES.items():
-        if name in names:
-            return getattr(import_module(f".{module}", __name__), name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+__getattr__ = import_lazily(__name__, _HOMES)

@@ -62,13 +62,7 @@ class InitModel:
 
     def provenance(self) -> dict[str, Any]:
         """Return the name and digest of the model, its data, and its own origin."""
-        facts = read_facts(self.folder)
-        return {
-            "name": self.folder.resolve().name,
-            "sha256": hash_file(self.folder / WEIGHTS),
-            "tokens": "new" if self.has_new_tokens else "kept",
-            **{name: facts[name] for name in ("data", "parent") if name in facts},
-        }
+        return record_origin(self.folder, "new" if self.has_new_tokens else "kept")
 
     def _fixed_shape(self) -> dict[str, Any]:
         shape = self.config.model
@@ -84,6 +78,17 @@ class InitModel:
             f"{name}={found} does not fit {self.folder}, which has {name}={value}: its weights "
             f"are kept, so of [model] only {', '.join(FREE)} can change"
         )
+
+
+def record_origin(folder: Path, tokens: str) -> dict[str, Any]:
+    """Return the name and digest of a model, its data, and what it began with itself."""
+    facts = read_facts(folder)
+    return {
+        "name": folder.resolve().name,
+        "sha256": hash_file(folder / WEIGHTS),
+        "tokens": tokens,
+        **{name: facts[name] for name in ("data", "parent") if name in facts},
+    }
 
 
 def inherit(folder: Path | str, changes: Sequence[str] = ()) -> Config:

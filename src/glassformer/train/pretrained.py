@@ -15,8 +15,8 @@ import torch
 from torch import Tensor, nn
 
 from ..config import SIDE_OF, Config, list_changed
-from ..directory import FREE, WEIGHTS, load_model, locate, open_model, save_model
-from ..publish.card import hash_file, read_facts
+from ..directory import FREE, load_model, locate, open_model, save_model
+from .init_from import record_origin
 
 INITIAL = "initial"  # the copies in the run's folder: a run that has begun needs no original
 # What a network need not have in common with a model that it begins with.
@@ -60,15 +60,7 @@ def copy_models(folders: Sequence[Path | str], run: Path, config: Config) -> lis
             )
         _check(folder, own, config)
         save_model(run / INITIAL / str(number), own, tokenizers, model.state_dict())
-        facts = read_facts(folder)
-        origins.append(
-            {
-                "name": folder.resolve().name,
-                "sha256": hash_file(folder / WEIGHTS),
-                "tokens": "kept",
-                **{name: facts[name] for name in ("data",) if name in facts},
-            }
-        )
+        origins.append(record_origin(folder, "kept"))
     if first:
         first.save(run)
     return origins

@@ -1,0 +1,19 @@
+"""The import of a package's names at their first use, so that a small part of it starts fast."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from importlib import import_module
+from typing import Any
+
+
+def import_lazily(package: str, homes: Mapping[str, tuple[str, ...]]) -> Callable[[str], Any]:
+    """Return the `__getattr__` of a package; `homes` are the names by the module that has them."""
+
+    def find(name: str) -> Any:
+        for module, names in homes.items():
+            if name in names:
+                return getattr(import_module(f".{module}", package), name)
+        raise AttributeError(f"module {package!r} has no attribute {name!r}")
+
+    return find
