@@ -37,7 +37,9 @@ CUT = json.dumps([{"do": "cut", "word": "tired"}])
 VIEWS: dict[str, tuple[str, dict[str, Any], str]] = {
     # file: view, what the address says, and what to wait for
     "first": ("first", {"edits": CUT}, ".fresh"),
+    "lecture": ("lecture/5", {}, "[data-guess]"),
     "teach": ("teach", {}, "[data-train]"),
+    "why": ("why", {"step": PRONOUN}, "[data-guess]"),
     "heads": ("heads", {"heads.head": "decoder.5.cross_attention.2"}, "[data-guess]"),
     "translate": ("translate", {**BEAM, "step": PRONOUN}, "svg .node"),
     "search": ("translate", {**BEAM, "step": PRONOUN}, "svg .node"),
@@ -52,6 +54,8 @@ VIEWS: dict[str, tuple[str, dict[str, Any], str]] = {
 }
 
 PRESSED = {  # what is pressed there, and what to wait for then
+    "lecture": (("[data-guess='0']", "[data-picture-of]"),),
+    "why": (("[data-guess='0']", "[data-complete]"),),
     "teach": (("[data-train]", "[data-done]"), ("[data-guess='1']", "[data-said]")),
     "heads": (("[data-guess='0']", "section svg path"),),
 }
@@ -76,7 +80,7 @@ def take(page: Any, address: str, name: str) -> bytes:
     told = urlencode({"language": "en", "theme": "light", **state})
     page.goto("about:blank")
     page.goto(f"{address}/?token=t#/{view}?{told}")
-    page.wait_for_selector(f"[data-view={view}]")
+    page.wait_for_selector(f"[data-view={view.partition('/')[0]}]")
     page.wait_for_selector(awaited, state="attached")
     for press, shown in PRESSED.get(name, ()):
         page.locator(press).first.click()

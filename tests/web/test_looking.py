@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+from html import unescape
 from pathlib import Path
 from typing import Any
 
@@ -277,3 +279,23 @@ def test_what_looks_wrong_is_said_in_both_languages(page: Any, server: Server) -
     sure = server.ask("trace", {"text": SENTENCE})["id"]
     _open(page, server, "translate", trace=sure)
     assert told.count() == 0
+
+
+@pytest.mark.parametrize("at", ["", "encoder.0"])
+def test_a_scene_of_the_map_is_saved(page: Any, server: Server, recording: str, at: str) -> None:
+    """Boxes, words, small pictures and the arrows between them stand in one SVG, and in a PNG."""
+    _open(page, server, "map", trace=recording, **{"map.at": at})
+    page.wait_for_selector("[data-picture] canvas")
+    page.wait_for_timeout(800)
+    shown = page.locator("[data-picture]").first.inner_text().split()
+    page.get_by_label("Save").click()
+    with page.expect_download() as saved:
+        page.get_by_role("button", name="SVG").first.click()
+    text = Path(saved.value.path()).read_text(encoding="utf-8")
+    assert text.count("<rect") >= page.locator("[data-picture] button:visible").count()
+    assert "data:image/png;base64," in text and "class=" not in text and "var(--" not in text
+    written = unescape("".join(re.findall(r"<text[^>]*>([^<]*)<", text)))
+    assert sorted(written) == sorted("".join(shown))
+    with page.expect_download() as saved:
+        page.get_by_role("button", name="PNG").first.click()
+    assert Path(saved.value.path()).read_bytes()[:4] == b"\x89PNG"

@@ -1,4 +1,4 @@
-"""A translation model of six words, trained in seconds: `python -m glassformer.see.toy FILE`.
+"""A translation model of five words, trained in seconds: `python -m glassformer.see.toy FILE`.
 
 The output is `draw/toy.json`: the full probabilities before, during and after training.
 """

@@ -1,10 +1,10 @@
 /**
- * Pictures on screen as files: an `svg[data-picture]`, with the canvas that lies under it, or an
- * `img[data-picture]`, an SVG that the server drew.
+ * Pictures on screen as files: an `svg[data-picture]`, with the canvas that lies under it; an
+ * `img[data-picture]`, an SVG that the server drew; or a `div[data-picture]`, a scene of boxes.
  */
 
 export interface Picture {
-  shown: SVGSVGElement | HTMLImageElement;
+  shown: SVGSVGElement | HTMLImageElement | HTMLDivElement;
   title: string;
 }
 
@@ -19,7 +19,7 @@ const SHARPER = 2; // pixels of a PNG to one on screen
 
 export function findPictures(within: Element | null): Picture[] {
   const found = within?.querySelectorAll<Picture["shown"]>(
-    "svg[data-picture], img[data-picture]:not([hidden])",
+    "svg[data-picture], img[data-picture]:not([hidden]), div[data-picture]",
   );
   return [...(found ?? [])].map((shown, n) => ({ shown, title: titleOf(shown) || String(n + 1) }));
 }
@@ -33,6 +33,7 @@ function titleOf(shown: Picture["shown"]): string {
 
 export async function toSvg({ shown, title }: Picture): Promise<Blob> {
   if (shown instanceof SVGSVGElement) return writeAll(shown, title);
+  if (shown instanceof HTMLDivElement) return writeScene(shown, title);
   const answer = await fetch(shown.src);
   if (!answer.ok) throw new Error(title);
   return answer.blob();
@@ -40,13 +41,68 @@ export async function toSvg({ shown, title }: Picture): Promise<Blob> {
 
 /** Everything in it stands by itself: colours and type are written out, cells are an image. */
 function writeAll(svg: SVGSVGElement, title: string): Blob {
+  const copy = copyOut(svg);
+  const canvas = svg.parentElement?.querySelector("canvas");
+  if (canvas) copy.prepend(toImage(canvas, svg));
+  return finish(copy, svg, title);
+}
+
+function copyOut(svg: SVGSVGElement): SVGSVGElement {
   const copy = svg.cloneNode(true) as SVGSVGElement;
   const originals = [svg, ...svg.querySelectorAll<SVGElement>("*")];
   const copies = [copy, ...copy.querySelectorAll<SVGElement>("*")];
   originals.forEach((original, n) => writeOut(original, copies[n]!));
-  const { width, height } = svg.getBoundingClientRect();
-  const canvas = svg.parentElement?.querySelector("canvas");
-  if (canvas) copy.prepend(toImage(canvas, svg));
+  return copy;
+}
+
+/** What HTML lays out, drawn where it stands: boxes, words, canvases, and the SVG between them. */
+function writeScene(scene: HTMLElement, title: string): Blob {
+  const drawn = make("svg", {});
+  const { left, top } = scene.getBoundingClientRect();
+  for (const each of scene.querySelectorAll<HTMLElement | SVGElement>("*")) {
+    if (each instanceof SVGSVGElement) {
+      const { x, y } = each.getBoundingClientRect();
+      const copy = copyOut(each);
+      copy.setAttribute("x", String(x - left));
+      copy.setAttribute("y", String(y - top));
+      copy.setAttribute("overflow", "visible");
+      drawn.append(copy);
+    } else if (each instanceof HTMLCanvasElement) drawn.append(toImage(each, scene));
+    else if (each instanceof HTMLElement && !each.classList.contains("unseen")) drawn.append(...drawBox(each, left, top));
+  }
+  return finish(drawn, scene, title);
+}
+
+/** The background and the border of an element, and the words that are its own. */
+function drawBox(box: HTMLElement, left: number, top: number): Element[] {
+  const style = getComputedStyle(box);
+  const { x, y, width, height } = box.getBoundingClientRect();
+  const edge = Number.parseFloat(style.borderTopWidth);
+  const found: Element[] = [];
+  if (edge || style.backgroundColor !== "rgba(0, 0, 0, 0)") {
+    const paint = { fill: style.backgroundColor, stroke: edge ? style.borderTopColor : "none", "stroke-width": edge };
+    const place = { x: x - left + edge / 2, y: y - top + edge / 2, width: Math.max(0, width - edge), height: Math.max(0, height - edge) };
+    found.push(make("rect", { ...place, rx: Number.parseFloat(style.borderTopLeftRadius) || 0, ...paint }));
+  }
+  const range = document.createRange();
+  for (const node of box.childNodes) {
+    if (node.nodeType !== Node.TEXT_NODE) continue;
+    for (const word of node.nodeValue!.matchAll(/\S+/g)) {
+      range.setStart(node, word.index);
+      range.setEnd(node, word.index + word[0].length);
+      const at = range.getBoundingClientRect();
+      const type = { "font-size": style.fontSize, "font-family": style.fontFamily, "font-weight": style.fontWeight, fill: style.color };
+      const text = make("text", { x: at.left - left, y: at.top - top + at.height / 2, "dominant-baseline": "central", ...type });
+      text.textContent = word[0];
+      if (at.width) found.push(text);
+    }
+  }
+  return found;
+}
+
+/** On paper, with a margin and a title. */
+function finish(copy: Element, shown: Element, title: string): Blob {
+  const { width, height } = shown.getBoundingClientRect();
   const paper = getComputedStyle(document.documentElement).getPropertyValue("--paper").trim();
   copy.prepend(make("rect", { x: -EDGE, y: -EDGE, width: width + 2 * EDGE, height: height + 2 * EDGE, fill: paper }));
   const name = make("title", {});
