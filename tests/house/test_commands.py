@@ -130,7 +130,7 @@ def run(words: list[str]) -> int:
     if arguments[0] in ONLY_PARSED or "--engine" in arguments:
         return parse(*arguments)
     if arguments[0] == "train" and "--resume" not in arguments:
-        for end in {"--minutes", "--steps"} & {*arguments}:
+        for end in {"--minutes", "--steps", "--epochs"} & {*arguments}:
             at = arguments.index(end)
             del arguments[at : at + 2]
         arguments = [*arguments, *BRIEFLY]
