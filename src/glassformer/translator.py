@@ -327,7 +327,8 @@ class Translator:
         """Return what searches: PyTorch where the engine in C does not know such a search."""
         if decode.is_plain:
             return self.get_engine(self.precision)
-        return self._adapt(self.weights.get_torch_engine())
+        unknown = "repetition_penalty" if decode.repetition_penalty != 1 else "beam_groups"
+        return self._adapt(self.weights.get_torch_engine(unknown))
 
     def _search_constrained(
         self,

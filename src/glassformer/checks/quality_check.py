@@ -266,7 +266,7 @@ def _plan(
 
     All get a wider beam. Repetition is forbidden for sentences that have one or were too long.
     """
-    beam = {"search": "beam", "beam": max(5, decode.beam), "stop": "exact"}
+    beam = {"search": "beam", "beam": max(5, decode.beam), "stop": "exact", "beam_groups": 1}
     is_endless = [
         bool({"loop", "long", "cut"} & {p.kind for p in each.problems}) for each in doubtful
     ]

@@ -153,7 +153,8 @@ def translate_lines(given: Mapping[str, Any]) -> None:
         models = [given["model"], *(given["ensemble"] or ())]
         translator = Translator.load(models, given["to"], **machine)
         how = choose_how(translator, given)
-        if given["precision"] == "auto" and translator.precision != "fp32":
+        is_plain = how["decode"].is_plain
+        if given["precision"] == "auto" and is_plain and translator.precision != "fp32":
             print(f"precision {translator.precision}", file=sys.stderr)
         chunks = cut_chunks(join_prefixes(lines, given["prefix_file"]), size)
         total, extend = count_if_file(file), choose_extras(translator, given)

@@ -159,8 +159,13 @@ class Weights:
                 self._engines[precision] = self._make_engine(precision)
             return self._engines[precision]
 
-    def get_torch_engine(self) -> Engine:
-        """Return the engine in PyTorch, for a search that the one in C does not know."""
+    def get_torch_engine(self, asked: str = "") -> Engine:
+        """Return the engine in PyTorch, for a search that the one in C does not know.
+
+        asked: what it does not know, to be said where it would have searched.
+        """
+        if asked and self.is_native:
+            say_once(f"the engine in C does not know {asked}: PyTorch translates, slower")
         with self._lock:
             if "torch" not in self._engines:
                 if find_spec("torch") is None:

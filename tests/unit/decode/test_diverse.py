@@ -10,6 +10,7 @@ import torch
 from glassformer.config import Decode
 from glassformer.decode import search
 from glassformer.decode.rules import penalise_repeats
+from glassformer.engine.weights import say_once
 from glassformer.translator import Translator
 
 CHOICES = (3, 4, 5, 6)  # besides EOS
@@ -121,8 +122,9 @@ def test_a_penalty_holds_in_every_search(oracle: Any, kind: Any) -> None:
     assert len(seen) > 2
 
 
-def test_the_engine_in_c_leaves_both_to_pytorch() -> None:
-    """The translations are those of PyTorch, whatever engine would be taken."""
+def test_the_engine_in_c_leaves_both_to_pytorch(capfd: pytest.CaptureFixture[str]) -> None:
+    """The translations are those of PyTorch, whatever engine would be taken; it says so once."""
+    say_once.cache_clear()
     texts = ["The cat is old.", "The old dog runs to the house."]
     fast = Translator.load("demo", device="cpu", precision="auto")
     plain = Translator.load("demo", device="cpu", precision="fp32")
@@ -132,5 +134,17 @@ def test_the_engine_in_c_leaves_both_to_pytorch() -> None:
             for translator in (fast, plain)
         )
         assert found == wanted
+    if fast.weights.is_native:
+        said = capfd.readouterr().err
+        for name in ("repetition_penalty", "beam_groups"):
+            assert said.count(f"does not know {name}: PyTorch translates, slower") == 1
     first = fast.search(texts[0], decode={"repetition_penalty": 100.0})[0]
     assert first.log_prob != fast.search(texts[0])[0].log_prob
+
+
+def test_what_looks_wrong_is_searched_again_without_groups() -> None:
+    """A wider beam than 4 could not be divided between two groups."""
+    translator = Translator.load("demo", device="cpu", precision="fp32")
+    text = "The 1975 cats saw 1234 dogs."  # numbers get lost
+    found = translator.translate(text, decode={"beam": 4, "beam_groups": 2})
+    assert isinstance(found, str) and found
