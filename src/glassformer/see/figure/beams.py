@@ -281,7 +281,7 @@ def draw_beam_tree(plan: g.Outline, *, losers: int = 3) -> g.Scene:
         kind = "caption" if n == 0 else "caption_ended" if tree.ended[n] else "caption_cut"
         captions.append(plan.say(kind, word=show_token(search.steps[step][i].text)))
     cut = [n for n in range(len(tree.rows)) if not tree.ended[n]]
-    callouts = [g.Callout(f"row {n}", plan.say("cross"), "below", 260, n + 1) for n in cut[-1:]]
+    callouts = [g.Callout(f"row {n}", "cross", "below", 260, n + 1) for n in cut[-1:]]
     heads = plan.small("columns")
     return plan.compose(
         g.Down(heads, tree, gap=8),

@@ -33,32 +33,22 @@ def draw_choice(plan: g.Outline, *, step: int | str | None = None) -> g.Scene:
     linear = g.Component(plan.say("linear"), "linear", width=120, height=30).named("linear")
     softmax = g.Component("Softmax", "softmax", width=120, height=30).named("softmax")
     told = g.small(plan.say("logits", n=count, d=d), "logits").named("logits")
-    given = g.Chip(show_token(trace.target[t].text), "decoder").named("given")
-    left = g.middle(
-        g.middle(plan.small("given"), given, gap=2),
-        vector,
-        linear,
-        told.named("logits"),
-        softmax,
-        gap=24,
-    )
+    given = g.middle(plan.small("given"), g.Chip(plan.target[t], "decoder").named("given"), gap=2)
+    left = g.middle(given, vector, linear, told, softmax, gap=24)
     best = trace.top(t, min(BEST, count))
-    heads = [g.Spacer(), plan.small("logit")]
-    rows: list[list[g.Node]] = [[*heads, plan.small("probability")]]
+    rows: list[list[g.Part]] = [plan.heads("", "logit", "probability")]
     shown = sum(float(probabilities[choice.id]) for choice in best)
     limit = max(float(probabilities.values.max()), 1.0 - shown)
-    ink = "softmax"
     for choice in best:
         taken = choice.id == trace.predicted[t].id
         name = g.Chip(show_token(choice.text), "decoder" if taken else "", lit=taken, fit=90)
-        bar = g.Bar(
-            probabilities[choice.id], limit, style.LIT if taken else ink, digits=3, width=170
-        )
+        ink = style.LIT if taken else "softmax"
+        bar = g.Bar(probabilities[choice.id], limit, ink, digits=3, width=170)
         rows.append([name, g.Numeral(logits[choice.id]), bar])
     if count > len(best):
         rest = " - ".join(["1", *(f"probabilities[{t},{choice.id}]" for choice in best)])
         left_out = g.small(plan.say("others", n=count - len(best)))
-        rows.append([left_out, g.Spacer(), plan.bar(rest, limit, style.FAINT, digits=3, width=170)])
+        rows.append([left_out, None, plan.bar(rest, limit, style.FAINT, digits=3, width=170)])
     table = g.Columns(rows, gap=(14, 5), align="rrl").named("table")
     way = ("given", "vector", "linear", "logits", "softmax")
     links = [g.Link(a, b) for a, b in pairwise(way)]

@@ -137,7 +137,7 @@ def draw_following_words(plan: g.Outline, *, columns: int = 7) -> g.Scene:
     callouts = []
     if low in shown and sure.values[low] < 0.9:
         step = shown.index(low) + 1
-        callouts.append(g.Callout(f"p {low}", plan.say("unsure"), "above", 120, step))
+        callouts.append(g.Callout(f"p {low}", "unsure", "above", 120, step))
     return plan.compose(
         g.Columns(lines, gap=(6, 26)),
         left=(sum(t is not None for t in shown), total),

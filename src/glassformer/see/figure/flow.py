@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from itertools import pairwise
+from typing import Any
 
 from . import grammar as g
 from . import style
@@ -26,43 +28,37 @@ def draw_flow(plan: g.Outline, *, tokens: int = 3, layer: int = 0) -> g.Scene:
         ("z", "heads", f"{name}.self_attention.output"),
         ("r", "residual", find_output(trace, "encoder", layer)),
     )
-    rows: dict[str, g.Node] = {}
-    links = []
-    for letter, role, tensor in stages:
-        vectors = []
-        for i in range(count):
-            strip = plan.strip(f"{tensor}[{i},d]", role, cell=CELL).named(f"{letter} {i}")
-            head = g.Label(f"${letter}_{{{i}}}$", ink=role)
-            vectors.append(g.Held(g.Across(head, strip, gap=5), COLUMN + 24))
-        rows[letter] = g.Across(*vectors, gap=0)
-    wide = rows["x"].width - 20
-    attention = g.Component(plan.say("self_attention"), "attention", width=wide).named("attention")
-    feeds = [
-        g.Held(
-            g.Component(plan.say("feed_forward"), "feed_forward", width=130).named(f"f {i}"),
-            COLUMN + 24,
-        )
-        for i in range(count)
-    ]
-    texts = plan.source
-    chips = [g.Held(g.Chip(texts[i], lit=True).named(f"t {i}"), COLUMN + 24) for i in range(count)]
-    layered = g.middle(rows["r"], g.Across(*feeds, gap=0), rows["z"], attention, rows["x"], gap=24)
-    for i in range(count):
+    shown, links = range(count), list[g.Link]()
+
+    def spread(nodes: Iterable[g.Node]) -> g.Node:
+        return g.Across(*(g.Held(node, COLUMN + 24) for node in nodes), gap=0)
+
+    def vector(letter: str, role: str, tensor: str, i: int) -> g.Node:
+        strip = plan.strip(f"{tensor}[{i},d]", role, cell=CELL).named(f"{letter} {i}")
+        return g.Across(g.Label(f"${letter}_{{{i}}}$", ink=role), strip, gap=5)
+
+    x, z, r = (spread(vector(*stage, i) for i in shown) for stage in stages)
+    look: dict[str, Any] = {"text": plan.say("feed_forward"), "role": "feed_forward", "width": 130}
+    feeds = spread(g.Component(**look).named(f"f {i}") for i in shown)
+    chips = spread(g.Chip(plan.source[i], lit=True).named(f"t {i}") for i in shown)
+    attention = g.Component(plan.say("self_attention"), "attention", width=x.width - 20)
+    layered = g.middle(r, feeds, z, attention.named("attention"), x, gap=24)
+    for i in shown:
         way = (f"t {i}", f"x {i}", "attention", f"z {i}", f"f {i}", f"r {i}")
         links += [g.Link(a, b) for a, b in pairwise(way)]
-    body: g.Node = g.middle(layered, g.Across(*chips, gap=0), gap=18)
+    body: g.Node = g.middle(layered, chips, gap=18)
     if tokens == 2:
         encoder = style.role("encoder")
         frame = g.Card(layered, fill=style.PAPER, edge=encoder.ink, round=12, pad=16)
         following = layer + 1 < trace.settings.encoder_layers
         above = plan.say("next", n=layer + 1) if following else plan.say("end")
         box = g.Component(above, "encoder", width=frame.width, height=30).named("next")
-        body = g.middle(box, frame, g.Across(*chips, gap=0), gap=22)
+        body = g.middle(box, frame, chips, gap=22)
         links += [g.Link(f"r {i}", "next") for i in range(count)]
     pre = trace.settings.norm == "pre"
     callouts = [
-        g.Callout("attention", plan.say("meet"), "right", 100),
-        g.Callout(f"f {count - 1}", plan.say("alone"), "right", 100),
+        g.Callout("attention", "meet", "right", 100),
+        g.Callout(f"f {count - 1}", "alone", "right", 100),
     ]
     return plan.compose(
         body,

@@ -22,7 +22,7 @@ def draw_layers(plan: g.Outline, *, sides: str = "encoder decoder") -> g.Scene:
         card, own = _draw_layer(plan, side)
         cards.append(card)
         links += own
-    callouts = [g.Callout("encoder self_attention", plan.say("meet"), "right", 120)]
+    callouts = [g.Callout("encoder self_attention", "meet", "right", 120)]
     if "decoder" in shown:
         memory = g.Link(
             "encoder out",
@@ -34,9 +34,9 @@ def draw_layers(plan: g.Outline, *, sides: str = "encoder decoder") -> g.Scene:
             lane=0.86,
         )
         links.append(memory)
-        callouts = [g.Callout("decoder cross_attention", plan.say("looks"), "right", 120)]
+        callouts = [g.Callout("decoder cross_attention", "looks", "right", 120)]
     else:
-        callouts.append(g.Callout("encoder feed_forward", plan.say("alone"), "right", 120))
+        callouts.append(g.Callout("encoder feed_forward", "alone", "right", 120))
     settings = plan.settings
     sizes = {"h": settings.heads, "k": settings.width, "d": settings.d_model, "f": settings.d_ff}
     return plan.compose(

@@ -218,7 +218,7 @@ def draw_learning(plan: g.Outline, *, watch: Place = None, sentence: int = -1) -
     first, last = (f"{float(losses[n]):.2f}" for n in (0, count - 1))
     best = np.nan_to_num(run.share(count - 1, lesson.sentence)).argmax(1)
     key = "title" if np.array_equal(best, np.arange(len(best))) else "title_none"
-    diagonal = g.Callout(f"at {shown[-1]}", plan.say("diagonal"), "below", 160, len(shown))
+    diagonal = g.Callout(f"at {shown[-1]}", "diagonal", "below", 160, len(shown))
     return plan.compose(
         g.Across(g.Columns(lines, gap=(16, 14), align="r"), plot, gap=30),
         title=key,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -96,46 +97,32 @@ def draw_teacher_forcing(
     names, share = run.names(sentence), run.share(found, sentence)
     guessed = [names[int(np.nanargmax(row))] for row in share]
     fed = [plan.say("begin"), *wanted[:-1]]
-    rows: list[list[g.Node]] = []
-    links = []
     shown = range(min(8, len(wanted)))
+    wrong = [a != b for a, b in zip(guessed, wanted, strict=True)]
+    rows: list[list[g.Part]] = []
     for key, role, texts in (
         ("wanted", "decoder", wanted),
         ("predicted", "", guessed),
         ("fed", "embedded", fed),
     ):
-        name = plan.label(key, bold=True)
-        cells: list[g.Node] = []
+        cells = []
         for n in shown:
-            wrong = key == "predicted" and guessed[n] != wanted[n]
-            chip = g.Chip(texts[n], "softmax" if wrong else role, lit=wrong, fit=WIDE - 18)
+            lit = key == "predicted" and wrong[n]
+            chip = g.Chip(texts[n], "softmax" if lit else role, lit=lit, fit=WIDE - 18)
             cells.append(g.Held(chip.named(f"{key} {n}"), WIDE - 6))
-        rows.append([name, *cells])
+        rows.append([plan.label(key, bold=True), *cells])
+    pale: dict[str, Any] = {"ink": style.FAINT, "line": 1, "sides": ("right", "left")}
+    links = [g.Link(f"wanted {n}", f"fed {n + 1}", "ribbon", **pale) for n in shown[:-1]]
     for n in shown:
-        wrong = guessed[n] != wanted[n]
-        links.append(g.Link(f"fed {n}", f"predicted {n}"))
-        ink = style.LIT if wrong else style.FAINT
-        links.append(
-            g.Link(f"predicted {n}", f"wanted {n}", ink=ink, head=False, dashed=wrong, line=2)
-        )
-        if n + 1 in shown:
-            links.append(
-                g.Link(
-                    f"wanted {n}",
-                    f"fed {n + 1}",
-                    "ribbon",
-                    ink=style.FAINT,
-                    line=1,
-                    sides=("right", "left"),
-                )
-            )
-    missed = sum(guessed[n] != wanted[n] for n in range(len(wanted)))
+        ink = style.LIT if wrong[n] else style.FAINT
+        up = g.Link(f"predicted {n}", f"wanted {n}", ink=ink, head=False, dashed=wrong[n], line=2)
+        links += [g.Link(f"fed {n}", f"predicted {n}"), up]
     return plan.compose(
         g.Columns(rows, gap=(6, 40), align="rm"),
-        title="title" if missed else "title_right",
+        title="title" if any(wrong) else "title_right",
         origin="toy" if watch is None else "own",
         links=links,
-        missed=missed,
+        missed=sum(wrong),
         n=len(wanted),
         step=run.steps[found],
     )

@@ -54,7 +54,7 @@ def draw_matrix_form(
     second = g.Across(*masks, parts["share"], times[1], parts["V"], equals[1], parts["Z"], gap=10)
     away = float(hidden.mean())
     key = "masked" if hidden.any() else "title"
-    callouts = [g.Callout("$+ M$", plan.say("future"), "left", 80)] if hidden.any() else []
+    callouts = [g.Callout("$+ M$", "future", "left", 80)] if hidden.any() else []
     formula = g.Label(
         "$Z = softmax( Q K^T / √d_k + M ) V$" if masks else "$Z = softmax( Q K^T / √d_k ) V$",
         style.TITLE,

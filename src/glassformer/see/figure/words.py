@@ -12,7 +12,6 @@ from . import grammar as g
 from . import style
 from .attention import Query, choose_token
 from .measures import cosine, length
-from .selection import show_tokens
 from .typesetting import quote
 
 TOY = ("a", "am", "I", "thanks", "student", "<eos>")
@@ -43,7 +42,7 @@ def draw_tokens(plan: g.Outline, *, query: Query = None) -> g.Scene:
     if any(word.merges for word in words):
         number = choose_word(plan.trace, query)
         body.append(_show_merges(plan, words[number]))
-        callouts.append(g.Callout("ladder", plan.say("first"), "right", 130))
+        callouts.append(g.Callout("ladder", "first", "right", 130))
     key, size = "split" if split else "whole", plan.trace.document.source_vocabulary
     word = "".join(words[split[0]].symbols).strip() if split else ""
     count = _count_tokens(words)[split[0]] if split else 1
@@ -174,47 +173,33 @@ def draw_one_hot(plan: g.Outline, *, toy: bool = False) -> g.Scene:
 @g.figure("lookup")
 def draw_lookup(plan: g.Outline, *, query: Query = None, around: int = 7) -> g.Scene:
     """Show a one-hot row times the embedding matrix, which is one row of it (V14)."""
-    trace = plan.trace
-    place = choose_token(trace.source, query)
-    token, (size, d) = trace.source[place], trace[TABLE].shape
+    trace, place = plan.trace, choose_token(plan.trace.source, query)
+    token, word, (size, d) = trace.source[place], plan.source[place], trace[TABLE].shape
     first = max(0, min(token.id - around // 2, size - around))
-    ids, ink = [*range(first, first + around)], "embedded"
+    ids, (wide, high) = [*range(first, first + around)], (26.0, 22.0)
     one_hot = plan.give("one_hot", [float(id == token.id) for id in ids])
-    wide, high = 26.0, 22.0
-    heads = [g.Held(g.tiny(str(id)), wide) for id in ids]
-    cells = g.Strip(
-        one_hot, "embedded", shown=around, cell=(wide, high), digits=0, lit=[token.id - first]
-    )
-    left = g.middle(
-        g.Across(*heads, gap=0), cells.named("one-hot"), g.tiny(f"1 × {size}"), gap=3, stands_on=1
-    )
-    rows: list[list[g.Node]] = []
+    lit = [token.id - first]
+    cells = g.Strip(one_hot, "embedded", shown=around, cell=(wide, high), digits=0, lit=lit)
+    numbers = g.Across(*(g.Held(g.tiny(str(id)), wide) for id in ids), gap=0)
     limit = g.find_largest([trace[TABLE][ids]])
+    rows = []
     for id in ids:
-        own = id == token.id
-        panel = plan.panel(
-            f"{TABLE}[{id},d]", width=150, height=17, limit=limit, edge=style.LIT if own else ""
-        )
-        rows.append(
-            [g.tiny(str(id), style.LIT if own else style.SOFT, bold=own), panel.named(f"E {id}")]
-        )
+        ink, edge = (style.LIT, style.LIT) if id == token.id else (style.SOFT, "")
+        panel = plan.panel(f"{TABLE}[{id},d]", width=150, height=17, limit=limit, edge=edge)
+        rows.append((g.tiny(str(id), ink, bold=bool(edge)), panel))
     table = g.Columns(rows, gap=(5, 2), align="rl")
-    matrix = g.middle(
-        g.Label("$E$", style.HEADING, ink), table, g.tiny(f"{size} × {d}"), gap=3, stands_on=1
-    )
     row = plan.strip(f"{TABLE}[{token.id},d]", "embedded", shown=3, digits=3, cell=(44.0, high))
-    word = show_tokens([token])[0]
-    right = g.Down(g.Chip(word, lit=True), row.named("row"), gap=6, align="start", stands_on=1)
-    times, equals = (g.Label(sign, style.TITLE, style.SOFT) for sign in "×=")
+    dots = [g.Label("…", ink=style.SOFT) for _ in range(2)]
+    letter, sizes = g.Label("$E$", style.HEADING, "embedded"), g.tiny(f"{size} × {d}")
     return plan.compose(
-        g.Across(
-            g.Label("…", ink=style.SOFT),
-            left,
-            g.Label("…", ink=style.SOFT),
-            times,
-            matrix,
-            equals,
-            right,
+        g.equation(
+            dots[0],
+            g.middle(numbers, cells, g.tiny(f"1 × {size}"), gap=3, stands_on=1),
+            dots[1],
+            "×",
+            g.middle(letter, table, sizes, gap=3, stands_on=1),
+            "=",
+            g.Down(g.Chip(word, lit=True), row.named("row"), gap=6, stands_on=1),
             gap=8,
         ),
         callouts=[g.Callout("row", "same", "below", 150)],

@@ -109,3 +109,12 @@ def test_the_poster_of_a_riddle_says_which_picture_was_measured(shipped: Trace) 
     (bars,) = (mark for mark in scene.texts if mark.text == "Where a word looks")
     numbers = [mark for mark in scene.texts if mark.text == "4" and mark.area.y < bars.area.y]
     assert any(bars.area.y - mark.area.y < 60 for mark in numbers)
+
+
+def test_a_riddle_is_read_with_the_other_adjective(shipped: Trace) -> None:
+    """V18 follows the pronoun from "tired" to "wide", and nothing but context differs."""
+    scene = PICTURES["V18"].scene(shipped)
+    assert "“tired” to “wide”" in scene.title and "“it”" in scene.title
+    shares = [mark.value for mark in scene.texts if mark.value is not None]
+    assert shares[:2] == pytest.approx([0, 0], abs=1e-6)
+    assert shares == pytest.approx(sorted(shares), abs=0.01) and shares[-1] > 0.01
