@@ -73,7 +73,7 @@ class Guard:
         Raises ApiError for a wrong Host header or a missing token.
         """
         headers, path = Headers(scope=scope), scope["path"]
-        if "*" not in self.hosts and _read_host(headers.get("host", "")) not in self.hosts:
+        if not self._is_host(headers.get("host"), scope.get("http_version", "")):
             raise ApiError(421, "this server does not answer to that Host header")
         if path == "/" and scope["query_string"]:
             given = parse_qs(scope["query_string"].decode("latin-1")).get("token", [""])[0]
@@ -83,6 +83,12 @@ class Guard:
         if _is_ours(path) and scope["method"] != "OPTIONS" and not self._has_token(headers):
             raise ApiError(401, "open the address that the terminal printed: it has the token")
         return False
+
+    def _is_host(self, host: str | None, version: str) -> bool:
+        """Return whether a Host header is ours; HTTP/1.0, which no browser speaks, needs none."""
+        if "*" in self.hosts or (host is None and version == "1.0"):
+            return True
+        return _read_host(host or "") in self.hosts
 
     def _has_token(self, headers: Headers) -> bool:
         kind, _, given = headers.get("authorization", "").partition(" ")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import AsyncIterator, Mapping, Sequence
+from email.message import Message
 from typing import Any, NamedTuple
 
 from anyio.to_thread import run_sync
@@ -198,12 +199,22 @@ async def suggest() -> None:
 async def read_body(request: Request) -> Mapping[str, Any]:
     """Return the fields of a request from JSON, a form or the query: clients send all three.
 
-    Raises ApiError for malformed JSON.
+    JSON may have any charset that its Content-Type names, and no Content-Type but text/plain, as
+    scripts in browsers send it. Raises ApiError for malformed JSON and for a compressed body.
     """
-    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-    if kind == "application/json" or kind.endswith("+json"):
+    packed = request.headers.get("content-encoding", "identity")
+    if packed.lower() != "identity":
+        raise ApiError(415, f"the body is compressed ({packed}): send it as it is")
+    kind, charset = _read_type(request.headers.get("content-type", ""))
+    is_json = kind == "application/json" or kind.endswith("+json")
+    if kind in ("", "text/plain"):
+        is_json = (await request.body()).lstrip()[:1] == b"{"
+    if is_json:
         try:
-            found = json.loads(await request.body())
+            body = await request.body()
+            found = json.loads(body.decode(charset) if charset else body)
+        except LookupError:
+            raise ApiError(415, f"the charset {charset} is unknown: send UTF-8") from None
         except (ValueError, RecursionError) as error:
             said = "nested too deeply" if isinstance(error, RecursionError) else error
             raise ApiError(400, f"the body is no JSON: {said}") from None
@@ -215,6 +226,14 @@ async def read_body(request: Request) -> Mapping[str, Any]:
         async with request.form() as form:
             given |= _gather(form)
     return given
+
+
+def _read_type(header: str) -> tuple[str, str]:
+    """Return the media type and the charset, "" without one, of a Content-Type header."""
+    message = Message()
+    message["Content-Type"] = header
+    kind = message.get_content_type() if header.strip() else ""
+    return kind, str(message.get_param("charset", "") or "")
 
 
 def _gather(fields: ImmutableMultiDict[str, Any]) -> dict[str, Any]:

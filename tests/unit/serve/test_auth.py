@@ -86,6 +86,16 @@ def test_this_machine_is_served(client: Client, host: str) -> None:
     assert client.ask("/api/models", Host=host).status == 200
 
 
+@pytest.mark.parametrize(("version", "status"), [("1.0", b"200"), ("1.1", b"400")])
+def test_a_request_of_http_1_0_needs_no_host(client: Client, version: str, status: bytes) -> None:
+    """No browser sends one, so that no page can reach the server under a name of its own."""
+    import socket
+
+    with socket.create_connection(("127.0.0.1", client.port), timeout=20) as sock:
+        sock.sendall(f"GET /health HTTP/{version}\r\nConnection: close\r\n\r\n".encode())
+        assert sock.recv(1000).split()[1] in (status, b"421" if version == "1.1" else status)
+
+
 def test_every_answer_has_a_content_security_policy(client: Client) -> None:
     for path in ("/", "/languages", "/api/models", "/nothing", "/translate"):
         headers = client.ask(path).headers

@@ -151,6 +151,34 @@ def test_no_json(client: Client, body: bytes) -> None:
     assert found.status == 400 and set(found.json) == {"error"}
 
 
+CAFE = '{"q": "I am a student.", "source": "en", "target": "fr", "note": "café"}'
+READ = {
+    "no type": (b"", CAFE.encode()),
+    "as scripts in browsers send it": (b"text/plain;charset=UTF-8", CAFE.encode()),
+    "with another charset": (b"application/json; charset=iso-8859-1", CAFE.encode("latin-1")),
+    "with a byte order mark": (b"application/json", CAFE.encode("utf-8-sig")),
+    "in UTF-16": (b"application/json", CAFE.encode("utf-16")),
+}
+
+
+@pytest.mark.parametrize("how", READ)
+def test_json_as_clients_send_it(client: Client, how: str) -> None:
+    kind, body = READ[how]
+    named = {"Content_Type": kind.decode()} if kind else {}
+    answer = client.ask("/translate", body, **named)
+    assert answer.json == {"translatedText": "Je suis étudiant."}
+
+
+def test_bodies_that_cannot_be_read_are_refused_with_the_reason(client: Client) -> None:
+    body, kind = CAFE.encode(), "application/json"
+    packed = client.ask("/translate", body, Content_Type=kind, Content_Encoding="gzip")
+    assert packed.status == 415 and "compressed (gzip)" in packed.json["error"]
+    strange = client.ask("/translate", body, Content_Type=f"{kind}; charset=klingon")
+    assert strange.status == 415 and "klingon is unknown" in strange.json["error"]
+    wrong = client.ask("/translate", CAFE.encode("latin-1"), Content_Type=kind)
+    assert wrong.status == 400 and "no JSON" in wrong.json["error"]
+
+
 def test_half_a_character_is_mended(client: Client) -> None:
     body = b'{"q": "I am \\ud83d a student.\\u0000", "source": "en", "target": "fr"}'
     assert client.ask("/translate", body, Content_Type="application/json").status == 200
