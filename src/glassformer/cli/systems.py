@@ -114,7 +114,8 @@ def list_models(path: Path) -> list[Path]:
     folder = locate(path)
     if not folder.is_dir() or (folder / CONFIG).is_file():
         return [path]
-    return sorted(each.parent for each in folder.glob(f"*/{CONFIG}")) or [path]
+    found = [each.parent for each in folder.glob(f"*/{CONFIG}")]
+    return sorted(found, key=lambda each: (len(each.name), each.name)) or [path]  # seed-2, seed-10
 
 
 def judge_sentences(

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 Test = Literal["bootstrap", "randomization"]
 ROWS = 500  # trials whose sums are taken at once
+TIE = 1e-9  # differences that are as close are alike: they are rounded
 SAID = {"bootstrap": "paired bootstrap, {} samples", "randomization": "randomization, {} trials"}
 
 
@@ -126,6 +127,7 @@ def _measure(
     else:
         sizes = np.abs(np.concatenate([*_swap(metric, both, times, seed)]))
     low, high = np.percentile(gaps, [2.5, 97.5])
+    extreme = int((sizes >= abs(ours - theirs) - TIE).sum())
     return Difference(
         name=name,
         ours=ours,
@@ -133,7 +135,7 @@ def _measure(
         difference=ours - theirs,
         low=float(low),
         high=float(high),
-        p_value=(int((sizes >= abs(ours - theirs)).sum()) + 1) / (times + 1),
+        p_value=(extreme + 1) / (times + 1),
         signature=signature,
     )
 
