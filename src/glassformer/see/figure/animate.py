@@ -31,7 +31,7 @@ ARRIVING, FRAMES = 0.5, 8  # seconds and frames in which a step arrives
 SHORTEST, READING = 1.2, 0.05  # seconds that a step stays at least, and seconds for each character
 EXACT: dict[Any, Any] = {"text.hinting": "none"}  # else letters are wider at few pixels per inch
 NOTEBOOK = 110  # pixels per inch
-MAXIMUM, COLOURS = 1600, 256  # pixels of the longer side; colours of a .gif
+MAXIMUM, COLOURS, NEARLY_WHITE = 1600, 256, 247  # pixels of the longer side; of a .gif
 
 
 class Drawn(NamedTuple):
@@ -234,7 +234,7 @@ def write_gif(painted: Iterator[tuple[Any, float]], path: Path) -> None:
     palette: Image.Image | None = None
     for array, seconds in painted:
         frame = Image.fromarray(array)
-        palette = palette or frame.quantize(COLOURS, Image.Quantize.MAXCOVERAGE)
+        palette = palette or _keep_white(frame.quantize(COLOURS, Image.Quantize.MAXCOVERAGE))
         images.append(frame.quantize(palette=palette, dither=Image.Dither.NONE))
         lengths.append(round(seconds * 100) * 10)
     buffer = io.BytesIO()
@@ -243,6 +243,17 @@ def write_gif(painted: Iterator[tuple[Any, float]], path: Path) -> None:
         buffer, "GIF", save_all=True, append_images=rest, duration=lengths, loop=0, disposal=1
     )
     write_picture(path, buffer.getvalue())
+
+
+def _keep_white(image: Any) -> Any:
+    """Return an image whose lightest colours are white, as the ground of a page is.
+
+    All of them, since Pillow finds the nearest colour of a palette only nearly.
+    """
+    colours = np.array(image.getpalette()).reshape(-1, 3)
+    colours[colours.min(1) >= NEARLY_WHITE] = 255
+    image.putpalette(colours.ravel().tolist())
+    return image
 
 
 def write_mp4(painted: Iterator[tuple[Any, float]], path: Path) -> None:
