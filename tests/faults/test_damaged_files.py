@@ -90,7 +90,7 @@ def ask_server(home: Path) -> str:
     """What the app asks of trainings on the disk."""
     from glassformer.serve.api_runs import get_run, list_runs
 
-    service: Any = SimpleNamespace(runs=home / "m")
+    service: Any = SimpleNamespace(runs=home / "m", own_trainings=None)
     for each in list_runs(service)["runs"]:
         get_run(each["id"], service)
     return ""

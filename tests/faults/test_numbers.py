@@ -20,7 +20,7 @@ from damage.ledger import Ledger
 from glassformer.config import Config
 from glassformer.data.batches import Batch
 from glassformer.model import Transformer
-from glassformer.train import resume, train, updates
+from glassformer.train import objective, resume, train
 from glassformer.train.divergence import FAR, IN_A_ROW, TRIES
 from glassformer.train.updates import Updater
 from glassformer.weights.tensors import load_tensors
@@ -190,14 +190,14 @@ def test_the_sentences_that_spoil_a_loss_are_named(
     tmp_path: Path, corpus: list[Path], monkeypatch: pytest.MonkeyPatch, ledger: Ledger
 ) -> None:
     """Sentences with a z have a loss that is not a number, wherever they are."""
-    measure = updates.batch_loss
+    measure = objective.batch_loss
     poisoned: set[int] = set()
 
     def spoil(network: Transformer, batch: Batch, *rest: Any) -> torch.Tensor:
         loss = measure(network, batch, *rest)
         return loss * math.nan if poisoned & set(batch.rows.tolist()) else loss
 
-    monkeypatch.setattr(updates, "batch_loss", spoil)
+    monkeypatch.setattr(objective, "batch_loss", spoil)
     poisoned.add(3)
     with pytest.raises(ValueError, match=r"as with the pair 'the .* runs .'"):
         train(settings(batch_tokens=4096), corpus, tmp_path / "out", quiet=True)

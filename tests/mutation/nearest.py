@@ -74,7 +74,7 @@ def _list_callers(name: str) -> Iterator[str]:
     """Yield the modules that load a C source, or a source that includes this header."""
     for path in sorted((SOURCES / "kernels").glob("*.py")):
         text = path.read_text(encoding="utf-8")
-        for library in re.findall(r"\bload_library\(\"(\w+)\"\)", text):
+        for library in re.findall(r"\b(?:load_library|open_kernels)\(\s*\"(\w+)\"", text):
             if name in _list_included(f"{library}.c"):
                 yield f"kernels/{path.name}"
 

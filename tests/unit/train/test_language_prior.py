@@ -73,8 +73,9 @@ def test_translations_become_likely(
     apart = {}
     fresh = build_model(config, tokenizers).eval()
     for name, each in (("trained", network), ("fresh", fresh)):
-        p = language(target[:, :0], target).log_softmax(-1)
-        q = each(torch.tensor([[5, 6, 2]] * 6), target).log_softmax(-1)  # it says nothing
+        with torch.inference_mode():
+            p = language(target[:, :0], target).log_softmax(-1)
+            q = each(torch.tensor([[5, 6, 2]] * 6), target).log_softmax(-1)  # it says nothing
         apart[name] = float((p.exp() * (p - q)).sum(-1).mean())
     assert apart["trained"] < apart["fresh"] / 2, apart
     how: dict[str, Any] = {"changes": ["train.steps=31"], "accept_changed_settings": True}
