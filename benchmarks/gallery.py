@@ -191,10 +191,11 @@ def spell(name: str, id: str) -> str:
 
 def tell_markdown(shown: dict[str, list[Shown]], folder: Path) -> Iterator[str]:
     """Yield the page that GitHub shows."""
-    yield "# Gallery\n\nEvery picture is drawn from the recording of one translation by a model "
-    yield "that comes with the package, and every number on it is one that the network computed, "
-    yield "unless its note says otherwise. "
-    yield "The command below a picture draws it; with another model or text, of yours. "
+    yield "# Gallery\n\nMost pictures are drawn from the recording of one translation by a model "
+    yield "that comes with the package: their numbers are those that the network computed. Worked "
+    yield "examples, a model of five words that learns, and measurements on other sentences say so "
+    yield "in their notes. The command below a picture draws it; with another model or text, of "
+    yield "yours, where it is drawn from a recording. "
     yield f"[A film of three minutes]({FILM}), text in, translation out; "
     yield "[the whole translation on one page](demo/V113.png), a poster of size A1.\n"
     for file, told, each in find_great(shown):
