@@ -74,7 +74,7 @@ GREAT = (  # a file, and two sentences
     (
         "demo/V49.png",
         "Everybody draws an arrow from “it” to the noun. Cut it, and nothing happens; cut the "
-        "glance at the adjective, and the model might as well toss a coin.",
+        "glance at the adjective, and the model can no longer tell.",
     ),
     (
         "demo/V112.gif",

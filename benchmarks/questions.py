@@ -35,7 +35,7 @@ DRAWN = HOME / "src" / "glassformer" / "see" / "figure" / "questions.json"  # of
 PAGES = {"en": HOME / "docs" / "questions.md", "zh": HOME / "docs" / "questions.zh.md"}
 Row = dict[str, Any]
 
-PLAIN = ("the paper's", "论文的网络", dict[str, Any]())
+PLAIN = ("default: 4 heads, d_ff 64", "默认：4 个头，d_ff 64", dict[str, Any]())
 WITHOUT = {"layout": "none"}
 
 # The settings of each question, with what they are called in English and in Chinese.

@@ -210,7 +210,7 @@ def draw_look_of_all_heads(
         g.Matrix(panel, rows=names, columns=keys, head=chip, fit=70),
         title="share" if share_of_heads else "places" if count > 1 else "one_place",
         note=plan.say("share_note" if share_of_heads else "framed")
-        + plan.say("note", **plan.facts),
+        + plan.say("note_heads", **plan.facts),
         left=(len(shown), len(attention.keys)),
         word=attention.queries[row],
         n=len(heads),

@@ -75,12 +75,13 @@ def draw_context(plan: g.Outline, *, other: Any = None, query: Query = None) -> 
         gap=style.APART,
     )
     key, (old, new) = ("changed", second.swap) if second.swap else ("other", ("", ""))
+    told_by = "told_one" if second.swap else "told"
     where = "stays" if place == second.place else "shifted"
     return plan.compose(
         body,
         title=key,
         note=plan.say("note") + plan.say(where, here=place, there=second.place),
-        callouts=[g.Callout(f"pillar {len(names) - 1}", "told", "right", 110)],
+        callouts=[g.Callout(f"pillar {len(names) - 1}", told_by, "right", 110)],
         old=old,
         new=new,
         word=word,

@@ -83,10 +83,10 @@ def draw_cost(plan: g.Outline, *, longest: int | None = None) -> g.Scene:
     if told:
         crossing = find_crossing(told[1])
         plots.append(_plot(plan, "timed", told[1], crossing))
-        first = told[1]["lengths"][0]
-        is_ahead = told[1]["attention"][0] > told[1]["rest"][0]
-        if is_ahead or crossing:
-            key, facts["m"] = "title_timed", first if is_ahead else round(crossing or 0)
+        if np.greater(told[1]["attention"], told[1]["rest"]).all():
+            key = "title_every"
+        elif crossing:
+            key, facts["m"] = "title_timed", round(crossing)
     return plan.compose(
         g.Across(_Squares(plan, count), *plots, gap=22),
         title=key,

@@ -174,12 +174,13 @@ def draw_gradients(plan: g.Outline, *, watch: Place = None) -> g.Scene:
         log=True,
         beside=130,
     )
-    fall = float(values[:, -1].mean() / values[:, 0].mean())
+    falls = values[:, 0] / values[:, -1]
     return plan.compose(
         plot,
-        title="falls" if fall < 0.2 else "title",
+        title="falls" if falls.min() >= 2 else "title",
         origin="toy" if watch is None else "own",
         n=f"{steps[-1]:g}",
-        times=g.spell(float(f"{1 / fall:.2g}"), 0),
+        least=g.spell(float(f"{falls.min():.2g}"), 0),
+        most=g.spell(float(f"{falls.max():.2g}"), 0),
         block=blocks[int(order[0])].replace("_", " "),
     )

@@ -17,6 +17,7 @@ from .waves import encode_waves
 MEASURED = Path(__file__).with_name("questions.json")  # by `benchmarks questions --pages`
 INKS = {"reverse": "model", "scan": "weights"}
 POINTS = {"V107": 3, "V108": 1, "V109": 7, "V110": 2, "V111": 5}  # the row that a callout tells of
+MORE = 18  # % of weights, that concatenated positions need
 SHIFT = 5  # of positions, that a matrix is to make
 
 
@@ -61,12 +62,21 @@ def draw_answer(plan: g.Outline, *, question: str = "V107") -> g.Scene:
     if question == "V108":
         for name, error in measure_shifts().items():
             plan.facts[name] = f"{error:.2g}"
+    note = plan.say("note", scan=plan.say("and_scan") if "scan" in tasks else "")
+    title, see = question, f"{question}_see"
+    if question == "V107":
+        note += plan.say("V107_more", more=MORE)
+    if question == "V108":
+        note += plan.say("shifts", **plan.facts)
+        one, two = (row["reverse"] for row in rows)
+        overlap = min(one) <= max(two) and min(two) <= max(one)
+        title, see = ("V108_even", see) if overlap else (title, "V108_apart")
     at = f"{tasks[-1]} {POINTS[question]}"
     return plan.compose(
         g.Columns(lines, gap=(16, 7), align="rl"),
-        title=question,
-        note=plan.say("note") + (plan.say("shifts", **plan.facts) if question == "V108" else ""),
-        callouts=[g.Callout(at, f"{question}_see", "right", 110)],
+        title=title,
+        note=note,
+        callouts=[g.Callout(at, see, "right", 110)],
         origin="measured",
     )
 

@@ -74,7 +74,7 @@ def test_a_poster_has_the_numbers_of_its_pictures(trace: Trace) -> None:
             fetch = lambda name: poster.data[name] if name in poster.data else trace[name]  # noqa: E731
             assert float(Quantity(mark.of, fetch)) == pytest.approx(mark.value, abs=1e-5)
     assert poster.description.endswith(
-        "Every number is one that the model computed for this sentence."
+        "except those that name or count: tokens, merges, layers and parameters."
     )
 
 
