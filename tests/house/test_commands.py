@@ -30,7 +30,7 @@ PAGES = [ROOT / "README.md", *sorted(ROOT.glob("docs/*.md"))]  # README.zh.md ha
 ONLY_PARSED = {"demo", "serve", "page", "site", "import", "align"}  # a page needs the built app
 BRIEFLY = [
     "--set",
-    "train.steps=2",
+    "train.steps=3",
     "--set",
     "train.batch_tokens=256",
     "--set",

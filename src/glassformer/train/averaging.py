@@ -15,7 +15,7 @@ from ..weights.tensors import load_tensors
 from ..weights.weights_file import WeightsFile
 from .checkpoint import checkpoints, read_progress
 from .log import Reporter
-from .preparation import CHECKPOINTS, RUN, prepare_run
+from .preparation import CHECKPOINTS, RUN, prepare_run, read_record, read_settings
 from .validation import Validation, spread_sample, validate
 
 
@@ -67,9 +67,13 @@ def list_best(folder: Path, count: int) -> list[Path]:
     """Return the best models of a run, by its latest checkpoint; ValueError if there are fewer."""
     kept = read_progress(checkpoints(folder / CHECKPOINTS)[-1]).kept_best
     if not 1 <= count <= len(kept):
+        wanted = read_settings(folder, read_record(folder.parent)).train.keep_best
+        cure = f"train with --set train.keep_best={count}"
+        if len(kept) < count <= wanted:
+            cure = "it has not been validated more often: train longer, or give fewer"
         raise ValueError(
             f"{folder.parent} keeps {len(kept)} of its best models, so best={count} is not "
-            f"possible: train with --set train.keep_best={count}"
+            f"possible: {cure}"
         )
     return sorted(folder / BEST / f"{each.step:08d}" for each in kept[:count])
 

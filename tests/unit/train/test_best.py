@@ -73,3 +73,10 @@ def test_a_kill_keeps_the_same(
     monkeypatch.undo()
     resume(tmp_path / "broken", quiet=True)
     assert read_kept(tmp_path / "broken") == read_kept(tmp_path / "whole")
+
+
+def test_a_short_training_has_fewer(tmp_path: Path, corpus: list[Path], settings: Settings) -> None:
+    config = settings(steps=2, validate_every=1, keep_best=3, ema=None)
+    train(config, corpus, tmp_path / "out", quiet=True)
+    with pytest.raises(ValueError, match=r"keeps 2 of its best.*been validated more often"):
+        average(tmp_path / "out", tmp_path / "mean", best=3)

@@ -92,7 +92,7 @@ def test_at_the_same_position_all_is_context(see: Callable[..., Trace], other: T
             read_shares(scene)[:2] == pytest.approx([0, 0], abs=1e-6)
             and max(read_shares(scene)) > 0
         )
-        assert "all of it is context" in scene.description
+        assert "all of the difference is context" in scene.description
 
 
 def test_a_sentence_is_not_compared_with_itself(see: Callable[..., Trace], trace: Trace) -> None:
