@@ -7,6 +7,11 @@ Each is a prefix (DIR/train is DIR/train.en and DIR/train.fr). For each number o
 by seed from --data, every configuration trains for the minutes and translates --test with the
 same beam search. What is there already is not trained again. A difference counts once it is
 larger than what another seed makes: run with --seed 2 and 3.
+
+With --parent MODEL a further row starts from that model, with tokens of the new corpus; it may
+translate to another language. With --more N, another row first trains a model of the other
+direction for as many minutes, which translates N target sentences of --data that are not among the
+pairs; both rows leave everything else to auto.
 """
 
 from __future__ import annotations
@@ -27,6 +32,7 @@ from glassformer.evaluate.references import read_references
 from glassformer.train import resume, train
 from glassformer.translator import Translator
 
+from .processes import run_glassformer
 from .tables import tell_machine, tell_table
 
 PRE = {"norm": "pre"}
@@ -63,12 +69,14 @@ BY_HAND: dict[str, dict[str, Any]] = {
     },
     "small, the paper's settings": {"size": "small", "text": {"vocabulary": 8000}},
 }
-AUTO = "auto"
+AUTO, PARENT, MORE = "auto", "from a parent", "auto, with back-translations"
 
 
 def main(options: argparse.Namespace) -> None:
+    hand = [name for name in BY_HAND if not options.hand or name.startswith(tuple(options.hand))]
+    with_more = [*[PARENT] * bool(options.parent), *[MORE] * bool(options.more)]
     results = {
-        pairs: {name: run(options, pairs, name) for name in (AUTO, *BY_HAND)}
+        pairs: {name: run(options, pairs, name) for name in (AUTO, *with_more, *hand)}
         for pairs in options.pairs
     }
     print(render(options, results))
@@ -82,6 +90,9 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--pairs", type=int, nargs="+", default=[5000, 50_000, 160_000])
     parser.add_argument("--minutes", type=float, default=15.0)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--hand", nargs="*", help="how the names of settings by hand begin")
+    parser.add_argument("--parent", help="a model to start from")
+    parser.add_argument("--more", type=int, default=0, help="target sentences to translate back")
 
 
 def run(options: argparse.Namespace, pairs: int, name: str) -> dict[str, Any]:
@@ -90,20 +101,51 @@ def run(options: argparse.Namespace, pairs: int, name: str) -> dict[str, Any]:
     out = options.out / f"{pairs}-seed-{options.seed}" / place
     if not (out / "score.json").is_file():
         if (out / "run" / "run.json").is_file():
-            summary = resume(out)
+            resume(out)
         else:
             langs = (options.source_lang, options.target_lang)
             prefix = out.parent / "train"
             draw_pairs(options.data, langs, pairs, options.seed, prefix)
-            summary = train(settle(options, name), [prefix], out, valid=[options.valid])
-        made = {"steps": summary.steps, "cpu_seconds": summary.progress.cpu_seconds}
-        write_text(out / "score.json", json.dumps({**test(options, out), **made}) + "\n")
+            if name == PARENT:
+                start_from_parent(options, prefix, out)
+            else:
+                more = [f"{translate_back(options, prefix)},tag=bt"] if name == MORE else []
+                train(settle(options, name), [prefix, *more], out, valid=[options.valid])
+        made = json.loads(run_glassformer("info", out, "--json"))["card"]["training"]
+        found = {**test(options, out), **{key: made[key] for key in ("steps", "cpu_seconds")}}
+        write_text(out / "score.json", json.dumps(found) + "\n")
     return json.loads((out / "score.json").read_text(encoding="utf-8"))
+
+
+def start_from_parent(options: argparse.Namespace, prefix: Path, out: Path) -> None:
+    langs = ("--source-lang", options.source_lang, "--target-lang", options.target_lang)
+    data = ("--data", prefix, "--valid", options.valid, "--out", out)
+    ends = ("--minutes", options.minutes, "--seed", options.seed)
+    run_glassformer("train", "--from", options.parent, "--new-tokenizer", *langs, *data, *ends)
+
+
+def translate_back(options: argparse.Namespace, prefix: Path) -> Path:
+    """Write target sentences that are not among the pairs, with what a model makes of them."""
+    made, backward, text = (prefix.with_name(name) for name in ("made.tsv", "backward", "more.txt"))
+    if not made.is_file():
+        target, source = options.target_lang, options.source_lang
+        if not (backward / WEIGHTS).is_file():
+            langs = {"source_lang": target, "target_lang": source}
+            ends = {"minutes": options.minutes, "seed": options.seed}
+            config = Config.read({"size": "auto", "data": langs, "train": ends})
+            train(config, [prefix], backward, valid=[options.valid])
+        known = set(prefix.with_suffix(f".{target}").read_text(encoding="utf-8").splitlines())
+        everything = find_data([options.data], source, target).train
+        others = [line for line in dict.fromkeys(b for _, b in everything) if line not in known]
+        order = np.random.default_rng(options.seed).permutation(len(others))[: options.more]
+        write_text(text, "".join(f"{others[n]}\n" for n in sorted(order)))
+        run_glassformer("augment", backward, text, "--out", made, "--beam", 4)
+    return made
 
 
 def settle(options: argparse.Namespace, name: str) -> Config:
     langs = {"source_lang": options.source_lang, "target_lang": options.target_lang}
-    raw: dict[str, Any] = {"size": "auto"} if name == AUTO else BY_HAND[name]
+    raw = BY_HAND.get(name, {"size": "auto"})
     ends = {"minutes": options.minutes, "seed": options.seed}
     return Config.read({**raw, "data": langs, "train": {**raw.get("train", {}), **ends}})
 
@@ -138,7 +180,7 @@ def render(options: argparse.Namespace, results: dict[int, dict[str, dict[str, A
     """A row for each configuration; the best of each column is bold."""
     counts = list(results)
     rows = []
-    for name in (AUTO, *BY_HAND):
+    for name in results[counts[0]]:
         cells = []
         for count in counts:
             found = results[count]
@@ -149,7 +191,7 @@ def render(options: argparse.Namespace, results: dict[int, dict[str, dict[str, A
         rows.append([name, *cells])
     behind = ["auto against the best by hand"]
     for count in counts:
-        by_hand = max(results[count][name]["chrF++"] for name in BY_HAND)
+        by_hand = max(found["chrF++"] for name, found in results[count].items() if name in BY_HAND)
         behind.append(f"{results[count][AUTO]['chrF++'] - by_hand:+.2f}")
     heads = [f"chrF++ after {options.minutes:g} minutes", *(f"{n:,} pairs" for n in counts)]
     facts = f"torch {torch.__version__}, seed {options.seed}"

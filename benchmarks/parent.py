@@ -14,8 +14,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +22,7 @@ import torch
 from glassformer.disk import write_text
 
 from .auto import draw_pairs
+from .processes import run_glassformer
 from .tables import tell_machine, tell_table
 
 PARENT = "the parent, as it is"
@@ -48,7 +47,9 @@ def main(options: argparse.Namespace) -> None:
 
 def measure(options: argparse.Namespace, pairs: int) -> dict[str, dict[str, Any]]:
     """What each way gives: a score for each test, updates and CPU-seconds."""
-    source, target = json.loads(run("info", options.parent, "--json"))["card"]["language"]
+    source, target = json.loads(run_glassformer("info", options.parent, "--json"))["card"][
+        "language"
+    ]
     langs = (source, target)
     asked = ["--source-lang", source, "--target-lang", target]
     parent = ["--from", str(options.parent)]
@@ -69,13 +70,13 @@ def measure(options: argparse.Namespace, pairs: int) -> dict[str, dict[str, Any]
 
 def train(options: argparse.Namespace, how: list[str], data: Path, folder: Path) -> dict[str, Any]:
     if (folder / "run" / "run.json").is_file():
-        run("train", "--resume", folder)
+        run_glassformer("train", "--resume", folder)
     else:
         ends = ["--minutes", options.minutes, "--set", f"train.seed={options.seed}"]
-        run(
+        run_glassformer(
             "train", *how, "--data", data, "--valid", options.data / "valid", "--out", folder, *ends
         )
-    made = json.loads(run("info", folder, "--json"))["card"]["training"]
+    made = json.loads(run_glassformer("info", folder, "--json"))["card"]["training"]
     return {"updates": made["steps"], "cpu_seconds": made["cpu_seconds"]}
 
 
@@ -90,14 +91,9 @@ def examine(
             score.parent.mkdir(parents=True, exist_ok=True)
             source, reference = (options.data / f"{test}.{lang}" for lang in langs)
             asked = ("--source", source, "--reference", reference, "--json")
-            write_text(score, run("evaluate", model, *asked))
+            write_text(score, run_glassformer("evaluate", model, *asked))
         found[test] = json.loads(score.read_text(encoding="utf-8"))["scores"]["BLEU"]["value"]
     return found
-
-
-def run(*words: object) -> str:
-    command = [sys.executable, "-m", "glassformer", *map(str, words)]
-    return subprocess.run(command, check=True, stdout=subprocess.PIPE, encoding="utf-8").stdout
 
 
 def render(options: argparse.Namespace, results: dict[int, dict[str, dict[str, Any]]]) -> str:

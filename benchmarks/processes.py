@@ -142,3 +142,9 @@ def open_sides(
             stack.callback(process.end)
             started.append(process)
         yield started
+
+
+def run_glassformer(*words: object) -> str:
+    """Return what a command of glassformer prints; CalledProcessError if it fails."""
+    command = [sys.executable, "-m", "glassformer", *map(str, words)]
+    return subprocess.run(command, check=True, stdout=subprocess.PIPE, encoding="utf-8").stdout
