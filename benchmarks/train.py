@@ -24,7 +24,7 @@ from glassformer.data.batches import FEW_SHAPES
 from glassformer.data.demo import Split
 from glassformer.data.masking import choose_batches
 from glassformer.disk import write_json, write_text
-from glassformer.train.log import Reporter
+from glassformer.progress import Reporter
 from glassformer.train.preparation import Prepared, open_run, prepare_run
 from tools.demo_corpus import LANGUAGES
 from tools.demo_corpus.files import write_pairs

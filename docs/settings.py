@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, get_args, get_origin
 
 from glassformer.cli.effects import NO_EFFECT, list_refused
-from glassformer.cli.settings import Setting, read_settings
+from glassformer.cli.settings import Setting, find_field, read_settings
 from glassformer.config import Config
 from glassformer.settings.table import SettingField
 
@@ -34,10 +34,10 @@ no other is named, chooses what is not set for the data and the machine. Paper: 
 `data.corpus`, several corpora, is a list of tables: see [several corpora](corpora.md).
 
 This page is written by `python docs/settings.py`."""
-OUTRO = """## Options without an effect
+OUTRO = """## Settings and options without an effect
 
-An option that cannot have an effect is refused, in one sentence that says why. So is an option of
-another search than the one that is asked for: the temperature belongs to `sample`."""
+A setting or an option that cannot have an effect is refused, in one sentence that says why. So is
+an option of another search than the one that is asked for: the temperature belongs to `sample`."""
 
 
 def render() -> str:
@@ -49,7 +49,7 @@ def render() -> str:
         if rows:
             says = (field.annotation.__doc__ or "").split("\n")[0]
             parts.append(f"## {table}\n\n{says}\n\n{HEAD}\n" + "\n".join(map(render_row, rows)))
-    return "\n\n".join([*parts, f"{OUTRO}\n\n{render_effects()}\n"])
+    return "\n\n".join([*parts, OUTRO, render_needs(), f"{render_effects()}\n"])
 
 
 def render_row(setting: Setting) -> str:
@@ -98,6 +98,19 @@ def show_bound(value: float) -> str:
     if value >= 1 << 17 and value & (int(value) - 1) == 0:
         return f"2^{value.bit_length() - 1}"
     return f"10^{len(str(value)) - 1}" if value >= 10_000 else f"{value:,}"
+
+
+def render_needs() -> str:
+    """Return the table of settings that have an effect only if another one has some value."""
+    found: dict[str, list[str]] = {}
+    for key in read_settings():
+        parts = key.split(".")
+        for above in range(1, len(parts)):  # a whole table may need something, as model.rnn does
+            if need := find_field(".".join(parts[: above + 1])).needs:
+                found.setdefault(".".join([*parts[:above], need]), []).append(f"`{key}`")
+    shown = {need: need.replace("|", " or ").replace("!=", " other than ") for need in found}
+    rows = [f"| {' '.join(keys)} | {shown[need]} |" for need, keys in found.items()]
+    return "\n".join(["| settings | need |", "|---|---|", *rows])
 
 
 def render_effects() -> str:

@@ -10,7 +10,7 @@ import torch
 from glassformer.data.masking import choose_batches
 from glassformer.directory import build_model
 from glassformer.machine.device import choose_device, choose_precision, keep_memory
-from glassformer.train.log import Reporter
+from glassformer.progress import Reporter
 from glassformer.train.preparation import prepare_run
 from glassformer.train.settle import choose_padding
 from glassformer.train.updates import Updater

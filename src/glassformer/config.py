@@ -50,35 +50,18 @@ SEARCH_OF = {
 }
 
 
-# The settings of `model` and of `model.positions` that only the Transformer has.
-OF_TRANSFORMER = (
-    "d_ff",
-    "head_width",
-    "attention_dropout",
-    "activation_dropout",
-    "norm",
-    "norm_epsilon",
-    "normalization",
-    "activation",
-    "gated",
-    "key_value_heads",
-    "ablate",
-)
+# What a setting that only an attention network has needs, and one of the vectors of positions.
+ATTENDS = "network!=rnn"
 OF_POSITIONS = ("layout", "combine", "grid", "offset", "amplitude", "reach")
-
-# The settings of a part of the loss, which its weight turns on.
-OF_WEIGHTS = {
-    "alignment": ("layer", "head"),
-    "prior": ("temperature",),
-    "risk": ("samples", "sharpness", "utility"),
-}
 
 # The settings of training that LoRA cannot have.
 OF_FULL_RANK = ("optimizer", "shard", "embedding_lr_scale")
 
-# The layouts of which attention knows the positions, and those that have a vector for each.
+# The layouts of which attention knows the positions, those that have a vector for each, and those
+# of which it is computed.
 DISTANCES = ("rotary", "alibi", "relative")
-VECTORS = ("interleaved", "concatenated", "sine", "learned")
+COMPUTED = ("interleaved", "concatenated", "sine")
+VECTORS = (*COMPUTED, "learned")
 
 # The parts of a Transformer that can be left out of it.
 PARTS = ("residual", "norm", "feed_forward", "scale")
@@ -93,20 +76,12 @@ IMPLIED: dict[str, dict[str, int]] = {
 }
 
 
-def list_changed(
-    table: Settings, names: Sequence[str], prefix: str = "", **defaults: Any
-) -> list[str]:
-    """Return the settings of a table that have not their default, as `name=value`."""
-    usual = {name: type(table).model_fields[name].default for name in names} | defaults
-    return [
-        f"{prefix}{name}={getattr(table, name)}"
-        for name, default in usual.items()
-        if getattr(table, name) != default
-    ]
-
-
 class Positions(Settings):
-    """The settings of the positional encoding (3.5); see `model/positions.py`."""
+    """The settings of the positional encoding (3.5).
+
+    Vectors are computed in `model/positions.py`; what attention knows of positions is computed in
+    `model/variants`. A new layout is a name more here, in DISTANCES or VECTORS, and its code there.
+    """
 
     layout: Literal[
         "interleaved",
@@ -127,14 +102,29 @@ class Positions(Settings):
         "add",
         "How a vector joins its token's: a sum, a product, or side by side and then mapped to "
         "d_model (paper 3.5).",
+        needs=f"layout={'|'.join(VECTORS)}",
     )
     grid: Literal["paper", "tensor2tensor"] = setting(
-        "paper", "The exponents of the wavelengths: 2i/d, or i/(d/2-1) (paper 3.5)."
+        "paper",
+        "The exponents of the wavelengths: 2i/d, or i/(d/2-1) (paper 3.5).",
+        needs="layout=interleaved|concatenated",
     )
-    offset: int = setting(0, "The number of the first position.", ge=0, le=MANY)
-    amplitude: float = setting(1.0, "A factor on every value.", ge=0, le=MANY)
+    offset: int = setting(
+        0,
+        "The number of the first position.",
+        ge=0,
+        le=MANY,
+        needs=f"layout={'|'.join(COMPUTED)}",
+    )
+    amplitude: float = setting(
+        1.0, "A factor on every value.", ge=0, le=MANY, needs=f"layout={'|'.join(COMPUTED)}"
+    )
     reach: int = setting(
-        16, "With layout=relative: distances beyond it are all one.", ge=1, le=1 << 14
+        16,
+        "With layout=relative: distances beyond it are all one.",
+        ge=1,
+        le=1 << 14,
+        needs="layout=relative",
     )
     max_positions: int = setting(
         1024, "The positions in the table: the longest sentence, in tokens.", ge=2, le=WIDE
@@ -150,17 +140,6 @@ class Positions(Settings):
         """Return whether attention knows the positions, by their distances."""
         return self.layout in DISTANCES
 
-    def check(self) -> None:
-        idle = [] if self.layout == "relative" else ["reach"]
-        if self.layout not in ("interleaved", "concatenated"):
-            idle.append("grid")
-        if self.layout == "learned":
-            idle += ["offset", "amplitude"]
-        if not self.are_vectors:
-            idle += ["combine", "offset", "amplitude"]
-        if changed := list_changed(self, idle):
-            raise ValueError(f"{changed[0]} has no effect with layout={self.layout}")
-
 
 class AttentionPattern(Settings):
     """The settings of self-attention that sees a part of its sequence; see `model/variants`."""
@@ -171,18 +150,22 @@ class AttentionPattern(Settings):
         "2019); or the first ones too, which see all (Beltagy et al. 2020).",
     )
     width: int = setting(
-        64, "So many positions before and, in the encoder, after are near.", ge=1, le=WIDE
+        64,
+        "So many positions before and, in the encoder, after are near.",
+        ge=1,
+        le=WIDE,
+        needs="pattern!=full",
     )
-    stride: int = setting(64, "With pattern=strided: the step.", ge=1, le=WIDE)
+    stride: int = setting(
+        64, "With pattern=strided: the step.", ge=1, le=WIDE, needs="pattern=strided"
+    )
     globals: int = setting(
-        1, "With pattern=global+local: how many of the first see all.", ge=1, le=WIDE
+        1,
+        "With pattern=global+local: how many of the first see all.",
+        ge=1,
+        le=WIDE,
+        needs="pattern=global+local",
     )
-
-    def check(self) -> None:
-        used = {"strided": "stride", "global+local": "globals"}.get(self.pattern)
-        idle = {"stride", "globals"} - {used} | ({"width"} if self.pattern == "full" else set())
-        if changed := list_changed(self, sorted(idle)):
-            raise ValueError(f"{changed[0]} has no effect with pattern={self.pattern}")
 
 
 class Recurrent(Settings):
@@ -200,12 +183,10 @@ class Recurrent(Settings):
         "for each state (Luong et al. 2015; additive: Bahdanau et al. 2015).",
     )
     input_feeding: bool = setting(
-        False, "The attentional vector is fed to the next step (Luong et al. 2015)."
+        False,
+        "The attentional vector is fed to the next step (Luong et al. 2015).",
+        needs="attention!=none",
     )
-
-    def check(self) -> None:
-        if self.input_feeding and self.attention == "none":
-            raise ValueError("input_feeding has no effect with attention=none")
 
 
 class Model(Settings):
@@ -220,11 +201,15 @@ class Model(Settings):
         512, "The width of the vectors between layers (paper 3.1).", ge=2, le=WIDE
     )
     d_ff: int = setting(
-        2048, "The width inside the feed-forward network (paper 3.3).", ge=1, le=MANY
+        2048, "The width inside the feed-forward network (paper 3.3).", ge=1, le=MANY, needs=ATTENDS
     )
     heads: int = setting(8, "The heads of each attention (paper 3.2.2).", ge=1, le=WIDE)
     head_width: int | None = setting(
-        None, "The width of a head; if not given, d_model / heads (paper 3.2.2).", ge=1, le=WIDE
+        None,
+        "The width of a head; if not given, d_model / heads (paper 3.2.2).",
+        ge=1,
+        le=WIDE,
+        needs=ATTENDS,
     )
     key_value_heads: int | None = setting(
         None,
@@ -232,6 +217,7 @@ class Model(Settings):
         "are grouped-query attention (Ainslie et al. 2023); if not given, heads.",
         ge=1,
         le=WIDE,
+        needs=ATTENDS,
     )
     encoder_layers: int = setting(6, "The layers of the encoder (paper 3.1).", ge=0, le=1000)
     decoder_layers: int = setting(6, "The layers of the decoder (paper 3.1).", ge=0, le=1000)
@@ -239,26 +225,40 @@ class Model(Settings):
         0.1, "Dropout after sub-layers and embeddings (paper 5.4).", ge=0, lt=1
     )
     attention_dropout: float = setting(
-        0.0, "Dropout on the attention weights; not in the paper.", ge=0, lt=1
+        0.0, "Dropout on the attention weights; not in the paper.", ge=0, lt=1, needs=ATTENDS
     )
     activation_dropout: float = setting(
-        0.0, "Dropout inside the feed-forward network; not in the paper.", ge=0, lt=1
+        0.0,
+        "Dropout inside the feed-forward network; not in the paper.",
+        ge=0,
+        lt=1,
+        needs=ATTENDS,
     )
     norm: Literal["post", "pre"] = setting(
-        "post", "LayerNorm after each residual sum, or before each sub-layer (paper 3.1)."
+        "post",
+        "LayerNorm after each residual sum, or before each sub-layer (paper 3.1).",
+        needs=ATTENDS,
     )
-    norm_epsilon: float = setting(1e-5, "What LayerNorm adds to the variance (paper 3.1).", gt=0)
+    norm_epsilon: float = setting(
+        1e-5, "What LayerNorm adds to the variance (paper 3.1).", gt=0, needs=ATTENDS
+    )
     normalization: Literal["layer", "rms"] = setting(
-        "layer", "LayerNorm, or RMSNorm (Zhang and Sennrich 2019) in its place (paper 3.1)."
+        "layer",
+        "LayerNorm, or RMSNorm (Zhang and Sennrich 2019) in its place (paper 3.1).",
+        needs=ATTENDS,
     )
     activation: Literal["relu", "silu", "gelu"] = setting(
-        "relu", "The function between the two feed-forward products (paper 3.3)."
+        "relu", "The function between the two feed-forward products (paper 3.3).", needs=ATTENDS
     )
     gated: bool = setting(
-        False, "A gate in the feed-forward network: with silu it is SwiGLU (Shazeer 2020)."
+        False,
+        "A gate in the feed-forward network: with silu it is SwiGLU (Shazeer 2020).",
+        needs=ATTENDS,
     )
     ablate: tuple[str, ...] = setting(
-        (), "Parts that are left out, to see what they do: residual, norm, feed_forward, scale."
+        (),
+        "Parts that are left out, to see what they do: residual, norm, feed_forward, scale.",
+        needs=ATTENDS,
     )
     tie: Literal["three-way", "two-way", "none"] = setting(
         "three-way",
@@ -266,7 +266,9 @@ class Model(Settings):
     )
     output_bias: bool = setting(False, "A bias on the logits, as Marian has it; not in the paper.")
     labels: tuple[str, ...] = setting(
-        (), "The classes that an encoder tells apart; training finds them in its data."
+        (),
+        "The classes that an encoder tells apart; training finds them in its data.",
+        needs="network=encoder",
     )
     plugin: str | None = setting(
         None,
@@ -275,31 +277,27 @@ class Model(Settings):
         max_length=200,
     )
     positions: Positions = Positions()
-    attention: AttentionPattern = AttentionPattern()
-    rnn: Recurrent = Recurrent()
+    attention: AttentionPattern = setting(AttentionPattern(), "", needs=ATTENDS)
+    rnn: Recurrent = setting(Recurrent(), "", needs="network=rnn")
 
     @classmethod
     def fill_in(cls, raw: Mapping[str, Any]) -> Mapping[str, Any]:
         return {**IMPLIED.get(str(raw.get("network")), {}), **raw}
 
     def check(self) -> None:
-        self._has_effect()
+        self._has_these_sides()
         self._has_these_parts()
         self._shares_heads()
         self._fits()
 
-    def _has_effect(self) -> None:
+    def _has_these_sides(self) -> None:
+        """Check the layers of each side, and what a recurrent network has of other tables."""
+        idle = self.list_changed((), heads=1) if self.network == "rnn" else []
         if self.network == "rnn":
-            idle = list_changed(self, OF_TRANSFORMER, heads=1)
-            idle += list_changed(self.positions, OF_POSITIONS, "positions.")
-            idle += list_changed(self.attention, [*AttentionPattern.model_fields], "attention.")
-        else:
-            idle = list_changed(self.rnn, tuple(Recurrent.model_fields), "rnn.")
-        if self.network != "encoder":
-            idle += list_changed(self, ("labels",))
+            idle += (f"positions.{each}" for each in self.positions.list_changed(OF_POSITIONS))
         for layers in SIDE_OF.values():
             if SIDE_OF.get(self.network, layers) != layers:
-                idle += [f"{layers}={number}"] if (number := getattr(self, layers)) else []
+                idle += self.list_changed((), **{layers: 0})
             elif not getattr(self, layers):
                 raise ValueError(f"{layers}=0: network={self.network} has at least 1")
         if idle:
@@ -344,13 +342,11 @@ class Model(Settings):
         They need code of their own: what was written for the paper's network alone has to refuse
         them.
         """
-        found = list_changed(
-            self, ("normalization", "gated", "key_value_heads", "ablate", "plugin")
-        )
-        found += list_changed(self.positions, ("combine",), "positions.")
+        found = self.list_changed(("normalization", "gated", "key_value_heads", "ablate", "plugin"))
+        found += (f"positions.{each}" for each in self.positions.list_changed(("combine",)))
         if self.positions.layout not in ("interleaved", "concatenated", "learned"):
             found.append(f"positions.layout={self.positions.layout}")
-        return found + list_changed(self.attention, ("pattern",), "attention.")
+        return found + [f"attention.{each}" for each in self.attention.list_changed(("pattern",))]
 
     @property
     def lacking(self) -> str:
@@ -562,13 +558,24 @@ class Train(Settings):
         "inverse_sqrt", "How the learning rate falls after its peak (paper 5.3)."
     )
     final_rate: float = setting(
-        0.0, "Where the schedules but inverse_sqrt end, as a share of the peak.", ge=0, le=1
+        0.0,
+        "Where the schedules but inverse_sqrt end, as a share of the peak.",
+        ge=0,
+        le=1,
+        needs="schedule!=inverse_sqrt",
     )
     plateau_patience: int = setting(
-        2, "With schedule=plateau: validations without a lower loss, until the rate falls.", ge=1
+        2,
+        "With schedule=plateau: validations without a lower loss, until the rate falls.",
+        ge=1,
+        needs="schedule=plateau",
     )
     plateau_factor: float = setting(
-        0.5, "With schedule=plateau: the factor by which the rate falls.", gt=0, lt=1
+        0.5,
+        "With schedule=plateau: the factor by which the rate falls.",
+        gt=0,
+        lt=1,
+        needs="schedule=plateau",
     )
     betas: tuple[float, float] = setting((0.9, 0.98), "Adam's two decay rates (paper 5.3).")
     epsilon: float = setting(1e-9, "Adam's epsilon (paper 5.3).", gt=0)
@@ -590,8 +597,11 @@ class Train(Settings):
         None,
         "With alignment_weight: the decoder layer, from 0; if not given, the last but one.",
         ge=0,
+        needs="alignment_weight",
     )
-    alignment_head: int = setting(0, "With alignment_weight: the head, from 0.", ge=0)
+    alignment_head: int = setting(
+        0, "With alignment_weight: the head, from 0.", ge=0, needs="alignment_weight"
+    )
     prior_weight: float = setting(
         0.0,
         "The weight of the divergence from the language model --lm-prior (Baziotis et al. 2020).",
@@ -599,7 +609,11 @@ class Train(Settings):
         le=1000,
     )
     prior_temperature: float = setting(
-        2.0, "With prior_weight: what both distributions are softened by.", gt=0, le=1000
+        2.0,
+        "With prior_weight: what both distributions are softened by.",
+        gt=0,
+        le=1000,
+        needs="prior_weight",
     )
     risk_weight: float = setting(
         0.0,
@@ -608,13 +622,23 @@ class Train(Settings):
         le=1,
     )
     risk_samples: int = setting(
-        8, "With risk_weight: translations drawn for each sentence.", ge=1, le=1000
+        8,
+        "With risk_weight: translations drawn for each sentence.",
+        ge=1,
+        le=1000,
+        needs="risk_weight",
     )
     risk_sharpness: float = setting(
-        0.005, "With risk_weight: the factor on their log-probabilities.", gt=0, le=1000
+        0.005,
+        "With risk_weight: the factor on their log-probabilities.",
+        gt=0,
+        le=1000,
+        needs="risk_weight",
     )
     risk_utility: Literal["chrf", "bleu"] = setting(
-        "chrf", "With risk_weight: the score of a translation, of which the risk is the rest."
+        "chrf",
+        "With risk_weight: the score of a translation, of which the risk is the rest.",
+        needs="risk_weight",
     )
     max_grad_norm: float | None = setting(
         1.0, "Gradients are scaled down to this norm; not in the paper.", gt=0
@@ -661,7 +685,7 @@ class Train(Settings):
         le=WIDE,
     )
     lora_alpha: float = setting(
-        16.0, "With lora_rank: the changes count alpha / rank.", gt=0, le=MANY
+        16.0, "With lora_rank: the changes count alpha / rank.", gt=0, le=MANY, needs="lora_rank"
     )
     watch: int = setting(3, "Sentences recorded during training, in run/watch; 0: none.", ge=0)
     plugin: str | None = setting(
@@ -675,32 +699,14 @@ class Train(Settings):
     )
 
     def check(self) -> None:
-        self._ends()
-        self._weighs()
-        self._can_shard()
-
-    def _ends(self) -> None:
         ends = [name for name in ("steps", "minutes", "epochs") if getattr(self, name) is not None]
         if len(ends) > 1:
             raise ValueError(f"{' and '.join(ends)} both say when to stop: give one of them")
-        idle = list_changed(self, () if self.schedule != "inverse_sqrt" else ("final_rate",))
-        if self.schedule != "plateau":
-            idle += list_changed(self, ("plateau_patience", "plateau_factor"))
-        if idle:
-            raise ValueError(f"{idle[0]} has no effect with schedule={self.schedule}")
-
-    def _weighs(self) -> None:
-        for kind, names in OF_WEIGHTS.items():
-            if not getattr(self, f"{kind}_weight"):
-                idle = list_changed(self, [f"{kind}_{name}" for name in names])
-                if idle:
-                    raise ValueError(f"{idle[0]} has no effect without {kind}_weight")
-        if self.lora_rank is None and (idle := list_changed(self, ["lora_alpha"])):
-            raise ValueError(f"{idle[0]} has no effect without lora_rank")
-        if self.lora_rank and (idle := list_changed(self, OF_FULL_RANK)):
+        if self.lora_rank and (idle := self.list_changed(OF_FULL_RANK)):
             raise ValueError(f"{idle[0]} is not possible with lora_rank, which learns by Adam")
         if self.compile and self.alignment_weight:
             raise ValueError("alignment_weight is not possible with compile=true")
+        self._can_shard()
 
     def _can_shard(self) -> None:
         names = (
@@ -710,7 +716,7 @@ class Train(Settings):
             "prior_weight",
             "risk_weight",
         )
-        for changed in list_changed(self, names) if self.shard else ():
+        for changed in self.list_changed(names) if self.shard else ():
             raise ValueError(f"{changed.lower()} is not possible with shard=true")
         if self.shard and self.precision == "fp16":
             raise ValueError("precision=fp16 is not possible with shard=true: use bf16")
@@ -844,23 +850,17 @@ class Config(Settings):
         return raw
 
     def check(self) -> None:
-        self._has_a_size()
-        self._has_one_vocabulary()
-        self._can_augment()
-
-    def _has_a_size(self) -> None:
         if self.recipe == "paper" and self.size == "auto":
             raise ValueError("size=auto is chosen by recipe=auto, not by the paper's: name a size")
-
-    def _has_one_vocabulary(self) -> None:
         if self.model.is_language_model and not self.text.shared:
             raise ValueError(f"shared=false has no effect with network={self.model.network}")
+        self._can_augment()
 
     def _can_augment(self) -> None:
         network, augment = self.model.network, self.data.augment
         if augment.is_on and self.model.is_language_model:
-            changed = list_changed(augment, [*Augment.model_fields], "augment.")
-            raise ValueError(f"{changed[0]} has no effect with network={network}")
+            (changed, *_) = self.data.list_changed(("augment",))
+            raise ValueError(f"{changed} has no effect with network={network}")
         if self.model.is_language_model and not self.text.samples:
             raise ValueError(f"text.samples=0 is not possible with network={network}")
         if augment.words and self.train.alignment_weight:
@@ -929,11 +929,9 @@ class Config(Settings):
         Those that the network has not are left out.
         """
         found = self.model_dump(mode="json", exclude_none=True, exclude_unset=self.is_open)
-        is_rnn, model = self.model.network == "rnn", found.get("model", {})
-        for name in (*OF_TRANSFORMER, "heads", "attention") if is_rnn else ("rnn",):
+        model, is_rnn = found.get("model", {}), self.model.network == "rnn"
+        for name in (*self.model.list_idle(), *(("heads",) if is_rnn else ())):
             model.pop(name, None)
-        if self.model.network != "encoder":
-            model.pop("labels", None)
         for name in OF_POSITIONS if is_rnn else ():
             model.get("positions", {}).pop(name, None)
         return found

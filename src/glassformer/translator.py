@@ -6,9 +6,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from copy import copy
 from functools import cached_property
 from importlib import import_module
-from itertools import islice
+from itertools import islice, starmap
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict, Unpack, overload
 
 from .config import EOS, Config, Decode
 from .data.glossary import Glossary, GlossaryTerm, list_spellings
@@ -46,6 +46,25 @@ __all__ = ["Part", "Progress", "Scored", "Translation", "Translator"]
 
 Choice = Decode | Mapping[str, Any] | None  # settings of a search that override the model's own
 PART = 1 << 40  # sampling is keyed by line + PART * part; no text has so many lines
+
+
+class SearchOptions(TypedDict, total=False):
+    """The options that `Translator.translate` and `search` have in common; see `search`."""
+
+    decode: Choice
+    split: bool
+    seed: int
+    glossary: Glossary | Mapping[str, str] | None
+    progress: Progress | None
+
+
+class SearchInput(NamedTuple):
+    """A sentence to translate, in tokens, and what its translation has to have."""
+
+    source: list[int]
+    line: int  # a key of sampling
+    prefix: list[int]
+    constraints: list[Constraint]
 
 
 class Translator:
@@ -148,26 +167,18 @@ class Translator:
         self,
         texts: str,
         *,
-        decode: Choice = ...,
         prefixes: str | None = ...,
-        split: bool = ...,
-        seed: int = ...,
         again: bool = ...,
-        glossary: Glossary | Mapping[str, str] | None = ...,
-        progress: Progress | None = ...,
+        **how: Unpack[SearchOptions],
     ) -> str: ...
     @overload
     def translate(
         self,
         texts: Sequence[str],
         *,
-        decode: Choice = ...,
         prefixes: Sequence[str] | None = ...,
-        split: bool = ...,
-        seed: int = ...,
         again: bool = ...,
-        glossary: Glossary | Mapping[str, str] | None = ...,
-        progress: Progress | None = ...,
+        **how: Unpack[SearchOptions],
     ) -> list[str]: ...
     def translate(
         self, texts: str | Sequence[str], *, again: bool = True, **how: Any
@@ -190,28 +201,20 @@ class Translator:
         self,
         texts: str,
         *,
-        decode: Choice = ...,
         n_best: int = ...,
         prefixes: str | None = ...,
-        split: bool = ...,
-        seed: int = ...,
         first_line: int = ...,
-        glossary: Glossary | Mapping[str, str] | None = ...,
-        progress: Progress | None = ...,
+        **how: Unpack[SearchOptions],
     ) -> list[Translation]: ...
     @overload
     def search(
         self,
         texts: Sequence[str],
         *,
-        decode: Choice = ...,
         n_best: int = ...,
         prefixes: Sequence[str] | None = ...,
-        split: bool = ...,
-        seed: int = ...,
         first_line: int = ...,
-        glossary: Glossary | Mapping[str, str] | None = ...,
-        progress: Progress | None = ...,
+        **how: Unpack[SearchOptions],
     ) -> list[list[Translation]]: ...
     def search(
         self,
@@ -238,44 +241,33 @@ class Translator:
         searched with a beam.
         """
         if isinstance(texts, str):
-            told: dict[str, Any] = {
-                "decode": decode,
-                "n_best": n_best,
-                "split": split,
-                "seed": seed,
-            }
-            told["glossary"] = glossary
-            how = _in_lists({"prefixes": prefixes, "first_line": first_line, **told})
-            return self.search([texts], progress=progress, **how)[0]
+            how: dict[str, Any] = {"decode": decode, "n_best": n_best, "split": split, "seed": seed}
+            how |= {"prefixes": prefixes, "first_line": first_line, "glossary": glossary}
+            return self.search([texts], progress=progress, **_in_lists(how))[0]
         check_list("prefixes", prefixes)
         decode = self.config.decode.override(decode, n_best)
         if glossary is not None and decode.search == "greedy":
             decode = decode.override({"search": "beam"})
         spans = [self.split(text) if split else self._keep_whole(text) for text in texts]
-        jobs = [
+        parts = [
             (line, part, sentence)
             for line, (text, places) in enumerate(zip(texts, spans, strict=True), first_line)
             for part, sentence in enumerate(cut_spans(text, places))
         ]
+        told = progress and scale_progress(progress, len(texts), len(parts))
         key = PART if decode.search == "sample" else 0
-        found = self._search(
-            self._sources([text for *_, text in jobs], [line for line, *_ in jobs]),
-            decode,
-            n_best,
-            None if prefixes is None else self._prefixes(texts, prefixes, spans),
-            [line + key * part for line, part, _ in jobs],
-            constraints=(
-                None
-                if glossary is None
-                else self._constrain([text for *_, text in jobs], glossary, decode)
-            ),
-            seed=seed,
-            progress=progress and scale_progress(progress, len(texts), len(jobs)),
+        sentences = [text for *_, text in parts]
+        asked = zip(
+            self._sources(sentences, [line for line, *_ in parts]),
+            [line + key * part for line, part, _ in parts],
+            self._prefixes(texts, prefixes, spans),
+            self._constrain(sentences, glossary, decode),
+            strict=True,
         )
-        if progress and not jobs:
+        found = iter(self._search([*starmap(SearchInput, asked)], decode, n_best, seed, told))
+        if progress and not parts:
             progress(len(texts))
-        rest = iter(found)
-        ways = (combine(islice(rest, len(places)), n_best) for places in spans)
+        ways = (combine(islice(found, len(places)), n_best) for places in spans)
         return [
             [compose(text, places, way, self.tokenizers.target) for way in best]
             for text, places, best in zip(texts, spans, ways, strict=True)
@@ -283,45 +275,69 @@ class Translator:
 
     def _search(
         self,
-        sources: list[list[int]],
+        asked: list[SearchInput],
         decode: Decode,
         wanted: int,
-        prefixes: list[list[int]] | None,
-        lines: list[int],
-        *,
-        constraints: list[list[Constraint]] | None = None,
         seed: int,
         progress: Progress | None,
     ) -> list[list[Hypothesis]]:
-        """Return the best hypotheses of each sentence; with `mbr`, those of the highest utility."""
-        engine, several = self.choose_engine(decode), decode.mbr
-        if constraints and any(constraints):
-            return self._search_constrained(
-                sources, decode, wanted, prefixes, lines, constraints, seed, progress
-            )
+        """Return the best hypotheses of each sentence; with `mbr`, those of the highest utility.
+
+        PyTorch searches the sentences that have constraints.
+        """
+        if bound := [each for each in asked if each.constraints]:
+            torch_engine = self._adapt(self.weights.get_torch_engine())
+            ours = iter(self._run(torch_engine, bound, decode, wanted, 1, seed, progress))
+            free = [each for each in asked if not each.constraints]
+            others = iter(self._search(free, decode, wanted, seed, progress))
+            return [next(ours if each.constraints else others) for each in asked]
+        several = decode.mbr
         n_best, is_drawn = wanted, bool(several) and decode.search == "sample"
         draws = several if is_drawn else 1
         if several and not is_drawn:
             n_best = max(several, n_best)
             widest = -(-max(decode.beam, n_best) // decode.beam_groups) * decode.beam_groups
             decode = decode.model_copy(update={"beam": widest})
-        found = engine.search(
-            [source for source in sources for _ in range(draws)],
-            decode,
-            n_best=1 if is_drawn else n_best,
-            prefixes=prefixes and [prefix for prefix in prefixes for _ in range(draws)],
-            lines=[line + SAMPLE * draw for line in lines for draw in range(draws)],
-            seed=seed,
-            longest=self.longest,
-            budget=self.batch_budget,
-            workers=self.weights.count_workers(len(sources) * draws, decode.rows),
-            progress=progress and scale_progress(progress, 1, draws),
-        )
+        rows = [
+            each._replace(line=each.line + SAMPLE * draw) for each in asked for draw in range(draws)
+        ]
+        workers = self.weights.count_workers(len(rows), decode.rows)
+        told = progress and scale_progress(progress, 1, draws)
+        engine, number = self.choose_engine(decode), 1 if is_drawn else n_best
+        found = self._run(engine, rows, decode, number, workers, seed, told)
         if not several:
             return found
         groups = [found[first : first + draws] for first in range(0, len(found), draws)]
         ranked = (self._rank([each for ways in group for each in ways], decode) for group in groups)
         return [best[:wanted] for best in ranked]
+
+    def _run(
+        self,
+        engine: Engine,
+        asked: Sequence[SearchInput],
+        decode: Decode,
+        n_best: int,
+        workers: int,
+        seed: int,
+        progress: Progress | None,
+    ) -> list[list[Hypothesis]]:
+        """Let an engine search."""
+        prefixes = [each.prefix for each in asked]
+        constraints = [each.constraints for each in asked]
+        how = {"constraints": constraints} if any(constraints) else {}
+        return engine.search(
+            [each.source for each in asked],
+            decode,
+            n_best=n_best,
+            prefixes=prefixes if any(prefixes) else None,
+            lines=[each.line for each in asked],
+            seed=seed,
+            longest=self.longest,
+            budget=self.batch_budget,
+            workers=workers,
+            progress=progress,
+            **how,
+        )
 
     def choose_engine(self, decode: Decode) -> Engine:
         """Return what searches: PyTorch where the engine in C does not know such a search."""
@@ -330,49 +346,12 @@ class Translator:
         unknown = "repetition_penalty" if decode.repetition_penalty != 1 else "beam_groups"
         return self._adapt(self.weights.get_torch_engine(unknown))
 
-    def _search_constrained(
-        self,
-        sources: list[list[int]],
-        decode: Decode,
-        n_best: int,
-        prefixes: list[list[int]] | None,
-        lines: list[int],
-        constraints: list[list[Constraint]],
-        seed: int,
-        progress: Progress | None,
-    ) -> list[list[Hypothesis]]:
-        """Return the best hypotheses; PyTorch searches the sentences that have constraints."""
-        found: list[list[Hypothesis]] = [[] for _ in sources]
-        bound = [place for place, wanted in enumerate(constraints) if wanted]
-        free = [place for place, wanted in enumerate(constraints) if not wanted]
-        engines = (self._adapt(self.weights.get_torch_engine()), bound), (None, free)
-        for engine, places in engines:
-            rows = [sources[place] for place in places]
-            begins = prefixes and [prefixes[place] for place in places]
-            own = [lines[place] for place in places]
-            if engine is None:
-                ways = self._search(rows, decode, n_best, begins, own, seed=seed, progress=progress)
-            else:
-                ways = engine.search(
-                    rows,
-                    decode,
-                    n_best=n_best,
-                    prefixes=begins,
-                    lines=own,
-                    constraints=[constraints[place] for place in places],
-                    longest=self.longest,
-                    budget=self.batch_budget,
-                    workers=1,
-                    progress=progress,
-                )
-            for place, best in zip(places, ways, strict=True):
-                found[place] = best
-        return found
-
     def _constrain(
-        self, texts: Sequence[str], glossary: Glossary | Mapping[str, str], decode: Decode
+        self, texts: Sequence[str], glossary: Glossary | Mapping[str, str] | None, decode: Decode
     ) -> list[list[Constraint]]:
         """Return what the translation of each text has to contain. ValueError without a beam."""
+        if glossary is None:
+            return [[] for _ in texts]
         if decode.search != "beam" or decode.mbr or decode.beam_groups > 1:
             raise ValueError("a glossary needs search=beam, without mbr and beam_groups")
         terms = Glossary.of(glossary)
@@ -548,9 +527,11 @@ class Translator:
         return self.tokenizers.source.encode_many(texts)
 
     def _prefixes(
-        self, texts: Sequence[str], prefixes: Sequence[str], spans: Sequence[Sequence[Span]]
+        self, texts: Sequence[str], prefixes: Sequence[str] | None, spans: Sequence[Sequence[Span]]
     ) -> list[list[int]]:
         """Return the prefix of each part as ids: that of the text for its first part, else none."""
+        if prefixes is None:
+            return [[] for places in spans for _ in places]
         if len(prefixes) != len(texts):
             raise ValueError(f"{len(texts)} texts but {len(prefixes)} prefixes")
         parts = [

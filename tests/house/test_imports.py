@@ -40,7 +40,7 @@ TABLE = [
     ["machine"],
     ["shared_library"],
     ["disk", "validation_errors", "sizes", "version"],
-    ["compatibility", "lazy", "messages", "settings"],
+    ["compatibility", "lazy", "messages", "progress", "settings"],
 ]
 FLOOR = {part: floor for floor, parts in enumerate(reversed(TABLE)) for part in parts}
 

@@ -20,6 +20,7 @@ import pytest
 import sacrebleu
 from typer.main import get_command
 
+from glassformer import progress
 from glassformer.cli import demo, main, terminal, verbs
 from glassformer.cli.decoding import choose_search
 from glassformer.cli.train import choose_config, read_recipe
@@ -652,7 +653,7 @@ def test_a_bar_is_drawn_only_while_one_waits(
 ) -> None:
     screen, times = _Terminal(), iter([0.0, seconds, seconds])
     monkeypatch.setattr(sys, "stderr", screen)
-    monkeypatch.setattr(terminal, "monotonic", lambda: next(times))
+    monkeypatch.setattr(progress, "monotonic", lambda: next(times))
     with terminal.show_progress("counting", 2, beside=beside) as tell:
         tell(1)
         tell(1)

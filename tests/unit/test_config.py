@@ -290,7 +290,7 @@ def test_what_is_wrong_is_said_in_one_sentence(raw: dict[str, Any], message: str
         (["model.network=rnn", "model.encoder_layers=2"], "encoder_layers=2 must be decoder_la"),
         (
             ["model.network=rnn", "model.rnn.input_feeding=true"],
-            "input_feeding has no effect with attention=none",
+            "input_feeding=True has no effect with attention=none",
         ),
     ],
 )

@@ -6,14 +6,24 @@ import sys
 from importlib.util import find_spec
 from pathlib import Path
 
+from typer import Context
+
 from ..data.files import STANDARD
 from ..serve.limits import Limits, TrainingLimits
 from .options import DEVICE, MACHINE, PRECISION, THREADS, arg, flag, opt
+from .settings import list_limits
+from .verb import takes
 
 OPERATION, TRAINING = "Operation", "Training in the app"
 
 
+@takes(
+    *list_limits(Limits, OPERATION, "characters", "seconds", "waiting", "cache", "recordings"),
+    *list_limits(Limits, MACHINE, "batch", "loaded"),
+    *list_limits(TrainingLimits, TRAINING, "minutes", "upload", "disk", prefix="train_"),
+)
 def serve(
+    context: Context,
     models: list[Path] | None = arg(
         "[MODEL ...]", "Folders of models; none: those that come with this."
     ),
@@ -50,29 +60,6 @@ def serve(
         "--cors",
         panel=OPERATION,
     ),
-    characters: int = opt(
-        "N", "Most of one request.", panel=OPERATION, min=1, default=Limits.characters
-    ),
-    seconds: float = opt(
-        "N", "Longest for a request.", panel=OPERATION, min=0.1, default=Limits.seconds
-    ),
-    waiting: int = opt(
-        "N",
-        "Sentences that may wait; further requests are told when to try again.",
-        panel=OPERATION,
-        min=1,
-        default=Limits.waiting,
-    ),
-    cache: int = opt(
-        "MIB",
-        "Memory for translated sentences; 0: none are kept.",
-        panel=OPERATION,
-        min=0,
-        default=Limits.answers >> 20,
-    ),
-    recordings: int = opt(
-        "MIB", "Memory for recordings.", panel=OPERATION, min=1, default=Limits.traces >> 20
-    ),
     log: Path | None = opt(
         "FILE",
         "Append a line of JSON for every request: time, address, path, status, duration, model, "
@@ -87,26 +74,6 @@ def serve(
         "--train",
         panel=TRAINING,
     ),
-    train_minutes: float = opt(
-        "N", "Longest for a training.", panel=TRAINING, min=0.1, default=TrainingLimits.minutes
-    ),
-    train_upload: int = opt(
-        "MIB",
-        "Largest file of text.",
-        panel=TRAINING,
-        min=1,
-        default=TrainingLimits.upload >> 20,
-    ),
-    train_disk: int = opt(
-        "MIB",
-        "What all trainings may take of the disk.",
-        panel=TRAINING,
-        min=1,
-        default=TrainingLimits.disk >> 20,
-    ),
-    batch: int = opt(
-        "N", "Sentences translated together.", panel=MACHINE, min=1, default=Limits.batch
-    ),
     processes: int = opt(
         "N",
         "Processes that translate; one that dies is replaced, and its work done again.",
@@ -115,7 +82,6 @@ def serve(
         max=256,
         default=1,
     ),
-    loaded: int = opt("N", "Models kept in memory.", panel=MACHINE, min=1, default=Limits.loaded),
     device: str = DEVICE,
     precision: str = PRECISION,
     threads: int | None = THREADS,
@@ -134,17 +100,10 @@ def serve(
     from ..serve.request_log import RequestLog
     from ..serve.running import make_service, prepare_server
 
-    limits = Limits(
-        characters=characters,
-        seconds=seconds,
-        waiting=waiting,
-        batch=batch,
-        loaded=loaded,
-        answers=cache << 20,
-        traces=recordings << 20,
-        body=max(Limits.body, 12 * characters),  # bytes: an escaped character takes up to 12
-    )
-    most = TrainingLimits(train_minutes, train_upload << 20, train_disk << 20)
+    given = context.params
+    limits = Limits(**{name: given[name] for name in Limits.model_fields if name in given})
+    names = TrainingLimits.model_fields
+    most = TrainingLimits(**{n: given[f"train_{n}"] for n in names if f"train_{n}" in given})
     machine = {"device": device, "precision": precision, "threads": threads}
     access = Access(api_key or (), rate, keys)
     ready = prepare_server(

@@ -10,7 +10,7 @@ from types import UnionType
 from typing import Any, Literal, NamedTuple, Union, get_args, get_origin
 
 from ..config import SEARCH_OF, Config
-from ..settings.table import SettingField
+from ..settings.table import SettingField, Settings
 from ..validation_errors import list_settings
 from .options import SAMPLING, SEARCH, opt
 
@@ -29,6 +29,7 @@ class Setting(NamedTuple):
     key: str  # as in the file: train.steps
     name: str  # of the parameter: the option is --NAME with "-" for "_"
     field: SettingField
+    panel: str | None = None  # of the help; None: by its table
 
     @property
     def option(self) -> str:
@@ -62,11 +63,12 @@ def read_settings() -> Mapping[str, Setting]:
             short = rest.replace(".", "_")
             name = short if short not in taken else f"{table}_{short}"
             taken.add(name)
-            found[key] = Setting(key, name, _find_field(key))
+            found[key] = Setting(key, name, find_field(key))
     return found
 
 
-def _find_field(key: str) -> SettingField:
+def find_field(key: str) -> SettingField:
+    """Return the field of a setting, or of a table of settings, by its dotted name."""
     *tables, last = key.split(".")
     kind: Any = Config
     for name in tables:
@@ -74,8 +76,17 @@ def _find_field(key: str) -> SettingField:
     return kind.list_fields()[last]
 
 
-def make_options(wanted: Sequence[str]) -> Iterator[Parameter]:
+def list_limits(
+    table: type[Settings], panel: str, *names: str, prefix: str = ""
+) -> Iterator[Setting]:
+    """Yield limits of a server, whose options have their defaults, and stand in this panel."""
+    for name in names:
+        yield Setting(name, prefix + name, table.list_fields()[name], panel)
+
+
+def make_options(wanted: Sequence[str | Setting]) -> Iterator[Parameter]:
     """Yield a parameter for each setting of these tables, or with one of these keys."""
+    yield from (_make_option(each) for each in wanted if isinstance(each, Setting))
     for setting in read_settings().values():
         if setting.key in wanted or setting.key.partition(".")[0] in wanted:
             yield _make_option(setting)
@@ -95,7 +106,9 @@ def _make_option(setting: Setting) -> Parameter:
         metavar,
         setting.field.description,
         *names,
-        panel=_name_panel(setting),
+        default=setting.field.default if setting.panel else None,
+        min=setting.field.limits.get("ge") if setting.panel else None,
+        panel=setting.panel or _name_panel(setting),
         autocompletion=_complete(setting.values) if setting.values else None,
     )
     return Parameter(setting.name, Parameter.KEYWORD_ONLY, default=option, annotation=kind | None)

@@ -10,15 +10,14 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from time import monotonic
 from typing import Any, TextIO
 
 from ..data.files import STANDARD, count_lines, decode_lines, name_input, open_bytes
 from ..disk import PARTIAL, name_file, open_alone
+from ..progress import Reporter
 
 CHUNK = 1000  # lines translated together, and kept in memory
 FULL = (errno.ENOSPC, errno.EFBIG)  # errors when the disk is full or the file too large
-EVERY = 30.0  # seconds between two lines of progress without a terminal
 INTERRUPTED = 130  # the exit code after Ctrl-C
 
 # Half of a UTF-16 pair, as some programs write it; valid UTF-8 never has these bytes.
@@ -126,72 +125,11 @@ def show_progress(
 ) -> Iterator[Callable[[int], None]]:
     """Show progress on stderr; give a function that takes how much more is done.
 
-    On a terminal it is a bar, for what takes over a second; there is none if `beside`, the
-    output meanwhile, is the same terminal. Elsewhere, such as in a log file, it is one line
-    every half minute.
+    There is no bar if `beside`, the output meanwhile, is the same terminal.
     """
-    if not sys.stderr.isatty():
-        lines = ProgressLines(what, total)
-        yield lines.advance
-        lines.end()
-        return
-    if beside is not None and beside.isatty():
-        yield lambda done: None
-        return
-    from rich.console import Console
-    from rich.progress import MofNCompleteColumn, Progress, TimeElapsedColumn
-
-    columns = (*Progress.get_default_columns(), MofNCompleteColumn(), TimeElapsedColumn())
-    console = Console(stderr=True)
-    bar = Progress(*columns, console=console, transient=True, redirect_stdout=False)
-    task, begun = bar.add_task(what, total=total), monotonic()
-
-    def advance(done: int) -> None:
-        bar.advance(task, done)
-        if not bar.live.is_started and monotonic() - begun > 1:
-            bar.start()
-
-    try:
-        yield advance
-    finally:
-        if bar.live.is_started:
-            bar.stop()
-
-
-class ProgressLines:
-    """Lines of progress on stderr: how much is done, how fast, and the time that is left."""
-
-    def __init__(self, what: str, total: int | None) -> None:
-        self.what, self.total, self.done = what, total, 0
-        self.begun = self.told = monotonic()
-
-    def advance(self, done: int) -> None:
-        """Count, and print a line if the last one is half a minute old."""
-        self.done += done
-        now = monotonic()
-        if now - self.told < EVERY:
-            return
-        self.told = now
-        rate = self.done / (now - self.begun)
-        said = f"{self.what}: {self.done:,}"
-        if self.total:
-            said += f" of {self.total:,} ({100 * self.done / self.total:.0f} %)"
-        said += f", {rate:,.{0 if rate >= 100 else 1}f} a second"
-        if self.total and rate:
-            said += f", {say_time((self.total - self.done) / rate)} left"
-        print(said, file=sys.stderr, flush=True)
-
-    def end(self) -> None:
-        """Print the last line, if there were any before it."""
-        if self.told != self.begun:
-            took = say_time(monotonic() - self.begun)
-            print(f"{self.what}: {self.done:,} in {took}", file=sys.stderr, flush=True)
-
-
-def say_time(seconds: float) -> str:
-    """Return hours, minutes and seconds, as 1:02:03."""
-    minutes, rest = divmod(round(seconds), 60)
-    return f"{minutes // 60}:{minutes % 60:02}:{rest:02}"
+    is_shared = beside is not None and beside.isatty() and sys.stderr.isatty()
+    with Reporter(quiet=is_shared).counting(what, total) as tell:
+        yield tell
 
 
 def name_lines(lines: Sequence[int]) -> str:

@@ -34,7 +34,6 @@ DATA = opt(
 # What may be given besides --resume, and what says when a training stops.
 RESUMING = {"resume", "changes", "accept_changed_data", "accept_changed_settings"}
 RESUMING |= {"device", "quiet", "as_json", "plugin"}
-NOT_STORED = ("device", "quiet", "began", "hooks")  # of what a training is told
 ENDS = ("minutes", "steps", "epochs")
 
 
@@ -121,53 +120,60 @@ def train(
     glassformer train --resume my-model
     """
     began = time.perf_counter() - time.process_time()  # --minutes include the imports
-    how: dict[str, Any] = {"device": device, "quiet": quiet, "began": began}
-    how |= {"hooks": context.obj} if context.obj else {}
-    typed = find_typed(context)
-    if resume:
-        if typed.keys() - RESUMING:
-            raise ValueError(
-                "--resume takes everything from the run itself: leave all out but --set"
-            )
-        how |= {"accept_changed_data": accept_changed_data}
-        how |= {"accept_changed_settings": accept_changed_settings}
-        summary = _resume(resume, changes or (), how)
-    else:
-        recipe, files = part_words(words or (), data)
-        texts = join_data([str(path) for path in files], data)
-        if recipe and not texts and not (recipe in NAMES or Path(recipe).suffix == ".toml"):
-            raise ValueError(f"{recipe}: no file, folder or recipe of that name is there")
-        config = choose_config(recipe, size, parent, typed, changes or (), init_from or ())
-        if not (out and (texts or any(each.paths for each in config.data.corpus))):
-            raise ValueError("train needs --data and --out, or --resume alone")
-        keep_apart(None, *map(Path, (*texts, *(valid or ()))))
-        if parent and init_from:
-            raise ValueError("--from takes a model whole, --init-from takes parts: give one")
-        from .. import train as training
-
-        how |= {"valid": valid or None, "parent": parent, "new_tokens": new_tokenizer}
-        how |= {"init_from": init_from or (), "alignments": alignments, "lm_prior": lm_prior}
-        if seeds:
-            now = {name: how.pop(name) for name in NOT_STORED if name in how}
-            given = {"valid": how.pop("valid"), "test": test, "how": how}
-            summary = training.train_seeds(config, texts, out, seeds, **given, **now)
-        else:
-            summary = training.train(config, texts, out, **how)
-    _tell(summary, as_json)
+    now: dict[str, Any] = {"device": device, "quiet": quiet, "began": began}
+    now |= {"hooks": context.obj} if context.obj else {}
+    go = _resume if resume else _begin
+    summary = go(context.params, find_typed(context), now)
+    if summary.is_first:  # of several processes, only the first prints
+        print(to_json(summary.to_json()) if as_json else summary.text)
+    if not summary.is_finished:
+        raise Exit(INTERRUPTED)  # so that a command after "&&" does not get an unfinished model
 
 
-def _resume(out: Path, changes: Sequence[str], how: dict[str, Any]) -> Summary | SeedsSummary:
+def _begin(
+    given: Mapping[str, Any], typed: Mapping[str, Any], now: Mapping[str, Any]
+) -> Summary | SeedsSummary:
+    """Begin a training, or those of several seeds; `now` is what is not stored of the options."""
+    changes, init_from, out = given["changes"] or (), given["init_from"] or (), given["out"]
+    recipe, files = part_words(given["words"] or (), given["data"])
+    texts = join_data([str(path) for path in files], given["data"])
+    if recipe and not texts and not (recipe in NAMES or Path(recipe).suffix == ".toml"):
+        raise ValueError(f"{recipe}: no file, folder or recipe of that name is there")
+    config = choose_config(recipe, given["size"], given["parent"], typed, changes, init_from)
+    if not (out and (texts or any(each.paths for each in config.data.corpus))):
+        raise ValueError("train needs --data and --out, or --resume alone")
+    keep_apart(None, *map(Path, (*texts, *(given["valid"] or ()))))
+    if given["parent"] and init_from:
+        raise ValueError("--from takes a model whole, --init-from takes parts: give one")
+    from .. import train as training
+
+    valid = given["valid"] or None
+    how = {name: given[name] for name in ("parent", "alignments", "lm_prior")}
+    how |= {"new_tokens": given["new_tokenizer"], "init_from": init_from}
+    if not given["seeds"]:
+        return training.train(config, texts, out, valid=valid, **how, **now)
+    tests = {"valid": valid, "test": given["test"], "how": how}
+    return training.train_seeds(config, texts, out, given["seeds"], **tests, **now)
+
+
+def _resume(
+    given: Mapping[str, Any], typed: Mapping[str, Any], now: Mapping[str, Any]
+) -> Summary | SeedsSummary:
     """Resume a training, or those of several seeds, which take no changes."""
+    if typed.keys() - RESUMING:
+        raise ValueError("--resume takes everything from the run itself: leave all out but --set")
     from .. import train as training
     from ..train.seeds import has_seeds
 
+    out, changes = given["resume"], given["changes"] or ()
+    accepted = {name: given[name] for name in ("accept_changed_data", "accept_changed_settings")}
     if not has_seeds(out):
-        return training.resume(out, changes=changes, **how)
+        return training.resume(out, changes=changes, **accepted, **now)
     if changes:
         raise ValueError(
             f"{out} holds several seeds: --set is for one, as in --resume {out}/seed-1"
         )
-    return training.resume_seeds(out, **how)
+    return training.resume_seeds(out, **accepted, **now)
 
 
 def part_words(
@@ -199,13 +205,6 @@ def join_data(files: Sequence[T] | None, data: Sequence[T] | None) -> list[T]:
     if files and data:
         raise ValueError(f"{files[0]} and --data {data[0]}: give the data in one of these ways")
     return [*(files or data or ())]
-
-
-def _tell(summary: Summary | SeedsSummary, as_json: bool) -> None:
-    if summary.is_first:  # of several processes, only the first prints
-        print(to_json(summary.to_json()) if as_json else summary.text)
-    if not summary.is_finished:
-        raise Exit(INTERRUPTED)  # so that a command after "&&" does not get an unfinished model
 
 
 def choose_config(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import typer
 from typer.core import TyperCommand
@@ -14,6 +14,9 @@ from typer.main import get_command
 from ..compatibility.other_names import Ours, find_name, suggest_names
 from .effects import refuse_by_others
 from .options import PLUGIN
+
+if TYPE_CHECKING:
+    from .settings import Setting
 
 # The verbs that train or load a model; each takes a plugin.
 WITH_PLUGIN = {
@@ -32,7 +35,7 @@ WITH_PLUGIN |= {"complete", "fill", "classify", "augment"}
 Function = TypeVar("Function", bound=Callable[..., None])
 
 
-def takes(*settings: str) -> Callable[[Function], Function]:
+def takes(*settings: str | Setting) -> Callable[[Function], Function]:
     """Give a verb the options of settings, by the names of their tables or by their keys.
 
     It finds them in the parameters of its context. They are made when the verb is used: to list the
@@ -140,7 +143,7 @@ class Verb(TyperCommand):
                 yield f"--set {name}=VALUE"
 
 
-def make_params(wanted: Sequence[str]) -> list[Any]:
+def make_params(wanted: Sequence[str | Setting]) -> list[Any]:
     """Return the options of settings as Typer makes them for the parameters of a function."""
     if not wanted:
         return []

@@ -12,10 +12,10 @@ from fastapi import APIRouter, Request, Response
 from ..see import derive
 from ..see.trace import Trace
 from ..see.wording import find_side
+from ..translator import Translator
 from .api_error import ApiError, refuse_missing
 from .arrays import Array, pack_array
 from .jobs import BackgroundJob
-from .recordings import Recording
 from .requests import CutsRequest, GradientsRequest, HeadsRequest
 from .service import Service, TheService, TheTrace
 from .streams import Json, stream_answer
@@ -189,28 +189,21 @@ async def weigh_heads(
     `lead`: ln(p(token) / p(rival)) with all heads; `leads`: the same without each head, block by
     block.
     """
-    kept = _find_with_model(service, id)
-    return await stream_answer(
-        request, service.jobs.start(lambda job: weigh_each_head(job, service, kept, body))
-    )
 
+    def measure(job: BackgroundJob, translator: Translator, trace: Trace) -> dict[str, Any]:
+        from ..see.silencing import silence_each
 
-def weigh_each_head(
-    job: BackgroundJob, service: Service, kept: Recording, body: HeadsRequest
-) -> dict[str, Any]:
-    """Run one pass for each block, and return the leads; for a job's thread."""
-    translator = service.model_pool.load(service.model_pool.find(kept.model))
-    from ..see.silencing import silence_each
+        found = silence_each(translator, trace, body.step, body.rival, job.check)
+        token = translator.tokenizers.target.token
+        return {
+            "step": found.step,
+            "token": {"id": found.token, "text": token(found.token)},
+            "rival": {"id": found.rival, "text": token(found.rival)},
+            "lead": found.lead,
+            "leads": {block: leads.tolist() for block, leads in found.leads.items()},
+        }
 
-    found = silence_each(translator, kept.trace, body.step, body.rival, job.check)
-    token = translator.tokenizers.target.token
-    return {
-        "step": found.step,
-        "token": {"id": found.token, "text": token(found.token)},
-        "rival": {"id": found.rival, "text": token(found.rival)},
-        "lead": found.lead,
-        "leads": {block: leads.tolist() for block, leads in found.leads.items()},
-    }
+    return await _run_again(id, request, service, measure)
 
 
 @router.post("/traces/{id}/cuts", response_class=Json)
@@ -221,21 +214,13 @@ async def weigh_words(
 
     `log_probs`: of the tokens of `rows` together, without each group.
     """
-    kept = _find_with_model(service, id)
-    return await stream_answer(
-        request, service.jobs.start(lambda job: weigh_each_word(job, service, kept, body))
-    )
 
+    def measure(job: BackgroundJob, translator: Translator, trace: Trace) -> dict[str, Any]:
+        from ..see.cutting import cut_each
 
-def weigh_each_word(
-    job: BackgroundJob, service: Service, kept: Recording, body: CutsRequest
-) -> dict[str, Any]:
-    """Run one pass for all groups together; for a job's thread."""
-    translator = service.model_pool.load(service.model_pool.find(kept.model))
-    job.check()
-    from ..see.cutting import cut_each
+        return {"log_probs": cut_each(translator, trace, body.rows, body.groups)}
 
-    return {"log_probs": cut_each(translator, kept.trace, body.rows, body.groups)}
+    return await _run_again(id, request, service, measure)
 
 
 @router.post("/traces/{id}/gradients", response_class=Json)
@@ -248,26 +233,33 @@ async def weigh_tokens(
     The integrated ones sum to `log_prob` - `baseline` + `gap`: what ln p gains where vectors of
     zeros become the tokens.
     """
-    kept = _find_with_model(service, id)
-    return await stream_answer(
-        request, service.jobs.start(lambda job: weigh_each_token(job, service, kept, body))
-    )
+
+    def measure(job: BackgroundJob, translator: Translator, trace: Trace) -> dict[str, Any]:
+        from ..see.gradients import attribute_gradients
+
+        return attribute_gradients(translator, trace, body.rows).to_json()
+
+    return await _run_again(id, request, service, measure)
 
 
-def weigh_each_token(
-    job: BackgroundJob, service: Service, kept: Recording, body: GradientsRequest
-) -> dict[str, Any]:
-    """Differentiate along the way from zeros to the tokens; for a job's thread."""
-    translator = service.model_pool.load(service.model_pool.find(kept.model))
-    job.check()
-    from ..see.gradients import attribute_gradients
+async def _run_again(
+    id: str,
+    request: Request,
+    service: Service,
+    measure: Callable[[BackgroundJob, Translator, Trace], dict[str, Any]],
+) -> Response:
+    """Answer with what a job measures on a recording, running its model again.
 
-    return attribute_gradients(translator, kept.trace, body.rows).to_json()
-
-
-def _find_with_model(service: Service, id: str) -> Recording:
-    """Return a recording whose model the server has. Raises ApiError if it was uploaded."""
+    Raises ApiError if the recording was uploaded: then its model is not here.
+    """
     kept = service.recordings.find(id)
     if kept.model is None:
         raise ApiError(400, "this recording was uploaded: its model is not here")
-    return kept
+    model = service.model_pool.find(kept.model)
+
+    def work(job: BackgroundJob) -> dict[str, Any]:
+        translator = service.model_pool.load(model)
+        job.check()
+        return measure(job, translator, kept.trace)
+
+    return await stream_answer(request, service.jobs.start(work))

@@ -58,7 +58,11 @@ def list_trainings(trainings: TheTrainings) -> Response:
     return Json(
         {
             "trainings": [trainings.describe(each) for each in trainings.list_all()],
-            "limits": {name: getattr(limits, name) for name in ("minutes", "upload", "disk")},
+            "limits": {
+                "minutes": limits.minutes,
+                "upload": limits.upload << 20,  # bytes
+                "disk": limits.disk << 20,
+            },
         }
     )
 
@@ -89,7 +93,7 @@ async def upload_text(
     training = await run_sync(trainings.find, id)
     name = Path(name.replace("\\", "/")).name or part
     announced = request.headers.get("content-length", "0")
-    size, most = int(announced) if announced.isdecimal() else 0, trainings.limits.upload
+    size, most = int(announced) if announced.isdecimal() else 0, trainings.limits.upload << 20
     read = 0
     await run_sync(trainings.check_room, min(size, most))
     writer = UploadWriter(training.folder / TEXT, name_part(part, name), name, most)

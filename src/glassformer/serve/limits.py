@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Coroutine
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from ..settings.table import Settings, setting
 from .api_error import ApiError
 
 if TYPE_CHECKING:  # the command line shows these limits without a server installed
@@ -16,39 +16,46 @@ T = TypeVar("T")
 BEAT = 1.0  # seconds between two checks whether the client is still connected
 
 
-@dataclass(frozen=True)
-class Limits:
-    """The limits of a server; beyond them an error names the limit in one sentence."""
+class Limits(Settings):
+    """The limits of a server; beyond them an error names the limit in one sentence.
 
-    characters: int = 20_000  # of all texts of one request
-    document: int = 200_000  # characters of one document
-    texts: int = 256  # in one request
-    seconds: float = 60.0  # from a request to its answer
-    document_seconds: float = 600.0  # the same, for a document
-    body: int = 1 << 20  # bytes of a request
-    file: int = 32 << 20  # bytes of a document
-    upload: int = 256 << 20  # bytes of a saved trace, packed and unpacked
-    waiting: int = 2048  # sentences accepted and not yet translated
-    batch: int = 64  # sentences translated together
-    beam: int = 16
-    alternatives: int = 8
-    tokens: int = 256  # of a sentence that is recorded
-    traces: int = 256 << 20  # bytes of recordings kept in memory
-    answers: int = 64 << 20  # bytes of translated sentences kept in memory
-    files: int = 64 << 20  # bytes of translated documents that wait to be fetched
-    jobs: int = 16  # recordings and streams waiting
-    loaded: int = 4  # models in memory
-    connections: int = 1024
+    Some are options of `glassformer serve`.
+    """
+
+    characters: int = setting(20_000, "Most of one request.", ge=1)
+    document: int = setting(200_000, "Characters of one document.")
+    texts: int = setting(256, "Texts in one request.")
+    seconds: float = setting(60.0, "Longest for a request.", ge=0.1)
+    document_seconds: float = setting(600.0, "Longest for a document.")
+    file: int = setting(32 << 20, "Bytes of a document.")
+    upload: int = setting(256 << 20, "Bytes of a saved trace, packed and unpacked.")
+    waiting: int = setting(
+        2048, "Sentences that may wait; further requests are told when to try again.", ge=1
+    )
+    batch: int = setting(64, "Sentences translated together.", ge=1)
+    beam: int = setting(16, "The widest beam.")
+    alternatives: int = setting(8, "Translations of one text beside the best.")
+    tokens: int = setting(256, "Tokens of a sentence that is recorded.")
+    recordings: int = setting(256, "Memory for recordings, in MiB.", ge=1)
+    cache: int = setting(64, "Memory for translated sentences, in MiB; 0: none are kept.", ge=0)
+    files: int = setting(64 << 20, "Bytes of translated documents that wait to be fetched.")
+    jobs: int = setting(16, "Recordings and streams waiting.")
+    loaded: int = setting(4, "Models kept in memory.", ge=1)
+    connections: int = setting(1024, "Connections at once.")
+
+    @property
+    def body(self) -> int:
+        """Return the most bytes of a request: an escaped character takes up to 12."""
+        return max(1 << 20, 12 * self.characters)
 
 
-@dataclass(frozen=True)
-class TrainingLimits:
+class TrainingLimits(Settings):
     """The limits of trainings that are begun in the app; one is under way at a time."""
 
-    minutes: float = 60.0  # of one training
-    upload: int = 64 << 20  # bytes of one file of text
-    disk: int = 4 << 30  # bytes of all trainings together
-    spare: int = 256 << 20  # bytes that a training may need, and that the disk keeps free
+    minutes: float = setting(60.0, "Longest for a training.", ge=0.1)
+    upload: int = setting(64, "Largest file of text, in MiB.", ge=1)
+    disk: int = setting(4096, "What all trainings may take of the disk, in MiB.", ge=1)
+    spare: int = setting(256, "MiB that a training may need, and that the disk keeps free.")
 
 
 async def wait_for(work: Coroutine[Any, Any, T], request: Request, seconds: float) -> T:

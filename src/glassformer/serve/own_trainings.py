@@ -247,9 +247,9 @@ class OwnTrainings:
     def check_room(self, more: int) -> None:
         """Raise TrainingError if `more` bytes would be too much for this folder or its disk."""
         used, most = measure_folder(self.folder), self.limits.disk
-        if used + more > most:
-            raise TrainingError("room", 507, used=used >> 20, most=most >> 20)
-        if shutil.disk_usage(self.folder).free < more + self.limits.spare:
+        if used + more > most << 20:
+            raise TrainingError("room", 507, used=used >> 20, most=most)
+        if shutil.disk_usage(self.folder).free < more + (self.limits.spare << 20):
             raise TrainingError("full", 507)
 
     def add_file(self, id: str, part: str, found: UploadedFile) -> None:
@@ -302,7 +302,7 @@ class OwnTrainings:
         with self._lock:
             training = self._find_quiet(id, *STARTABLE)
             self._check_idle()
-            self.check_room(self.limits.spare)
+            self.check_room(self.limits.spare << 20)
             facts = training.facts
             facts.minutes, facts.size, facts.mended = minutes, size, mended
             facts.begun, facts.spent = time.time(), 0.0

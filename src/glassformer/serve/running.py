@@ -92,13 +92,13 @@ def make_service(
     if trainings:
         most = training_limits or TrainingLimits()
         own = OwnTrainings(trainings, model_pool, most, how.get("device", "auto"))
-    answers = AnswerCache(limits.answers, model_pool.identify)
+    answers = AnswerCache(limits.cache << 20, model_pool.identify)
     batcher = Batcher(limits, metrics.observe_batch, others or (search_here,), answers)
     return Service(
         model_pool=model_pool,
         limits=limits,
         jobs=Jobs(limits),
-        recordings=Recordings(limits.traces),
+        recordings=Recordings(limits.recordings << 20),
         batcher=batcher,
         translation_service=TranslationService(model_pool, batcher, limits),
         languages=Languages(model_pool),

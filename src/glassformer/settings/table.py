@@ -9,7 +9,7 @@ fields (`schema.py`): it converts a value where it can, or explains what is wron
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from types import MappingProxyType, NoneType, UnionType
 from typing import Any, ClassVar, Literal, Self, Union, get_args, get_origin, get_type_hints
 
@@ -30,10 +30,11 @@ class SettingField:
         default: Any,
         description: str = "",
         check: Callable[[Any], Any] | None = None,
+        needs: str = "",
         **limits: Any,
     ):
         self.default, self.description = default, description
-        self.check, self.limits = check, limits
+        self.check, self.needs, self.limits = check, needs, limits
 
     def take(self, value: Any) -> Any:
         """Return the value of a setting. Raise `UnfitError` if it is not just as it should be."""
@@ -44,6 +45,14 @@ class SettingField:
             if not KEPT[name](found, limit):
                 raise UnfitError
         return self.check(found) if self.check else found
+
+    def is_idle(self, table: Settings) -> bool:
+        """Return whether the setting has no effect, because of the value of another one."""
+        name, equals, wanted = self.needs.partition("=")
+        found = getattr(table, name.rstrip("!")) if name else True
+        if not equals:
+            return not found
+        return (found in wanted.split("|")) == name.endswith("!")
 
 
 KEPT: dict[str, Callable[[Any, Any], bool]] = {
@@ -62,6 +71,8 @@ def setting(default: Any, description: str, **limits: Any) -> Any:
     The description is its help on the command line and its line in docs/settings.md; it ends with
     the section of the paper, if that speaks of it. `...` as the default: it has to be given. Among
     the limits, `check` is called with a value: it returns what is kept, or raises ValueError.
+    `needs` is the setting of the same table without which this one has no effect, and may not be
+    changed: "lora_rank" (which must be set), "layout=sine|learned" or "schedule!=inverse_sqrt".
     """
     return SettingField(default, description, **limits)
 
@@ -134,8 +145,39 @@ class Settings:
             raise KeyError(missing[0])
         made = cls.__new__(cls)
         made.__setstate__((values, frozenset(given)))
+        made._check_needs()
         made.check()
         return made
+
+    def _check_needs(self) -> None:
+        """Raise ValueError for a setting that was changed and has no effect."""
+        for name in self.list_idle():
+            if changed := self.list_changed([name]):
+                other, equals, _ = type(self).model_fields[name].needs.partition("=")
+                other = other.rstrip("!")
+                why = f"with {other}={getattr(self, other)}" if equals else f"without {other}"
+                raise ValueError(f"{changed[0]} has no effect {why}")
+
+    def list_idle(self) -> list[str]:
+        """Return the names of the settings that have no effect, by what each `needs`."""
+        fields = type(self).model_fields.items()
+        return [name for name, field in fields if field.needs and field.is_idle(self)]
+
+    def list_changed(self, names: Iterable[str], **defaults: Any) -> list[str]:
+        """Return those of these settings that have not their default, as `name=value`.
+
+        `defaults` are further settings, by name, with what counts as their default here. A table
+        among the settings stands for its own, as `table.name=value`.
+        """
+        usual = {name: type(self).model_fields[name].default for name in names} | defaults
+        found: list[str] = []
+        for name, default in usual.items():
+            value = getattr(self, name)
+            if isinstance(value, Settings):
+                found += (f"{name}.{each}" for each in value.list_changed((), **vars(default)))
+            elif value != default:
+                found.append(f"{name}={value}")
+        return found
 
     @classmethod
     def list_fields(cls) -> Mapping[str, SettingField]:

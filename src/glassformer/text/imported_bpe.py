@@ -10,13 +10,11 @@ from __future__ import annotations
 import json
 from base64 import b64decode
 from collections.abc import Iterable, Mapping, Sequence
-from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 from tokenizers import Encoding
 from tokenizers import Tokenizer as Backend
 
-from ..disk import read_text
 from .layout import CONTROLS, is_tag
 from .unicode import replace_surrogates
 from .unigram import PROBE, SPACE, UNKNOWN, Unigram, describe_spaces, refuse_panics
@@ -65,15 +63,7 @@ class ImportedBpe(Unigram):
         self._bytes = [self._read(token).encode() for token in vocabulary]
 
     @classmethod
-    def load(cls, path: Path | str) -> ImportedBpe:
-        """Read a tokenizer.json; raise ValueError for one that `save` would not write."""
-        try:
-            return cls._parse(json.loads(read_text(Path(path))))
-        except (ValueError, KeyError, TypeError, AttributeError, IndexError, RecursionError):
-            raise ValueError(f"{path}: not a tokenizer of glassformer, or a damaged one") from None
-
-    @classmethod
-    def _parse(cls, found: Mapping[str, Any]) -> ImportedBpe:
+    def _parse(cls, found: Mapping[str, Any]) -> Self:
         model = found["model"]
         ids: dict[str, int] = model["vocab"]
         tokens = sorted(ids, key=ids.__getitem__)

@@ -12,7 +12,7 @@ from base64 import b64decode, b64encode
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any, NoReturn, Self
 
 from tokenizers import Encoding
 from tokenizers import Tokenizer as Backend
@@ -59,7 +59,7 @@ class Unigram(Tokenizer):
         self._ids = {token: id for id, token in enumerate(vocabulary) if id >= len(CONTROLS)}
 
     @classmethod
-    def load(cls, path: Path | str) -> Unigram:
+    def load(cls, path: Path | str) -> Self:
         """Read a tokenizer.json; raise ValueError for one that `save` would not write."""
         try:
             return cls._parse(json.loads(read_text(Path(path))))
@@ -67,7 +67,7 @@ class Unigram(Tokenizer):
             raise ValueError(f"{path}: not a tokenizer of glassformer, or a damaged one") from None
 
     @classmethod
-    def _parse(cls, found: Mapping[str, Any]) -> Unigram:
+    def _parse(cls, found: Mapping[str, Any]) -> Self:
         entries: list[tuple[str, float]] = [tuple(entry) for entry in found["model"]["vocab"]]
         vocabulary = [token.removeprefix(OUT_OF_REACH) for token, _ in entries]
         scores = [

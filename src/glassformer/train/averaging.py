@@ -9,12 +9,12 @@ import torch
 
 from ..checks.known_words import copy_known_words
 from ..directory import BEST, CARD, CONFIG, load_model, save_model, write_text
+from ..progress import Reporter
 from ..publish.card import NEEDED, hash_files, read_facts, write_card
 from ..publish.golden import write_golden
 from ..weights.tensors import load_tensors
 from ..weights.weights_file import WeightsFile
 from .checkpoint import checkpoints, read_progress
-from .log import Reporter
 from .preparation import CHECKPOINTS, RUN, prepare_run, read_record, read_settings
 from .validation import Validation, spread_sample, validate
 

@@ -12,7 +12,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from ..config import OF_WEIGHTS, Config
+from ..config import Config, Train
 from ..directory import FREE, WEIGHTS, Tokenizers, load_model, locate, save_model
 from ..model import EncoderDecoder
 from ..publish.card import hash_file, read_facts
@@ -21,7 +21,7 @@ from ..weights.meta_model import make_meta_model
 
 PARENT = "parent"  # the copy in the run's folder: a run that has begun does not need the original
 WEIGHTS_OF_LOSS = tuple(
-    f"{kind}_{name}" for kind, names in OF_WEIGHTS.items() for name in ("weight", *names)
+    name for name in Train.model_fields if name.startswith(("alignment_", "prior_", "risk_"))
 )
 # Parts that go by another name than in the network, for `train.freeze`.
 ALIASES = {"embedding": ("source_embedding", "target_embedding", "output_table")}

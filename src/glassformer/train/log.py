@@ -1,101 +1,13 @@
-"""The output of a training: progress bars for people, metrics.jsonl and TensorBoard."""
+"""The numbers of a training: metrics.jsonl, and TensorBoard's files."""
 
 from __future__ import annotations
 
 import json
-import sys
-import time
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from rich.console import Console
-from rich.progress import (
-    BarColumn,
-    MofNCompleteColumn,
-    Progress,
-    TextColumn,
-    TimeElapsedColumn,
-    TimeRemainingColumn,
-)
-
 from ..directory import write_text
-
-Advance = Callable[..., None]  # advance(done, total=None, note="")
-
-
-class Reporter:
-    """A reporter on stderr: progress bars with ETA on a terminal, plain lines elsewhere."""
-
-    def __init__(self, quiet: bool = False):
-        self.console = Console(stderr=True, quiet=quiet, soft_wrap=True, highlight=False)
-        self.every = 15.0  # seconds between lines where no bar can be drawn
-        self.said = set[str]()
-
-    def say(self, text: str) -> None:
-        self.console.print(text, markup=False)
-
-    def say_once(self, text: str) -> None:
-        """Say what may come up again, but not again."""
-        if text not in self.said:
-            self.said.add(text)
-            self.say(text)
-
-    @contextmanager
-    def phase(self, name: str, total: int | None = None) -> Iterator[Advance]:
-        """Show the progress of a phase; call the yielded function with how much is done."""
-        if not (self.console.is_terminal and sys.stderr.isatty()):
-            yield self._lines(name, total)
-            return
-        columns = (
-            TextColumn("{task.description:<12}"),
-            BarColumn(),
-            MofNCompleteColumn(),
-            TimeElapsedColumn(),
-            TextColumn("left"),
-            TimeRemainingColumn(),
-            TextColumn("{task.fields[note]}"),
-        )
-        with Progress(*columns, console=self.console, transient=True) as progress:
-            task = progress.add_task(name, total=total, note="")
-
-            def advance(done: int, total: int | None = total, note: str = "") -> None:
-                progress.update(task, completed=done, total=total, note=note)
-
-            yield advance
-
-    @contextmanager
-    def counting(self, name: str, total: int) -> Iterator[Callable[[int], None]]:
-        """Show the progress of a phase; call the yielded function with how many more are done."""
-        done = 0
-        with self.phase(name, total) as advance:
-
-            def count(more: int) -> None:
-                nonlocal done
-                done += more
-                advance(done)
-
-            yield count
-
-    def _lines(self, name: str, total: int | None) -> Advance:
-        began = last = time.monotonic()
-        first: int | None = None
-
-        def advance(done: int, total: int | None = total, note: str = "") -> None:
-            nonlocal last, first
-            now = time.monotonic()
-            first = done if first is None else first
-            if now - last < self.every:
-                return
-            last = now
-            left = ""
-            if total and done > first:
-                left = f", {(now - began) / (done - first) * (total - done):.0f} s left"
-            of = f" of {total:,}" if total else ""
-            self.say(f"{name}: {done:,}{of}{left} {note}".rstrip())
-
-        return advance
 
 
 class MetricsLog:

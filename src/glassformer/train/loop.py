@@ -52,7 +52,8 @@ class Loop:
     def run(self) -> Progress:
         """Train until the last step, early stopping or a signal; return the progress."""
         self._begin()
-        with listen_for_stop(self._stop), self.report.phase("training", self.steps) as advance:
+        training = self.report.phase("training", self.steps, self.progress.step)
+        with listen_for_stop(self._stop), training as advance:
             while self.progress.step < self.steps and not (self.stopped or self._is_over):
                 updater, step = self.updater, self.progress.step + 1
                 batches = self.setup.deal(step, updater)

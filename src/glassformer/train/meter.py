@@ -13,7 +13,7 @@ from dataclasses import replace
 from statistics import mean, median
 
 from ..data.batches import Batch
-from .log import Reporter
+from ..progress import Reporter
 from .plan import Costs
 from .updates import Updater
 

@@ -54,6 +54,7 @@ from ..directory import RECORD as RECORD
 from ..directory import RUN as RUN
 from ..disk import write_json, write_text
 from ..machine.properties import describe_machine, look_at_machine
+from ..progress import Reporter
 from ..publish.card import Origin
 from ..text import Tokenizer
 from ..text.spacing import close_up, is_unspaced
@@ -62,7 +63,6 @@ from .auto import choose_settings, measure_corpus, render_choices
 from .guided_alignment import ALIGNMENTS, read_links
 from .init_from import PARENT, InitModel, check_parts, count_known
 from .language_prior import PRIOR, copy_prior
-from .log import Reporter
 from .objective import check_objective
 from .pretrained import copy_models
 

@@ -8,13 +8,14 @@ decoder, without cross-attention, as a causal one, and a classifier as either's 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
-from ..config import SIDE_OF, Config, list_changed
+from ..config import SIDE_OF, Config
 from ..directory import FREE, load_model, locate, open_model, save_model
 from .init_from import record_origin
 
@@ -70,9 +71,10 @@ def _check(folder: Path, own: Config, config: Config) -> None:
     """Raise ValueError for a setting that makes the weights of a model useless."""
     names = [name for name in type(own.model).model_fields if name not in OWN]
     then = {name: getattr(own.model, name) for name in names}
-    for changed in list_changed(config.model, names, **then):
+    for changed in config.model.list_changed((), **then):
         name = changed.partition("=")[0]
-        raise ValueError(f"model.{changed} does not fit {folder}, which has {name}={then[name]}")
+        known = f"{name}={attrgetter(name)(own.model)}"
+        raise ValueError(f"model.{changed} does not fit {folder}, which has {known}")
     if config.text.vocabulary != own.text.vocabulary:
         raise ValueError(
             f"text.vocabulary={config.text.vocabulary} has no effect: the tokens of {folder} are "

@@ -16,10 +16,10 @@ from ..data.sources import Corpora
 from ..data.store import Store
 from ..directory import CONFIG, Tokenizers
 from ..disk import write_json
+from ..progress import Reporter
 from ..typed_json import check_type
 from .checkpoint import checkpoints, set_damaged_aside, settings_of
 from .guided_alignment import ALIGNMENTS
-from .log import Reporter
 from .preparation import (
     CHECKPOINTS,
     RECORD,

@@ -23,6 +23,7 @@ from ..disk import write_text
 from ..kernels.tiles import has_tiles
 from ..machine.device import choose_precision
 from ..model import EncoderDecoder
+from ..progress import Reporter
 from ..translator import Translator
 from . import plan as planning
 from . import validation
@@ -31,7 +32,6 @@ from .checkpoint import checkpoints
 from .distributed import ProcessGroup
 from .hooks import NONE, Hooks, Loss
 from .init_from import freeze, load_initial_weights
-from .log import Reporter
 from .lora import adapt
 from .meter import time_updates
 from .micro_batching import MicroBatching

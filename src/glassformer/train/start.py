@@ -17,6 +17,7 @@ from ..data.in_memory import Rows, keep_pairs
 from ..directory import WEIGHTS
 from ..machine.device import free_memory, keep_memory
 from ..machine.properties import describe_machine
+from ..progress import Reporter
 from ..publish.card import hash_files, write_card
 from ..publish.golden import write_golden
 from ..version import __version__
@@ -26,7 +27,6 @@ from .divergence import tell_lower_rate
 from .goal import Goal
 from .hooks import NONE, Hooks
 from .init_from import InitModel
-from .log import Reporter
 from .loop import Loop
 from .preparation import (
     PAIRS,

@@ -7,7 +7,8 @@ import sys
 
 import pytest
 
-from glassformer.cli import main, terminal
+from glassformer import progress
+from glassformer.cli import main
 from glassformer.cli.terminal import show_progress
 from glassformer.translator import Translator
 
@@ -25,7 +26,7 @@ class Clock:
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     made = Clock()
-    monkeypatch.setattr(terminal, "monotonic", made)
+    monkeypatch.setattr(progress, "monotonic", made)
     return made
 
 

@@ -7,7 +7,6 @@ import json
 import math
 import socket
 import time
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -95,7 +94,9 @@ def test_the_limit_that_is_named_is_the_one_that_holds(client: Client) -> None:
     text = {"text": "the cat " * 99, "target": "a"}
     allowed = client.service.limits
     try:
-        object.__setattr__(client.service, "limits", replace(allowed, tokens=2 * longest))
+        object.__setattr__(
+            client.service, "limits", allowed.model_copy(update={"tokens": 2 * longest})
+        )
         said = client.ask("/api/trace", text).json["error"]
     finally:
         object.__setattr__(client.service, "limits", allowed)

@@ -69,7 +69,7 @@ def test_one_that_was_killed_is_replaced(pool: ModelPool, process: TranslatingPr
 
 @pytest.fixture(scope="module")
 def several() -> Iterator[Client]:
-    limits = Limits(answers=0)
+    limits = Limits(cache=0)
     yield from start(make_service(["demo"], limits=limits, processes=2, **OPTIONS))
 
 

@@ -34,7 +34,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def school(folder: Path) -> Iterator[Client]:
     """A server that trains."""
-    most = TrainingLimits(minutes=2, upload=1 << 20, disk=200 << 20, spare=1 << 20)
+    most = TrainingLimits(minutes=2, upload=1, disk=200, spare=1)
     service = make_service(
         ["demo"], device="cpu", trainings=folder, training_limits=most, limits=Limits()
     )
@@ -148,10 +148,10 @@ def test_the_disk_is_not_filled(school: Client, folder: Path) -> None:
     assert trainings
     id, limits = make(school, "full"), trainings.limits
     try:
-        trainings.limits = TrainingLimits(disk=1000)
+        trainings.limits = trainings.limits.model_copy(update={"disk": 0})
         answer = upload(school, id, "source", SOURCE, "a.en", "zh")
         assert answer.status == 507 and "请先删除一个" in answer.json["error"]
-        trainings.limits = TrainingLimits(spare=1 << 60)
+        trainings.limits = TrainingLimits(spare=1 << 40)
         assert upload(school, id, "source", SOURCE, "a.en").status == 507
     finally:
         trainings.limits = limits

@@ -8,10 +8,10 @@ import pytest
 import torch
 
 from glassformer.config import Config
+from glassformer.progress import Reporter
 from glassformer.publish.card import read_facts
 from glassformer.train import train
 from glassformer.train.averaging import average
-from glassformer.train.log import Reporter
 from glassformer.train.preparation import prepare_run
 from glassformer.weights.tensors import load_tensors
 

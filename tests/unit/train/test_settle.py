@@ -10,9 +10,9 @@ import torch
 from glassformer.config import Config, Model
 from glassformer.directory import CONFIG
 from glassformer.disk import write_json
+from glassformer.progress import Reporter
 from glassformer.train import settle as settling
 from glassformer.train.distributed import ALONE
-from glassformer.train.log import Reporter
 from glassformer.train.preparation import RECORD, RUN, open_run, prepare_run, read_record
 from glassformer.train.resuming import look_before
 from glassformer.train.settle import Setup, choose_padding, settle

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from glassformer.config import Config
-from glassformer.train.log import Reporter
+from glassformer.progress import Reporter
 from glassformer.train.preparation import open_run, prepare_run
 
 SETTINGS = {"text": {"vocabulary": 320}, "train": {"seed": 3}}
