@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from damage import power, recording
 from damage.ledger import Ledger
-from damage.trainings import Trainings, assert_same, results, saved
+from damage.trainings import RECURRENT, Trainings, assert_same, results, saved
 
 TABLE = "Kill and resume"
 QUICK, ALL = 10, 240
@@ -65,6 +65,24 @@ def test_killed(trainings: Trainings, fresh: Fresh, ledger: Ledger, number: int)
         happened = "resumed; final weights, model, golden.json bit-identical"
         ledger.note(TABLE, SAID[place], happened, "the work since the last checkpoint", detail=kind)
     assert lost
+
+
+@pytest.mark.parametrize("place", [ANYWHERE, "save"])
+def test_a_recurrent_network_killed(
+    trainings: Trainings, fresh: Fresh, ledger: Ledger, place: str
+) -> None:
+    recipe, out, random = trainings.recipe(RECURRENT), fresh("out"), Random(place)
+    how: dict[str, Any] = {"kill_after": random.uniform(0, 1.2)}
+    if place != ANYWHERE:
+        how = {"kill_in": place, "nth": 2, "kill_after": random.uniform(0, PLACES[place])}
+    ended = trainings.begin(out, recipe, **how)
+    assert ended.code in (0, -signal.SIGKILL), ended.said
+    trainings.go_on(out, recipe)
+    assert_same(out, trainings.undisturbed_as(out))
+    if ended.code:
+        happened = "resumed; final weights, model, golden.json bit-identical"
+        lost = "the work since the last checkpoint"
+        ledger.note(TABLE, SAID[place], happened, lost, detail="a recurrent network, fp32")
 
 
 def test_killed_again_and_again(trainings: Trainings, fresh: Fresh, ledger: Ledger) -> None:

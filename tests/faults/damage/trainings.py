@@ -38,6 +38,14 @@ SETTINGS: dict[str, dict[str, Any]] = {
     },
     "decode": {"max_extra": 5},
 }
+RECURRENT: dict[str, Any] = {
+    "network": "rnn",
+    "d_model": 16,
+    "encoder_layers": 1,
+    "decoder_layers": 1,
+    "dropout": 0.3,
+    "rnn": {"attention": "general"},
+}
 NO_TRAINING, WHOLE = "nothing was begun", "it went on"
 
 
@@ -51,9 +59,9 @@ class Trainings:
         for path, lines in zip(self.data, (LINES, [x[::-1] for x in LINES]), strict=True):
             path.write_text("\n".join(lines) + "\n", encoding="utf-8")
 
-    def recipe(self, **train: Any) -> Path:
+    def recipe(self, model: dict[str, Any] = SETTINGS["model"], **train: Any) -> Path:
         """A file of the settings; a setting that is None is left out."""
-        raw = {**SETTINGS, "train": {**SETTINGS["train"], **train}}
+        raw = {**SETTINGS, "model": model, "train": {**SETTINGS["train"], **train}}
         raw["train"] = {name: value for name, value in raw["train"].items() if value is not None}
         text = Config.read(raw).to_toml()
         path = self.folder / f"{abs(hash(text))}.toml"

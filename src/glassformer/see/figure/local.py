@@ -20,16 +20,18 @@ def draw_local_cost(plan: g.Outline) -> g.Scene:
     for what in ("milliseconds", "mebibytes"):
         full, local = (measured[what][name] for name in INKS)
         curves = [
-            g.Curve(lengths, values, style.role(ink).ink, 2.2, plan.say(name), dots=True)
+            g.Curve(
+                lengths[: len(values)], values, style.role(ink).ink, 2.2, plan.say(name), dots=True
+            )
             for (name, ink), values in zip(INKS.items(), (full, local), strict=True)
         ]
-        ticks = [10.0**n for n in range(-1, 4)]
+        ticks = [10.0**n for n in range(-1, 5)]
         plot = g.Plot(
             curves,
             width=210,
             height=190,
             x=(lengths[0], lengths[-1]),
-            y=(ticks[0], 2 * ticks[-1]),
+            y=(ticks[0], ticks[-1]),
             across=plan.say("length"),
             up=plan.say(what),
             x_ticks=lengths[::2],
@@ -40,19 +42,21 @@ def draw_local_cost(plan: g.Outline) -> g.Scene:
         )
         plots.append(plot)
     full, local = (measured["milliseconds"][name] for name in INKS)
+    last = len(full) - 1  # the longest of full attention
     before, after = find_meeting(lengths, full, local)
     return plan.compose(
         g.Across(*plots, gap=style.APART, align="top"),
         origin="measured",
         before=before,
         after=after,
-        most=g.spell(lengths[-1], 0),
-        times=f"{full[-1] / local[-1]:.0f}",
+        most=g.spell(lengths[last], 0),
+        times=f"{full[last] / local[last]:.0f}",
+        held=f"{measured['mebibytes']['full'][last] / 1024:.1f}",
         width=measured["width"],
     )
 
 
 def find_meeting(lengths: list[int], one: list[float], two: list[float]) -> tuple[int, int]:
     """Return the two lengths measured between which the first cost begins to stay the higher."""
-    lower = [n for n, (a, b) in enumerate(zip(one, two, strict=True)) if a <= b]
+    lower = [n for n, (a, b) in enumerate(zip(one, two, strict=False)) if a <= b]
     return lengths[lower[-1]], lengths[lower[-1] + 1]
