@@ -32,7 +32,7 @@ VERBS = {
         "long-sentences",
         "pronoun",
     ),
-    "The notes' questions": ("questions", "extrapolation"),
+    "Questions": ("questions", "extrapolation"),
     "Checks of translations": ("guards", "familiarity"),
     "Looking inside": ("cuts",),
     "Pages": ("gallery", "notebook"),

@@ -46,6 +46,7 @@ class Collection(NamedTuple):
     lang: str
     ids: tuple[str, ...]
     heading: str
+    told: str = ""  # what to look for
 
 
 LOOKS = ("V97", "V98", "V99", "V100", "V101")  # which need attention
@@ -65,7 +66,15 @@ SETS = {
     "en-zh": Collection(
         "demo-en-zh", ENGLISH, "zh", ("V10", "V16", "V54", "V74", "V79", "V80"), "In Chinese"
     ),
-    "rnn": Collection("demo-rnn", ENGLISH, "en", READS, "Before the Transformer"),
+    "rnn": Collection(
+        "demo-rnn",
+        ENGLISH,
+        "en",
+        READS,
+        "Before the Transformer",
+        "Its translation is wrong in one word: the state that had to hold the whole sentence lost "
+        "“too tired”, and it writes “trop en colère”, too angry (V92).",
+    ),
     "rnn-attention": Collection(
         "demo-rnn-attention", ENGLISH, "en", LOOKS, "Before the Transformer: attention arrives"
     ),
@@ -203,7 +212,10 @@ def tell_markdown(shown: dict[str, list[Shown]], folder: Path) -> Iterator[str]:
         yield f"\n## {each.finding}\n\n![{alt}]({file})\n\n{told}\n\n"
         yield f"```\n{spell(file.partition('/')[0], each.id)}\n```\n"
     for title, name, here in list_chapters(shown):
-        yield f"\n## {title}\n\n<table>\n"
+        yield f"\n## {title}\n"
+        if told := SETS[name].told:
+            yield f"\n{told}\n"
+        yield "\n<table>\n"
         for n in range(0, len(here), 3):
             yield "<tr>\n"
             for each in here[n : n + 3]:
@@ -237,7 +249,8 @@ def tell_html(shown: dict[str, list[Shown]], folder: Path) -> Iterator[str]:
             f"<code>{html.escape(spell(file.partition('/')[0], each.id))}</code></figure>\n"
         )
     for title, name, here in list_chapters(shown):
-        yield f"<h2>{html.escape(title)}</h2>\n<section>\n"
+        told = SETS[name].told and f"<p>{SETS[name].told}</p>\n"
+        yield f"<h2>{html.escape(title)}</h2>\n{told}<section>\n"
         for each in here:
             file = f"{name}/{each.id}"
             moves = f' <a href="{file}.gif">▶</a>' if (folder / f"{file}.gif").exists() else ""

@@ -236,8 +236,9 @@ def _tell_share(plan: g.Outline) -> str:
     if not total:
         return plan.say("title_plain")
     most = max(counts, key=lambda key: counts[key])
-    spaced = f"{total:,}".replace(",", "\u202f")
-    return plan.say("title", n=spaced, share=g.percent(counts[most] / total), part=plan.say(most))
+    return plan.say(
+        "title", n=g.spell(total, 0), share=g.percent(counts[most] / total), part=plan.say(most)
+    )
 
 
 @g.figure("architecture")

@@ -207,7 +207,7 @@ def draw_look_of_all_heads(
     chip = g.Chip(attention.queries[row], "query", lit=True, fit=200)
     count = len({*best})
     return plan.compose(
-        g.Matrix(panel, rows=names, columns=keys, head=chip, fit=70),
+        g.Down(chip, g.Matrix(panel, rows=names, columns=keys, fit=70), gap=4),
         title="share" if share_of_heads else "places" if count > 1 else "one_place",
         note=plan.say("share_note" if share_of_heads else "framed")
         + plan.say("note_heads", **plan.facts),
@@ -290,7 +290,8 @@ def draw_selectors(
         longest = max(longest, len(attention.queries), len(attention.keys))
         weights = trace[f"{attention.name}.weights"][:, :ROWS, :ROWS]
         order = [h for h in np.argsort(-weights.max(-1).mean(-1)).tolist() if h in on]
-        queries = (plan.source if side == "encoder" else plan.target)[:ROWS]
+        reads = plan.source if side == "encoder" else plan.target
+        queries = (plan.predicted if kind == "cross_attention" else reads)[:ROWS]
         row: list[g.Part] = [plan.small(f"{side}_{kind}", style.INK, bold=True, width=64)]
         for count in counts:
             lines = [

@@ -12,6 +12,7 @@ from . import style
 from .selection import show_token
 
 MOST, ROOM, NARROW, HIGH = 10, 500.0, 16.0, 24.0  # rows; widths of all, and of one column; a row
+START, TOP = 30.0, 16.0  # room for the mark before the rows; for the heads of the columns
 AFTER, GAP = 74.0, 7.0  # room for the numbers at the end of a row; between columns
 Place = tuple[int, int]  # a step of the search, and a candidate of it
 ENDED = ("FINISHED", "CUT")
@@ -161,7 +162,10 @@ class BeamRows(g.Node):
         scores = plan.give("score", [each.score for each in ends])
         self.numbers = [self._tell(n, logs[n], scores[n]) for n in range(len(self.rows))]
         self.lefts = [sum(self.widths[:n]) for n in range(len(self.widths) + 1)]
-        self.width, self.height = 30 + self.lefts[-1] + 2 * AFTER, HIGH * len(self.rows)
+        heads = (str(b) if b == a + 1 else f"{a + 1}–{b}" for a, b in self.spans)
+        self.heads = [plan.tiny("token"), *map(g.tiny, heads)]
+        self.width = START + self.lefts[-1] + 2 * AFTER
+        self.height = TOP + HIGH * len(self.rows)
 
     def _tell(self, n: int, log: g.Quantity, score: g.Quantity) -> tuple[g.Label, g.Label | None]:
         soft = style.LIT if n == 0 else style.SOFT
@@ -179,7 +183,9 @@ class BeamRows(g.Node):
         )
 
     def draw(self, sheet: g.Sheet, x: float, y: float) -> None:
-        x += 30
+        for left, head in zip((-START, *self.lefts), self.heads, strict=False):
+            head.place(sheet, x + START + left, y)
+        x, y = x + START, y + TOP
         begin = g.small("<s>")
         begin.place(sheet, x - 8 - begin.width, y + (HIGH - begin.height) / 2)
         for n, branch in enumerate(self.rows):
@@ -208,9 +214,9 @@ class BeamRows(g.Node):
         label = self._found(n, k)
         label.place(sheet, x, middle - label.height / 2)
         rest = self.widths[k] - label.width
-        if not is_last and rest > GAP + 3:
-            ends = ((x + label.width + 3, middle), (x + self.widths[k] - 3, middle))
-            sheet.add(g.PathMark(points=ends, ink=style.FAINT, line=1.0, layer=1))
+        if not is_last and rest > 2 * GAP:
+            ends = ((x + label.width + 3, middle + 3), (x + self.widths[k] - 3, middle + 3))
+            sheet.add(g.PathMark(points=ends, ink=style.FAINT, line=1.0, layer=1, dashed=True))
 
     def _fork(
         self, sheet: g.Sheet, x: float, ways: tuple[float, float], rows: tuple[int, int]

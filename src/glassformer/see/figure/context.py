@@ -52,7 +52,7 @@ def draw_context(plan: g.Outline, *, other: Any = None, query: Query = None) -> 
         moved.append(
             plan.of(f"sqrt(sum[d] ({differ} * {differ})) / {length(f'{name}[{place},d]')}")
         )
-    limit = max(0.1, g.find_largest(moved))
+    limit = max(0.01, g.find_largest(moved))
     for n, share in enumerate(moved):
         ink = ("embedded", "positions", "memory")[min(n, 2)]
         pillar = g.Pillar(share, limit, ink, width=30, height=96, show=g.percent).named(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -119,7 +120,7 @@ def draw_following_words(plan: g.Outline, *, columns: int = 7) -> g.Scene:
             box.named(f"box {t}").at(step),
             gone.at(step, start),
         ]
-        cells.append(g.Held(g.middle(*parts, gap=16), WIDE))
+        cells.append(g.Held(g.middle(*parts, gap=16), WIDE).named(f"step {t}"))
         links += [
             g.Link(a, b, step=step) for a, b in ((f"in {t}", f"box {t}"), (f"box {t}", f"out {t}"))
         ]
@@ -136,8 +137,10 @@ def draw_following_words(plan: g.Outline, *, columns: int = 7) -> g.Scene:
     low = int(np.argmin(sure.values))
     callouts = []
     if low in shown and sure.values[low] < 0.9:
-        step = shown.index(low) + 1
-        callouts.append(g.Callout(f"p {low}", "unsure", "above", 120, step))
+        place = shown.index(low)  # a line above the second row would cross the first one
+        side: g.Side = "above" if place < columns else "below"
+        at = f"{'p' if side == 'above' else 'step'} {low}"
+        callouts.append(g.Callout(at, "unsure", side, 120, place + 1))
     return plan.compose(
         g.Columns(lines, gap=(6, 26)),
         left=(sum(t is not None for t in shown), total),
@@ -155,46 +158,29 @@ def draw_growing_mask(plan: g.Outline, *, layer: int = -1, head: int = 0) -> g.S
     head = pick(head, plan.settings.heads, "head")
     count, total = min(STEPS, len(attention.keys)), len(attention.keys)
     weights = plan.of(f"{attention.name}.weights[{head},q,m]")
-    wide, high = 34.0, 21.0
-    upright = any(len(text) > 5 for text in attention.keys[:count])
-    top: list[g.Node] = [
-        g.Spacer(),
-        *(
-            g.Held(g.Label(text, style.SMALL, fit=60, upright=upright), wide)
-            for text in attention.keys[:count]
-        ),
-        g.Label("Σ", ink=style.SOFT),
-    ]
-    rows = [top]
-    captions = []
+    cell = wide, high = 34.0, 21.0
+    rows, sums, captions = list[g.Node](), list[g.Node](), []
+    look: dict[str, Any] = {"height": high, "scale": "share", "limit": 1.0, "size": style.TINY}
     for t in range(count):
-        name = g.Label(attention.keys[t], style.SMALL, fit=80)
-        row: list[g.Node] = [g.Across(g.Tall(name, high), g.Spacer(4), gap=0)]
-        for j in range(count):
-            seen = j <= t
-            cell = g.Panel(
-                weights[t],
-                width=wide,
-                height=high,
-                scale="share",
-                limit=1.0,
-                digits=2 if seen else 0,
-                size=style.TINY,
-                only=([0], [j]),
-                hidden=np.array([[not seen]]),
-            )
-            row.append(cell.at(t + 1, (0, -14) if seen else (160, 0)))
+        seen, later = range(t + 1), range(t + 1, count)
+        panel = g.Panel(weights[t], width=wide * len(seen), only=([0], seen), digits=2, **look)
+        parts = [panel.at(t + 1, (0, -14))]
+        if later:
+            hidden = np.ones((1, len(later)), bool)
+            look_later = {"only": ([0], later), "digits": 0, "hidden": hidden, **look}
+            panel = g.Panel(weights[t], width=wide * len(later), **look_later)
+            parts.append(panel.at(t + 1, (160, 0)))
+        rows.append(g.Across(*parts, gap=0))
         added = plan.of(f"sum[m] ({weights[t].source})")
-        last = g.Numeral(added, style.TINY, style.SOFT).at(t + 1)
-        row.append(g.Across(g.Spacer(4), last, g.Spacer(4), gap=0).named(f"sum {t}"))
-        rows.append(row)
+        sums.append(g.Numeral(added, style.TINY, style.SOFT).at(t + 1))
         key = "caption" if t else "caption_alone"
         captions.append(plan.say(key, word=attention.keys[t], n=t))
-    filled = count * (count + 1) // 2
+    filled, names = count * (count + 1) // 2, attention.keys[:count]
+    matrix = g.Matrix(g.Stacked(rows, cell), rows=names, columns=names, sums=sums).named("weights")
     return plan.compose(
-        g.Columns(rows, gap=(0, 0), align="r" + "m" * count + "l"),
+        matrix,
         left=(count, total),
-        callouts=[g.Callout(f"sum {count - 1}", "one", "right", 60, count)],
+        callouts=[g.Callout(matrix.find_row(count - 1), "one", "right", 60, count)],
         captions=captions,
         n=count,
         seen=filled,

@@ -132,9 +132,10 @@ def draw_properties(plan: g.Outline, *, shift: int = 5) -> g.Scene:
     lengths, seen, unseen = _show_lengths(plan)
     beyond = plan.label("beyond", bold=True, width=300)
     cards.append(g.Down(beyond, lengths, gap=10))
+    held = [g.Held(card, 312, "start") for card in cards]
     shares = {"seen": f"{seen:.0f}", "unseen": f"{unseen:.1f}"}
     return plan.compose(
-        g.Down(*(g.Across(*row, gap=30, align="top") for row in (cards[:2], cards[2:])), gap=30),
+        g.Down(*(g.Across(*row, gap=20, align="top") for row in (held[:2], held[2:])), gap=30),
         title=plan.say("title", **shares),
         callouts=[
             g.Callout("within", plan.say("knows", **shares), "right", 110),
@@ -191,7 +192,7 @@ def _show_paces(plan: g.Outline) -> g.Node:
         rate = wave_rates(512)[i]
         values = np.sin(np.linspace(0, 100, 400) * rate)
         wave = g.Curve(np.linspace(0, 100, 400).tolist(), values.tolist(), style.HEADS[row], 1.5)
-        plot = g.Plot([wave], width=170, height=26, x=(0, 100), y=(-1, 1), x_ticks=(), y_ticks=())
+        plot = g.Plot([wave], width=160, height=26, x=(0, 100), y=(-1, 1), x_ticks=(), y_ticks=())
         long = plan.give(f"wave{i}", 2 * np.pi / rate)
         name = g.Label(plan.say("dimension", n=2 * i), style.SMALL)
         rows.append([name, plot, g.Numeral(long, digits=1)])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .grids import REASONS, Matrix, Reasons, Struck, Tall
+from .grids import REASONS, Matrix, Reasons, Stacked, Struck, Tall
 from .links import Callout, Link, Side
 from .nodes import (
     Across,
@@ -77,6 +77,7 @@ __all__ = [
     "Sheet",
     "Side",
     "Spacer",
+    "Stacked",
     "Strip",
     "Struck",
     "Tall",

@@ -9,7 +9,7 @@ from typing import Protocol
 import numpy as np
 
 from . import style
-from .nodes import Held, Label, Node, Numeral, Sheet
+from .nodes import Down, Held, Label, Node, Numeral, Sheet
 from .quantity import Array, Quantity
 from .scene import Area, BoxMark, PathMark
 
@@ -48,12 +48,15 @@ class Matrix(Node):
         rows: Sequence[str] = (),
         columns: Sequence[str] = (),
         head: Node | None = None,
-        sums: Sequence[Quantity] = (),
+        sums: Sequence[Quantity | Node] = (),
         fit: float = 90.0,
         lit: Sequence[int] = (),
     ):
         self.cells, self.lit, (wide, high) = cells, lit, cells.cell
-        self.sums = [Numeral(each, style.TINY, style.SOFT) for each in sums]
+        self.sums = [
+            each if isinstance(each, Node) else Numeral(each, style.TINY, style.SOFT)
+            for each in sums
+        ]
         size = min(style.SMALL, max(LEAST, high * 0.72))
         self.rows = [
             Label(text, size, style.LIT if n in lit else style.INK, bold=n in lit, fit=fit)
@@ -98,6 +101,14 @@ class Matrix(Node):
         for n, number in enumerate(self.sums):
             right, middle = left + self.cells.width + BETWEEN, top + (n + 0.5) * high
             number.place(sheet, right, middle - number.height / 2)
+
+
+class Stacked(Down):
+    """Rows of cells below each other, each a node of its own, such as one that arrives later."""
+
+    def __init__(self, rows: Sequence[Node], cell: tuple[float, float]):
+        super().__init__(*rows, gap=0)
+        self.cell = cell
 
 
 class Reasons(Node):

@@ -111,7 +111,7 @@ def draw_untrained(
             **shares,
         ),
         origin=lesson.origin,
-        callouts=[g.Callout(f"said {place}", "grow", "below", 150)],
+        callouts=[g.Callout(f"said {place}", "grow", "right", 90)],
     )
 
 
@@ -159,12 +159,12 @@ def draw_trained(
     sure = int((own >= SURE).sum())
     worst = int(own.argmin())
     told = plan.say("worst", word=lesson.rows[worst], share=f"{100 * own[worst]:.0f}")
-    matrix = lesson.draw("share", values, digits=2, width=48)
+    matrix = lesson.draw("share", values, digits=2, width=48).named("grid")
     return plan.compose(
-        matrix.named("grid"),
+        matrix,
         note=plan.say("note") + (plan.say("hatched") if np.isnan(values).any() else ""),
         origin=lesson.origin,
-        callouts=[g.Callout("grid", told, "below", 250)],
+        callouts=[g.Callout(matrix.find_row(worst), told, "right", 90)],
         step=lesson.run.steps[number],
         n=sure,
         all=len(own),

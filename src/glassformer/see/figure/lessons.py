@@ -77,7 +77,8 @@ def draw_schedules(plan: g.Outline, *, smoothing: float = 0.1, tokens: int = 6) 
         origin="formulas",
         title="title" if smoothing else "title_plain",
         n=tokens,
-        best=f"{best:.3f}",
+        best=g.percent(best, 1),
+        smoothing=f"{smoothing:g}",
     )
 
 

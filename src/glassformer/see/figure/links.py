@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from math import atan2, cos, sin
@@ -164,7 +164,8 @@ class Callout:
         target = sheet.places[self.at]
         turned: Align = "end" if self.side == "left" else "start"
         turned = "middle" if self.side in ("above", "below") else turned
-        label = Label(self.text, style.SMALL, style.LIT, width=self.width, align=turned, of=self.of)
+        look = {"width": self.width, "align": turned, "of": self.of, "balanced": True}
+        label = Label(self.text, style.SMALL, style.LIT, **look)  # type: ignore[arg-type]
         taken = [
             mark.area
             for mark in sheet.marks
@@ -173,14 +174,21 @@ class Callout:
         ]
         for mark in sheet.marks:
             if isinstance(mark, PathMark) and mark.layer > 1 and not mark.curved:
-                taken += [bound([Area(*a, 0, 0), Area(*b, 0, 0)]) for a, b in pairwise(mark.points)]
+                taken += [_span(ends) for ends in pairwise(mark.points)]
         frames = [
             mark.area
             for mark in sheet.marks
             if isinstance(mark, BoxMark) and mark.layer < 2 and mark.area.grow(1).holds(target)
         ]
         around = max(frames, key=lambda frame: frame.width, default=target)
-        place = _find_room(around, target.middle, label, self.side, taken)
+        texts = [mark.area for mark in sheet.marks if isinstance(mark, TextMark)]
+        places = _list_places(around, target.middle, label, self.side)
+        free = (place for place in places if not _meets_any(place.grow(3), taken))
+        place = first = next(free)
+        while _meets_any(_span(_connect(place, target, self.side)), texts):
+            place = next(free, first)
+            if place is first:  # a line through text, rather than no line
+                break
         sheet.step = self.step
         label.place(sheet, place.x, place.y)
         ends = _connect(place, target, self.side)
@@ -191,29 +199,32 @@ class Callout:
         sheet.step = 0
 
 
-def _find_room(
-    target: Area, middle: Point, label: Label, side: Side, taken: Sequence[Area]
-) -> Area:
-    """Return the place nearest to the target, on one side of it, that covers nothing."""
+def _span(ends: Sequence[Point]) -> Area:
+    return bound([Area(*end, 0, 0) for end in ends])
+
+
+def _meets_any(area: Area, others: Sequence[Area]) -> bool:
+    return any(area.meets(other) for other in others)
+
+
+def _list_places(target: Area, middle: Point, label: Label, side: Side) -> Iterator[Area]:
+    """Yield places for a label on one side of a target, the nearest first."""
     (x, y), width, height = middle, label.width, label.height
     for far in range(14, 420, 6):
         for shift in (0, -12, 12, -24, 24, -40, 40):
-            place = {
+            yield {
                 "right": Area(target.right + far, y - height / 2 + shift, width, height),
                 "left": Area(target.x - far - width, y - height / 2 + shift, width, height),
                 "above": Area(x - width / 2 + shift, target.y - far - height, width, height),
                 "below": Area(x - width / 2 + shift, target.bottom + far, width, height),
             }[side]
-            if not any(place.grow(3).meets(other) for other in taken):
-                return place
-    raise AssertionError("a page has no end: there is always room")
 
 
 def _connect(place: Area, target: Area, side: Side) -> tuple[Point, Point]:
     x, y = target.middle
     if side in ("right", "left"):
         near = place.x - 4 if side == "right" else place.right + 4
-        edge = target.right + 2 if side == "right" else target.x - 2
+        edge = target.right + 4 if side == "right" else target.x - 4
         return (near, min(max(y, place.y + 6), place.bottom - 6)), (edge, y)
     near = place.bottom + 2 if side == "above" else place.y - 2
     edge = target.y - 2 if side == "above" else target.bottom + 2

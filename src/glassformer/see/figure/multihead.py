@@ -40,7 +40,7 @@ def draw_two_heads(
         tops.append(attention.keys[best[0]])
         looks = [
             [
-                g.Label(attention.keys[m], bold=m == best[0], fit=70),
+                g.Held(g.Label(attention.keys[m], bold=m == best[0], fit=70), 50, "end"),
                 g.Bar(head.of("weights", f"{row},m")[m], limit, head.ink, width=90, height=12),
             ]
             for m in best
@@ -61,6 +61,8 @@ def draw_two_heads(
         ],
         callouts=[g.Callout("input", "whole", "right", 150)],
         word=attention.queries[row],
+        first=chosen[0],
+        last=chosen[-1],
         one=tops[0],
         two=tops[-1],
     )
@@ -137,8 +139,10 @@ def draw_all_heads(plan: g.Outline, *, layer: int | None = None, moving: bool = 
     together = -(-count // MOST_STEPS)  # heads that appear in one step
     cards: list[g.Node] = []
     captions = [""] * -(-count // together) * moving
-    for h, each in enumerate(portraits):
-        told, head, step = each.tell(plan, h), Head(plan, attention, h), h // together
+    order = sorted(range(count), key=lambda h: -portraits[h].excess if moving else h)
+    for place, h in enumerate(order):
+        each, head, step = portraits[h], Head(plan, attention, h), place // together
+        told = each.tell(plan, h)
         is_any = each.key == "anywhere"
         line = told["at"] if is_any else f"{told['at']}: {told['share']}"
         read = g.Panel(head.of("context"), width=40, height=44, edge="heads")
@@ -155,16 +159,19 @@ def draw_all_heads(plan: g.Outline, *, layer: int | None = None, moving: bool = 
             captions[step] += " " + plan.say("told_anywhere" if is_any else "told", **told)
     habits = {(each.key, each.word) for each in portraits if each.key != "anywhere"}
     best = max(range(count), key=lambda h: portraits[h].excess)
-    at = best // together + 1 if moving else 0
-    callout = g.Callout(f"head {best}", "marked", "above" if best < 4 else "below", 150, at)
-    is_seen = bool(habits) and (best < 4 or best >= count - 4)
+    place = order.index(best)
+    callout = g.Callout(
+        f"head {best}", "marked", "above" if place < 4 else "below", 150, int(moving)
+    )
+    is_seen = bool(habits) and (place < 4 or place >= count - 4)
+    marked = sum(each.key != "anywhere" for each in portraits)
     return plan.compose(
         g.wrap_across(cards, 4 * (side + 42), gap=8, between=20),
-        title="several" if habits else "none",
+        title="none" if not habits else "sorted" if moving else "several",
         callouts=[callout] if is_seen else [],
         captions=[caption.strip() for caption in captions],
         n=count,
-        k=len(habits),
+        k=marked if moving else len(habits),
         **portraits[best].tell(plan, best),
     )
 
@@ -255,20 +262,20 @@ def draw_recap(plan: g.Outline, *, layer: int = 0) -> g.Scene:
         g.Label("=", style.HEADING, style.SOFT),
         g.tensor(plan.of(f"{name}.output[q,d]"), "$Z$", "heads", **big),
     ]
-    wide = {"step_1": 60, "step_2": 76, "step_3": 130, "step_5": 90}
-    titles = [plan.small(key, style.INK, bold=True, width=width) for key, width in wide.items()]
+    steps = ("step_1", "step_2", "step_3", "step_5")
+    titles = [plan.small(key, style.INK, bold=True) for key in steps]
     row = choose_row(trace, attention, None)
     places = {int(own.argmax()) for own in trace[f"{name}.weights"][:, row]}
     ways = [pair for h in shown for pair in (("$X$", f"head {h}", h), (f"head {h}", "$Concat$", h))]
     return plan.compose(
         g.Columns(
             [titles, [sentence, first, g.middle(*cards, gap=10), g.middle(*mixing, gap=3)]],
-            gap=(28, 14),
+            gap=(20, 14),
             align="lmlm",
         ),
         links=[g.Link("text", "$X$")]
         + [g.Link(a, b, "ribbon", style.head_ink(h), sides=("right", "left")) for a, b, h in ways],
-        callouts=[g.Callout("$X$", "whole", "below", 84)],
+        callouts=[g.Callout("name of $X$", "whole", "above", 84)],
         n=count,
         k=len(places),
         word=texts[row],

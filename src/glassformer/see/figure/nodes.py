@@ -16,7 +16,7 @@ import numpy as np
 from . import style
 from .quantity import Array, Quantity
 from .scene import Area, BoxMark, GridMark, Mark, PathMark, Point, TextMark
-from .typesetting import TypeStyle, fit_text, set_lines, width_of
+from .typesetting import TypeStyle, balance_width, fit_text, set_lines, width_of
 
 Align = Literal["start", "middle", "end"]
 SHARES = {"start": 0.0, "middle": 0.5, "end": 1.0}
@@ -81,7 +81,11 @@ class Node:
         with sheet.within(self):
             self.draw(sheet, x, y)
         if self.name:
-            sheet.places[self.name] = Area(x, y, self.width, self.height)
+            sheet.places[self.name] = self.bound(x, y)
+
+    def bound(self, x: float, y: float) -> Area:
+        """Return the place at which links and callouts find it."""
+        return Area(x, y, self.width, self.height)
 
     def draw(self, sheet: Sheet, x: float, y: float) -> None:
         """Add its marks."""
@@ -267,7 +271,10 @@ class Card(Node):
 
 
 class Label(Node):
-    """Text, in as many lines as `width` asks for. Formulas stand between dollar signs."""
+    """Text, in as many lines as `width` asks for; if `balanced`, these are about equally long.
+
+    Formulas stand between dollar signs.
+    """
 
     def __init__(
         self,
@@ -282,9 +289,11 @@ class Label(Node):
         align: Align = "start",
         of: Quantity | None = None,
         upright: bool = False,
+        balanced: bool = False,
     ):
         type = TypeStyle(size, bold, mono)
         text = fit_text(text, type, fit) if fit else text
+        width = balance_width(text, type, width) if balanced and width else width
         self.lines = set_lines(text, type, width)
         self.type, self.ink, self.align, self.of = type, ink, align, of
         self.width = max(width_of(line) for line in self.lines)
@@ -493,6 +502,7 @@ class Strip(Node):
             if n in self.lit:
                 box = BoxMark(x=x + n * wide, y=y, width=wide, height=high, edge=style.LIT)
                 sheet.add(replace(box, line=1.8, round=4, layer=5))
+                sheet.places[f"{self.name}, lit"] = box.area
             if n:
                 ends = ((x + n * wide, y), (x + n * wide, y + high))
                 sheet.add(PathMark(points=ends, ink=style.PAPER, line=1.4, layer=3))
@@ -607,6 +617,9 @@ def tensor(
     return Down(title, panel.named(name), *size, gap=3, align="middle", stands_on=1)
 
 
+BEHIND = 5.0  # a bar, before its number
+
+
 class Bar(Node):
     """A number as a bar; negative ones run to the left of a common zero."""
 
@@ -642,6 +655,14 @@ class Bar(Node):
         """Return the room for a number at the end of a bar."""
         return 34.0 if self.number else 0.0
 
+    def bound(self, x: float, y: float) -> Area:
+        """Return the place of what is drawn, without the empty room behind the number."""
+        whole = super().bound(x, y)
+        if self.signed or self.track or not self.number:
+            return whole
+        long = max(0.0, self.length * self.value / self.limit)
+        return whole._replace(width=long + BEHIND + self.number.width)
+
     def draw(self, sheet: Sheet, x: float, y: float) -> None:
         zero = x + self.zero + (self.length if self.signed else 0.0)
         top, long = y + (self.height - self.thick) / 2, self.length * self.value / self.limit
@@ -661,8 +682,8 @@ class Bar(Node):
             sheet.add(PathMark(points=ends, ink=style.INK, line=1.0, dashed=True, layer=4))
         if self.number:
             down = y + (self.height - self.number.height) / 2
-            gap = 5.0
-            across = zero + long + gap if long >= 0 else zero + long - gap - self.number.width
+            left = zero + long - BEHIND - self.number.width
+            across = left if long < 0 else zero + long + BEHIND
             self.number.place(sheet, across, down)
 
 

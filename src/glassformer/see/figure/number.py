@@ -58,7 +58,7 @@ def draw_number(plan: g.Outline, *, cell: str = "") -> g.Scene:
     best = int(np.abs(values).argmax())
     told = plan.say("largest", word=names[best], value=g.spell(values[best]))
     end = _tell_end(plan, found, running, below).at(len(chunks))
-    side: g.Side = "below" if best < 0.7 * count else "left"
+    side: g.Side = "below" if (best + 2) * pitch < (count * pitch - 90) else "left"
     callout = g.Callout(f"bar {best}", told, side, 90, best // size + 1, products[best])
     total = g.Across(_count_up(running, chunks), end, gap=6)
     rows.append([g.Spacer(), g.Held(total, pitch * count, "end")])

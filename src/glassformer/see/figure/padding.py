@@ -95,9 +95,11 @@ def draw_longest(plan: g.Outline, *, longest: int | None = None) -> g.Scene:
     first = max(0, min(longest - MOST // 2, len(texts) - MOST)) // 12 * 12
     shown = range(first, min(first + MOST, len(texts)))
     cells: list[g.Node] = []
+    across = -(-len(shown) // -(-len(shown) // 12))  # in a line, of lines that are equally long
+    wide = min(74.0, 600 / across)
     for i in shown:
         out = i >= longest
-        chip: g.Node = g.Chip(texts[i], "" if out else "embedded", fit=WIDE - 14, width=WIDE)
+        chip: g.Node = g.Chip(texts[i], "" if out else "embedded", fit=wide - 14, width=wide)
         chip = g.Struck(chip.faded(0.6)) if out else chip
         place = g.tiny(str(i), style.LIT if out else style.SOFT)
         cells.append(g.middle(chip, place, gap=1).named(f"token {i}"))
@@ -106,7 +108,7 @@ def draw_longest(plan: g.Outline, *, longest: int | None = None) -> g.Scene:
     if rest and longest in shown:
         callouts = [g.Callout(f"token {shown[-1]}", plan.say("limit", n=longest), "below", 170)]
     return plan.compose(
-        g.Columns([cells[n : n + 12] for n in range(0, len(cells), 12)], gap=(4, 8)),
+        g.Columns([cells[n : n + across] for n in range(0, len(cells), across)], gap=(4, 8)),
         title="title" if rest else "fits",
         left=(len(shown), len(texts)),
         callouts=callouts,

@@ -161,7 +161,7 @@ class Outline:
         width = max(style.NARROWEST - 2 * style.MARGIN, area.width * factor)
         head = Down(
             Label(self.say("topic"), style.SMALL, style.TOPIC, bold=True),
-            Label(title, style.TITLE, bold=True, width=width),
+            Label(title, style.TITLE, bold=True, width=width, balanced=True),
             gap=3,
         )
         sheet = Sheet()

@@ -25,7 +25,7 @@ from .typesetting import quote
 from .words import draw_tokens
 
 A1 = (1683.8, 2383.9)  # points
-EDGE, GUTTER, HEAD, PAD, TRIM = 60.0, 30.0, 196.0, 4.0, 20.0  # TRIM: of a picture's margin
+EDGE, GUTTER, HEAD, PAD, TRIM = 60.0, 30.0, 196.0, 14.0, 20.0  # TRIM: of a picture's margin
 COLUMNS: tuple[tuple[Callable[..., g.Scene], ...], ...] = (  # read downwards, then to the right
     (draw_tokens, draw_sum, draw_look, draw_figure_1),
     (partial(draw_table, stage=6), draw_number, draw_all_heads, draw_feed_forward),
@@ -105,9 +105,9 @@ def _draw_thread(sheet: g.Sheet, cards: Sequence[g.Area]) -> None:
             below, above, between = cards[n - 2].bottom + 12, HEAD - 14, card.x - GUTTER / 2
             points += [(points[-1][0], below), (between, below), (between, above), (card.x, above)]
         points.append((card.x, card.y + 26))
-        dot = g.BoxMark(x=card.x - 17, y=card.y + 9, width=34, height=34, round=17, layer=6)
+        dot = g.BoxMark(x=card.x - 14, y=card.y + 12, width=28, height=28, round=14, layer=6)
         sheet.add(replace(dot, fill=style.TOPIC))
-        told = g.Label(str(n), 18.0, style.PAPER, bold=True)
+        told = g.Label(str(n), 15.0, style.PAPER, bold=True)
         told.place(sheet, card.x - told.width / 2, card.y + 26 - told.height / 2)
     sheet.add(g.PathMark(points=tuple(points), ink=style.TOPIC, line=3.0, layer=5))
 

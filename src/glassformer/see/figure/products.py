@@ -145,7 +145,9 @@ def draw_formulas(plan: g.Outline, *, layer: int = 0, head: int = 0) -> g.Scene:
     lines = []
     for row in rows:
         nodes = [
-            _sign(text) if values is None else g.tensor(values, text, role, unit=unit)
+            _sign(text)
+            if values is None
+            else g.tensor(values, text, role, unit=unit).named(f"{text} whole")
             for text, values, role in row
         ]
         lines.append(g.Across(*nodes, gap=12))
@@ -161,6 +163,6 @@ def draw_formulas(plan: g.Outline, *, layer: int = 0, head: int = 0) -> g.Scene:
     return plan.compose(
         g.Down(*parts, gap=30),
         note=plan.say("note", where=attention.title(plan.lang), h=h, n=trace.settings.heads),
-        callouts=[g.Callout("name of $W_O$", "shared", "right", 110)],
-        n=count,
+        callouts=[g.Callout("$W_O$ whole", "shared", "below", 150)],
+        n=g.spell(count, 0),
     )

@@ -1,4 +1,4 @@
-"""Figures of the notes' questions, as small trainings answered them (V107-V111)."""
+"""Figures of questions about the design, as small trainings answered them (V107-V111)."""
 
 from __future__ import annotations
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+import numpy as np
+
 from . import grammar as g
 from . import style
 from .attention import Query, choose_row, find_sharpest
@@ -101,7 +103,7 @@ def draw_products(
         shown = (
             g.Panel(made, width=44, height=tall, edge=role)
             if whole
-            else g.Strip(made, role, lit=[0] if step == 1 else [])
+            else g.Strip(made, role, lit=[0] if step == 1 else []).named(f"{role} numbers")
         )
         title = g.Label(f"${letter.upper() if whole else letter}$", style.HEADING, role)
         at = 0 if whole else step
@@ -124,11 +126,13 @@ def draw_products(
 def _tell_sum(plan: g.Outline, look: Glance, given: str) -> g.Callout:
     """Return a callout with the sum behind the first number of the query."""
     first, weight = look.head * plan.settings.width, f"{look.name}.to_query.weight"
-    terms = [plan.of(f"{given}[{look.row},{i}] {weight}[{first},{i}]") for i in range(2)]
+    products = plan.of(f"{given}[{look.row},d] {weight}[{first},d]")
+    largest = sorted(np.argsort(-np.abs(products.values), kind="stable")[:2].tolist())
+    terms = [products[i] for i in largest]
     made = plan.of(f"{look.name}.query[{look.head},{look.row},0]")
-    spelled = " + ".join(g.spell(float(term)) for term in terms).replace("+ −", "− ")
+    spelled = plan.say("and").join(g.spell(float(term)) for term in terms)
     told = {"n": plan.settings.d_model, "terms": spelled, "result": g.spell(float(made))}
-    return g.Callout("query", plan.say("sum", **told), "below", 170, step=1, of=made)
+    return g.Callout("query numbers, lit", plan.say("sum", **told), "below", 170, step=1, of=made)
 
 
 @g.figure("step_2")
@@ -230,7 +234,8 @@ def draw_table(
     return plan.compose(
         body,
         title=f"title_{stage}",
-        note=plan.say("note", **plan.facts) + (look.told if stage < 4 else ""),
+        note=plan.say("note" if stage > 4 else "note_numbers", **plan.facts)
+        + (look.told if stage < 4 else ""),
         callouts=[g.Callout("z", "sum_of_all", "below", 190, step=3)] if stage == 6 else [],
         captions=[plan.say(f"caption_{stage}_{n}") for n in told],
         k=plan.settings.width,

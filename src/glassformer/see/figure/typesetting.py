@@ -8,6 +8,7 @@ that follows. A lone dollar sign is itself, and `quote` makes all of a text so.
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -48,6 +49,15 @@ def set_lines(text: str, style: TypeStyle, width: float | None = None) -> tuple[
     for part in text.split("\n"):
         lines += _wrap(_cut(part, style), width)
     return tuple(_join(line, style) for line in lines)
+
+
+def balance_width(text: str, style: TypeStyle, width: float) -> float:
+    """Return the least width at which a text has no more lines than at `width`."""
+    count, widths = len(set_lines(text, style, width)), range(int(width / 2), int(width), 4)
+    if count == 1:
+        return width
+    fits = bisect_left(widths, True, key=lambda each: len(set_lines(text, style, each)) <= count)
+    return float(widths[fits]) if fits < len(widths) else width
 
 
 def fit_text(text: str, style: TypeStyle, width: float) -> str:

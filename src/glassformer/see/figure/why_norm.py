@@ -11,7 +11,7 @@ from . import style
 from .measures import deviation
 from .selection import count_layers, find_unnormed
 
-RADIUS, RINGS, STEPS = 76.0, 5, 12
+RADIUS, RINGS, STEPS = 60.0, 5, 12
 MOST = 40  # tokens measured
 
 
@@ -48,10 +48,10 @@ def descend(ratio: float) -> list[g.Point]:
 def draw_why_norm(plan: g.Outline, *, side: str = "encoder") -> g.Scene:
     """Show a loss with and without a valley, and the deviation of vectors around a norm (V67)."""
     layers, d = count_layers(plan.trace, side), plan.settings.d_model
-    sketches = []
-    for key, ratio in (("without", 3.2), ("with", 1.0)):
-        told = plan.small(key)
-        sketches.append(g.middle(told, Valley(ratio).named(key), gap=6, stands_on=1))
+    sketches = [
+        g.Down(plan.small(key), Valley(ratio).named(key), gap=6)
+        for key, ratio in (("without", 3.2), ("with", 1.0))
+    ]
     spreads = {}
     for key in ("before", "after"):
         tensors = [
@@ -74,8 +74,8 @@ def draw_why_norm(plan: g.Outline, *, side: str = "encoder") -> g.Scene:
     top = 1.05 * max(float(values.max()) for values in spreads.values())
     plot = g.Plot(
         curves,
-        width=190,
-        height=150,
+        width=250,
+        height=190,
         x=(-0.4, layers - 0.6),
         y=(0.0, top),
         x_ticks=range(layers),
@@ -86,9 +86,9 @@ def draw_why_norm(plan: g.Outline, *, side: str = "encoder") -> g.Scene:
     low, high = (float(np.median(spreads["before"][n])) for n in (0, -1))
     key = "title" if high > 1.5 * low else "title_even"
     return plan.compose(
-        g.Across(*sketches, plot, gap=20),
+        g.Across(g.Down(*sketches, gap=18), plot, gap=96),
         title=key,
-        callouts=[g.Callout("without", "astray", "below", 140)],
+        callouts=[g.Callout("without", "astray", "right", 70)],
         one=f"{low:.1f}",
         two=f"{high:.1f}",
         side=plan.say(side),

@@ -19,7 +19,7 @@ from glassformer.see.figure.pictures import list_pictures
 from glassformer.see.figure.plan import read_figure_words
 from glassformer.see.figure.poster import A1
 from glassformer.see.figure.quantity import Quantity
-from glassformer.see.figure.scene import Area, Scene, TextMark
+from glassformer.see.figure.scene import Area, GridMark, PathMark, Scene, TextMark
 from glassformer.see.figure.svg import write_svg
 
 SAID = [picture.id for picture in list_pictures()]
@@ -44,6 +44,19 @@ def check_layout(scene: Scene) -> None:
     for one, two in combinations(resting, 2):
         if one.area.grow(-0.5).meets(two.area.grow(-0.5)):
             assert is_run_on(one, two), f"{one.text!r} covers {two.text!r}"
+    check_lines(scene, resting)
+
+
+def check_lines(scene: Scene, resting: list[TextMark]) -> None:
+    """No callout's line runs through a text, and no text hangs over the edge of a matrix."""
+    for mark in scene.marks:
+        if isinstance(mark, PathMark) and (mark.layer, mark.ink, mark.line) == (7, style.LIT, 1.0):
+            for text in resting:
+                assert not mark.area.meets(text.area.grow(-0.5)), f"through {text.text!r}"
+        if isinstance(mark, GridMark):
+            for text in resting:
+                here = text.area.grow(-1.5)
+                assert mark.area.holds(here) or not mark.area.meets(here), f"edge: {text.text!r}"
 
 
 def is_run_on(one: TextMark, two: TextMark) -> bool:

@@ -75,8 +75,8 @@ def draw_states_passing(plan: g.Outline) -> g.Scene:
         captions=[*captions, plan.say("caption_all", n=n)],
         n=n,
         d=settings.d_model,
-        all=f"{n * settings.d_model:,}",
-        fixed=f"{count_fixed(settings):,}",
+        all=g.spell(n * settings.d_model, 0),
+        fixed=g.spell(count_fixed(settings), 0),
         word=texts[-1],
     )
 
@@ -254,31 +254,25 @@ def draw_look_grid(plan: g.Outline) -> g.Scene:
     best, peaks = weights.values.argmax(-1), weights.values.max(-1)
     wide, high = min(26.0, 480.0 / len(columns)), 17.0
     rows, captions = list[g.Node](), []
+    look: dict[str, Any] = {"scale": "share", "limit": 1.0, "edge": style.HAIR, "height": high}
     for step, t in enumerate(shown, 1):
-        panel = g.Panel(
-            weights,
-            width=wide * len(columns),
-            height=high,
-            scale="share",
-            limit=1.0,
-            only=([t], columns),
-            edge=style.HAIR,
-        )
-        names = [source[j] for j in columns] if step == 1 else []
-        number = g.Numeral(weights[t, int(best[t])], style.TINY, style.SOFT)
-        row = (
-            g.Tall(g.Held(g.small(target[t], style.INK, fit=88), 90, "end"), high),
-            g.Matrix(panel, columns=names, fit=80).at(step, (0, -high)),
-            g.Tall(number, high).named(f"best {t}"),
-        )
-        rows.append(g.Across(*row, gap=6, align="bottom"))
+        panel = g.Panel(weights, width=wide * len(columns), only=([t], columns), **look)
+        rows.append(panel.at(step, (0, -high)))
         key = "caption" if peaks[t] >= SURE else "caption_wide"
         captions.append(plan.say(key, word=target[t], key=source[int(best[t])]))
-    at, told = _find_oddity(plan, weights.values, shown)
+    odd, told = _find_oddity(plan, weights.values, shown)
+    matrix = g.Matrix(
+        g.Stacked(rows, (wide, high)),
+        rows=[target[t] for t in shown],
+        columns=[source[j] for j in columns],
+        sums=[weights[t, int(best[t])] for t in shown],
+        fit=80,
+    ).named("grid")
+    at = matrix.find_row(shown.index(odd))
     return plan.compose(
-        g.Down(*rows, gap=0),
+        matrix,
         left=(len(shown) + len(columns), len(source) + len(target)),
-        callouts=[g.Callout(f"best {at}", told, "right", 90, len(shown))],
+        callouts=[g.Callout(at, told, "right", 90, len(shown))],
         captions=captions,
         n=int((peaks >= SURE).sum()),
         all=len(target),

@@ -76,7 +76,7 @@ def draw_recurrent_step(plan: g.Outline, *, query: str | int | None = None) -> g
         title=keys[value >= 0.5],
         note=f"note_{kind}",
         links=links,
-        callouts=[g.Callout(KEEPING[kind], "gate", "below", 190, steps[KEEPING[kind]])],
+        callouts=[g.Callout("kept", "gate", "below", 130, last)],
         captions=captions,
         word=texts[at],
         share=f"{100 * value:.0f} %",

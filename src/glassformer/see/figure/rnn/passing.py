@@ -83,7 +83,7 @@ def draw_fixed_context(plan: g.Outline) -> g.Scene:
     ]
     states = n * settings.d_model
     key = "title_attention" if attends else "title"
-    title = plan.say(key, n=n, count=count, states=f"{states:,}")
+    title = plan.say(key, n=n, count=count, states=g.spell(states, 0))
     return plan.compose(
         g.Across(ends[0], middle, ends[1], gap=style.FAR),
         title=title,

@@ -124,8 +124,8 @@ def draw_unrolled(plan: g.Outline) -> g.Scene:
         captions=captions,
         n=n,
         m=m,
-        reads=f"{counts[0]:,}",
-        writes=f"{counts[1]:,}",
+        reads=g.spell(counts[0], 0),
+        writes=g.spell(counts[1], 0),
     )
 
 
