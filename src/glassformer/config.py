@@ -76,12 +76,10 @@ IMPLIED: dict[str, dict[str, int]] = {
 }
 
 
+# Vectors are computed in `model/positions.py`; what attention knows of positions is computed in
+# `model/variants`. A new layout is a name more here, in DISTANCES or VECTORS, and its code there.
 class Positions(Settings):
-    """The settings of the positional encoding (3.5).
-
-    Vectors are computed in `model/positions.py`; what attention knows of positions is computed in
-    `model/variants`. A new layout is a name more here, in DISTANCES or VECTORS, and its code there.
-    """
+    """The settings of the positional encoding (3.5); see `model/positions.py`."""
 
     layout: Literal[
         "interleaved",

@@ -7,6 +7,7 @@ card.md             the data that the model was trained on, and its scores
 golden.json         a few inputs with their expected translations
 heads.json          optional: what each head reads, and what breaks without it
 words.txt           optional: the words of the training text's source side
+evaluation.json     optional: the worst sentences of a test set; `publish` leaves it behind
 """
 
 from __future__ import annotations
@@ -35,6 +36,7 @@ if TYPE_CHECKING:  # a model is opened without PyTorch
     from .model import EncoderDecoder
 
 WEIGHTS, CONFIG, CARD, GOLDEN = "model.safetensors", "config.toml", "card.md", "golden.json"
+HEADS, EVALUATION = "heads.json", "evaluation.json"
 # What a training leaves in the folder `run` of a model, for going on with it.
 RUN, RECORD, CHECKPOINTS, BEST = "run", "run.json", "checkpoints", "best"
 LOCK = "lock"  # in RUN, while it is being trained: the process that holds it
@@ -43,6 +45,13 @@ SHIPPED = Path(__file__).parent / "models"  # the models that come with the pack
 ORIGIN = "origin"  # the key of the note beside the weights
 FREE = ("dropout", "attention_dropout", "activation_dropout")  # of [model]: they have no weights
 SHARED, SEPARATE = "tokenizer.json", ("tokenizer.source.json", "tokenizer.target.json")
+
+
+def read_measured(folder: Path, name: str) -> dict[str, Any] | None:
+    """Return what was measured of a model: the file HEADS or EVALUATION, None if there is none."""
+    path = folder / name
+    found: dict[str, Any] | None = read_json(path) if path.is_file() else None
+    return found
 
 
 @dataclass(frozen=True)

@@ -19,6 +19,7 @@ class Reporter:
 
     def __init__(self, quiet: bool = False):
         self.quiet, self.said = quiet, set[str]()
+        self.bar: Any = None  # that of the phase under way
 
     def say(self, text: str) -> None:
         if not self.quiet:
@@ -41,22 +42,9 @@ class Reporter:
             yield lines.advance
             lines.end()
             return
-        from rich.console import Console
-        from rich.progress import (
-            BarColumn,
-            MofNCompleteColumn,
-            Progress,
-            TextColumn,
-            TimeElapsedColumn,
-            TimeRemainingColumn,
-        )
-
-        name_column, note = TextColumn("{task.description:<12}"), TextColumn("{task.fields[note]}")
-        counts, left = MofNCompleteColumn(), (TextColumn("left"), TimeRemainingColumn())
-        columns = (name_column, BarColumn(), counts, TimeElapsedColumn(), *left, note)
-        console = Console(stderr=True, highlight=False)
-        bar = Progress(*columns, console=console, transient=True, redirect_stdout=False)
-        task, begun = bar.add_task(name, total=total, note=""), monotonic()
+        outer, self.bar = self.bar, self.bar or make_bar()  # a phase in a phase is a line more
+        bar = self.bar
+        task, begun = bar.add_task(name, total=total, completed=begin, note=""), monotonic()
 
         def advance(done: int, total: int | None = total, note: str = "") -> None:
             bar.update(task, completed=done, total=total, note=note)
@@ -66,7 +54,9 @@ class Reporter:
         try:
             yield advance
         finally:
-            if bar.live.is_started:
+            bar.remove_task(task)
+            self.bar = outer
+            if outer is None and bar.live.is_started:
                 bar.stop()
 
     @contextmanager
@@ -81,6 +71,32 @@ class Reporter:
                 advance(done)
 
             yield count
+
+
+def make_bar() -> Any:
+    """Return a bar, a line for each task; it is erased at its end."""
+    from rich.console import Console
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        TextColumn,
+        TimeElapsedColumn,
+        TimeRemainingColumn,
+    )
+
+    return Progress(
+        TextColumn("{task.description:<12}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        TextColumn("left"),
+        TimeRemainingColumn(),
+        TextColumn("{task.fields[note]}"),
+        console=Console(stderr=True, highlight=False),
+        transient=True,
+        redirect_stdout=False,
+    )
 
 
 class ProgressLines:

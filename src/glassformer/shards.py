@@ -26,6 +26,7 @@ from .config import Decode
 from .data.files import decode_lines, take_fingerprint
 from .directory import WEIGHTS, locate
 from .disk import write_text
+from .machine.extras import need
 from .typed_json import read_typed
 
 Render = Callable[[int, str, Judged, str], str]
@@ -229,11 +230,7 @@ def _run(
 def _start(address: str | None, cpus: int) -> Any:
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # Ray sends no usage statistics
     os.environ.setdefault("RAY_BACKEND_LOG_LEVEL", "fatal")
-    try:
-        import ray
-        import ray.data
-    except ImportError:
-        raise ValueError("Ray is not installed: pip install 'glassformer[ray]'") from None
+    ray, _ = need("ray"), need("ray.data")
     logging.getLogger("ray.data").setLevel(logging.ERROR)
     quiet: dict[str, Any] = {"log_to_driver": False, "logging_level": "ERROR"}
     if address is None:

@@ -191,5 +191,5 @@ def test_mistakes(
 
 def test_without_the_extra(make: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "ctranslate2", None)
-    with pytest.raises(ValueError, match=r'not installed: pip install "glassformer\[bridge\]"'):
+    with pytest.raises(ValueError, match=r"not installed: pip install 'glassformer\[bridge\]'"):
         bridge.export_ctranslate2(make("post"), tmp_path / "out", texts=LINES)

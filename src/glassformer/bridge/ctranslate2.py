@@ -17,6 +17,7 @@ from torch import Tensor, nn
 from ..config import BOS, EOS, Model
 from ..directory import Tokenizers, load_model, write_json
 from ..disk import prepare_beside
+from ..machine.extras import need
 from ..model import Transformer
 from ..model.attention import MultiHeadAttention
 from ..model.embedding import Embedding
@@ -56,15 +57,15 @@ def export_ctranslate2(
     """Write `model` for CTranslate2 to the new folder `out`; return the comparison with ours.
 
     They are compared on the first 200 of `texts`, or on random tokens without texts. `spell`: the
-    vocabulary as the user of the export spells it. Raises
-    ValueError if the difference is larger than rounding explains; then nothing is written.
+    vocabulary as the user of the export spells it. Raises ValueError if the difference is larger
+    than rounding explains; then nothing is written.
     """
     if quantization not in QUANTIZATIONS:
         known = ", ".join(QUANTIZATIONS)
         raise ValueError(f"quantization={quantization}: one of {known}")
     if out.exists():
         raise ValueError(f"{out} is there already: name a new folder")
-    _need()
+    need("ctranslate2")
     config, tokenizers, network = load_model(model)
     network = check_plain(model, config, network, "CTranslate2")
     sources = choose_by_parity(tokenizers.source, config.model.positions.max_positions, texts)
@@ -83,15 +84,6 @@ def export_ctranslate2(
         write_json(final / PARITY, asdict(parity))
         final.rename(out)
     return parity
-
-
-def _need() -> None:
-    try:
-        import ctranslate2  # noqa: F401
-    except ImportError:
-        raise ValueError(
-            'CTranslate2 is not installed: pip install "glassformer[bridge]"'
-        ) from None
 
 
 def _write(
@@ -174,8 +166,8 @@ def _set_feed_forward(spec: Any, feed_forward: FeedForward, norm: nn.LayerNorm) 
 
 
 def _set_embedding(spec: Any, table: Any, embedding: nn.Module, settings: Model) -> None:
-    assert isinstance(embedding, Embedding)
     """Set embedding and table of positions; CTranslate2 itself scales by √d_model."""
+    assert isinstance(embedding, Embedding)
     table.weight = _numbers(embedding.table.weight)
     positions_LD = embedding.positions_LD
     if settings.positions.layout != "learned":

@@ -16,6 +16,7 @@ import numpy as np
 from ..config import BOS, EOS, PAD
 from ..directory import load_model, write_json
 from ..disk import prepare_beside
+from ..machine.extras import need
 from ..model import Transformer
 from .exporting import check_plain, write_companions
 from .onnx_graph import build_decoder, build_encoder
@@ -48,11 +49,7 @@ def export_onnx(
     """
     if out.exists():
         raise ValueError(f"{out} is there already: name a new folder")
-    try:
-        import onnx
-        import onnxruntime  # noqa: F401
-    except ImportError:
-        raise ValueError('ONNX is not installed: pip install "glassformer[onnx]"') from None
+    onnx, _ = need("onnx"), need("onnxruntime")
     config, tokenizers, network = load_model(model)
     network = check_plain(model, config, network, "ONNX export")
     sources = choose_by_parity(tokenizers.source, config.model.positions.max_positions, texts)

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from ..disk import read_text
+from ..machine.extras import need
 from ..typed_json import check_type
 
 
@@ -16,10 +17,7 @@ def read_yaml(path: Path) -> dict[str, Any]:
 
 def parse_yaml(text: str, where: str) -> dict[str, Any]:
     """Return the mapping in a text. ValueError, which begins with `where`, if there is none."""
-    try:
-        import yaml
-    except ImportError:
-        raise ValueError('PyYAML is not installed: pip install "glassformer[bridge]"') from None
+    yaml = need("yaml")
     try:
         found = yaml.load(text, getattr(yaml, "CSafeLoader", yaml.SafeLoader))
     except yaml.YAMLError as error:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from typer import Exit
 
+from ..machine.extras import need
 from .options import DEVICE, flag, opt
 from .terminal import INTERRUPTED
 
@@ -200,9 +201,7 @@ def show_app(models: list[Path | str], runs: Path | None) -> None:
     import webbrowser
     from threading import Timer
 
-    from .serve import check_installed
-
-    check_installed()
+    need("fastapi")
     from ..serve.running import make_service, prepare_server
 
     ready = prepare_server(make_service(models, runs=runs), port=0)

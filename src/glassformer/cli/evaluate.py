@@ -371,10 +371,10 @@ def write_page(path: Path, system: System, found: Evaluation) -> None:
 
 def store_evaluation(system: System, found: Evaluation) -> None:
     """Write the scores and the worst sentences to the directory of the system's model."""
-    from ..checks.stored_evaluation import write_evaluation
+    from ..directory import EVALUATION, write_json
 
     assert system.translator is not None
     folder = system.translator.weights.folder
     if folder is None:
         raise ValueError("--store needs a single model, not an ensemble")
-    write_evaluation(folder, found.to_json())
+    write_json(folder / EVALUATION, found.to_json())

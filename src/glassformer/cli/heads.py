@@ -23,7 +23,7 @@ def heads(
     \b
     glassformer heads my-model valid.en
     """
-    from ..checks.portraits import HEADS, write_portraits
+    from ..directory import HEADS, write_text
     from ..disk import read_text
     from ..see.heads import measure_portraits
     from ..translator import Translator
@@ -34,7 +34,7 @@ def heads(
     translator = Translator.load(model, device=device, precision="fp32")
     with show_progress("measuring", None) as tell:
         found = measure_portraits(translator, texts, check=lambda: tell(1))
-    write_portraits(model, found)
+    write_text(model / HEADS, to_json(found) + "\n")
     blocks = found["blocks"]
     if as_json:
         print(to_json({"path": str(model / HEADS), "blocks": blocks}))

@@ -9,6 +9,7 @@ from pathlib import Path
 from typer import Context
 
 from ..data.files import STANDARD
+from ..machine.extras import need
 from ..serve.limits import Limits, TrainingLimits
 from .options import DEVICE, MACHINE, PRECISION, THREADS, arg, flag, opt
 from .settings import list_limits
@@ -91,7 +92,7 @@ def serve(
     \b
     glassformer serve demo demo-fr-en
     """
-    check_installed()
+    need("fastapi")
     if runs is not None and not runs.is_dir():
         raise ValueError(f"--runs {runs} is no folder")
     if trainings is not None:
@@ -127,12 +128,6 @@ def serve(
     out = sys.stderr if log == STANDARD else sys.stdout  # stdout has only lines of JSON then
     print(f"Open {ready.address}\nCtrl-C ends.", file=out, flush=True)
     ready.run()
-
-
-def check_installed() -> None:
-    """Raise ValueError if the packages that a server needs are missing."""
-    if find_spec("fastapi") is None:
-        raise ValueError("serving needs an extra: pip install 'glassformer[serve]'")
 
 
 def check_torch(folder: Path) -> None:

@@ -17,6 +17,7 @@ from sacrebleu.metrics.bleu import BLEU
 from sacrebleu.metrics.chrf import CHRF
 from sacrebleu.metrics.ter import TER
 
+from ..machine.extras import need
 from ..validation_errors import check_list
 from .resampling import SEED, Interval, estimate_interval, extract_statistics, score_samples
 
@@ -234,11 +235,7 @@ def _build_moses(target_lang: str | None) -> tuple[Callable[[str], str], str]:
             "the literature BLEU needs a target language written with spaces between words, "
             f"and the target language is {target_lang or 'not given'}"
         )
-    try:
-        import sacremoses
-    except ImportError as error:
-        message = "the literature BLEU is an extra: pip install 'glassformer[moses]'"
-        raise ValueError(message) from error
+    sacremoses = need("sacremoses")
     normalizer = sacremoses.MosesPunctNormalizer(lang=language)
     tokenizer = sacremoses.MosesTokenizer(lang=language)
 

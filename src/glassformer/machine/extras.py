@@ -2,8 +2,21 @@
 
 from __future__ import annotations
 
-EXTRAS = {"torch": "train", "matplotlib": "see", "lxml": "documents"}
+from importlib import import_module
+from typing import Any
+
+EXTRAS = {"torch": "train", "matplotlib": "see", "lxml": "documents", "sacremoses": "moses"}
+EXTRAS |= {"ctranslate2": "bridge", "yaml": "bridge", "onnx": "onnx", "onnxruntime": "onnx"}
+EXTRAS |= {"ray": "ray"}
 EXTRAS |= dict.fromkeys(("anyio", "fastapi", "prometheus_client", "starlette", "uvicorn"), "serve")
+
+
+def need(package: str) -> Any:
+    """Return a package that an extra brings. ValueError, in one sentence, if it is not there."""
+    try:
+        return import_module(package)
+    except ImportError:
+        raise ValueError(explain_missing(ModuleNotFoundError(name=package))) from None
 
 
 def explain_missing(error: ModuleNotFoundError) -> str:

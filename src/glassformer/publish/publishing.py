@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import Any
 
 from ..checks.known_words import WORDS
-from ..checks.portraits import HEADS
 from ..directory import (
     CARD,
     CHECKPOINTS,
     CONFIG,
     GOLDEN,
+    HEADS,
     RUN,
     SEPARATE,
     SHARED,

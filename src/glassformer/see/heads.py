@@ -1,7 +1,7 @@
 """A portrait of each head: what it reads in many sentences, and what breaks without it.
 
 The sentences are translated by the model itself, greedily, and read in one padded batch at a time.
-The result is kept by `portraits`.
+The result is kept as heads.json in the model directory.
 
 Letters: B sentences; H heads; L rows that read; M keys that are read; T tokens of a translation;
 V vocabulary; K width of a head.

@@ -22,7 +22,7 @@ class Limits(Settings):
     Some are options of `glassformer serve`.
     """
 
-    characters: int = setting(20_000, "Most of one request.", ge=1)
+    characters: int = setting(20_000, "Most characters of one request.", ge=1)
     document: int = setting(200_000, "Characters of one document.")
     texts: int = setting(256, "Texts in one request.")
     seconds: float = setting(60.0, "Longest for a request.", ge=0.1)

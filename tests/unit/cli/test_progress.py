@@ -69,6 +69,39 @@ def test_what_is_quick_or_fails_says_nothing_more(
     assert capsys.readouterr().err.count("\n") == 1
 
 
+class Screen(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def test_a_phase_within_a_phase_shares_its_bar(
+    clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As a validation within a training, whose messages stand above the bar."""
+    screen, report = Screen(), progress.Reporter()
+    monkeypatch.setattr(sys, "stderr", screen)
+    with report.phase("training", 9, 3) as advance:
+        clock.now += 2
+        advance(4, note="loss 2.5")
+        with report.counting("validating", 5) as count:
+            count(5)
+            report.say("[red] is no markup")
+        advance(5)
+    assert all(text in screen.getvalue() for text in ("training", "validating", "loss 2.5"))
+    assert "[red] is no markup" in screen.getvalue() and report.bar is None
+
+
+def test_a_training_that_goes_on_does_not_count_what_was_done(
+    clock: Clock, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with progress.Reporter().phase("training", 400, 300) as advance:
+        clock.now += 40
+        advance(320, note="loss 2.5")
+    first, last = capsys.readouterr().err.splitlines()
+    assert first == "training: 320 of 400 (80 %), 0.5 a second, 0:02:40 left, loss 2.5"
+    assert last == "training: 20 in 0:00:40"
+
+
 def test_translate_shows_it(
     clock: Clock, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

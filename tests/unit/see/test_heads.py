@@ -8,9 +8,8 @@ import numpy as np
 import pytest
 from torch import Tensor
 
-from glassformer.checks.portraits import read_portraits, write_portraits
 from glassformer.data.demo import read_corpus
-from glassformer.directory import locate
+from glassformer.directory import HEADS, locate, read_measured
 from glassformer.see.heads import CROSS, OWN, measure_portraits
 from glassformer.see.silencing import score_copies
 from glassformer.tap import Edit
@@ -76,7 +75,7 @@ def test_the_loss_without_a_head_is_that_of_one_sentence(translator: Translator)
 def test_the_shipped_file_is_what_is_measured_again(translator: Translator) -> None:
     corpus = read_corpus()
     texts = [*corpus.questions["test"], *corpus.riddles["test"]][::3][:300]
-    shipped = read_portraits(locate("demo"))
+    shipped = read_measured(locate("demo"), HEADS)
     assert shipped is not None
     found = measure_portraits(translator, texts, silenced=(BLOCK,))
     assert found["tokens"] == shipped["tokens"]
@@ -94,9 +93,7 @@ def test_the_shipped_file_is_what_is_measured_again(translator: Translator) -> N
 
 
 def test_a_folder_without_the_file_has_no_portraits(tmp_path: Path) -> None:
-    assert read_portraits(tmp_path) is None
-    write_portraits(tmp_path, {"sentences": 1})
-    assert read_portraits(tmp_path) == {"sentences": 1}
+    assert read_measured(tmp_path, HEADS) is None
 
 
 def test_a_recurrent_network_has_no_heads() -> None:

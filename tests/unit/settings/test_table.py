@@ -15,7 +15,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from glassformer.config import Config, Data, Decode, Model, Positions
 from glassformer.settings.schema import validate_table
-from glassformer.settings.table import Settings, UnfitError, fit
+from glassformer.settings.table import Settings, UnfitError, fit, setting
 from glassformer.validation_errors import list_settings
 
 WORDS = ["beam", "greedy", "pre", "relu", "rnn", "decoder", "encoder", "tiny", "auto", "paper", "é"]
@@ -127,3 +127,40 @@ def test_a_model_is_opened_without_pydantic() -> None:
     )
     made = subprocess.run([sys.executable, "-c", code], capture_output=True, encoding="utf-8")
     assert made.stdout.strip() == "[]", made.stderr
+
+
+class Kettle(Settings):
+    """A table whose settings need others."""
+
+    heat: str = setting("gas", "What heats it.")
+    volts: int = setting(230, "Of the mains.", needs="heat=electric|induction")
+    bottle: int = setting(5, "Kilograms.", needs="heat!=electric")
+    lid: bool = setting(False, "It has one.")
+    whistle: bool = setting(False, "On the lid.", needs="lid")
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"volts": 110}, "volts=110 has no effect with heat=gas"),
+        ({"volts": 110, "heat": "induction"}, ""),
+        ({"bottle": 3, "heat": "electric"}, "bottle=3 has no effect with heat=electric"),
+        ({"bottle": 3}, ""),
+        ({"whistle": True}, "whistle=True has no effect without lid"),
+        ({"whistle": True, "lid": True}, ""),
+        ({"volts": 230}, ""),  # as it is anyway
+    ],
+)
+def test_a_setting_that_has_no_effect_is_refused(given: dict[str, Any], said: str) -> None:
+    if not said:
+        assert Kettle(**given).list_changed(given) == [
+            f"{name}={value}" for name, value in given.items() if value != 230
+        ]
+        return
+    with pytest.raises(ValueError, match=said):
+        Kettle(**given)
+
+
+def test_which_settings_have_no_effect() -> None:
+    assert Kettle().list_idle() == ["volts", "whistle"]
+    assert Kettle(heat="electric", lid=True).list_idle() == ["bottle"]
