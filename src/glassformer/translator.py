@@ -22,15 +22,7 @@ from .text.clauses import split_clauses
 from .text.sentences import cut_spans, has_letters, split_sentences
 from .text.spacing import close_up, close_up_with_spans, is_unspaced
 from .text.unicode import Span
-from .translation import (
-    Part,
-    Progress,
-    Scored,
-    Translation,
-    combine,
-    compose,
-    scale_progress,
-)
+from .translation import Part, Progress, Scored, Translation, combine, compose, scale_progress
 from .validation_errors import check_list
 from .weights.weights_file import WeightsFile
 

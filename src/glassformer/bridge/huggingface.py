@@ -142,12 +142,7 @@ def _read_multilingual(folder: Path, raw: Mapping[str, Any], languages: str) -> 
             "positions": {"layout": "concatenated", "grid": "tensor2tensor", "offset": 2, **reach}
         },
         is_scaled=bool(raw.get("scale_embedding")),
-        data={
-            "source_lang": source,
-            "target_lang": target,
-            "tag": pair[0],
-            "target_tag": pair[1],
-        },
+        data={"source_lang": source, "target_lang": target, "tag": pair[0], "target_tag": pair[1]},
         decode=_read_search(folder, raw),
     )
 

@@ -38,10 +38,7 @@ def read_joeynmt(path: Path, subwords: Sequence[str] = ()) -> Foreign:
         check_weights(file, read_pickle(file).get("model_state")),
         settings,
         sides,
-        model={
-            "norm_epsilon": 1e-6,
-            "positions": {"layout": "interleaved", "max_positions": 5000},
-        },
+        model={"norm_epsilon": 1e-6, "positions": {"layout": "interleaved", "max_positions": 5000}},
         is_scaled=bool(find_entry(settings, "encoder.embeddings.scale")),
         data={name: code for name, code in languages.items() if code},
         decode={**decode, **({"alpha": alpha} if penalty == "gnmt" else {})},

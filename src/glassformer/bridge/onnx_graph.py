@@ -150,9 +150,7 @@ def build_encoder(settings: Model, network: Transformer) -> Any:
         read = g.before(x, f"{name}.self_attention")
         parts = [g.split(g.linear(read, f"{name}.self_attention.to_{p}")) for p in ("key", "value")]
         x = g.after(
-            x,
-            g.attend(read, parts, f"{name}.self_attention", mask),
-            f"{name}.self_attention",
+            x, g.attend(read, parts, f"{name}.self_attention", mask), f"{name}.self_attention"
         )
         made = g.feed_forward(g.before(x, f"{name}.feed_forward"), f"{name}.feed_forward")
         x = g.after(x, made, f"{name}.feed_forward")

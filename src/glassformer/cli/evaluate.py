@@ -151,8 +151,7 @@ def evaluate(
     systems = systems or [System(str(asked.text), texts.ours)]
     found = measure(systems, texts, given)
     print(
-        show_result(found, as_table, as_json),
-        file=sys.stderr if output == STANDARD else sys.stdout,
+        show_result(found, as_table, as_json), file=sys.stderr if output == STANDARD else sys.stdout
     )
     if html:
         write_page(html, systems[0], found)
@@ -206,10 +205,7 @@ class Texts(NamedTuple):
 
 
 def sort_files(
-    files: Sequence[Path],
-    source: Path | None,
-    hypothesis: Path | None,
-    references: Sequence[Path],
+    files: Sequence[Path], source: Path | None, hypothesis: Path | None, references: Sequence[Path]
 ) -> EvaluationRequest:
     """Return what to evaluate; paths are models up to the first that is a file.
 

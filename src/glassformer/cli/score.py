@@ -9,17 +9,7 @@ from typer import Context
 from ..data.files import cut_chunks
 from .effects import refuse
 from .language import is_language_model, score_lines
-from .options import (
-    AS_JSON,
-    DEVICE,
-    EXACT,
-    MODEL,
-    OUTPUT,
-    PAIR,
-    SOURCE,
-    TARGET,
-    pick_pair,
-)
+from .options import AS_JSON, DEVICE, EXACT, MODEL, OUTPUT, PAIR, SOURCE, TARGET, pick_pair
 from .terminal import CHUNK, keep_apart, open_output, show_progress, to_json
 from .verb import spell_typed
 

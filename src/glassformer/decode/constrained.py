@@ -127,10 +127,7 @@ def _choose(candidates: list[Continuation], beam: int, whole: int, is_last: bool
 
 
 def _build(
-    found: Sequence[Chosen],
-    before: Hypotheses,
-    settings: Decode,
-    forbidden: tuple[Tensor, Tensor],
+    found: Sequence[Chosen], before: Hypotheses, settings: Decode, forbidden: tuple[Tensor, Tensor]
 ) -> Step:
     """Return the step made of what was chosen; candidates that do not exist fill the tensors."""
     beam, device = before.beams, before.log_prob_BW.device

@@ -17,14 +17,7 @@ import torch
 from torch import Tensor
 
 from ..config import EOS, Decode
-from .rules import (
-    choose_candidates,
-    find_top,
-    forbid,
-    length_penalty,
-    penalise_repeats,
-    sum_logs,
-)
+from .rules import choose_candidates, find_top, forbid, length_penalty, penalise_repeats, sum_logs
 from .step import Hypotheses, Step
 
 GOLDEN = 0x9E3779B9 - 2**32  # 2 ** 32 over the golden ratio: spreads neighbouring tokens apart

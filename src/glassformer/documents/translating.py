@@ -14,10 +14,7 @@ from .markup import MarkupPage, read_markup
 
 
 def translate_document(
-    document: TranslatableDocument,
-    translator: Translator,
-    model: Path,
-    **how: Any,
+    document: TranslatableDocument, translator: Translator, model: Path, **how: Any
 ) -> bytes:
     """Return the document with its texts translated.
 

@@ -144,11 +144,7 @@ def measure_attention(probe: Probe, kind: str, query: str, role: str) -> list[li
 
 
 def _average(
-    probe: Probe,
-    kind: str,
-    query: str,
-    roles: Sequence[str],
-    add: Callable[[list[Tensor]], Tensor],
+    probe: Probe, kind: str, query: str, roles: Sequence[str], add: Callable[[list[Tensor]], Tensor]
 ) -> list[list[float]]:
     """Return, by layer and head, what `add` sums over a batch's attention to roles, for a pair."""
     sums, names = [], {f"{name}.weights" for name in probe.name_blocks(kind)}

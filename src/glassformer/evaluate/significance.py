@@ -10,14 +10,7 @@ import numpy as np
 from sacrebleu.metrics.base import Metric
 
 from .quality import References, build_metric, check_lines
-from .resampling import (
-    SAMPLES,
-    SEED,
-    TRIALS,
-    extract_statistics,
-    score_samples,
-    score_sums,
-)
+from .resampling import SAMPLES, SEED, TRIALS, extract_statistics, score_samples, score_sums
 
 if TYPE_CHECKING:
     from .resampling import Numbers

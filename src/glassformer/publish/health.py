@@ -7,16 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from ..directory import (
-    CARD,
-    CONFIG,
-    GOLDEN,
-    SEPARATE,
-    SHARED,
-    WEIGHTS,
-    locate,
-    open_model,
-)
+from ..directory import CARD, CONFIG, GOLDEN, SEPARATE, SHARED, WEIGHTS, locate, open_model
 from ..machine.properties import OPTIONAL, Machine
 from ..shared_library import PROBE, SharedLibrary
 from .card import hash_file, read_facts

@@ -109,11 +109,7 @@ def _say_pair(config: Config) -> str:
 
 
 def _write_body(
-    name: str,
-    config: Config,
-    facts: Mapping[str, Any],
-    reveals: Sequence[str],
-    licence: str | None,
+    name: str, config: Config, facts: Mapping[str, Any], reveals: Sequence[str], licence: str | None
 ) -> str:
     parts = [f"# {name}", _say_what(config, facts), _USE.format(name=name)]
     data = [

@@ -12,16 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .expression import (
-    Call,
-    Cells,
-    Constant,
-    Expression,
-    Letter,
-    Number,
-    Operation,
-    Reduction,
-)
+from .expression import Call, Cells, Constant, Expression, Letter, Number, Operation, Reduction
 from .opgraph import Equation
 
 Array = NDArray[Any]

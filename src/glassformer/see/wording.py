@@ -7,16 +7,7 @@ from itertools import accumulate
 from typing import TYPE_CHECKING
 
 from .catalogue import look_up
-from .expression import (
-    Call,
-    Cells,
-    Expression,
-    Letter,
-    Number,
-    Operation,
-    Reduction,
-    walk,
-)
+from .expression import Call, Cells, Expression, Letter, Number, Operation, Reduction, walk
 from .opgraph import Equation
 
 if TYPE_CHECKING:
@@ -83,10 +74,7 @@ def _write_bare(part: Expression, cells: WriteCells) -> tuple[str, int]:
         case Operation("-", Number(0), right):
             return f"-{spell_out(right, cells, 3)}", 2
         case Operation("**", left, right):
-            return (
-                f"{spell_out(left, cells, ATOM)}^{spell_out(right, cells, ATOM)}",
-                5,
-            )
+            return (f"{spell_out(left, cells, ATOM)}^{spell_out(right, cells, ATOM)}", 5)
         case Operation(sign, left, right):
             tight = TIGHTNESS[sign]
             shown = SIGNS.get(sign, sign)
@@ -106,10 +94,7 @@ def _write_bare(part: Expression, cells: WriteCells) -> tuple[str, int]:
             chosen = f"{spell_out(yes, cells, 1)} where {spell_out(condition, cells)}"
             return f"{chosen}, else {spell_out(no, cells, 1)}", 0
         case Call(function, arguments):
-            return (
-                f"{function}({', '.join(spell_out(each, cells) for each in arguments)})",
-                ATOM,
-            )
+            return (f"{function}({', '.join(spell_out(each, cells) for each in arguments)})", ATOM)
     raise ValueError(f"{part} cannot be written")
 
 

@@ -14,12 +14,7 @@ from .api_runs import find_run
 from .service import Service, TheService, TheTrace
 
 router = APIRouter(tags=["pictures"])
-TYPES = {
-    "svg": "image/svg+xml",
-    "png": "image/png",
-    "pdf": "application/pdf",
-    "gif": "image/gif",
-}
+TYPES = {"svg": "image/svg+xml", "png": "image/png", "pdf": "application/pdf", "gif": "image/gif"}
 
 
 @router.get("/figures")

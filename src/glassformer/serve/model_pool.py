@@ -113,13 +113,7 @@ class ModelPool:
     is passed to `Translator.load`. Raises ValueError if a folder is no model.
     """
 
-    def __init__(
-        self,
-        folders: Sequence[Path | str] = (),
-        *,
-        loaded: int = 4,
-        **how: Any,
-    ) -> None:
+    def __init__(self, folders: Sequence[Path | str] = (), *, loaded: int = 4, **how: Any) -> None:
         self.most, self.how = loaded, how
         self.models: dict[str, PooledModel] = {}
         self.own: dict[str, PooledModel] = {}  # trained in the app, and shown in it alone

@@ -35,10 +35,7 @@ class TranslatingProcess:
     """A process that translates. Called, it returns what `search_here` would return here."""
 
     def __init__(
-        self,
-        pool: ModelPool,
-        options: dict[str, Any],
-        told: Callable[[], object] = lambda: None,
+        self, pool: ModelPool, options: dict[str, Any], told: Callable[[], object] = lambda: None
     ) -> None:
         self.pool, self.told = pool, told
         folders = [str(model.folder) for model in pool.models.values()]

@@ -45,8 +45,7 @@ class EditRequest(Body):
     """The request to record a translation again under edits."""
 
     edits: list[dict[str, Any]] = Field(
-        max_length=64,
-        examples=[[{"do": "silence", "name": "encoder.1.self_attention", "head": 2}]],
+        max_length=64, examples=[[{"do": "silence", "name": "encoder.1.self_attention", "head": 2}]]
     )
     model: str | None = Field(None, description="For a recording that was uploaded.")
 
