@@ -3,7 +3,9 @@
     python -m benchmarks train tiny --langs en-de --data DIR/train --output training-tiny.json
 
 DIR/train is DIR/train.en and DIR/train.de; without --data, the built-in corpus. Tokens are counted
-on both sides, without padding.
+on both sides, without padding. --clock cpu counts the seconds of the processor instead of the
+wall's: where other work runs beside it, with --threads 1. `--set model.network=rnn
+--set model.rnn.attention=general --against joeynmt` compares recurrent networks.
 """
 
 from __future__ import annotations
@@ -55,6 +57,7 @@ COLUMNS = {
     "cores": "cores busy|.2f",
     "peak": "peak MiB|,.0f",
 }
+CLOCKS = {"wall": "seconds", "cpu": "cpu"}  # -> what a turn reports
 PAIRS: dict[Split, int] = {"train": 20_000, "valid": 200}
 BATCHES = 300  # batches written for the other engines, which start again after the last
 
@@ -65,7 +68,7 @@ class Task:
 
     folder: Path
     prepared: Prepared
-    flops: float  # per source+target token
+    flops: float  # per source+target token; 0: not counted
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -74,6 +77,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--langs", default="en-fr", help="source and target language")
     parser.add_argument("--set", action="append", default=[], help="change a setting: KEY=VALUE")
     parser.add_argument("--seconds", type=float, default=20.0, help="the length of a turn")
+    parser.add_argument("--clock", default="wall", choices=CLOCKS, help="what seconds are")
     add_shared(
         parser,
         "transformers-fp32,transformers-bf16,torch-fp32,torch-bf16,eole-bf16,marian,joeynmt",
@@ -90,6 +94,7 @@ def main(options: argparse.Namespace) -> None:
         seconds=options.seconds,
         rounds=options.rounds,
         environment=hold(options.threads, options.avx2),
+        clock=options.clock,
         command=quote("train"),
     )
     show(table, options)
@@ -105,6 +110,7 @@ def run(
     seconds: float = 20.0,
     rounds: int = 3,
     environment: dict[str, str] | None = None,
+    clock: str = "wall",
     command: str = "",
 ) -> Table:
     """Compare our `precisions` with the `peers`, in turns of so many seconds; return the table.
@@ -124,7 +130,7 @@ def run(
         answers = take_turns(asks, rounds)
         facts = {each.side.name: (each.version, each.facts) for each in processes}
     first = sides[0].name
-    rows = [make_row(name, facts[name], answers, first, task, ceilings) for name in answers]
+    rows = [make_row(name, facts[name], answers, first, task, ceilings, clock) for name in answers]
     vocabulary = len(task.prepared.tokenizers.target)
     conditions = {
         "size": config.size or "own",
@@ -133,6 +139,7 @@ def run(
         "tokens a side in a batch, padding included": config.train.batch_tokens,
         "rounds": rounds,
         "seconds a turn": seconds,
+        "clock": clock,
     }
     return Table(
         "Training", command, tell_machine(environment or {}), conditions, ceilings, rows, COLUMNS
@@ -214,17 +221,21 @@ def make_row(
     first: str,
     task: Task,
     ceilings: dict[str, float],
+    clock: str = "wall",
 ) -> Row:
+    seconds = CLOCKS[clock]
+
     def speeds(side: str) -> list[float]:
-        return [(x["source"] + x["target"]) / x["seconds"] for x in answers[side]]
+        return [(x["source"] + x["target"]) / x[seconds] for x in answers[side]]
 
     mine, median = answers[name], sorted(speeds(name))[len(answers[name]) // 2]
     figures: dict[str, float | str] = {
         "tokens/s": median,
-        "seconds": middle([{"s": x["seconds"] / x["updates"]} for x in mine], "s"),
-        "share": median * task.flops / best_rate(ceilings),
+        "seconds": middle([{"s": x[seconds] / x["updates"]} for x in mine], "s"),
         "cores": middle([{"c": x["cpu"] / x["seconds"]} for x in mine], "c"),
     }
+    if task.flops:
+        figures["share"] = median * task.flops / best_rate(ceilings)
     if "peak" in mine[-1]:
         figures["peak"] = mine[-1]["peak"]
     if name == first:
@@ -234,7 +245,9 @@ def make_row(
 
 
 def _count_flops(prepared: Prepared, batches: Sequence[tuple[Any, Any]]) -> float:
-    """Return the average operations of matrix products per source+target token."""
+    """Return the average operations of matrix products per source+target token of a Transformer."""
+    if prepared.config.model.network != "transformer":
+        return 0.0
     flops = tokens = 0.0
     model = prepared.config.model.model_dump()
     for source, target in batches:

@@ -19,21 +19,7 @@ PAD = 1
 
 def describe(folder: Path, task: dict[str, Any]) -> dict[str, Any]:
     """Return the task in JoeyNMT's settings; our ids are the words of its vocabulary."""
-    model = task["model"]
-    shape = {
-        "type": "transformer",
-        "num_heads": model["heads"],
-        "embeddings": {
-            "embedding_dim": model["d_model"],
-            "scale": True,
-            "dropout": model["dropout"],
-        },
-        "hidden_size": model["d_model"],
-        "ff_size": model["d_ff"],
-        "dropout": model["dropout"],
-        "layer_norm": model["norm"],
-        "activation": model["activation"],
-    }
+    encoder, decoder = describe_network(task["model"])
     return {
         "name": "task",
         "model_dir": str(folder / "joeynmt"),
@@ -60,10 +46,38 @@ def describe(folder: Path, task: dict[str, Any]) -> dict[str, Any]:
         "model": {
             "tied_embeddings": True,
             "tied_softmax": True,
-            "encoder": {**shape, "num_layers": model["encoder_layers"]},
-            "decoder": {**shape, "num_layers": model["decoder_layers"]},
+            "encoder": encoder,
+            "decoder": decoder,
         },
     }
+
+
+def describe_network(model: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return a Transformer's or a recurrent network's two sides in JoeyNMT's settings."""
+    width, dropout = model["d_model"], model["dropout"]
+    embeddings = {"embedding_dim": width, "scale": True, "dropout": dropout}
+    shape = {"embeddings": embeddings, "hidden_size": width, "dropout": dropout}
+    layers = [{"num_layers": model[f"{side}_layers"]} for side in ("encoder", "decoder")]
+    if model["network"] == "rnn":
+        rnn = model["rnn"]
+        shape |= {"type": "recurrent", "rnn_type": rnn["cell"]}
+        both = rnn["bidirectional"]
+        reads = {"bidirectional": both, "hidden_size": width // 2 if both else width}
+        writes = {
+            "attention": {"general": "luong", "additive": "bahdanau"}[rnn["attention"]],
+            "input_feeding": rnn["input_feeding"],
+            "hidden_dropout": dropout,
+            "init_hidden": "last",
+        }
+        return {**shape, **layers[0], **reads}, {**shape, **layers[1], **writes}
+    shape |= {
+        "type": "transformer",
+        "num_heads": model["heads"],
+        "ff_size": model["d_ff"],
+        "layer_norm": model["norm"],
+        "activation": model["activation"],
+    }
+    return {**shape, **layers[0]}, {**shape, **layers[1]}
 
 
 def describe_data(folder: Path) -> dict[str, Any]:

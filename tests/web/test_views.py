@@ -202,7 +202,7 @@ def test_every_card_of_the_story_speaks_of_the_readers_sentence(
 ) -> None:
     _open(drawn, server, "story", trace=recording)
     seen = []
-    for _ in range(94):
+    for _ in range(110):
         card = drawn.locator("article")
         seen.append(card.get_attribute("data-card"))
         text = card.inner_text()
@@ -210,7 +210,7 @@ def test_every_card_of_the_story_speaks_of_the_readers_sentence(
         if seen[-1] == "V01":
             assert SENTENCE in text
         drawn.keyboard.press("ArrowRight")
-    assert len(set(seen)) == 94 and seen[-1] == "V105"
+    assert len(set(seen)) == 110 and seen[-1] == "V105"
     drawn.get_by_role("button", name="切换到中文").click()
     assert "别人怎样讲解" in drawn.locator("article").inner_text()
 
@@ -245,6 +245,16 @@ def test_a_picture_is_drawn_from_the_readers_sentence(
 ) -> None:
     _open(page, server, "story", trace=recording, **{"story.card": "V10"})
     wait_until(page, "document.querySelector('article img')?.naturalWidth > 100")
+
+
+def test_cards_of_recurrent_networks_and_of_measurements_have_pictures(
+    page: Any, server: Server, recording: str
+) -> None:
+    """The first are drawn of shipped networks on the reader's sentence, the others as measured."""
+    for card in ("V95", "V101", "V102", "V107"):
+        page.goto(server.url("story", trace=recording, **{"story.card": card}))
+        page.wait_for_selector(f"[data-card={card}] h2")
+        wait_until(page, "document.querySelector('article img')?.naturalWidth > 100", seconds=60)
 
 
 # ---- the worst sentences ------------------------------------------------------------------------

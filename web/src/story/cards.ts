@@ -10,9 +10,11 @@ export interface Card {
   go: Go; // where to do what it asks for
   tensor?: string; // numbers of the recording, shown with the card
   worked?: true; // its picture is an example computed by hand, not the reader's sentence
+  measured?: true; // nor is this one's: it shows what was measured
   code?: [Source, string][]; // functions of the package
   wrong?: string[]; // slips that belong here
   without?: true; // it has no picture of its own
+  network?: "demo-rnn" | "demo-rnn-attention"; // of which its picture is drawn, if not of the reader's
 }
 
 const [CROSS, ENCODER, DECODER] = ["cross_attention", "self_attention", "self_attention"];
@@ -23,6 +25,7 @@ const positions = (more: Record<string, string> = {}): Go => ({ view: "positions
 const map = (at = "", play = ""): Go => ({ view: "map", more: { "map.at": at, "map.play": play } });
 const whatif = (without = ""): Go => ({ view: "whatif", more: { "whatif.try": without } });
 const training = (show = ""): Go => ({ view: "training", more: { "training.show": show } });
+const networks: Go = { view: "networks" };
 const cell = (name: string): Go => ({ view: "cell", cell: name });
 const attention = (kind: Here["kind"], show: string, head = 0, layer = 0): Go => ({
   view: "attention", kind, head, layer, more: { "attention.form": show === "lines" ? "" : show },
@@ -187,6 +190,26 @@ export const CHAPTERS: Record<string, Card[]> = {
     { id: "V89", go: training("curves"), worked: true },
     { id: "V90", go: translate },
     { id: "V91", go: training("curves"), worked: true },
+  ],
+  before: [
+    { id: "V92", go: networks, network: "demo-rnn" },
+    { id: "V93", go: networks, network: "demo-rnn" },
+    { id: "V94", go: networks, network: "demo-rnn" },
+    { id: "V95", go: networks, network: "demo-rnn" },
+    { id: "V96", go: networks, network: "demo-rnn" },
+    { id: "V97", go: networks, network: "demo-rnn-attention" },
+    { id: "V98", go: networks, network: "demo-rnn-attention" },
+    { id: "V99", go: networks, network: "demo-rnn-attention" },
+    { id: "V100", go: networks, network: "demo-rnn-attention" },
+    { id: "V101", go: attention("cross", "matrix", -1), network: "demo-rnn-attention" },
+    { id: "V102", go: networks, measured: true },
+  ],
+  questions: [
+    { id: "V107", go: positions(), measured: true },
+    { id: "V108", go: positions(), measured: true },
+    { id: "V109", go: whatif("head"), measured: true },
+    { id: "V110", go: map("encoder.0"), measured: true },
+    { id: "V111", go: whatif("positions"), measured: true },
   ],
   learn: [
     { id: "V103", go: { view: "story" }, without: true },
