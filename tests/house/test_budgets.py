@@ -6,9 +6,8 @@ import ast
 import re
 from pathlib import Path
 
-PACKAGE = Path(__file__).parents[2] / "src" / "glassformer"
-FILES = sorted(PACKAGE.rglob("*.py"))
-TREES = {path: ast.parse(path.read_text(encoding="utf-8")) for path in FILES}
+from .sources import FILES, PACKAGE, list_trees, read_tree
+
 VAGUE = {"util", "utils", "helper", "helpers", "common", "base", "manager", "misc"}
 
 # A tensor's name may end in the letters of its axes: B sentences, S source, T target, Q queries,
@@ -20,7 +19,7 @@ LEGEND = set("BSTQMLRDHKFVWCNI")
 
 def _count_code(path: Path) -> int:
     """Lines with something on them besides comments and docstrings."""
-    tree = TREES[path]
+    tree = read_tree(path)
     told = {
         line
         for node in ast.walk(tree)
@@ -54,10 +53,10 @@ def test_no_vague_names() -> None:
 def test_shape_suffixes_are_in_the_legend() -> None:
     suffix = re.compile(r"[a-z]\w*_([A-Z]+)")
     wrong = set()
-    for path, tree in TREES.items():
+    for path, tree in list_trees():
         for node in ast.walk(tree):
             name = getattr(node, "id", None) or getattr(node, "arg", None)
             found = suffix.fullmatch(name) if isinstance(name, str) else None
             if found and not set(found[1]) <= LEGEND:
-                wrong.add(f"{path.relative_to(PACKAGE)}: {name}")
+                wrong.add(f"{path}: {name}")
     assert not wrong

@@ -7,14 +7,16 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
 
 from glassformer.shared_library import load_library
 
-SOURCE = Path(__file__).parents[2] / "src"
-PACKAGE = SOURCE / "glassformer"
+from .sources import FILES, PACKAGE, read_tree
+
+SOURCE = PACKAGE.parent
 
 # From the top floor to the ground. A part is a module or folder right under the package.
 TABLE = [
@@ -72,11 +74,9 @@ TORCH_FREE = (
 )
 
 
-def _list_modules() -> Iterator[tuple[str, ast.Module]]:
-    """Dotted names below `glassformer`, and their syntax trees."""
-    for path in sorted(PACKAGE.rglob("*.py")):
-        name = ".".join(path.relative_to(PACKAGE).with_suffix("").parts)
-        yield name, ast.parse(path.read_text(encoding="utf-8"), filename=str(path))
+def _name(path: Path) -> str:
+    """Return the dotted name of a module below `glassformer`."""
+    return ".".join(path.relative_to(PACKAGE).with_suffix("").parts)
 
 
 def _list_imports(module: str, tree: ast.Module) -> Iterator[tuple[int, str]]:
@@ -94,12 +94,17 @@ def _is_torch_free(module: str) -> bool:
     return any(f"{module}.".startswith(f"{free}.") for free in TORCH_FREE)
 
 
-MODULES = dict(_list_modules())
-IMPORTS = [
-    (module, line, name)
-    for module, tree in MODULES.items()
-    for line, name in _list_imports(module, tree)
-]
+MODULES = {_name(path): path for path in FILES}
+
+
+@cache
+def list_all() -> list[tuple[str, int, str]]:
+    """Return module, line and name of every import in the package."""
+    return [
+        (module, line, name)
+        for module, path in MODULES.items()
+        for line, name in _list_imports(module, read_tree(path))
+    ]
 
 
 def test_every_part_has_its_place() -> None:
@@ -108,7 +113,7 @@ def test_every_part_has_its_place() -> None:
 
 def test_imports_go_down() -> None:
     wrong = []
-    for module, line, name in IMPORTS:
+    for module, line, name in list_all():
         root, *rest = name.split(".")
         here, there = module.split(".")[0], rest[0] if rest else "__init__"
         if root != "glassformer" or here == there:
@@ -123,7 +128,7 @@ def test_packages_of_the_ground_floors() -> None:
     known = sys.stdlib_module_names | {"glassformer"}
     wrong = [
         f"{module}:{line} imports {name}"
-        for module, line, name in IMPORTS
+        for module, line, name in list_all()
         if (part := module.split(".")[0]) in PACKAGES
         and name.split(".")[0] not in known | PACKAGES[part]
     ]
@@ -131,7 +136,9 @@ def test_packages_of_the_ground_floors() -> None:
 
 
 def test_taps_live_in_the_model_alone() -> None:
-    users = {module.split(".")[0] for module, _, name in IMPORTS if name == "glassformer.tap.tap"}
+    users = {
+        module.split(".")[0] for module, _, name in list_all() if name == "glassformer.tap.tap"
+    }
     assert users == {"model"}
 
 
@@ -151,7 +158,7 @@ def test_torch_stays_outside() -> None:
     """In a new process, and lazy imports by their names."""
     wrong = [
         f"{module}:{line}"
-        for module, line, name in IMPORTS
+        for module, line, name in list_all()
         if _is_torch_free(module) and name.split(".")[0] == "torch"
     ]
     assert not wrong

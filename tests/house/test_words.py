@@ -6,17 +6,11 @@ import ast
 import re
 from collections import defaultdict
 from collections.abc import Iterator
-from pathlib import Path
-
-import pytest
 
 from glassformer.compatibility.former_names import KEYS
 
-PACKAGE = Path(__file__).parents[2] / "src" / "glassformer"
-TREES = {
-    str(path.relative_to(PACKAGE)): ast.parse(path.read_text(encoding="utf-8"))
-    for path in sorted(PACKAGE.rglob("*.py"))
-}
+from .sources import FILES, list_trees
+
 FRAGMENT = re.compile(r"(Of|As|With|To|Where|What)\b")
 # What was called so is called otherwise: see the glossary in CONTRIBUTING.md.
 FORMER_CLASSES = {"Road", "Past", "Live", "Desk", "Shelf", "Interpreter", "Refusal"}
@@ -37,11 +31,11 @@ def list_documented(tree: ast.Module) -> Iterator[ast.AST]:
     yield from (node for node in ast.walk(tree) if isinstance(node, kinds))
 
 
-@pytest.mark.parametrize("name", TREES)
-def test_docstrings_are_sentences(name: str) -> None:
+def test_docstrings_are_sentences() -> None:
     fragments = [
-        (getattr(node, "name", "module"), text.splitlines()[0])
-        for node in list_documented(TREES[name])
+        (name, getattr(node, "name", "module"), text.splitlines()[0])
+        for name, tree in list_trees()
+        for node in list_documented(tree)
         if (text := ast.get_docstring(node)) and FRAGMENT.match(text)  # type: ignore[arg-type]
     ]
     assert not fragments
@@ -50,7 +44,7 @@ def test_docstrings_are_sentences(name: str) -> None:
 def find_twice(kind: type | tuple[type, ...]) -> dict[str, list[str]]:
     """Return names in several files; verbs of the command line are called as what they call."""
     places = defaultdict(list)
-    for name, tree in TREES.items():
+    for name, tree in list_trees():
         if name.startswith("cli/"):
             continue
         for node in tree.body:
@@ -72,15 +66,15 @@ def test_no_public_function_has_the_name_of_another() -> None:
 def test_former_names_are_gone() -> None:
     classes = {
         node.name
-        for tree in TREES.values()
+        for _, tree in list_trees()
         for node in ast.walk(tree)
         if isinstance(node, ast.ClassDef)
     }
     assert not classes & FORMER_CLASSES
-    assert not {Path(name).stem for name in TREES} & FORMER_FILES
+    assert not {path.stem for path in FILES} & FORMER_FILES
     names = {
         str(name).lower()
-        for path, tree in TREES.items()
+        for path, tree in list_trees()
         if path not in ("compatibility/former_names.py", "bridge/sentencepiece.py")
         for node in ast.walk(tree)
         if (name := next((getattr(node, key) for key in NAMES if getattr(node, key, None)), None))
@@ -89,7 +83,7 @@ def test_former_names_are_gone() -> None:
     assert not {part for name in names for part in name.split("_")} & FORMER_PARTS
     attributes = {
         node.attr
-        for tree in TREES.values()
+        for _, tree in list_trees()
         for node in ast.walk(tree)
         if isinstance(node, ast.Attribute)
     }
@@ -99,7 +93,7 @@ def test_former_names_are_gone() -> None:
 def test_former_keys_are_not_written() -> None:
     keys = {
         (path, key.value)
-        for path, tree in TREES.items()
+        for path, tree in list_trees()
         if path != "compatibility/former_names.py"
         for node in ast.walk(tree)
         if isinstance(node, ast.Dict)
@@ -108,7 +102,7 @@ def test_former_keys_are_not_written() -> None:
     }
     fields = {
         (path, line.target.id)
-        for path, tree in TREES.items()
+        for path, tree in list_trees()
         for node in ast.walk(tree)
         if isinstance(node, ast.ClassDef)
         and {getattr(base, "id", "") for base in node.bases}

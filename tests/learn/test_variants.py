@@ -20,24 +20,26 @@ SHAPE: dict[str, Any] = {
     "encoder_layers": 1,
     "decoder_layers": 1,
 }
+# Each idea is in one of them: one way to place tokens, and one other change.
 VARIANTS: dict[str, dict[str, Any]] = {
     "paper": {"norm": "post"},
-    "concatenated": {"positions": {"layout": "concatenated"}},
-    "sine": {"positions": {"layout": "sine"}},
-    "learned": {"positions": {"layout": "learned"}},
-    "rotary": {"positions": {"layout": "rotary"}},
-    "alibi": {"positions": {"layout": "alibi"}},
-    "relative": {"positions": {"layout": "relative", "reach": 4}},
-    "multiplied": {"positions": {"combine": "multiply"}},
-    "side by side": {"positions": {"combine": "concatenate"}},
-    "multi-query": {"key_value_heads": 1},
-    "grouped-query": {"key_value_heads": 2},
-    "rms": {"normalization": "rms"},
-    "gated": {"gated": True, "activation": "silu"},
-    "gelu": {"activation": "gelu"},
-    "local": {"attention": {"pattern": "local", "width": 2}},
-    "strided": {"attention": {"pattern": "strided", "width": 2, "stride": 3}},
-    "global and local": {"attention": {"pattern": "global+local", "width": 2}},
+    "concatenated, gelu": {"positions": {"layout": "concatenated"}, "activation": "gelu"},
+    "sine, multi-query": {"positions": {"layout": "sine"}, "key_value_heads": 1},
+    "learned, gated": {"positions": {"layout": "learned"}, "gated": True, "activation": "silu"},
+    "rotary, grouped-query": {"positions": {"layout": "rotary"}, "key_value_heads": 2},
+    "alibi, rms": {"positions": {"layout": "alibi"}, "normalization": "rms"},
+    "relative, local": {
+        "positions": {"layout": "relative", "reach": 4},
+        "attention": {"pattern": "local", "width": 2},
+    },
+    "multiplied, strided": {
+        "positions": {"combine": "multiply"},
+        "attention": {"pattern": "strided", "width": 2, "stride": 3},
+    },
+    "side by side, global and local": {
+        "positions": {"combine": "concatenate"},
+        "attention": {"pattern": "global+local", "width": 2},
+    },
 }
 
 

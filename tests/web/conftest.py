@@ -85,11 +85,26 @@ def browser(browsers: Any) -> Iterator[Any]:
     running.close()
 
 
+# A window's first page of a server finds nothing that another window has left there.
+FORGET = """try {
+    if (!sessionStorage.getItem("begun")) localStorage.clear();
+    sessionStorage.setItem("begun", "yes");
+} catch {}"""
+
+
+@pytest.fixture(scope="session")
+def context(browser: Any) -> Iterator[Any]:
+    """What all windows share: above all a cache, so that the app is read and compiled once."""
+    made = browser.new_context(viewport={"width": 1440, "height": 900}, locale="en")
+    made.grant_permissions(["clipboard-read", "clipboard-write"])
+    made.add_init_script(FORGET)
+    yield made
+    made.close()
+
+
 @pytest.fixture
-def page(browser: Any) -> Iterator[Any]:
+def page(context: Any) -> Iterator[Any]:
     """A fresh window; whatever it complains of fails the test."""
-    context = browser.new_context(viewport={"width": 1440, "height": 900}, locale="en")
-    context.grant_permissions(["clipboard-read", "clipboard-write"])
     window = context.new_page()
     window.set_default_timeout(15_000)
     complaints: list[str] = []
@@ -100,5 +115,6 @@ def page(browser: Any) -> Iterator[Any]:
     )
     window.on("dialog", lambda dialog: complaints.append(f"a dialog: {dialog.message}"))
     yield window
-    context.close()
+    window.close()
+    context.set_offline(False)
     assert not complaints

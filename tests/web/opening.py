@@ -75,6 +75,11 @@ def wait_until(page: Any, condition: str, arg: Any = None, seconds: float = 15) 
         page.wait_for_timeout(50)
 
 
+def empty_cache(page: Any) -> None:
+    """Forget what other windows have fetched."""
+    page.context.new_cdp_session(page).send("Network.clearBrowserCache")
+
+
 def find_faults(page: Any) -> list[str]:
     """What axe finds serious."""
     if not AXE.is_file():

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from opening import SENTENCE, STATIC, Server, find_faults, wait_until
+from opening import SENTENCE, STATIC, Server, empty_cache, find_faults, wait_until
 
 FRENCH = "L'animal n'a pas traversé la rue parce qu'il était trop fatigué."
 PLACES = [
@@ -43,6 +43,7 @@ def test_every_view_opens_without_a_complaint(
 
 
 def test_the_first_page_is_light(page: Any, server: Server) -> None:
+    empty_cache(page)
     sizes: dict[str, int] = {}
     page.on(
         "response",

@@ -7,7 +7,7 @@ from typing import Any
 from urllib.parse import quote
 
 import pytest
-from opening import Server, find_faults, wait_until
+from opening import Server, empty_cache, find_faults, wait_until
 
 SENTENCE = "The animal didn't cross the street because it was too tired."
 FRENCH = "L'animal n'a pas traversé la rue parce qu'il était trop fatigué."
@@ -167,6 +167,7 @@ def test_on_a_phone_nothing_overflows_and_a_tap_cuts(browser: Any, server: Serve
 
 
 def test_the_first_load_is_light(page: Any, server: Server) -> None:
+    empty_cache(page)
     sizes: dict[str, int] = {}
     requests: list[str] = []
     page.on("request", lambda request: requests.append(request.url))

@@ -29,7 +29,8 @@ from glassformer.translator import Translator
 from glassformer.weights.int8 import quantize_file
 
 WEB = Path(__file__).parents[2] / "web"
-SENTENCES, BEAMS, SAMPLES, TRIED = 300, 20, 10, 10
+QUICK, ALL = 40, 300  # sentences that are translated greedily
+BEAMS, SAMPLES, TRIED = 6, 6, 10
 ROW = 7  # of the first of these: it predicts "qu'il"
 LOOKED_INTO = (
     "The animal did not cross the street because it was too tired.",
@@ -65,14 +66,15 @@ EDITS: dict[str, list[dict[str, Any]]] = {
 
 
 @pytest.fixture(scope="module")
-def told(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def told(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with the model as a page has it, and what Python says of the same weights."""
     folder = tmp_path_factory.mktemp("living")
     (folder / "model").write_bytes(pack_model("demo"))
     translator = _load_quantized(folder / "demo")
 
     corpus = read_corpus()
-    texts = [*corpus.questions["test"], *corpus.riddles["test"]][::3][:SENTENCES]
+    asked, count = [*corpus.questions["test"], *corpus.riddles["test"]], request.param
+    texts = asked[:: len(asked) // count][:count]
     found: dict[str, Any] = {
         "greedy": [
             {"text": text, "translation": found[0].text, "log_prob": found[0].log_prob}
@@ -82,7 +84,7 @@ def told(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ],
         "beam": _search(translator, texts[:BEAMS], {"search": "beam", "beam": 4}),
         "sample": _search(
-            translator, texts[:SAMPLES], {"search": "sample", "temperature": 1.5, "top_p": 0.95}
+            translator, texts[-SAMPLES:], {"search": "sample", "temperature": 1.5, "top_p": 0.95}
         ),
     }
     for number, text in enumerate(LOOKED_INTO):
@@ -145,6 +147,7 @@ def _load_quantized(folder: Path) -> Translator:
     return Translator.load(folder, device="cpu", precision="fp32")
 
 
+@pytest.mark.parametrize("told", [QUICK, pytest.param(ALL, marks=pytest.mark.slow)], indirect=True)
 def test_it_says_what_python_says(told: Path) -> None:
     npm = shutil.which("npx")
     if npm is None or not (WEB / "node_modules" / "vitest").is_dir():
@@ -157,6 +160,7 @@ def test_it_says_what_python_says(told: Path) -> None:
     assert "skipped" not in done.stdout
 
 
+@pytest.mark.parametrize("told", [QUICK], indirect=True)
 @pytest.mark.parametrize("kind", ["chromium", "firefox"])
 def test_page_opens_from_disk(kind: str, told: Path, tmp_path: Path, browsers: Any) -> None:
     """Ten sentences come out as in Python, with the network off and without any request."""
