@@ -376,15 +376,36 @@ class Model(Settings):
         return range(first, self.decoder_layers)
 
 
+NormalizedSides = Literal["none", "source", "both"]
+
+
 class Text(Settings):
     """The settings of the tokenizer (5.1: byte-pair encoding, one vocabulary for both sides)."""
 
+    tokenizer: Literal["bpe", "unigram", "char"] = setting(
+        "bpe",
+        "What tokens are: joined by byte-pair encoding; with probabilities (Kudo 2018); or single "
+        "characters.",
+    )
     vocabulary: int = setting(
         8000, "The tokens in all, control ids and bytes included (paper 5.1).", ge=300, le=MANY
     )
     shared: bool = setting(True, "One vocabulary for both sides (paper 5.1).")
     dropout: float = setting(
-        0.0, "Subword sampling: the chance that a merge is skipped.", ge=0, lt=1
+        0.0,
+        "Subword sampling with tokenizer=bpe: the chance that a merge is skipped (Provilkov et al. "
+        "2020).",
+        ge=0,
+        lt=1,
+        needs="tokenizer=bpe",
+    )
+    sampling_alpha: float | None = setting(
+        None,
+        "Subword sampling with tokenizer=unigram (Kudo 2018): a segmentation is drawn by its "
+        "probability to this power; 0.1 to 0.5 are usual.",
+        gt=0,
+        le=100,
+        needs="tokenizer=unigram",
     )
     samples: int = setting(
         8,
@@ -393,12 +414,24 @@ class Text(Settings):
         ge=0,
         le=1000,
     )
+    nfkc: NormalizedSides = setting(
+        "none", "Characters become those that they stand for (NFKC); of which sides."
+    )
+    punctuation: NormalizedSides = setting(
+        "none", "Quotes, dashes and ellipses become those of a keyboard; of which sides."
+    )
+    lowercase: NormalizedSides = setting("none", "Small letters alone; of which sides.")
     source_eos: bool = setting(True, "Sources end with </s>; those of OpenNMT's models do not.")
     split_above: int | None = setting(
         None,
         "Longer sources are cut in parts; if not given, above the training's 99th percentile.",
         ge=1,
     )
+
+    @property
+    def sampling(self) -> float:
+        """Return the rate of subword sampling, whichever its setting; 0 without."""
+        return self.sampling_alpha or self.dropout
 
 
 class CorpusShare(Settings):
@@ -861,13 +894,15 @@ class Config(Settings):
             raise ValueError(f"{changed} has no effect with network={network}")
         if self.model.is_language_model and not self.text.samples:
             raise ValueError(f"text.samples=0 is not possible with network={network}")
+        if augment.case and self.text.lowercase != "none":
+            raise ValueError(f"augment.case has no effect with lowercase={self.text.lowercase}")
         if augment.words and self.train.alignment_weight:
             raise ValueError("augment.words leaves out words that alignment_weight has links of")
 
     @property
     def draws_anew(self) -> bool:
         """Return whether each epoch has segmentations of its own."""
-        is_drawn = self.text.dropout > 0 and self.text.samples == 0
+        is_drawn = self.text.sampling > 0 and self.text.samples == 0
         return is_drawn and not self.model.is_language_model
 
     @property

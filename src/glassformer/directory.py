@@ -25,7 +25,8 @@ from .config import Config, Model
 from .disk import read_json as read_json
 from .disk import write_json as write_json
 from .disk import write_text as write_text
-from .text import Tokenizer
+from .text import Normalization, Tokenizer
+from .text.normalization import KINDS
 from .typed_json import check_type
 from .weights.shapes import list_shapes
 from .weights.weights_file import Shapes, WeightsFile
@@ -168,6 +169,7 @@ def open_model(model: Path | str) -> tuple[Config, Tokenizers, WeightsFile]:
         raise ValueError(f"{folder / CONFIG}: {layers} layers, but {WEIGHTS} has {held} tensors")
     weights.check_shapes(_expect_shapes(config, tokenizers, weights.shapes))
     _check_origin(folder, config, tokenizers, weights.notes)
+    check_normalization(config, tokenizers, str(folder))
     weights.check_finite()
     return config, tokenizers, weights
 
@@ -201,6 +203,24 @@ def _check_origin(
         if then.get(name, value) != value:
             made = f"but the weights were made with {then[name]}"
             raise ValueError(f"{folder}: {name} is {value}, {made}")
+
+
+def check_normalization(config: Config, tokenizers: Tokenizers, name: str) -> None:
+    """Raise ValueError, which begins with `name`, if the tokens belong to other text.
+
+    What the settings say of nfkc, punctuation and lowercase is done by the tokenizer.
+    """
+    sides = ("source",) if config.model.is_language_model else ("source", "target")
+    for side in sides:
+        wanted = Normalization.choose(config.text, side)
+        found = getattr(tokenizers, side).normalization
+        for kind in KINDS:
+            then = getattr(found, kind)
+            if getattr(wanted, kind) != then:
+                raise ValueError(
+                    f"{name}: text.{kind}={getattr(config.text, kind)} does not fit its tokens, "
+                    f"which were learned {'with' if then else 'without'} it on the {side} side"
+                )
 
 
 def _tell_origin(config: Config, tokenizers: Tokenizers) -> dict[str, Any]:

@@ -98,6 +98,7 @@ def export_argos(
         name = f"translate-{source}_{target}"
         folder = scratch / name
         folder.mkdir()
+        write_sentencepiece(tokenizers.source, folder / "sentencepiece.model")
         parity = export_ctranslate2(
             model,
             folder / "model",
@@ -106,7 +107,6 @@ def export_argos(
             progress=progress,
             spell=spell_sentencepiece,
         )
-        write_sentencepiece(tokenizers.source, folder / "sentencepiece.model")
         same = _compare_tokens(folder / "sentencepiece.model", tokenizers, texts or ())
         _write_metadata(folder, source, target, out.name)
         whole = scratch / out.name

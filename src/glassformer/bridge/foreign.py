@@ -153,6 +153,8 @@ def convert(foreign: Foreign) -> tuple[Config, Tokenizers, Transformer]:
     tokenizers = Tokenizers(*(cut(v) for cut, v in zip(cutters, vocabularies, strict=True)))
     settings["tie"] = weights.find_tie(rows[0] == rows[1])
     text = {"vocabulary": max(300, *map(len, vocabularies)), "shared": False, **foreign.text}
+    if tokenizers.source.sampling == "sampling_alpha":
+        text["tokenizer"] = "unigram"
     tables = {"model": settings, "text": text, "data": foreign.data, "decode": foreign.decode}
     config = Config.read(tables, name=str(foreign.path.parent))
     network = build_model(config, tokenizers).eval()

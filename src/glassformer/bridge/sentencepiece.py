@@ -10,8 +10,10 @@ from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
+from ..text import Normalization
 from ..text.imported_bpe import ImportedBpe
 from ..text.layout import FIRST_BYTE, FIRST_CHARACTER
+from ..text.learned_unigram import LearnedUnigram
 from ..text.tokenizer import Tokenizer
 from ..text.unigram import SPACE, Unigram
 from ..text.unigram import UNKNOWN as UNKNOWN_TOKEN
@@ -75,7 +77,12 @@ def write_sentencepiece(tokenizer: Tokenizer, path: Path) -> None:
     names = [name.replace(" ", SPACE) for name in tokenizer.vocabulary]
     if len(set(names)) != len(names):
         raise ValueError(f"two tokens differ only in a space and {SPACE}")
-    charsmap, is_unigram = b"", isinstance(tokenizer, Unigram)
+    if tokenizer.normalization != Normalization():
+        raise ValueError(
+            "its tokens are of text after nfkc, punctuation or lowercase, which a model of "
+            "SentencePiece is not given"
+        )
+    charsmap, is_unigram = b"", isinstance(tokenizer, Unigram | LearnedUnigram)
     if isinstance(tokenizer, Unigram):
         if not tokenizer.scores:
             raise ValueError("its tokens were made by BPE codes, which SentencePiece does not have")
@@ -84,6 +91,8 @@ def write_sentencepiece(tokenizer: Tokenizer, path: Path) -> None:
         kinds = [UNUSED if score is None else NORMAL for score in tokenizer.scores]
     else:
         scores = [-float(id) for id in range(len(names))]
+        if isinstance(tokenizer, LearnedUnigram):
+            scores = [*tokenizer.scores]
         kinds = [NORMAL] * len(names)
         kinds[FIRST_BYTE:FIRST_CHARACTER] = [BYTE] * 256
     kinds[:FIRST_BYTE] = [CONTROL] * FIRST_BYTE
@@ -98,10 +107,10 @@ def write_sentencepiece(tokenizer: Tokenizer, path: Path) -> None:
         for name, score, kind in entries
     )
     trainer = _field(3, UNIGRAM if is_unigram else BPE) + _field(4, len(names))
-    trainer += _field(35, int(not is_unigram))  # byte_fallback
+    trainer += _field(35, int(BYTE in kinds))  # byte_fallback
     trainer += b"".join(_field(40 + place, id) for place, id in enumerate(_find_ids(names)))
     normalizer = _field(1, b"identity") + _field(2, charsmap) + _field(3, 1)
-    normalizer += _field(4, int(is_unigram)) + _field(5, 1)
+    normalizer += _field(4, int(isinstance(tokenizer, Unigram))) + _field(5, 1)
     path.write_bytes(tokens + _field(TRAINER, trainer) + _field(NORMALIZER, normalizer))
 
 

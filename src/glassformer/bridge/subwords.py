@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 from ..disk import read_text
 from ..text import Tokenizer
 from ..text.imported_bpe import END, ImportedBpe, spell_codes
+from ..text.layout import CONTROLS
+from ..text.unigram import UNKNOWN
 from .sentencepiece import Sentencepiece
 
 NONE = "none"  # the text is segmented already
@@ -41,7 +43,27 @@ def read_subwords(path: Path) -> Cut:
     """Return what makes a tokenizer of a SentencePiece model or of BPE codes."""
     if path.suffix in (*SENTENCEPIECE, ".json"):
         return Sentencepiece.read(path).to_tokenizer
-    return lambda vocabulary: cut_codes(vocabulary, read_codes(path))
+    merges = read_codes(path)
+    return lambda vocabulary: cut_codes(vocabulary, merges)
+
+
+def make_tokenizer(path: Path, tags: Sequence[str], texts: Iterable[str]) -> Tokenizer:
+    """Return a tokenizer of all tokens of a SentencePiece model, or of BPE codes, and of tags.
+
+    Of codes, the characters of the texts are tokens too. ValueError for a damaged file.
+    """
+    begin = [*CONTROLS, UNKNOWN, *tags]
+    if path.suffix in (*SENTENCEPIECE, ".json"):
+        model = Sentencepiece.read(path)
+        return model.to_tokenizer([*begin, *model.scores])
+    merges, symbols = read_codes(path), set[str]()
+    for text in texts:
+        for word in text.split():
+            symbols.update(word[:-1])
+            symbols.add(word[-1] + END)
+    joined = (part for left, right in merges for part in (left, right, left + right))
+    tokens = dict.fromkeys([*begin, *sorted(symbols), *joined])
+    return ImportedBpe([*tokens], merges, "codes")
 
 
 def cut_at_spaces(vocabulary: Sequence[str]) -> Tokenizer:

@@ -88,7 +88,9 @@ def translate_all(
     suspects = sum(bool(each.problems) for each in judged)
     where = str(translator.device), translator.precision
     told = suspects, dict(kinds.most_common())
-    terms = count_terms(how["glossary"], texts, found) if how["glossary"] else None
+    spell, terms = translator.tokenizers.target.normalization.clean, None
+    if how["glossary"]:
+        terms = count_terms(how["glossary"].rewrite(spell), texts, found)
     work = Work(str(model), how["decode"], *where, seconds, *told, terms)
     return System(str(model), found, work, judged, translator)
 

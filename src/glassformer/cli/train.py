@@ -84,6 +84,11 @@ def train(
         "With --prior-weight: a language model of the target side, in which translations are to be "
         "likely; its tokens are taken.",
     ),
+    subwords: list[Path] | None = opt(
+        "FILE",
+        "The vocabulary: a SentencePiece model, or the BPE codes of subword-nmt or fastBPE; twice, "
+        "with --no-shared: source, then target.",
+    ),
     seeds: int | None = opt(
         "N",
         "Train N models, by the seeds from --seed on, in OUT/seed-1 and so on, and print the mean "
@@ -150,6 +155,7 @@ def _begin(
     valid = given["valid"] or None
     how = {name: given[name] for name in ("parent", "alignments", "lm_prior")}
     how |= {"new_tokens": given["new_tokenizer"], "init_from": init_from}
+    how |= {"subwords": given["subwords"] or ()}
     if not given["seeds"]:
         return training.train(config, texts, out, valid=valid, **how, **now)
     tests = {"valid": valid, "test": given["test"], "how": how}

@@ -19,21 +19,21 @@ from .store import Store
 
 
 class PairChanger:
-    """Changes pairs of token ids; `dropout`: of BPE, if segmentations are drawn anew."""
+    """Changes pairs of token ids; `sampling`: its rate, if segmentations are drawn anew."""
 
     def __init__(
         self,
         settings: Augment,
         tokenizers: tuple[Tokenizer, Tokenizer],
         *,
-        dropout: float,
+        sampling: float,
         longest: int,
         seed: int,
     ) -> None:
         """`longest`: tokens of a side, at most."""
         self.settings, self.tokenizers = settings, tokenizers
-        self.dropout, self.longest = dropout, longest
-        self.samplers = [SeededSampler(each, dropout, seed) for each in tokenizers]
+        self.sampling, self.longest = sampling, longest
+        self.samplers = [SeededSampler(each, sampling, seed) for each in tokenizers]
 
     def change(self, pair: tuple[list[int], list[int]], random: Random) -> tuple[list[int], ...]:
         """Return the ids of both sides, changed; tags before the source stay."""
@@ -43,7 +43,9 @@ class PairChanger:
         changed = self._change_texts(texts[0], texts[1], random)
         found = []
         for side, (before, after, ids) in enumerate(zip(texts, changed, pair, strict=True)):
-            new = ids if before == after and not self.dropout else self._encode(side, after, random)
+            new = (
+                ids if before == after and not self.sampling else self._encode(side, after, random)
+            )
             whole = [*tags, *new] if side == 0 and new is not ids else new
             found.append(whole if len(new) > 0 and len(whole) <= self.longest else ids)
         return tuple(found)
@@ -61,7 +63,7 @@ class PairChanger:
         return source, target
 
     def _encode(self, side: int, text: str, random: Random) -> list[int]:
-        if self.dropout:
+        if self.sampling:
             return self.samplers[side].draw(text, random)
         return self.tokenizers[side].encode(text)
 

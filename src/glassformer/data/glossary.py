@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -67,6 +67,11 @@ class Glossary:
         if isinstance(terms, Glossary):
             return terms
         return cls(make_term(*pair, name=f"term {pair[0]!r}") for pair in terms.items())
+
+    def rewrite(self, spell: Callable[[str], str]) -> Glossary:
+        """Return the glossary with its targets as a model writes them, in small letters perhaps."""
+        rows = ((term.source, tuple(map(spell, term.targets))) for term in self.terms)
+        return Glossary(GlossaryTerm(*row) for row in rows)
 
     def find(self, text: str) -> list[GlossaryTerm]:
         """Return the terms in a text, each once; a longer one hides those that overlap it."""

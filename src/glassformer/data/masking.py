@@ -101,7 +101,7 @@ def choose_batches(
         changer = PairChanger(
             config.data.augment,
             tokenizers,
-            dropout=config.text.dropout if config.draws_anew else 0.0,
+            sampling=config.text.sampling if config.draws_anew else 0.0,
             longest=min(config.data.max_length, model.positions.max_positions - 1),
             seed=train.seed,
         )

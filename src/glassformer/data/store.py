@@ -143,7 +143,7 @@ def build_mixed_store(
     *,
     max_length: int,
     samples: int = 1,
-    dropout: float = 0.0,
+    sampling: float = 0.0,
     seed: int = 0,
     fingerprints: Sequence[Fingerprint] = (),
     total: int | None = None,
@@ -151,25 +151,25 @@ def build_mixed_store(
 ) -> Counts:
     """Encode the pairs of all parts into a new store in `folder`; return how many were kept.
 
-    The folder appears when all is done, and replaces a store that was there. With dropout,
+    The folder appears when all is done, and replaces a store that was there. With sampling,
     `samples` segmentations of each side are kept. Pairs with an empty side are left out, and those
     with more than `max_length` tokens in any segmentation of either side. ValueError if no pair is
     left.
     """
     tokenizers = (source_tokenizer, target_tokenizer)
-    samples = samples if dropout else 1
+    samples = samples if sampling else 1
     index: dict[str, Any] = {
         "format": FORMAT,
         "ids": "uint16" if max(map(len, tokenizers)) < 1 << 16 else "uint32",
         "samples": samples,
         "max_length": max_length,
-        "dropout": dropout,
+        "dropout": sampling,
         "seed": seed,
         "tokenizers": [tokenizer.fingerprint for tokenizer in tokenizers],
         "files": [asdict(each) for each in fingerprints],
     }
     encoders = [
-        _encoder(tokenizer, samples, dropout, f"{seed} {side}")
+        _encoder(tokenizer, samples, sampling, f"{seed} {side}")
         for tokenizer, side in zip(tokenizers, SIDES, strict=True)
     ]
     counts, listed = Counts(), list[dict[str, Any]]()
@@ -208,12 +208,12 @@ def _fill(
         yield counted
 
 
-def _encoder(tokenizer: Tokenizer | Labels, samples: int, dropout: float, seed: str) -> Encoder:
-    if not dropout:
+def _encoder(tokenizer: Tokenizer | Labels, samples: int, rate: float, seed: str) -> Encoder:
+    if not rate:
         return lambda texts: [tokenizer.encode_many(texts)]
     if isinstance(tokenizer, Labels):
         return lambda texts: [tokenizer.encode_many(texts)] * samples
-    sampler = Sampler(tokenizer, dropout, seed)
+    sampler = Sampler(tokenizer, rate, seed)
 
     def draw(texts: list[str]) -> Segmentations:
         drawn = [sampler.draw(text, samples) for text in texts]

@@ -16,7 +16,7 @@ from ..checks.familiarity import measure_usual
 from ..checks.known_words import read_known_words
 from ..directory import HEADS, Tokenizers, locate, open_model, read_measured
 from ..publish.card import read_facts
-from ..text import Tokenizer
+from ..text import Normalization, Tokenizer
 from ..text.function_words import name_language
 from ..text.spacing import is_unspaced
 from ..weights.int8 import quantize_file
@@ -89,11 +89,13 @@ def _describe_tokenizers(folder: Path, tokenizers: Tokenizers) -> list[dict[str,
 
 
 def _describe_tokenizer(folder: Path, tokenizer: Tokenizer) -> dict[str, Any]:
-    if not tokenizer.merges:
+    if type(tokenizer) is not Tokenizer:
         raise ValueError(
-            f"{folder}: its tokenizer is a unigram model, which a page cannot run; "
-            "models of `glassformer train` have byte-pair encoding"
+            f"{folder}: a page cannot cut text into its tokens, only into those that `glassformer "
+            "train` learned with text.tokenizer=bpe or char"
         )
+    if tokenizer.normalization != Normalization():
+        raise ValueError(f"{folder}: a page cannot do its nfkc, punctuation or lowercase")
     return {"vocabulary": tokenizer.vocabulary, "merges": tokenizer.merges}
 
 

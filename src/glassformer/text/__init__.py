@@ -2,6 +2,7 @@
 
 from ..config import BOS, EOS, PAD
 from .dropout import Sampler, SeededSampler
+from .normalization import Normalization
 from .tokenizer import Tokenizer, Tokens
 from .unicode import clean, count_surrogates
 
@@ -9,6 +10,7 @@ __all__ = [
     "BOS",
     "EOS",
     "PAD",
+    "Normalization",
     "Sampler",
     "SeededSampler",
     "Tokenizer",

@@ -10,12 +10,16 @@ from __future__ import annotations
 import json
 from base64 import b64decode
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Literal, Self
+from functools import cached_property
+from random import Random
+from typing import Any, ClassVar, Literal, Self
 
 from tokenizers import Encoding
 from tokenizers import Tokenizer as Backend
 
+from .dropout import merge
 from .layout import CONTROLS, is_tag
+from .tokenizer import Sampling
 from .unicode import replace_surrogates
 from .unigram import PROBE, SPACE, UNKNOWN, Unigram, describe_spaces, refuse_panics
 
@@ -32,6 +36,8 @@ class ImportedBpe(Unigram):
 
     A tag is a token between < and >: no text yields it, callers add it.
     """
+
+    sampling: ClassVar[Sampling] = "dropout"
 
     def __init__(
         self,
@@ -93,10 +99,46 @@ class ImportedBpe(Unigram):
         """Return the ids of a text as it stands inside another: here as anywhere."""
         return self._look_up(self._backend.encode(replace_surrogates(text)))
 
+    def sample_word(self, word: str, rate: float, random: Random) -> list[int]:
+        word = word.replace(" ", SPACE) if self.style == "sentencepiece" else word.strip()
+        if not rate or not self.pairs or not word:
+            found = [each.id for each in self._backend.model.tokenize(word)]
+            return self._know(found or [self._unknown])
+        characters = [*word]
+        if self.style == "codes":
+            characters[-1] += END
+        symbols = [self._all.get(each, self._unknown) for each in characters]
+        ids = merge(symbols, self._merges, rate, random)
+        if self.style == "sentencepiece":  # neighbours that are unknown are one
+            both = zip([None, *ids], ids, strict=False)
+            ids = [id for before, id in both if not id == before == self._unknown]
+        return self._know(ids)
+
+    def _cut_words(self, text: str) -> list[str]:
+        if self.style == "sentencepiece":
+            return super()._cut_words(text)
+        return [word for word, _ in self._backend.pre_tokenizer.pre_tokenize_str(text)]
+
+    @cached_property
+    def _all(self) -> dict[str, int]:
+        """Return the ids of all tokens that texts yield, those that the network has not too."""
+        return self._backend.get_vocab()
+
+    @cached_property
+    def _merges(self) -> dict[tuple[int, int], tuple[int, int]]:
+        ids = self._all
+        return {
+            (ids[left], ids[right]): (rank, ids[left + right])
+            for rank, (left, right) in enumerate(self.pairs)
+        }
+
     def _look_up(self, found: Encoding) -> list[int]:
+        return self._know(found.ids)
+
+    def _know(self, ids: Iterable[int]) -> list[int]:
         """Return the ids, "<unk>" for tokens that the network has not."""
         size = len(self.vocabulary)
-        return [id if id < size else self._unknown for id in found.ids]
+        return [id if id < size else self._unknown for id in ids]
 
     def _read(self, token: str) -> str:
         """Return the text that a token stands for."""

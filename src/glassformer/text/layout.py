@@ -6,12 +6,13 @@ The file has the format of Hugging Face `tokenizers` and can be used without any
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from ..config import TAG
 from ..disk import read_text
+from .normalization import PLAIN, Normalization
 
 CONTROLS = ("<pad>", "<s>", "</s>")  # config.PAD, BOS, EOS
 BYTES = tuple(f"<0x{byte:02X}>" for byte in range(256))
@@ -36,9 +37,17 @@ def is_tag(token: str) -> bool:
     return TAG.fullmatch(token) is not None and token not in CONTROLS
 
 
-def write_layout(vocabulary: Sequence[str], merges: Merges) -> str:
+def write_layout(
+    vocabulary: Sequence[str], merges: Merges, normalization: Normalization = PLAIN
+) -> str:
     """Return the text of tokenizer.json."""
-    return json.dumps(_describe(vocabulary, merges), ensure_ascii=False, indent=1) + "\n"
+    return render_layout(describe_merges(vocabulary, merges), normalization)
+
+
+def render_layout(model: Mapping[str, Any], normalization: Normalization) -> str:
+    """Return the text of tokenizer.json with a model that `tokenizers` knows."""
+    described = describe_layout(model, normalization)
+    return json.dumps(described, ensure_ascii=False, indent=1) + "\n"
 
 
 def open_layout(path: Path | str) -> Any:
@@ -49,10 +58,14 @@ def open_layout(path: Path | str) -> Any:
         return None
 
 
-def is_unigram(found: Any) -> bool:
-    """Return whether these are tokens with probabilities (`unigram.py`) instead of merges."""
+def is_unigram(found: Any, byte_fallback: bool = False) -> bool:
+    """Return whether these are tokens with probabilities instead of merges.
+
+    Those that a training learned fall back to bytes; those of an imported model do not.
+    """
     try:
-        return bool(found["model"]["type"] == "Unigram")
+        model = found["model"]
+        return bool(model["type"] == "Unigram" and model["byte_fallback"] is byte_fallback)
     except (KeyError, TypeError):
         return False
 
@@ -65,8 +78,10 @@ def is_imported_bpe(found: Any) -> bool:
         return False
 
 
-def read_layout(found: Any, path: Path | str) -> tuple[list[str], list[tuple[str, str]]]:
-    """Return the vocabulary and the merges.
+def read_layout(
+    found: Any, path: Path | str
+) -> tuple[list[str], list[tuple[str, str]], Normalization]:
+    """Return the vocabulary, the merges and what happens to a text before.
 
     Raise ValueError, which names the file, for one that `write_layout` would not write.
     """
@@ -74,26 +89,31 @@ def read_layout(found: Any, path: Path | str) -> tuple[list[str], list[tuple[str
         ids: dict[str, int] = found["model"]["vocab"]
         vocabulary = sorted(ids, key=ids.__getitem__)
         merges = [(left, right) for left, right in found["model"]["merges"]]
+        normalization = Normalization.parse(found["normalizer"]["normalizers"])
         whole = {left + right for left, right in merges}.union(*merges) <= ids.keys()
-        starts_right = vocabulary[:FIRST_CHARACTER] == [*CONTROLS, *BYTES]
-        if whole and starts_right and found == _describe(vocabulary, merges):
+        model = describe_merges(vocabulary, merges)
+        if whole and starts_right(vocabulary) and found == describe_layout(model, normalization):
             "".join(vocabulary).encode()  # fails on a lone surrogate
-            return vocabulary, merges
+            return vocabulary, merges, normalization
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         pass
     raise ValueError(f"{path}: not a tokenizer of glassformer, or a damaged one")
 
 
-def _describe(vocabulary: Sequence[str], merges: Merges) -> dict[str, Any]:
+def starts_right(vocabulary: Sequence[str]) -> bool:
+    """Return whether a vocabulary begins with the controls and the bytes."""
+    return [*vocabulary[:FIRST_CHARACTER]] == [*CONTROLS, *BYTES]
+
+
+def describe_layout(model: Mapping[str, Any], normalization: Normalization) -> dict[str, Any]:
+    """Return the content of tokenizer.json with a model that `tokenizers` knows."""
+    steps = [*normalization.describe(), {"type": "Prepend", "prepend": " "}]
     return {
         "version": "1.0",
         "truncation": None,
         "padding": None,
         "added_tokens": [],
-        "normalizer": {
-            "type": "Sequence",
-            "normalizers": [{"type": "NFC"}, {"type": "Prepend", "prepend": " "}],
-        },
+        "normalizer": {"type": "Sequence", "normalizers": steps},
         "pre_tokenizer": {
             "type": "Split",
             "pattern": {"Regex": WORD},
@@ -109,16 +129,21 @@ def _describe(vocabulary: Sequence[str], merges: Merges) -> dict[str, Any]:
                 {"type": "Strip", "content": " ", "start": 1, "stop": 0},
             ],
         },
-        "model": {
-            "type": "BPE",
-            "dropout": None,
-            "unk_token": None,
-            "continuing_subword_prefix": None,
-            "end_of_word_suffix": None,
-            "fuse_unk": False,
-            "byte_fallback": True,
-            "ignore_merges": False,
-            "vocab": {token: id for id, token in enumerate(vocabulary)},
-            "merges": [list(pair) for pair in merges],
-        },
+        "model": model,
+    }
+
+
+def describe_merges(vocabulary: Sequence[str], merges: Merges) -> dict[str, Any]:
+    """Return byte-pair encoding as `tokenizers` is told it; without merges, of characters."""
+    return {
+        "type": "BPE",
+        "dropout": None,
+        "unk_token": None,
+        "continuing_subword_prefix": None,
+        "end_of_word_suffix": None,
+        "fuse_unk": False,
+        "byte_fallback": True,
+        "ignore_merges": False,
+        "vocab": {token: id for id, token in enumerate(vocabulary)},
+        "merges": [list(pair) for pair in merges],
     }

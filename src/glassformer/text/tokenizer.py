@@ -1,19 +1,23 @@
 """A byte-pair encoding tokenizer (paper 5.1) without loss: decoding returns the NFC of the text.
 
-Spaces stay inside the tokens (" cat"). A space is put before every text, so that its first word has
-the same tokens as elsewhere, and decoding removes it. A character that the training text did not
-contain is encoded as its UTF-8 bytes, so no character is unknown.
+Without merges its tokens are the characters. Spaces stay inside the tokens (" cat"). A space is put
+before every text, so that its first word has the same tokens as elsewhere, and decoding removes it.
+A character that the training text did not contain is encoded as its UTF-8 bytes, so no character is
+unknown. A normalization that changes more than the form of characters is applied before; decoding
+returns what it leaves.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections import deque
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from hashlib import sha256
 from pathlib import Path
 from random import Random
+from typing import ClassVar, Literal
 
 from tokenizers import Regex
 from tokenizers import Tokenizer as Backend
@@ -37,7 +41,11 @@ from .layout import (
     read_layout,
     write_layout,
 )
-from .unicode import Span, clean, clean_with_spans
+from .normalization import PLAIN, Normalization
+from .unicode import Span
+
+Kind = Literal["bpe", "unigram", "char"]
+Sampling = Literal["dropout", "sampling_alpha"]  # settings of [text]
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,19 +64,32 @@ class Tokens:
 class Tokenizer:
     """A BPE tokenizer. Ids: pad 0, bos 1, eos 2, then bytes, characters, merged tokens, tags.
 
-    No text yields a control id or a tag, like <2de>: callers that need one add it.
+    No text yields a control id or a tag, like <2de>: callers that need one add it. `sampling` is
+    the setting by which other segmentations are drawn.
     """
 
-    def __init__(self, vocabulary: Sequence[str], merges: Sequence[tuple[str, str]]) -> None:
+    sampling: ClassVar[Sampling] = "dropout"
+
+    def __init__(
+        self,
+        vocabulary: Sequence[str],
+        merges: Sequence[tuple[str, str]],
+        normalization: Normalization = PLAIN,
+    ) -> None:
         """Take the tokens in the order of their ids, and the merges in the order of their ranks."""
-        self.vocabulary, self.merges = tuple(vocabulary), tuple(merges)
+        self.merges = tuple(merges)
+        self._take(vocabulary, normalization)
+        self._backend = Backend(BPE(self._ids, list(self.merges), byte_fallback=True))
+        self._backend.pre_tokenizer = self._split
+
+    def _take(self, vocabulary: Sequence[str], normalization: Normalization) -> None:
+        """Take a vocabulary that begins with the controls and the bytes."""
+        self.vocabulary, self.normalization = tuple(vocabulary), normalization
         self._ids = {token: id for id, token in enumerate(self.vocabulary)}
         self.tags = {
             token: id for token, id in self._ids.items() if id >= FIRST_CHARACTER and is_tag(token)
         }
         self._split = Split(Regex(WORD), "isolated")
-        self._backend = Backend(BPE(self._ids, list(self.merges), byte_fallback=True))
-        self._backend.pre_tokenizer = self._split
 
     @cached_property
     def _merges(self) -> dict[tuple[int, int], tuple[int, int]]:
@@ -87,41 +108,45 @@ class Tokenizer:
         return [*controls, *single, *texts]
 
     @classmethod
-    def train(cls, lines: Iterable[str], vocabulary: int) -> Tokenizer:
+    def train(
+        cls,
+        lines: Iterable[str],
+        vocabulary: int,
+        kind: Kind = "bpe",
+        normalization: Normalization = PLAIN,
+    ) -> Tokenizer:
         """Learn at most `vocabulary` tokens; fewer, if no pair of neighbours occurs twice.
 
-        Every character of the lines becomes a token. Raise ValueError if `vocabulary` is too small
-        for them, or if there is no text.
+        Every character of the lines becomes a token; with kind=char, nothing else does. Raise
+        ValueError if `vocabulary` is too small for them, or if there is no text.
         """
         check_list("lines", lines)
+        if kind == "unigram":
+            from .learned_unigram import LearnedUnigram
+            from .unigram_learning import learn_unigram
+
+            return LearnedUnigram(*learn_unigram(lines, vocabulary, normalization), normalization)
         characters: set[str] = set()
-
-        def prepare() -> Iterator[str]:
-            for line in lines:
-                text = _led(clean(line))
-                characters.update(text)
-                yield text
-
-        learner = Backend(BPE())
-        learner.pre_tokenizer = Split(Regex(WORD), "isolated")
-        room = max(0, vocabulary - FIRST_CHARACTER)
-        trainer = BpeTrainer(vocab_size=room, min_frequency=2, show_progress=False)
-        learner.train_from_iterator(prepare(), trainer)
-        if not characters:
-            raise ValueError("there is no text to learn a vocabulary from")
-        if len(characters) > room:
-            raise ValueError(
-                f"vocabulary={vocabulary} is too small: with {len(characters)} different "
-                f"characters in the text it must be at least {FIRST_CHARACTER + len(characters)}"
-            )
-        merges = [(left, right) for left, right in json.loads(learner.to_str())["model"]["merges"]]
+        texts, merges = prepare_texts(lines, normalization, characters), list[tuple[str, str]]()
+        if kind == "bpe":
+            merges = learn_merges(texts, max(0, vocabulary - FIRST_CHARACTER))
+        else:
+            deque(texts, maxlen=0)
+        check_room(characters, vocabulary)
         joined = dict.fromkeys(left + right for left, right in merges)
-        return cls([*CONTROLS, *BYTES, *sorted(characters), *joined], merges)
+        return cls([*CONTROLS, *BYTES, *sorted(characters), *joined], merges, normalization)
 
     def with_tags(self, tags: Sequence[str]) -> Tokenizer:
         """Return the tokenizer with further tokens, which no text yields: callers add them."""
         more = [tag for tag in tags if tag not in self._ids]
-        return Tokenizer([*self.vocabulary, *more], self.merges) if more else self
+        return self._renew(more, self.normalization) if more else self
+
+    def with_normalization(self, normalization: Normalization) -> Tokenizer:
+        """Return the tokenizer with another normalization before it."""
+        return self if normalization == self.normalization else self._renew((), normalization)
+
+    def _renew(self, tags: Sequence[str], normalization: Normalization) -> Tokenizer:
+        return Tokenizer([*self.vocabulary, *tags], self.merges, normalization)
 
     def find_tags(self, tags: Sequence[str]) -> list[int]:
         """Return the ids of tags. ValueError for one that is not in the vocabulary."""
@@ -135,6 +160,10 @@ class Tokenizer:
     def load(cls, path: Path | str) -> Tokenizer:
         """Read a tokenizer.json; raise ValueError for one that is not ours, or is damaged."""
         found = open_layout(path)
+        if is_unigram(found, byte_fallback=True):
+            from .learned_unigram import LearnedUnigram
+
+            return LearnedUnigram.parse(found, path)
         if is_unigram(found):  # the tokenizer of an imported model
             from .unigram import Unigram
 
@@ -162,30 +191,35 @@ class Tokenizer:
 
     def encode_inside(self, text: str) -> list[int]:
         """Return the ids of a text as it stands inside another, where no space is before it."""
-        found: list[int] = self._backend.encode(clean(text)).ids
+        found: list[int] = self._backend.encode(self.normalization.clean(text)).ids
         return found
 
     def encode_many(self, texts: Sequence[str]) -> list[list[int]]:
         check_list("texts", texts)
+        clean = self.normalization.clean
         found = self._backend.encode_batch_fast([_led(clean(text)) for text in texts])
         return [encoding.ids for encoding in found]
 
     def tokens(self, text: str) -> Tokens:
         """Return the tokens of a text, with the span of the text that each comes from."""
-        cleaned, origins = clean_with_spans(text)
+        cleaned, origins = self.normalization.clean_with_spans(text)
         ids = self._backend.encode(_led(cleaned)).ids
         texts = tuple(self.vocabulary[id] for id in ids)
         return Tokens(tuple(ids), texts, tuple(self._locate(ids, cleaned, origins)))
 
     def find_unknown(self, text: str) -> list[str]:
         """Return the characters, each once, that are no tokens: training lacked them."""
-        characters = dict.fromkeys(clean(text))
+        characters = dict.fromkeys(self.normalization.clean(text))
         return [each for each in characters if each not in self._ids and not each.isspace()]
 
     def decode(self, ids: Iterable[int]) -> str:
         """Return the text of any ids: controls are left out, invalid bytes or ids become U+FFFD."""
         joined = b"".join(self._bytes[id] if 0 <= id < len(self) else b"\xff" for id in ids)
         return joined.decode("utf-8", errors="replace").removeprefix(" ")
+
+    def spell(self, text: str) -> str:
+        """Return what decoding the tokens of a text gives."""
+        return self.normalization.clean(text)
 
     def decode_many(self, rows: Iterable[Iterable[int]]) -> list[str]:
         return [self.decode(ids) for ids in rows]
@@ -199,16 +233,20 @@ class Tokenizer:
             raise ValueError(f"there is no token {id}: ids go from 0 to {len(self) - 1}")
         return self.vocabulary[id]
 
-    def sample(self, text: str, dropout: float, random: Random) -> list[int]:
-        """Return the ids of a text with BPE dropout. For a whole corpus `Sampler` is faster."""
-        return [id for word in self.words(text) for id in self.sample_word(word, dropout, random)]
+    def sample(self, text: str, rate: float, random: Random) -> list[int]:
+        """Return the ids of a text, segmented at random. For a whole corpus `Sampler` is faster.
+
+        rate: the value of the setting `sampling`; 0: the ids of `encode`.
+        """
+        return [id for word in self.words(text) for id in self.sample_word(word, rate, random)]
 
     def words(self, text: str) -> list[str]:
         """Return the parts of a text that are segmented separately, with their leading spaces."""
-        return [word for word, _ in self._split.pre_tokenize_str(_led(clean(text)))]
+        cleaned = self.normalization.clean(text)
+        return [word for word, _ in self._split.pre_tokenize_str(_led(cleaned))]
 
-    def sample_word(self, word: str, dropout: float, random: Random) -> list[int]:
-        return merge(self._spell(word), self._merges, dropout, random)
+    def sample_word(self, word: str, rate: float, random: Random) -> list[int]:
+        return merge(self._spell(word), self._merges, rate, random)
 
     def build_word(self, word: str) -> tuple[list[int], list[tuple[int, int]]]:
         """Return the symbols of a word before any merge, and its merges in their order.
@@ -243,7 +281,7 @@ class Tokenizer:
                 at = end
 
     def _layout(self) -> str:
-        return write_layout(self.vocabulary, self.merges)
+        return write_layout(self.vocabulary, self.merges, self.normalization)
 
 
 def _led(text: str) -> str:
@@ -252,3 +290,33 @@ def _led(text: str) -> str:
     An empty text stays empty.
     """
     return text and " " + text
+
+
+def prepare_texts(
+    lines: Iterable[str], normalization: Normalization, characters: set[str]
+) -> Iterator[str]:
+    """Yield the texts as they are cut into words, and add their characters to a set."""
+    for line in lines:
+        text = _led(normalization.clean(line))
+        characters.update(text)
+        yield text
+
+
+def learn_merges(texts: Iterable[str], tokens: int) -> list[tuple[str, str]]:
+    """Return the merges that make so many tokens, the characters counted."""
+    learner = Backend(BPE())
+    learner.pre_tokenizer = Split(Regex(WORD), "isolated")
+    trainer = BpeTrainer(vocab_size=tokens, min_frequency=2, show_progress=False)
+    learner.train_from_iterator(texts, trainer)
+    return [(left, right) for left, right in json.loads(learner.to_str())["model"]["merges"]]
+
+
+def check_room(characters: Collection[str], vocabulary: int) -> None:
+    """Raise ValueError if a vocabulary cannot have all characters, or if there are none."""
+    if not characters:
+        raise ValueError("there is no text to learn a vocabulary from")
+    if FIRST_CHARACTER + len(characters) > vocabulary:
+        raise ValueError(
+            f"vocabulary={vocabulary} is too small: with {len(characters)} different "
+            f"characters in the text it must be at least {FIRST_CHARACTER + len(characters)}"
+        )

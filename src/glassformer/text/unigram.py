@@ -8,24 +8,30 @@ become "<unk>".
 from __future__ import annotations
 
 import json
+import re
 from base64 import b64decode, b64encode
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import cached_property
 from pathlib import Path
-from typing import Any, NoReturn, Self
+from random import Random
+from typing import Any, ClassVar, Self
 
 from tokenizers import Encoding
 from tokenizers import Tokenizer as Backend
 
 from ..disk import read_text
 from ..validation_errors import check_list
+from .dropout import LatticeSampler
 from .layout import CONTROLS, is_tag
-from .tokenizer import Tokenizer, Tokens
+from .normalization import PLAIN, Normalization
+from .tokenizer import Sampling, Tokenizer, Tokens
 from .unicode import Span, replace_surrogates
 
 SPACE = "▁"  # stands for a space inside a token
 UNKNOWN = "<unk>"
 PROBE = "".join(map(chr, range(0x20, 0x250)))  # characters that a normaliser must be able to read
+CODE = re.compile(r"(>>[^<>]*<<)")
 OUT_OF_REACH = " "  # before a token that no text yields: segmented text has no spaces
 
 
@@ -35,6 +41,9 @@ class Unigram(Tokenizer):
     A language code like ">>fra<<" is one token; it names the target language. A tag like "<2fr>",
     which no text yields, is added by callers.
     """
+
+    sampling: ClassVar[Sampling] = "sampling_alpha"
+    normalization = PLAIN
 
     def __init__(
         self, vocabulary: Sequence[str], scores: Sequence[float | None], charsmap: bytes
@@ -87,6 +96,12 @@ class Unigram(Tokenizer):
         self.find_tags(tags)
         return self
 
+    def with_normalization(self, normalization: Normalization) -> Tokenizer:
+        """Raise ValueError for any: this tokenizer has a normaliser of its own."""
+        if normalization != PLAIN:
+            raise ValueError("tokens of another toolkit take the text as it is: no nfkc, lowercase")
+        return self
+
     def encode_many(self, texts: Sequence[str]) -> list[list[int]]:
         check_list("texts", texts)
         with refuse_panics():
@@ -101,6 +116,9 @@ class Unigram(Tokenizer):
         texts = tuple(self.vocabulary[id] for id in ids)
         return Tokens(ids, texts, tuple(_cover(found.offsets, len(text))))
 
+    def spell(self, text: str) -> str:
+        return self.decode(self.encode(text))
+
     def find_unknown(self, text: str) -> list[str]:
         """Return the parts of a text that are encoded as "<unk>", each once."""
         found = self.tokens(text)
@@ -111,8 +129,65 @@ class Unigram(Tokenizer):
         )
         return list(dict.fromkeys(filter(None, unknown)))
 
-    def words(self, text: str) -> NoReturn:
-        raise ValueError("text.dropout skips merges, but this vocabulary has none: set it to 0")
+    def words(self, text: str) -> list[str]:
+        """Return the parts of a text that are segmented separately, each after its space mark.
+
+        A text is one part if tokens span several words. A language code is a part of its own.
+        """
+        found: list[str] = []
+        for part in CODE.split(replace_surrogates(text)):
+            if part in self.tags:
+                found.append(part)
+            elif part:
+                found += self._cut_words(part)
+        return found
+
+    def sample_word(self, word: str, rate: float, random: Random) -> list[int]:
+        if word in self.tags:
+            return [self.tags[word]]
+        word = word.replace(" ", SPACE)
+        if rate:
+            drawn = self._lattices.draw(word, rate, random)
+        else:
+            drawn = [each.value for each in self._backend.model.tokenize(word)]
+        return [self._ids.get(token, self._unknown) for token in self._fuse(drawn)]
+
+    def _cut_words(self, text: str) -> list[str]:
+        with refuse_panics():
+            normal = self._backend.normalizer.normalize_str(text)
+            parts = [part for part, _ in self._backend.pre_tokenizer.pre_tokenize_str(normal)]
+        if self._spans_words:
+            return parts
+        return [word for part in parts for word in re.findall(f"{SPACE}?[^{SPACE}]*", part) if word]
+
+    @cached_property
+    def _spans_words(self) -> bool:
+        return any(SPACE in token[1:] for token in self.vocabulary)
+
+    @cached_property
+    def _known(self) -> dict[str, float]:
+        """Return the ln p of each token that texts yield."""
+        both = zip(self.vocabulary, self.scores, strict=True)
+        silent = {*CONTROLS, UNKNOWN, *self.tags}
+        return {token: score for token, score in both if score is not None and token not in silent}
+
+    @cached_property
+    def _lattices(self) -> LatticeSampler:
+        return LatticeSampler(self._known)
+
+    def _fuse(self, tokens: Iterable[str]) -> Iterator[str]:
+        """Yield the tokens, characters that follow each other without a token as one."""
+        unknown = ""
+        for token in tokens:
+            if token in self._known:
+                if unknown:
+                    yield unknown
+                unknown = ""
+                yield token
+            else:
+                unknown += token
+        if unknown:
+            yield unknown
 
     def _look_up(self, found: Encoding) -> list[int]:
         """Return the ids, with unknown tokens looked up in the joint vocabulary.

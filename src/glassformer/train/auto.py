@@ -51,8 +51,8 @@ class ChosenSetting:
     is_yours: bool = False  # set by hand
 
 
-def measure_corpus(pairs: Iterable[tuple[str, str]]) -> CorpusStats:
-    """Return the size of a corpus; every pair is read once."""
+def measure_corpus(pairs: Iterable[tuple[str, str]], *, of_characters: bool = False) -> CorpusStats:
+    """Return the size of a corpus, whose tokens may be characters; every pair is read once."""
     count, tokens, alphabet = 0, 0.0, set[str]()
     letters, spaces = [0, 0], [0, 0]
     for pair in pairs:
@@ -63,7 +63,8 @@ def measure_corpus(pairs: Iterable[tuple[str, str]]) -> CorpusStats:
             alphabet.update(text)
     for side in (0, 1):
         is_spaced = spaces[side] > SPACED * letters[side]
-        tokens += letters[side] / CHARACTERS_PER_TOKEN[is_spaced] / 2
+        length = 1.0 if of_characters else CHARACTERS_PER_TOKEN[is_spaced]
+        tokens += letters[side] / length / 2
     return CorpusStats(count, max(1, round(tokens)), len(alphabet))
 
 
@@ -103,11 +104,11 @@ def choose_settings(
     choices, pairs = ChosenSettings(given), stats.pairs
     add = choices.add
     growth = pairs / REFERENCE
-    vocabulary = add(
-        "text.vocabulary",
-        max(_round(_clamp(8000 * growth ** (1 / 3), 2000, 32_000)), _round(stats.alphabet + 2000)),
-        "the cube root of the pairs, 8,000 for 30,000; room for every character",
-    )
+    most, why = _round(stats.alphabet + 2000), "room for every character"
+    if config.text.tokenizer != "char":
+        most = max(_round(_clamp(8000 * growth ** (1 / 3), 2000, 32_000)), most)
+        why = f"the cube root of the pairs, 8,000 for 30,000; {why}"
+    vocabulary = add("text.vocabulary", most, why)
     train = given.get("train", {})
     size, passes, minutes = _choose_size(given, vocabulary, stats, machine)
     add("size", size, _explain_size(size, given))

@@ -33,7 +33,6 @@ from ..disk import write_bytes
 from ..kernels.fast import KernelState
 from ..model import EncoderDecoder
 from ..text import Tokenizer
-from ..text.unicode import clean
 from .capture import capture_calls
 
 if TYPE_CHECKING:
@@ -94,7 +93,7 @@ def read_links(
                 f"{path}: line {count:,} has {said}: the pair has {words[0]} and {words[1]} words, "
                 "counted from 0"
             )
-        if (clean(pair[0]), clean(pair[1])) == now:
+        if (tokenizers.source.spell(pair[0]), tokenizers.target.spell(pair[1])) == now:
             found.append(links)
             now = next(wanted, None)
     if now is not None:

@@ -27,7 +27,8 @@ WEIGHTS_OF_LOSS = tuple(
 ALIASES = {"embedding": ("source_embedding", "target_embedding", "output_table")}
 SCHEDULE: tuple[str, ...] = ("steps", "minutes", "epochs", "warmup", "validate_every")
 SCHEDULE += ("checkpoint_every", "freeze", "lora_rank", "lora_alpha", "plugin", *WEIGHTS_OF_LOSS)
-TOKENIZER = ("vocabulary", "shared")  # of [text]
+# What the tokens of a model settle, of [text].
+TOKENIZER = ("tokenizer", "vocabulary", "shared", "nfkc", "punctuation", "lowercase")
 
 
 @dataclass(frozen=True)

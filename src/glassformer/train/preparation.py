@@ -9,6 +9,7 @@ OUT/run/            the files that only training needs; `--resume` reads nothing
     plan.json       with minutes: the decisions on the number of updates
     tokenizer*.json . store/ . valid.source . valid.target
     parent/         the initial model, if any
+    subwords/       SentencePiece models or BPE codes that were given
     lock            while it is being trained
     checkpoints/ . metrics.jsonl . tensorboard/
     returned.json   after a divergence: the checkpoint that the training went back to, and the rate
@@ -19,10 +20,9 @@ from __future__ import annotations
 
 import math
 import shutil
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from itertools import chain
-from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -33,7 +33,6 @@ from ..checks.known_words import WordCollector
 from ..compatibility.former_names import rename_keys
 from ..config import Config, CorpusShare, Decode
 from ..data.corpus import (
-    Corpus,
     FoundCorpora,
     LabelledCorpus,
     find_sentences,
@@ -56,15 +55,22 @@ from ..disk import write_json, write_text
 from ..machine.properties import describe_machine, look_at_machine
 from ..progress import Reporter
 from ..publish.card import Origin
-from ..text import Tokenizer
-from ..text.spacing import close_up, is_unspaced
 from ..typed_json import check_type, read_typed
 from .auto import choose_settings, measure_corpus, render_choices
 from .guided_alignment import ALIGNMENTS, read_links
-from .init_from import PARENT, InitModel, check_parts, count_known
-from .language_prior import PRIOR, copy_prior
+from .init_from import InitModel, check_parts
+from .language_prior import copy_prior
 from .objective import check_objective
 from .pretrained import copy_models
+from .vocabulary import (
+    check_subwords,
+    check_tokenizers,
+    copy_subwords,
+    describe_vocabulary,
+    find_tokenizers,
+    read_pairs,
+    take_subwords,
+)
 
 PAIRS = "pairs"  # the folder, in that of the run, of pairs that were given in memory
 LEAST_EXTRA = 5  # tokens
@@ -136,6 +142,7 @@ def open_run(
     init_from: Sequence[str | Path] = (),
     alignments: Path | str | None = None,
     prior: Path | str | None = None,
+    subwords: Sequence[Path | str] = (),
 ) -> None:
     """Begin a training in `out`: write run.json. ValueError if a training or a model is there."""
     folder = out / RUN
@@ -148,11 +155,13 @@ def open_run(
     check_parts(config)
     given = {"alignment_weight": alignments, "prior_weight": prior}
     check_objective(config, has_parent=parent is not None, **given)
+    owners = {"--from": parent, "--init-from": init_from, "--lm-prior": prior}
     model = config.model
     if config.train.rdrop_alpha and not (
         model.dropout or model.attention_dropout or model.activation_dropout
     ):
         raise ValueError("train.rdrop_alpha has no effect without dropout: set model.dropout")
+    check_subwords(subwords, config, [name for name, value in owners.items() if value])
     folder.mkdir(parents=True, exist_ok=True)
     record: dict[str, Any] = {
         "data": [path for each in corpora for path in _absolute(each)],
@@ -169,6 +178,7 @@ def open_run(
         record["initial"] = copy_models(init_from, folder, config)
     if alignments:
         record["alignments"] = str(Path(alignments).resolve())
+    copy_subwords(subwords, folder)
     if prior:
         record["prior"] = copy_prior(prior, folder, config)
     write_json(folder / RECORD, {**record, "machine": describe_machine()})
@@ -282,15 +292,20 @@ def _read_corpus(
             f"No validation text given: {count:,} lines are held out for it, "
             f"in {folder / VALID[0]} and {VALID[1]}"
         )
+    config, tokenizers = take_subwords(folder, train, config)
     if config.is_open:
-        stats, machine = measure_corpus(train), look_at_machine(folder)
+        of_characters = config.text.tokenizer == "char"
+        stats = measure_corpus(train, of_characters=of_characters)
+        machine = look_at_machine(folder)
         config, choices = choose_settings(config, stats, machine)
         report.say(render_choices(choices, stats, machine))
         record = {**record, "chosen": [each.key for each in choices if not each.is_yours]}
     pairs, groups = _read_valid_groups(valid, config)
     for side, name in enumerate(VALID):
         write_text(folder / name, "".join(pair[side] + "\n" for pair in pairs))
-    tokenizers = find_tokenizers(folder, train, config, record, report)
+    tokenizers = tokenizers or find_tokenizers(folder, train, config, record, report)
+    check_tokenizers(config, tokenizers)
+    report.say(describe_vocabulary(tokenizers))
     counts = encode_corpus(folder, config, train, tokenizers, prints, report)
     unit = "lines" if config.model.is_language_model else "pairs"
     told = str(counts).replace("pairs", unit)
@@ -375,8 +390,8 @@ def encode_corpus(
             tokenizers.source,
             Labels(labels) if labels else tokenizers.target,
             max_length=min(config.data.max_length, config.model.positions.max_positions - marks),
-            samples=config.text.samples if config.text.dropout else 1,
-            dropout=0.0 if config.draws_anew else config.text.dropout,
+            samples=config.text.samples if config.text.sampling else 1,
+            sampling=0.0 if config.draws_anew else config.text.sampling,
             seed=config.train.seed,
             fingerprints=prints,
             total=total,
@@ -454,70 +469,3 @@ def _find(paths: Sequence[str], config: Config) -> FoundCorpora:
 
 def _absolute(paths: Sequence[str | Path]) -> list[str]:
     return [str(path) if str(path) == "-" else str(Path(path).resolve()) for path in paths]
-
-
-def find_tokenizers(
-    folder: Path, train: Corpora, config: Config, record: dict[str, Any], report: Reporter
-) -> Tokenizers:
-    """Return the tokenizers of the initial model if they are kept, or else new ones."""
-    parent = record.get("parent")
-    if record.get("initial"):
-        return Tokenizers.load(folder)
-    if parent and parent["tokens"] == "kept":
-        kept = Tokenizers.load(folder)
-        try:
-            kept.source.find_tags(config.data.list_tags())
-        except ValueError as error:
-            raise ValueError(f"{parent['name']}: {error}; --new-tokenizer learns others") from None
-        return kept
-    known = Tokenizers.load(folder / PRIOR).target if record.get("prior") else None
-    tokenizers = _train_tokenizers(folder, train, config, report, known)
-    if parent:
-        count = count_known(Tokenizers.load(folder / PARENT).target, tokenizers.target)
-        report.say(f"{parent['name']} knows {count:,} of the target tokens")
-    return tokenizers
-
-
-def read_pairs(part: Corpus) -> Iterator[Pair]:
-    """Return the pairs; a Chinese or Japanese source loses its spaces, as in `Translator`."""
-    if not is_unspaced(part.source_lang):
-        return iter(part)
-    return ((close_up(source), target) for source, target in part)
-
-
-def _train_tokenizers(
-    folder: Path, train: Corpora, config: Config, report: Reporter, target: Tokenizer | None
-) -> Tokenizers:
-    """Train the tokenizers on the text and save them; a progress bar counts the lines.
-
-    `target` is that of the target, if it is known; with one vocabulary it is that of both sides.
-    """
-    tags = config.data.list_tags()
-    with report.phase("vocabulary") as advance:
-
-        def counted(lines: Iterable[str]) -> Iterable[str]:
-            for number, line in enumerate(lines, 1):
-                if not number % 1000:
-                    advance(number)
-                yield line
-
-        def read_side(side: int) -> Iterable[str]:
-            for part in train.parts:
-                yield from map(itemgetter(side), read_pairs(part))
-
-        sides = [*map(read_side, (0,) if config.model.is_language_model else (0, 1))]
-        size = config.text.vocabulary
-        if config.text.shared:
-            both = target or Tokenizer.train(counted(chain(*sides)), size - len(tags))
-            both = both.with_tags(tags)
-            tokenizers = Tokenizers(both, both)
-        else:
-            source = Tokenizer.train(counted(sides[0]), size - len(tags)).with_tags(tags)
-            tokenizers = Tokenizers(source, target or Tokenizer.train(counted(sides[1]), size))
-    tokenizers.save(folder)
-    sizes = sorted({len(tokenizers.source), len(tokenizers.target)})
-    report.say(
-        f"Vocabulary: {' and '.join(f'{size:,}' for size in sizes)} tokens"
-        + (f", {', '.join(tags)} among them" if tags else "")
-    )
-    return tokenizers

@@ -17,7 +17,7 @@ from torch import Tensor, nn
 
 from ..config import SIDE_OF, Config
 from ..directory import FREE, load_model, locate, open_model, save_model
-from .init_from import record_origin
+from .init_from import TOKENIZER, record_origin
 
 INITIAL = "initial"  # the copies in the run's folder: a run that has begun needs no original
 # What a network need not have in common with a model that it begins with.
@@ -42,7 +42,7 @@ def inherit_shape(
         side = SIDE_OF.get(config.model.network, "")
         if side and side == SIDE_OF.get(network, side):
             model[side] = getattr(config.model, side)
-        text |= {"vocabulary": config.text.vocabulary, "shared": config.text.shared}
+        text |= {name: getattr(config.text, name) for name in TOKENIZER}
     return {**raw, "model": model, "text": text}
 
 

@@ -79,6 +79,7 @@ def train(
     init_from: Sequence[Path | str] = (),
     alignments: Path | str | None = None,
     lm_prior: Path | str | None = None,
+    subwords: Sequence[Path | str] = (),
     device: str = "auto",
     quiet: bool = False,
     began: float | None = None,
@@ -94,7 +95,8 @@ def train(
     or, if `new_tokens`, with tokens learned from `data`; `init_from.inherit` returns its settings.
     `init_from` are models of which parts are taken by name: see `pretrained`. `alignments` is a
     Pharaoh file with a line for each pair of `data`, for guided alignment; `lm_prior` is a language
-    model with the target's tokens.
+    model with the target's tokens. `subwords` are SentencePiece models or BPE codes that are the
+    vocabulary, one or one for each side.
     `began` is the time.perf_counter() from which train.minutes count, if it is not now.
     `goal` can end the training before its last update. `hooks` are functions of your own.
     Raises ValueError, in one sentence, for bad input.
@@ -122,7 +124,7 @@ def train(
                 if pairs is not None and not (out / RUN / RECORD).exists():
                     data, valid = _keep_pairs(out / RUN / PAIRS, pairs, config, valid)
                 how: dict[str, Any] = {"parent": start, "init_from": init_from}
-                how |= {"alignments": alignments, "prior": lm_prior}
+                how |= {"alignments": alignments, "prior": lm_prior, "subwords": subwords}
                 prepared = _begin(group, config, data, out, valid, report, **how)
         return _run(out, prepared, report, device, group, began, goal, hooks)
 

@@ -43,6 +43,7 @@ def choose_value(setting: Setting) -> Any:
 NEEDS = {  # what else must be set
     "train.final_rate": ["train.schedule=linear"],
     "train.plateau_patience": ["train.schedule=plateau"],
+    "text.sampling_alpha": ["text.tokenizer=unigram"],
     "train.lora_alpha": ["train.lora_rank=4"],
     "train.alignment_layer": ["train.alignment_weight=1"],
     "train.alignment_head": ["train.alignment_weight=1"],

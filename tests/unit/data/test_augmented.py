@@ -34,9 +34,9 @@ def store(tmp_path_factory: pytest.TempPathFactory, tokenizer: Tokenizer) -> Sto
 
 
 def make_batches(
-    store: Store, tokenizer: Tokenizer, dropout: float = 0.0, **augment: float
+    store: Store, tokenizer: Tokenizer, sampling: float = 0.0, **augment: float
 ) -> Batches:
-    how = {"dropout": dropout, "longest": 60, "seed": 3}
+    how = {"sampling": sampling, "longest": 60, "seed": 3}
     changer = PairChanger(Augment(**augment), (tokenizer, tokenizer), **how)
     return AugmentedBatches(store, changer=changer, batch_tokens=100, seed=3, pad_to=1)
 
@@ -71,7 +71,7 @@ def test_each_epoch_is_another_and_can_be_repeated(store: Store, tokenizer: Toke
 
 
 def test_segmentations_are_drawn_anew(store: Store, tokenizer: Tokenizer) -> None:
-    batches = make_batches(store, tokenizer, dropout=0.3)
+    batches = make_batches(store, tokenizer, sampling=0.3)
     seen = set()
     for epoch in range(12):
         assert read_epoch(batches, tokenizer, epoch) == dict(enumerate(PAIRS))
@@ -124,7 +124,7 @@ def test_the_other_changes() -> None:
 def test_too_long_stays_as_it_is(tokenizer: Tokenizer) -> None:
     ids = tokenizer.encode("red cat"), tokenizer.encode("x")
     changer = PairChanger(
-        Augment(case=1), (tokenizer, tokenizer), dropout=0.0, longest=len(ids[0]), seed=1
+        Augment(case=1), (tokenizer, tokenizer), sampling=0.0, longest=len(ids[0]), seed=1
     )
     for seed in range(9):
         assert len(changer.change(ids, Random(seed))[0]) <= len(ids[0])

@@ -27,7 +27,9 @@ def folder(
     tmp_path_factory: pytest.TempPathFactory, pairs: list[Pair], tokenizer: Tokenizer
 ) -> Path:
     folder = tmp_path_factory.mktemp("batches") / "store"
-    build_store(folder, pairs, tokenizer, tokenizer, max_length=100, samples=3, dropout=0.2, seed=1)
+    build_store(
+        folder, pairs, tokenizer, tokenizer, max_length=100, samples=3, sampling=0.2, seed=1
+    )
     return folder
 
 

@@ -39,7 +39,7 @@ def test_every_pair_is_there(
 def test_epochs_take_turns(
     tmp_path: Path, pairs: list[Pair], tokenizer: Tokenizer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    settings: dict[str, Any] = {"max_length": 100, "samples": 3, "dropout": 0.2, "seed": 5}
+    settings: dict[str, Any] = {"max_length": 100, "samples": 3, "sampling": 0.2, "seed": 5}
     build_store(tmp_path / "a", pairs, tokenizer, tokenizer, **settings)
     monkeypatch.setattr(module, "CHUNK", 7)
     build_store(tmp_path / "b", pairs, tokenizer, tokenizer, **settings)
@@ -92,7 +92,7 @@ def test_the_longest_segmentation_counts(
     tmp_path: Path, pairs: list[Pair], tokenizer: Tokenizer
 ) -> None:
     build_store(
-        tmp_path / "store", pairs, tokenizer, tokenizer, max_length=20, samples=4, dropout=0.3
+        tmp_path / "store", pairs, tokenizer, tokenizer, max_length=20, samples=4, sampling=0.3
     )
     store = Store.open(tmp_path / "store")
     assert 0 < len(store) < 300
