@@ -2,26 +2,19 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
-from typing import Any
 
+from ....disk import read_json
 from .. import grammar as g
 
 MEASURED = Path(__file__).parents[1] / "long_sentences.json"  # by benchmarks/long_sentences.py
 ROLES = {"rnn": "softmax", "rnn-attention": "weights", "transformer": "model"}
 
 
-def read_measured() -> dict[str, Any]:
-    """Return what was measured of networks of each kind by length of the sentence."""
-    found: dict[str, Any] = json.loads(MEASURED.read_text(encoding="utf-8"))
-    return found
-
-
 @g.figure("rnn_lengths")
 def draw_long_sentences(plan: g.Outline) -> g.Scene:
     """Show the share that three shipped networks translate exactly right, by length (V102)."""
-    measured = read_measured()
+    measured = read_json(MEASURED)  # of networks of each kind, by length of the sentence
     known = measured["known"]
     lengths, shares = [each["length"] for each in known["bins"]], known["shares"]
     left = {name: values[-1] / values[0] for name, values in shares.items()}
