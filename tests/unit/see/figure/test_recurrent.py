@@ -14,6 +14,7 @@ import torch
 
 from glassformer.config import Config
 from glassformer.directory import SHIPPED, Tokenizers, build_model
+from glassformer.disk import read_json
 from glassformer.see import Trace, record
 from glassformer.see.figure import PICTURES, Animation, draw, gallery, style
 from glassformer.see.figure.pictures import Picture, find_picture, list_pictures
@@ -205,14 +206,14 @@ def test_the_title_of_long_sentences_is_what_was_measured(
     names = ("rnn", "rnn-attention", "transformer")
     shares = {name: [0.9, 0.31 if falls and name == "rnn" else 0.9] for name in names}
     found = {"machine": "a machine", "known": {"bins": bins, "shares": shares}}
-    monkeypatch.setattr(lengths, "read_measured", lambda: found)
+    monkeypatch.setattr(lengths, "read_json", lambda path: found)
     scene = draw_scene("V102", shipped)
     assert "90 %" in scene.title and ("31 %" in scene.title) == falls
     assert "18 held-out" in scene.description
 
 
 def test_what_was_measured_is_whole() -> None:
-    found = lengths.read_measured()
+    found = read_json(lengths.MEASURED)
     assert {run["network"] for run in found["runs"]} == set(lengths.ROLES) and found["lines"] >= 200
     for run in found["runs"]:
         assert len(run["bins"]) == len(found["bins"]) == 6
