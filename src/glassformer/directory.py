@@ -48,7 +48,7 @@ FREE = ("dropout", "attention_dropout", "activation_dropout")  # of [model]: the
 SHARED, SEPARATE = "tokenizer.json", ("tokenizer.source.json", "tokenizer.target.json")
 
 
-def read_measured(folder: Path, name: str) -> dict[str, Any] | None:
+def read_findings(folder: Path, name: str) -> dict[str, Any] | None:
     """Return what was measured of a model: the file HEADS or EVALUATION, None if there is none."""
     path = folder / name
     found: dict[str, Any] | None = read_json(path) if path.is_file() else None

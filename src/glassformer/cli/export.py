@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from ..data.files import read_lines
-from .options import AS_JSON, MODEL, opt
+from .options import AS_JSON, MODEL, check_choice, opt
 from .terminal import show_progress, to_json
 
 FORMATS = ("ctranslate2", "onnx", "argos", "transformers", "int8")
@@ -46,8 +46,7 @@ def export(
     glassformer export my-model --format argos --out en-fr.argosmodel --source test.en
     """
     form = "ctranslate2" if form == "ct2" else form
-    if form not in FORMATS:
-        raise ValueError(f"--format {form}: one of {', '.join(FORMATS)}")
+    check_choice("format", form, FORMATS)
     if quantization is not None and form not in QUANTIZED:
         raise ValueError(f"--quantization has no effect with --format {form}")
     if form == "int8":

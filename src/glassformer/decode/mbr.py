@@ -14,8 +14,8 @@ from typing import Any
 
 from .sentences import Hypothesis
 
-SAMPLE = 1 << 56  # added to a sentence's key of sampling, for each further sample
-MOST = 200  # samples: a key has 64 bits
+# Added to a sentence's key of sampling for each further sample: up to 200 fit into its 64 bits.
+SAMPLE = 1 << 56
 
 
 @cache

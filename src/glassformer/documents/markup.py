@@ -33,7 +33,6 @@ _UNTOUCHED = re.compile(
     r"""\btranslate\s*=\s*["']?no\b|\bclass\s*=\s*["']?[^"'>]*\bnotranslate\b""", re.IGNORECASE
 )
 _ENTITY = re.compile(r"&(?:#\d+|#[xX][0-9a-fA-F]+|[A-Za-z][A-Za-z0-9]*);")
-_SPACE = re.compile(r"\s+")
 _TIED = re.compile(r"(\S+)\u00a0(?=(\S+))")
 DEEPEST = 50  # nesting of tags in one run; a deeper tag is treated as a point
 _ALWAYS = {"&": "&amp;", "<": "&lt;", ">": "&gt;"}

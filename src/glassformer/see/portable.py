@@ -14,7 +14,7 @@ from typing import Any
 
 from ..checks.familiarity import measure_usual
 from ..checks.known_words import read_known_words
-from ..directory import HEADS, Tokenizers, locate, open_model, read_measured
+from ..directory import HEADS, Tokenizers, locate, open_model, read_findings
 from ..publish.card import read_facts
 from ..text import Normalization, Tokenizer
 from ..text.function_words import name_language
@@ -48,7 +48,7 @@ def pack_model(model: Path | str) -> bytes:
         "unspaced": is_unspaced(config.data.source_lang),
         "usual": measure_usual(folder, tokenizers),
         "known_words": sorted(read_known_words(folder) or ()),
-        "portraits": read_measured(folder, HEADS),
+        "portraits": read_findings(folder, HEADS),
         "tokenizers": _describe_tokenizers(folder, tokenizers),
         "ops": _describe_graph(config.model, tokenizers),
         "entries": {name: entry._asdict() for name, entry in read_catalogue().items()},

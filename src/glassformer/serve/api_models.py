@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 from fastapi import APIRouter, Query, Response
 
 from ..checks.known_words import find_unknown_words
-from ..directory import EVALUATION, HEADS, read_measured
+from ..directory import EVALUATION, HEADS, read_findings
 from ..see.catalogue import read_catalogue
 from ..see.parameters import Parameters
 from ..see.tokens import read_source, read_target
@@ -57,13 +57,13 @@ def describe_model(id: str, service: TheService) -> dict[str, Any]:
 @router.get("/models/{id}/heads")
 def list_heads(id: str, service: TheService) -> dict[str, Any]:
     """Return what each head reads, and what breaks without it; null if nobody measured that."""
-    return {"portraits": read_measured(service.model_pool.find(id).folder, HEADS)}
+    return {"portraits": read_findings(service.model_pool.find(id).folder, HEADS)}
 
 
 @router.get("/models/{id}/evaluation")
 def get_evaluation(id: str, service: TheService) -> dict[str, Any]:
     """Return scores and worst sentences, as `evaluate --store` keeps them; null if nobody did."""
-    return {"evaluation": read_measured(service.model_pool.find(id).folder, EVALUATION)}
+    return {"evaluation": read_findings(service.model_pool.find(id).folder, EVALUATION)}
 
 
 @router.get("/models/{id}/weights/{name}", response_class=Response)

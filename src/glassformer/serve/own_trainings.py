@@ -45,7 +45,6 @@ OWN, TEXT, REPORT = "own.json", "text", "report.json"
 OUTCOME, MESSAGES, ENDED = "outcome.json", "messages.txt", "ended.json"
 KEPT = "kept"
 METRICS = "metrics.jsonl"  # in the folder of a run: the numbers of its curves
-SIZES = ("auto", "tiny", "small", "base")
 CODE = re.compile(r"[A-Za-z]{2,3}(?:[-_][A-Za-z0-9]{2,8})*")
 SAID = "glassformer: "  # how the line begins that says why a process failed
 KILL = getattr(signal, "SIGKILL", signal.SIGTERM)  # Windows has none, and ends at once

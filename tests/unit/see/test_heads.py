@@ -9,7 +9,7 @@ import pytest
 from torch import Tensor
 
 from glassformer.data.demo import read_corpus
-from glassformer.directory import HEADS, locate, read_measured
+from glassformer.directory import HEADS, locate, read_findings
 from glassformer.see.heads import CROSS, OWN, measure_portraits
 from glassformer.see.silencing import score_copies
 from glassformer.tap import Edit
@@ -75,7 +75,7 @@ def test_the_loss_without_a_head_is_that_of_one_sentence(translator: Translator)
 def test_the_shipped_file_is_what_is_measured_again(translator: Translator) -> None:
     corpus = read_corpus()
     texts = [*corpus.questions["test"], *corpus.riddles["test"]][::3][:300]
-    shipped = read_measured(locate("demo"), HEADS)
+    shipped = read_findings(locate("demo"), HEADS)
     assert shipped is not None
     found = measure_portraits(translator, texts, silenced=(BLOCK,))
     assert found["tokens"] == shipped["tokens"]
@@ -93,7 +93,7 @@ def test_the_shipped_file_is_what_is_measured_again(translator: Translator) -> N
 
 
 def test_a_folder_without_the_file_has_no_portraits(tmp_path: Path) -> None:
-    assert read_measured(tmp_path, HEADS) is None
+    assert read_findings(tmp_path, HEADS) is None
 
 
 def test_a_recurrent_network_has_no_heads() -> None:
